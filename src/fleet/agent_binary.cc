@@ -19,7 +19,7 @@
 namespace railbed::fleet {
 namespace {
 
-// Everything `words` prints, or nothing when it fails or is silent for 30 s.
+// Returns the output of a program; empty if the program fails or prints nothing for 30 s.
 std::string output_of(const std::vector<std::string>& words) {
   auto program = start_program(words);
   if (!program) return "";
@@ -36,7 +36,7 @@ std::string output_of(const std::vector<std::string>& words) {
   return "";
 }
 
-// As much as elf_architecture() looks at.
+// Returns the bytes that elf_architecture() needs.
 std::string beginning_of(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char header[64];
@@ -112,7 +112,7 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
 
 std::string AgentBinaries::pack(const Entry& entry, std::string_view packer) {
   if (entry.agent) return read_packed(entry.path, packer == "zstd" ? entry.agent->zstd : entry.agent->gzip);
-  // Fast rather than small: the first node waits for it. Of zstd that is less than of gzip in either way.
+  // Prefers speed to size, because the first node waits for the result. zstd is smaller and faster than gzip.
   return output_of({std::string(packer), packer == "zstd" ? "-3" : "-1", "-c", "-q", "-f", "--", entry.path});
 }
 
@@ -131,7 +131,7 @@ AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, s
   if (found == entries_.end()) return {};
   Entry& entry = found->second;
   for (const auto word : words(packers)) {
-    if (word != "zstd" && word != "gzip") continue;  // a node may say anything
+    if (word != "zstd" && word != "gzip") continue;  // a node may send any word
     auto& packed = entry.packed[std::string(word)];
     if (!packed) packed = std::make_shared<const std::string>(pack(entry, word));
     if (!packed->empty()) return {packed, std::string(word)};

@@ -41,20 +41,20 @@ std::vector<std::string> ssh_words(const Target& target, const FleetOptions& opt
                                    const std::string& command) {
   std::vector<std::string> words = {options.ssh_program};
   if (!options.ssh_config.empty()) words.insert(words.end(), {"-F", options.ssh_config});
-  // Before ours: ssh keeps the first value it gets (ssh_config(5)).
+  // The user's options come first, because ssh keeps the first value of an option (ssh_config(5)).
   words.insert(words.end(), options.ssh_options.begin(), options.ssh_options.end());
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_deadline).count();
   for (const std::string& option :
        {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", seconds),
         std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3"),
-        // A configuration made for logging in must not get in the way of the command.
+        // Options for interactive logins must not interfere with the command.
         std::string("RemoteCommand=none"), std::string("RequestTTY=no"),
         std::string("ClearAllForwardings=yes"), std::string("ForwardAgent=no"), std::string("ForwardX11=no"),
         std::string("PermitLocalCommand=no"),
-        // The reasons of failures are logged at this level.
+        // ssh logs the reasons of failures at this level.
         std::string("LogLevel=INFO")})
     words.insert(words.end(), {"-o", option});
-  // An existing shared connection is used; none is left behind.
+  // Uses an existing shared connection, but creates none.
   if (!options.share_connections) words.insert(words.end(), {"-o", "ControlMaster=no"});
   words.insert(words.end(), {"--", target.destination, command});
   return words;

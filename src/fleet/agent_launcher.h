@@ -1,6 +1,6 @@
-// What starts an agent on a node and carries its streams there and back: OpenSSH's client, a step of Slurm's,
-// kubectl exec, or a shell of this machine. A session knows no more of it than this, and the commands above
-// know nothing.
+// The interface of a launcher, which starts an agent on a node and connects its standard streams: OpenSSH's
+// client, a step of Slurm, kubectl exec, or a shell on this machine. A session uses only this interface; the
+// commands above it do not use it at all.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,28 @@
 
 namespace railbed::fleet {
 
+// See the head of this file.
 class AgentLauncher {
  public:
   virtual ~AgentLauncher() = default;
-  // The program of this machine whose standard streams are those of `script`, a line for /bin/sh, on the
-  // node. An error, which names the node: there is no use in trying. What all nodes need first, such as an
-  // allocation, is waited for here. Thread-safe; `waker` must be woken when `stop` is requested.
+  // Returns the command of this machine whose standard streams are those of `script`, a line for /bin/sh, on
+  // the node. An error names the node and means that an attempt is useless. Waits for what all nodes need
+  // first, such as an allocation. Thread-safe. `waker` must be woken when `stop` is requested.
   virtual Result<std::vector<std::string>> words(const Target& target, const std::string& script,
                                                  const Waker& waker, const std::stop_token& stop) = 0;
-  // What to say where the program that words() begins with is not installed.
+  // Returns a hint for the case that the program of words() is not installed.
   virtual std::string_view when_missing() const { return ""; }
-  // Where a node may have the agent already; `own` is its path here. Empty: nowhere that we know of.
+  // Returns the path at which a node may already have the agent; empty if none is known. `own` is its path on
+  // this machine.
   virtual std::string path_on_node([[maybe_unused]] const std::string& own) const { return ""; }
 };
 
+// Returns the launcher for this machine.
 std::unique_ptr<AgentLauncher> local_launcher();
+// Returns the launcher for nodes behind ssh. `options` must outlive it.
 std::unique_ptr<AgentLauncher> ssh_launcher(const FleetOptions& options);
 
-// ssh's whole command line.
+// Returns the command line of ssh.
 std::vector<std::string> ssh_words(const Target& target, const FleetOptions& options,
                                    const std::string& command);
 

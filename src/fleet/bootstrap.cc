@@ -1,31 +1,31 @@
-// How an agent gets onto a node over one ssh connection, with nothing installed there but a POSIX shell.
+// Brings an agent to a node over one ssh connection. The node needs nothing but a POSIX shell.
 //
-// ssh runs kScript on the node. The script knows the hash and the size of every agent that we could send, and
-// looks for the one of its machine's architecture in folders of ours. Where it finds it intact, the shell
-// becomes the agent by exec (as root: root_start.cc): standard input and output are the stream of frames from
-// then on. Where it does not, it says "push ARCHITECTURE zstd gzip" on standard output, with what it can
-// unpack; we answer with one line, the number of bytes and how they are packed, and then with exactly so many
-// bytes. What follows them is for the agent. It gives the copy its name, which is its hash, only when it is
-// whole: two controllers that push at once do no harm, and another version never meets a stale one. What was
-// packed is whole when the packer found its own checksum right and the size is as it should be; else it is
-// hashed. A copy that was cut off keeps a temporary name and is removed.
+// ssh runs kScript on the node. The script knows the hash and the size of every agent that the controller
+// could send, and looks for the one for its machine's architecture in railbed's folders. If it finds an
+// intact copy, the shell becomes the agent by exec (as root: root_start.cc); from then on, standard input and
+// output carry frames. Otherwise it prints "push ARCHITECTURE zstd gzip", with the packers that it can
+// unpack. The controller sends one line, with the number of bytes and how they are packed, and then exactly
+// that many bytes. Anything after them is for the agent. The script gives the copy its final name, which is
+// its hash, only once the copy is complete: two controllers that push at once do no harm, and another version
+// never meets a stale copy. A packed copy is complete if the packer found its own checksum correct and the
+// size is right; an unpacked one is hashed. A copy that was cut off keeps a temporary name and is removed.
 //
-// The bytes go in pieces. The script says "more" once it has taken one, and only then gets the next: sshd
-// (OpenSSH 9.2) copies its whole buffer, up to two megabytes, for every packet that it cannot pass on yet,
-// and on a busy node that cost more than all the rest of a push. One at a time: busybox's head reads beyond
-// what it is to take, and must find nothing there.
+// The bytes are sent in pieces. The script prints "more" after it has read one, and only then gets the next.
+// sshd (OpenSSH 9.2) copies its whole buffer, up to two megabytes, for every packet that it cannot pass on
+// yet; on a busy node that cost more than the rest of a push. Only one piece may be on its way, because
+// busybox's head reads beyond its limit and must find nothing there.
 //
-// To read and hash the copy again at every start costs more than all the facts of a node. So an empty file
-// beside it, "used", is written whenever the copy was found intact: a copy that is older than that file was
-// not written to since. One that is not older, or where the shell knows no -nt, is hashed again. A warm start
-// runs no program but the agent, since each costs a busy node a millisecond: Linux 6.1 and later tell in a
-// file what uname would say.
+// Reading and hashing the copy at every start would cost more than all the facts of a node. So the script
+// writes an empty file "used" beside the copy whenever it finds the copy intact. A copy that is older than
+// that file has not been written to since. A copy that is not older, or a shell without -nt, means that the
+// copy is hashed again. A warm start runs no program but the agent, because each costs a busy node a
+// millisecond: Linux 6.1 and later have a file with the output of uname -m.
 //
-// The agent has the login's umask. The login's LC_ALL goes on in RAILBED_LOGIN_LOCALE, for programs that run
-// as the user would have them (host/supervisor.cc).
+// The agent has the umask of the login. The login's LC_ALL is passed on in RAILBED_LOGIN_LOCALE, for programs
+// that run with the user's settings (host/supervisor.cc).
 //
-// A login shell may print anything before. So the script marks its lines with a nonce that no greeting knows,
-// and frames begin with a byte that no greeting contains (frame.cc).
+// A login shell may print anything before. So the script marks its lines with a nonce that no greeting can
+// hold, and frames start with a byte that no greeting holds (frame.cc).
 #include "fleet/bootstrap.h"
 
 #include <fmt/format.h>
@@ -40,9 +40,10 @@
 namespace railbed::fleet {
 namespace {
 
-// For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
-// (looked at before anything is made in it) and reached by no link of another user, has room, and may hold
-// programs (no noexec); /dev/shm and /tmp are open to all, hence the first two.
+// For any POSIX shell with coreutils or busybox. A directory is used only if the user owns it, it is no
+// symbolic link (checked before anything is created in it), no link of another user leads to it, it has room,
+// and programs in it may run (no noexec). /dev/shm and /tmp are writable by everyone, hence the first two
+// conditions.
 constexpr std::string_view kScript = R"sh(RAILBED_LOGIN_LOCALE=${LC_ALL-}; export RAILBED_LOGIN_LOCALE
 LC_ALL=C; export LC_ALL
 m=
@@ -152,9 +153,9 @@ set -- "$b"/*
 use "$b/$h"
 )sh";
 
-// A file that the node has already, at a path that others on this node may share, is run only where root and
-// we alone can change it and each folder on its way: else it could be another file after the look. -perm -020
-// also shows what access lists allow (acl(5)).
+// A file that the node already has may be at a path that others on the node share. It is run only if only
+// root and the user can change it and each folder on its path; otherwise it could be replaced after the
+// check. -perm -020 also shows what access control lists permit (acl(5)).
 constexpr std::string_view kSafe = R"sh(safe() {
   p=$1 v=$(id -u)
   while :; do

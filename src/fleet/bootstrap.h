@@ -1,4 +1,4 @@
-// How an agent gets onto a node: the POSIX shell script that ssh starts there, and what it says to us.
+// The bootstrap of an agent: the POSIX shell script that ssh starts on a node, and the lines that it prints.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,34 @@
 
 namespace railbed::fleet {
 
-// The remote command. It starts the agent that the node already has, or says what it needs; see
+// Returns the remote command. It starts the agent that the node already has, or prints what it needs; see
 // docs/reference/agent-protocol.md. `nonce` marks its lines, so that no greeting can be mistaken for one.
-// `start` is the shell function that becomes the agent whose path it gets (root_start.h has another).
-// `shared` is a path at which the node may have the agent already; empty: none.
+// `start` defines the shell function that becomes the agent at the given path (root_start.h has another one).
+// `shared` is a path at which the node may already have the agent; empty for none.
 inline constexpr std::string_view kStartAsUser = "start() { exec \"$1\" agent 3>&-; }\n";
 std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce,
                               std::string_view start = kStartAsUser, std::string_view shared = "");
 
-// "push x86_64 zstd gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No space left on device", …
+// A line of the script: "push x86_64 zstd gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No
+// space left on device", …
 struct BootstrapLine {
   std::string word;
   std::string rest;
 };
-// The last line of the script's own in `noise`, once it is complete.
+// Returns the last of the script's own lines in `noise` if it is complete; otherwise nullopt.
 std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce);
-// What others said: a greeting, a shell's complaint.
+// Returns `noise` without the script's lines: greetings, and messages of shells.
 std::string without_bootstrap_lines(std::string_view noise, std::string_view nonce);
 
-// An agent is sent in pieces of so many bytes; the script says "more" for each that it took.
+// The agent is sent in pieces of this many bytes. The script prints "more" after each piece that it has read.
 inline constexpr std::size_t kPiece = 512 << 10;
-// How many bytes of the agent may have been sent, by what the script has said.
+// Returns how many bytes of the agent may have been sent in total, according to the script's lines so far.
 std::size_t bootstrap_allowance(std::string_view noise, std::string_view nonce);
 
-// What the script reads before it takes `bytes` bytes.
+// Returns the line that the script reads before it reads `bytes` bytes.
 std::string bootstrap_reply(std::size_t bytes, std::string_view packer);
 
-// 16 hexadecimal digits.
+// Returns 16 random hexadecimal digits.
 std::string make_nonce();
 
 }  // namespace railbed::fleet

@@ -11,23 +11,24 @@
 namespace railbed::fleet {
 namespace {
 
+// A phrase, and what it means.
 struct Symptom {
   std::string_view said;    // part of a line of stderr
   std::string_view reason;  // {0} is the ssh destination, {1} the file that the line names
   std::string_view remedy;
   bool passing = false;
   ErrorKind kind = ErrorKind::kUnavailable;
-  std::string_view also = "";  // must be said as well
+  std::string_view also = "";  // must occur as well
 };
 
 constexpr std::string_view kPasswordRefused = "sudo on {0} does not accept the password";
 constexpr std::string_view kOtherPassword =
     "give the one of the user that ssh logs in as; an account may be locked after a few wrong ones";
 
-// The words are sudo's (plugins/sudoers/{auth/sudo_auth,check,logging,policy,sudoers}.c, src/{exec,sudo}.c
-// of 1.9.13), OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), srun's
-// (step_launch.c, slurm_errno.c of 22.05), kubectl's and the API server's (1.20 to 1.33), strerror(3)'s and
-// ld.so's. The first that fits wins: what is more particular stands higher.
+// The phrases are those of sudo (plugins/sudoers/{auth/sudo_auth,check,logging,policy,sudoers}.c,
+// src/{exec,sudo}.c of 1.9.13), OpenSSH (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2),
+// srun (step_launch.c, slurm_errno.c of 22.05), kubectl and the API server (1.20 to 1.33), strerror(3) and
+// ld.so. The first match wins, so more specific phrases come first.
 constexpr Symptom kSymptoms[] = {
     {"incorrect password attempt", kPasswordRefused, kOtherPassword},
     {"sudo: a password is required", "sudo on {0} asks for a password",
@@ -62,7 +63,7 @@ constexpr Symptom kSymptoms[] = {
     {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},
     {"Bad owner or permissions", "ssh refuses its configuration", "chmod 600 the file that ssh names"},
     {"Can't open user config file", "ssh cannot read its configuration", "correct `ssh_config:`"},
-    // Only where no other key was good enough.
+    // Applies only if no other key was accepted.
     {"are too open.", "ssh ignores a private key that others may read, and {0} does not let us log in",
      "on this machine, run: chmod 600 {1}", false, ErrorKind::kUnavailable, "Permission denied ("},
     {"Too many authentication failures", "{0} refused our keys before the right one came",
@@ -120,7 +121,7 @@ constexpr Symptom kSymptoms[] = {
     {"Broken pipe", "the connection to {0} broke", "look at its console"},
 };
 
-// What the script of root_start.cc reports; {0} is what it adds.
+// The words that the script of root_start.cc prints; {0} is the rest of its line.
 struct RootWord {
   std::string_view word;
   std::string_view text;
@@ -146,14 +147,14 @@ const Symptom* find_symptom(std::string_view said) {
   return found == std::end(kSymptoms) ? nullptr : found;
 }
 
-// Only the line that shows the symptom: banners and warnings around it help nobody.
+// Returns the line with the symptom, because banners and warnings around it do not help.
 std::string_view line_with(std::string_view text, std::string_view part) {
   for (const std::string_view line : lines(text))
     if (line.find(part) != std::string_view::npos) return line;
   return text;
 }
 
-// The file that the line quotes, as a shell takes it.
+// Returns the file name that the line quotes, quoted for a shell.
 std::string quoted_file(std::string_view line) {
   const auto open = line.find('\''), close = line.rfind('\'');
   if (open == close) return "the file that ssh names";
@@ -164,7 +165,7 @@ std::string fill_reason(std::string_view text, const Target& target) {
   return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination);
 }
 
-// A remedy has its names in commands alone.
+// A remedy uses names only within commands.
 std::string fill_remedy(std::string_view text, const Target& target, std::string_view line) {
   return fmt::format(fmt::runtime(text), shell_word(target.destination), quoted_file(line));
 }
@@ -194,7 +195,7 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
     return {say(ErrorKind::kTimeout, fmt::format("no answer within {:.3g} s while {}; {}", seconds,
                                                  sighting.doing, quoted_words(sighting)))};
   }
-  // ssh ends with 255 when the connection failed, else with the status of the remote command: ssh(1).
+  // ssh exits with 255 if the connection failed, otherwise with the status of the remote command: ssh(1).
   const int code = *sighting.exit_code;
   const std::string_view hint = code == 126 || code == 127
                                     ? "; is its login shell a POSIX shell, and may its disks hold programs?"

@@ -1,6 +1,7 @@
-// From what ssh and the node said to what a person can do about it. This is the one place of railbed that
-// looks for phrases in messages: ssh, srun, a shell and a C library tell nothing but their words and a
-// status, the same 255 for every failed connection. Everything behind it gets kind and node as data.
+// Maps the messages of ssh and of the node to a diagnosis with a remedy. This is the only place in railbed
+// that searches messages for phrases: ssh, srun, a shell and a C library provide nothing but text and a
+// status, which is 255 for every failed connection. All other code gets the kind of error and the node as
+// data.
 #pragma once
 
 #include <chrono>
@@ -13,26 +14,29 @@
 
 namespace railbed::fleet {
 
-// What was seen of a node whose agent is not there, or not any more.
+// The observations on a node whose agent is missing or has ended.
 struct Sighting {
   std::string_view doing;        // "starting the agent"
-  std::string_view errors;       // what ssh, the shell and the agent wrote to stderr
-  std::string_view noise;        // what came on stdout before the agent spoke
-  std::optional<int> exit_code;  // of ssh; nothing: it still ran when its time was over
+  std::string_view errors;       // stderr of ssh, the shell and the agent
+  std::string_view noise;        // stdout before the agent's first frame
+  std::optional<int> exit_code;  // of ssh; nullopt if it was still running at the deadline
   std::chrono::milliseconds waited{0};
 };
 
+// The result of a diagnosis.
 struct Diagnosis {
-  Error error;           // its text begins with the node's name
-  bool passing = false;  // the server was only too busy to greet us: worth another try
+  Error error;           // its text starts with the node's name
+  bool passing = false;  // sshd was only overloaded; another attempt may succeed
 };
 
+// Returns the diagnosis of a node from the observations.
 Diagnosis diagnose(const Target& target, const Sighting& sighting);
 
-// sudo asked again. `said`: what it said before.
+// Returns the error for a rejected password, after sudo has prompted for it again. `said` is its output
+// before that.
 Error password_refused(const Target& target, std::string_view said);
 
-// What the bootstrap script reported, unless it is "push".
+// Returns the error for a line of the bootstrap script other than "push".
 Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture);
 
 }  // namespace railbed::fleet

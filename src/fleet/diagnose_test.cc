@@ -1,4 +1,4 @@
-// The words of OpenSSH 9.2 and sudo 1.9.13 as they come, and what is made of them.
+// Messages of OpenSSH 9.2 and sudo 1.9.13, unchanged, and the diagnoses that follow.
 #include "fleet/diagnose.h"
 
 #include <gmock/gmock.h>

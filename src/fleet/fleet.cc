@@ -1,17 +1,19 @@
-// Many nodes at once, of which some are sick, slow or dead; none of them may cost another its answer.
+// Many nodes at once, some of them faulty, slow or dead. None of them may affect another node's response.
 //
-// Each node has a Session with a thread of its own, which alone touches the node's process and its streams.
-// Callers never read or write: they queue a request and wait, until the answer, their deadline or their stop
-// comes, whichever is first. So an ssh that hangs holds up only who asks that node, and no longer than the
-// deadline. An agent that dies closes its output; its session then tells every waiting caller at once why, in
-// the words that ssh and the agent left on standard error, and gives that answer to everybody who asks later.
+// Each node has a Session with its own thread, which alone uses the node's process and streams. Callers never
+// read or write. They queue a request and wait for the response, their deadline or their stop, whichever
+// comes first. So an ssh that hangs delays only the callers of its node, and only until their deadline. An
+// agent that ends closes its output. Its session then returns the reason to every waiting and every later
+// caller, with the text that ssh and the agent left on standard error.
 //
-// ask_each() asks so many nodes at a time, each thread taking the next one that nobody has asked. Threads
-// that wait for a node which says nothing are made up for: a hundred hanging nodes of a thousand would hold
-// up the others otherwise. gather() answers in the order of the nodes: an error stands in the place of an
-// answer that did not come. When the fleet goes, all sessions are told to stop before the first is waited
-// for: an agent's input closes and it ends by itself, one that does not is ended by signal (link.cc), and all
-// of that happens on all nodes at once.
+// ask_each() calls a limited number of nodes at a time. Each worker thread takes the next node that has not
+// been called. Workers that wait for a silent node are compensated by more workers, because otherwise a
+// hundred hanging nodes of a thousand would delay the rest. gather() returns the responses in the order of
+// the nodes, with an error in the place of a missing one.
+//
+// When the fleet is destroyed, all sessions are stopped before the first is awaited. An agent's input closes
+// and the agent ends; one that does not is ended by signals (link.cc). This happens on all nodes at the same
+// time.
 #include "fleet/fleet.h"
 
 #include <fmt/format.h>
@@ -33,14 +35,14 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr std::size_t kFilesPerNode =
-    8;  // three streams, the process, what wakes its session; more while it starts
+// Three streams, the process, and the session's waker; more while an agent starts.
+constexpr std::size_t kFilesPerNode = 8;
 constexpr std::size_t kOtherFiles = 256;
 
 }  // namespace
 
-// The file this process was started from: execve's pathname, which the kernel leaves in the auxiliary vector
-// (getauxval(3)), made independent of the working folder.
+// Reads execve's pathname, which the kernel stores in the auxiliary vector (getauxval(3)), and makes it
+// independent of the working folder.
 std::string own_program() {
   const auto* started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   std::error_code failure;
@@ -69,7 +71,7 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
   if (options.binary.empty()) options.binary = own_program();
   allow_open_files(kFilesPerNode * targets.size() + kOtherFiles);
-  // To a scheduler, this machine is a node like another, or none at all.
+  // For a scheduler, this machine is a node like any other, or none at all.
   if (options.launcher != Launcher::kSsh)
     for (Target& target : targets) target = {target.name, target.name, false};
   else if (options.share_connections && !std::ranges::all_of(targets, &Target::local)) {
@@ -114,8 +116,8 @@ std::string Step::to_text() const {
 
 namespace {
 
-// Who asks which node. A worker takes the next node when it has its answer; another one joins in while fewer
-// than `parallelism` are at work, because the others wait for nodes that say nothing.
+// Distributes the nodes among workers. A worker takes the next node after each response. While fewer than
+// `parallelism` workers have a node that is not silent, another worker joins.
 class Asking {
  public:
   using Ask = std::function<Answer(std::size_t index)>;
@@ -137,7 +139,7 @@ class Asking {
   }
 
  private:
-  static constexpr std::size_t kSilentToo = 3;  // times the parallelism
+  static constexpr std::size_t kSilentToo = 3;  // limit for silent nodes, in units of the parallelism
   static constexpr auto kLook = std::chrono::milliseconds(200);
 
   std::size_t take_next() { return *asked_.insert(next_++).first; }
@@ -168,7 +170,7 @@ class Asking {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t next_ = 0, done_ = 0, failed_ = 0;
-  std::set<std::size_t> asked_;  // just now
+  std::set<std::size_t> asked_;  // being called now
 };
 
 }  // namespace

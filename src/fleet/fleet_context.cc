@@ -19,8 +19,8 @@ std::unique_ptr<AgentLauncher> make_launcher(const FleetOptions& options, std::v
   return nullptr;
 }
 
-// A scheduler's nodes often have the whole program, on a shared file system or in their image: its hash
-// tells.
+// A scheduler's nodes often have the whole program already, on a shared file system or in their image. The
+// hash shows whether it is the same.
 AgentBinaries::Push what_is_pushed(Launcher launcher) {
   return launcher == Launcher::kSsh ? AgentBinaries::Push::kPackedAgent : AgentBinaries::Push::kWhole;
 }

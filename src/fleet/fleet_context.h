@@ -1,4 +1,4 @@
-// What all sessions of a fleet share.
+// The state that all sessions of a fleet share.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,14 @@
 
 namespace railbed::fleet {
 
+// Options, agents and launchers of a fleet. It must outlive its sessions.
 class FleetContext {
  public:
-  // `nodes`: the names of all that may be asked, which share what the launcher has to wait for.
+  // `nodes` are the names of all nodes that may be called; the launcher prepares all of them at once.
   explicit FleetContext(FleetOptions given, std::vector<std::string> nodes = {});
   FleetContext(const FleetContext&) = delete;
   FleetContext& operator=(const FleetContext&) = delete;
-  ~FleetContext();  // wipes the password
+  ~FleetContext();  // erases the password
 
   AgentLauncher& launcher_of(const Target& target) { return target.local ? *local_ : *remote_; }
 

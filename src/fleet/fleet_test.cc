@@ -1,6 +1,5 @@
-// The fleet against agents of its own making, through a shell script that stands in for ssh: it has the same
-// arguments, streams and exit codes, and can be made to fail as real nodes do. tests/fleet/ has the real
-// ones.
+// Tests a fleet with its own agents, through a shell script in the place of ssh: it has the same arguments,
+// streams and exit codes, and can fail like real nodes. tests/fleet/ has the real ones.
 #include "fleet/fleet.h"
 
 #include <fmt/format.h>
@@ -60,7 +59,7 @@ class FleetTest : public testing::Test {
     fake_ssh("");
   }
 
-  // `before` runs with $destination and $command set; then the command, as the node's login shell would.
+  // `before` runs with $destination and $command set; then the command runs, as in the node's login shell.
   void fake_ssh(const std::string& before) {
     write_program(root_ / "ssh", "root=" + root_.string() + R"sh(
 for word; do destination=$command; command=$word; done
@@ -88,21 +87,21 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#; s#/proc/sys/kerne
   static int pid_of(const std::string& hello) {
     return parse_number<int>(hello.substr(7, hello.size() - 8)).value_or(0);
   }
-  // Those that the script needs, and no packer.
+  // Links the tools that the script needs, and no packer.
   void link_few_tools() {
     for (const char* tool :
          {"sh", "uname", "id", "mkdir", "chmod", "df", "rm", "wc", "head", "mv", "ls", "find", "touch"})
       if (fs::exists("/bin/" + std::string(tool)))
         fs::create_symlink("/bin/" + std::string(tool), root_ / "bin" / tool);
   }
-  // What happens in the place of taking the third piece of the agent; after link_few_tools().
+  // Runs `happens` instead of reading the third piece of the agent. Call after link_few_tools().
   void third_piece(const std::string& happens) {
     fs::remove(root_ / "bin/head");
     write_program(root_ / "bin/head", "echo >>" + (root_ / "pieces").string() + "; [ $(wc -l <" +
                                           (root_ / "pieces").string() + ") -lt 3 ] || { " + happens +
                                           "; }\nexec /bin/head \"$@\"\n");
   }
-  // Until the file is there: a handler has come that far.
+  // Waits until the file exists, which shows how far a handler has come.
   static void await(const fs::path& path) {
     while (!fs::exists(path)) std::this_thread::sleep_for(milliseconds(2));
   }
@@ -121,7 +120,7 @@ TEST(TargetOf, OwnHostNameNeedsNoSsh) {
     return target_of(node);
   };
   EXPECT_TRUE(target(own).local);
-  EXPECT_FALSE(target("other@" + own).local);  // somebody else's login there
+  EXPECT_FALSE(target("other@" + own).local);  // another user's login
   EXPECT_FALSE(target(own + "x").local);
   EXPECT_FALSE(target("192.0.2.1").local);
   EXPECT_EQ(target("192.0.2.1").destination, "192.0.2.1");
@@ -150,7 +149,7 @@ TEST_F(FleetTest, PushesWithoutGzipAndChecksumPrograms) {
   EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
 }
 
-// In place of each packer a program that leaves out the last byte of what it unpacks.
+// Replaces each packer by a program that omits the last byte of its output.
 TEST_F(FleetTest, CopyThatIsUnpackedWrongIsRefused) {
   for (const char* packer : {"zstd", "gzip"})
     write_program(root_ / "bin" / packer, "exec /usr/bin/" + std::string(packer) + " \"$@\" | head -c -1\n");
@@ -173,7 +172,7 @@ TEST_F(FleetTest, WorksInOtherShells) {
     const bool busybox = std::string_view(shell).ends_with("busybox");
     for (const char* tool : {"sh", "head"}) fs::remove(root_ / "bin" / tool);
     fs::create_symlink(shell, root_ / "bin/sh");
-    // It reads 4096 bytes at a time, also beyond what it is to take.
+    // Reads 4096 bytes at a time, and so beyond its limit.
     if (busybox) fs::create_symlink(shell, root_ / "bin/head");
     EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]") << shell;
     EXPECT_EQ(error_of(ask("echo", "[2]")), "no error: [2]") << shell;
@@ -197,7 +196,7 @@ TEST_F(FleetTest, KeepsThreeAgents) {
     std::ofstream(of(digit) / "used");
     fs::last_write_time(of(digit) / "used", now - std::chrono::hours(digit - '0'));
   }
-  fs::create_directories(of('5'));  // no use of it was completed
+  fs::create_directories(of('5'));  // was never used completely
   fs::create_directories(agents() / "not-ours");
   ASSERT_TRUE(ask("hello"));
   EXPECT_TRUE(fs::exists(agent()));
@@ -221,7 +220,7 @@ TEST_F(FleetTest, ToleratesGreetings) {
 
 TEST_F(FleetTest, HangingShellIsNamedAndItsProcessEnded) {
   fake_ssh("echo $$ >$root/pid; echo 'Enter new password:'; exec sleep 1000");
-  options_.start_deadline = seconds(4);  // a busy machine needs its time to start a shell
+  options_.start_deadline = seconds(4);  // a busy machine needs time to start a shell
   const auto answer = ask("hello");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind, ErrorKind::kTimeout);
@@ -293,7 +292,7 @@ TEST_F(FleetTest, CopyThatHangsIsNamedWithHowFarItCame) {
 TEST_F(FleetTest, CopyThatIsCutOffLeavesNothing) {
   link_few_tools();
   for (const char* path : {"", "PATH=$root/bin\n"}) {
-    // Ten reads: behind the first piece at most.
+    // Ten reads end at most just after the first piece.
     fake_ssh(path + std::string("/bin/dd bs=65536 count=10 2>/dev/null | sh -c \"$command\"; exit 255"));
     EXPECT_THAT(error_of(ask("hello")), AnyOf(HasSubstr("the copy differs from what was sent"),
                                               HasSubstr("unexpected end"), HasSubstr("premature end")));
@@ -301,8 +300,8 @@ TEST_F(FleetTest, CopyThatIsCutOffLeavesNothing) {
   }
 }
 
-// What comes to a node that asks for the agent as the script does, then runs `says` and keeps all it gets:
-// the first line, and the number of bytes after it.
+// Returns what arrives at a node that requests the agent like the script, then runs `says`: the first line,
+// and the number of bytes after it.
 class FleetTakerTest : public FleetTest {
  protected:
   std::pair<std::string, std::size_t> taken(const std::string& says) {
@@ -344,7 +343,7 @@ TEST_F(FleetTest, OtherArchitectureIsNamedWithTheOption) {
               AllOf(StartsWith("gpu07: it is riscv64"), HasSubstr("--agent-binary riscv64=PATH")));
 }
 
-// This test's agent, with the header of another architecture.
+// The agent of this test with the header of another architecture.
 struct ForeignAgent {
   bool arm = elf_architecture(read_file(RAILBED_TEST_AGENT)) == "aarch64";
   std::string architecture = arm ? "x86_64" : "aarch64";
@@ -361,7 +360,7 @@ TEST_F(FleetTest, OtherArchitectureGetsTheBinaryGivenForIt) {
   std::ofstream(root_ / "other", std::ios::binary) << other;
   write_program(root_ / "bin/uname", "echo " + architecture + "\n");
   options_.agent_binaries = {{architecture, root_ / "other"}};
-  // It is copied, and being no program for this machine, cannot start.
+  // It is copied, but cannot start, because it is not a program for this machine.
   EXPECT_THAT(error_of(ask("hello")),
               AllOf(StartsWith("gpu07: it cannot run the agent"), HasSubstr("Exec format error")));
   EXPECT_EQ(read_file(agents() / sha256_hex(other) / "railbed"), other);
@@ -424,7 +423,7 @@ TEST_F(FleetTest, CallThatTakesTooLongIsCancelledAndTheNextOneServed) {
   EXPECT_EQ(late.error().kind, ErrorKind::kTimeout);
   EXPECT_THAT(late.error().text, HasSubstr("gpu07: no answer to \"wait_for_stop\" within 0.2 s"));
   EXPECT_EQ(late.error().node, "gpu07");
-  await(root_ / "b");  // the agent was told
+  await(root_ / "b");  // the handler was cancelled
   EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
 }
 
@@ -483,7 +482,7 @@ TEST_F(FleetTest, LocalAgentNeedsNoSsh) {
   fake_ssh("exit 255");
   Fleet fleet({{"here", "", true}}, options_);
   EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
-  // Prints of a handler do not reach the frames, and its reads do not eat them.
+  // Output of a handler does not reach the frames, and its reads do not consume them.
   EXPECT_EQ(error_of(fleet.peer(0).call("chatter", "", seconds(60), {})), "no error: {\"stdin\":-1}");
   EXPECT_EQ(error_of(fleet.peer(0).call("refuse", "", seconds(60), {})), "here: no such rail");
   EXPECT_THAT(error_of(fleet.peer(0).call("dance", "", seconds(60), {})), HasSubstr("no method \"dance\""));
@@ -535,7 +534,8 @@ TEST_F(FleetTest, GatherNamesTheSickAndServesTheRestInOrder) {
   EXPECT_EQ(fleet.find("d"), nullptr);
 }
 
-// Each of the two hanging ones takes a place for its whole deadline; the sound one would come after both.
+// Each of the two hanging nodes occupies a worker for its whole deadline; the healthy node would come after
+// both.
 TEST_F(FleetTest, NodesThatSayNothingHoldUpNoOther) {
   fake_ssh("case $destination in hung*) exec sleep 1000 ;; esac");
   options_.start_deadline = seconds(8);

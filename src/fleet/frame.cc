@@ -1,14 +1,14 @@
-// How frames are found in a stream that begins with anybody's words.
+// Finds frames in a stream that starts with arbitrary text.
 //
-// What comes over ssh first is noise: messages of the day, what a .bashrc prints, and the bootstrap script's
-// own lines. All of it is text, and text holds no NUL byte; a frame begins with one. So the decoder sets
-// bytes aside as noise until the four bytes of the magic stand in the buffer. They may arrive in pieces: as
-// many bytes at the buffer's end as could begin the magic stay there for the next look. What was set aside
-// can be read (it says why no agent came), and more than a limit of it is an error.
+// The first output of ssh is noise: messages of the day, the output of a .bashrc, and the lines of the
+// bootstrap script. All of it is text, which holds no NUL byte, while a frame starts with one. So the decoder
+// collects bytes as noise until the four bytes of the magic are in the buffer. They may arrive in pieces, so
+// bytes at the end of the buffer that could start the magic stay there. The noise can be read, because it
+// shows why no agent started. Noise beyond its limit is an error.
 //
-// From the first frame on there is no noise any more. The next frame begins where the last one ended, and
-// anything else there means that the stream is lost: nobody could tell where a frame begins again. The
-// header's length is checked against the limit before the body comes, so that a hostile one costs no memory.
+// After the first frame there is no noise. The next frame starts where the last one ended. Any other bytes
+// there mean that the stream is lost, because the start of the next frame cannot be known. The length in the
+// header is checked against the limit before the body arrives, so that a hostile length costs no memory.
 #include "fleet/frame.h"
 
 #include <fmt/format.h>
@@ -37,12 +37,12 @@ std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Names on the wire; the order is ErrorKind's.
+// Names of the kinds in frames, in the order of ErrorKind.
 constexpr std::array<std::string_view, 6> kErrorKinds = {"bad-input", "unavailable", "timeout",
                                                          "cancelled", "internal",    "killed"};
 
 constexpr std::size_t kRoomKept = 16 << 10;
-constexpr std::size_t kMaxErrorText = 1000;  // several lines of ours; a node may send megabytes
+constexpr std::size_t kMaxErrorText = 1000;  // several lines of railbed's own; a node may send megabytes
 
 }  // namespace
 
@@ -66,9 +66,9 @@ Result<std::optional<Frame>> FrameDecoder::lost(std::string text) {
 }
 
 void FrameDecoder::feed(std::string_view bytes) {
-  // What was taken goes only now, all at once: a chunk may hold thousands of small frames.
+  // Removes all used bytes at once, because a chunk may hold thousands of small frames.
   buffer_.erase(0, std::exchange(taken_, 0));
-  // One large answer is no reason to keep room for the next: there may be thousands of decoders.
+  // Releases the memory of a large response, because there may be thousands of decoders.
   if (buffer_.empty() && buffer_.capacity() > kRoomKept) std::string().swap(buffer_);
   buffer_.append(bytes);
 }
@@ -76,7 +76,7 @@ void FrameDecoder::feed(std::string_view bytes) {
 bool FrameDecoder::skip_noise() {
   if (in_frames_) return true;
   const std::size_t at = buffer_.find(kMagic);
-  // The magic may be cut by the end of what has come so far.
+  // The magic may be cut by the end of the bytes received so far.
   std::size_t keep = kMagic.size() - 1;
   while (keep > 0 && !buffer_.ends_with(kMagic.substr(0, keep))) --keep;
   const std::size_t noise = at != std::string::npos ? at : buffer_.size() - keep;
@@ -115,7 +115,7 @@ std::string encode_request(const Request& request) {
   json::Value head;
   head["method"] = request.method;
   head["deadline_ms"] = request.deadline_ms;
-  // The params follow as they are: a document of megabytes is not parsed only to be carried.
+  // The params follow unchanged: a document of megabytes is not parsed only to be transmitted.
   return json::dump(head) + "\n" + request.params;
 }
 
@@ -165,7 +165,7 @@ std::string without_escape_sequences(std::string_view bytes) {
       // CSI: up to a letter
       for (i += 2; i < bytes.size() && (bytes[i] < '@' || bytes[i] > '~');) ++i;
     } else if (i + 1 < bytes.size() && bytes[i + 1] == ']') {
-      // OSC, as of a window's title: up to BEL or ESC \, and never beyond the line
+      // OSC, such as a window's title: up to BEL or ESC \, and never beyond the line
       const auto end = std::min(bytes.find_first_of("\a\x1b\n", i + 2), bytes.size());
       const bool whole = bytes.substr(end, 2) == "\x1b\\";
       i = whole ? end + 1 : bytes.substr(end, 1) == "\a" ? end : end - 1;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxHashes = 64 << 10;
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kSettled = 2 * kSecond;  // coarser than the stamps of any file system in use
+constexpr std::int64_t kSettled = 2 * kSecond;  // coarser than the time stamps of any file system in use
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 
@@ -51,7 +51,7 @@ bool is_settled(const HashedFile& file) {
 
 HashedFiles read_hashed_files(const std::string& path) {
   if (path.empty()) return {};
-  // What another user could have written is not believed: a hash names what nodes run.
+  // Ignores a file that another user could have written, because a hash decides which program nodes run.
   const FoundEntry place = find_entry(path, Strangers::kNothing);
   struct stat status = {};
   if (!place || !place->look(status) || !is_ours(status)) return {};

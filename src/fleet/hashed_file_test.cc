@@ -39,7 +39,8 @@ TEST_F(HashedFileTest, KnownFileIsNotReadAgain) {
 
 TEST_F(HashedFileTest, ChangedFileIsHashedAnew) {
   HashedFile before = *hash_file(written("one"), {});
-  // As long, and written within the same tick of the clock perhaps: the size alone would not tell.
+  // The file has the same size, and may be written within the same clock tick, so the size alone would not
+  // show the change.
   written("two");
   fs::last_write_time(program_, fs::file_time_type::clock::now() + std::chrono::seconds(1));
   EXPECT_EQ(hash_file(program_, {{program_, before}})->hash, sha256_hex("two"));
@@ -68,7 +69,7 @@ TEST_F(HashedFileTest, NonsenseIsNothing) {
     EXPECT_TRUE(read_hashed_files(memory_).empty()) << text.substr(0, 100);
   }
   EXPECT_TRUE(read_hashed_files("").empty());
-  keep_hashed_files({}, "/proc/nowhere/hashes.json");  // a cache that cannot be kept is no error
+  keep_hashed_files({}, "/proc/nowhere/hashes.json");  // a cache that cannot be written is no error
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
-// Kubernetes carries agents as ssh does: a program on this machine, kubectl, whose standard input and output
-// are those of a shell in a pod. The pod is there before us, and does nothing; it belongs to a DaemonSet that
-// somebody installed (deploy/kubernetes/agent), so that railbed needs no right to create any. The script that
-// the shell gets is ssh's own: it starts the railbed of the pod's image where that is the same as ours, and
-// is sent ours otherwise.
+// Kubernetes transports agents like ssh: a program on this machine, kubectl, has the standard input and
+// output of a shell in a pod. The pod exists already and is idle. It belongs to a DaemonSet that an
+// administrator has installed (deploy/kubernetes/agent), so that railbed needs no right to create pods. The
+// shell runs the same script as over ssh. It starts the railbed of the pod's image if that is the same as
+// ours; otherwise ours is pushed.
 //
-// kubectl and no library: it knows every way to log in to a cluster, and the exec protocols of old API
-// servers and of new ones.
+// kubectl is used instead of a library, because it supports every way to log in to a cluster, and the exec
+// protocols of old and new API servers.
 //
-// When the connection ends, kubelet closes the agent's standard input, and the agent ends by itself.
+// When the connection ends, kubelet closes the agent's standard input, and the agent ends.
 //
-// The API server is asked first. A node that is not ready or cordoned, or whose pod is not running, is named
-// with the reason, and not waited for. Who may not list nodes gets no reason of theirs; pods say enough.
+// The API server is read first. A node that is not ready, or cordoned, or whose pod is not running, is
+// reported with the reason and not waited for. A user without the right to list nodes gets no reasons from
+// nodes; those from pods suffice.
 #include "fleet/kubernetes_launcher.h"
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ Result<std::vector<KubernetesPod>> ask_pods(const KubernetesChoice& choice, cons
   return pods;
 }
 
-// Nothing where we may not list them.
+// Returns the states by node; empty if the user may not list nodes.
 Result<std::map<std::string, KubernetesNode>> ask_node_states(const KubernetesChoice& choice,
                                                               const std::stop_token& stop) {
   std::map<std::string, KubernetesNode> states;

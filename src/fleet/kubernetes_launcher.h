@@ -1,4 +1,5 @@
-// Agents in the pods of a DaemonSet: one `kubectl exec` a node, whose standard streams are the agent's.
+// Starts agents in the pods of a DaemonSet: one `kubectl exec` for each node, whose standard streams are the
+// agent's.
 #pragma once
 
 #include <memory>
@@ -9,17 +10,17 @@
 
 namespace railbed::fleet {
 
-// Asks the API server for the pods and the state of their nodes when the first of `nodes` is to be reached.
-// Nodes that are cordoned are refused unless `cordoned_too`.
+// Returns a launcher. It reads the pods and the state of their nodes from the API server when the first of
+// `nodes` is called. Cordoned nodes are refused unless `cordoned_too`.
 std::unique_ptr<AgentLauncher> kubernetes_launcher(KubernetesChoice choice, bool cordoned_too,
                                                    std::vector<std::string> nodes);
 
-// The nodes that have one of the chosen pods, whatever its state. An error where there is none, or where the
-// API server cannot be asked: what to do next stands in it.
+// Returns the nodes that have one of the chosen pods, in any state. Fails with a remedy if there is none, or
+// if the API server cannot be reached.
 Result<std::vector<std::string>> kubernetes_nodes(const KubernetesChoice& choice,
                                                   const std::stop_token& stop = {});
 
-// kubectl's whole command line.
+// Returns the command line of kubectl.
 std::vector<std::string> exec_words(const KubernetesChoice& choice, const std::string& pod,
                                     const std::string& container, const std::string& script);
 

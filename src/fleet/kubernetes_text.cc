@@ -26,8 +26,8 @@ bool is_rfc1123(std::string_view name, std::size_t longest, std::string_view bet
          });
 }
 
-// "{"\n"}" of jsonpath is a line feed. A pod that waits for its place has no nodeName: the DaemonSet names
-// the node among its affinities.
+// The fields of a pod. "{"\n"}" in jsonpath is a line feed. A pod that is not scheduled yet has no nodeName,
+// but the DaemonSet names the node in its affinity.
 constexpr std::string_view kPodFields[] = {
     ".metadata.name",
     ".spec.nodeName",
@@ -39,7 +39,7 @@ constexpr std::string_view kPodFields[] = {
     ".status.conditions[?(@.type==\"Ready\")].status",
     ".status.reason",
     ".status.containerStatuses[*].state.*.reason",
-    // Sentences, which may hold bars and line feeds: one field, the last.
+    // Sentences, which may hold bars and line feeds, form one field, the last.
     ".status.containerStatuses[*].state.waiting.message} {.status.conditions[?(@.type==\"PodScheduled\")].message",
 };
 constexpr std::string_view kNodeFields[] = {
@@ -56,7 +56,7 @@ std::string format_of(std::string_view nonce, const std::string_view (&fields)[N
   return format + "{\"\\n\"}{end}";
 }
 
-// With all that the fields say of why; empty: there is none.
+// Returns why no agent can be started, with all reasons from the fields; empty if one can.
 std::string trouble_of_pod(const std::vector<std::string_view>& fields) {
   if (!fields[4].empty()) return "it is being deleted";
   const bool ready = fields[5] == "Running" && fields[6] == "True";
@@ -132,7 +132,7 @@ std::string_view kubernetes_remedy(std::string_view said) {
     std::string_view said;
     std::string_view remedy;
   };
-  // kubectl's words, 1.20 to 1.33.
+  // phrases of kubectl 1.20 to 1.33
   static constexpr Known kKnown[] = {
       {"localhost:8080",
        "kubectl knows no cluster: choose one with `kubectl config use-context`, or name it with --context or "

@@ -1,8 +1,8 @@
-// What kubectl prints of pods and nodes, as data. We name the fields ourselves (-o jsonpath), by which a
-// thousand pods are a few hundred kilobytes; whole objects (-o json) list the images of each node.
+// Parses what kubectl prints about pods and nodes. The format names the fields (-o jsonpath), so that a
+// thousand pods take a few hundred kilobytes; whole objects (-o json) would list the images of each node.
 //
-// All of it is untrusted: a reason may hold any bytes, line feeds too, and jsonpath prints them as they are.
-// So each of our lines begins with a nonce that nobody could know who wrote a reason.
+// All output is untrusted: a reason may hold any bytes, including line feeds, and jsonpath prints them
+// unchanged. So each requested line starts with a nonce that the author of a reason cannot know.
 #pragma once
 
 #include <optional>
@@ -12,33 +12,38 @@
 
 namespace railbed::fleet {
 
+// One pod of the agents.
 struct KubernetesPod {
   std::string name;
-  std::string node;       // that it runs on, or is meant for
-  std::string container;  // its first
-  std::string why_not;    // no agent can be started in it now; empty: one can
+  std::string node;       // the node that it runs on, or is assigned to
+  std::string container;  // its first container
+  std::string why_not;    // why no agent can be started in it now; empty if one can
 };
-// For `kubectl get pods -o`.
+// Returns the format for `kubectl get pods -o`.
 std::string kubernetes_pod_format(std::string_view nonce);
-// One a node, at most 100,000: one that an agent can be started in, where there is one.
+// Returns one pod for each node, at most 100,000. If a node has several, prefers one in which an agent can be
+// started.
 std::vector<KubernetesPod> parse_kubernetes_pods(std::string_view text, std::string_view nonce);
 
+// The state of one node.
 struct KubernetesNode {
   std::string name;
   bool cordoned = false;
-  std::string not_ready;  // why; empty: it is ready
+  std::string not_ready;  // the reason; empty if it is ready
 };
-// For `kubectl get nodes -o`.
+// Returns the format for `kubectl get nodes -o`.
 std::string kubernetes_node_format(std::string_view nonce);
+// Returns the valid nodes, at most 100,000.
 std::vector<KubernetesNode> parse_kubernetes_nodes(std::string_view text, std::string_view nonce);
 
-// Kubernetes' own rules for names (RFC 1123): of pods and nodes; of namespaces and containers.
+// Return whether the name follows Kubernetes' rules (RFC 1123): for pods and nodes; for namespaces and
+// containers.
 bool is_kubernetes_name(std::string_view name);
 bool is_kubernetes_label(std::string_view name);
-// What may stand in a label selector.
+// Returns whether the text has only characters of a label selector, and cannot be mistaken for an option.
 bool is_kubernetes_selector(std::string_view selector);
 
-// What to do about what kubectl said when it was asked for pods; empty where nothing better is known.
+// Returns a remedy for kubectl's message about pods; empty if none is known.
 std::string_view kubernetes_remedy(std::string_view said);
 
 }  // namespace railbed::fleet

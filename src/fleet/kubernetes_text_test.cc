@@ -26,7 +26,7 @@ std::vector<KubernetesPod> pods_of(std::string text) {
   return parse_kubernetes_pods(from_kubectl(std::move(text)), kPodNonce);
 }
 
-// As kubectl 1.20 and 1.32 print the format.
+// The output of kubectl 1.20 and 1.32 for this format.
 TEST(KubernetesText, ReadsPodsAndWhyTheyAreOfNoUse) {
   const auto pods = pods_of(
       "@|agent-a|gpu1|gpu1|agent||Running|True||| \n"
@@ -46,7 +46,7 @@ TEST(KubernetesText, ReadsPodsAndWhyTheyAreOfNoUse) {
   EXPECT_THAT(pods[4].why_not, HasSubstr("phase Failed, Evicted"));
 }
 
-// While a DaemonSet is updated, a node has an old pod and a new one.
+// During an update of a DaemonSet, a node has an old and a new pod.
 TEST(KubernetesText, OneThatCanBeUsedStandsForItsNode) {
   const auto pods = pods_of(
       "@|old|gpu1||agent|2026-01-01T00:00:00Z|Running|True||| \n@|new|gpu1||agent||Running|True||| \n"
@@ -106,7 +106,7 @@ TEST(KubernetesExec, WhereKubectlIsNotWhatToDoIsSaid) {
   }
 }
 
-// What kubectl 1.32 says of a cluster that it may not log in to.
+// Messages of kubectl 1.32 for a cluster without a valid login.
 TEST(KubernetesExec, LogsStandInNoError) {
   const auto asked = ask_scheduler(
       "kubectl",

@@ -16,13 +16,13 @@ constexpr std::size_t kMostHosts = 100'000;
 
 bool has(const Environment& environment, std::string_view name) { return environment.contains(name); }
 
-// What a launcher calls the numbers that every one of them sets.
+// The names of the variables that every launcher has in some form.
 struct Names {
   std::string_view launcher;
   std::string_view rank;
   std::string_view ranks;
   std::string_view local_rank;
-  std::string_view local_ranks;  // how many there are on this host
+  std::string_view local_ranks;  // number of ranks on this host
 };
 
 // Open MPI 1.3 to 5: mpirun(1), "Environment variables".
@@ -56,7 +56,7 @@ Result<LaunchedRank> read_numbers(const Environment& environment, const Names& n
   return found;
 }
 
-// "gpu[03-18],nas" → "gpu03"
+// Returns the first name of a host list: "gpu[03-18],nas" → "gpu03".
 std::string first_of(std::string_view hosts) {
   std::size_t end = 0;
   for (bool bracket = false; end < hosts.size() && (bracket || hosts[end] != ','); ++end)
@@ -65,7 +65,8 @@ std::string first_of(std::string_view hosts) {
   return names && !names->empty() ? names->front() : "";
 }
 
-// A launcher shows each process either all GPUs of its host or its own alone.
+// Returns the GPU's ordinal. A launcher makes either all GPUs of the host visible to each process, or only
+// its own.
 int gpu_of(const Environment& environment, int local_rank) {
   const std::string visible = text_of(environment, "CUDA_VISIBLE_DEVICES");
   const bool only_one = !visible.empty() && visible.find(',') == std::string::npos;
@@ -77,8 +78,8 @@ bool inside_slurm_step(const Environment& environment) {
          has(environment, "SLURM_STEP_NUM_TASKS");
 }
 
-// The innermost launcher: mpirun starts its daemons by srun, and what these start inherits Slurm's variables.
-// srun --mpi=pmi2 sets PMI_RANK as well, but no local rank by Hydra's name.
+// Returns the names of the innermost launcher: mpirun starts its daemons with srun, and their children
+// inherit Slurm's variables. srun --mpi=pmi2 also sets PMI_RANK, but no local rank under Hydra's name.
 const Names* names_for(const Environment& environment) {
   if (has(environment, kOpenMpi.rank)) return &kOpenMpi;
   if (has(environment, kHydra.local_rank) && has(environment, kHydra.rank)) return &kHydra;
@@ -131,7 +132,7 @@ Result<std::optional<LaunchedRank>> find_launcher(const Environment& environment
     return std::optional(std::move(found));
   }
   if (names == &kOpenMpi) found.job = text_of(environment, "PMIX_NAMESPACE");
-  // Within an allocation of Slurm's, mpirun puts its first ranks on its first host.
+  // In a Slurm allocation, mpirun places its first ranks on the first host.
   found.first_host = first_of(text_of(environment, "SLURM_JOB_NODELIST"));
   return std::optional(std::move(found));
 }

@@ -1,5 +1,5 @@
-// Which rank of how many this process is, from the variables that srun or mpirun set for it. No MPI library
-// is needed, nor asked.
+// Reads the variables that srun or mpirun sets, to find which rank this process is and how many there are. No
+// MPI library is needed or called.
 #pragma once
 
 #include <map>
@@ -12,25 +12,26 @@
 namespace railbed::fleet {
 
 using Environment = std::map<std::string, std::string, std::less<>>;
-// Of this process.
+// Returns the environment of this process.
 Environment environment_here();
-// Empty where it is not set.
+// Returns the value of a variable; empty if it is not set.
 std::string text_of(const Environment& environment, std::string_view name);
 
+// The place of this process among the ranks.
 struct LaunchedRank {
   std::string launcher;  // "Slurm", "Open MPI", "MPICH or Intel MPI"
   int rank = 0;
   int ranks = 1;
-  int local_rank = 0;      // among those on this host
+  int local_rank = 0;      // among the ranks on this host
   bool one_host = false;   // all ranks are on this host
-  std::string job;         // the same for all ranks of this start; empty: the launcher names none
-  std::string first_host;  // where rank 0 is, as the launcher has it; empty: it does not say
-  int gpu = 0;             // the ordinal meant for it, among those that CUDA shows it
+  std::string job;         // the same for all ranks of this start; empty if the launcher provides none
+  std::string first_host;  // the host of rank 0 according to the launcher; empty if unknown
+  int gpu = 0;             // the CUDA ordinal assigned to it, among the devices that are visible to it
   bool operator==(const LaunchedRank&) const = default;
 };
 
-// Nothing for a process that was started alone, or as the only task of a step. An error when the variables
-// contradict each other.
+// Returns the rank of this process; nullopt if it was started alone, or as the only task of a step. Fails if
+// the variables contradict each other, or do not show which ranks are on this host.
 Result<std::optional<LaunchedRank>> find_launcher(const Environment& environment);
 
 }  // namespace railbed::fleet

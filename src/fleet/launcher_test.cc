@@ -16,7 +16,7 @@ std::optional<LaunchedRank> rank_of(const Environment& environment) {
   return found ? *found : std::nullopt;
 }
 
-// srun --nodes 2 --ntasks-per-node 2, task 3, as Slurm 22.05 sets it (shortened).
+// srun --nodes 2 --ntasks-per-node 2, task 3, with the variables of Slurm 22.05 (shortened).
 const Environment kSrun = {{"SLURM_JOB_ID", "417"},       {"SLURM_JOB_NODELIST", "gpu[03-04]"},
                            {"SLURM_LOCALID", "1"},        {"SLURM_NODEID", "1"},
                            {"SLURM_NTASKS", "4"},         {"SLURM_PROCID", "3"},
@@ -31,7 +31,7 @@ const Environment kOpenMpi4 = {
     {"OMPI_COMM_WORLD_NODE_RANK", "1"},  {"OMPI_MCA_orte_hnp_uri", "3157590016.0;tcp://10.0.0.1:45107"},
     {"PMIX_NAMESPACE", "3157590017"},    {"PMIX_RANK", "1"}};
 
-// The same of Open MPI 5, on two hosts of one GPU each.
+// The same for Open MPI 5, on two hosts with one GPU each.
 const Environment kOpenMpi5 = {{"OMPI_COMM_WORLD_RANK", "1"},
                                {"OMPI_COMM_WORLD_SIZE", "2"},
                                {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
@@ -66,14 +66,14 @@ TEST(FindLauncher, EachLauncherHasItsOwnNames) {
 TEST(FindLauncher, NobodyElseWasStarted) {
   EXPECT_EQ(rank_of({}), std::nullopt);
   EXPECT_EQ(rank_of({{"PATH", "/bin"}, {"HOME", "/root"}}), std::nullopt);
-  // One task of its own: `srun --pty bash`, and all that is started from there.
+  // A single task: `srun --pty bash`, and everything that is started from there.
   EXPECT_EQ(
       rank_of(with(kSrun, {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}})),
       std::nullopt);
   EXPECT_EQ(rank_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}, {"MPI_LOCALRANKID", "0"}}), std::nullopt);
 }
 
-// It has the numbers of the tasks that it may start, and is none of them.
+// A batch script has the numbers of the tasks that it may start, but is none of them.
 TEST(FindLauncher, ABatchScriptIsNoTask) {
   EXPECT_EQ(rank_of({{"SLURM_JOB_ID", "417"},
                      {"SLURM_JOB_NODELIST", "gpu[03-04]"},
@@ -83,7 +83,7 @@ TEST(FindLauncher, ABatchScriptIsNoTask) {
             std::nullopt);
 }
 
-// mpirun starts its daemons by srun, one a node.
+// mpirun starts its daemons with srun, one for each node.
 TEST(FindLauncher, TheInnermostCounts) {
   const auto daemon =
       with(kSrun, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "0"}});
@@ -93,7 +93,7 @@ TEST(FindLauncher, TheInnermostCounts) {
   EXPECT_EQ(found->rank, 1);
   EXPECT_EQ(found->first_host, "gpu03");
   EXPECT_EQ(rank_of(with(daemon, kHydra))->rank, 2);
-  // srun's own PMI says the same as srun.
+  // srun's own PMI variables agree with those of srun.
   EXPECT_EQ(rank_of(with(kSrun, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMIX_RANK", "3"}}))->launcher,
             "Slurm");
 }

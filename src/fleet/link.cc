@@ -16,7 +16,7 @@ namespace railbed::fleet {
 namespace {
 
 constexpr std::size_t kErrorsKept = 4096;
-constexpr auto kUnkillable = std::chrono::seconds(6);  // longer than an agent takes to end by itself
+constexpr auto kUnkillable = std::chrono::seconds(6);  // longer than an agent takes to end
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -54,7 +54,7 @@ Link::Event Link::pump(Clock::time_point deadline, const Waker& waker) {
                   {writing ? program_.in.get() : -1, POLLOUT, 0}};
   const int ready = poll(fds, 4, milliseconds_until(deadline));
   if (ready == 0) return Event::kTimeout;
-  if (ready < 0) return Event::kProgress;  // EINTR: the caller comes again
+  if (ready < 0) return Event::kProgress;  // EINTR: the caller calls again
   if (fds[1].revents != 0) read_errors();
   if (fds[2].revents != 0) waker.clear();
   if (fds[3].revents != 0) write_input();
@@ -90,11 +90,11 @@ void Link::write_input() {
   const ssize_t count =
       ::send(program_.in.get(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL);
   if (count > 0) sent_ += static_cast<std::size_t>(count);
-  // One that reads no more says why in its output, or by its end.
+  // A child that stops reading shows the reason in its output, or by its exit.
   const bool broken = count < 0 && errno != EAGAIN && errno != EINTR;
   if (broken) program_.in.reset();
   if (broken || sent_ == outbox_.size()) {
-    wipe(outbox_);  // a password may have been in it
+    wipe(outbox_);  // it may have held a password
     sent_ = 0;
   }
 }
@@ -106,7 +106,7 @@ void Link::close(std::chrono::milliseconds grace) {
   bool terminated = false;
   char rest[4096];
   while (!program_.child.ended() && Clock::now() - start < grace + kUnkillable) {
-    // Drained, so that a child that still writes can reach its end.
+    // Keeps reading, so that a child that still writes can end.
     if (program_.out && read(program_.out.get(), rest, sizeof rest) == 0) program_.out.reset();
     read_errors();
     const auto waited = Clock::now() - start;

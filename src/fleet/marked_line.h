@@ -1,4 +1,4 @@
-// Lines that a program prints by a format of ours, among text that others wrote.
+// Lines in a format that railbed requested, among text that others wrote.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace railbed::fleet {
 
-// "NONCE|a|b|rest, with | in it" → {a, b, rest}; empty for a line that does not begin with the nonce, which
-// nobody could know who wrote a value, or that has fewer fields.
+// Splits a line: "NONCE|a|b|rest, with | in it" → {a, b, rest}. Returns an empty list if the line does not
+// start with the nonce, which the author of a value cannot know, or if it has fewer fields.
 std::vector<std::string_view> marked_fields(std::string_view line, std::string_view nonce, std::size_t count);
 
 }  // namespace railbed::fleet

@@ -20,7 +20,7 @@ constexpr std::size_t kHashDigits = 64;
 constexpr std::size_t kLongestLine = kHashDigits + sizeof " 1073741824 1073741824 1073741824";
 constexpr std::size_t kMostNames = 64 << 10;
 
-// A struct of elf(5) at this place.
+// Returns a structure of elf(5) at this offset; nullopt if the file is too short.
 template <class Part>
 std::optional<Part> part_at(const ReadAt& read, std::uint64_t offset) {
   const std::string bytes = read(offset, sizeof(Part));

@@ -20,7 +20,7 @@ void append(std::string& to, const Part& part) {
   to.append(reinterpret_cast<const char*>(&part), sizeof part);
 }
 
-// A file as the linker writes it: a header, the section, the names of sections, the table of sections.
+// Returns a file like the linker's: a header, the section, the names of sections, and the table of sections.
 std::string program(const std::string& section, const std::string& name = "railbed.agent") {
   const std::string names = std::string(1, '\0') + name + '\0';
   Elf64_Ehdr header = {};
@@ -47,7 +47,7 @@ std::string program(const std::string& section, const std::string& name = "railb
   return file;
 }
 
-// As scripts/pack-agent writes it.
+// The section as scripts/pack-agent writes it.
 std::string section_of(const std::string& gzipped, const std::string& zstd) {
   return kHash + " " + std::to_string(kAgent.size()) + " " + std::to_string(gzipped.size()) + " " +
          std::to_string(zstd.size()) + "\n" + gzipped + zstd;
@@ -59,7 +59,7 @@ std::optional<PackedAgent> found_in(const std::string& file) {
   });
 }
 
-// From a file, as at run time.
+// Reads it from a file, as at run time.
 std::string unpacked(const std::string& file, const PackedAgent& agent) {
   const std::string path = testing::TempDir() + "packed_agent_test";
   std::ofstream(path, std::ios::binary) << file;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNoSuchProgram = 127;  // env(1)
 
-// Without what kubectl logs beside: "E1125 07:21:29.401749   31690 memcache.go:265] …".
+// Removes kubectl's log lines: "E1125 07:21:29.401749   31690 memcache.go:265] …".
 std::string without_log(std::string_view said) {
   std::string rest;
   for (const std::string_view line : lines(said)) {

@@ -18,7 +18,7 @@
 namespace railbed::fleet {
 namespace {
 
-// Empty: it worked.
+// Appends the addresses of a host. Returns an error text; empty on success.
 std::string resolve(const char* host, int port, int flags, std::vector<SocketAddress>& found) {
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
@@ -52,7 +52,8 @@ std::string proof_of(std::string_view secret, Prover prover, std::string_view pu
 Result<Fd> listen_at(const Rendezvous& at, int backlog) {
   const bool literal = IpAddress::parse(at.host).has_value();
   std::vector<SocketAddress> addresses;
-  // A name may stand for a loopback address on the host itself (Debian's 127.0.1.1), of no use to others.
+  // A name may stand for a loopback address on the host itself (Debian's 127.0.1.1), which others cannot
+  // reach. So listen at all addresses.
   if (auto why = resolve(literal ? at.host.c_str() : nullptr, at.port, AI_PASSIVE, addresses); !why.empty())
     return fail(ErrorKind::kUnavailable, fmt::format("listen at {}: {}", at.host, why));
   int error = 0;
@@ -64,7 +65,7 @@ Result<Fd> listen_at(const Rendezvous& at, int backlog) {
       }
     return Fd();
   };
-  // One socket of IPv6 takes both families, where the kernel has it.
+  // An IPv6 socket accepts both families, if the kernel supports IPv6.
   for (const int family : {AF_INET6, AF_INET})
     if (Fd fd = attempt(family)) return fd;
   const char* hint = error == EADDRNOTAVAIL ? ": no address of this host, on which rank 0 runs"

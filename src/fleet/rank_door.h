@@ -1,5 +1,5 @@
-// The first words between rank 0 and another rank, and the sockets for them. Used by rendezvous.cc and
-// rank_reception.cc; its proofs also by secret_door.cc.
+// The handshake between rank 0 and another rank, and its sockets. Used by rendezvous.cc and
+// rank_reception.cc; the proofs also by secret_door.cc.
 //
 //   rank 0 → rank   railbed-ranks 1 NONCE
 //   rank → rank 0   {"introduction": {…}, "nonce": "…", "proof": "…"}
@@ -25,6 +25,7 @@ inline constexpr std::string_view kRefusal = "no ";
 inline constexpr std::size_t kNonceBytes = 16;
 inline constexpr std::size_t kMaxLine = 4096;
 
+// The second line of the handshake.
 struct RankHello {
   RankIntroduction introduction;
   std::string nonce;
@@ -32,30 +33,34 @@ struct RankHello {
   FIELDS(RankHello, introduction, nonce, proof);
 };
 
-// Only who knows the secret can say it, and only for these two nonces: nobody can play back what he heard.
+// Returns a proof that its author knows the secret. It is valid only for these two nonces, so that it cannot
+// be replayed.
 enum class Prover { kRank, kRankZero };
 std::string proof_of(const Rendezvous& at, Prover prover, std::string_view nonce_of_rank_zero,
                      std::string_view nonce_of_rank, const RankIntroduction& introduction);
-// The same for others than ranks: who listens takes the place of rank zero. `purpose` is what the secret is
-// good for here, `introduction` what the one that comes says of itself.
+// Returns the same proof for other processes than ranks: the listener takes the place of rank 0. `purpose` is
+// what the secret is used for, `introduction` the text with which the client introduces itself.
 struct Nonces {
   std::string_view of_listener;
   std::string_view of_guest;
 };
 std::string proof_of(std::string_view secret, Prover prover, std::string_view purpose, const Nonces& nonces,
                      std::string_view introduction);
-// Byte by byte: what follows the line belongs to others. Nothing: the connection ended, or time did.
+// Reads a line byte by byte, because the bytes after it belong to another reader. Returns nullopt if the
+// connection ends, at `until`, or after 4 KiB without a line break. Fails if `stop` is requested.
 Result<std::optional<std::string>> read_line(int fd, std::chrono::steady_clock::time_point until,
                                              const std::stop_token& stop);
+// Returns a listener at rank 0's address and port.
 Result<Fd> listen_at(const Rendezvous& at, int backlog);
-// A connection under way on a socket that does not block, to each address of the host in turn.
+// Starts to connect to each address of the host. Returns the nonblocking sockets.
 Result<std::vector<Fd>> start_connecting(const Rendezvous& at);
-// One attempt of a rank on a connection that is under way: a socket to serve on; nothing: rank 0 may come
-// yet; an error: whoever answers is not rank 0 of this start.
+// Performs the handshake of a rank on a socket that is connecting. Returns a socket to serve on; nullopt if
+// rank 0 may not be ready yet; an error if the other end is not rank 0 of this start.
 Result<std::optional<Fd>> knock_at_rank_zero(Fd socket, const Rendezvous& at, const RankIntroduction& own,
                                              std::chrono::steady_clock::time_point until,
                                              const std::stop_token& stop);
-// Notices within half a minute that the other end's machine is gone.
+// Enables keepalive probes, which detect within half a minute that the other machine is gone, and disables
+// Nagle's algorithm.
 void keep_alive(int fd);
 
 }  // namespace railbed::fleet

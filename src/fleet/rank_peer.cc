@@ -20,7 +20,7 @@ Result<void> RankPeer::send(std::string_view bytes, Time until, const std::stop_
       continue;
     }
     if (errno != EAGAIN && errno != EINTR) return lose(ErrorKind::kUnavailable, "has gone");
-    // Half a frame cannot be taken back: the stream is of no use afterwards.
+    // Half a frame cannot be undone, so the stream is unusable afterwards.
     if (const Waited waited = wait_writable(socket_.get(), until, stop); waited != Waited::kReady)
       return waited == Waited::kStopped ? lose(ErrorKind::kCancelled, "was not asked: stopped")
                                         : lose(ErrorKind::kTimeout, "takes no requests");
@@ -33,7 +33,7 @@ Result<std::optional<std::string>> RankPeer::answer_to(std::uint32_t id) {
     auto frame = decoder_.next();
     if (!frame) return lose(frame.error().kind, "sent what is no frame: " + frame.error().text);
     if (!*frame) return std::nullopt;
-    if ((*frame)->id != id) continue;  // late: its caller has gone
+    if ((*frame)->id != id) continue;  // late: its caller has stopped waiting
     if ((*frame)->kind == FrameKind::kAnswer) return std::optional(std::move((*frame)->body));
     if ((*frame)->kind != FrameKind::kError) continue;
     Error error = decode_error((*frame)->body);
@@ -79,7 +79,7 @@ Result<std::string> RankPeer::call(std::string_view method, std::string params,
   const bool waited_in_vain =
       !answer && !lost_ &&
       (answer.error().kind == ErrorKind::kTimeout || answer.error().kind == ErrorKind::kCancelled);
-  // What the rank itself calls a timeout is cancelled in vain, which does no harm.
+  // If the rank itself reported a timeout, the cancellation is superfluous and harmless.
   if (waited_in_vain)
     (void)send(encode_frame({FrameKind::kCancel, id, ""}), until + std::chrono::seconds(1), {});
   return answer;

@@ -26,7 +26,7 @@ bool is_host_name(std::string_view text) {
   return !text.empty() && text.size() <= kMostHostName && std::ranges::all_of(text, fits);
 }
 
-// A new socket has room for a line; one that has none is not worth waiting for.
+// Sends a line. A new socket has room for one; if it has none, the connection is not worth waiting for.
 bool say_to(const Guest& guest, const std::string& line) {
   return ::send(guest.socket.get(), line.data(), line.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(line.size());
@@ -76,7 +76,7 @@ bool RankReception::hear(Guest& guest) {
   return false;
 }
 
-// Empty, or why not.
+// Returns why the rank is refused; empty if it is accepted.
 std::string RankReception::let_in(Guest& guest) {
   const auto hello = json::read<RankHello>(guest.said);
   if (!hello) return "no introduction of a rank";

@@ -1,5 +1,5 @@
-// Rank 0's side of the meeting: who comes is greeted, has to prove that it knows the secret, and waits as a
-// peer.
+// Rank 0's side of the handshake: greets each connection, verifies that it knows the secret, and keeps it as
+// a peer.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,26 @@
 
 namespace railbed::fleet {
 
-// Borrows both.
+// Collects the ranks. `at` and the listener must outlive it. For one thread.
 class RankReception {
  public:
   RankReception(const Rendezvous& at, int ranks, int listener);
 
+  // Returns whether all ranks have arrived.
   bool complete() const { return missing_ == 0; }
+  // Accepts and serves connections for the duration of `slice`.
   void serve_slice(std::chrono::milliseconds slice = std::chrono::milliseconds(kPollSliceMs)) {
     door_.serve_slice(slice);
   }
-  std::vector<ArrivedRank> take();  // in the order of ranks
-  // "ranks 2, 3 and 9 more did not come to gpu01 port 23456 within 60 s; a connection was refused: …"
+  std::vector<ArrivedRank> take();  // returns the ranks in order
+  // Returns a message: "ranks 2, 3 and 9 more did not come to gpu01 port 23456 within 60 s; a connection was
+  // refused: …"
   std::string who_is_missing() const;
 
  private:
+  // Handles received bytes. Returns false once the connection is done.
   bool hear(Guest& guest);
+  // Verifies an introduction and accepts the rank. Returns why not; empty on success.
   std::string let_in(Guest& guest);
 
   const Rendezvous& at_;

@@ -1,13 +1,13 @@
-// What makes ranks of one user believe each other, where the launcher hands out no secret.
+// Establishes trust between the ranks of one user if the launcher distributes no secret.
 //
 // A file that only its user can read, in a home folder that all hosts of a job usually share, is a secret
-// that is there already. It is made at the first start by whichever rank comes first. Many come at once, and
-// a home folder on NFS has no locks that can be relied on, so each writes a whole file under a name of its
-// own, syncs it, and links it to the one name that all read. link() never replaces: the first wins, the
-// others see EEXIST, and all read what the winner wrote. What is read must be a plain file of ours that
-// nobody else may read. Where no home folder is shared, RAILBED_SECRET takes the file's place.
+// that exists already. The first rank of the first start creates it. Many ranks may start at once, and a home
+// folder on NFS has no reliable locks. So each writes a complete file under its own name, syncs it, and links
+// it to the common name. link() never replaces a file: the first one wins, the others get EEXIST, and all
+// read what the winner wrote. The file must be a regular file of this user that nobody else may read. If no
+// home folder is shared, RAILBED_SECRET takes the place of the file.
 //
-// The secret itself never goes over the wire: it is the key of the proofs in rank_door.cc.
+// The secret is never transmitted. It is the key of the proofs in rank_door.cc.
 #include "fleet/rank_secret.h"
 
 #include <fcntl.h>
@@ -43,7 +43,8 @@ std::string secret_path(const Environment& environment) {
   return home.empty() ? "" : home + "/.local/state/railbed/rank-secret";
 }
 
-// Whole or not at all, and never over another's: ranks that start at once all want to make it.
+// Creates the file completely or not at all, and never replaces another rank's, because ranks that start at
+// once all try.
 Result<void> make_secret(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   const auto opened = open_folder_at(folder, Strangers::kMayWrite, 0755);

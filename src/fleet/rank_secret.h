@@ -1,4 +1,4 @@
-// What all ranks of one user know and others do not.
+// The secret that all ranks of one user share.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace railbed::fleet {
 
-// RAILBED_SECRET, of 16 characters at least; else what lies in $XDG_STATE_HOME/railbed/rank-secret
-// (~/.local/state/…), which is made for its user alone where it is missing. Ranks on hosts that share no home
-// folder thus need the variable.
+// Returns the value of RAILBED_SECRET, which must have at least 16 characters. Without it, returns the
+// content of $XDG_STATE_HOME/railbed/rank-secret (~/.local/state/…), which is created with mode 0600 if it is
+// missing. Ranks on hosts without a common home folder therefore need the variable.
 Result<std::string> find_rank_secret(const Environment& environment);
 
 }  // namespace railbed::fleet

@@ -1,14 +1,18 @@
-// How ranks that a launcher started find and trust each other, without MPI and without a fixed port.
+// Lets ranks of one start find and trust each other, without MPI and without a fixed port.
 //
-// Rank 0 listens; every other rank knocks until it is there, for nobody says in which order processes start.
-// Everybody works out the same place by himself: the host from the launcher's variables, the port from a hash
-// of user and job, below the ports that Linux gives out. Another job may hold that port, and anybody may
-// connect to it, so neither side takes the other for granted. Rank 0 greets with a nonce; the rank answers
-// with who it is, a nonce of its own, and a proof over both nonces that only who knows the secret can make;
-// rank 0 answers with its own proof, which differs although it is made of the same words, so that it cannot
-// be the rank's sent back. Nonces are new each time: what was heard before proves nothing. Then the rank
-// serves requests on that very socket, as an agent does on its standard streams. Rank 0 listens no longer
-// than until all have come (rank_reception.cc), and lets nobody hold it up (host/door.h).
+// Rank 0 listens. Every other rank retries until it can connect, because processes start in any order. Each
+// derives the same place independently: the host from the launcher's variables, and the port from a hash of
+// user and job, below the ports that Linux assigns. Another job may use that port, and anyone may connect to
+// it, so both sides authenticate.
+//
+// 1. Rank 0 sends a nonce.
+// 2. The rank sends its introduction, its own nonce, and a proof over both nonces that requires the secret.
+// 3. Rank 0 sends its own proof. It covers the same text, but differs, so that the rank's proof cannot be
+//    sent back.
+//
+// Nonces are new each time, so recorded proofs are useless. Then the rank serves requests on the same socket,
+// as an agent does on its standard streams. Rank 0 listens only until all ranks have arrived
+// (rank_reception.cc), and a slow client does not delay it (host/door.h).
 #include "fleet/rendezvous.h"
 
 #include <fmt/format.h>
@@ -34,7 +38,7 @@ using Time = std::chrono::steady_clock::time_point;
 constexpr auto kBetweenTries = std::chrono::milliseconds(100);
 constexpr auto kTry = std::chrono::seconds(2);
 
-// Below the ports that Linux gives out by itself (ip_local_port_range: from 32768).
+// Returns a port below those that Linux assigns by itself (ip_local_port_range: from 32768).
 int usual_port(std::string_view job) {
   constexpr int kFirst = 20'000;
   constexpr int kCount = 10'000;
@@ -49,7 +53,8 @@ bool set_port(Rendezvous& at, std::string_view text) {
   return true;
 }
 
-// "gpu01", "gpu01:29500", "10.0.0.1:29500", "fe80::1", "[fe80::1]:29500"
+// Parses "gpu01", "gpu01:29500", "10.0.0.1:29500", "fe80::1", "[fe80::1]:29500". Returns false if the text is
+// invalid.
 bool set_place(Rendezvous& at, std::string_view text) {
   const auto colon = text.rfind(':');
   const bool bracketed = text.starts_with('[');
@@ -64,7 +69,8 @@ bool set_place(Rendezvous& at, std::string_view text) {
   return !host.empty() && (!has_port || set_port(at, text.substr(colon + 1)));
 }
 
-// What one attempt came to: a socket, no luck yet (empty), or an error that no further attempt would mend.
+// The result of one attempt: a socket, nullopt for another attempt, or an error that no further attempt would
+// change.
 using Attempt = Result<std::optional<Fd>>;
 
 class Knock {
@@ -76,7 +82,7 @@ class Knock {
     if (wait_writable(fd.get(), std::min(until_, std::chrono::steady_clock::now() + kTry), stop_) !=
         Waited::kReady)
       return std::nullopt;
-    // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
+    // Rank 0 may send its greeting long after the kernel has accepted the connection.
     ASSIGN_OR_RETURN(const auto greeting, read_line(fd.get(), until_, stop_));
     if (!greeting) return std::nullopt;
     if (!greeting->starts_with(kGreeting)) return stranger("says \"" + quotable(*greeting, 60) + '"');

@@ -69,7 +69,7 @@ class RendezvousTest : public ::testing::Test {
     at_.patience = 20s;
   }
 
-  // A rank in a thread; it serves until rank 0 lets go of it. Answers what kept it from arriving.
+  // A rank on a thread; it serves until rank 0 disconnects. Returns why it could not arrive.
   std::future<std::string> start(int rank, int ranks, Rendezvous at) {
     return std::async(std::launch::async, [this, rank, ranks, at]() -> std::string {
       auto socket =
@@ -82,7 +82,7 @@ class RendezvousTest : public ::testing::Test {
   std::future<std::string> start(int rank, int ranks) { return start(rank, ranks, at_); }
   Result<std::vector<ArrivedRank>> receive(int ranks) { return receive_ranks(at_, ranks, stop_.get_token()); }
 
-  // A connection as anybody may make it, once rank 0 listens; it says nothing by itself.
+  // An arbitrary connection, once rank 0 listens; it sends nothing by itself.
   Fd knock() const {
     const sockaddr_in address = loopback(at_.port);
     for (;;) {
@@ -122,7 +122,7 @@ TEST_F(RendezvousTest, AllComeInOrderAndAnswer) {
       EXPECT_EQ(one.peer->call("echo", large, 20s).value(), large);
       EXPECT_THAT(one.peer->call("refuse", "{}", 20s).error().text, HasSubstr("not today"));
     }
-    // One that takes too long is told to stop, and the next question gets its own answer.
+    // A call that takes too long is cancelled, and the next one gets its own response.
     Peer& peer = *arrived->front().peer;
     EXPECT_EQ(peer.call("sleep", "{}", 50ms).error().kind, ErrorKind::kTimeout);
     EXPECT_EQ(peer.call("echo", "2", 20s).value(), "2");
@@ -149,7 +149,7 @@ TEST_F(RendezvousTest, WhoNeverComesIsNamed) {
   ASSERT_FALSE(arrived);
   EXPECT_EQ(arrived.error().kind, ErrorKind::kTimeout);
   EXPECT_THAT(arrived.error().text, HasSubstr("ranks 2, 4 did not come to 127.0.0.1 port"));
-  EXPECT_EQ(one.get(), "");  // let go
+  EXPECT_EQ(one.get(), "");  // disconnected
   EXPECT_EQ(three.get(), "");
   const auto nobody = reach_rank_zero(at_, {1, 5, "gpu01", {0}}, {});
   ASSERT_FALSE(nobody);
@@ -185,7 +185,7 @@ TEST_F(RendezvousTest, LiesAreRefusedAndTheRightOneStillComes) {
   const auto strange = reach_rank_zero(at_, {2, 3, "gpu\033[31m", {}}, {});
   ASSERT_FALSE(strange);
   EXPECT_THAT(strange.error().text, HasSubstr("no introduction"));
-  // Rank 1 is in, or else will be refused as the second: one of both.
+  // Rank 1 has either arrived already or will be refused as the second one.
   auto again = start(1, 3);
   while (one.wait_for(5ms) != std::future_status::ready && again.wait_for(5ms) != std::future_status::ready) {
   }
@@ -224,7 +224,7 @@ TEST_F(RendezvousTest, WhatWasHeardCannotBePlayedBack) {
   line_from(second);
   say(second, heard);
   EXPECT_THAT(line_from(second), HasSubstr("another secret"));
-  say(first, heard);  // in its own time it is right
+  say(first, heard);  // within its own session it is correct
   EXPECT_THAT(line_from(first), ::testing::StartsWith(std::string(kWelcome)));
   EXPECT_TRUE(zero.get());
 }
@@ -307,7 +307,7 @@ TEST_F(RankSecret, IsMadeOnceForItsUserAlone) {
   ASSERT_EQ(stat(file_.c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777, 0600U);
   const std::filesystem::directory_iterator files(folder_ + "/railbed");
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1);  // nothing is left behind
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);  // no other file is left
 }
 
 TEST_F(RankSecret, WhatOthersCanReadIsNone) {

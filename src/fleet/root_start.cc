@@ -1,22 +1,23 @@
-// The agent as root: which file is run, and how sudo gets its password.
+// Decides which file runs as root, and how sudo gets its password.
 //
-// What the bootstrap script leaves in the user's cache may be changed by the user's other processes, and by
-// whoever else can write there. So root never runs that file. It makes /opt/railbed/bin, of which every
-// parent must be a directory that only root can write; copies the file into it; hashes the copy, which nobody
-// else can reach; and runs the copy only if its hash is the one that the controller asked for. A change of
-// the user's file before, during or after that has no effect but that the copy is refused.
+// The user's other processes, and anyone else who can write there, may change the file that the bootstrap
+// script leaves in the user's cache. So root never runs that file. It creates /opt/railbed/bin, whose parents
+// must all be directories that only root can write to. It copies the file there, hashes the copy, which
+// nobody else can reach, and runs it only if it has the hash that the controller requested. A change of the
+// user's file before, during or after that can only cause the copy to be refused.
 //
-// The user's file is read by a process of the user's where util-linux's setpriv(1) can make one. Root may not
-// be able to: homes on NFS squash it. And a link to a file that only root can read gives nothing away. That
-// process gets a pipe, never the copy itself: another process of the user could take an open file from it and
-// write after the check.
+// The user's file is read by a process of the user, if util-linux's setpriv(1) can start one. Root may not be
+// able to read it, because homes on NFS squash root. And a link to a file that only root can read reveals
+// nothing. That process gets a pipe instead of the copy itself: another process of the user could take over
+// an open file and write to it after the check.
 //
-// The copy is hashed at each start, so nothing has to be synced but its content: a rename that a power cut
-// took back is made again.
+// The copy is hashed at each start, so only its content has to be synced: a rename that is lost in a power
+// cut is repeated.
 //
-// sudo's question is a marker with our nonce, on standard error. The password is sent when it was seen, and
-// at no other time: where a rule says NOPASSWD sudo asks nothing, and what we had sent already would reach
-// the agent as its first bytes. -k makes sudo ask whatever it remembers, and remember nothing (sudo(8)).
+// sudo's prompt is a marker with a nonce, on standard error. The password is sent after the marker was seen,
+// and at no other time. With a NOPASSWD rule sudo does not prompt, and a password already sent would reach
+// the agent as its first bytes. -k makes sudo prompt even if it remembers the password, and remember nothing
+// (sudo(8)).
 #include "fleet/root_start.h"
 
 #include <fmt/format.h>
@@ -26,8 +27,9 @@ namespace {
 
 constexpr std::string_view kQuestion = "railbed:{}: password";
 
-// Run by /bin/sh of any kind, with the source, its hash and size, the nonce, and the user's uid and gid. No
-// single quotes: it stands between such. -perm -020 and -002 also show what access lists allow (acl(5)).
+// Run by any /bin/sh, with the source, its hash and size, the nonce, and the user's uid and gid as arguments.
+// It must not hold single quotes, because it is placed between them. -perm -020 and -002 also show what
+// access control lists permit (acl(5)).
 constexpr std::string_view kRootScript = R"sh(set -f
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 export PATH LC_ALL

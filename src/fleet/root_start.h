@@ -1,4 +1,4 @@
-// How the agent that the bootstrap script found intact is started as root, by sudo or where we are root.
+// Starts an agent that the bootstrap script found intact as root: by sudo, or directly if the user is root.
 #pragma once
 
 #include <string>
@@ -6,12 +6,13 @@
 
 namespace railbed::fleet {
 
-// The `start` of the bootstrap script (bootstrap.h). Root runs a copy that only root can change and that root
-// itself has checked: docs/reference/agent-protocol.md. Without a password sudo is told not to ask for one.
+// Returns the `start` function of the bootstrap script (bootstrap.h). Root runs a copy that only root can
+// change and that root itself has verified: docs/reference/agent-protocol.md. Without a password, sudo is
+// told not to prompt.
 std::string root_start(bool with_password);
 
-// True when sudo wrote its question for the password: the only moment at which one may be sent. Where sudo
-// does not ask, the agent would read it.
+// Returns whether sudo has prompted for the password. Only then may it be sent: if sudo does not prompt, the
+// agent would read it.
 bool asks_for_password(std::string_view errors, std::string_view nonce);
 
 }  // namespace railbed::fleet

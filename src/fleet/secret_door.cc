@@ -27,7 +27,7 @@ std::string peer_proof(const SecretPurpose& purpose, Prover prover, const Nonces
   return proof_of(purpose.secret, prover, purpose.purpose, nonces, json::dump(json::encode(introduction)));
 }
 
-// A new socket has room for a line; one that has none is not worth waiting for.
+// Sends a line. A new socket has room for one; if it has none, the connection is not worth waiting for.
 bool say(int fd, const std::string& line) {
   return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
 }
@@ -42,7 +42,7 @@ tl::unexpected<Error> stranger(std::string_view does) {
   return fail(ErrorKind::kUnavailable, fmt::format("what answers there {}", does));
 }
 
-// The door's next line. An error: none came.
+// Returns the listener's next line; an error if none arrives.
 Result<std::string> hear_line(int fd, std::chrono::steady_clock::time_point until,
                               const std::stop_token& stop) {
   ASSIGN_OR_RETURN(auto line, read_line(fd, until, stop));
@@ -67,7 +67,7 @@ bool SecretDoor::hear(Guest& guest) {
   return false;
 }
 
-// Empty, or why not.
+// Returns why the client is refused; empty if it is accepted.
 std::string SecretDoor::let_in(Guest& guest) {
   const auto hello = json::read<PeerHello>(guest.said);
   if (!hello) return "no introduction";

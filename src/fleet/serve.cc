@@ -1,4 +1,5 @@
-// The agent's side: requests in, each handler in a thread, answers out.
+// The agent's side of the protocol: receives requests, runs each handler on its own thread, and sends the
+// responses.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,11 +24,11 @@ namespace railbed::fleet {
 namespace {
 
 constexpr std::size_t kMaxRunning = 64;
-// A controller cancels what it no longer waits for; one that cannot (its link is dead) must not leave work
-// behind, so the agent cancels by itself this long after the request's deadline.
+// A controller cancels a call that it no longer waits for. If it cannot, because its link is dead, no work
+// must be left behind. So the agent itself cancels a handler this long after the deadline of its request.
 constexpr auto kAfterDeadline = std::chrono::seconds(2);
 
-// Outlives serve(): a handler that ignores its stop still ends in here.
+// The running handlers. It outlives serve(), because a handler that ignores its stop still uses it.
 class Serving : public std::enable_shared_from_this<Serving> {
  public:
   Serving(int out, Handlers handlers) : out_(dup(out)), handlers_(std::move(handlers)) {}
@@ -43,7 +44,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
         pollfd room = {out_.get(), POLLOUT, 0};
         poll(&room, 1, -1);
       } else if (count < 0 && errno != EINTR) {
-        return;  // the controller is gone; our input ends next
+        return;  // the controller is gone; the input ends next
       }
     }
   }
@@ -56,7 +57,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
       found->second.stop.request_stop();
   }
 
-  // Cancels what is past its deadline; answers when to look again.
+  // Cancels handlers that are past their deadline. Returns the next deadline; nullopt if there is none.
   std::optional<Clock::time_point> cancel_overdue() {
     const std::lock_guard lock(mutex_);
     std::optional<Clock::time_point> next;
@@ -71,7 +72,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
     return next;
   }
 
-  // How many still run after `grace`.
+  // Cancels all handlers. Returns how many still run after `grace`.
   std::size_t cancel_all(std::chrono::milliseconds grace) {
     std::unique_lock lock(mutex_);
     for (auto& [id, run] : running_) run.stop.request_stop();
@@ -130,7 +131,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
   std::map<std::uint32_t, Run> running_;
 };
 
-// Waits for input no longer than until the next deadline of a handler.
+// Waits for input, at most until the next deadline of a handler.
 void wait_for_input(int in, Serving& serving) {
   const auto next = serving.cancel_overdue();
   const auto left = next ? std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count() : -1;
@@ -159,7 +160,7 @@ std::size_t serve(int in, int out, const Handlers& handlers, std::chrono::millis
     decoder.feed({bytes, static_cast<std::size_t>(count)});
     auto frame = decoder.next();
     for (; frame && *frame; frame = decoder.next()) serving->take(**frame);
-    if (!frame) {  // not a controller of ours: say so where a person sees it, and end
+    if (!frame) {  // not a controller of this protocol: print the reason to stderr and end
       const std::string text = "railbed agent: " + frame.error().text + "\n";
       if (write(STDERR_FILENO, text.data(), text.size()) < 0) break;
       break;

@@ -12,13 +12,13 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(1);    // for an agent to end by itself
-constexpr auto kSilence = std::chrono::seconds(2);  // a cold agent on a busy node has spoken
+constexpr auto kGrace = std::chrono::seconds(1);    // time for an agent to end by itself
+constexpr auto kSilence = std::chrono::seconds(2);  // even a cold agent on a busy node has responded by then
 
-// What the answer to a method may take, in all and in one string: more is not even parsed. Texts of a node
-// are shown to a person, so they are short where they do not carry a file or a program's output.
+// Limits for the response to a method, in total and for one string. A larger response is not even parsed.
+// Texts of a node are shown to people, so they are short unless they carry a file or a program's output.
 struct AnswerLimit {
-  std::string_view method;  // or the beginning of several
+  std::string_view method;  // a method, or the common start of several
   std::size_t most;
   std::size_t most_text;
 };
@@ -29,7 +29,7 @@ constexpr AnswerLimit kLimits[] = {
     {"facts", kMaxToController, 64 << 10},
     {"files", kMaxToController, kMaxToController},
     {"counts", kMaxToController, kText},
-    {"bench.child.next", kMaxToController, kMaxToController},  // what NCCL prints, and results within texts
+    {"bench.child.next", kMaxToController, kMaxToController},  // output of NCCL, and results within strings
     {"bench.", kMaxToController, kText},
     {"apply.history", 1 << 20, kText},
     {"apply.", 512 << 10, 512 << 10},  // the log of a change
@@ -42,7 +42,7 @@ const AnswerLimit& limit_of(std::string_view method) {
                                [&](const AnswerLimit& one) { return method.starts_with(one.method); });
 }
 
-// Why an answer is not even parsed; empty: it may be.
+// Returns why a response exceeds its limits; empty if it does not.
 std::string beyond(std::size_t most, std::size_t most_text, std::string_view body) {
   if (body.size() > most)
     return fmt::format("an answer of {} bytes, more than the limit of {}", body.size(), most);
@@ -115,7 +115,7 @@ void Session::run(const std::stop_token& stop) {
   if (!link) return become(State::kFailed, std::move(link.error()));
   become(State::kOpen);
   Error error = serve_link(*link, stop);
-  // Callers are told at once; the process may need its grace.
+  // Callers get the error at once; the process may need its grace.
   become(State::kFailed, std::move(error));
   link->close(kGrace);
 }
@@ -152,7 +152,7 @@ std::optional<Error> Session::take_frames(Link& link) {
 void Session::take(Frame frame) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(frame.id);
-  if (found == pending_.end()) return;  // late: its caller has gone
+  if (found == pending_.end()) return;  // late: its caller has stopped waiting
   std::optional<Result<std::string>>& answer = found->second.answer;
   if (frame.kind == FrameKind::kAnswer) {
     if (const std::string why = beyond(found->second.most, found->second.most_text, frame.body); !why.empty())

@@ -1,16 +1,17 @@
-// How connections are shared without taking anything from the user's own configuration.
+// Shares connections without overriding the user's own configuration.
 //
-// ssh keeps the first value that it finds for a setting, and command lines come before files. So ControlPath
-// on the command line would displace a ControlPath of the user's, and with it the connection that he opened
-// by hand because it asked for a second factor. Therefore ssh gets a file (-F) that includes what it would
-// have read anyway, in its order, and then says the three settings for whoever has not said them.
+// ssh keeps the first value that it finds for a setting, and the command line comes before files. A
+// ControlPath on the command line would therefore override the user's own, and lose a connection that the
+// user opened manually because it requires a second factor. So ssh gets a file (-F) that includes the files
+// that it would read anyway, in the same order, and then sets the three options, which apply only if they are
+// not set yet.
 //
-// A socket's name holds a hash of that file and of the options on the command line: a connection is never
-// used by a command that would have made it in another way. %C, ssh's own hash of user, host and port, is the
-// rest.
+// The name of a socket holds a hash of that file and of the options on the command line. A command therefore
+// never uses a connection that it would have made differently. The rest of the name is %C, ssh's own hash of
+// user, host and port.
 //
-// The connection's process is ssh's own, in the background; it ends by itself kKept after its last use, or
-// within 15 s when the node no longer answers (ServerAliveInterval).
+// The connection belongs to a background process of ssh. It ends kKept seconds after its last use, or within
+// 15 s when the node no longer responds (ServerAliveInterval).
 #include "fleet/shared_connection.h"
 
 #include <fmt/format.h>
@@ -30,11 +31,12 @@ namespace {
 
 constexpr int kKept = 180;  // seconds
 constexpr std::size_t kHash = 8;
-// A socket's path has 107 characters (unix(7)); ssh adds 17 while it makes one (mux.c), %C is 40, and there
-// are two separators.
+// A socket's path may have 107 characters (unix(7)). ssh appends 17 while it creates one (mux.c), %C has 40,
+// and there are two separators.
 constexpr std::size_t kLongestFolder = 107 - 17 - 40 - kHash - 2;
 
-// What needs neither quotes nor escapes in ssh_config(5), is no pattern of glob(7), and no token of ssh's.
+// Returns whether a path needs no quotes or escapes in ssh_config(5), and holds no pattern of glob(7) and no
+// token of ssh.
 bool is_plain_path(std::string_view path) {
   return path.starts_with('/') && std::ranges::all_of(path, [](unsigned char c) {
            return std::isalnum(c) != 0 ||
@@ -42,7 +44,8 @@ bool is_plain_path(std::string_view path) {
          });
 }
 
-// $XDG_RUNTIME_DIR, which every login has and which goes with it, or else where caches are.
+// Returns a folder in $XDG_RUNTIME_DIR, which every login has and which is removed with it; otherwise one in
+// the cache folder.
 std::string folder_for(const Environment& environment) {
   if (const auto runtime = text_of(environment, "XDG_RUNTIME_DIR"); !runtime.empty())
     return runtime + "/railbed";
@@ -51,18 +54,19 @@ std::string folder_for(const Environment& environment) {
   return text_of(environment, "HOME") + "/.cache/railbed/ssh";
 }
 
-// ssh opens what is in it by path, so nobody else may be able to change one.
+// Creates the folder. ssh opens its files by path, so nobody else may be able to replace one.
 bool make_own_folder(const std::string& folder) {
   const auto opened = open_folder_at(folder, Strangers::kNothing, 0700);
   const FoundEntry itself = find_entry(folder, Strangers::kNothing);
   struct stat about = {};
   if (!itself || !itself->look(about) || !S_ISDIR(about.st_mode))
-    return false;  // through a link it has two paths
+    return false;  // a link would give it two paths
   return opened && fstat(opened->get(), &about) == 0 && about.st_uid == geteuid() &&
          (about.st_mode & 077) == 0;
 }
 
-// ssh refuses a file that others can write, but not where another file includes it.
+// Returns whether ssh would read the file. ssh refuses a file that others can write, but not if another file
+// includes it.
 bool would_be_read(const std::string& path) {
   struct stat about = {};
   if (stat(path.c_str(), &about) != 0) return true;

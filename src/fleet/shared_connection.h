@@ -1,4 +1,5 @@
-// Connections of ssh that stay for a few minutes after a command, so that the next needs no key exchange.
+// Shared ssh connections. They stay open for a few minutes after a command, so that the next one needs no key
+// exchange.
 #pragma once
 
 #include <optional>
@@ -9,12 +10,14 @@
 
 namespace railbed::fleet {
 
-// Writes a configuration for ssh (its path is for -F) in which connections are shared as far as the user's
-// own configuration says nothing about it. Nothing where they cannot be shared safely: no folder that only
-// this user can enter, one whose name is too long for a socket, a configuration that ssh itself would refuse.
+// Writes an ssh configuration that shares connections unless the user's own configuration already has
+// settings for it. Returns its path, for ssh -F. Returns nullopt if connections cannot be shared safely:
+// there is no folder that only this user can enter, its name is too long for a socket, or ssh itself would
+// refuse the user's configuration.
 std::optional<std::string> sharing_config(const FleetOptions& options, const Environment& environment);
 
-// What it says; `folder` is where the sockets lie. Nothing when a path cannot be written in it.
+// Returns the text of the configuration. `folder` is the folder of the sockets. Returns nullopt if a path
+// cannot be expressed in it.
 std::optional<std::string> sharing_text(const FleetOptions& options, const std::string& folder);
 
 }  // namespace railbed::fleet

@@ -1,17 +1,16 @@
-// Slurm carries agents as ssh does: a program on this machine, srun, whose standard input and output are the
-// agent's. One step a node and no step for all: srun gives all tasks of a step the same input, and takes
-// their output apart by lines; frames are of one agent each, and binary. A node that dies takes its own step
-// along and no other.
+// Slurm transports agents like ssh: a program on this machine, srun, has the standard input and output of the
+// agent. There is one step for each node instead of one for all: srun sends the same input to all tasks of a
+// step and separates their output by lines, while frames are binary and belong to one agent. A node that dies
+// ends only its own step.
 //
-// Which job? The one that the user names; the one that we run in, where it has all nodes; else one of our
-// own. That is an `salloc` whose command waits for the end of its input, as agents do: when we end, however
-// we end, the input ends, the command with it, and salloc gives the nodes back. One that waits for its
-// allocation is told by a signal.
+// The job is the one that the user names; or the present one, if it has all nodes; or a new one. A new job is
+// an `salloc` whose command waits for the end of its input, as agents do. When this process ends, however it
+// ends, the input ends and the command with it, and salloc releases the nodes. An salloc that still waits for
+// its allocation is ended by a signal.
 //
-// Slurm is asked about the nodes first. A node that is down, drained or silent is named with Slurm's reason
-// and not waited for, and our allocation is of the others alone. It is exclusive, so nobody else's job runs
-// beside us; a job that was there before us may share its nodes, so there Slurm is asked who else runs on
-// them.
+// Slurm is queried about the nodes first. A node that is down, drained or does not respond is reported with
+// Slurm's reason and not waited for. A new allocation holds only the other nodes. It is exclusive, so no
+// other job runs there. An existing job may share its nodes, so Slurm is queried for other jobs on them.
 #include "fleet/slurm_launcher.h"
 
 #include <fmt/format.h>
@@ -30,7 +29,7 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr std::chrono::seconds kGiveBack{5};  // for salloc to give the nodes back
+constexpr std::chrono::seconds kGiveBack{5};  // for salloc to release the nodes
 constexpr std::string_view kMissing =
     "Slurm's programs are not here: run this where jobs are submitted (Debian and Ubuntu: slurm-client)";
 
@@ -40,7 +39,7 @@ Result<std::string> ask(const Environment& environment, const Words& question, c
   return ask_scheduler(question[0], without_job_variables(environment, question), kMissing, stop);
 }
 
-// `which`: options that say of which nodes.
+// `which` holds the options that select the nodes.
 Result<SlurmNodes> ask_nodes(const Environment& environment, const Words& which,
                              const std::stop_token& stop) {
   const std::string nonce = make_nonce();
@@ -72,7 +71,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The present job, where all of these nodes are its own.
+// Returns the present job if it has all these nodes; empty otherwise.
 std::string present_job(const Environment& environment, const std::vector<std::string>& nodes) {
   const auto own = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));
   const std::set<std::string> known(own.begin(), own.end());
@@ -102,7 +101,7 @@ class SlurmLauncher final : public PreparedLauncher {
     return choice_.overlap ? Result<void>() : refuse_shared(usable, stop);
   }
 
-  // Those that Slurm would start a step on; the others are refused.
+  // Returns the nodes on which Slurm would start a step; the others become refused.
   Result<std::vector<SlurmNodeState>> usable_nodes(const std::stop_token& stop) {
     std::vector<std::string> asked;
     std::ranges::copy_if(nodes_, std::back_inserter(asked), is_slurm_name);
@@ -168,7 +167,7 @@ class SlurmLauncher final : public PreparedLauncher {
                    "--nodelist=" + slurm_hostlist(names_of_states(nodes))};
     const std::string partition =
         choice_.partition.empty() ? partition_of_all(nodes, standard_partition_) : choice_.partition;
-    // A user's own word for where jobs go (salloc(1), INPUT ENVIRONMENT VARIABLES) stands.
+    // The user's setting for the partition (salloc(1), INPUT ENVIRONMENT VARIABLES) takes precedence.
     if (!partition.empty() && (!choice_.partition.empty() || !environment_.contains("SALLOC_PARTITION")))
       words.push_back("--partition=" + partition);
     if (choice_.overlap)
@@ -192,8 +191,7 @@ class SlurmLauncher final : public PreparedLauncher {
       event = allocation_->pump(deadline, waker);
       if (!allocation_->next()) break;
       const auto line = bootstrap_line(allocation_->noise(), nonce);
-      if (line && line->word == "job" && is_digits(line->rest))
-        return job_ = line->rest, Result<void>();
+      if (line && line->word == "job" && is_digits(line->rest)) return job_ = line->rest, Result<void>();
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
     return no_allocation(nodes.size());
@@ -209,7 +207,8 @@ class SlurmLauncher final : public PreparedLauncher {
                     nodes, nodes == 1 ? "" : "s", choice_.patience.count(), quotable(allocation_->errors())));
   }
 
-  // Of a job that is ours. salloc that does not end by itself has not told Slurm.
+  // Releases the allocation of a new job. If salloc does not end by itself, it has not informed Slurm, so
+  // scancel does.
   void give_back() {
     if (!allocation_) return;
     const auto began = Clock::now();
@@ -222,8 +221,8 @@ class SlurmLauncher final : public PreparedLauncher {
   const std::vector<std::string> nodes_;
   const Environment environment_;
   std::string standard_partition_;
-  std::string job_;                 // whose steps the agents are
-  std::optional<Link> allocation_;  // salloc, where the job is our own
+  std::string job_;                 // the job whose steps the agents are
+  std::optional<Link> allocation_;  // salloc, if the job is a new one
 };
 
 }  // namespace
@@ -265,9 +264,9 @@ Words without_job_variables(const Environment& environment, Words words) {
   return clean;
 }
 
-// --unbuffered: else slurmstepd passes output on by whole lines. It then gives the step's output a terminal
-// of its own, which changes no byte (slurmstepd takes OPOST away); input stays a pipe, and srun has no --pty.
-// --overlap: beside the job's other steps, such as the shell that we run in.
+// --unbuffered: otherwise slurmstepd forwards output only by whole lines. It gives the step's output a
+// terminal, which changes no byte (slurmstepd clears OPOST); input stays a pipe, and srun has no --pty.
+// --overlap: run beside other steps of the job, such as the shell that runs this program.
 Words step_words(const std::string& job, const std::string& node, const std::string& script) {
   return {
       "srun",         "--jobid=" + job, "--overlap",       "--nodes=1", "--ntasks=1", "--nodelist=" + node,

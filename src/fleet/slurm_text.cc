@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kMostNodes = 100'000;
 constexpr std::size_t kMostJobs = 100'000;
-constexpr std::size_t kMostPartitions = 64;  // of one node
+constexpr std::size_t kMostPartitions = 64;  // limit for one node
 constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kLongestHostlist = 1 << 20;
 
-// sinfo(1), "NODE STATE CODES": a word, and a character for what is more to it.
+// A state of sinfo(1), "NODE STATE CODES": a word, and a character for additional information.
 struct State {
   std::string_view word;
   char mark = 0;
@@ -34,7 +34,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-// Of a node whose state alone tells: of the word, whatever we want of the node.
+// Returns why a node in this state cannot be used, whatever the use; empty if it can.
 std::string_view trouble_of(const State& state) {
   if (state.mark == '*') return "it does not respond to Slurm";
   if (state.mark == '~' || is_one_of(state.word, {"powered_down", "power_down"}))
@@ -51,6 +51,7 @@ std::string_view trouble_of(const State& state) {
   return "";
 }
 
+// Returns why a node in this state cannot be used now in this way; empty if it can.
 std::string_view busy_of(const State& state, SlurmUse use, bool reserved) {
   if (state.word == "draining") return "it is being drained, and a job still runs there";
   if (state.mark == '$' || is_one_of(state.word, {"maint", "reserved", "inval"}))

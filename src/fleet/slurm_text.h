@@ -1,8 +1,8 @@
-// What Slurm's programs print of nodes and jobs, as data. We name the fields ourselves (-o), which means the
-// same from Slurm 20.11 on; --json has other shapes in each of its versions, and is not in all builds.
+// Parses what Slurm's programs print about nodes and jobs. The format names the fields (-o), which have the
+// same meaning since Slurm 20.11. --json differs between versions, and is not in all builds.
 //
-// All of it is untrusted: a reason may hold any bytes, line feeds too. So each of our lines begins with a
-// nonce that nobody could know who wrote a reason; what does not begin so is no line of Slurm's.
+// All output is untrusted: a reason may hold any bytes, including line feeds. So each requested line starts
+// with a nonce that the author of a reason cannot know; other lines are ignored.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,54 @@
 
 namespace railbed::fleet {
 
+// The state of one node.
 struct SlurmNodeState {
   std::string name;
-  std::string state;                    // as sinfo's %T says it: "idle", "down*", "drained"
-  std::string reason;                   // empty: none was given
-  std::vector<std::string> partitions;  // those that it is in
+  std::string state;                    // sinfo's %T: "idle", "down*", "drained"
+  std::string reason;                   // empty if none was given
+  std::vector<std::string> partitions;  // the partitions that it belongs to
 };
+// The nodes of a query.
 struct SlurmNodes {
   std::vector<SlurmNodeState> nodes;  // each once, in Slurm's order
-  std::string standard_partition;     // where jobs go that name none; empty: nowhere
+  std::string standard_partition;     // the default partition; empty if there is none
 };
-// For `sinfo --Node --noheader -o`.
+// Returns the format for `sinfo --Node --noheader -o`.
 std::string slurm_node_format(std::string_view nonce);
+// Returns the nodes, at most 100,000.
 SlurmNodes parse_slurm_nodes(std::string_view text, std::string_view nonce);
 
+// One running job.
 struct SlurmJob {
   std::uint64_t number = 0;
   std::string user;
   std::vector<std::string> nodes;
 };
-// For `squeue --noheader -o`.
+// Returns the format for `squeue --noheader -o`.
 std::string slurm_job_format(std::string_view nonce);
+// Returns the jobs, at most 100,000.
 std::vector<SlurmJob> parse_slurm_jobs(std::string_view text, std::string_view nonce);
 
-// How a node would be used.
+// The way in which a node would be used.
 enum class SlurmUse {
-  kAlone,    // allocated to us, and nobody else runs there
-  kOverlap,  // allocated to us beside others
-  kJob,      // as one that a running job has
+  kAlone,    // allocated to railbed, without other jobs
+  kOverlap,  // allocated to railbed, beside other jobs
+  kJob,      // as part of a running job
 };
-// Why no agent can be started there now: its state and Slurm's reason. A node that is only just becoming free
-// can. `reserved`: we have a reservation.
+// Returns why no agent can be started on the node now, with its state and Slurm's reason; nullopt if one can.
+// A node that is just becoming free is usable. `reserved`: a reservation is set.
 std::optional<std::string> why_not(const SlurmNodeState& node, SlurmUse use, bool reserved = false);
 
-// One that all `nodes` are in, the standard one first; empty: there is none.
+// Returns a partition to which all `nodes` belong, preferably the default one; empty if there is none.
 std::string partition_of_all(const std::vector<SlurmNodeState>& nodes, const std::string& standard);
 
-// Names as Slurm takes them: "gpu[01-64],nas".
+// Returns the names in Slurm's form: "gpu[01-64],nas".
 std::string slurm_hostlist(const std::vector<std::string>& names);
 
-// The names of a pattern of Slurm's, at most 100,000; nothing where it is none, or names no node.
+// Returns the names of a Slurm pattern; empty if it is invalid, names no node, or names 100,000 nodes or
+// more.
 std::vector<std::string> slurm_names(std::string_view hostlist);
-// What may stand in a node's or a partition's name, and in no case for an option.
+// Returns whether the text can be the name of a node or partition, and cannot be mistaken for an option.
 bool is_slurm_name(std::string_view name);
 
 }  // namespace railbed::fleet

@@ -33,7 +33,7 @@ TEST(SlurmText, ReadsNodesOnceWithAllTheirPartitions) {
   EXPECT_EQ(found.nodes[2].state, "down*");
 }
 
-// Slurm prints a reason's line feeds as they are (22.05).
+// Slurm prints the line feeds of a reason unchanged (22.05).
 TEST(SlurmText, AReasonMakesNoNode) {
   const auto found = parse_slurm_nodes(
       from_slurm(

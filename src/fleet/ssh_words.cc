@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kLongestScanned = 253;  // RFC 1035
 constexpr std::size_t kMostScanned = 16;      // there are seven kinds
 
-// A name or an address and nothing that ssh-keyscan takes for more: a comma separates names, a slash makes a
-// range of addresses.
+// Returns whether the text is one name or address for ssh-keyscan, which treats a comma as a separator, and a
+// slash as a range of addresses.
 bool is_one_host(std::string_view host) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:%-";
   return !host.empty() && host.size() <= kLongestScanned && !host.starts_with('-') &&

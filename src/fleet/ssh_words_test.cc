@@ -42,7 +42,7 @@ TEST(SshWay, IsWhatSshSaysOfADestination) {
   EXPECT_EQ(way_of("hostname 10.0.0.1\nport 22\n").known_name(), "10.0.0.1");
 }
 
-// A comma would be two hosts for ssh-keyscan, a slash a network, a dash an option.
+// For ssh-keyscan, a comma would mean two hosts, a slash a network, and a dash an option.
 TEST(SshWay, IsRefusedWhereItIsNotOneHost) {
   for (const std::string host : {"", "a,b", "10.0.0.0/8", "-f/etc/passwd", "a b", "a\x1b[2J"})
     EXPECT_FALSE(parse_ssh_way("hostname " + host + "\nport 22\n")) << host;

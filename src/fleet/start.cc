@@ -21,10 +21,11 @@ std::string own_architecture() {
   return name.machine;
 }
 
-// One attempt: the waits, in order, and what each may end with.
+// One attempt: waits for the script and the agent, and handles how each wait may end.
 class Start {
  public:
-  // Until `give_up` the agent must be there, unless it has to be copied or sudo asks: all attempts share it.
+  // The agent must have started by `give_up`, unless it has to be copied or sudo prompts. All attempts share
+  // this time.
   Start(const Target& target, FleetContext& context, const Waker& waker, Clock::time_point give_up,
         std::stop_token stop)
       : give_up_(give_up),
@@ -35,11 +36,12 @@ class Start {
         waker_(waker),
         stop_(std::move(stop)) {}
 
+  // The reason why the attempt failed, and whether another one may succeed.
   struct Failure {
     Error error;
     bool passing = false;
   };
-  // Either `link` is set and ready, or the failure is returned.
+  // Sets `link` and returns nullopt if the agent is ready; otherwise returns the failure.
   std::optional<Failure> run(std::optional<Link>& link) {
     if (auto failure = spawn(link)) return failure;
     bool ended = false;
@@ -88,6 +90,7 @@ class Start {
     return launcher_.words(target_, bootstrap_command(known, nonce_, start, path), waker_, stop_);
   }
 
+  // Starts a phase with this deadline.
   void allow(std::chrono::milliseconds time) {
     began_ = Clock::now();
     deadline_ = began_ + time;
@@ -102,7 +105,8 @@ class Start {
     return std::nullopt;
   }
 
-  // `wanted` is "x86_64 zstd gzip". It stays the script's last line for a while.
+  // Starts to send the agent. `wanted` is "x86_64 zstd gzip". The request stays the script's last line for a
+  // while, so it may be seen again.
   std::optional<Failure> begin_push(Link& link, std::string_view wanted) {
     if (payload_.bytes) return std::nullopt;
     const std::size_t space = std::min(wanted.find(' '), wanted.size());
@@ -121,7 +125,8 @@ class Start {
     sent_ = until;
   }
 
-  // One answer: a second question means that the first was wrong, and more of them may lock the account.
+  // Sends the password once. A second prompt means that it was wrong, and further attempts may lock the
+  // account.
   std::optional<Failure> answer_sudo(Link& link) {
     if (!options_.as_root || options_.sudo_password.empty() || !asks_for_password(link.errors(), nonce_))
       return std::nullopt;
@@ -165,9 +170,9 @@ class Start {
   const Waker& waker_;
   std::stop_token stop_;
   const std::string nonce_ = make_nonce();
-  AgentBinaries::Payload payload_;  // once it was asked for
-  std::size_t sent_ = 0;            // of it
-  bool answered_ = false;           // sudo's question
+  AgentBinaries::Payload payload_;  // set when requested
+  std::size_t sent_ = 0;            // bytes of the payload
+  bool answered_ = false;           // the password was sent
   Clock::time_point began_, deadline_;
 };
 

@@ -29,8 +29,9 @@ std::string alert_name(std::string_view rule) {
 
 std::string area_of(std::string_view rule) { return std::string(rule.substr(0, rule.find('.'))); }
 
-// Rules that judge a counter by its rate since boot stay red long after the errors have stopped; their alerts
-// want them to come still. Of each the counters, as the exporter calls them.
+// Returns, for each rule that judges a counter by its rate since boot, the exporter's names of these
+// counters. Such a rule stays red long after the errors have stopped, so its alert also requires that a
+// counter still grows.
 const std::map<std::string_view, std::vector<std::string_view>>& counters_since_boot() {
   static const std::map<std::string_view, std::vector<std::string_view>> counters = {
       {"net.flaps", {"node_network_carrier_changes_total"}},
@@ -49,6 +50,8 @@ const std::map<std::string_view, std::vector<std::string_view>>& counters_since_
   return counters;
 }
 
+// Returns a PromQL condition that holds while a counter of `rule` grew in the last 10 minutes; empty for
+// other rules.
 std::string while_it_grows(std::string_view rule) {
   const auto found = counters_since_boot().find(rule);
   if (found == counters_since_boot().end()) return "";
@@ -78,7 +81,7 @@ AlertRule finding_alert(const Rule& rule, const std::string& cluster) {
                                     rule.remedy, rule.id))};
 }
 
-// An exporter that is newer than this file knows more rules.
+// Returns the alert for rules that are not in this file: an exporter newer than the file may know more rules.
 AlertRule other_finding_alert(const std::string& cluster) {
   std::vector<std::string_view> known;
   for (const Rule& rule : all_rules()) known.push_back(rule.id);
@@ -130,7 +133,7 @@ std::vector<AlertRule> finding_alerts(const Cluster& cluster) {
 std::string render_alert_rules(const Cluster& cluster, std::string_view handbook) {
   std::vector<AlertRule> alerts = counter_alerts(cluster);
   for (AlertRule& alert : finding_alerts(cluster)) alerts.push_back(std::move(alert));
-  // An area's rules do not all stand together in the table; a group has one name in the file.
+  // The rules of one area are not always adjacent in the table, but a group may appear only once in the file.
   std::vector<std::string> groups;
   for (const AlertRule& alert : alerts)
     if (std::ranges::find(groups, alert.group) == groups.end()) groups.push_back(alert.group);

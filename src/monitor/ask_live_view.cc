@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds kAskedFor{10};
 constexpr std::size_t kMostView = 16 << 20;
-constexpr std::size_t kLongestText = 16 << 10;  // of a message or a remedy; most have some words
+constexpr std::size_t kLongestText = 16 << 10;  // limit for a message or a remedy; most are a few words
 
-// What of /live.json is read (live_feed.h).
+// The part of /live.json that is read (live_feed.h).
 struct ShownAnswer {
   LiveView view;
   FIELDS(ShownAnswer, view);
@@ -50,7 +50,8 @@ Result<LiveView> ask_live_view(const std::string& address, const std::stop_token
   auto answer = json::read<ShownAnswer>(body.text);
   if (!answer) return fail(std::move(answer.error()), url);
   const LiveView& view = answer->view;
-  if (view.nodes.empty() && view.made_at == 0) return odd("it shows no node");  // a new monitor has a time
+  // A monitor that has just started has a time, but no nodes yet.
+  if (view.nodes.empty() && view.made_at == 0) return odd("it shows no node");
   if (view.findings.size() > kLiveFindings || view.events.size() > kLiveEvents)
     return odd("it shows more findings or events than railbed does");
   return std::move(answer->view);

@@ -1,4 +1,4 @@
-// The view that a running `railbed monitor` or `railbed watch` shows, asked over HTTP.
+// Fetches the view of a running `railbed monitor` or `railbed watch` over HTTP.
 #pragma once
 
 #include <stop_token>
@@ -9,7 +9,10 @@
 
 namespace railbed {
 
-// `address`: of its page, "http://127.0.0.1:9885/". What it answers is untrusted: capped, decoded strictly.
+// Fetches live.json from the page at `address`, "http://127.0.0.1:9885/", and returns the view in it. The
+// response is untrusted: its size and its number of findings and events are limited, and it is decoded
+// strictly. Fails with kUnavailable if nothing responds within 10 seconds, and with kBadInput if the response
+// is no view.
 Result<LiveView> ask_live_view(const std::string& address, const std::stop_token& stop);
 
 }  // namespace railbed

@@ -1,6 +1,7 @@
-// What the BMC shows, by the names of ipmi_exporter (prometheus-community/ipmi_exporter, docs/metrics.md and
-// collector_ipmi.go): a sensor with a unit of its own has a family of its own, any other the generic one; the
-// state is 0 nominal, 1 warning, 2 critical, and NaN where the BMC tells none, and so is a value.
+// Exports the facts of the BMC under the names of ipmi_exporter (prometheus-community/ipmi_exporter,
+// docs/metrics.md and collector_ipmi.go). A sensor with a known unit belongs to the family of that unit, any
+// other to the generic family. A state is 0 nominal, 1 warning, 2 critical. States and values are NaN if the
+// BMC reports none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +14,10 @@
 namespace railbed {
 namespace {
 
+// The metric families of sensors with one unit: names of value and state, and a factor for the value.
 struct SensorFamily {
   std::string_view unit;
-  std::string_view type;  // of the sensor; empty: any
+  std::string_view type;  // of the sensor; empty if any
   std::string_view value;
   std::string_view state;
   double scale = 1;
@@ -28,7 +30,7 @@ constexpr std::array kFamilies = {
     SensorFamily{"A", "", "ipmi_current_amperes", "ipmi_current_state"},
     SensorFamily{"W", "", "ipmi_power_watts", "ipmi_power_state"}};
 
-// Null: the generic one.
+// Returns the family of the sensor's unit; null if it belongs to the generic family.
 const SensorFamily* family_of(const BmcSensor& sensor) {
   const auto* found = std::ranges::find_if(kFamilies, [&](const SensorFamily& one) {
     return one.unit == sensor.units && (one.type.empty() || one.type == sensor.type);
@@ -85,7 +87,8 @@ class Sensors {
   }
 
  private:
-  // value(sensor) → an optional number; a family without samples is not announced.
+  // Exports one family. `value` maps a sensor to an optional number; a family without samples is not
+  // announced.
   template <class Value>
   void family(std::string_view name, std::string_view help, Value value, bool typed = false) {
     bool announced = false;
@@ -97,7 +100,7 @@ class Sensors {
       sample(name, i, typed, *found);
     }
   }
-  // Sensors without a record of their own are told apart by their place.
+  // The position in the list is the id, because a sensor may have no record of its own.
   void sample(std::string_view name, std::size_t at, bool typed, double value) {
     const BmcSensor& sensor = all_[at];
     const std::string id = std::to_string(at + 1);

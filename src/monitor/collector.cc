@@ -3,7 +3,7 @@
 namespace railbed {
 namespace {
 
-// For work that is about to end when the collector does.
+// Time for work that is about to end when the collector is destroyed.
 constexpr std::chrono::seconds kGrace{2};
 
 double seconds_of(Collector::Clock::duration duration) {
@@ -73,7 +73,7 @@ bool Collector::has_since(Clock::time_point oldest) const {
 void Collector::begin_unless_since(Clock::time_point oldest) {
   const std::lock_guard lock(state_->mutex);
   if (has_since(oldest)) return;
-  state_->wanted = true;  // what runs now may have begun too early
+  state_->wanted = true;  // running work may have begun too early
   state_->changed.notify_all();
 }
 

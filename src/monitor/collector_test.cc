@@ -57,7 +57,7 @@ TEST(Collector, WhatHangsCostsItselfAlone) {
     EXPECT_FALSE(hung.wait(0s, Clock::now() + 20ms));
     EXPECT_FALSE(hung.wait(0s, Clock::now() + 20ms)) << "nobody begins it again";
     EXPECT_TRUE(other.wait(0s, Clock::now() + 60s));
-  }  // whoever ends does not wait for it
+  }  // the destructor does not wait for a result
   EXPECT_FALSE(gate->passed);
   gate->open = true;
   const auto until = Clock::now() + 60s;

@@ -1,8 +1,13 @@
-// Alerts on counters, on limits beside what was measured, and on the watch itself.
+// Alerts on counters, on measured values against limits, and on the watch itself.
 //
-// A counter that goes back (its driver was loaded anew, the node was restarted) starts at 0 for a reader, and
-// what a link counts while it comes up is no fault: such a series is passed over until the window is past it.
-// A new series begins where it stands. increase() and rate() know both but the first.
+// A counter that decreases (its driver was reloaded, or the node restarted) looks to a reader as if it began
+// at 0, and a link that comes up counts errors that are no fault. Such a series is therefore ignored until
+// the window no longer holds the reset. A new series counts from its first value. increase() and rate() do
+// the latter by themselves; `unless resets(…) > 0` does the former.
+//
+// Each alert on a counter is silent while a finding that explains it is present, or was present within the
+// window of the counter (see unless_found()). It also waits three minutes, so that the next look at the node
+// can produce that finding first.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,31 +20,34 @@
 namespace railbed {
 namespace {
 
-// A node is looked at once a minute, asked each half, and rules are reckoned as often: by then the finding
-// that says what made the counter grow is there, and silences the alert.
+// A node is inspected every minute; Prometheus scrapes and evaluates rules every half minute. After three
+// minutes, the finding that explains the growth of the counter is present and silences the alert.
 constexpr std::string_view kUntilNextLook = "3m";
-constexpr int kLosslessUnlessSaid = 3;  // where RoCE guides put it
+constexpr int kLosslessUnlessSaid = 3;  // the priority that RoCE guides recommend
 constexpr std::string_view kOnPort = "{{ $labels.node }}, {{ $labels.device }} port {{ $labels.port }}";
 constexpr std::string_view kOnDevice = "{{ $labels.node }}, {{ $labels.device }}";
 constexpr std::string_view kOnGpu = "{{ $labels.node }}, GPU {{ $labels.gpu }} ({{ $labels.pci_bus_id }})";
 constexpr std::string_view kTimes = "Counted in the last 10 minutes: {{ $value | humanize }}.";
 constexpr std::string_view kEachSecond = "Counted each second: {{ $value | humanize }}.";
 
-// A metric of this cluster; $cluster stands for its quoted name until the end.
+// Returns a selector for a metric of this cluster. $cluster stands for the cluster's quoted name until
+// counter_alerts() replaces it.
 std::string of(std::string_view metric, std::string_view matchers = "") {
   return fmt::format("{}{{cluster=$cluster{}{}}}", metric, matchers.empty() ? "" : ", ", matchers);
 }
 
-// More than so many in ten minutes. Whole numbers: increase() reckons up to the ends of the window.
+// Returns a condition: the series grew by more than `above` in ten minutes. It rounds, because increase()
+// extrapolates to the ends of the window.
 std::string grew(const std::string& series, int above = 0) {
   return fmt::format("round(increase({0}[10m])) > {1} unless resets({0}[10m]) > 0", series, above);
 }
 
+// Returns a condition: the series grew faster than `per_second` over the last `minutes`.
 std::string faster(const std::string& series, int minutes, std::string_view per_second) {
   return fmt::format("rate({0}[{1}m]) > {2} unless resets({0}[{1}m]) > 0", series, minutes, per_second);
 }
 
-// Counters of an adapter that node_exporter does not name.
+// Returns a selector for an adapter's counter for which node_exporter has no name.
 std::string counter(std::string_view name) {
   return of("railbed_hw_counter_total", fmt::format("counter=\"{}\"", name));
 }
@@ -311,7 +319,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .remedy = "One MTU on both ends and the switch."}};
 }
 
-// "46|48|62": every number of the table that asks for one of these actions.
+// Returns a pattern of all Xid numbers in the table with one of these actions: "46|48|62".
 std::string xid_pattern(std::initializer_list<XidAction> actions) {
   std::vector<int> numbers;
   for (const Xid& one : xids())
@@ -320,7 +328,9 @@ std::string xid_pattern(std::initializer_list<XidAction> actions) {
   return fmt::format("{}", fmt::join(numbers, "|"));
 }
 
-// The first Xid makes its series, which then begins at 1: that counts as well, if the node was seen before.
+// Returns the alert for new Xids that match. The first Xid creates its series with the value 1, which
+// increase() misses; the second part of the expression counts it if the node was scraped throughout the last
+// ten minutes.
 AlertRule xid_alert(std::string_view name, std::string_view finding, std::string_view severity,
                     const std::string& matcher, std::string_view summary, std::string_view remedy) {
   const std::string xid = of("railbed_xid_total", matcher);
@@ -428,7 +438,8 @@ AlertRule sensor_alert() {
       .remedy = "Look at fans, air flow and power supplies: railbed sensors, railbed identify."};
 }
 
-// A node may ask for less than others; verify judges each by its own.
+// Returns the lowest fraction of the ceiling that a node of the cluster expects. Nodes may expect different
+// fractions; verify judges each by its own.
 double lowest_fraction(const Cluster& cluster) {
   double lowest = 1;
   for (const Node& node : cluster.nodes) lowest = std::min(lowest, node.expect.fraction_of_ceiling);
@@ -523,8 +534,9 @@ std::string replaced(std::string text, std::string_view from, const std::string&
   return text;
 }
 
-// The alert's own finding, and those that silence it, where they are told of the same node, or were while the
-// counter grew: once the cable is in again, the link that was lost is still within the window.
+// Returns the alert's expression with an exception: no alert where its own finding, or one that silences it,
+// is present on the same node, or was present within the window of the counter. Without the window the alert
+// would fire once a cable is plugged in again, because the loss of the link is still within it.
 std::string unless_found(const AlertRule& alert) {
   if (alert.finding.starts_with("monitor.")) return alert.expression;
   std::vector<std::string_view> findings = {alert.finding};

@@ -9,7 +9,7 @@ namespace {
 
 using json::Value;
 
-constexpr int kSchema = 37;  // Grafana 9's; newer ones bring it to theirs as they read it
+constexpr int kSchema = 37;  // Grafana 9's; newer versions migrate it when they read it
 constexpr int kColumns = 24;
 
 Value source() { return {{"type", "prometheus"}, {"uid", "${datasource}"}}; }
@@ -49,7 +49,7 @@ Value ceiling_override() {
            {{"id", "color"}, {"value", {{"mode", "fixed"}, {"fixedColor", "red"}}}}}));
 }
 
-// From the name of a node to its page.
+// Links the name of a node to the dashboard of that node.
 Value node_link() {
   return override_of(
       "byName", "node",
@@ -112,7 +112,7 @@ Value targets_of(const DashboardPanel& panel) {
   return targets;
 }
 
-// Columns that say the same in every row are left out.
+// Returns the transformation of a table's columns. Columns with the same value in every row are left out.
 Value columns_of(const DashboardPanel& panel) {
   return Value::array(
       {{{"id", "organize"},
@@ -142,7 +142,8 @@ Value panel_json(const DashboardPanel& panel, int id, Value place) {
   return out;
 }
 
-// From left to right; a panel that does not fit begins the next line, below the highest of this one.
+// Places the panels from left to right. A panel that does not fit starts the next line, below the highest
+// panel of the line before.
 Value panels_of(const std::vector<DashboardPanel>& panels) {
   Value out = Value::array();
   int x = 0;
@@ -171,8 +172,8 @@ Value variable_json(const DashboardVariable& variable) {
           {"datasource", source()},
           {"definition", variable.query},
           {"query", {{"query", variable.query}, {"refId", variable.name}}},
-          {"refresh", 2},  // when the time that is shown changes
-          {"sort", 5},     // letters in order, whatever their case
+          {"refresh", 2},  // refresh when the displayed time range changes
+          {"sort", 5},     // alphabetical, without regard to case
           {"includeAll", variable.several},
           {"multi", variable.several},
           {"current", Value::object()},

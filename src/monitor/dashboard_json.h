@@ -1,5 +1,5 @@
-// A dashboard as a table of panels → JSON as Grafana 9 to 11 import it (grafana.com/docs/grafana/latest/
-// dashboards/build-dashboards/view-dashboard-json-model).
+// Converts a dashboard, given as a table of panels, to JSON that Grafana 9 to 11 import
+// (grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model).
 #pragma once
 
 #include <string>
@@ -9,31 +9,34 @@ namespace railbed {
 
 enum class PanelKind {
   kLines,    // over time
-  kNumber,   // one that is read from afar
-  kTable,    // a row for each series, its labels as columns
-  kHeading,  // of the panels below it
+  kNumber,   // one number, to be read from a distance
+  kTable,    // one row for each series, with its labels as columns
+  kHeading,  // a heading for the panels below it
 };
 
 struct PanelQuery {
   std::string expression;
-  std::string legend = "__auto";  // one that ends with "ceiling" is drawn as the line that nothing passes
+  // The legend of its series; one that ends with "ceiling" is drawn as a dashed line.
+  std::string legend = "__auto";
 };
 
 struct DashboardPanel {
   PanelKind kind = PanelKind::kLines;
   std::string title;
   std::string description = {};
-  std::string unit = {};  // Grafana's name of it: "Bps", "celsius"
+  std::string unit = {};  // Grafana's name of the unit: "Bps", "celsius"
   std::vector<PanelQuery> queries = {};
-  int width = 12;                       // of 24 columns
-  std::string column = {};              // of a table: what its values are
-  std::vector<double> thresholds = {};  // of numbers: yellow from the first on, red from the second
+  int width = 12;                       // in columns, of 24
+  std::string column = {};              // heading of the values in a table
+  std::vector<double> thresholds = {};  // colors of numbers: orange from the first on, red from the second
 };
 
+// A selector at the top of the dashboard.
 struct DashboardVariable {
   std::string name;
   std::string label;
   std::string query;
+  // Several values can be selected at once.
   bool several = false;
 };
 
@@ -45,6 +48,7 @@ struct DashboardPlan {
   std::vector<DashboardPanel> panels;
 };
 
+// Returns the JSON text of the dashboard. It is placed on a grid of 24 columns.
 std::string dashboard_json(const DashboardPlan& plan);
 
 }  // namespace railbed

@@ -7,7 +7,7 @@
 namespace railbed {
 namespace {
 
-// What a query asks of: the whole cluster, one node of it, chosen nodes.
+// The label matchers of a query: the whole cluster, one node of it, or the selected nodes.
 constexpr std::string_view kWholeCluster = R"(cluster="$cluster")";
 constexpr std::string_view kOneNode = R"(cluster="$cluster", node="$node")";
 constexpr std::string_view kChosenNodes = R"(cluster="$cluster", node=~"$node")";
@@ -17,6 +17,7 @@ DashboardVariable node_choice(bool several) {
   return {"node", "Node", R"(label_values(railbed_build_info{cluster="$cluster"}, node))", several};
 }
 
+// Returns a selector for `metric` with the label matchers `of` and `matchers`.
 std::string series(std::string_view metric, std::string_view of, std::string_view matchers = "") {
   return fmt::format("{}{{{}{}{}}}", metric, of, matchers.empty() ? "" : ", ", matchers);
 }
@@ -29,9 +30,10 @@ std::string speed(std::string_view metric, std::string_view of, std::string_view
 
 DashboardPanel heading(std::string title) { return {.kind = PanelKind::kHeading, .title = std::move(title)}; }
 
-// The cluster.
+// Panels of the cluster.
 
-// What a port counts, once for each rail on it: with VLANs there may be several.
+// Multiplies a port's metric by railbed_rail_info, which yields one series for each rail on the port. With
+// VLANs a port may carry several rails.
 std::string by_rail(const std::string& what, std::string_view of) {
   return fmt::format("{} * on (instance, device, port) group_left () {}", series("railbed_rail_info", of),
                      what);
@@ -203,8 +205,9 @@ std::vector<DashboardPanel> fleet_panels() {
   return panels;
 }
 
-// One node.
+// Panels of one node.
 
+// Returns a panel with one query for each (metric, legend) pair, as increments per second.
 DashboardPanel counters(std::string title, std::string description,
                         std::vector<std::pair<std::string_view, std::string_view>> metrics) {
   DashboardPanel panel{.title = std::move(title), .description = std::move(description), .unit = "cps"};
@@ -454,12 +457,13 @@ std::vector<DashboardPanel> node_panels() {
   return panels;
 }
 
-// One rail.
+// Panels of one rail.
 
 constexpr std::string_view kOneRail = R"(cluster="$cluster", rail="$rail")";
 
 std::string on_rail(const std::string& what) { return by_rail(what, kOneRail); }
-// What interfaces count has no device of RDMA: the interface is found by its name.
+// Joins an interface's metric with its rail. Such a metric has no RDMA device, so the join uses the name of
+// the interface.
 std::string on_rail_interface(const std::string& what) {
   return fmt::format(
       R"PQL({} * on (instance, device) group_left () label_replace({}, "device", "$1", "interface", "(.*)"))PQL",
@@ -577,7 +581,7 @@ std::vector<DashboardPanel> rail_panels() {
                     "ceiling"}}}};
 }
 
-// GPUs of some nodes.
+// Panels of the GPUs of the selected nodes.
 
 DashboardPanel of_gpus(std::string title, std::string description, std::string unit, std::string_view metric,
                        int width = 12) {

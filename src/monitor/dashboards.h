@@ -1,5 +1,5 @@
-// Grafana's dashboards for nodes that `railbed monitor` shows. They know no cluster by name: which one is
-// shown is chosen on the page, and so is the Prometheus that is asked.
+// Grafana dashboards for the nodes that `railbed monitor` exports. They name no cluster: the user selects the
+// cluster and the Prometheus data source on the page.
 #pragma once
 
 #include <string>
@@ -7,11 +7,13 @@
 
 namespace railbed {
 
+// One dashboard: the name of its file and its JSON.
 struct Dashboard {
   std::string file;  // "railbed-fleet.json"
   std::string text;
 };
 
+// Returns the dashboards of the fleet, of one node, of one rail, and of GPUs.
 std::vector<Dashboard> render_dashboards();
 
 }  // namespace railbed

@@ -19,10 +19,11 @@ namespace {
 constexpr int kDeskVersion = 1;
 constexpr std::size_t kMostRecent = 1000;
 constexpr std::size_t kMostUnwritten = 1000;
-// Between two states without events: what is lost then is that the gap of a restart is shorter.
+// Interval of state writes while there are no events. A crash loses at most this much, which shortens the gap
+// that is reported after a restart.
 constexpr double kKeepSeconds = 30;
 
-// What is in the state file.
+// The contents of the state file.
 struct DeskState {
   int version = 0;
   WatchState watch;
@@ -38,7 +39,7 @@ Result<DeskState> parse_state(std::string_view text) {
   return state;
 }
 
-// syslog(3)'s numbers.
+// Returns the priority of syslog(3).
 std::string_view priority_of(const NodeEvent& event) {
   const bool there = event.kind == EventKind::kAppeared || event.kind == EventKind::kChanged ||
                      event.kind == EventKind::kFlapping || (event.kind == EventKind::kCalm && event.present);
@@ -64,7 +65,8 @@ std::vector<JournalField> journal_fields(const NodeEvent& event) {
   return fields;
 }
 
-// Those that a watch follows; of what another explains only that it is so, for the index no longer counts.
+// Returns the findings that a watch follows, by node. The index by which one finding refers to the finding
+// that explains it is no longer valid in the result; that there is an explanation stays visible.
 std::map<std::string, Findings> split_by_node(const Findings& findings) {
   std::map<std::string, Findings> split;
   for (const Finding& one : findings)
@@ -119,12 +121,12 @@ void EventDesk::restore() {
   present_ = all_present(now_unix());
   restored_ = true;
   if (webhook_ == nullptr) return;
-  // What is there, since the receiver may be another now; and what waited, which says more.
+  // The receiver may be a different one now, so it gets every present finding; then come the alerts that were
+  // waiting, which hold more.
   for (const NodeEvent& event : present_) webhook_->send(alerts_of(event));
   if (state) webhook_->send(std::move(state->unsent));
 }
 
-// Nothing of it is used unless all of it can be. Nodes that are no longer watched are forgotten.
 Result<void> EventDesk::go_on(WatchState state, std::vector<WatchState> nodes) {
   ASSIGN_OR_RETURN(auto watch, FindingWatch::go_on(options_.node, std::move(state)));
   std::map<std::string, FindingWatch> watches;
@@ -158,7 +160,7 @@ void EventDesk::look_at_fleet(const Findings& findings, const Evidence& evidence
   std::vector<NodeEvent> events =
       evidence.unreachable.empty() ? watch_.look(of_cluster, Facts{}, now) : watch_.unseen(of_cluster, now);
   const auto take_from = [&](std::vector<NodeEvent> more) {
-    // That the watch of a fleet began is told once, not once a node.
+    // The start of a fleet's watch is one event, not one for each node.
     std::erase_if(more, [](const NodeEvent& one) { return one.kind == EventKind::kStarted; });
     std::ranges::move(more, std::back_inserter(events));
   };

@@ -54,7 +54,7 @@ class EventDeskTest : public ::testing::Test {
     return verdict;
   }
   std::string log() const { return read_file(folder_ + "/events.jsonl").value_or(""); }
-  // A webhook's sender hands on within seconds.
+  // The webhook's thread sends within seconds.
   static void until(const std::function<bool()>& holds) {
     for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(holds());
@@ -139,7 +139,7 @@ TEST_F(EventDeskTest, ABrokenStateIsSetAsideAndTheWatchBeginsAnew) {
   }
 }
 
-// In a process of its own, whose files may not grow: as on a disk that is full.
+// Runs in its own process with a limit for the size of its files, which acts like a full disk.
 TEST_F(EventDeskTest, AFullDiskIsToldOnceAndLosesNothing) {
   const pid_t child = fork();
   if (child == 0) {

@@ -25,30 +25,31 @@ constexpr std::string_view kEventFile = "events.jsonl";
 constexpr std::string_view kStateFile = "monitor.state";
 constexpr std::string_view kLockFile = "monitor.lock";
 constexpr std::size_t kLongestState = 16 << 20;
-constexpr std::size_t kTemporaryDigits = 6;  // of write_file()
+constexpr std::size_t kTemporaryDigits = 6;  // random digits that write_file() appends
 constexpr const char* kRootsFolder = "/var/lib/railbed-monitor";
 
 tl::unexpected<Error> cannot(std::string_view doing, const std::string& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
 }
 
-// Opens the state folder, and makes it where it is not there. Root's is root's all the way. Anybody else's,
-// such as a volume of a container, may be in a folder that others can write, but none of their links leads
-// there.
+// Opens the state folder, and creates it if it does not exist. For root, every folder of the path must belong
+// to root. For another user, others may write to a parent folder (such as a volume of a container), but no
+// link of theirs may lead to the folder.
 Result<Fd> open_folder(const std::string& folder) {
   const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
   auto opened = open_folder_at(folder, strangers, 0700);
   if (!opened) return cannot("write to", folder, opened.error());
   struct stat status = {};
   if (fstat(opened->get(), &status) != 0) return cannot("look at", folder);
-  // Whoever can write there can have another file written by a link.
+  // With write access to the folder, others could place a link there and so redirect writes.
   if (!is_ours(status) || (status.st_mode & 022) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
                                                      folder, command("chmod go-w {}", folder).text()));
   return std::move(*opened);
 }
 
-// By fcntl: a child that hangs in a driver call keeps no lock of a monitor that was killed.
+// Takes the folder's lock by fcntl(), which a child process does not inherit. A child that hangs in a driver
+// call therefore does not hold the lock of a monitor that was killed.
 Result<Fd> take_lock(const Fd& in, const std::string& folder) {
   const std::string path = fmt::format("{}/{}", folder, kLockFile);
   Fd fd = entry_in(in, std::string(kLockFile), folder).open(O_RDWR | O_CREAT | O_NONBLOCK, 0600);
@@ -64,12 +65,12 @@ Result<Fd> take_lock(const Fd& in, const std::string& folder) {
                           known ? fmt::format(" (process {})", lock.l_pid) : "", folder));
 }
 
-// Removes what a kill in the middle of writing the state has left.
+// Removes the temporary files that a kill during write_state() has left.
 void sweep(const Fd& in) {
   Fd fd(openat(in.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
   if (!folder) return;
-  fd.release();  // the stream owns it now
+  fd.release();  // closedir() closes it
   const std::string prefix = std::string(kStateFile) + '.';
   while (const dirent* entry = readdir(folder.get()))
     if (const std::string_view name = entry->d_name;
@@ -108,7 +109,7 @@ Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_byte
   return log;
 }
 
-// Ends a line that was cut, so that the next is one of its own.
+// Opens events.jsonl, and ends a truncated line so that the next one starts on its own line.
 Result<void> EventLog::open_file() {
   const std::string path = name_of(folder_, 0);
   Fd fd = at(kEventFile).open(O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600);
@@ -147,7 +148,7 @@ Result<void> EventLog::append(std::string_view line) {
     return {};
   }
   const auto error = cannot("write", name_of(folder_, 0));
-  // What could not be taken back is ended when the file is opened again.
+  // If this fails, the next open_file() ends the partial line.
   (void)!ftruncate(file_.get(), size_);
   file_ = Fd();
   return error;
@@ -197,8 +198,9 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
                       folder, kRootsFolder));
     return cannot("read", name_of(folder, 0));
   }
-  // The newest first, for that one may become the next while it is read: its events are then seen twice,
-  // and what is equal to what was read before is left out.
+  // Reads the newest file first. If a rotation happens meanwhile, the file just read becomes the next
+  // generation, and its events would appear twice. A text that is repeated at the start of the next file is
+  // therefore dropped.
   std::vector<std::string> texts;
   for (const int generation : {0, 1, 2}) {
     const FolderEntry place = entry_in(newest->folder, event_file(generation), folder);

@@ -1,8 +1,8 @@
-// The state folder of a monitor: events.jsonl, where events are appended, two older ones of the same name
-// with .1 and .2, and monitor.state, what the watch remembers. One process at a time writes there.
+// The state folder of a monitor. It holds events.jsonl, to which events are appended, two older generations
+// of it (.1 and .2), and monitor.state, the memory of the watch. One process at a time may write there.
 //
-// A kill at any moment leaves at most one line that is cut, which readers pass over and the next writer
-// ends. Files are 0600: events name hardware, addresses and what is wrong with them.
+// After a kill at any moment, at most one line is truncated. Readers skip it, and the next writer ends it
+// with a line break. Files have mode 0600, because events name hardware, its addresses and its faults.
 #pragma once
 
 #include <sys/types.h>
@@ -19,26 +19,29 @@
 
 namespace railbed {
 
-inline constexpr std::size_t kEventLogBytes = 4 << 20;  // of each of the three; thousands of events
+// Limit for each of the three files; room for thousands of events.
+inline constexpr std::size_t kEventLogBytes = 4 << 20;
 inline constexpr std::size_t kLongestEventLine = 64 << 10;
 
-// /var/lib/railbed-monitor for root, or where it can be read; else $XDG_STATE_HOME/railbed, as the history of
-// runs.
+// Returns /var/lib/railbed-monitor for root, or if its events.jsonl is readable. Otherwise returns
+// $XDG_STATE_HOME/railbed (default ~/.local/state/railbed), where the history of runs also is.
 std::string default_state_folder();
 
+// A writer of the state folder. It holds the folder's lock.
 class EventLog {
  public:
-  // Makes the folder (0700) where it is not there, and refuses one that others may write to or that another
-  // process has.
+  // Creates the folder (mode 0700) if it does not exist, and takes its lock. Fails if others may write to the
+  // folder, or if another process holds the lock.
   static Result<EventLog> open(const std::string& folder, std::size_t most_bytes = kEventLogBytes);
 
-  // One line, which ends with a line break. Where it does not fit on the disk, nothing of it stays.
+  // Appends one line, which must end with a line break. Rotates the files first if the line would exceed the
+  // limit. If the line does not fit on the disk, removes the part that was written.
   Result<void> append(std::string_view line);
 
-  // "" where there is none yet.
+  // Returns the text of the state file; empty if there is none.
   Result<std::string> read_state() const;
   Result<void> write_state(std::string_view text) const;
-  // What cannot be read as a state, under another name, so that it can be looked at.
+  // Renames a state file that cannot be used, so that it can be inspected. Returns its new path.
   Result<std::string> set_state_aside() const;
 
  private:
@@ -49,21 +52,23 @@ class EventLog {
   FolderEntry at(std::string_view name) const { return entry_in(in_, std::string(name), folder_); }
 
   std::string folder_;
-  Fd in_;  // the folder itself, whatever is at its path by now
+  Fd in_;  // the folder itself, even if its path now leads elsewhere
   std::size_t most_bytes_ = kEventLogBytes;
   Fd lock_;
   Fd file_;
   off_t size_ = 0;
 };
 
+// Events that were read back from the files.
 struct LoggedEvents {
   std::vector<NodeEvent> events;  // the oldest first
-  std::size_t unreadable = 0;     // lines that are no events; one of them may be cut by a kill
+  std::size_t unreadable = 0;     // lines that are not events; a kill may have truncated one of them
 };
 
-// The last `most` events since `since` (Unix time) of the folder's three files. No such file is an error.
+// Returns the last `most` events since `since` (Unix time) from the folder's three files. Fails if
+// events.jsonl does not exist.
 Result<LoggedEvents> read_events(const std::string& folder, double since, std::size_t most);
-// Of one file's text.
+// Returns the events in the text of one file, since `since` (Unix time).
 LoggedEvents parse_events(std::string_view text, double since);
 
 }  // namespace railbed

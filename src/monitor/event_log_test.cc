@@ -112,7 +112,7 @@ TEST_F(EventLogTest, GarbageIsPassedOver) {
   EXPECT_GE(logged.unreadable, 6U);
 }
 
-// In a process of its own, since a process may take its own lock twice.
+// Runs in its own process, because a process may take its own lock twice.
 TEST_F(EventLogTest, OneMonitorAtATime) {
   auto log = EventLog::open(folder_);
   ASSERT_TRUE(log);
@@ -149,7 +149,7 @@ TEST_F(EventLogTest, LinksAndPipesAreNotFollowed) {
   EXPECT_FALSE(log->append("x\n"));
 }
 
-// The kernel refuses what goes over a limit as it refuses what goes over a disk, after as many bytes as fit.
+// A write over the size limit fails like a write to a full disk: after the bytes that fit.
 TEST_F(EventLogTest, OfALineThatDoesNotFitNothingStays) {
   append(1000);
   const auto size = std::filesystem::file_size(folder_ + "/events.jsonl");

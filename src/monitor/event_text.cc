@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestSummary = 1024;
 
-// "2026-11-24 03:07:11", by the time zone of the machine that prints it.
+// Returns a time in the local time zone: "2026-11-24 03:07:11".
 std::string local_time(const UtcTime& time) {
   const auto seconds = static_cast<std::time_t>(std::floor(time.unix_seconds));
   std::tm parts{};
@@ -42,7 +42,8 @@ std::string times_text(std::uint64_t times_before) {
   return times_before == 1 ? " (once before)" : fmt::format(" ({} times before)", times_before);
 }
 
-// "rdma.port-down mlx5_0/1"; most messages begin with their subject, which is then left out.
+// Returns the rule and its subject: "rdma.port-down mlx5_0/1". The subject is left out if the message starts
+// with it, as most do.
 std::string title_of(const NodeEvent& event) {
   if (event.subject.empty() || event.message.starts_with(event.subject)) return event.rule;
   return event.rule + ' ' + event.subject;

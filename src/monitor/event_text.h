@@ -1,4 +1,4 @@
-// Events as people read them. Formatters only; what comes from a node is made harmless here.
+// Formats events for people. Text that comes from a node is made printable here.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace railbed {
 
-// "45 s", "13 min", "2 h 5 min", "3 d 4 h".
+// Returns a duration as text: "45 s", "13 min", "2 h 5 min", "3 d 4 h".
 std::string span_text(double seconds);
 
-// One line: "gpu01 rdma.port-down mlx5_0/1 fails: … (for the third time)".
+// Returns one line: "gpu01 rdma.port-down mlx5_0/1 fails: … (2 times before)".
 std::string event_summary(const NodeEvent& event);
 
-// Each with its local time, what it is about and what changed before it; the newest last.
+// Returns one line for each event with its local time and its subject, followed by the changes before it and
+// the remedy. Keeps the order of the events.
 std::string events_text(const std::vector<NodeEvent>& events);
 
 }  // namespace railbed

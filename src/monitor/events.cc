@@ -8,7 +8,7 @@ namespace railbed {
 std::string UtcTime::to_text() const { return utc_text(unix_seconds); }
 
 std::optional<UtcTime> UtcTime::parse(std::string_view text) {
-  if (text.size() < 20) return std::nullopt;  // "5m" is a time ago
+  if (text.size() < 20) return std::nullopt;  // parse_since() also accepts a span such as "5m"
   const auto seconds = parse_since(text, 0);
   if (!seconds || *seconds < 0) return std::nullopt;
   return UtcTime{*seconds};

@@ -1,5 +1,5 @@
-// What happened on a node that is watched: findings that appear and go, facts that change, each with its
-// time. A line of events.jsonl is one of these.
+// Events on a watched node: findings appear and go, facts change, each at a time. Each line of events.jsonl
+// is one event.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace railbed {
 
-// A point in time that is RFC 3339 in JSON, UTC, whole seconds.
+// A point in time. In JSON it is RFC 3339, UTC, with whole seconds.
 struct UtcTime {
   double unix_seconds = 0;
   std::string to_text() const;
@@ -24,40 +24,42 @@ struct UtcTime {
 };
 
 enum class EventKind {
-  kStarted,      // a watch begins, or goes on after a gap
-  kAppeared,     // a finding that was not there
-  kChanged,      // it warned and fails now, or the other way round, or says something else
-  kGone,         // it is no longer there
-  kFlapping,     // it comes and goes: nothing more is said of it until it is still
-  kCalm,         // it has been still for a while
-  kFactChanged,  // firmware, driver, MTU … are others than at the look before
+  kStarted,      // a watch starts, or resumes after a gap
+  kAppeared,     // a new finding
+  kChanged,      // a present finding changed from warning to failure or back, or has another message
+  kGone,         // a finding is no longer present
+  kFlapping,     // a finding comes and goes; no more events until it is stable
+  kCalm,         // a flapping finding has been stable for a while
+  kFactChanged,  // firmware, driver, MTU and the like differ from the look before
 };
 constexpr auto enum_names(EventKind) {
   return std::array<std::string_view, 7>{"started",  "appeared", "changed",     "gone",
                                          "flapping", "calm",     "fact-changed"};
 }
 
+// One event. Its fields are the JSON of a line in events.jsonl.
 struct NodeEvent {
   UtcTime time;
   EventKind kind = EventKind::kStarted;
   std::string node;
-  std::string rule;  // empty, as subject and remedy: it is about no finding
+  std::string rule;  // empty if the event concerns no finding; subject and remedy are then empty, too
   std::string subject;
-  Status status = Status::kNotApplicable;  // of a finding that is gone the last that was told
-  std::optional<Status> was;               // what was told before, where that was another
-  bool present = false;                    // the finding is there
+  Status status = Status::kNotApplicable;  // for a finding that is gone, the status that was reported last
+  std::optional<Status> was;               // the status that was reported before, if it was another
+  bool present = false;                    // the finding is present
   std::string message;
   std::string remedy;
-  std::optional<UtcTime> since;             // when the finding appeared; while it flaps, the first time
-  std::uint64_t times_before = 0;           // how often it had appeared before
-  std::vector<std::string> changes_before;  // of its device or the whole node, the newest first
-  std::optional<double> gap_seconds;        // of a start: since the look before it
+  std::optional<UtcTime> since;             // time at which it appeared; while it flaps, first appeared
+  std::uint64_t times_before = 0;           // number of earlier appearances
+  std::vector<std::string> changes_before;  // changes of its device or of the whole node, the newest first
+  std::optional<double> gap_seconds;        // for a start: the time since the look before it
   FIELDS(NodeEvent, time, kind, node, rule, subject, status, was, present, message, remedy, since,
          times_before, changes_before, gap_seconds);
 };
 
-// One line of JSON with its line break. What is read is untrusted; nothing: it is no event.
+// Returns the event as one line of JSON, with its line break.
 std::string event_line(const NodeEvent& event);
+// Parses one line, which is untrusted. Returns nullopt if it is not an event.
 std::optional<NodeEvent> parse_event_line(std::string_view line);
 
 }  // namespace railbed

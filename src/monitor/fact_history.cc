@@ -20,6 +20,7 @@ constexpr std::size_t kMostFacts = 20'000;
 constexpr std::string_view kThere = "there";
 constexpr std::string_view kNotThere = "gone";
 
+// Fills a table. A fact that could not be read is left out.
 class TableWriter {
  public:
   explicit TableWriter(FactTable& table) : table_(table) {}
@@ -32,7 +33,7 @@ class TableWriter {
   void reading(const std::string& property, const std::vector<std::string>& things, const Reading<T>& read) {
     if (read.ok()) value(property, things, text_of(*read));
   }
-  // Likewise, where having none is a fact too: a device without a driver.
+  // Writes a reading for which the absence of a value is a fact, too, such as a device without a driver.
   void or_none(const std::string& property, const std::vector<std::string>& things,
                const Reading<std::string>& read) {
     if (read.ok() || (read.absent() && !read.from().empty()))
@@ -101,7 +102,7 @@ void add_software(const Facts& facts, TableWriter& table) {
     table.value(one.name + " in /etc/nccl.conf", {}, one.value);
 }
 
-// The names by which findings call what an interface is on.
+// Returns the names by which findings refer to the device of an interface.
 std::vector<std::string> things_of(const NetInterface& one, const Facts& facts) {
   std::vector<std::string> things = {one.name};
   if (const RdmaPortRef port = rdma_port_of(facts.rdma, facts.net, one.name))
@@ -111,7 +112,7 @@ std::vector<std::string> things_of(const NetInterface& one, const Facts& facts) 
 }
 
 void add_interface(const NetInterface& one, const Facts& facts, TableWriter& table) {
-  // What containers and virtual machines come and go with is no hardware of the node.
+  // Interfaces that come and go with containers and virtual machines are not hardware of the node.
   const bool lasting = one.pci_address.ok() || one.bond_mode.ok() || one.link_type.value_or(0) == 32 ||
                        find_vlan(facts.net, one.name) != nullptr ||
                        rdma_port_of(facts.rdma, facts.net, one.name);
@@ -161,7 +162,7 @@ void add_rdma(const RdmaDevice& one, const Facts& facts, TableWriter& table) {
     table.reading("link layer", names, port.link_layer);
     table.reading("traffic class", names, port.roce_tos);
     table.reading("RoCE mode", names, port.roce_mode);
-    if (port.state.value_or("") != "ACTIVE") continue;  // what was agreed on with the other end
+    if (port.state.value_or("") != "ACTIVE") continue;  // the values below are negotiated with the other end
     if (port.rate) table.value("rate", names, to_text(*port.rate));
     table.reading("RDMA MTU", names, port.active_mtu);
   }
@@ -186,16 +187,18 @@ void add_pci(const PciDevice& one, TableWriter& table) {
   if (is_bridge(one)) return;
   const std::vector<std::string> things = {one.address};
   if (!is_gpu(one)) table.is_there("PCI device", things);
-  if (!is_network(one)) table.or_none("driver", things, one.driver);  // an adapter's is told above
+  // add_interface() and add_rdma() write an adapter's driver
+  if (!is_network(one)) table.or_none("driver", things, one.driver);
   table.reading("NUMA node", things, one.numa_node);
   table.reading("IOMMU", things, one.iommu_type);
   table.reading("largest read request", things, one.max_read_request);
   table.reading("relaxed ordering", things, one.relaxed_ordering);
-  // Its speed drops by itself while a GPU idles; lanes do not come back.
+  // The link's speed drops by itself while a GPU idles. Lost lanes do not come back.
   if (one.link_now) table.value("PCIe lanes", things, std::to_string(one.link_now->width));
 }
 
-// Of long values that consist of words, the words that the other has not.
+// Returns the words of `text` that are not in `other`; "nothing" if there are none. Used for long values that
+// are lists of words.
 std::string words_missing_in(std::string_view text, std::string_view other) {
   const auto theirs = words(other);
   const std::set<std::string_view> known(theirs.begin(), theirs.end());
@@ -205,6 +208,7 @@ std::string words_missing_in(std::string_view text, std::string_view other) {
   return missing.empty() ? "nothing" : missing;
 }
 
+// Returns the change from `before` to `after`. Of long values it holds only the words that differ.
 FactChange change_of(const std::string& what, const std::string& before, const ComparedFact& after) {
   FactChange change;
   change.what = what;
@@ -264,7 +268,7 @@ std::vector<FactChange> take_changes(FactTable& known, FactTable now) {
       fact.value = kNotThere;
       changes.push_back(change_of(what, std::string(kThere), fact));
     }
-    // Also of a device that is gone: it may come back with another firmware.
+    // This includes a device that is gone: it may come back with another firmware.
     if (now.facts.size() < kMostFacts) now.facts.emplace(what, fact);
   }
   for (const std::string& kind : known.kinds)

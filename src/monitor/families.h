@@ -1,4 +1,5 @@
-// The parts of node_metrics(), each a file.
+// The parts of node_metrics(), one file for each. Each part appends its metric families to `out`, and nothing
+// if the state lacks their data.
 #pragma once
 
 #include "monitor/node_metrics.h"

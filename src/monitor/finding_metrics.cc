@@ -1,4 +1,5 @@
-// Findings as series. Only roots stand there, so that one fault is one series and one alert.
+// Exports findings as series. Only findings that no other finding explains are exported, so that one fault is
+// one series and one alert.
 #include <array>
 #include <tuple>
 
@@ -12,7 +13,8 @@ namespace {
 
 using Series = std::pair<std::string, std::string>;  // rule, subject
 
-// Of two findings of one rule about one thing, the worse.
+// Returns the findings that no other finding explains. If a rule has two findings on one subject, the worse
+// counts.
 std::map<Series, Status> roots_of(const Findings& findings) {
   std::map<Series, Status> roots;
   for (const Finding& one : findings) {

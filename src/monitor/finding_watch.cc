@@ -13,15 +13,15 @@
 namespace railbed {
 namespace {
 
-constexpr double kClockIsSet =
-    1577836800;  // 2020: a machine whose clock says less has not been told the time
+// The year 2020; a clock with an earlier time has not been set.
+constexpr double kClockIsSet = 1577836800;
 constexpr std::size_t kLongestMessage = 2048;
 constexpr std::size_t kLongestSubject = 256;
 constexpr double kLatest = 253402300800.0;  // the year 10000
 
 std::string kept(std::string_view text, std::size_t most) { return shortened_bytes(printable(text), most); }
 
-// A message without its numbers: whether it means the same.
+// Returns a message with each number replaced by "#", to compare two messages by meaning.
 std::string meaning(std::string_view message) {
   std::string text;
   bool in_number = false;
@@ -34,14 +34,14 @@ std::string meaning(std::string_view message) {
   return text;
 }
 
-// "pci:0000:1b:00.0" → "0000:1b:00.0", "rdma:mlx5_0/1" → "mlx5_0/1".
+// Removes the prefix: "pci:0000:1b:00.0" → "0000:1b:00.0", "rdma:mlx5_0/1" → "mlx5_0/1".
 std::string_view name_of_thing(std::string_view thing) {
   for (const std::string_view prefix : {"netdev:", "rdma:", "pci:"})
     if (thing.starts_with(prefix)) return thing.substr(prefix.size());
   return thing;
 }
 
-// A port and its device are: "mlx5_0/1" and "mlx5_0".
+// Returns whether two names have the same device. A port is on its device: "mlx5_0/1" and "mlx5_0".
 bool same_thing(std::string_view mine, std::string_view theirs) {
   const auto device = [](std::string_view name) { return name.substr(0, name.find('/', 1)); };
   return !mine.empty() && !theirs.empty() && device(mine) == device(theirs);
@@ -49,8 +49,10 @@ bool same_thing(std::string_view mine, std::string_view theirs) {
 
 bool is_time(double unix_seconds) { return unix_seconds >= 0 && unix_seconds < kLatest; }
 
+// Returns whether `moment` is a possible time on a watch's clock that shows `age`.
 bool is_past(double moment, double age) { return moment >= 0 && moment <= age; }
 
+// Returns whether a watch could have written this finding.
 bool is_sound(const TrackedFinding& one, double age) {
   return !one.rule.empty() && is_time(one.since) && one.turns.size() <= kFlapChanges &&
          std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
@@ -63,13 +65,13 @@ bool is_sound(const TrackedFinding& one, double age) {
 
 }  // namespace
 
-// What a look shows of one finding.
+// One finding as a look shows it.
 struct FindingWatch::Sight {
   Status status = Status::kUnknown;
-  bool held = false;  // another finding explains it: it is there, and not told
+  bool held = false;  // another finding explains it: it is present, but not reported
   std::string message;
   std::string remedy;
-  std::vector<std::string> things;  // that it is about
+  std::vector<std::string> things;  // the devices and other things that it concerns
 };
 
 Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
@@ -101,7 +103,8 @@ WatchState FindingWatch::state() const {
   return state;
 }
 
-// Moves the clock on, and tells of the gap where this is the first look since the watch was started.
+// Advances the clock. At the first look of this process, adds the event of the start, with the gap since the
+// last look.
 void FindingWatch::begin(const Facts* facts, double now) {
   now = std::clamp(now, 0.0, kLatest - 1);
   now_ = now;
@@ -154,7 +157,8 @@ void FindingWatch::take_facts(const Facts& facts) {
     changes_.erase(changes_.begin(), changes_.end() - static_cast<std::ptrdiff_t>(kMostChanges));
 }
 
-// The worst of each.
+// Returns the findings to follow. For each key the worst counts; a finding that another one explains counts
+// least.
 std::map<FindingKey, FindingWatch::Sight> FindingWatch::sights_of(const Findings& findings) const {
   std::map<FindingKey, Sight> sights;
   for (const Finding& finding : findings) {
@@ -230,7 +234,7 @@ void FindingWatch::see(const FindingKey& key, const Sight& sight) {
     see_red(one, sight);
 }
 
-// What has been gone the longest is forgotten first.
+// Forgets the finding that has been gone the longest.
 bool FindingWatch::make_room() {
   if (tracked_.size() < kMostTracked) return true;
   auto oldest = tracked_.end();
@@ -270,7 +274,7 @@ void FindingWatch::leave(TrackedFinding& one) {
   tell(one, EventKind::kGone, nullptr);
 }
 
-// Counts it as a change of this finding, and tells it unless the finding flaps.
+// Records a change of this finding, and adds an event unless the finding flaps.
 void FindingWatch::tell(TrackedFinding& one, EventKind kind, const Sight* sight) {
   std::erase_if(one.turns, [&](double turn) { return age_ - turn >= kFlapSeconds; });
   if (one.turns.size() == kFlapChanges) one.turns.erase(one.turns.begin());
@@ -304,7 +308,8 @@ NodeEvent FindingWatch::event_of(const TrackedFinding& one, EventKind kind) cons
   return event;
 }
 
-// Those of the same device first, then those of the whole node; the newest of each first.
+// Returns the changes shortly before, as text: first those of the same device, then those of the whole node,
+// each the newest first.
 std::vector<std::string> FindingWatch::changes_before(const Sight& sight) const {
   const auto concerns = [&](const FactChange& change) {
     return std::ranges::any_of(change.things, [&](const std::string& mine) {

@@ -1,20 +1,22 @@
-// Findings that come and go, and facts that change, as events: each look's findings and facts go in, what
-// happened since the look before comes out. Pure, but for what it remembers, which is written and read as
-// JSON: a watch that is started again goes on where it was.
+// Turns findings that come and go, and facts that change, into events. Each look passes its findings and
+// facts in; the events since the look before come out. The watch does no I/O. Its memory is a value
+// (WatchState) that is written as JSON, so that a restarted watch resumes where it was.
 //
-// Which findings: those that fail or warn and that no other explains, by rule, node and subject. One that is
-// explained by another now is still there. "Unknown" makes nothing gone, and is told only when it lasts for
-// kPatientLooks: a single read that fails is no event. Of a message numbers do not count, for counters move
-// at every look; what it says else does.
+// Which findings: those that fail or warn and that no other finding explains, keyed by rule, node and
+// subject. A present finding that is now explained by another one stays present. "Unknown" never ends a
+// finding, and is reported only after kPatientLooks looks in a row, because a single failed read is no event.
+// A changed message is an event unless only its numbers differ, because counters change at every look.
 //
-// Damping: whoever reseats a cable or restarts a service twice makes four changes; the fifth within half an
-// hour is taken for a thing that flaps, as a bad cable does for days. It is told once, then nothing, until
-// nothing has changed for as long as the window is: less, and what flaps every twenty minutes would be told
-// as flapping and calm by turns.
+// Damping: someone who reseats a cable or restarts a service twice makes four changes. A fifth change within
+// half an hour means that the finding flaps, as a bad cable does for days. This is one event; then the watch
+// is silent until the finding has not changed for the length of the window. A shorter silence would report a
+// finding that changes every twenty minutes as flapping and calm by turns.
 //
-// Clocks: events carry the wall clock's time. All that is measured (windows, what was shortly before) is
-// measured on the watch's own clock, which only goes forward: by the time between two looks, and not at all
-// where the wall clock was set back, or says that it does not know the time yet.
+// Clocks: events carry wall-clock time. All intervals (windows, what was shortly before) are measured on the
+// watch's own clock, which never goes back. It advances by the wall-clock time between two looks, but not if
+// the wall clock was set back or shows that it is not set yet (a year before 2020).
+//
+// Cost of a look: O(n log n) for n findings. At most kMostTracked findings are tracked.
 #pragma once
 
 #include <map>
@@ -37,15 +39,18 @@ inline constexpr int kPatientLooks = 3;
 inline constexpr std::size_t kFlapChanges = 5;
 inline constexpr double kFlapSeconds = 30 * 60;
 inline constexpr std::size_t kMostTracked = 2000;       // findings; more are left out
-inline constexpr std::size_t kMostChanges = 200;        // that are remembered,
-inline constexpr double kChangeSeconds = 30 * 86400.0;  // for so long
-inline constexpr double kShortlyBefore = 86400;  // a change may have to do with what appears within a day
+inline constexpr std::size_t kMostChanges = 200;        // limit for remembered changes,
+inline constexpr double kChangeSeconds = 30 * 86400.0;  // and for their age in seconds
+// In seconds; a change may be related to a finding that appears within a day.
+inline constexpr double kShortlyBefore = 86400;
+// Limit for the changes that an event names.
 inline constexpr std::size_t kChangesNamed = 3;
-// A fact that changes as often within that day is not told until it has been quieter.
+// A fact that has changed this often within that day is not reported until it changes less often.
 inline constexpr std::size_t kOftenChanged = 5;
-inline constexpr double kRemembered = 7 * 86400.0;  // how long a finding that is gone is counted as known
+// In seconds, how long the watch remembers a finding that is gone.
+inline constexpr double kRemembered = 7 * 86400.0;
 
-// The rule of the finding that the node itself could not be looked at.
+// The rule of the finding that the node could not be inspected at all.
 inline constexpr std::string_view kLookRule = "monitor.look";
 
 struct FindingKey {
@@ -55,67 +60,78 @@ struct FindingKey {
   auto operator<=>(const FindingKey&) const = default;
 };
 
-// What is remembered of a finding.
+// The memory of one finding.
 struct TrackedFinding {
   std::string rule;
   std::string node;
   std::string subject;
   Status status = Status::kUnknown;
-  std::optional<Status> told;  // the status that was told last; nothing: it has not been told
+  std::optional<Status> told;  // the status that was reported last; nullopt if none was
   std::string message;
   std::string remedy;
   double since = 0;  // Unix time
   bool present = false;
   int unknown_looks = 0;      // in a row
-  std::vector<double> turns;  // the latest changes, on the watch's own clock
+  std::vector<double> turns;  // the latest changes, on the watch's own clock; at most kFlapChanges
   bool flapping = false;
-  std::uint64_t times = 0;                  // it appeared
-  double seen = 0;                          // last, on the watch's own clock
-  std::vector<std::string> changes_before;  // facts that had changed when it appeared, the newest first
+  std::uint64_t times = 0;                  // how often it appeared
+  double seen = 0;                          // when it was last seen, on the watch's own clock
+  std::vector<std::string> changes_before;  // changes of facts shortly before it appeared, the newest first
   FIELDS(TrackedFinding, rule, node, subject, status, told, message, remedy, since, present, unknown_looks,
          turns, flapping, times, seen, changes_before);
 };
 
+// The memory of a watch, as it is written to the state file.
 struct WatchState {
   std::string node;
   std::string boot_id;
-  double last_look = 0;  // Unix time; 0: there was none
-  double age = 0;        // of the watch's own clock
+  double last_look = 0;  // Unix time; 0 if there was none
+  double age = 0;        // the watch's own clock, in seconds
   std::vector<TrackedFinding> findings;
   std::vector<FactChange> changes;  // the oldest first
   FactTable facts;
   FIELDS(WatchState, node, boot_id, last_look, age, findings, changes, facts);
 };
 
+// The watch of one node, or of a cluster as a whole. Not thread-safe.
 class FindingWatch {
  public:
   explicit FindingWatch(std::string node) : node_(std::move(node)) {}
-  // Goes on from what state() said, which may be anybody's by now.
+  // Resumes from a saved state. The state is untrusted, because its file may have been changed. Fails if the
+  // state belongs to another node or holds a value that a watch cannot write.
   static Result<FindingWatch> go_on(std::string node, WatchState state);
   WatchState state() const;
 
+  // Returns the events of a look at the node. `now` is Unix time in seconds.
   std::vector<NodeEvent> look(const Findings& findings, const Facts& facts, double now);
-  // The node gave no facts this time: what is found of it nevertheless is told, and nothing is gone.
+  // Returns the events of a look at which the node returned no facts. Findings that exist nevertheless are
+  // reported; no finding ends.
   std::vector<NodeEvent> unseen(const Findings& findings, double now);
-  // Nothing is known of the node this time: nothing is gone.
+  // Returns the events of a look that failed because of `why`. No finding ends.
   std::vector<NodeEvent> failed_look(std::string_view why, double now);
 
-  // Findings that are there and were told, with when they appeared.
+  // Returns the present findings and when they appeared (Unix time).
   std::map<FindingKey, double> since() const;
-  // The same as events, for a receiver that may have missed them.
+  // Returns the present and the flapping findings as events, for a receiver that may have missed the original
+  // ones.
   std::vector<NodeEvent> present(double now) const;
-  std::size_t left_out() const { return left_out_; }  // findings of the latest look
+  std::size_t left_out() const { return left_out_; }  // number of findings that the latest look left out
 
  private:
   struct Sight;
   std::map<FindingKey, Sight> sights_of(const Findings& findings) const;
   void begin(const Facts* facts, double now);
+  // Handles one finding of the look.
   void take_facts(const Facts& facts);
   void see(const FindingKey& key, const Sight& sight);
+  // Makes room for one more finding; returns false if all tracked ones are present or flap.
   bool make_room();
+  // Handles a finding that is to be reported: one that fails or warns, or has been unknown for long enough.
   void see_red(TrackedFinding& one, const Sight& sight);
   void see_unknown(TrackedFinding& one, const Sight& sight);
+  // Handles a finding that is gone.
   void leave(TrackedFinding& one);
+  // Ends flapping that is over, and forgets findings that have been gone for long.
   void settle_and_forget();
   void tell(TrackedFinding& one, EventKind kind, const Sight* sight);
   NodeEvent event_of(const TrackedFinding& one, EventKind kind) const;
@@ -129,7 +145,7 @@ class FindingWatch {
   std::map<FindingKey, TrackedFinding> tracked_;
   std::vector<FactChange> changes_;
   FactTable facts_;
-  // Of the look that is under way:
+  // State of the look in progress:
   double now_ = 0;
   std::vector<NodeEvent> events_;
   std::size_t left_out_ = 0;

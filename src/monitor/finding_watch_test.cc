@@ -43,7 +43,7 @@ Facts facts_with(const std::string& firmware, const std::string& kernel = "6.8.0
   return facts;
 }
 
-// One line an event: kind, rule and status, or what it says.
+// Returns one line for each event: kind, rule, and status or message.
 std::vector<std::string> told(const std::vector<NodeEvent>& events) {
   std::vector<std::string> lines;
   for (const NodeEvent& event : events) {
@@ -66,7 +66,7 @@ class FindingWatchTest : public ::testing::Test {
     now_ += after;
     return watch_.failed_look("the collector hangs", now_);
   }
-  // What a process does that is started again: through the text that lies on the disk.
+  // Does the same as a process that restarts: restores the state from its text on the disk.
   void restart() {
     const std::string text = json::dump(json::encode(watch_.state()));
     auto state = json::read<WatchState>(text);

@@ -24,10 +24,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kLongestPause{300};
-constexpr seconds kGpusEvery{15};   // each is a process on the node, a fifth of a second of a processor
-constexpr seconds kFirstRound{20};  // after that, who has not answered yet is not waited for
+constexpr seconds kGpusEvery{15};   // each reading is a process on the node, 0.2 s of a processor
+constexpr seconds kFirstRound{20};  // after this time, judges without the nodes that have not responded yet
 constexpr milliseconds kBetweenJudgements{2000};
-constexpr std::ptrdiff_t kFactsAtOnce = 32;  // of all nodes: connecting and reading facts takes processors
+// Limit for all nodes: connecting and reading facts costs processor time.
+constexpr std::ptrdiff_t kFactsAtOnce = 32;
 
 double age_of(Steady::time_point moment) {
   return std::chrono::duration<double>(Steady::now() - moment).count();
@@ -35,22 +36,23 @@ double age_of(Steady::time_point moment) {
 
 }  // namespace
 
-// What the threads tell one another.
+// One node, as its thread and the other threads share it.
 struct FleetNode {
   std::string name;
   std::unique_ptr<NodeSource> source = {};
-  // Of its own thread alone:
-  std::optional<Facts> known = {};  // of the last look, what counting asks for: its devices
+  // Used only by the node's own thread:
+  std::optional<Facts> known = {};  // the devices of the last look, for which counters are read
   std::string signature = {};
   Steady::time_point looked = {};
   Steady::time_point gpus_asked = {};
-  // Under the lock:
+  // Guarded by the mutex:
   LiveCount count = {};
   std::optional<Steady::time_point> looked_at = {};
   std::string trouble = {};
   Steady::time_point again_at = {};
 };
 
+// The result of one look at a node, for the thread that judges.
 struct FleetNews {
   std::string node;
   Result<Facts> facts;
@@ -67,15 +69,18 @@ struct FleetWatch::Parts {
   std::condition_variable_any changed = {};
   std::vector<FleetNews> news = {};
   std::shared_ptr<const LiveShown> judged = {};
-  LiveMeter meter = {};                    // of shown() alone
-  std::vector<std::jthread> threads = {};  // last: they use all of the above
+  LiveMeter meter = {};                    // used only by shown()
+  std::vector<std::jthread> threads = {};  // last, because they use all of the above
 
   Parts(FleetWatchOptions given, EventDesk& told, Hear hears)
       : options(std::move(given)), desk(told), note(std::move(hears)) {}
 
+  // Waits for `time`. Returns false if the thread has to stop.
   bool pause(std::stop_token stop, milliseconds time);
+  // Records the failure and passes it to the judging thread. Only the first of a row is noted.
   void tell_trouble(FleetNode& node, const Error& error, milliseconds again);
   Result<void> look(FleetNode& node, std::stop_token stop);
+  // Reads the counters, and the facts as well if a link or a device has changed since the last reading.
   Result<void> count(FleetNode& node, std::stop_token stop);
   Result<void> ask(FleetNode& node, std::stop_token stop);
   void watch(FleetNode& node, std::stop_token stop);
@@ -172,7 +177,7 @@ void FleetWatch::Parts::take(std::vector<FleetNews> fresh, Evidence& evidence) {
 }
 
 void FleetWatch::Parts::judge(Evidence& evidence) {
-  // Who has not been asked yet is neither there nor missing: the rules hear only of the others.
+  // A node that has not responded yet is neither reachable nor missing. The rules see only the others.
   Findings findings = verify(evidence).findings;
   desk.look_at_fleet(findings, evidence, now_unix());
   auto shown = std::make_shared<LiveShown>();

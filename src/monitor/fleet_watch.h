@@ -1,8 +1,8 @@
-// A fleet, watched from one place. Each node is asked by a thread of its own, which mostly sleeps: counts
-// every few seconds, facts once a minute and at once where a link or a device is not as it was. One that
-// does not answer, or answers nonsense, costs nobody else anything: it is named with the reason, and asked
-// again after a pause that doubles up to five minutes. Another thread judges all evidence whenever some of it
-// is new, by the same rules as `railbed verify`, and tells the event desk.
+// Watches a fleet from one place. Each node has its own thread, which mostly sleeps: it reads counters every
+// few seconds, and facts once a minute or at once if a link or a device has changed. A node that does not
+// respond, or whose response makes no sense, does not affect the others. It is reported with the reason, and
+// tried again after a pause that doubles up to five minutes. One more thread judges all evidence whenever
+// some of it is new, by the rules of `railbed verify`, and passes the findings to the publisher.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,19 @@ namespace railbed {
 
 struct FleetWatchOptions {
   Cluster cluster;
-  std::string root;  // trees instead of live nodes
+  std::string root;  // folder with trees to read instead of live nodes; empty if live
   ReachOptions reach;
-  std::chrono::milliseconds every{5000};  // between counts
+  std::chrono::milliseconds every{5000};  // interval of reading counters
 };
 
+// See the head of this file.
 class FleetWatch {
  public:
-  // Begins at once. The desk must outlive it.
+  // Starts all threads. The publisher must outlive the watch. `note` receives messages for the user.
   FleetWatch(FleetWatchOptions options, EventDesk& desk, Hear note);
-  ~FleetWatch();  // ends all agents
+  ~FleetWatch();  // stops the threads and ends all agents
 
-  // For one thread at a time.
+  // Returns what the live page shows now. For one thread at a time.
   LiveShown shown();
 
  private:

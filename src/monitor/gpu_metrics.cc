@@ -1,6 +1,6 @@
-// GPUs by the names, labels and units of NVIDIA's dcgm-exporter (etc/default-counters.csv of its repository),
-// asked of NVML; and the Xids that the kernel's log counts, for dcgm-exporter's gauge shows the last one
-// only.
+// Exports GPUs under the names, labels and units of NVIDIA's dcgm-exporter (etc/default-counters.csv of its
+// repository), with values from NVML. Also exports how often each Xid is in the kernel's log, because
+// dcgm-exporter's gauge holds only the last one.
 #include <array>
 #include <functional>
 #include <optional>
@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
+// One metric of a GPU; `value` returns nullopt if the GPU does not report it.
 struct GpuField {
   std::string_view metric;
   std::string_view type;
@@ -25,7 +26,7 @@ std::optional<double> number(const Reading<T>& reading) {
   return reading.ok() ? std::optional(static_cast<double>(*reading)) : std::nullopt;
 }
 
-// Of the links that have such a counter.
+// Returns the sum over the links that have this counter; nullopt if none has.
 std::optional<double> sum_of_links(const NvmlGpu& gpu, std::string_view counter) {
   if (!gpu.nvlinks.ok()) return std::nullopt;
   std::optional<double> sum;
@@ -55,7 +56,7 @@ constexpr std::array kGpuFields = {
                const auto used = number(gpu.memory_used);
                return used ? std::optional(*used / kMebibyte) : used;
              }},
-    // What is free cannot be told: the driver keeps some of the memory for itself.
+    // Free memory is not exported: it is not total minus used, because the driver reserves some memory.
     GpuField{"DCGM_FI_DEV_FB_TOTAL", "gauge", "Memory, MiB.",
              [](const NvmlGpu& gpu) {
                const auto all = number(gpu.memory);
@@ -95,7 +96,7 @@ constexpr std::array kGpuFields = {
              [](const NvmlGpu& gpu) { return sum_of_links(gpu, "recovery"); }},
 };
 
-// DCGM writes NVML's form: eight digits of domain, letters in capitals.
+// Returns the address in NVML's form, which DCGM uses: eight digits of domain, upper case.
 std::string dcgm_address(std::string_view address) {
   std::string text = (address.find(':') == 4 ? "0000" : "") + std::string(address);
   for (char& c : text)
@@ -111,6 +112,7 @@ struct GpuLabels {
   std::string model;
 };
 
+// Returns the GPUs that NVML could read, numbered in the order of their addresses.
 std::vector<std::pair<GpuLabels, const NvmlGpu*>> gpus_that_answer(const GpuReadings& gpus) {
   std::vector<std::pair<GpuLabels, const NvmlGpu*>> found;
   for (const auto& [address, gpu] : gpus) {
@@ -123,8 +125,8 @@ std::vector<std::pair<GpuLabels, const NvmlGpu*>> gpus_that_answer(const GpuRead
   return found;
 }
 
-// What the event is about, where that is a device: anybody may call processes anything, and each name would
-// be a series for ever.
+// Returns the device of the event; empty if it concerns a process. Process names are arbitrary, and each
+// would be a series that never ends.
 std::string device_of(const LogEvent& event) {
   const bool is_process = event.kind == LogKind::kOutOfMemory || event.kind == LogKind::kJobOutOfMemory ||
                           event.kind == LogKind::kHungTask;
@@ -135,7 +137,7 @@ bool is_xid(const LogEvent& event) {
   return event.kind == LogKind::kXid || event.kind == LogKind::kXidNvlinkFatal;
 }
 
-// Of the GPU's Xids since boot the last; 0: none.
+// Returns the number of the GPU's last Xid since boot; 0 if there is none.
 int last_xid(const NodeState& state, std::string_view address) {
   if (!state.look || !state.look->facts.kernel_log.ok()) return 0;
   const LogEvent* last = nullptr;

@@ -1,13 +1,13 @@
-// Network interfaces by node_exporter's names, and of their drivers' own counters those that tell of pauses,
-// discards and cables. Each driver has its own words for a pause:
+// Exports network interfaces under node_exporter's names, and those counters of their drivers that concern
+// pauses, discards and cables. Each driver has its own names for a pause:
 //
 //   mlx5   rx_prio3_pause, rx_prio3_pause_duration (µs), rx_global_pause, rx_prio3_discards,
 //          tx_pause_storm_warning_events   (Documentation/networking/device_drivers/…/mlx5/counters.rst)
-//   mlx4   rx_pause_prio_3, rx_pause_duration_prio_3 (drivers/net/ethernet/mellanox/mlx4/en_ethtool.c) bnxt
-//   rx_pfc_ena_frames_pri3                               (drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c)
+//   mlx4   rx_pause_prio_3, rx_pause_duration_prio_3 (drivers/net/ethernet/mellanox/mlx4/en_ethtool.c)
+//   bnxt   rx_pfc_ena_frames_pri3 (drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c)
 //   ice    rx_priority_3_xoff.nic (drivers/net/ethernet/intel/ice/ice_ethtool.c)
 //
-// "rx" is what the peer sent to stop us, "tx" what we sent to stop the peer.
+// "rx" counts what the peer sent to stop this port, "tx" what this port sent to stop the peer.
 #include <array>
 #include <optional>
 #include <set>
@@ -23,8 +23,8 @@ using Statistics = std::map<std::string, std::uint64_t>;
 struct LinkStatistic {
   std::string_view metric;
   std::string_view help;
-  std::string_view file;       // of N/statistics
-  std::string_view more = {};  // added to it, as /proc/net/dev does
+  std::string_view file;       // in the interface's folder statistics/
+  std::string_view more = {};  // another file to add, as /proc/net/dev does
 };
 constexpr std::array kStatistics = {
     LinkStatistic{"node_network_receive_bytes_total", "Bytes received.", "rx_bytes"},
@@ -69,7 +69,7 @@ std::optional<double> scaled(const Reading<T>& reading, double unit = 1) {
   return reading.ok() ? std::optional(static_cast<double>(*reading) * unit) : std::nullopt;
 }
 
-// What a name says between a beginning and an end: priority 3 of "rx_prio3_pause".
+// Returns the digit between a beginning and an end of a name: 3 of "rx_prio3_pause" without "rx_".
 std::optional<char> priority_in(std::string_view name, std::string_view begin, std::string_view end) {
   if (name.size() != begin.size() + 1 + end.size() || !name.starts_with(begin) || !name.ends_with(end))
     return std::nullopt;
@@ -77,6 +77,7 @@ std::optional<char> priority_in(std::string_view name, std::string_view begin, s
   return digit >= '0' && digit <= '7' ? std::optional(digit) : std::nullopt;
 }
 
+// The beginning and the end of a counter's name, with the priority between them.
 struct Pattern {
   std::string_view begin;
   std::string_view end;
@@ -86,7 +87,8 @@ constexpr std::array kPauses = {Pattern{"prio", "_pause"}, Pattern{"pause_prio_"
 constexpr std::array kDurations = {Pattern{"prio", "_pause_duration"}, Pattern{"pause_duration_prio_", ""}};
 constexpr std::array kDiscards = {Pattern{"prio", "_discards"}};
 
-// "3", or "all" for the whole port.
+// Returns the priority in a counter's name, "3", or "all" for a counter of the whole port; empty if neither.
+// The result may point into `digit`.
 template <std::size_t Size>
 std::string_view priority_of(std::string_view name, const std::array<Pattern, Size>& patterns,
                              std::string_view whole, std::array<char, 1>& digit) {
@@ -139,7 +141,8 @@ void add_storms(const Counts& counts, Exposition& out) {
                    {{"device", one.link.name}, {"direction", "transmitted"}, {"kind", kind}}, *value);
 }
 
-// Sizes of frames tell nothing of a cable: "rx_64_bytes_phy", "rx_1024_to_1518_bytes_phy".
+// Returns whether a counter concerns the cable or the module. Histograms of frame sizes do not:
+// "rx_64_bytes_phy", "rx_1024_to_1518_bytes_phy".
 bool is_of_the_cable(std::string_view name) {
   return (name.ends_with("_phy") && !name.ends_with("bytes_phy") && !name.ends_with("packets_phy")) ||
          name.starts_with("module_");
@@ -203,7 +206,7 @@ void add_optics(const NodeState& state, Exposition& out) {
       out.sample("railbed_optics_alarm", {{"device", interface}, {"alarm", alarm}}, 1);
 }
 
-// Several rails may run over one port, each in a VLAN of its own: what they expect of it is one series.
+// Several rails may share one port, each in its own VLAN. Their expectation of the port is one series.
 void add_rails(const NodeState& state, Exposition& out) {
   if (!state.look || state.look->rails.empty()) return;
   const auto& rails = state.look->rails;

@@ -1,4 +1,4 @@
-// Whether this node may be probed now: not while a Slurm job has it.
+// Decides whether this node may be probed now: not while a Slurm job has it.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,16 @@
 
 namespace railbed {
 
+// See the head of this file. Thread-safe.
 class JobGate {
  public:
-  // `beside_jobs`: it is always open.
+  // `beside_jobs`: probing is always permitted.
   JobGate(std::string node, bool beside_jobs, RunProgram run)
       : node_(std::move(node)), beside_jobs_(beside_jobs), run_(std::move(run)) {}
 
-  // As it was at most so long ago. Where Slurm is not installed, no job of its can be here; where it does not
-  // answer, the gate is shut. Thread-safe; takes as long as Slurm may take to answer.
+  // Returns why the node may not be probed; empty if it may. The result may be as old as `at_most_old`.
+  // Without Slurm on the node, there can be no job of it, and probing is permitted. If Slurm does not
+  // respond, it is not. Thread-safe; takes as long as Slurm's response.
   ProbePause ask(std::chrono::steady_clock::duration at_most_old);
 
  private:

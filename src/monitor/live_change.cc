@@ -10,7 +10,8 @@ using json::Value;
 
 Value replaced_by(const Value& now) { return Value{{"=", now}}; }
 
-// By one, as samples do. What has members is looked into instead.
+// Recognizes an array that has one more element at its end, with or without the loss of its first: samples
+// move like this. Arrays of objects or arrays are compared by element instead.
 std::optional<Value> moved_on(const Value& before, const Value& now) {
   if (now.empty() || now.back().is_structured()) return std::nullopt;
   for (const std::size_t left : {std::size_t{0}, std::size_t{1}}) {

@@ -9,7 +9,7 @@ using json::Value;
 
 Value parsed(std::string_view text) { return *json::parse(text); }
 
-// As the page's script does it.
+// Applies a change as the page's script does.
 void apply(Value& value, const Value& change) {
   if (change.contains("=")) {
     value = change["="];

@@ -31,7 +31,8 @@ json::Value LiveFeed::advance() {
 
 WebAnswer LiveFeed::whole() {
   const std::lock_guard lock(mutex_);
-  // Others who read would have to ask for the whole again: not while the stream is at work.
+  // A new version here would make all other readers fetch the whole view again. Avoid it while the stream is
+  // active.
   if (version_ == 0 || std::chrono::steady_clock::now() - made_ > 2 * every_) advance();
   json::Value document{{"feed", feed_}, {"version", version_}};
   document.update(known_);
@@ -47,7 +48,7 @@ std::optional<WebAnswer> LiveFeed::answer(const WebRequest& request) {
 }
 
 void LiveFeed::run(WebServer& server, std::stop_token stop) {
-  // So that it is a stream before anything changed; whoever reads this asks for the whole.
+  // The first message makes the path a stream before anything has changed. Its readers fetch the whole view.
   server.publish(kPath, json::dump(json::Value{{"feed", feed_}, {"from", 0}, {"to", 0}}));
   std::mutex mutex;
   std::condition_variable_any woken;

@@ -1,13 +1,13 @@
-// The live page and what feeds it. The page asks for the whole view once, and hears of each change by
-// server-sent events; one that missed a change, for it was slow or asleep, asks for the whole again. So an
-// update is as small as what changed, and whoever does not read costs the service nothing.
+// Serves the live page and its data. The page fetches the whole view once, and receives each change as a
+// server-sent event. A page that missed a change, because it was slow or asleep, fetches the whole view
+// again. So an update is as small as the change, and a slow reader costs the service nothing.
 //
 //   /            the page       /live.json   {"feed": …, "version": 7, "view": {…}, "picture": 2}
 //   /picture     SVG            /live        {"feed": …, "from": 6, "to": 7, "change": {…}}
 //
-// where a change is monitor/live_change.h's and "feed" tells one process from the next.
+// The change has the format of monitor/live_change.h, and "feed" distinguishes one process from the next.
 //
-// Nothing is made while nobody reads.
+// No view is computed while no reader is connected.
 #pragma once
 
 #include <chrono>
@@ -26,22 +26,25 @@
 
 namespace railbed {
 
+// One state of the live page.
 struct LiveShown {
   LiveView view;
-  std::string picture;  // draw_live_picture()'s
+  std::string picture;  // result of draw_live_picture()
 };
 
+// See the head of this file. Thread-safe.
 class LiveFeed {
  public:
-  using Make = std::function<LiveShown()>;  // one at a time
+  using Make = std::function<LiveShown()>;  // one call at a time
   LiveFeed(std::chrono::milliseconds every, Make make) : every_(every), make_(std::move(make)) {}
 
-  std::optional<WebAnswer> answer(const WebRequest& request);  // nothing: it is not of the live page
-  // Publishes changes until it is told to stop.
+  // Returns the response to a request; nullopt if the path is not of the live page.
+  std::optional<WebAnswer> answer(const WebRequest& request);
+  // Publishes changes every `every` until `stop` is requested.
   void run(WebServer& server, std::stop_token stop);
 
  private:
-  // Makes the view anew; what changed. The lock is held.
+  // Computes the view again and returns the message about its changes. Requires the mutex.
   json::Value advance();
   WebAnswer whole();
 

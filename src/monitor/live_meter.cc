@@ -13,8 +13,8 @@ using Counters = std::map<std::string, std::uint64_t>;
 constexpr std::string_view kReceived = "bytes received";
 constexpr std::string_view kSent = "bytes sent";
 
-// Each moves only when something is lost, damaged or repeated; docs/reference/metrics.md says what each
-// counts. Packets that an interface drops because no program wants them are no error.
+// Error counters: each moves only if something is lost, damaged or repeated. docs/reference/metrics.md
+// describes them. Packets that an interface drops because no program wants them are not errors.
 constexpr std::array<std::string_view, 16> kPortErrors = {"symbol_error",
                                                           "link_error_recovery",
                                                           "link_downed",
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 16> kPortErrors = {"symbol_error",
 constexpr std::array<std::string_view, 3> kInterfaceErrors = {"rx_errors", "tx_errors", "rx_missed_errors"};
 constexpr std::array<std::string_view, 4> kDriverErrors = {"rx_crc_errors_phy", "rx_symbol_err_phy",
                                                            "rx_discards_phy", "tx_discards_phy"};
-// Of all that passed the port, by drivers that keep it: mlx5; ice and i40e.
+// Counters of all bytes that pass the port, for drivers that have them: mlx5; ice and i40e.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPortBytes = {
     {{"rx_bytes_phy", "tx_bytes_phy"}, {"port.rx_bytes", "port.tx_bytes"}}};
 
@@ -49,12 +49,13 @@ std::optional<std::uint64_t> value_in(const std::map<std::string, Reading<std::u
   return found == counters.end() || !found->second ? std::nullopt : std::optional(*found->second);
 }
 
-// The kernel counts a port's data in words of four bytes.
+// Returns bytes. The kernel counts a port's data in words of four bytes.
 std::optional<std::uint64_t> bytes_of(const RdmaPort& port, std::string_view name) {
   const auto words = value_in(port.counters, name);
   return words ? std::optional(*words * 4) : std::nullopt;
 }
 
+// Returns the bytes that the port received or sent, by the preference at the head of live_meter.h.
 std::optional<std::uint64_t> bytes_of(const InterfaceCounts* interface, const RdmaPort* port, bool received) {
   for (const auto& [in, out] : kPortBytes)
     if (interface != nullptr)
@@ -64,7 +65,7 @@ std::optional<std::uint64_t> bytes_of(const InterfaceCounts* interface, const Rd
   if (rdma && port->link_layer.value_or("") == "InfiniBand") return rdma;
   const auto net = interface == nullptr ? std::nullopt
                                         : value_in(interface->statistics, received ? "rx_bytes" : "tx_bytes");
-  return std::max(rdma, net);  // nothing is less than any number
+  return std::max(rdma, net);  // nullopt is less than any number
 }
 
 Counters counters_of(const InterfaceCounts* interface, const RdmaPort* port) {
@@ -85,7 +86,7 @@ Counters counters_of(const InterfaceCounts* interface, const RdmaPort* port) {
   return all;
 }
 
-// A sparkline shows no more than three digits, and a fleet sends hundreds of thousands of them.
+// Rounds to three digits. A sparkline shows no more, and a fleet sends hundreds of thousands of samples.
 double three_digits(double value) {
   if (value <= 0) return 0;
   const double after_point = 2 - std::floor(std::log10(value));
@@ -99,6 +100,8 @@ void keep(LiveSamples& samples, std::optional<double> value) {
   if (samples.size() > kLiveSamples) samples.erase(samples.begin());
 }
 
+// Returns the rate in units per second, rounded to 0.01; nullopt if a value is missing or the counter was
+// reset.
 std::optional<double> rate_of(const Counters& before, const Counters& now, std::string_view name,
                               double seconds) {
   const auto first = value_in(before, name);
@@ -107,6 +110,7 @@ std::optional<double> rate_of(const Counters& before, const Counters& now, std::
   return std::round(static_cast<double>(*last - *first) / seconds * 100) / 100;
 }
 
+// Returns the errors that were counted since `before`, the most frequent first.
 std::vector<LiveError> errors_of(const Counters& before, const Counters& now, double seconds) {
   std::vector<LiveError> errors;
   for (const auto& [name, value] : now) {

@@ -1,10 +1,12 @@
-// Rates out of counters, and the last of them for sparklines. Counters are compared with those of the count
-// before, by the watch's own clock, which nobody sets: a wall clock that jumps changes no rate. A counter
-// that is smaller than before was reset: nothing is said of it this time. The same where the count before is
-// too long ago, for a mean over minutes is no rate of now, and samples are to be evenly spaced.
+// Computes rates from counters, and keeps the last of them for sparklines. A rate is the increase since the
+// reading before, divided by the time on the steady clock, so that a change of the wall clock has no effect.
+// There is no rate if a counter is smaller than before (it was reset), or if the reading before is older than
+// kLongest: a mean over minutes is not the current rate, and samples should be evenly spaced.
 //
-// Bytes are what the port carries: the driver's count of all that passed the port, where it keeps one. Else,
-// on InfiniBand, the port's own. Else the larger of the RDMA port's and the interface's: whether the first
+// Bytes are those that the port carried. The driver's count of all bytes of the port is preferred. Without
+// it, InfiniBand uses the port's own count, and other links use the larger of the RDMA port's and the
+// interface's counts. Adapters differ in whether the first includes the second, so their sum might be too
+// large.
 // includes the second differs between adapters, so their sum may be too much.
 #pragma once
 
@@ -23,25 +25,26 @@
 
 namespace railbed {
 
-// What was counted on one node, and when.
+// The counters of one node, and when they were read.
 struct LiveCount {
   std::shared_ptr<const Counts> counts = {};
   std::shared_ptr<const GpuReadings> gpus = {};
-  std::chrono::steady_clock::time_point at = {};  // of the counts
+  std::chrono::steady_clock::time_point at = {};  // when `counts` were read
 };
 
-// Of the counters of drivers those that a meter looks at.
+// Returns the names of the driver counters that a meter uses.
 std::vector<std::string> metered_driver_counters();
 
+// Keeps the previous counters of all nodes. Not thread-safe.
 class LiveMeter {
  public:
-  static constexpr std::chrono::seconds kLongest{60};  // between two counts that make a rate
+  // Limit for the time between two readings that make a rate.
+  static constexpr std::chrono::seconds kLongest{60};
 
-  // Fills in what was counted on the node: states, rates and samples. The same count again adds no sample,
-  // so that a view may be made as often as one likes.
+  // Fills in the node's link states, rates and samples. The same reading again adds no sample, so a view may
+  // be made at any frequency.
   void measure(LiveView& view, const std::string& node, const LiveCount& count);
-  // Forgets what no measure() has asked for since the last of these: nodes, interfaces and GPUs that are
-  // gone.
+  // Forgets nodes, interfaces and GPUs for which measure() was not called since the last forget_unused().
   void forget_unused();
 
  private:

@@ -1,4 +1,4 @@
-// One watched node as a live page or a terminal shows it.
+// The view of one watched node, for a live page or a terminal.
 #pragma once
 
 #include "monitor/event_desk.h"
@@ -8,11 +8,12 @@
 
 namespace railbed {
 
-// Both must outlive it. For one thread at a time.
+// Builds the view. `watch` and `desk` must outlive it. For one thread at a time.
 class LiveNodeView {
  public:
   LiveNodeView(NodeWatch& watch, const EventDesk& desk) : watch_(watch), desk_(desk) {}
 
+  // Returns the current view. Reads the counters, which may take up to 3 seconds.
   LiveShown operator()();
 
  private:

@@ -17,7 +17,7 @@ constexpr std::string_view kBody =
 #include "monitor/live.html.text"
     ;
 
-// Whatever came from a node goes in by textContent and by class names out of a fixed list.
+// Data of a node is inserted by textContent, and by class names from a fixed list.
 constexpr std::string_view kScript =
 #include "monitor/live.js.text"
     ;

@@ -1,5 +1,5 @@
-// The live page: one document that needs nothing but this service. What it shows comes as data and is put in
-// as text; only the cluster's picture comes as markup, which report/html.h escaped.
+// The live page: one document that loads nothing from elsewhere. Its content comes as data and is inserted as
+// text. Only the picture of the cluster comes as markup, which report/html.h has escaped.
 #pragma once
 
 #include <string>
@@ -8,8 +8,10 @@
 
 namespace railbed {
 
+// Returns the HTML document, with style and script inside.
 std::string live_page();
-// The policy under which the page runs: its own script by digest, and no connection but to this service.
+// Returns the HTTP headers of the page. The content security policy permits only the page's own script, by
+// its digest, and connections to this service.
 std::vector<std::pair<std::string, std::string>> live_headers();
 
 }  // namespace railbed

@@ -15,11 +15,11 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostUnnamedEnds = 64;  // of a node whose rails nobody named
+constexpr std::size_t kMostUnnamedEnds = 64;  // limit for a node without named rails
 
 bool is_red(Status status) { return severity(status) <= severity(Status::kUnknown); }
 
-// The ends of a rail as the look shows them.
+// Builds the ends of rails from one look.
 class EndsOfRails {
  public:
   EndsOfRails(const Evidence& evidence, const Findings& findings)
@@ -46,7 +46,7 @@ class EndsOfRails {
     return end;
   }
 
-  // Null: the node gave no facts, or has no such end.
+  // Returns the node's end of the rail; null if the node has no facts or no such end.
   const RailEnd* find(const Rail& rail, const std::string& node) const {
     const NodeView* const view = survey_.find(node);
     if (view == nullptr) return nullptr;
@@ -190,7 +190,7 @@ std::string things(std::size_t count, std::string_view one, std::string_view man
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-// The first finding says most; the rest is counted.
+// Returns the sentence: the first finding, and how many others there are.
 std::string sentence_of(const LiveView& view, std::size_t broken) {
   if (broken > 0) {
     std::string text = view.findings.front().headline;
@@ -239,7 +239,7 @@ LiveView live_view(const Evidence& evidence, const Findings& findings,
   return view;
 }
 
-// The report wants all of it as its own: what is large goes there and comes back.
+// A Report owns its data, so the large parts are moved into it and back.
 std::string draw_live_picture(Evidence& evidence, Findings& findings, const std::vector<std::string>& names) {
   const auto is_other = [&](const auto& node) { return std::ranges::find(names, node) == names.end(); };
   Report report;
@@ -273,7 +273,8 @@ void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std:
     finding.changes_before = event.changes_before;
   };
   for (LiveFinding& finding : view.findings) {
-    // What concerns the cluster as a whole is told under its name, or the node's that watches.
+    // A finding on the cluster as a whole is known under the cluster's name, or under that of the watching
+    // node.
     if (finding.nodes.empty()) story(finding, view.title);
     if (finding.nodes.empty() && view.nodes.size() == 1) story(finding, view.nodes.front().name);
     for (const std::string& node : finding.nodes) story(finding, node);

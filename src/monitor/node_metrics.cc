@@ -34,7 +34,8 @@ std::vector<RailView> rails_of(const Evidence& evidence, const std::string& node
   return rails;
 }
 
-// Without those about nodes that cluster.yaml names and nobody asked.
+// Drops findings on other nodes, which cluster.yaml names but nobody has read. Mends the references between
+// findings.
 Findings findings_of(Findings all, const std::string& node) {
   Findings kept;
   std::vector<std::optional<std::size_t>> place(all.size());

@@ -1,6 +1,6 @@
-// What a scrape of one node shows, as Prometheus' text: a pure function of what was collected. Names are
-// node_exporter's and dcgm-exporter's where they have one, so that dashboards which exist go on working;
-// what they lack begins with railbed_. docs/reference/metrics.md lists them all.
+// The response to a scrape of one node, as Prometheus text: a pure function of what was collected. Metrics
+// have the names of node_exporter and dcgm-exporter if these have one, so that existing dashboards keep
+// working. The others start with railbed_. docs/reference/metrics.md lists them all.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +20,32 @@
 
 namespace railbed {
 
-// One end of a rail as this node has it.
+// One end of a rail on this node.
 struct RailView {
   std::string rail = {};
   std::string interface = {};
-  std::string device = {};  // "mlx5_0"; empty: none is behind it
+  std::string device = {};  // "mlx5_0"; empty if there is none
   int port = 0;
-  std::string peer = {};             // the other node, where the rail has two; else empty
-  std::optional<BitRate> rate = {};  // that the port should run at
-  std::optional<int> mtu = {};       // of the interface, as cluster.yaml wants it
+  std::string peer = {};             // the other node, if the rail has two; else empty
+  std::optional<BitRate> rate = {};  // the rate that the port should have
+  std::optional<int> mtu = {};       // the interface's MTU according to cluster.yaml
 };
 
-// The whole machine, looked at and judged.
+// The facts of one look at the machine, and their verdict.
 struct NodeLook {
   Facts facts;
   Findings findings;
   std::vector<RailView> rails;
   double when = 0;     // Unix seconds
-  double seconds = 0;  // that it took
-  LiveView live = {};  // what a live page shows of it
+  double seconds = 0;  // duration of the look
+  LiveView live = {};  // its part of the live page
   std::string picture = {};
 };
 
-// Of evidence about one node.
+// Judges the evidence of exactly one node.
 NodeLook judge_node(Evidence evidence);
 
-// One measured number of the history, in bytes a second.
+// One measured bandwidth from the history, in bytes per second.
 struct PastMeasurement {
   std::string peer = {};
   std::string rail = {};
@@ -55,6 +55,7 @@ struct PastMeasurement {
   double when = 0;  // Unix seconds
 };
 
+// The result of a collector: whether it succeeded, and how long it took.
 struct CollectorHealth {
   std::string name;
   bool success = false;
@@ -65,21 +66,24 @@ using GpuReadings = std::map<std::string, Reading<NvmlGpu>>;  // by PCI address
 
 struct ProbeState;  // probe.h
 
+// Everything that the metrics of a node are made from.
 struct NodeState {
-  std::shared_ptr<const NodeLook> look;  // null: none has come back yet
-  bool look_failed = false;              // the last one
-  std::shared_ptr<const Counts> counts;  // null: likewise, as the next
+  std::shared_ptr<const NodeLook> look;  // null if there was no look yet
+  bool look_failed = false;              // the last one failed
+  std::shared_ptr<const Counts> counts;  // null if not read yet; the same holds for the next pointers
   std::shared_ptr<const GpuReadings> gpus;
-  std::shared_ptr<const std::map<std::string, Optics>>
-      optics;  // by interface; those that have a module which tells
+  // By interface; only those with a module that can be read.
+  std::shared_ptr<const std::map<std::string, Optics>> optics;
   std::shared_ptr<const std::vector<PastMeasurement>> past;
-  std::shared_ptr<const ProbeState> probes;  // null: none are made
-  std::shared_ptr<const BmcFacts> bmc;       // null: it is not asked, or was not yet
+  std::shared_ptr<const ProbeState> probes;  // null if there are no probes
+  std::shared_ptr<const BmcFacts> bmc;       // null if the BMC is not read, or was not read yet
   std::vector<CollectorHealth> collectors;
-  std::map<std::string, std::uint64_t> events;                  // kind → how many since the start
+  // Number of events of each kind since the start.
+  std::map<std::string, std::uint64_t> events;
   std::map<std::pair<std::string, std::string>, double> since;  // rule, subject → Unix seconds
 };
 
+// Returns the text of all metrics.
 std::string node_metrics(const NodeState& state);
 
 }  // namespace railbed

@@ -23,8 +23,8 @@ constexpr std::chrono::seconds kFactsDeadline{60};  // a GPU that hangs takes it
 constexpr std::chrono::seconds kCountsDeadline{10};
 constexpr std::chrono::seconds kFactsFresh{60};
 
-// What all sessions share: the agent's binary is read and hashed once. Nobody else's connections are shared,
-// for these stay open.
+// Returns the context that all sessions share, so that the agent's binary is read and hashed only once.
+// Connections are not shared with other programs, because these stay open.
 std::shared_ptr<fleet::FleetContext> context_of(const Cluster& cluster, ReachOptions reach) {
   reach.ssh_config = cluster.ssh_config;
   reach.share_connections = false;
@@ -32,7 +32,7 @@ std::shared_ptr<fleet::FleetContext> context_of(const Cluster& cluster, ReachOpt
   return std::make_shared<fleet::FleetContext>(std::move(reach));
 }
 
-// An agent behind ssh, which stays open from one question to the next.
+// An agent behind ssh, whose session stays open between calls.
 class AgentSource final : public NodeSource {
  public:
   AgentSource(const Node& node, std::shared_ptr<fleet::FleetContext> context)
@@ -74,7 +74,7 @@ class AgentSource final : public NodeSource {
   std::string options_;
 };
 
-// A captured machine. It is read again when its file was written.
+// A captured machine. It is read again if its file has changed.
 class TreeSource final : public NodeSource {
  public:
   explicit TreeSource(fs::path path, std::vector<std::string> paths) : path_(std::move(path)) {

@@ -1,4 +1,5 @@
-// Where a watched fleet's nodes are: behind ssh, or as trees in a folder. A node is asked by one thread.
+// The source of a watched node's facts and counters: an agent behind ssh, or a tree in a folder. Each source
+// is used by one thread.
 #pragma once
 
 #include <chrono>
@@ -16,21 +17,25 @@ namespace railbed {
 
 struct NodeCounts {
   Counts counts;
-  std::optional<GpuReadings> gpus = {};  // where they were asked for
+  std::optional<GpuReadings> gpus = {};  // only if requested
 };
 
+// See the head of this file. All calls may block until their deadline.
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
+  // Reads all facts of the node.
   virtual Result<Facts> facts(std::stop_token stop) = 0;
-  // Of what these facts know.
+  // Reads the counters of the devices that `known` lists.
   virtual Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token stop) = 0;
-  // Whether facts should be asked again, so long after they were.
+  // Returns whether the facts should be read again, if they are `age` old.
   virtual bool is_due(std::chrono::seconds age) = 0;
-  virtual void renew() = 0;  // after a failure: the next question is asked on a new connection
+  // Discards the connection after a failure. The next call opens a new one.
+  virtual void renew() = 0;
 };
 
-// One a node of the cluster, in its order. With a root its trees: ROOT/NODE.tree, or the folder ROOT/NODE.
+// Returns one source for each node of the cluster, in the same order. If `root` is not empty, a source reads
+// the tree ROOT/NODE.tree, or the folder ROOT/NODE.
 std::vector<std::unique_ptr<NodeSource>> open_sources(const Cluster& cluster, const std::string& root,
                                                       ReachOptions reach);
 

@@ -1,9 +1,14 @@
-// Four collectors share what they find. "look" is a whole `railbed verify` of this machine, in a child
-// process that can be given up (campaign/gather.h): a few dozen milliseconds of a processor, so it runs once
-// a minute. "counts" reads counters and link states in this process, for a scrape is to cost next to nothing;
-// where one of the states differs from the last, it asks for a look. "gpu" asks NVML, each GPU in a child of
-// its own, so that a driver may be unloaded in between and a sick GPU hangs alone. "history" opens the runs'
-// file.
+// Six collectors share their results. Each runs on its own thread.
+//
+// * "look" is a whole `railbed verify` of this machine, in a child process that can be abandoned
+//   (campaign/gather.h). It takes a few dozen milliseconds of a processor, so it runs once a minute.
+// * "counts" reads counters and link states in this process, because a scrape should cost next to nothing. If
+//   a state differs from the last one, it requests a look.
+// * "gpu" reads each GPU through NVML in its own child process. The driver may be unloaded in between, and a
+//   faulty GPU hangs alone.
+// * "optics" reads the modules of the interfaces that carry RDMA.
+// * "history" reads the file of measured runs.
+// * "bmc" runs only if the BMC is to be read.
 #include "monitor/node_watch.h"
 
 #include <fmt/format.h>
@@ -32,13 +37,13 @@ namespace {
 using Clock = Collector::Clock;
 
 constexpr std::chrono::milliseconds kCountsFresh{500};
-constexpr std::chrono::seconds kGpusFresh{
-    15};  // each asks NVML in a process of its own, a fifth of a second of a processor
+// Each reading is a process of its own, 0.2 s of a processor.
+constexpr std::chrono::seconds kGpusFresh{15};
 constexpr std::chrono::seconds kPastFresh{60};
 constexpr std::chrono::minutes kOpticsFresh{5};
 constexpr std::chrono::seconds kBmcEvery{60};
-constexpr std::chrono::seconds kBmcHangs{200};    // three questions of a minute each, at most
-constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
+constexpr std::chrono::seconds kBmcHangs{200};    // three requests of at most a minute each
+constexpr std::chrono::seconds kBetweenLooks{5};  // at least, even if something flaps
 
 std::set<std::string> names_of(const Rdma& rdma) {
   std::set<std::string> names;
@@ -46,12 +51,13 @@ std::set<std::string> names_of(const Rdma& rdma) {
   return names;
 }
 
-// "rdma", "storage random read"
+// Returns the name of what was measured: "rdma", "storage random read".
 std::string operation_of(const Measurement& one) {
   return one.engine.to_text() + (one.operation.empty() ? "" : " " + one.operation);
 }
 
-// The newest of each kind that began at this node.
+// Returns the newest bandwidth of each peer, rail and operation that was measured from this node. Reads the
+// last 50 runs.
 std::vector<PastMeasurement> past_of(Store& store, const std::string& node) {
   constexpr std::size_t kRuns = 50;
   std::map<std::tuple<std::string, std::string, std::string>, PastMeasurement> newest;
@@ -91,13 +97,13 @@ std::string signature_of(const Counts& counts) {
   return text;
 }
 
-// What the collectors share; it lives as long as any of them works.
+// State that the collectors share. It lives as long as any of them works.
 struct WatchedNode {
   WatchOptions options;
   NodeWatch::Listener listener;
   Hear note;
   std::unique_ptr<WatchedMachine> machine;
-  // Of the collector of counts alone: its files stay open until the next look.
+  // Used only by the collector of counts: its files stay open until the next look.
   std::unique_ptr<Host> counting = {};
   std::shared_ptr<const NodeLook> counting_since = {};
   std::mutex mutex;
@@ -108,7 +114,7 @@ struct WatchedNode {
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
   std::shared_ptr<const BmcFacts> bmc = {};
   std::shared_ptr<const std::vector<PastMeasurement>> past = {};
-  std::filesystem::file_time_type past_written = {};  // of the collector of the past alone
+  std::filesystem::file_time_type past_written = {};  // used only by the collector of the history
   std::string signature = {};
   Clock::time_point asked_for_look = {};
   std::function<void()> want_look = [] {};
@@ -128,7 +134,8 @@ struct WatchedNode {
 
 namespace {
 
-// A captured machine answers at once; this one is asked in a child process that can be given up.
+// Collects the evidence of one look. A captured machine is read directly; this machine is read in a child
+// process that can be abandoned.
 Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
   const WatchOptions& options = shared.options;
   Sources sources;
@@ -150,6 +157,7 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
                          {.stop = stop, .progress = [](std::string_view) {}, .note = shared.note});
 }
 
+// Performs one look: collects, judges, publishes the result, and calls the listener.
 Result<void> look(WatchedNode& shared, std::stop_token stop) {
   const auto began = Clock::now();
   auto evidence = gather(shared, stop);
@@ -175,7 +183,8 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
   return {};
 }
 
-// Whether something is not as it was when the machine was last looked at.
+// Returns whether a state has changed since the last reading, or the devices since the last look. At most one
+// change in 5 seconds counts.
 bool is_new(WatchedNode& shared, const Counts& counts, const Rdma& known) {
   std::string signature = signature_of(counts);
   const bool differs = std::set(counts.devices.begin(), counts.devices.end()) != names_of(known);
@@ -187,7 +196,7 @@ bool is_new(WatchedNode& shared, const Counts& counts, const Rdma& known) {
   return true;
 }
 
-// None: the captured machine is a file.
+// Opens the machine for reading counters, with its files kept open. Null if the captured machine is a file.
 std::unique_ptr<Host> open_for_counting(const WatchOptions& options) {
   auto folder = open_folder_kept(options.root.empty() ? "/" : options.root);
   return folder ? without_devices(std::move(*folder), options.left_alone) : nullptr;
@@ -223,7 +232,7 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
   return {};
 }
 
-// Of the interfaces that carry RDMA: where nothing tells of its module, nothing is missing.
+// Reads the modules of interfaces that carry RDMA. A module that cannot be read is not an error.
 Result<void> collect_optics_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
@@ -252,7 +261,7 @@ Result<void> read_history(WatchedNode& shared) {
   std::error_code ignored;
   const bool is_there =
       !shared.options.history.empty() && std::filesystem::exists(shared.options.history, ignored);
-  if (!is_there) return {};  // opening would make one
+  if (!is_there) return {};  // opening it would create it
   const auto written = std::filesystem::last_write_time(shared.options.history, ignored);
   if (shared.get(shared.past) && written == shared.past_written) return {};
   shared.past_written = written;
@@ -312,10 +321,10 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listene
 NodeState NodeWatch::state(std::chrono::milliseconds patience) {
   const auto until = Clock::now() + patience;
   WatchedNode& shared = *parts_->shared;
-  // Any look will do, however old: its time is shown.
+  // Any look is sufficient, however old, because its time is shown.
   parts_->look.wait(Collector::kNever / 2, until);
   parts_->gpus.begin_if_older(kGpusFresh);
-  parts_->optics.begin_if_older(kOpticsFresh);  // nobody waits for it: it may take seconds
+  parts_->optics.begin_if_older(kOpticsFresh);  // not awaited: it may take seconds
   parts_->past.begin_if_older(kPastFresh);
   parts_->counts.wait(kCountsFresh, until);
   parts_->gpus.wait(kGpusFresh, until);

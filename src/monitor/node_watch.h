@@ -1,5 +1,5 @@
-// This machine, watched: what counts is read when somebody asks, the whole machine is looked at and judged
-// now and then, and at once when a link, a port or a device is not as it was.
+// Watches this machine. Counters are read on request. The whole machine is inspected and judged at an
+// interval, and at once if a link, a port or a device has changed.
 #pragma once
 
 #include <chrono>
@@ -15,35 +15,39 @@
 
 namespace railbed {
 
-// What the coming and going of a link or a device changes: where it differs, a look is due.
+// Returns a text that changes if a link or a device comes or goes. A difference means that a look is due.
 std::string signature_of(const Counts& counts);
 
 struct WatchOptions {
-  std::string cluster;                  // its file; empty: nothing is expected
+  std::string cluster;                  // path of cluster.yaml; empty if nothing is expected
   std::string node;                     // this machine's name there
-  std::string root;                     // a captured machine instead; empty: this one
-  std::string history;                  // file of measured runs; empty: none is shown
+  std::string root;                     // a captured machine; empty for this machine
+  std::string history;                  // file of measured runs; empty to show none
   std::vector<std::string> left_alone;  // devices that are not opened
-  std::chrono::seconds every{60};       // between looks at the whole machine
-  // Asks this node's BMC; empty: it is not asked.
+  std::chrono::seconds every{60};       // interval of looks at the whole machine
+  // Reads this node's BMC; empty if it is not read.
   std::function<BmcFacts(std::stop_token)> ask_bmc = {};
 };
 
+// See the head of this file.
 class NodeWatch {
  public:
-  // `seen` hears of each look, and `missed` of each that gave nothing, one at a time, on a thread of ours.
+  // Callbacks: `seen` receives each look, `missed` each look that failed. They are called one at a time, on a
+  // thread of the watch.
   struct Listener {
     std::function<void(const NodeLook&)> seen = [](const NodeLook&) {};
     std::function<void(const std::string& why, double now)> missed = [](const std::string&, double) {};
   };
+  // Starts the collectors. Fails if cluster.yaml cannot be read or does not name this node.
   static Result<std::unique_ptr<NodeWatch>> open(WatchOptions options, Listener listener, Hear note);
   ~NodeWatch();
 
-  // All that can be told within `patience`. Callable from several threads.
+  // Returns what is known after at most `patience`. Thread-safe.
   NodeState state(std::chrono::milliseconds patience);
-  // Waits until the BMC, where it is asked, has answered and a look has heard of it.
+  // Waits until the BMC, if it is read, has responded and a look has used the result. Waits at most
+  // `patience`.
   void await_bmc(std::chrono::milliseconds patience);
-  // Null: none has come back yet.
+  // Returns the latest look; null if there was none yet.
   std::shared_ptr<const NodeLook> latest_look();
 
  private:

@@ -1,5 +1,6 @@
-// RDMA ports by node_exporter's names (collector/infiniband_linux.go of version 1.5 and later; a test holds
-// them against the real one). It turns what the kernel counts in four-byte words into bytes.
+// Exports RDMA ports under node_exporter's names (collector/infiniband_linux.go of version 1.5 and later; a
+// test compares them with the real one). Data counters are converted from the kernel's four-byte words to
+// bytes.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,11 +14,11 @@ namespace {
 
 struct PortCounter {
   std::string_view file;    // in counters/ or hw_counters/
-  std::string_view metric;  // after node_infiniband_
+  std::string_view metric;  // after the prefix node_infiniband_
   std::string_view help;
 };
 
-// The kernel's Documentation/ABI/stable/sysfs-class-infiniband says what each counts.
+// The kernel's Documentation/ABI/stable/sysfs-class-infiniband describes these counters.
 constexpr std::array kCounters = {
     PortCounter{"VL15_dropped", "vl15_dropped_total", "Management packets dropped for want of a buffer."},
     PortCounter{"excessive_buffer_overrun_errors", "excessive_buffer_overrun_errors_total",
@@ -67,7 +68,8 @@ constexpr std::array kHardware = {
                 "Congestion notifications that slowed the sender down."},
 };
 
-// IBTA names them so; the kernel shows the number before the word, which facts do not keep.
+// Returns IBTA's number for a state. The kernel prints the number before the word, but facts keep only the
+// word.
 int number_of(std::string_view word, std::initializer_list<std::pair<std::string_view, int>> known) {
   for (const auto& [name, number] : known)
     if (word == name) return number;
@@ -120,7 +122,7 @@ class Ports {
     }
   }
 
-  // Those that node_exporter has no name for.
+  // Exports the counters for which node_exporter has no name.
   void others() {
     std::set<std::string_view> named;
     for (const PortCounter& name : kHardware) named.insert(name.file);

@@ -1,6 +1,6 @@
-// Names by driver, where a driver counts packets by priority at all:
-//   mlx5   tx_prio3_packets (drivers/net/ethernet/mellanox/mlx5/core/en_stats.c), RDMA included: it is the
-//          port that counts
+// Names of the counters, for drivers that count packets by priority:
+//   mlx5   tx_prio3_packets (drivers/net/ethernet/mellanox/mlx5/core/en_stats.c), including RDMA: the port
+//          counts them
 //   mlx4   tx_prio_3_packets (drivers/net/ethernet/mellanox/mlx4/en_ethtool.c)
 //   bnxt   tx_packets_pri3 (drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c)
 #include "monitor/priority_counts.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPackets = {
     {{"prio", "_packets"}, {"prio_", "_packets"}, {"packets_pri", ""}}};
 
-// The priority in what stands after "tx_" or "rx_"; empty: it is no such counter.
+// Returns the priority in a counter's name after "tx_" or "rx_"; empty if it is no such counter.
 std::string priority_in(std::string_view name) {
   for (const auto& [begin, end] : kPackets) {
     const bool fits =
@@ -28,7 +28,7 @@ std::string priority_in(std::string_view name) {
   return "";
 }
 
-// Since `before`; a counter that went back began anew, and tells nothing.
+// Returns the increase since `before`. A counter that decreased was reset, and is left out.
 std::map<std::string, std::uint64_t> moved(const std::map<std::string, std::uint64_t>& before,
                                            const std::map<std::string, std::uint64_t>& after) {
   std::map<std::string, std::uint64_t> found;

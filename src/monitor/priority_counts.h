@@ -1,4 +1,4 @@
-// Packets by priority, as adapters' drivers count them, and what they prove of a burst of probes.
+// Packets by priority, as the drivers of adapters count them, and what they prove about a burst of probes.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace railbed {
 
-// By priority, "0" to "7"; empty: the driver counts no packets by priority.
+// Packets by priority, "0" to "7"; empty if the driver counts none by priority.
 struct PriorityCounts {
   std::map<std::string, std::uint64_t> sent = {};
   std::map<std::string, std::uint64_t> received = {};
@@ -21,9 +21,9 @@ struct PriorityCounts {
   bool operator==(const PriorityCounts&) const = default;
 };
 
-// Of what `ethtool -S` shows; other counters are passed over.
+// Extracts the counts from the output of `ethtool -S`; ignores other counters.
 PriorityCounts priority_counts(const std::map<std::string, std::uint64_t>& statistics);
-// Of an interface now.
+// Reads the counts of an interface. Empty if they cannot be read.
 PriorityCounts read_priority_counts(Host& host, const std::string& interface);
 
 enum class PriorityVerdict { kRight, kWrong, kUntold };
@@ -31,28 +31,30 @@ constexpr auto enum_names(PriorityVerdict) {
   return std::array<std::string_view, 3>{"right", "wrong", "untold"};
 }
 
-// One end, one direction.
+// The verdict on one end and one direction.
 struct PrioritySight {
-  bool there = false;  // at the peer's end; else at this one
-  bool sent = false;   // that end sent the packets; else it received them
+  bool there = false;  // the peer's end; otherwise this one
+  bool sent = false;   // packets that this end sent; otherwise those that it received
   PriorityVerdict verdict = PriorityVerdict::kUntold;
   int expected = 0;
-  std::string seen = {};  // the priority that they went by: "3"; of kUntold, empty
-  std::string why = {};   // of kUntold
+  std::string seen = {};  // the priority that was used: "3", or "several"; empty if kUntold
+  std::string why = {};   // the reason, if kUntold
 };
 
-// `packets` at least were sent within the time. Other traffic moves counters as well, so the expected
-// priority having moved by so many is only consistent with the probes; that it stood still while another
-// moved by so many proves the contrary. Anything else tells nothing.
+// Judges whether the packets had the expected priority. At least `packets` were sent between the two
+// readings. Other traffic moves counters as well. If the expected priority moved by at least that number, it
+// is consistent with the probes (kRight). If it did not move while another moved by at least that number, the
+// probes used the wrong one (kWrong). Anything else proves nothing (kUntold).
 PrioritySight judge_priority(int expected, std::uint64_t packets,
                              const std::map<std::string, std::uint64_t>& before,
                              const std::map<std::string, std::uint64_t>& after);
 
+// The counts at both ends of a pair.
 struct PrioritiesOfPair {
   PriorityCounts here;
   PriorityCounts there;
 };
-// Both directions at both ends, of reads: requests go there and data comes back.
+// Judges both directions at both ends of RDMA reads: requests go to the peer, and data comes back.
 std::vector<PrioritySight> judge_priorities(int expected, std::uint64_t packets,
                                             const PrioritiesOfPair& before, const PrioritiesOfPair& after);
 

@@ -10,15 +10,15 @@
 namespace railbed {
 namespace {
 
-constexpr int kUsualTrafficClass = 104;  // DSCP 26, as `railbed plan` takes it where cluster.yaml says none
+constexpr int kUsualTrafficClass = 104;  // DSCP 26, the default of `railbed plan` if cluster.yaml sets none
 
-// A VLAN's interface counts nothing by priority; the one under it does.
+// Returns the interface whose driver counts by priority. A VLAN's interface does not; its parent does.
 std::string counted_interface(const Rail& rail, const std::string& interface) {
   const auto dot = rail.vlan ? interface.rfind('.') : std::string::npos;
   return interface.substr(0, dot);
 }
 
-// The priority that configure/ gives the traffic class: PFC's own, or what the DSCP stands for by default.
+// Returns the priority that configure/ gives the traffic class: that of PFC, or the DSCP's default.
 std::optional<int> priority_of(const Node& node) {
   if (node.configure.pfc_priority) return node.configure.pfc_priority;
   if (node.expect.traffic_class) return *node.expect.traffic_class >> 5;

@@ -1,5 +1,5 @@
-// Alerts on what probes of rails gave. On a large rail a node meets other peers in each round, so what is
-// told by peer is counted here, and the peers are read from the series themselves.
+// Alerts on the results of probes. On a large rail, a node probes other peers in each round. So these alerts
+// count the series by peer, and the peers themselves can be seen in the series.
 #include <fmt/format.h>
 
 #include "monitor/alert_rules.h"
@@ -8,7 +8,7 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kOnRail = "{{ $labels.node }}, {{ $labels.rail }}";
-// A median of so little is as good as the clock: what is four times as much may still be sound.
+// A median this small is at the limit of the clock's accuracy: four times as much may still be healthy.
 constexpr std::string_view kNeverSlow = "5e-05";
 
 }  // namespace

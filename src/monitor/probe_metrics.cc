@@ -1,5 +1,5 @@
-// What probes gave, as series. Whoever has no peer of its own on a large rail (kMostNamedPeers) has no label
-// of one, either.
+// Exports the results of probes as series. On a large rail (kMostNamedPeers), peers have no series of their
+// own, and the label is empty.
 #include <fmt/format.h>
 
 #include "monitor/families.h"
@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostTold = 32;  // failures of the last round, by peer
+constexpr std::size_t kMostTold = 32;  // limit for failures of the last round, by peer
 
 std::string_view word(ProbeTransport one) { return enum_names(one)[static_cast<std::size_t>(one)]; }
 std::string_view word(ProbeReason one) { return enum_names(one)[static_cast<std::size_t>(one)]; }
@@ -28,7 +28,7 @@ class ProbeFamilies {
   }
 
  private:
-  // value(series) → an optional number
+  // Exports one number for each series. `value` maps a series to an optional number.
   template <class Value>
   void each(std::string_view name, std::string_view type, std::string_view help, Value value) {
     out_.announce(name, type, help);
@@ -107,7 +107,7 @@ class ProbeFamilies {
       out_.sample("railbed_probe_floor_seconds", {{"rail", rail}, {"transport", "rdma"}}, seconds);
   }
 
-  // By peer on rails of every size: those that are sound have no series.
+  // Exports failures by peer on rails of every size. Peers without a failure have no series.
   void add_failed_now() {
     out_.announce("railbed_probe_failed", "gauge",
                   "Always 1: what failed in the last round, and why; of a large rail the peer as well.");

@@ -1,7 +1,7 @@
-// What two monitors say to each other: frames (fleet/frame.h) over a connection that came in by a secret
-// (fleet/secret_door.h). Who asks sends "probe.begin" first; unless the other wants to be left alone, it
-// answers the rest: "probe.echo" gives back what it is given, "probe.counts" tells of the rail's priorities,
-// and of "bench.rdma.…" what campaign/probe_rdma.h serves.
+// The protocol between two monitors: frames (fleet/frame.h) over a connection that was opened with a secret
+// (fleet/secret_door.h). The client sends "probe.begin" first. If the response has no reason for a pause, the
+// server then serves the other requests: "probe.echo" returns its input, "probe.counts" returns the packets
+// by priority of the rail, and "bench.rdma.…" is served by campaign/probe_rdma.h.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,14 +18,15 @@
 
 namespace railbed {
 
-inline constexpr std::string_view kProbeBegin = "probe.begin";  // {} → ProbePause; without a reason: go on
-inline constexpr std::string_view kProbeEcho = "probe.echo";    // anything → the same
+// {} → ProbePause; an empty reason means: go on
+inline constexpr std::string_view kProbeBegin = "probe.begin";
+inline constexpr std::string_view kProbeEcho = "probe.echo";      // anything → the same
 inline constexpr std::string_view kProbeCounts = "probe.counts";  // {} → PriorityCounts
 inline constexpr std::string_view kProbePurpose = "railbed monitor --probe";
 inline constexpr std::size_t kMostEchoed = 1024;
 
-// Keeps a socket's packets on the rail's own interface, where this process may say so (since Linux 5.7
-// everybody may): an address alone leaves the way to the routing table.
+// Binds a socket to the rail's own interface, if this process is permitted to (since Linux 5.7, every process
+// is). An address alone would leave the route to the routing table. Failure is ignored.
 inline void keep_on_rail(int fd, const std::string& interface) {
   (void)setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
                    static_cast<socklen_t>(interface.size()));

@@ -1,6 +1,6 @@
-// A thread for each rail's door, which sleeps but for the second in which somebody comes, and one for each
-// visit, of which there are so many at most. A visit's requests are answered one after the other in its own
-// thread: an echo that started a thread of its own would time that.
+// One thread for each rail listens, and sleeps except when a client connects. Each connection has one more
+// thread; at most kMostVisits are open. The requests of a connection are handled in order in its own thread,
+// because an echo that started a thread would also measure that.
 #include "monitor/probe_responder.h"
 
 #include <fmt/format.h>
@@ -21,9 +21,9 @@ namespace {
 using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDoorSlice{1000};
-constexpr std::chrono::seconds kBetweenTries{5};  // for an address that is not there
+constexpr std::chrono::seconds kBetweenTries{5};  // interval of attempts while an address does not exist
 constexpr std::chrono::seconds kLongestVisit{60};
-constexpr std::chrono::seconds kLongestSilence{25};  // of a guest that opens its own end of RDMA
+constexpr std::chrono::seconds kLongestSilence{25};  // for a client that sets up its own end of RDMA
 constexpr int kMostRequests = 256;
 constexpr int kMostVisits = 32;
 constexpr std::size_t kLargestProbeRequest = 64 << 10;
@@ -73,7 +73,7 @@ struct ProbeResponder::Shared {
     --visits_now;
     left.notify_all();
   }
-  // Empty: it has none any more.
+  // Records why a rail's responder cannot listen; an empty text clears it.
   void set_trouble(const std::string& rail, const std::string& why) {
     {
       const std::lock_guard lock(mutex);
@@ -87,7 +87,7 @@ struct ProbeResponder::Shared {
 
 namespace {
 
-// One guest, from its first request to its last.
+// One connection, from its first request to its last.
 template <class Shared>
 class Visit {
  public:
@@ -128,7 +128,8 @@ class Visit {
     if (count > 0) decoder_.feed({bytes, static_cast<std::size_t>(count)});
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
   }
-  // An answer is small: there is room for it, or the guest does not read.
+  // Sends a small response. If it does not fit into the socket's buffer, the client does not read, and the
+  // connection ends.
   bool reply(const fleet::Frame& request, ProbeClock::time_point end) {
     const std::string bytes = fleet::encode_frame(answer_frame(request.id, answer(request.body)));
     return ProbeClock::now() < end && ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
@@ -149,7 +150,7 @@ class Visit {
   }
 
   std::shared_ptr<Shared> shared_;
-  const ProbeRail& rail_;  // of *shared_
+  const ProbeRail& rail_;  // owned by *shared_
   Fd socket_;
   std::stop_token stop_;
   Handlers handlers_;
@@ -157,7 +158,7 @@ class Visit {
   bool begun_ = false;
 };
 
-// The listener; without one, errno says why.
+// Returns the listener; on failure an empty Fd, with errno set.
 Fd open_door(const ProbeRail& rail, int port) {
   Fd fd = listening_socket(socket_address(rail.address, port), kBacklog);
   if (fd) keep_on_rail(fd.get(), rail.interface);

@@ -1,6 +1,6 @@
-// Answers other monitors' probes, on the address of each rail and nowhere else. Strangers get a line and
-// nothing more; whoever knows the secret gets what probe_protocol.h lists, a few at a time, for a short
-// while.
+// Responds to the probes of other monitors, on the address of each rail and nowhere else. A client without
+// the secret receives one line and nothing more. A client with the secret may send the requests of
+// probe_protocol.h. The number of connections and their duration are limited.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,16 @@
 
 namespace railbed {
 
+// See the head of this file. Thread-safe.
 class ProbeResponder {
  public:
-  // An address that is not there yet is waited for.
+  // Starts to listen. If an address does not exist yet, tries again until it does. `note` receives messages
+  // for the user, possibly from several threads.
   ProbeResponder(ProberOptions options, std::shared_ptr<Host> host, std::shared_ptr<JobGate> gate, Hear note);
+  // Stops listening, and waits at most 2 seconds for open connections to end.
   ~ProbeResponder();
 
+  // Returns the counters so far.
   ProbeService service() const;
 
  private:

@@ -1,4 +1,4 @@
-// Two ends of probes on loopback, and strangers at the door.
+// Both ends of probes on loopback, and clients without the secret.
 #include "monitor/probe_responder.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ class Responder {
   ProbeResponder responder;
 };
 
-// Until the other end closes, or `patience`.
+// Returns the bytes that arrive until the other end closes, or until `patience` is over.
 std::string all_that_comes(int fd, seconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   std::string text;
@@ -136,7 +136,7 @@ TEST(ProbeResponder, AThousandSilentOnesDoNotKeepAFriendOut) {
   EXPECT_EQ(probe.tcp.answered, kProbePings) << probe.tcp.why;
 }
 
-// One that knows the secret and then says what it likes.
+// A client with the secret that then sends arbitrary bytes.
 TEST(ProbeResponder, AFriendGoneMadGetsNoMoreThanItsVisit) {
   const Responder there;
   const auto enter = [&] {

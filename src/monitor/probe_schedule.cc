@@ -5,8 +5,9 @@
 namespace railbed {
 namespace {
 
-// `even` nodes, 2 at least. Doubling goes round the whole circle, as its places are odd in number: the place
-// that meets the last in this round is half of it, and half of 1 is even / 2.
+// Returns the partner of `own` among `even` nodes, which are at least 2; it may be the dummy. The node that
+// meets the last has a place x with 2x = sum, modulo the number of places. That number is odd, so 2 has an
+// inverse: even / 2.
 std::size_t partner(std::size_t even, std::size_t own, std::uint64_t round) {
   const std::size_t places = even - 1;
   const std::size_t sum = round % places;

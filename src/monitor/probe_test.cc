@@ -89,9 +89,9 @@ TEST(PriorityVerdict, WrongOnlyWhereItStoodStillAndAnotherCarriedThem) {
 
 TEST(PriorityVerdict, ElseItCannotBeTold) {
   const Counted before{{"0", 10}, {"3", 100}};
-  for (const Counted& after : {Counted{{"0", 40}, {"3", 100}},   // nobody counted them
-                               Counted{{"0", 900}, {"3", 101}},  // others' packets, or a part of ours
-                               Counted{{"0", 5}, {"3", 2}},      // the driver began anew
+  for (const Counted& after : {Counted{{"0", 40}, {"3", 100}},   // not counted
+                               Counted{{"0", 900}, {"3", 101}},  // of others, or only a part
+                               Counted{{"0", 5}, {"3", 2}},      // the driver reset its counters
                                Counted{}})
     EXPECT_EQ(judge_priority(3, 65, before, after).verdict, PriorityVerdict::kUntold);
   EXPECT_EQ(judge_priority(3, 65, {}, {{"0", 900}, {"3", 0}}).verdict, PriorityVerdict::kUntold);

@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-// Dead peers take a few seconds each, in turn; a round that takes longer hangs.
+// Dead peers take a few seconds each, one after the other. A round that takes longer than this hangs.
 constexpr std::chrono::seconds kRoundHangs{90};
 constexpr double kSecondsPerMinute = 60;
 
@@ -23,7 +23,7 @@ std::shared_ptr<JobGate> gate_of(const ProbeOptions& options) {
   });
 }
 
-// What failed in a round, a line each.
+// Returns the failures of a round, one line each.
 std::set<std::string> failures_of(const ProbeRound& round) {
   std::set<std::string> lines;
   for (const PeerProbe& one : round.probes)
@@ -46,7 +46,7 @@ ProbeRound round_of(const Prober& prober, JobGate& gate, std::chrono::seconds ev
   return round;
 }
 
-// At most: what this node sends and is sent, its own probes and as many of others'.
+// Returns an upper limit for what this node sends and receives: its own probes, and as many of others.
 double bytes_per_minute(const ProbePlan& plan, std::chrono::seconds every) {
   std::size_t partners = 0;
   for (const ProbeRail& rail : plan.rails) partners += std::min(rail.others.size() - 1, kPartnersPerRound);
@@ -54,7 +54,7 @@ double bytes_per_minute(const ProbePlan& plan, std::chrono::seconds every) {
          static_cast<double>(every.count());
 }
 
-// The least that a read can take on each rail, were its other end as this one is.
+// Returns the lower bound of a read on each rail, if its other end is like this one.
 std::map<std::string, double> floors_of(const ProbePlan& plan, const NodeLook& look, const Cluster& cluster) {
   std::map<std::string, double> floors;
   for (const ProbeRail& rail : plan.rails) {
@@ -109,7 +109,7 @@ struct ProbeWatch::Shared {
   const Look look;
   const Hear note;
   const std::chrono::seconds every;
-  std::set<std::string> told;  // of the last round; of the thread that probes alone
+  std::set<std::string> told;  // failures of the last round; used only by the thread that probes
   std::mutex mutex;
   ProbeState state;
 };

@@ -1,5 +1,5 @@
-// Active probes of a watched machine: it answers its peers' and makes its own, round after round, and tells
-// what they gave.
+// Probes the rails of a watched machine: responds to the probes of its peers, makes its own round after
+// round, and exports the results.
 #pragma once
 
 #include <chrono>
@@ -21,26 +21,30 @@ namespace railbed {
 inline constexpr std::size_t kLeastProbeSecret = fleet::kLeastSecret;
 
 struct ProbeOptions {
-  std::string cluster;  // its file
+  std::string cluster;  // path of cluster.yaml
   std::string node;     // this machine's name there
-  std::string secret;   // that all monitors of the cluster know
+  std::string secret;   // shared by all monitors of the cluster
   int port = kProbePort;
   std::chrono::seconds every{60};
   bool beside_jobs = false;
 };
 
-// A complaint where nothing could be probed: no cluster.yaml, no such node, no rail with addresses.
+// Returns the plan. Fails if nothing could be probed: no cluster.yaml, no such node, or no rail with
+// addresses.
 Result<ProbePlan> plan_probes(const ProbeOptions& options);
-// One round, now, without answering anybody.
+// Makes one round now, without responding to others.
 ProbeRound probe_once(const ProbePlan& plan, const ProbeOptions& options, const std::stop_token& stop);
 
+// See the head of this file.
 class ProbeWatch {
  public:
-  // The last look at the machine, for the least that a probe can take; null: there is none yet.
+  // Returns the last look at the machine, from which the lower bound of a round trip is computed; null if
+  // there is none.
   using Look = std::function<std::shared_ptr<const NodeLook>()>;
+  // Starts the responder and the rounds.
   static Result<std::unique_ptr<ProbeWatch>> open(const ProbeOptions& options, Look look, Hear note);
 
-  // Into what a scrape shows.
+  // Adds the probes and the health of the collector to the state that a scrape exports.
   void add_to(NodeState& state) const;
 
  private:

@@ -20,20 +20,20 @@ using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kConnectPatience{2};
 constexpr std::chrono::seconds kDoorPatience{3};
-constexpr std::chrono::seconds kBeginPatience{12};  // the other may have to ask Slurm first
+constexpr std::chrono::seconds kBeginPatience{12};  // the peer may have to query Slurm first
 constexpr std::chrono::seconds kEchoPatience{1};
 constexpr std::chrono::seconds kCountsPatience{5};
-constexpr std::uint64_t kMostLost = 3;  // then the others of the burst are not sent
+constexpr std::uint64_t kMostLost = 3;  // then the rest of the burst is not sent
 constexpr std::size_t kEchoBytes = 16;  // a message of hundreds of bytes takes no longer
 
-// A probe that ended before it was through.
+// Records the failure of a probe that ended early.
 PeerProbe& give_up(PeerProbe& probe, ProbeReason reason, std::string why) {
   probe.tcp.reason = reason;
   probe.tcp.why = std::move(why);
   return probe;
 }
 
-// Connected, or errno says why not.
+// Returns a connected socket; on failure an empty Fd, with errno set.
 Fd connect_on(const ProbeRail& rail, const ProbePeer& peer, int port, const std::stop_token& stop) {
   const SocketAddress own = socket_address(rail.address, 0);
   Fd fd = stream_socket(own.family());
@@ -62,7 +62,7 @@ Result<Answer> ask(Peer& peer, std::string_view method, std::chrono::millisecond
   return json::read<Answer>(text);
 }
 
-// Pings one after the other; the first is not timed.
+// Sends pings one after the other. The first is not timed.
 ProbeBurst ping(Peer& peer, const std::stop_token& stop) {
   ProbeBurst burst;
   const std::string message(kEchoBytes, 'r');
@@ -97,7 +97,7 @@ ProbeBurst burst_of(RdmaProbed probed) {
   return burst;
 }
 
-// The peer in this very process whose handlers open this end's RDMA.
+// A peer in this process. Its handlers set up this end of RDMA.
 class OwnEnd : public Peer {
  public:
   OwnEnd(std::string node, const Handlers& handlers) : node_(std::move(node)), handlers_(handlers) {}

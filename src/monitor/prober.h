@@ -1,5 +1,5 @@
-// One round of probes from this node: its partners of the round on each rail, rails at once, partners in
-// turn. A peer that is dead costs its own probe and a few seconds.
+// Makes one round of probes from this node. It probes the round's partners on each rail: the rails at the
+// same time, the partners of one rail in turn. A dead peer costs only its own probe, and a few seconds.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,12 @@ struct ProberOptions {
   int port = kProbePort;
 };
 
+// See the head of this file.
 class Prober {
  public:
   Prober(ProberOptions options, std::shared_ptr<Host> host);
 
+  // Makes round `number`. The result holds one entry for each partner on each rail.
   std::vector<PeerProbe> round(std::uint64_t number, const std::stop_token& stop) const;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace railbed {
 
-// PromQL takes Go's escapes (prometheus.io/docs/prometheus/latest/querying/basics, "String literals"), and
-// JSON's are among them.
+// PromQL has Go's escapes (prometheus.io/docs/prometheus/latest/querying/basics, "String literals"). JSON's
+// escapes are a subset of them.
 std::string promql_quoted(std::string_view text) { return json::dump(json::encode(std::string(text))); }
 
 std::string template_text(std::string_view text) {

@@ -1,4 +1,4 @@
-// Text as PromQL has it. What cluster.yaml says may be anything.
+// Quotes text for PromQL and for Prometheus templates. Names in cluster.yaml may hold any character.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace railbed {
 
-// Between double quotes; it cannot end there.
+// Returns the text between double quotes, with escapes, so that it cannot end the string.
 std::string promql_quoted(std::string_view text);
 
-// Text that Prometheus' templates show as it is, whatever braces it holds.
+// Returns text that Prometheus templates print unchanged, even if it holds braces.
 std::string template_text(std::string_view text);
 
 }  // namespace railbed

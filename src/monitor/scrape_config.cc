@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// "ops@gpu01", "ssh://ops@gpu01:2222", "[fe80::1]" → the host alone.
+// Returns only the host of a destination: "ops@gpu01", "ssh://ops@gpu01:2222", "[fe80::1]".
 std::string ssh_host(const std::string& destination) {
   constexpr std::string_view kScheme = "ssh://";
   std::string_view host = destination;

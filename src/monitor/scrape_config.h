@@ -1,4 +1,4 @@
-// Where Prometheus finds the nodes of a cluster, and how it reads them.
+// Prometheus' configuration: the nodes of a cluster as targets, and how to scrape them.
 #pragma once
 
 #include <string>
@@ -9,31 +9,34 @@ namespace railbed {
 
 inline constexpr int kMonitorPort = 9885;
 
+// Settings of the connection from Prometheus to the exporters.
 struct ScrapeOptions {
   int port = kMonitorPort;
   bool tls = false;
-  // Files as Prometheus sees them: absolute, or relative to its configuration. Empty: none.
-  std::string authority;      // whom nodes' certificates must be signed by; else the system's
-  std::string certificate;    // that Prometheus shows, with its key
-  std::string key;            //
-  std::string user;           // with the file of the password
-  std::string password_file;  //
+  // Paths as Prometheus resolves them: absolute, or relative to its configuration. Empty if there is none.
+  std::string authority;      // CA that signs the nodes' certificates; if empty, the system's
+  std::string certificate;    // Prometheus' own certificate, with its key
+  std::string key;            // key of the certificate
+  std::string user;           // user of HTTP basic authentication
+  std::string password_file;  // file with the user's password
 };
 
 inline constexpr const char* kAlertsFile = "railbed.rules.yml";
 inline constexpr const char* kTargetsFile = "railbed.targets.json";
 inline constexpr const char* kScrapeFile = "railbed.scrape.yml";
 
-// Host and port of the node's exporter: the management address, else what ssh goes to, else its name.
+// Returns host and port of the node's exporter. The host is the management address, else the destination of
+// ssh, else the node's name.
 std::string scrape_target(const Node& node, int port);
 
-// Discovery by file (prometheus.io/docs/prometheus/latest/configuration/configuration, file_sd_config): each
-// node with the labels cluster and node.
+// Returns the targets for discovery by file
+// (prometheus.io/docs/prometheus/latest/configuration/configuration, file_sd_config): each node with the
+// labels cluster and node.
 std::string render_targets(const Cluster& cluster, int port);
 
-// What `scrape_config_files` takes; it is a whole configuration as well.
+// Returns a file for `scrape_config_files`. It is a complete configuration as well.
 std::string render_scrape_config(const Cluster& cluster, const ScrapeOptions& options);
-// For who has no prometheus.yml yet: with the rules, beside the scrape.
+// Returns a prometheus.yml with the scrape configuration and the rules, for users who have none yet.
 std::string render_prometheus_config(const Cluster& cluster, const ScrapeOptions& options);
 
 }  // namespace railbed

@@ -12,8 +12,8 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kHeadLines = 3;  // and one at the foot
-constexpr int kWide = 70;              // columns from which on a rail's rates stand beside it
+constexpr std::size_t kHeadLines = 3;  // plus one at the foot
+constexpr int kWide = 70;              // columns from which on a rail's rates are shown beside it
 
 std::size_t body_room(const TopStyle& style) {
   const auto height = static_cast<std::size_t>(std::max(style.height, 0));
@@ -37,13 +37,14 @@ TopLook look_of(Health health) {
                                       : TopLook::kPlain;
 }
 
-// "since 3 min", "for the first time now", "comes and goes".
+// Returns "since 3 min", "comes and goes", or an empty text if the finding is not reported yet.
 std::string since_text(const LiveFinding& finding, double now) {
   if (finding.flapping) return "comes and goes";
   if (!finding.since) return "";
   return "since " + span_text(std::max(0.0, now - *finding.since));
 }
 
+// All lines of the body, and the position of the selected finding.
 class Body {
  public:
   Body(const LiveView& view, const TopPlace& place, const TopStyle& style)
@@ -57,7 +58,7 @@ class Body {
     }
   }
   std::vector<TopLine> lines = {};
-  std::size_t selected_at = 0;  // its line
+  std::size_t selected_at = 0;  // its first line
   std::size_t selected_end = 0;
 
  private:
@@ -88,7 +89,7 @@ class Body {
     if (selected && place_.opened) story(one);
   }
 
-  // What is known of it: the whole message, what changed before, what to do.
+  // Adds the details of a finding: its message, its history, what it explains, and what to do.
   void story(const LiveFinding& one) {
     indented(one.message);
     if (one.times_before != 0) indented(fmt::format("It was there {} times before.", one.times_before));
@@ -117,7 +118,7 @@ class Body {
     lines.push_back({with_right(text, age, style_.width), look_of(one.health)});
   }
 
-  // Ends in trouble first: of a large fleet they are what fits.
+  // Ends in trouble come first: on a large fleet, the others may not fit.
   void rails() {
     if (view_.rails.empty()) return;
     title(style_.width >= kWide ? rail_row("RAILS", "node", "port", "state", "rate", "in", "out", "errors")
@@ -160,7 +161,7 @@ class Body {
     bool announced = false;
     for (const LiveNode& one : view_.nodes)
       for (const LiveGpu& gpu : one.gpus) {
-        // Of a fleet, those that are in trouble; of one node all.
+        // A fleet shows only GPUs in trouble; a single node shows all.
         if (view_.nodes.size() > 1 && gpu.health == Health::kGood) continue;
         if (!announced) title("GPUS");
         announced = true;
@@ -218,8 +219,8 @@ std::vector<TopLine> help_lines() {
   return lines;
 }
 
-// The first line of the body that is shown: where the person scrolled to, but so that what is selected is
-// seen.
+// Returns the first line of the body to show: the one that the user scrolled to, or else one from which the
+// selected finding is visible.
 std::size_t first_shown(const Body& body, const TopPlace& place, std::size_t room) {
   const std::size_t last = body.lines.size() > room ? body.lines.size() - room : 0;
   if (place.scrolled != 0) return std::min(place.scrolled, last);

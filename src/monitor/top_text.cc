@@ -10,7 +10,7 @@
 namespace railbed {
 namespace {
 
-// SGR, ECMA-48.
+// Returns the SGR code (ECMA-48).
 std::string_view code_of(TopLook look) {
   switch (look) {
     case TopLook::kTitle:
@@ -38,7 +38,7 @@ std::size_t length_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-// The first so many characters.
+// Returns the first `count` characters.
 std::string_view head_of(std::string_view text, std::size_t count) {
   std::size_t bytes = 0;
   while (count-- > 0 && bytes < text.size())

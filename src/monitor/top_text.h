@@ -1,4 +1,4 @@
-// The words and strokes that a frame of `railbed top` is made of. Widths are in characters, not bytes.
+// The elements of a frame of `railbed top`. Widths are in characters, not bytes.
 #pragma once
 
 #include <string>
@@ -11,22 +11,25 @@ namespace railbed {
 
 enum class TopLook { kPlain, kTitle, kGood, kWarn, kBad, kUnknown, kDim, kSelected };
 
+// One line, and how to emphasize it.
 struct TopLine {
   std::string text = {};
   TopLook look = TopLook::kPlain;
 };
 
-// Cut or filled up with spaces to so many characters; harmless.
+// Returns printable text, cut or padded with spaces to `width` characters.
 std::string fitted(std::string_view text, std::size_t width);
-// `right` at the right edge; the left text gives way.
+// Returns `left` and `right`, with `right` at the right edge and `left` cut to fit. Leaves out `right` if
+// fewer than 8 columns would remain.
 std::string with_right(std::string_view left, std::string_view right, int width);
-// At spaces where that can be; harmless lines.
+// Breaks text into printable lines, at spaces if possible.
 std::vector<std::string> wrapped(std::string_view text, int width);
-// "12.3G", "440M": bytes a second, in five characters at most.
+// Returns bytes per second in at most five characters: "12.3G", "440M".
 std::string bytes_a_second(double value);
-// The last `count` samples, by eighths of `full`, or of the largest where that is 0; a space for a gap.
+// Draws the last `count` samples in eighths of `full`, or of the largest sample if `full` is 0. A gap is a
+// space.
 std::string sparkline(const LiveSamples& samples, std::size_t count, double full, bool unicode);
-// As it goes to the terminal: cut to the width, in ASCII or colour where that is wanted.
+// Returns the line for the terminal: cut to the width, in ASCII or with color codes as the style requires.
 std::string draw(const TopLine& line, const TopStyle& style);
 
 }  // namespace railbed

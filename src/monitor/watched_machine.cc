@@ -21,7 +21,7 @@ std::filesystem::file_time_type WatchedMachine::written() const {
   return is_file ? std::filesystem::last_write_time(root_, ignored) : std::filesystem::file_time_type();
 }
 
-// With the lock. The time is asked first: what is written meanwhile is seen the next time.
+// Requires the mutex. Reads the time first, so that a write during the read is noticed at the next call.
 Result<std::shared_ptr<Host>> WatchedMachine::make() {
   const auto written_at = written();
   Result<std::unique_ptr<Host>> host = root_.empty() ? open_this_machine() : open_root(root_);

@@ -1,5 +1,5 @@
-// The machine that is watched. One that was captured into a file may be captured anew while it is watched:
-// the file is read again once it is another.
+// Opens the machine that is watched. A captured machine may be captured again meanwhile: its file is read
+// again if it has changed.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,16 @@
 
 namespace railbed {
 
+// See the head of this file. Thread-safe.
 class WatchedMachine {
  public:
-  // `root`: as open_root() takes it; empty: this machine. `left_alone`: devices that are not opened.
+  // `root` is that of open_root(); empty for this machine. `left_alone` lists devices that are not opened.
   static Result<std::unique_ptr<WatchedMachine>> open(std::string root, std::vector<std::string> left_alone);
 
-  // Callable from several threads; what it gives stays as it is, and may be kept.
+  // Returns the current machine. The result does not change and may be kept.
   Result<std::shared_ptr<Host>> now();
-  // Likewise, and made anew: a tree allows each reader so many links and no more (host/tree_host.cc).
+  // Returns the machine, opened again even if it has not changed. A tree limits the number of links that one
+  // reader may follow (host/tree_host.cc), so a long-lived reader needs a new one.
   Result<std::shared_ptr<Host>> made_anew();
 
  private:
@@ -32,7 +34,7 @@ class WatchedMachine {
   const std::vector<std::string> left_alone_;
   std::mutex mutex_;
   std::shared_ptr<Host> host_;
-  std::filesystem::file_time_type written_ = {};  // none for a machine that is no file
+  std::filesystem::file_time_type written_ = {};  // zero if the machine is not a file
 };
 
 }  // namespace railbed

@@ -20,13 +20,14 @@ using WebWords = std::vector<std::string_view>;
 
 constexpr std::size_t kWebConfigBytes = 1 << 20;
 constexpr std::string_view kVerified = "RequireAndVerifyClientCert";
-// More doublings of bcrypt's work than this take seconds of a processor for each password that is tried.
+// Limit for bcrypt's cost. A higher one takes seconds of a processor for each password that is tried.
 constexpr int kMostBcryptCost = 16;
 
-// The lines of a text, of the same length, without what stands behind their first colon.
+// Returns the text with everything after the first colon of each line replaced by "*". Lines keep their
+// length, so that an error can point at a column.
 std::string without_values(std::string_view text) {
   std::string shown(text);
-  bool hidden = true;  // a line without a key goes on with the value before it
+  bool hidden = true;  // a line without a key continues the value before it
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto end = std::min(shown.find('\n', i), shown.size());
     const auto colon = shown.find(':', i);
@@ -38,7 +39,7 @@ std::string without_values(std::string_view text) {
   return shown;
 }
 
-// "$2y$10$" and 53 characters of bcrypt's own base64.
+// Returns whether the text is a bcrypt hash: "$2y$10$" and 53 characters of bcrypt's own base64.
 bool is_bcrypt(std::string_view text) {
   constexpr std::string_view kDigits = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   if (text.size() != 60 || text[0] != '$' || text[1] != '2' || text[3] != '$' || text[6] != '$') return false;
@@ -46,7 +47,7 @@ bool is_bcrypt(std::string_view text) {
          is_digit(text[5]) && text.find_first_not_of(kDigits, 7) == std::string_view::npos;
 }
 
-// To YAML a file of comments is no document at all.
+// Returns whether the file holds only comments and blank lines, which YAML does not accept as a document.
 bool says_nothing(std::string_view text) {
   const auto all = lines(text);
   return std::all_of(all.begin(), all.end(),
@@ -83,7 +84,7 @@ class WebConfigReader {
 
   void complain(Spot spot, std::string text) { complaints_.add(spot, std::move(text)); }
 
-  // `known` empty: any key may stand there.
+  // Visits the keys of a mapping. Reports unknown and repeated keys. An empty `known` permits any key.
   void each_key(const YamlKey& name, const YamlValue& mapping, const WebWords& known, const Visit& visit) {
     if (mapping.kind != YamlValue::Kind::kMapping)
       return complain(name.spot, fmt::format("{} must be a mapping", name.text));
@@ -149,12 +150,12 @@ class WebConfigReader {
     each_key(name, mapping, {"http2", "headers"}, [&](const YamlKey& key, const YamlValue& value) {
       if (key.text == "headers")
         read_headers(key, value);
-      else  // readers that can do more speak HTTP/1.1 as well
+      else  // HTTP/2 clients also support HTTP/1.1
         choice(key, value, {"true", "false"}, "");
     });
   }
 
-  // Those that the exporter toolkit knows, with the values that it takes.
+  // Accepts the headers and values that the exporter toolkit accepts.
   void read_headers(const YamlKey& name, const YamlValue& mapping) {
     each_key(name, mapping,
              {"Content-Security-Policy", "Strict-Transport-Security", "X-Content-Type-Options",

@@ -14,14 +14,16 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kTakenAtOnce = 64 << 10;  // what a deadline is for
+constexpr std::size_t kTakenAtOnce = 64 << 10;  // the part of a response that has one deadline
 constexpr std::chrono::milliseconds kEndingPatience{2'000};
-constexpr std::chrono::milliseconds kUntakenLook{100};  // at what is left to be taken of the last answer
-// Who takes what it was given needs less, unless packets are lost on the way to it.
+// Interval of checks whether a response is acknowledged.
+constexpr std::chrono::milliseconds kUntakenLook{100};
+// A client that reads its response needs less time, unless packets are lost.
 constexpr std::chrono::milliseconds kStuck{250};
 constexpr std::string_view kEventComment = ":\n\n";
 
-// Those that one reader would have many of: an address of IPv4, a network of IPv6.
+// Returns a key for the clients of one origin: an IPv4 address, or an IPv6 network (/64). One client could
+// use many addresses within it.
 std::uint64_t origin_of(const boost::asio::ip::tcp::socket& socket) {
   WebError error;
   const auto address = socket.remote_endpoint(error).address();
@@ -36,7 +38,7 @@ std::uint64_t origin_of(const boost::asio::ip::tcp::socket& socket) {
   return address.to_v6().is_v4_mapped() ? number(12, 16) : number(0, 8);
 }
 
-// A configured header stands where the page has none of that name.
+// Adds the configured headers. A header of the same name in the response takes precedence.
 void add_headers(WebAnswer& answer, const std::map<std::string, std::string>& configured) {
   for (const auto& [name, value] : configured)
     if (std::none_of(answer.headers.begin(), answer.headers.end(),
@@ -56,7 +58,7 @@ void WebConnection::start() {
   enter(State::kGreeting, service_.options().deadlines.request);
   stream_->begin([self = shared_from_this()](const WebError& error) {
     if (error || self->state_ != State::kGreeting) return self->close();
-    self->state_ = State::kReading;  // the deadline is for both
+    self->state_ = State::kReading;  // both states share one deadline
     self->known_ = !self->service_.options().config.client_authority.empty();
     self->next_request();
   });
@@ -72,7 +74,7 @@ void WebConnection::enter(State state, std::chrono::milliseconds patience) {
 void WebConnection::arm(std::chrono::milliseconds patience) {
   deadline_.expires_after(patience);
   deadline_.async_wait([self = shared_from_this()](const WebError& error) {
-    // It may have been set anew after it had expired and before this was called.
+    // The deadline may have been set again after it expired, but before this call.
     if (!error && self->deadline_.expiry() <= std::chrono::steady_clock::now()) self->expired();
   });
 }
@@ -86,8 +88,7 @@ void WebConnection::expired() {
   give_up();
 }
 
-// An answer that is being made is waited for: its thread is held anyway, and nobody else waits for this
-// reader.
+// Work that has begun is not abandoned: its thread is busy anyway, and only this client waits for it.
 bool WebConnection::give_up() {
   if (errand_ && !errand_->take()) return false;
   reply(web_refusal(503));
@@ -97,25 +98,25 @@ bool WebConnection::give_up() {
 void WebConnection::close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
-  if (errand_) errand_->take();  // nothing is made for nobody
+  if (errand_) errand_->take();  // work without a receiver is not started
   deadline_.cancel();
   WebError ignored;
   stream_->socket().close(ignored);
-  // What is going goes with the connection: a write may still look at it before it learns that it is over.
+  // The data being written stays: a write may still use it before it learns that the connection is closed.
   service_.release(std::exchange(held_, 0));
   service_.forget(*this);
   service_.count_streams();
 }
 
-// What a closed connection has not taken, the kernel would keep for minutes, and count as this process'
-// memory.
+// Without this option, the kernel would keep unacknowledged data of a closed connection for minutes, as
+// memory of this process.
 void WebConnection::yield() {
   WebError ignored;
   if (untaken() > 0) stream_->socket().set_option(boost::asio::socket_base::linger(true, 0), ignored);
   close();
 }
 
-// Bytes that its own machine has not acknowledged, and may still.
+// Returns the number of bytes that the client's machine has not acknowledged; 0 if the connection is over.
 std::size_t WebConnection::untaken() const {
   const int fd = stream_->socket().native_handle();
   int bytes = 0;
@@ -139,14 +140,14 @@ void WebConnection::next_request() {
   if (cut.refused != 0) return refuse_unread(cut.refused);
   if (cut.bytes == 0) return read_more();
   question_ = parse_request(std::string_view(came_).substr(0, cut.bytes));
-  came_ = came_.substr(cut.bytes);  // and gives its memory back
+  came_ = came_.substr(cut.bytes);  // and releases its memory
   judge();
 }
 
 void WebConnection::read_more() {
   stream_->read(came_, kMostRequestBytes - came_.size(), [self = shared_from_this()](const WebError& error) {
     if (error) return self->leave();
-    if (!self->awaits_request()) return;  // it came too late
+    if (!self->awaits_request()) return;  // too late
     if (self->state_ == State::kIdle)
       self->enter(State::kReading, self->service_.options().deadlines.request);
     self->next_request();
@@ -235,7 +236,7 @@ void WebConnection::written() {
   std::string().swap(going_);  // an assignment would keep the memory
   if (!std::exchange(question_, {}).keep_alive) return end();
   const WebDeadlines& deadlines = service_.options().deadlines;
-  // The next request may have come behind this one.
+  // The next request may have arrived together with this one.
   if (came_.empty())
     enter(State::kIdle, deadlines.idle);
   else
@@ -283,7 +284,7 @@ void WebConnection::send_now(const WebFrame& frame) {
   });
 }
 
-// A reader of events has nothing more to say; that it leaves is seen by reading.
+// A client of a stream sends nothing more. Reading detects that it closes the connection.
 void WebConnection::watch_for_end() {
   stream_->read(came_, kMostRequestBytes, [self = shared_from_this()](const WebError& error) {
     if (error || self->state_ == State::kClosed) return self->yield();
@@ -292,14 +293,15 @@ void WebConnection::watch_for_end() {
   });
 }
 
-// Whoever says nothing more may still take what it was answered before.
+// A client that sends nothing more may still read an earlier response.
 void WebConnection::leave() {
   if (awaits_request() && untaken() > 0) return end();
   close();
 }
 
-// An answer would be lost if the connection were closed while the reader still sends: the kernel then sends a
-// reset, at which the reader's own kernel drops what it has not read.
+// Closes only after the client has closed its side. If the connection were closed while the client still
+// sends, the kernel would send a reset, and the client's kernel would discard the response that it has not
+// read yet.
 void WebConnection::end() {
   enter(State::kEnding, kEndingPatience);
   stream_->end([self = shared_from_this()](const WebError&) {

@@ -1,5 +1,17 @@
-// What is spoken with one reader: requests and their answers, one after the other, or a stream of events. All
-// of it happens on the service's one thread, and each state has a deadline.
+// One connection of the web service: requests and responses, one after the other, or a stream of events.
+// Everything happens on the service's thread. Each state has a deadline:
+//
+//   kGreeting    accepts the connection; with TLS, the handshake      request (shared with kReading)
+//   kIdle        waits for the next request                           idle
+//   kReading     reads a request                                      request
+//   kJudged      a password is compared on another thread             making
+//   kWaiting     the response is made on another thread               making
+//   kWriting     writes the response                                  taking, for each 64 KiB
+//   kStreaming   sends events                                         taking, for each message
+//   kEnding      waits for the client to close its side               2 s, or taking until acknowledged
+//
+// After kWriting, a connection with keep-alive returns to kIdle, or to kReading if the next request has
+// arrived already. Any state may change to kClosed.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -19,53 +31,66 @@
 
 namespace railbed {
 
-using WebFrame = std::shared_ptr<const std::string>;  // of a stream of events; all its readers share it
+using WebFrame = std::shared_ptr<const std::string>;  // one event; all connections of the stream share it
 
 class WebConnection : public std::enable_shared_from_this<WebConnection> {
  public:
-  // What a connection asks of the service that it is a part of.
+  // The functions of the service that a connection calls.
   class Service {
    public:
     virtual ~Service() = default;
     virtual const WebOptions& options() const = 0;
-    virtual bool is_local() const = 0;  // it listens on loopback
+    virtual bool is_local() const = 0;  // the service listens on a loopback address
     virtual WebUsers& users() = 0;
-    // Beside this thread; then verified() or deliver() is called. Nothing: too much waits already.
+    // Start work on another thread, which ends with a call of verified() or deliver(). Return null if too
+    // much work waits.
     virtual std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) = 0;
     virtual std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) = 0;
-    virtual WebFrame last_event(const std::string& path) const = 0;  // nothing: it is no stream
-    // Another's place where there is no other. False: nobody has one to give.
+    // Returns the last event of a stream; null if the path is no stream.
+    virtual WebFrame last_event(const std::string& path) const = 0;
+    // Returns whether one more stream may begin. Closes another stream for it if needed.
     virtual bool make_room_for_stream() = 0;
-    virtual void count_streams() = 0;  // one began or ended
-    // Bytes of an answer that will wait to be taken. False: too many do already, and all are being taken.
+    virtual void count_streams() = 0;  // called after a stream began or ended
+    // Reserves memory for an unsent response. Returns false if the limit is reached and no other client is
+    // stuck.
     virtual bool hold(std::size_t bytes) = 0;
+    // Returns reserved memory.
     virtual void release(std::size_t bytes) = 0;
+    // Removes a closed connection.
     virtual void forget(WebConnection& closed) = 0;
   };
 
   WebConnection(Service& service, boost::asio::ip::tcp::socket socket, const TlsContext& context);
 
+  // Begins with the TLS handshake, if there is one.
   void start();
+  // Receives the result of Service::verify().
   void verified(bool good);
+  // Receives the response that Service::make() requested.
   void deliver(WebAnswer answer);
-  void send(const WebFrame& frame);  // to a reader of events; the newest waits while one is being sent
-  void send_comment();               // where nothing else is being sent
+  // Sends an event to a stream. While an event is being sent, only the newest one waits.
+  void send(const WebFrame& frame);
+  // Sends a comment if nothing else is being sent. Proxies keep the connection open for it.
+  void send_comment();
+  // Closes the connection at once.
   void close();
-  void yield();  // its place to another: what it has not taken is lost
+  // Closes the connection in favor of another one. Unsent data is lost.
+  void yield();
 
   bool is_greeting() const { return state_ == State::kGreeting; }
   bool awaits_request() const { return state_ == State::kIdle || state_ == State::kReading; }
   bool is_writing() const { return state_ == State::kWriting; }
-  // Its turn has not come: for its password to be compared, for its answer to be made.
+  // Its work has not begun: its password waits to be compared, or its response to be made.
   bool awaits_verdict() const { return state_ == State::kJudged && errand_ && !errand_->is_taken(); }
   bool awaits_answer() const { return state_ == State::kWaiting && errand_ && !errand_->is_taken(); }
-  bool give_up();  // waiting, and gets 503; false: its turn has come
+  // Sends 503 instead of waiting further. Returns false if the work has begun.
+  bool give_up();
   bool reads_events() const { return state_ == State::kStreaming; }
-  // Nobody would miss an answer.
+  // Returns whether the connection can be closed without losing a response.
   bool can_go() const { return is_greeting() || awaits_request() || state_ == State::kEnding; }
-  // What it was given a while ago is still here.
+  // Returns whether the client has not accepted data for a while.
   bool takes_nothing() const;
-  bool is_known() const { return known_; }  // by a password, or by a certificate
+  bool is_known() const { return known_; }  // authenticated by a password or a certificate
   std::uint64_t origin() const { return origin_; }
   const std::string& path() const { return question_.request.path; }
   std::chrono::steady_clock::time_point since() const { return since_; }
@@ -81,8 +106,8 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
   void read_more();
   void judge();
   void answer();
-  void refuse(int status);         // and hang up
-  void refuse_unread(int status);  // what came is no request
+  void refuse(int status);         // responds with an error and closes the connection
+  void refuse_unread(int status);  // the same for bytes that are not a request
   void reply(WebAnswer answer);
   std::string whole_text(WebAnswer answer) const;
   void write_more();
@@ -100,15 +125,15 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
   const std::uint64_t origin_;
   State state_ = State::kGreeting;
   bool known_ = false;
-  // When it came, or came to this state, or was last seen to take something of an answer.
+  // The time when it was accepted, entered this state, or was last seen to accept part of a response.
   std::chrono::steady_clock::time_point since_;
-  std::chrono::steady_clock::time_point took_;  // in kStreaming: when nothing was left that it had not taken
-  std::string came_;                            // and is not yet understood
+  std::chrono::steady_clock::time_point took_;  // in kStreaming: when all data had last been acknowledged
+  std::string came_;                            // received, but not parsed yet
   WebQuestion question_;
   std::shared_ptr<WebErrand> errand_;  // in kJudged and kWaiting
   std::string going_;                  // in kWriting
   std::size_t gone_ = 0;
-  std::size_t held_ = 0;  // bytes that the service counts
+  std::size_t held_ = 0;  // reserved from the service
   WebFrame sending_;      // in kStreaming
   WebFrame next_;
 };

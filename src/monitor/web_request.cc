@@ -22,7 +22,8 @@ using RequestHead = http::request_parser<http::empty_body>;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Without control characters, which no path of ours has; nothing for what is no text of hexadecimal pairs.
+// Decodes the percent signs of a path. Returns nullopt if an escape is invalid, or if the path holds control
+// characters, which no path of this service has.
 std::optional<std::string> decoded_path(std::string_view raw) {
   std::string path;
   for (std::size_t i = 0; i < raw.size(); ++i) {
@@ -50,7 +51,7 @@ std::optional<WebCredentials> credentials_of(std::string_view header) {
   return WebCredentials{text->substr(0, colon), text->substr(colon + 1)};
 }
 
-// What the parser found wrong, as a status.
+// Returns the HTTP status of the refusal; 0 if the request is accepted.
 int refusal_of(const boost::system::error_code& error, const RequestHead& head) {
   const auto method = head.get().method();
   if (error && error != http::error::need_more && error != http::error::body_limit)
@@ -73,7 +74,7 @@ std::string http_date() {
   return text;
 }
 
-// What a page or a configuration gave must not begin a header of its own.
+// Replaces control characters, so that a value of a page or of the configuration cannot start another header.
 std::string header_value(std::string_view text) {
   std::string value(text);
   std::replace_if(value.begin(), value.end(), is_control, ' ');
@@ -83,14 +84,14 @@ std::string header_value(std::string_view text) {
 }  // namespace
 
 WebCut cut_request(std::string_view came) {
-  std::size_t begin = 0;  // empty lines before a request are passed over (RFC 9112, 2.2)
+  std::size_t begin = 0;  // empty lines before a request are ignored (RFC 9112, 2.2)
   while (came.substr(begin, 2) == "\r\n") begin += 2;
   const std::string_view request = came.substr(begin);
   const auto end = request.find("\r\n\r\n");
   const auto line = request.substr(0, request.find('\n'));
   if (!request.empty() && request[0] != '\r' && (request[0] < 'A' || request[0] > 'Z')) return {0, 400};
   if (line.size() < request.size() && line.find(" HTTP/1.") == std::string_view::npos) return {0, 400};
-  // Lines that end without a carriage return are not HTTP's.
+  // HTTP requires a carriage return at the end of each line.
   if (line.size() < request.size() && !line.ends_with('\r')) return {0, 400};
   if (end != std::string_view::npos && begin + end + 4 <= kMostRequestBytes) return {begin + end + 4, 0};
   if (came.size() < kMostRequestBytes) return {};

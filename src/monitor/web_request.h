@@ -1,4 +1,4 @@
-// One request as it came over the wire, and the head of its answer. Pure.
+// Parses a request and formats the head of a response. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,18 @@
 
 namespace railbed {
 
-// The request line and all headers; nothing we answer needs more.
+// Limit for the request line and all headers together. No request for this service needs more.
 inline constexpr std::size_t kMostRequestBytes = 8 << 10;
 
+// The user and the password of HTTP basic authentication.
 struct WebCredentials {
   std::string user;
   std::string password;
 };
 
+// A parsed request.
 struct WebQuestion {
-  // Not 0: it is not a request that we answer; what follows it on the connection cannot be told.
+  // HTTP status of the refusal; 0 if none. After a refusal, the rest of the connection cannot be parsed.
   int refused = 0;
   WebRequest request;
   bool only_head = false;
@@ -27,25 +29,26 @@ struct WebQuestion {
   std::optional<WebCredentials> credentials;
 };
 
+// The result of cut_request().
 struct WebCut {
-  std::size_t bytes = 0;  // that belong to the request; 0: there is more to come
-  int refused = 0;        // more to come would be no request either
+  std::size_t bytes = 0;  // size of the request; 0 if it is incomplete
+  int refused = 0;        // status of the refusal; more bytes would not help
 };
-// The first request of what has come so far.
+// Finds the first request in the bytes received so far.
 WebCut cut_request(std::string_view came);
 
-// `head`: what cut_request() cut off.
+// Parses the bytes that cut_request() found.
 WebQuestion parse_request(std::string_view head);
 
-// Whether a browser that names this host means this machine itself ("localhost:9885", "[::1]").
+// Returns whether a browser that uses this host name reaches the machine itself ("localhost:9885", "[::1]").
 bool names_loopback(std::string_view host);
 
-// A short page about a status that is no success.
+// Returns a short page for a status that reports an error.
 WebAnswer web_refusal(int status);
-// Status line and headers. `length` empty: the answer ends where the connection does.
+// Returns the status line and the headers. Without a `length`, the response ends with the connection.
 std::string answer_head(const WebAnswer& answer, bool keep_alive, std::optional<std::size_t> length);
 
-// A message as the event of a stream (WHATWG HTML, 9.2.6).
+// Returns a message as an event of a stream (WHATWG HTML, 9.2.6).
 std::string event_text(std::string_view message);
 
 }  // namespace railbed

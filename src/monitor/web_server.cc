@@ -30,21 +30,22 @@ namespace {
 using boost::asio::ip::tcp;
 
 constexpr std::size_t kPageThreads = 3;
-constexpr std::size_t kPasswordThreads = 1;  // guessing must not take the machine
+constexpr std::size_t kPasswordThreads = 1;  // so that guessing passwords does not take the whole machine
 constexpr std::size_t kMostWaitingPasswords = 32;
-constexpr std::size_t kMostUntakenBytes = 64 << 20;  // of all answers that wait to be taken
-constexpr std::size_t kFilesOfOthers = 128;          // that the process opens for anything else
-// The kernel doubles them for its own records. A request is small, and what an answer is ahead of its reader
-// by is this process' memory, too.
+constexpr std::size_t kMostUntakenBytes = 64 << 20;  // limit for all unsent responses
+constexpr std::size_t kFilesOfOthers = 128;          // files that the process opens for other purposes
+// Socket buffers; the kernel doubles the values for its own bookkeeping. A request is small, and the part of
+// a response that is buffered ahead of its client is memory of this process, too.
 constexpr int kReceiveBuffer = 16 << 10;
 constexpr int kSendBuffer = 64 << 10;
-constexpr std::size_t kFew = 16;  // connections from one address: who has fewer is no crowd
+constexpr std::size_t kFew = 16;  // unit of counting connections of one origin; fewer are no crowd
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
+// A parsed listening address.
 struct WebPlace {
   IpAddress address;
   int port = 0;
-  bool all = false;  // no address was named
+  bool all = false;  // no address was given
 };
 
 std::optional<WebPlace> parse_web_place(std::string_view listen) {
@@ -69,7 +70,7 @@ std::string host_and_port(const IpAddress& address, int port) {
   return fmt::format(fmt::runtime(address.is_v4() ? "{}:{}" : "[{}]:{}"), address.to_text(), port);
 }
 
-// What the kernel would not open could not be accepted either.
+// Returns the limit for connections. The process could not accept more than it may open files.
 std::size_t readers_that_fit(std::size_t wanted) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
@@ -80,7 +81,7 @@ std::size_t readers_that_fit(std::size_t wanted) {
 WebAnswer made_by(const WebHandler& handler, const WebRequest& request) {
   try {
     return handler(request);
-  } catch (...) {  // its reader learns that it failed; nobody learns what of
+  } catch (...) {  // the client learns that it failed, but not why
     return web_refusal(500);
   }
 }
@@ -107,7 +108,7 @@ class WebService final : public WebServer, public WebConnection::Service {
     acceptor_.assign(family == AF_INET ? tcp::v4() : tcp::v6(), listener.get(), error);
     if (error) return fail(ErrorKind::kUnavailable, "cannot listen: " + error.message());
     static_cast<void>(listener.release());
-    // Every connection has them from the listener.
+    // Accepted sockets inherit these options.
     acceptor_.set_option(boost::asio::socket_base::receive_buffer_size(kReceiveBuffer), error);
     acceptor_.set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), error);
     address_ = (tls_ ? "https://" : "http://") + std::move(shown);
@@ -148,7 +149,7 @@ class WebService final : public WebServer, public WebConnection::Service {
   WebUsers& users() override { return users_; }
 
   std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
-    // Whoever comes alone waits for no crowd that guesses.
+    // A client from an origin with few connections does not wait behind a crowd that guesses passwords.
     const auto crowded = first_to_yield([this, &asks](const WebConnection& one) {
       return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
     });
@@ -207,7 +208,7 @@ class WebService final : public WebServer, public WebConnection::Service {
   }
 
  private:
-  // Asio tells errors by codes; what is left to throw is memory that ran out, and costs one reader.
+  // Asio reports errors as codes. Only a lack of memory throws, and it costs one connection.
   void run_loop() {
     try {
       loop_.run();
@@ -222,8 +223,8 @@ class WebService final : public WebServer, public WebConnection::Service {
       if (!error || error == boost::asio::error::connection_aborted) accept();
       if (!error) return admit(std::move(socket));
       if (error == boost::asio::error::connection_aborted) return;
-      // No file is left to open, most likely: one reader less, and no hurry, or this would go round and
-      // round.
+      // Most likely no file descriptor is free. Close one connection, and pause, because an immediate retry
+      // would fail in a loop.
       static_cast<void>(make_room(may_go));
       pause_.expires_after(kAcceptPause);
       pause_.async_wait([this](const WebError& stopped) {
@@ -232,7 +233,7 @@ class WebService final : public WebServer, public WebConnection::Service {
     });
   }
 
-  // A newcomer takes the place of another.
+  // Admits a new connection. If a limit is reached, it replaces another one or is rejected.
   void admit(tcp::socket socket) {
     WebError ignored;
     socket.set_option(tcp::no_delay(true), ignored);
@@ -250,11 +251,11 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   bool make_place_for(const WebConnection& newcomer) {
     const std::size_t crowd = crowd_of(newcomer);
-    // That a request is not answered is the fault of those who came with it.
+    // A crowd has itself to blame if its requests wait, so they may be closed as well.
     const auto yields = first_to_yield([&](const WebConnection& one) {
       return may_go(one) || (one.awaits_answer() && crowd_of(one) > crowd);
     });
-    // Those who have half of all places take none from where fewer come.
+    // An origin with more than half of all connections may not displace one of a smaller origin.
     if (!yields || (count_of(newcomer) > most_readers_ / 2 && crowd_of(*yields) < crowd)) return false;
     yields->yield();
     return true;
@@ -262,15 +263,16 @@ class WebService final : public WebServer, public WebConnection::Service {
   static bool may_go(const WebConnection& one) {
     return one.can_go() || (one.is_writing() && one.takes_nothing());
   }
-  // From where it comes.
+  // Returns the number of connections of the same origin.
   std::size_t count_of(const WebConnection& one) const {
     const auto origin = origins_.find(one.origin());
     return origin == origins_.end() ? 0 : origin->second;
   }
   std::size_t crowd_of(const WebConnection& one) const { return count_of(one) / kFew; }
 
-  // Whoever makes room does so in this order: readers of events who take none; strangers; those from where
-  // most come; those who have said or taken nothing, or have been served, for the longest.
+  // Returns the connection to close first among those that `wanted` accepts; null if none. The order: streams
+  // whose clients accept nothing; unauthenticated clients; clients of the origin with most connections;
+  // clients that have been idle, stuck or served for the longest time.
   template <class Wanted>
   std::shared_ptr<WebConnection> first_to_yield(const Wanted& wanted) const {
     const auto rank = [this](const WebConnection& one) {
@@ -321,8 +323,8 @@ class WebService final : public WebServer, public WebConnection::Service {
   boost::asio::steady_timer pause_;
   boost::asio::steady_timer comments_;
   std::set<std::shared_ptr<WebConnection>> connections_;
-  std::unordered_map<std::uint64_t, std::size_t> origins_;  // how many of them come from where
-  std::map<std::string, WebFrame> latest_;                  // of each stream
+  std::unordered_map<std::uint64_t, std::size_t> origins_;  // origin → number of its connections
+  std::map<std::string, WebFrame> latest_;                  // the last event of each stream
   std::size_t untaken_bytes_ = 0;
   std::atomic<std::size_t> streams_ = 0;
   std::optional<WebWorkers> pages_;

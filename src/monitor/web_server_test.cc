@@ -37,11 +37,10 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// bcrypt of "secret", with the least work there is.
+// bcrypt hash of "secret" with the lowest cost.
 constexpr const char* kSecretHash = "$2b$04$hk/LQf/SVqdeMZxr8sa.8OiwjxKCmhzOuYZ4dIS0pSiYAnRr4KING";
 
-// The end of a reader: bytes over TCP, and TLS if it is asked for. Deadlines are far beyond what anything
-// takes.
+// A client: bytes over TCP, or TLS on request. Deadlines are far longer than anything takes.
 class WebClient {
  public:
   explicit WebClient(const std::string& address, int receive_buffer = 0, const char* from = "127.0.0.1") {
@@ -65,10 +64,10 @@ class WebClient {
     if (context_ != nullptr) SSL_CTX_free(context_);
   }
 
-  // Whom it trusts, and who it says it is (a file with certificate and key).
+  // The CA that it trusts, and its own identity (a file with certificate and key).
   bool begin_tls(const std::string& trusted, const std::string& own = "",
                  const std::function<void(SSL*)>& prepare = {}) {
-    signal(SIGPIPE, SIG_IGN);  // OpenSSL writes where the service has hung up, too
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL also writes after the service has disconnected
     context_ = SSL_CTX_new(TLS_client_method());
     SSL_CTX_load_verify_locations(context_, trusted.c_str(), nullptr);
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
@@ -93,7 +92,7 @@ class WebClient {
     return say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
   }
 
-  // False: nothing more comes.
+  // Returns false if no more data follows.
   bool hear_more() {
     char buffer[65536];
     const auto got = tls_ != nullptr ? SSL_read(tls_, buffer, sizeof buffer)
@@ -114,7 +113,7 @@ class WebClient {
     while (hear_more()) continue;
     return std::exchange(heard_, "");
   }
-  // One answer, with its body.
+  // Returns one response with its body.
   std::string hear_answer(bool with_body = true) {
     if (!hear_until("\r\n\r\n")) return "";
     std::size_t end = heard_.find("\r\n\r\n") + 4;
@@ -309,7 +308,7 @@ TEST(WebServer, SendsALargeAnswerWholeToWhoTakesIt) {
   RunningService service({.deadlines = {.taking = 2s}}, [&](const WebRequest& request) {
     return request.path == "/large" ? WebAnswer{.body = body} : WebAnswer{};
   });
-  WebClient slow = service.reader(4096);  // takes nothing at first
+  WebClient slow = service.reader(4096);  // reads nothing at first
   ASSERT_TRUE(slow.get("/large"));
   const std::string whole = service.get("/large");
   EXPECT_EQ(whole.size(), body.size() + whole.find("\r\n\r\n") + 4);
@@ -327,9 +326,9 @@ TEST(WebServer, KeepsABoundedAmountOfAnswersThatNobodyTakes) {
   for (int i = 0; i < 8; ++i) {
     greedy.push_back(service.reader(4096));
     ASSERT_TRUE(greedy.back().get("/large"));
-    ASSERT_TRUE(greedy.back().hear_more());  // its answer is there
+    ASSERT_TRUE(greedy.back().hear_more());  // its response has arrived
   }
-  std::string answer;  // there is room for it when the others are seen to take nothing
+  std::string answer;  // there is room for it once the others are seen to read nothing
   for (int i = 0; i < 600 && answer.size() < body.size(); ++i) {
     std::this_thread::sleep_for(100ms);
     answer = service.get("/large");
@@ -397,7 +396,7 @@ TEST(WebServer, ThatIsFullLetsThoseGoFromWhereMostCome) {
   EXPECT_THAT(other.hear_answer(), HasSubstr("/x|"));
 }
 
-// As many wait as there may be readers; their answers never come.
+// All connections wait for responses that never come.
 TEST(WebServer, LetsAnotherInWhileOneAddressAsksForMoreThanCanBeMade) {
   std::promise<void> free;
   const std::shared_future<void> freed = free.get_future().share();
@@ -414,7 +413,7 @@ TEST(WebServer, LetsAnotherInWhileOneAddressAsksForMoreThanCanBeMade) {
   while (begun < 3) std::this_thread::sleep_for(1ms);
   WebClient other = service.reader(0, "127.0.0.2");
   other.get("/x");
-  WebClient late = service.reader();  // is not let in, or would be in vain
+  WebClient late = service.reader();  // is rejected; waiting for it would be in vain
   late.get("/x");
   std::thread later([&] {
     std::this_thread::sleep_for(500ms);
@@ -448,10 +447,10 @@ TEST(WebServer, LivesOnWhereNoFileIsLeftToOpen) {
   for (int room = 8; room > 0; ++tight.rlim_cur)
     if (fcntl(static_cast<int>(tight.rlim_cur), F_GETFD) < 0) --room;
   setrlimit(RLIMIT_NOFILE, &tight);
-  for (int i = 0; i < 5; ++i) readers.emplace_back(address);  // so that three are left to accept
+  for (int i = 0; i < 5; ++i) readers.emplace_back(address);  // so that three more can be accepted
   readers.back().get("/x");
   const std::string answer = readers.back().hear_answer();
-  setrlimit(RLIMIT_NOFILE, &before);  // what checks the answer may need files itself
+  setrlimit(RLIMIT_NOFILE, &before);  // the check of the response may need files itself
   EXPECT_THAT(answer, HasSubstr("/x|"));
   EXPECT_THAT(service.get("/x"), HasSubstr("/x|"));
 }
@@ -506,7 +505,7 @@ TEST(WebServer, StreamsEventsTheLastOneFirst) {
   EXPECT_THAT(head.hear_all(), HasSubstr("text/event-stream\r\n"));
 }
 
-// All of them alive: nobody is kept out, and each is served for as long as as many others have come.
+// All streams are alive: none is rejected, and each is served until enough others have come.
 TEST(WebServer, LetsTheLongestServedReaderOfEventsGo) {
   RunningService service({.most_streams = 2});
   std::vector<WebClient> readers;
@@ -585,7 +584,7 @@ TEST(WebServer, LetsInWhoKnowsThePassword) {
 }
 
 TEST(WebServer, KeepsNoScrapeWaitingWhilePasswordsAreGuessed) {
-  // "secret" with as much work as htpasswd's manual advises.
+  // "secret" with the cost that htpasswd's manual recommends.
   RunningService service(
       {.config = {.users = {{"alice", "$2b$10$IjlYkt60G9W9YmApj/F8JeKjS6UuZ0UC2QGHEIcgtusckt2WGBvO2"}}}});
   EXPECT_THAT(service.get("/x", basic("alice:secret")), HasSubstr("/x|"));
@@ -608,13 +607,13 @@ TEST(WebServer, LetsANewPersonInWhileOneAddressGuesses) {
     guessing.push_back(service.reader());
     guessing.back().get("/x", basic("alice:" + std::to_string(i)));
   }
-  EXPECT_THAT(guessing.back().hear_answer(), StartsWith("HTTP/1.1 503 "));  // as many wait as may
+  EXPECT_THAT(guessing.back().hear_answer(), StartsWith("HTTP/1.1 503 "));  // the queue is full
   WebClient person = service.reader(0, "127.0.0.2");
   person.get("/x", basic("alice:secret"));
   EXPECT_THAT(person.hear_answer(), HasSubstr("/x|"));
 }
 
-// A folder with certificates that the openssl program makes.
+// A folder with certificates that the openssl program creates.
 class WebServerTls : public testing::Test {
  protected:
   void SetUp() override {
@@ -622,7 +621,7 @@ class WebServerTls : public testing::Test {
     options_.config = {.certificate = folder_ + "/node.crt", .key = folder_ + "/node.key"};
   }
 
-  // A certificate that signs itself, so that it is its own authority.
+  // A self-signed certificate, which is its own CA.
   void make(const std::string& name) const {
     const std::string path = folder_ + "/" + name;
     const std::string command =
@@ -668,14 +667,14 @@ TEST_F(WebServerTls, BoundsHandshakesThatDoNotEnd) {
   std::vector<WebClient> silent;
   for (int i = 0; i < 20; ++i) {
     silent.push_back(service.reader());
-    if (i % 2 == 0) silent.back().say("\x16\x03\x01\x02");  // of a ClientHello
+    if (i % 2 == 0) silent.back().say("\x16\x03\x01\x02");  // the start of a ClientHello
     WebClient reader = service.reader();
     ASSERT_TRUE(reader.begin_tls(crt("node"))) << i;
     reader.get("/x");
     EXPECT_THAT(reader.hear_answer(), HasSubstr("/x|"));
   }
   for (std::size_t i = 0; i + 4 < silent.size(); ++i) EXPECT_EQ(silent[i].hear_all(), "") << i;
-  idle.get("/x");  // has been silent for longer, in its right
+  idle.get("/x");  // has been idle for longer, but is permitted to
   EXPECT_THAT(idle.hear_answer(), HasSubstr("/x|"));
 }
 
@@ -691,7 +690,7 @@ TEST_F(WebServerTls, SendsWhatIsLargeWhole) {
   ASSERT_TRUE(stream.get("/events"));
   ASSERT_TRUE(stream.hear_until("data: first\n\n"));
   (*service).publish("/events", body);
-  ASSERT_TRUE(stream.say(std::string(30'000, 'x')));  // which nobody wants
+  ASSERT_TRUE(stream.say(std::string(30'000, 'x')));  // which the service ignores
   EXPECT_TRUE(stream.hear_until("data: " + body + "\n\n"));
 }
 
@@ -734,7 +733,7 @@ TEST_F(WebServerTls, UsesARenewedCertificateAndKeepsTheOldOneForABrokenOne) {
   replace("node", "next");
   EXPECT_TRUE(serves("/new.pem"));
   EXPECT_FALSE(serves("/old.pem"));
-  std::filesystem::rename(folder_ + "/third.crt", crt("node"));  // its key has not come yet
+  std::filesystem::rename(folder_ + "/third.crt", crt("node"));  // its key has not arrived yet
   EXPECT_TRUE(serves("/new.pem"));
   EXPECT_TRUE(serves("/new.pem"));
   EXPECT_EQ(notes, 1);
@@ -753,7 +752,8 @@ TEST_F(WebServerTls, AsksReadersForTheirCertificates) {
   EXPECT_THAT(known.hear_answer(), HasSubstr("/x|"));
   for (const std::string& own : {std::string(), folder_ + "/stranger"}) {
     WebClient other = service.reader();
-    other.begin_tls(crt("node"), own);  // with TLS 1.3 the refusal comes behind the reader's own end of it
+    // With TLS 1.3, the refusal comes after the client's part of the handshake.
+    other.begin_tls(crt("node"), own);
     other.get("/x");
     EXPECT_EQ(other.hear_all(), "");
   }

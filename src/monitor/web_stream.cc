@@ -18,7 +18,8 @@ using boost::asio::ip::tcp;
 
 constexpr std::size_t kReadAtOnce = 8 << 10;
 
-// What the socket must be ready for before the next try; nothing: it is done, or failed.
+// The condition of the socket for which the next attempt has to wait; nullopt if the operation is done or
+// failed.
 using Wait = std::optional<tcp::socket::wait_type>;
 
 class SocketStream : public WebStream {
@@ -32,6 +33,7 @@ class SocketStream : public WebStream {
  protected:
   using Try = std::function<Wait(WebError&)>;
 
+  // Repeats `attempt` whenever the socket is ready, until it succeeds or fails; then calls `done`.
   void pursue(Try attempt, Done done) {
     boost::asio::post(socket_.get_executor(),
                       [this, attempt = std::move(attempt), done = std::move(done)] { go_on(attempt, done); });
@@ -40,7 +42,7 @@ class SocketStream : public WebStream {
   tcp::socket socket_;
 
  private:
-  // Whoever waits for `done` keeps this stream alive by it.
+  // The captures of `done` keep this stream alive.
   void go_on(const Try& attempt, const Done& done) {
     WebError error;
     const Wait wait = attempt(error);
@@ -89,8 +91,8 @@ class PlainStream : public SocketStream {
   }
 };
 
-// How OpenSSL reads and writes a socket. Its own BIO of a socket ends the program when the reader has gone
-// (SIGPIPE), and would go on with a closed file's number when another connection has it.
+// Lets OpenSSL read and write the socket. Its own socket BIO would end the program if the client has gone
+// (SIGPIPE), and would continue to use the number of a closed file after another connection has received it.
 int read_socket(BIO* bio, char* into, int most) {
   auto& socket = *static_cast<tcp::socket*>(BIO_get_data(bio));
   WebError error;
@@ -131,7 +133,7 @@ class TlsStream : public SocketStream {
   TlsStream(tcp::socket socket, const TlsContext& context)
       : SocketStream(std::move(socket)), tls_(SSL_new(context->native_handle()), SSL_free) {
     BIO* const bio = tls_ ? socket_bio(socket_) : nullptr;
-    if (bio == nullptr) {  // no memory is left
+    if (bio == nullptr) {  // out of memory
       tls_.reset();
       return;
     }
@@ -169,7 +171,8 @@ class TlsStream : public SocketStream {
     pursue(
         [this](WebError& error) -> Wait {
           const int said = SSL_shutdown(tls_.get());
-          return said >= 0 ? std::nullopt : judged(said, error);  // 0: the reader has not said so yet
+          // 0: the client has not closed its side yet
+          return said >= 0 ? std::nullopt : judged(said, error);
         },
         std::move(done));
   }
@@ -181,7 +184,7 @@ class TlsStream : public SocketStream {
   }
   Wait judged(int result, WebError& error) const {
     const int why = SSL_get_error(tls_.get(), result);
-    ERR_clear_error();  // or the next call, of whichever connection, would find it
+    ERR_clear_error();  // otherwise the next call, of any connection, would see it
     if (why == SSL_ERROR_NONE) return std::nullopt;
     if (why == SSL_ERROR_WANT_READ) return tcp::socket::wait_read;
     if (why == SSL_ERROR_WANT_WRITE) return tcp::socket::wait_write;
@@ -190,7 +193,7 @@ class TlsStream : public SocketStream {
     return std::nullopt;
   }
 
-  // It keeps the context that it was made of, which outlives its renewal.
+  // Holds a reference to its context, which may therefore be renewed meanwhile.
   std::unique_ptr<SSL, void (*)(SSL*)> tls_;
 };
 

@@ -26,14 +26,14 @@ tl::unexpected<Error> unusable(const std::string& path, std::string_view why) {
   return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, why));
 }
 
-// What OpenSSL says of its last failure, in its own words.
+// Returns OpenSSL's text for its last failure.
 std::string tls_reason(const boost::system::error_code& error) {
   const char* reason = ERR_reason_error_string(static_cast<unsigned>(error.value()));
   ERR_clear_error();
   return reason != nullptr ? reason : error.message();
 }
 
-// Changes when a file is written or replaced, also by a link that leads elsewhere.
+// Returns a text that changes if a file is written or replaced, even through a link that leads elsewhere.
 std::string stamp_of(const WebConfig& config) {
   std::string stamp;
   for (const std::string& path : {config.certificate, config.key, config.client_authority}) {
@@ -69,7 +69,7 @@ Result<void> use_key(ssl::context& context, const std::string& path) {
   if (auto kept = keeps_to_itself(path); !kept) return kept;
   ASSIGN_OR_RETURN(auto text, read_file(path, kPemBytes));
   boost::system::error_code error;
-  // Without an answer of ours OpenSSL would ask the terminal for a passphrase.
+  // Without a callback, OpenSSL would prompt for a passphrase on the terminal.
   context.set_password_callback([](std::size_t, auto) { return std::string(); }, error);
   context.use_private_key(boost::asio::buffer(text), ssl::context::pem, error);
   wipe(text);
@@ -87,12 +87,12 @@ Result<void> use_authority(ssl::context& context, const std::string& path) {
 }
 
 Result<TlsContext> tls_context(const WebConfig& config) {
-  // openssl.cnf is the machine's: one that asks for a provider or an engine would have us load libraries that
-  // fit another OpenSSL than the one in this program.
+  // Do not load openssl.cnf. It is made for the machine's OpenSSL; a provider or an engine in it would load
+  // libraries that do not fit the OpenSSL in this program.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   ERR_clear_error();
   TlsContext context;
-  try {  // the only way in which Asio makes one
+  try {  // Asio offers no way without exceptions
     context = std::make_shared<ssl::context>(ssl::context::tls_server);
   } catch (const std::exception& problem) {
     return fail(ErrorKind::kInternal, fmt::format("TLS: {}", problem.what()));
@@ -103,10 +103,10 @@ Result<TlsContext> tls_context(const WebConfig& config) {
                       SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(
       native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // A session is taken up again by the ticket that its reader keeps; OpenSSL would keep 20,480 of others
-  // here.
+  // Clients resume a session with the ticket that they keep. Without this, OpenSSL would keep up to 20,480
+  // sessions here.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-  constexpr unsigned char kSession[] = "railbed";  // a session is taken up again by its own service only
+  constexpr unsigned char kSession[] = "railbed";  // a session can be resumed only at this service
   SSL_CTX_set_session_id_context(native, kSession, sizeof kSession - 1);
   RETURN_IF_ERROR(use_key(*context, config.key));
   RETURN_IF_ERROR(use_certificate(*context, config.certificate));

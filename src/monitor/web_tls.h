@@ -1,5 +1,5 @@
-// What TLS needs of files: certificate, key and the authority of readers, read again when they change, so
-// that a renewal needs no restart.
+// The TLS context from its files: certificate, key, and CAs of clients. It is read again if a file changes,
+// so that a renewal needs no restart.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -15,18 +15,21 @@ namespace railbed {
 
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
+// See the head of this file. Not thread-safe.
 class WebTls {
  public:
+  // Reads the files. Fails if one cannot be used, or if others may read the key.
   static Result<WebTls> open(const WebConfig& config);
 
-  // For a new connection. What has changed and cannot be used is said once, and what was there before stays.
+  // Returns the context for a new connection. If changed files cannot be used, reports it once and keeps the
+  // previous context.
   TlsContext context(const std::function<void(std::string_view)>& note);
 
  private:
   explicit WebTls(const WebConfig& config) : config_(config) {}
 
   WebConfig config_;
-  std::string stamp_;  // tells one state of the files from another
+  std::string stamp_;  // identifies the state of the files
   TlsContext context_;
 };
 

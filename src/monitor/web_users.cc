@@ -12,8 +12,9 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
-// libcrypt's makers of salts, which nobody here calls and no linker can leave out, ask for this function of
-// glibc 2.36. With one of our own the program runs where glibc is older (docs/decisions/0002).
+// libcrypt's salt generators are unused here, but the linker cannot leave them out. They need this function
+// of glibc 2.36. With a definition of our own, the program also runs with an older glibc
+// (docs/decisions/0002).
 extern "C" __attribute__((visibility("hidden"))) void arc4random_buf(void* into, std::size_t bytes) noexcept {
   auto* at = static_cast<char*>(into);
   while (bytes > 0) {
@@ -40,7 +41,7 @@ bool is_password(const std::string& password, const std::string& hash) {
 WebUsers::WebUsers(std::map<std::string, std::string> users)
     : users_(std::move(users)), salt_(random_hex(32)) {}
 
-// With the name's length, so that no other pair makes the same text.
+// Returns the keyed hash of a pair. The length of the name makes the text unique.
 std::string WebUsers::digest(const WebCredentials& given) const {
   return hmac_sha256_hex(salt_, std::to_string(given.user.size()) + ":" + given.user + given.password);
 }
@@ -59,11 +60,13 @@ void WebUsers::remember(const WebCredentials& given) {
 }
 
 bool WebUsers::verify(const WebCredentials& given) const {
-  // Where crypt(3) would stop reading, other passwords than the right one begin alike.
+  // crypt(3) stops reading at a zero byte, so it would accept any password that only begins with the right
+  // one.
   if (users_.empty() || given.password.find('\0') != std::string::npos) return false;
   const auto known = users_.find(given.user);
   if (known != users_.end()) return is_password(given.password, known->second);
-  // A stranger costs what one of the users does, always the same one, so that time tells no names.
+  // An unknown name costs the same time as a user. It is always the same user for the same name, so that the
+  // time does not reveal which names exist.
   const std::string pick = hmac_sha256_hex(salt_, given.user).substr(0, 8);
   const auto one = std::next(
       users_.begin(), static_cast<long>(parse_number<std::uint32_t>(pick, 16).value_or(0) % users_.size()));

@@ -1,4 +1,4 @@
-// Who may read, by name and password (HTTP's basic authentication).
+// Authenticates clients by name and password (HTTP basic authentication).
 #pragma once
 
 #include <deque>
@@ -10,16 +10,18 @@
 
 namespace railbed {
 
-// bcrypt is meant to be slow: 50 to 300 ms of a processor. So a pair that was right is remembered, as a
-// keyed hash, and a scrape pays for it once.
+// bcrypt is slow by design: 50 to 300 ms of a processor. Therefore the last pairs that were correct are
+// remembered as keyed hashes, and a client that scrapes pays only once. Only verify() is thread-safe.
 class WebUsers {
  public:
   explicit WebUsers(std::map<std::string, std::string> users);
 
+  // Returns whether no password is needed.
   bool everyone() const { return users_.empty(); }
+  // Returns whether this pair was correct recently.
   bool remembers(const WebCredentials& given) const;
   void remember(const WebCredentials& given);
-  // Slow, and as slow for a name that nobody has. From any thread.
+  // Returns whether the pair is correct. Slow, and equally slow for an unknown name. Thread-safe.
   bool verify(const WebCredentials& given) const;
 
  private:

@@ -28,7 +28,7 @@ std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work, bool firs
   return errand;
 }
 
-// What was given up holds no place.
+// Removes abandoned work from the queue.
 void WebWorkers::forget_taken() {
   std::erase_if(jobs_, [](const Job& job) { return job.errand->is_taken(); });
 }

@@ -1,4 +1,4 @@
-// A few threads that do, beside the service's own, what takes time.
+// A few threads for work that would block the service's thread.
 #pragma once
 
 #include <atomic>
@@ -13,9 +13,11 @@
 
 namespace railbed {
 
-// One piece of work: whoever takes it first, the thread that does it or the one that gives it up, has it.
+// The right to one piece of work. The first to call take() has it: the thread that does the work, or the
+// connection that abandons it.
 class WebErrand {
  public:
+  // Returns whether the caller is the first.
   bool take() { return !taken_.exchange(true); }
   bool is_taken() const { return taken_; }
 
@@ -23,16 +25,19 @@ class WebErrand {
   std::atomic<bool> taken_{false};
 };
 
+// A pool of threads with a queue. Thread-safe.
 class WebWorkers {
  public:
   explicit WebWorkers(std::size_t threads);
-  ~WebWorkers();  // waits for what is being done, and does no more
+  ~WebWorkers();  // waits for running work; drops the queue
 
-  // What comes out of `work` is to be taken, which delivered() tells: as long as too much is not, no more is
-  // begun, or it would fill the memory.
-  // `first`: before all that waits.
+  // Adds work to the end of the queue, or to its front if `first`. The result of the work occupies memory
+  // until delivered() is called. While twice as many results as threads wait for that, no more work is
+  // started.
   std::shared_ptr<WebErrand> add(std::function<void()> work, bool first = false);
+  // Reports that the result of one piece of work has been passed on.
   void delivered();
+  // Returns the number of queued pieces of work.
   std::size_t waiting();
 
  private:

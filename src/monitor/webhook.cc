@@ -20,10 +20,11 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMostInRequest = 64;
-constexpr std::size_t kMostAnswer = 64 << 10;  // nothing in it is used
+constexpr std::size_t kMostAnswer = 64 << 10;  // its content is not used
 constexpr std::size_t kLongestToken = 8 << 10;
 constexpr std::size_t kLongestUrl = 2048;
-constexpr std::string_view kStillFiring = "0001-01-01T00:00:00Z";  // Go's zero time, as Alertmanager sends it
+// Go's zero time, which Alertmanager sends for an alert that is firing
+constexpr std::string_view kStillFiring = "0001-01-01T00:00:00Z";
 
 struct WebhookMessage {
   std::string receiver;
@@ -128,7 +129,7 @@ std::vector<Alert> alerts_of(const NodeEvent& event) {
   if (event.was && severity_label(*event.was) != severity_label(event.status))
     alerts.push_back(alert_of(event, *event.was, false));
   const bool over = event.kind == EventKind::kGone || (event.kind == EventKind::kCalm && !event.present);
-  // What is over was told by its old severity, or by this one.
+  // The end of a finding resolves one alert: that of the old severity, or of this one.
   if (!over || alerts.empty()) alerts.push_back(alert_of(event, event.status, !over));
   return alerts;
 }
@@ -222,7 +223,7 @@ WebhookCounts Webhook::counts() const {
   return counts_;
 }
 
-// The oldest that wait, of one node. They stay in the queue until they are accepted.
+// Returns the oldest alerts of one node. They stay in the queue until they are accepted or refused.
 std::vector<Webhook::Entry> Webhook::next_batch() const {
   std::vector<Entry> batch;
   for (const Entry& one : queue_)
@@ -237,7 +238,7 @@ void Webhook::run(const std::stop_token& stop) {
     std::vector<Entry> batch;
     {
       std::unique_lock lock(mutex_);
-      // New alerts do not shorten a pause: the receiver is what it waits for.
+      // New alerts do not shorten a pause, which gives the receiver time to recover.
       if (pause.count() > 0) changed_.wait_for(lock, stop, pause, [] { return false; });
       changed_.wait(lock, stop, [&] { return !queue_.empty(); });
       if (stop.stop_requested()) return;
@@ -277,9 +278,9 @@ Webhook::Outcome Webhook::post(const std::string& body, const std::stop_token& s
       handle ? handle.perform(options_.url, headers, answer, options_.timeout) : CURLE_FAILED_INIT;
   if (!options_.token_file.empty()) wipe(headers.back());
   const int status = code == CURLE_OK || code == CURLE_WRITE_ERROR ? handle.status() : 0;
-  if (status >= 200 && status < 300) return Outcome::kAccepted;  // however much it says beside
+  if (status >= 200 && status < 300) return Outcome::kAccepted;  // even if the body is longer than the limit
   why = status == 0 ? curl().words(code) : fmt::format("it answers HTTP {}", status);
-  // What it will not take today it will not take tomorrow, as Alertmanager holds it too.
+  // An alert that is refused now would be refused later, too. Alertmanager decides the same way.
   const bool passing = status == 0 || status >= 500 || status == 408 || status == 429;
   return passing ? Outcome::kFailed : Outcome::kRefused;
 }
@@ -289,7 +290,7 @@ void Webhook::finish(const std::vector<Entry>& batch, Outcome outcome, const std
   {
     const std::lock_guard lock(mutex_);
     if (outcome != Outcome::kFailed) {
-      // One that was replaced meanwhile has another number, and is sent as well.
+      // An alert that was replaced meanwhile has another number and is sent separately.
       const auto done = [&](const Entry& one) {
         return std::ranges::any_of(batch, [&](const Entry& sent) { return sent.number == one.number; });
       };

@@ -1,7 +1,11 @@
-// Events to whatever receives Alertmanager's webhooks, in its format
-// (prometheus.io/docs/alerting/latest/configuration/#webhook_config, version 4). One thread sends; a receiver
-// that hangs, refuses or floods costs that thread's time alone. What waits is bounded: the oldest is dropped,
-// counted and told. Of alerts with the same labels the latest waits, as a receiver keeps one of them.
+// Sends events to a receiver of Alertmanager's webhooks, in its format
+// (prometheus.io/docs/alerting/latest/configuration/#webhook_config, version 4).
+//
+// One thread sends, so that a receiver that hangs, refuses or floods affects only this thread. Alerts wait in
+// a bounded queue. If it is full, the oldest is dropped, counted and reported. Of alerts with the same labels
+// only the latest waits, because a receiver keeps only one of them. A request holds up to 64 alerts of one
+// node. They stay in the queue until the receiver accepts or refuses them. After a failure that may pass, the
+// thread pauses, each time twice as long up to a limit, and sends them again.
 #pragma once
 
 #include <chrono>
@@ -23,15 +27,15 @@
 
 namespace railbed {
 
-// One alert as a receiver gets it; waiting ones are kept in the state file.
+// One alert as a receiver gets it. Waiting alerts are saved in the state file.
 struct Alert {
-  std::string status;                         // firing, resolved
-  std::map<std::string, std::string> labels;  // alertname, rule, node, subject, severity: whom it is
+  std::string status;                         // "firing" or "resolved"
+  std::map<std::string, std::string> labels;  // its identity: alertname, rule, node, subject, severity
   std::map<std::string, std::string> annotations;
   std::string starts_at;  // RFC 3339
-  std::string ends_at;    // the year 1 while it fires
+  std::string ends_at;    // the year 1 while it is firing
   std::string generator_url;
-  std::string fingerprint;  // of the labels
+  std::string fingerprint;  // hash of the labels
   static void fields(auto&& field) {
     field("status", &Alert::status);
     field("labels", &Alert::labels);
@@ -43,38 +47,44 @@ struct Alert {
   }
 };
 
-// What an event means to a receiver of alerts: none for starts and facts; two where the severity is another
-// now, for that is a label: the old one is resolved.
+// Returns the alerts that follow from an event. A start or a changed fact has none. A change of severity has
+// two, because the severity is a label: the alert with the old one is resolved.
 std::vector<Alert> alerts_of(const NodeEvent& event);
 
-// The body of one request; the alerts are of one node.
+// Returns the body of one request. The alerts must not be empty, and belong to one node.
 std::string webhook_body(const std::vector<Alert>& alerts, const std::string& receiver);
 
+// Settings of a webhook.
 struct WebhookOptions {
-  std::string url;         // http:// or https://
-  std::string token_file;  // 0600; sent as a bearer token, over https or to this machine only; empty: none
+  std::string url;  // http:// or https://
+  // Mode 0600; sent as a bearer token, only over https or to this machine; empty for none.
+  std::string token_file;
   std::string receiver = "railbed";
   bool send_resolved = true;
   std::chrono::milliseconds timeout{10'000};
-  std::chrono::milliseconds first_pause{1'000};  // after a failure; twice as long after each further one,
-  std::chrono::milliseconds most_pause{60'000};  // until this
+  std::chrono::milliseconds first_pause{1'000};  // after a failure; doubles after each further one,
+  std::chrono::milliseconds most_pause{60'000};  // up to this
   std::size_t most_waiting = 1000;
-  // What a person should know of it, a line each; from the sending thread too.
+  // Receives one line for each problem. May be called from the sending thread.
   std::function<void(const std::string&)> note = {};
 };
 
 struct WebhookCounts {
   std::uint64_t sent = 0;      // alerts that were accepted
-  std::uint64_t failures = 0;  // requests that were not
-  std::uint64_t dropped = 0;   // alerts: too many waited, or the receiver refused them
+  std::uint64_t failures = 0;  // requests that were not accepted
+  std::uint64_t dropped = 0;   // alerts that were dropped: the queue was full, or the receiver refused them
 };
 
+// See the head of this file. Thread-safe.
 class Webhook {
  public:
+  // Starts the thread. Fails if the URL or the token file cannot be used, or libcurl is missing.
   static Result<std::unique_ptr<Webhook>> open(WebhookOptions options);
-  ~Webhook();  // stops what is under way; what waits is not sent
+  ~Webhook();  // aborts the request in progress; waiting alerts are not sent
 
+  // Queues alerts. Does not block.
   void send(std::vector<Alert> alerts);
+  // Returns the alerts in the queue.
   std::vector<Alert> waiting() const;
   WebhookCounts counts() const;
 
@@ -93,7 +103,7 @@ class Webhook {
   void note(const std::string& text) const;
 
   WebhookOptions options_;
-  std::string place_;  // of the URL what no secret stands in
+  std::string place_;  // the part of the URL that holds no secret
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Entry> queue_;
@@ -101,10 +111,11 @@ class Webhook {
   WebhookCounts counts_;
   std::uint64_t failed_in_a_row_ = 0;
   bool told_dropped_ = false;
-  std::jthread thread_;  // the last: it ends before what it uses
+  std::jthread thread_;  // last, because it uses the members above
 };
 
-// "https://alerts.example:8443" of a URL that a webhook may have; says what is wrong with others.
+// Returns the scheme, host and port of a URL: "https://alerts.example:8443". Fails with the reason if a
+// webhook may not use the URL.
 Result<std::string> webhook_place(const std::string& url, bool has_token);
 
 }  // namespace railbed

@@ -55,7 +55,7 @@ class WebhookTest : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return notes_;
   }
-  // Until nothing waits; false: something did for ten seconds.
+  // Waits until the queue is empty. Returns false if it is not after ten seconds.
   static bool sent_all(const Webhook& webhook) {
     for (int i = 0; i < 1000 && !webhook.waiting().empty(); ++i)
       std::this_thread::sleep_for(milliseconds(10));
@@ -74,7 +74,7 @@ class WebhookTest : public ::testing::Test {
   std::string notes_;
 };
 
-// As prometheus.io/docs/alerting/latest/configuration/#webhook_config describes it.
+// The format of prometheus.io/docs/alerting/latest/configuration/#webhook_config.
 TEST(Alerts, AreInAlertmanagersFormat) {
   NodeEvent event = red(EventKind::kAppeared);
   event.changes_before = {"firmware of mlx5_0 20.39 → 20.43, 2 h before"};
@@ -181,7 +181,7 @@ TEST_F(WebhookTest, AReceiverThatHangsCostsNothingButItself) {
   auto webhook = open(impatient);
   webhook->send(alerts_of(red(EventKind::kAppeared)));
   ASSERT_TRUE(receiver.wait_for(1));
-  webhook->send(alerts_of(red(EventKind::kAppeared, "mlx5_1/1")));  // returns at once, whoever hangs
+  webhook->send(alerts_of(red(EventKind::kAppeared, "mlx5_1/1")));  // even if the receiver hangs
   ASSERT_TRUE(sent_all(*webhook));
   EXPECT_EQ(webhook->counts().sent, 2U);
 }
@@ -194,7 +194,7 @@ TEST_F(WebhookTest, EndsWhileAReceiverHangs) {
   webhook->send(alerts_of(red(EventKind::kAppeared)));
   ASSERT_TRUE(receiver.wait_for(1));
   EXPECT_EQ(webhook->waiting().size(), 1U);
-  webhook.reset();  // an hour would be the test's end
+  webhook.reset();  // waiting for an hour would exceed the test's timeout
 }
 
 TEST_F(WebhookTest, AHugeAnswerIsNotRead) {

@@ -1,4 +1,5 @@
-// An agent for the fleet's tests, whose methods are slow, stubborn, chatty or mortal on demand.
+// An agent for the fleet's tests, whose methods are slow, ignore their stop, print, or end the agent on
+// demand.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ Result<std::string> hello(std::string_view, std::stop_token) {
   return fmt::format("{{\"pid\":{}}}", getpid());
 }
 
-// As whom it runs, and which file.
+// Returns the user that it runs as, and its file.
 Result<std::string> whoami(std::string_view, std::stop_token) {
   char program[4096];
   const ssize_t count = readlink("/proc/self/exe", program, sizeof program);
@@ -28,7 +29,7 @@ Result<std::string> whoami(std::string_view, std::stop_token) {
                      std::string_view(program, count > 0 ? static_cast<std::size_t>(count) : 0));
 }
 
-// Params: a file to create when it starts, and one to create when it was told to stop: "started stopped".
+// Params: a file to create when it starts, and one to create when it is cancelled: "started stopped".
 Result<std::string> wait_for_stop(std::string_view params, std::stop_token stop) {
   const auto files = words(params);
   const auto touch = [&](std::size_t i) {
@@ -44,7 +45,7 @@ Result<std::string> never_end(std::string_view, std::stop_token) {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// What standard output was when the program started: serve_stdio() moves it to another descriptor.
+// The standard output at the start of the program; serve_stdio() moves it to another descriptor.
 struct stat first_output;
 
 Result<std::string> write_raw(std::string_view params, std::stop_token) {
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
          return fail(ErrorKind::kBadInput, "no such rail");
        }},
       {"long", long_answer},
-      {"files", long_answer},  // a method whose answers may be long
+      {"files", long_answer},  // a method that permits long responses
       {"wait_for_stop", wait_for_stop},
       {"never_end", never_end},
       {"write_raw", write_raw},

@@ -1,12 +1,12 @@
-// Stands in for ssh or srun before many nodes that are none: each call is the connection to one, and its
-// agent at once. Facts were collected from captured trees before, so that this machine's processors are the
-// controller's alone.
+// Takes the place of ssh or srun for many simulated nodes: each call is both the connection to a node and its
+// agent. Facts were collected from captured trees before, so that only the controller uses this machine's
+// processors.
 //
 //   RAILBED_MANY=FOLDER ssh … -- NODE COMMAND
 //   RAILBED_MANY=FOLDER srun … --nodelist=NODE … COMMAND
 //
-// FOLDER/NODE.json is what the node answers to "facts"; a node with FOLDER/NODE.hangs never says a word; any
-// other is not there.
+// FOLDER/NODE.json is the node's response to "facts". A node with FOLDER/NODE.hangs never responds; any other
+// node does not exist.
 #include <fmt/format.h>
 #include <unistd.h>
 

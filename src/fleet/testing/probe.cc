@@ -1,5 +1,5 @@
-// Asks every node one method and prints "NODE ok ANSWER" or "NODE failed REASON", a line each: what the tests
-// with real sshds (tests/fleet/) run, so that they need no other room.
+// Calls one method on every node and prints "NODE ok ANSWER" or "NODE failed REASON", one line each. The
+// tests with real sshds (tests/fleet/) use it, so that they need no other room.
 //
 //   fleet_probe [--root] AGENT SSH_CONFIG DEADLINE_MS METHOD PARAMS NODE...
 //
@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     --argc;
   }
   if (argc < 7) return kExitUsage;
-  // Blocked here and in all threads, taken by the one below: as a program with Ctrl-C handling does it.
+  // Blocked here and in all threads except the one below, which receives it, as in a program that handles
+  // Ctrl-C.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

@@ -1,4 +1,4 @@
-// A small HTTP server on loopback that takes webhooks, and answers what a test tells it to.
+// A small HTTP server on loopback that receives webhooks and sends the responses that a test defines.
 #pragma once
 
 #include <netinet/in.h>
@@ -20,7 +20,8 @@ namespace railbed {
 
 class AlertReceiver {
  public:
-  // Of the request with this number, counted from 0: the whole answer; "": none, the connection stays open.
+  // Returns the whole response to the request with this number, counted from 0. If it is empty, there is no
+  // response and the connection stays open.
   using Answer = std::function<std::string(int request)>;
   static std::string status(int code, const std::string& more = "") {
     return "HTTP/1.1 " + std::to_string(code) + " x\r\n" + more +
@@ -52,7 +53,7 @@ class AlertReceiver {
     const std::lock_guard lock(mutex_);
     return bodies_;
   }
-  // Until so many requests have come; false: they did not within ten seconds.
+  // Waits until `count` requests have arrived. Returns false if they have not within ten seconds.
   bool wait_for(std::size_t requests) const {
     for (int i = 0; i < 1000 && bodies().size() < requests; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -101,7 +102,7 @@ class AlertReceiver {
   int port_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> heads_, bodies_;
-  std::jthread thread_;  // the last: it ends before what it uses
+  std::jthread thread_;  // last, because it uses the members above
 };
 
 }  // namespace railbed
