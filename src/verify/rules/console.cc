@@ -40,8 +40,8 @@ bool is_among(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Returns true if the kernel writes to the port, by its own list of consoles. The kernel ignores a port that
-// does not exist without a message.
+// Returns true if the kernel's own list of consoles has the port, or the list could not be read. The kernel
+// ignores a port that does not exist without a message.
 bool writes_to(const NodeView& node, std::string_view port) {
   const auto& active = node.facts->system.console.active;
   return !active.ok() || is_among(*active, port);

@@ -11,7 +11,8 @@
 namespace railbed {
 namespace {
 
-// Adds the GPUs if NVIDIA's toolkit failed to provide them, since the driver may be the cause.
+// Returns what findings about the container touch. Once it got as far as the setup of its GPUs, that includes
+// the node's GPUs, since the driver may be at fault.
 Things container_touches(const NodeView& node) {
   Things touches = {"container"};
   const auto& look = node.facts->container;

@@ -12,7 +12,7 @@
 namespace railbed {
 namespace {
 
-// Returns the action that an event of a GPU requires; nullopt if the event is not about a GPU.
+// Returns the action that an event of a GPU requires; nullopt for other events.
 std::optional<XidAction> action_of(const LogEvent& event) {
   if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
   if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
