@@ -50,7 +50,7 @@ std::string own_program() {
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : "";
 }
 
-// Returns whether this path leads to the running program, and nobody else can put another one there.
+// Returns true if this path leads to the running program, and no other user can replace it.
 bool is_safe_program(const std::string& path) {
   const FoundEntry entry = find_entry(path, Strangers::kNothing);
   struct stat there = {};

@@ -23,7 +23,7 @@ tl::unexpected<Error> changed(const std::string& path) {
 
 std::string content_of(const std::optional<KeptFile>& file) { return file ? file->content.bytes : ""; }
 
-// Gives an edited file a name that nothing has.
+// Renames an edited file to a name that is not in use.
 Result<std::string> keep_edited(WritableHost& host, const std::string& from, const std::string& path) {
   for (int i = 1; i <= kMostEdited; ++i) {
     const std::string name = fmt::format("{}.{}railbed-edited~", path, i == 1 ? "" : fmt::format("{}.", i));
@@ -35,7 +35,7 @@ Result<std::string> keep_edited(WritableHost& host, const std::string& from, con
                           kMostEdited));
 }
 
-// Removes the version beside a file if it is the expected one. Anything else there is somebody's edit, and is
+// Removes the version next to a file if it is the expected one. Anything else there is a person's edit and is
 // kept.
 Result<std::string> drop_side(WritableHost& host, const KeptEdit& edit,
                               const std::optional<KeptFile>& expected) {
@@ -75,7 +75,7 @@ Result<std::string> swap_unedited(WritableHost& host, const KeptEdit& edit, bool
   return drop_side(host, edit, edit.after);
 }
 
-// Swaps back a file that a person has written since, or removed.
+// Swaps back a file that a person has written or removed since.
 Result<std::string> swap_edited(WritableHost& host, const KeptEdit& edit, const std::optional<KeptFile>& now,
                                 bool side_is_old) {
   if (now)
@@ -135,7 +135,7 @@ Result<std::string> swap_back(WritableHost& host, const KeptEdit& edit) {
   if (is_same_file(edit.before, edit.after)) return std::string();
   const auto now = host.read(edit.path);
   if (!now) {
-    // A link or a folder that somebody put in its place.
+    // A link or a folder was put in its place.
     auto kept = keep_edited(host, edit.path, edit.path);
     if (!kept) return fail(now.error());
     auto back = swap_back(host, edit);

@@ -1,14 +1,13 @@
-// One file of a change, swapped in at one moment and swapped back without needing space.
+// Swaps one file of a change in with one atomic operation, and back without needing disk space.
 //
-// The other version of a file is kept beside it, in side_name(): the new one before the swap, the old one
-// itself afterwards, with its inode, its times and its access list. So whether a file was swapped can be seen
-// from the two, after a power cut as well, and a full disk keeps nobody from going back.
+// The other version of a file is kept next to it, in side_name(): the new version before the swap, and
+// afterwards the old file itself, with its inode, times and access list. The two files therefore show whether
+// the swap happened, even after a power cut, and a full disk does not prevent a rollback.
 //
-// A person may edit a file at any moment. So the file that was swapped out is compared with the one that the
-// plan saw, and is swapped in again if somebody wrote it in between. Going back drops no edit either: lines
-// outside railbed's marks stay where they are, and any other edit is kept beside the file, under a name that
-// ends with
-// ".railbed-edited~".
+// A person may edit a file at any moment. The file that was swapped out is therefore compared with the one
+// that the plan saw, and is swapped in again if it was written in between. A rollback does not lose an edit
+// either: lines outside railbed's marks stay in place, and any other edit is kept next to the file, under a
+// name that ends with ".railbed-edited~".
 #pragma once
 
 #include <optional>
@@ -20,6 +19,7 @@
 
 namespace railbed {
 
+// One file of an apply, before and after it; nullopt: the file does not exist then.
 struct KeptEdit {
   std::string path = {};
   std::optional<KeptFile> before = {};
@@ -27,32 +27,32 @@ struct KeptEdit {
   FIELDS(KeptEdit, path, before, after);
 };
 
-// Returns the path of the other version. Readers of folders leave out what ends with '~'.
+// Returns the path of the other version. Programs that read a folder ignore names that end with '~'.
 std::string side_name(const std::string& path);
 
-// Returns whether content, mode and owner are equal, or neither file is there. Labels are not compared: the
+// Returns true if content, mode and owner are equal, or neither file exists. Labels are not compared: the
 // system's policy may set one again.
 bool is_same_file(const std::optional<KeptFile>& a, const std::optional<KeptFile>& b);
 
-// Writes the new version beside the old one.
+// Writes the new version next to the old one.
 Result<void> prepare_swap(WritableHost& host, const KeptEdit& edit);
 
-// Swaps the new version in. Fails, and leaves the file as it is, where it is not what `edit.before` says.
+// Swaps the new version in. Fails, and leaves the file unchanged, if it differs from `edit.before`.
 Result<void> swap_in(WritableHost& host, const KeptEdit& edit);
 
-// Makes the file what it was, wherever the change was cut off; a second call does no harm. Returns what
-// became of a person's edit, for the log; empty if there was none.
+// Restores the old file, wherever the change was interrupted; a second call has no effect. Returns what
+// happened to a person's edit, for the log; empty if there was none.
 Result<std::string> swap_back(WritableHost& host, const KeptEdit& edit);
 
-// Removes the old version of a change that is kept. Returns the same as swap_back().
+// Removes the old version of a committed change. Returns the same as swap_back().
 Result<std::string> end_swap(WritableHost& host, const KeptEdit& edit);
 
-// Returns `now`, which a person made of `edit.after`, without the change; nothing if the person's lines and
-// the change's cannot be told apart.
+// Returns `now`, a person's edit of `edit.after`, without the change; nullopt if the person's lines and the
+// change's cannot be separated.
 std::optional<KeptFile> without_change(const KeptEdit& edit, const KeptFile& now);
 
-// Returns the lines in which a file differs from what a change left, for a person: "+ 10.1.2.3 nas"; at most
-// twelve of each side.
+// Returns the lines in which a file differs from the version that a change left, for a person: "+ 10.1.2.3
+// nas"; at most twelve lines of each version.
 std::string difference(const std::optional<KeptFile>& left, const std::optional<KeptFile>& now);
 
 }  // namespace railbed

@@ -25,7 +25,7 @@ KeptFile file_of(std::string_view text, int mode = 0644) {
 
 class FileSwap : public testing::Test {
  protected:
-  // A file that changes; one that is made; one that goes.
+  // One file that changes, one that is created, and one that is removed.
   void begin(bool before, bool after) {
     if (before) toy_.put(kPath, "old\n");
     edit_ = {kPath, before ? std::optional(file_of("old\n")) : std::nullopt,
@@ -144,7 +144,7 @@ TEST_F(FileSwap, LinesOutsideOfTheMarksStay) {
   EXPECT_EQ(toy_.text("/etc/hosts"), "# mine\n" + before + "10.1.2.3 nas\n");
   EXPECT_FALSE(toy_.has("/etc/hosts.railbed-edited~"));
 
-  // Of a block that a person edited nobody can know what is to stay.
+  // In a block that a person edited, the lines to keep are unknown.
   EXPECT_FALSE(without_change(edit, file_of(with_block(before, "10.77.0.9 node1-rail0\n"))));
   EXPECT_FALSE(without_change(edit, file_of(before + "10.1.2.3 nas\n")));
 }

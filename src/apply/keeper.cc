@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 constexpr std::chrono::seconds kGrace{30};
 constexpr std::chrono::seconds kLongestSteps{240};  // without packages
 constexpr std::chrono::hours kLongestPackages{2};
-constexpr std::chrono::hours kUntilThereIsRoom{24};  // a node that cannot go back yet goes on trying
+constexpr std::chrono::hours kUntilThereIsRoom{24};  // retries a rollback that is not possible yet
 constexpr std::chrono::seconds kWhileBooting{120};   // the boot waits for it
 
 using KeeperClock = std::chrono::steady_clock;
@@ -42,7 +42,7 @@ Result<void> started(const Reading<CommandOutput>& ended, std::string_view what)
   return {};
 }
 
-// Without systemd: a process that no session and no terminal belongs to.
+// Starts a process without systemd that belongs to no session and no terminal.
 Result<void> start_detached(const std::vector<std::string>& words) {
   const pid_t child = fork();
   if (child < 0) return fail(ErrorKind::kUnavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
@@ -58,7 +58,7 @@ Result<void> start_detached(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // This very program, whatever lies at its path by now.
+  // The running program itself, whatever is at its path by now.
   execv("/proc/self/exe", arguments.data());
   _exit(127);
 }
@@ -82,8 +82,8 @@ void wait_for_decision(const Transaction& transaction, std::chrono::milliseconds
   }
 }
 
-// The process that holds the lock wrote its number into it. Whoever else has that number by now is left
-// alone.
+// Kills the process that holds the lock, whose id is in the lock file. Checks that the process was started
+// for this apply, so a process that has that id by now is left alone.
 void end_keeper(WritableHost& host, const std::string& id) {
   if (has_systemd(host)) (void)host.run({"systemctl", "stop", keeper_unit(id) + ".service"});
   const auto file = host.read_own(fmt::format("{}/{}/lock", kApplyFolder, id));
@@ -145,7 +145,7 @@ Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
   ASSIGN_OR_RETURN(const auto program, program_for_root(host));
   const std::vector<std::string> keep = {program, "agent", "--keep", request.id};
   if (!has_systemd(host)) return start_detached(keep);
-  // Its own steps, and as long again for those of others.
+  // The time for its own steps, and the same again for those of other nodes.
   const auto after = std::chrono::seconds(request.seconds) + 2 * longest_steps(request) + kGrace;
   auto timer =
       started(host.run({"systemd-run", "--quiet", "--collect", "--unit=" + timer_unit(request.id),
@@ -166,7 +166,7 @@ Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::
   ASSIGN_OR_RETURN(const auto ids, apply_ids(host));
   for (const std::string& one : ids) {
     if (id != "all" && one != id) continue;
-    // Cut off before its journal was kept: nothing was changed.
+    // It was interrupted before its journal was written, so nothing was changed.
     if (!host.is_there(fmt::format("{}/{}/journal", kApplyFolder, one))) continue;
     const auto recovered = recover(host, one, how);
     if (!recovered) problem = recovered.error();

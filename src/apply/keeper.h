@@ -1,6 +1,6 @@
-// The process on the node that carries an apply out. It belongs neither to ssh nor to the agent, so that it
-// goes on, and goes back, when both are cut off. Should it die itself, a timer of systemd's goes back in its
-// place; should the machine die, the boot guard does.
+// The process on the node that carries out an apply. It belongs neither to ssh nor to the agent, so it
+// continues, or rolls back, when both are cut off. If it dies, a systemd timer rolls back in its place; if
+// the machine dies, the boot guard does.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,10 @@
 
 namespace railbed {
 
-// One process at a time works on an apply.
+// A file lock: one process at a time works on an apply. The lock is released on destruction.
 class ApplyLock {
  public:
-  // None: somebody has it still after `patience`.
+  // Returns nullopt if another process still has the lock after `patience`, or it cannot be opened.
   static std::optional<ApplyLock> take(const WritableHost& host, const std::string& id,
                                        std::chrono::milliseconds patience);
 
@@ -27,21 +27,23 @@ class ApplyLock {
   Fd fd_;
 };
 
-// Switches over, waits for the decision, carries it out. Without one in time it goes back; a controller that
-// still waits for other nodes gets more time (Transaction::hear), up to what the slowest of them may take.
+// Switches over, waits for the decision, and carries it out; without a decision in time it rolls back. A
+// controller that waits for other nodes gets more time (Transaction::hear), up to the longest time that the
+// slowest of them may take. Checks for the decision every `look_every`.
 Result<void> keep_apply(WritableHost& host, const std::string& id,
                         std::chrono::milliseconds look_every = std::chrono::milliseconds(200));
 
-// Starts keep_apply() in a process of its own, and the timer behind it.
+// Starts keep_apply() in a separate process, and with systemd the timer that rolls back if it dies.
 Result<void> start_keeper(WritableHost& host, const Transaction& transaction);
 
+// The circumstances of a recovery.
 struct Recovery {
   bool booting = false;  // the network is not up yet
-  bool overdue =
-      false;  // the keeper is past its time and is ended; else an apply with a keeper is left alone
+  // The keeper has exceeded its time and is killed. If false, an apply with a keeper is left alone.
+  bool overdue = false;
 };
-// Rolls back what was left open: `id`, or all. The answer: the names of those that went back. A record that
-// is not believed (Transaction::open) is an error, and is not carried out.
+// Rolls back open applies: `id`, or "all". Returns the names of those that were rolled back. Fails if a
+// record is not trusted (Transaction::open); such a record is not carried out.
 Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id,
                                                  const Recovery& how);
 

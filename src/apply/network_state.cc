@@ -27,7 +27,7 @@ const RunningLink* find_link(const NetworkState& state, std::string_view name) {
 
 bool is_up(const RunningLink& link) { return std::ranges::find(link.flags, "UP") != link.flags.end(); }
 
-// Link-local addresses and what a server hands out are not ours to set.
+// Link-local addresses and those from a server are not ours to set.
 bool is_set_by_hand(const RunningAddress& address) { return address.scope == "global" && !address.dynamic; }
 
 bool has(const RunningLink& link, const RunningAddress& address) {
@@ -62,7 +62,7 @@ NetworkState network_state(const WritableHost& host) {
 
 NetworkWords network_commands(const NetworkState& before, const NetworkState& now) {
   NetworkWords words;
-  if (before.links.empty()) return words;  // nobody could look
+  if (before.links.empty()) return words;  // the state could not be read
   for (const RunningLink& link : now.links) {
     const RunningLink* const was = find_link(before, link.ifname);
     if (was != nullptr)

@@ -1,6 +1,6 @@
-// The running network as a transaction found it, and what brings it back: addresses, MTUs, links that are up,
-// VLANs that were not there, default routes. What railbed's files set comes back with them; this is for what
-// their programs leave behind, and for what nobody had written into a file.
+// The state of the running network when a transaction started, and the commands that restore it: addresses,
+// MTUs, links that are up, VLANs that did not exist, default routes. Values in railbed's files are restored
+// with those files; this restores what programs leave behind, and what no file contained.
 #pragma once
 
 #include <string>
@@ -13,19 +13,21 @@ namespace railbed {
 
 class WritableHost;
 
+// One address, as `ip -j address` reports it.
 struct RunningAddress {
   std::string local = {};
   int prefixlen = 0;
   std::string scope = {};
-  bool dynamic = false;  // by DHCP or router advertisements: whoever asked for it asks again
+  bool dynamic = false;  // from DHCP or router advertisements, whose client requests it again
   FIELDS(RunningAddress, local, prefixlen, scope, dynamic);
   bool operator==(const RunningAddress&) const = default;
 };
 struct LinkInfo {
-  std::string info_kind = {};  // "vlan"; empty: a device
+  std::string info_kind = {};  // "vlan"; empty for a device
   FIELDS(LinkInfo, info_kind);
   bool operator==(const LinkInfo&) const = default;
 };
+// One link with its addresses.
 struct RunningLink {
   std::string ifname = {};
   int mtu = 0;
@@ -42,19 +44,22 @@ struct DefaultRoute {
   FIELDS(DefaultRoute, gateway, dev, metric);
   bool operator==(const DefaultRoute&) const = default;
 };
+// Links and default routes.
 struct NetworkState {
   std::vector<RunningLink> links = {};    // `ip -d -j address show`
   std::vector<DefaultRoute> routes = {};  // `ip -j route show default`
   FIELDS(NetworkState, links, routes);
 };
 
-// Empty where iproute2 does not answer.
+// Returns the present state; empty if iproute2 fails.
 NetworkState network_state(const WritableHost& host);
 
-// The words of the programs that lead from `now` to `before`; none where they are alike.
+// Returns the commands that lead from `now` to `before`; none if they are equal, or if `before` has no links
+// because it could not be read.
 std::vector<std::vector<std::string>> network_commands(const NetworkState& before, const NetworkState& now);
 
-// `now` without what has led from `before` to `after`: links that were alike then stay as they are now.
+// Returns the state that undoes the step from `before` to `after`: links that it changed are as in `before`;
+// all other links, and the routes, are as in `now`.
 NetworkState taken_back(const NetworkState& before, const NetworkState& after, const NetworkState& now);
 
 }  // namespace railbed

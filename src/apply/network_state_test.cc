@@ -53,7 +53,7 @@ TEST(NetworkState, WithoutALookNothingIsTouched) {
 TEST(NetworkState, ARollbackTakesBackItsOwnAndLeavesTheRest) {
   const NetworkState before{{link("eth1", 1500, false), link("eth2", 1500, true)}, {}};
   const NetworkState after{{link("eth1", 9000, true, {address("10.0.0.1")}), link("eth2", 1500, true)}, {}};
-  // Somebody has given eth2 an address since.
+  // eth2 has been given an address since.
   NetworkState now = after;
   now.links[1].addr_info = {address("10.9.0.1")};
   EXPECT_EQ(network_commands(taken_back(before, after, now), now),

@@ -33,7 +33,7 @@ Result<void> want_root() {
   return fail(ErrorKind::kUnavailable, "changing a node takes root, and this agent is not root");
 }
 
-// Returns whether a controller left it behind, by the time since the boot: clocks are set, and boots end.
+// Returns true if a controller abandoned it, by the time since boot: clocks may be set, and boots end.
 bool is_forgotten(const WritableHost& host, const Transaction& open) {
   const Journal& journal = open.journal();
   if (open.state() != ApplyState::kStaged) return false;
@@ -50,7 +50,7 @@ Error already_changed_by(const Transaction& open) {
                       enum_names(open.state())[static_cast<std::size_t>(open.state())])};
 }
 
-// An error while somebody changes this node; what nobody works on any more is taken back first.
+// Fails while an apply is changing this node. Abandoned applies are rolled back first.
 Result<void> want_no_other(WritableHost& host) {
   ASSIGN_OR_RETURN(const auto all, past_applies(host));
   for (const Transaction& one : all) {
@@ -64,7 +64,7 @@ Result<void> want_no_other(WritableHost& host) {
   return {};
 }
 
-// The same, by a look alone.
+// Like want_no_other(), but changes nothing.
 Result<void> want_free(WritableHost& host) {
   ASSIGN_OR_RETURN(const auto all, past_applies(host));
   for (const Transaction& one : all)
@@ -92,7 +92,7 @@ void forget_old(WritableHost& host) {
   }
 }
 
-// Two controllers that stage at the same moment: one after the other.
+// Serializes two controllers that stage at the same moment.
 class StageLock {
  public:
   explicit StageLock(const WritableHost& host) : fd_(host.open_own_folder(std::string(kApplyFolder))) {
@@ -123,7 +123,7 @@ Result<std::string> told(const Result<ApplyStatus>& status) {
   return json::dump(json::encode(*status));
 }
 
-// Reads what was asked, and answers as root.
+// Returns a handler that parses the request and requires root.
 template <class Asked>
 Handler answers(Result<ApplyStatus> (*handle)(WritableHost& host, const Asked& asked)) {
   return [handle](std::string_view payload, std::stop_token) -> Result<std::string> {
@@ -157,7 +157,7 @@ Result<ApplyStatus> switch_node(WritableHost& host, const ApplyAsked& asked) {
   return status_of(transaction);
 }
 
-// Of an apply that never switched nobody but us will carry the decision out.
+// Carries out the decision at once if the apply never switched, because no keeper will.
 Result<ApplyStatus> decide(WritableHost& host, const ApplyDecided& asked) {
   ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, asked.id));
   RETURN_IF_ERROR(transaction.decide(asked.commit ? Decision::kCommit : Decision::kRevert));
@@ -176,7 +176,7 @@ Result<std::string> boot(std::string_view, std::stop_token) {
   return json::dump(json::encode(BootAnswer{boot_now(WritableHost())}));
 }
 
-// Answers before the node goes down, as far as the network still carries it.
+// Responds before the node goes down, as long as the network still works.
 Result<std::string> reboot(std::string_view payload, std::stop_token) {
   RETURN_IF_ERROR(want_root());
   const auto asked = json::read<RebootAsked>(payload);

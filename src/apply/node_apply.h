@@ -1,4 +1,4 @@
-// What an agent that runs as root answers about applies (docs/reference/agent-protocol.md).
+// Requests about applies that an agent handles as root (docs/reference/agent-protocol.md).
 #pragma once
 
 #include <string>
@@ -20,31 +20,34 @@ inline constexpr std::string_view kApplyWait =
     "apply.wait";  // ApplyAsked → ApplyStatus: others are not ready
 inline constexpr std::string_view kApplyDecide = "apply.decide";    // ApplyDecided → ApplyStatus
 inline constexpr std::string_view kApplyHistory = "apply.history";  // nothing → ApplyHistory
-inline constexpr std::string_view kApplyFree =
-    "apply.free";  // nothing → nothing; an error: somebody changes it
+// nothing → nothing; fails while an apply is changing the node
+inline constexpr std::string_view kApplyFree = "apply.free";
 inline constexpr std::string_view kApplyBoot = "apply.boot";      // nothing → BootAnswer
 inline constexpr std::string_view kApplyReboot = "apply.reboot";  // RebootAsked → BootAnswer
 
+// Request about one apply.
 struct ApplyAsked {
   std::string id = {};
   FIELDS(ApplyAsked, id);
 };
+// Request that decides an apply.
 struct ApplyDecided {
   std::string id = {};
   bool commit = false;
   FIELDS(ApplyDecided, id, commit);
 };
+// State of one apply.
 struct ApplyStatus {
   std::string id = {};
   ApplyState state = ApplyState::kStaged;
-  std::optional<Decision> decision =
-      {};  // it lasts, whatever becomes of the node: it only has to be carried out
+  // permanent, whatever happens to the node: it only has to be carried out
+  std::optional<Decision> decision = {};
   json::Lines why = {};
   json::Lines log = {};
   FIELDS(ApplyStatus, id, state, decision, why, log);
 };
 
-// Transaction::stage_rollback()
+// Request for Transaction::stage_rollback().
 struct RollbackRequest {
   std::string id = {};
   std::string who = {};
@@ -56,14 +59,15 @@ struct RollbackRequest {
 };
 
 struct BootAnswer {
-  std::string boot = {};  // the kernel's own name of this boot: another one after the next
+  std::string boot = {};  // the kernel's id of this boot; it changes with each boot
   FIELDS(BootAnswer, boot);
 };
 struct RebootAsked {
-  std::string boot = {};  // the one that is to end: a second request does not reboot twice
+  std::string boot = {};  // the boot that is to end: a repeated request does not reboot twice
   FIELDS(RebootAsked, boot);
 };
 
+// One apply in a node's history.
 struct PastApply {
   std::string id = {};
   std::string who = {};
@@ -73,20 +77,21 @@ struct PastApply {
   std::vector<std::string> titles = {};
   std::vector<std::string> files = {};
   json::Lines why = {};
-  bool this_boot = false;  // the node has not started anew since it began
+  bool this_boot = false;  // the node has not rebooted since it began
   FIELDS(PastApply, id, who, cluster, begun, state, titles, files, why, this_boot);
 };
 struct ApplyHistory {
-  std::vector<PastApply> applies = {};  // the latest first, as this node counts them
+  std::vector<PastApply> applies = {};  // latest first, by this node's own count
   FIELDS(ApplyHistory, applies);
 };
 
-// A node keeps so many that have ended; older ones go when the next begins.
+// Number of ended applies that a node keeps; older ones are removed when the next one begins.
 inline constexpr std::size_t kKeptApplies = 20;
 
+// Returns the handlers of the requests above. All but kApplyBoot require root.
 Handlers apply_handlers();
 
-// The same on any host.
+// Handlers that work on any host.
 Result<ApplyStatus> stage_apply(WritableHost& host, const ApplyRequest& request);
 Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& request);
 Result<ApplyHistory> apply_history(WritableHost& host);

@@ -1,4 +1,4 @@
-// What became of an apply on a cluster, as data.
+// The outcome of an apply on a cluster, as data.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,16 @@
 
 namespace railbed {
 
-// What became of one node.
+// The outcome on one node.
 struct NodeOutcome {
   std::string node = {};
-  std::optional<ApplyState> state = {};  // none: it was not touched, or nobody knows
-  bool told_to_keep = false;             // and nobody knows whether it heard
-  json::Lines why = {};                  // empty: all is well
+  std::optional<ApplyState> state = {};  // nullopt: not touched, or unknown
+  bool told_to_keep = false;             // a commit was sent, and not confirmed
+  json::Lines why = {};                  // empty if all is well
   json::Lines log = {};
   FIELDS(NodeOutcome, node, state, told_to_keep, why, log);
 };
+// A rail path that failed its test after the change.
 struct RailFault {
   std::string rail = {};
   std::string from = {};
@@ -30,14 +31,15 @@ struct RailFault {
   std::string remedy = {};
   FIELDS(RailFault, rail, from, to, cause, remedy);
 };
+// The outcome on all nodes.
 struct ApplyOutcome {
   std::string id = {};
   bool committed = false;
-  json::Lines why = {};  // it was not
-  int paths = 0;         // of rails that were proven
+  json::Lines why = {};  // why it was not committed
+  int paths = 0;         // number of rail paths that passed the test
   std::vector<RailFault> faults = {};
   std::vector<NodeOutcome> nodes = {};
-  // Whether a node was changed at all, as far as is known.
+  // Returns true if a node is known to have been changed at all.
   bool was_begun() const {
     return std::ranges::any_of(nodes, [](const NodeOutcome& one) {
       return one.state && *one.state != ApplyState::kStaged && *one.state != ApplyState::kDropped;
@@ -48,19 +50,21 @@ struct ApplyOutcome {
 
 enum class RebootState {
   kLeft,    // not rebooted
-  kWell,    // rebooted, and as it shall be
-  kNotWell  // rebooted, and not back, or not as it shall be
+  kWell,    // rebooted, and as desired
+  kNotWell  // rebooted, and not back or not as desired
 };
 constexpr auto enum_names(RebootState) { return std::array<std::string_view, 3>{"left", "well", "not-well"}; }
+// The outcome of one node's reboot.
 struct RebootedNode {
   std::string node = {};
   RebootState state = RebootState::kLeft;
-  json::Lines why = {};  // empty: it is well, or its turn did not come
-  double seconds = 0;    // that its turn took
+  json::Lines why = {};  // empty if it is well, or it was not rebooted
+  double seconds = 0;    // duration of its reboot and checks
   FIELDS(RebootedNode, node, state, why, seconds);
 };
+// The outcome of reboots, one node after the other.
 struct RebootOutcome {
-  std::vector<RebootedNode> nodes = {};  // in the order of their turns
+  std::vector<RebootedNode> nodes = {};  // in the order of reboots
   bool is_complete() const {
     return std::ranges::all_of(nodes,
                                [](const RebootedNode& one) { return one.state == RebootState::kWell; });
@@ -68,9 +72,10 @@ struct RebootOutcome {
   FIELDS(RebootOutcome, nodes);
 };
 
+// The applies of one node.
 struct NodeHistory {
   std::string node = {};
-  std::string error = {};  // why there is none
+  std::string error = {};  // why there is no history
   std::vector<PastApply> applies = {};
   FIELDS(NodeHistory, node, error, applies);
 };

@@ -1,5 +1,5 @@
-// What a controller asks one node to change: the node's plan without what only people read. Everything in it
-// is checked again on the node, as root.
+// A controller's request to change one node: the node's plan without the parts that only people read. The
+// node checks everything in it again, as root.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,23 @@
 
 namespace railbed {
 
+// One file to change.
 struct FileEdit {
   std::string path = {};
-  std::optional<FileContent> before = {};  // what the plan has seen; none: it was not there
-  std::optional<FileContent> after = {};   // none: it goes
+  std::optional<FileContent> before = {};  // the file that the plan saw; nullopt: it did not exist
+  std::optional<FileContent> after = {};   // nullopt: it is removed
   int mode = 0644;
-  bool aside = false;  // it gets another name beside it (aside_name()); the plan has not seen its content
+  bool aside = false;  // it is renamed to aside_name(); the plan has not seen its content
   FIELDS(FileEdit, path, before, after, mode, aside);
 };
 
+// The changes of one node.
 struct ApplyRequest {
   std::string id = {};       // make_apply_id(), the same on all nodes
-  std::string who = {};      // "alice@head": who holds the node meanwhile
-  std::string cluster = {};  // its name
-  int seconds = 120;         // after its switch a node waits so long for the decision, and goes back then
-  bool stays = false;        // packages: what is installed cannot be taken back, only the files
+  std::string who = {};      // "alice@head": who holds the node during the apply
+  std::string cluster = {};  // the cluster's name
+  int seconds = 120;         // the node waits this long for the decision after its switch, then rolls back
+  bool stays = false;        // packages: only the files can be rolled back, not what was installed
   OsFamily family = OsFamily::kDebian;
   std::vector<std::string> titles = {};  // of the settings, for the history
   std::vector<FileEdit> files = {};
@@ -38,18 +40,19 @@ struct ApplyRequest {
   FIELDS(ApplyRequest, id, who, cluster, seconds, stays, family, titles, files, steps);
 };
 
-// "20261123T101500Z-1f0c": names sort by time.
+// Returns a new id such as "20261123T101500Z-1f0c": ids sort by time.
 std::string make_apply_id();
 bool is_apply_id(std::string_view text);
 
-// Of the node's changes; those that are held are left out. Equal steps are carried out once: all files lie
-// there before the first of them.
+// Makes a request from the node's changes, without those that are held. Equal steps are carried out once: all
+// files are in place before the first step. The caller sets the other fields.
 ApplyRequest request_of(const std::vector<NodeChange>& changes);
 
-// Returns whether an apply may change the file or folder at this path: below /etc, without "..".
+// Returns true if an apply may change the file or folder at this path: below /etc, without "..".
 bool is_path_of_settings(std::string_view path);
 
-// Paths below /etc, steps as check_step() takes them, sizes within bounds.
+// Fails with kBadInput unless all paths are below /etc, steps pass check_step(), and sizes and times are
+// within bounds.
 Result<void> check_request(const ApplyRequest& request);
 
 }  // namespace railbed

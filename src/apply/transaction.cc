@@ -33,7 +33,7 @@ std::string spare_name(int number) { return fmt::format("spare.{}", number); }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// The folders on the way to a path that are not there, the outermost first.
+// Adds the missing folders on the way to a path, the outermost first.
 void add_missing_folders(const WritableHost& host, const std::string& path,
                          std::vector<std::string>& missing) {
   std::vector<std::string> own;
@@ -51,7 +51,7 @@ KeptFile file_after(const FileEdit& edit, const std::optional<KeptFile>& before)
 Result<void> add_edit(const WritableHost& host, const FileEdit& edit, std::vector<KeptEdit>& files) {
   ASSIGN_OR_RETURN(auto before, host.read(edit.path));
   if (edit.aside) {
-    if (!before) return {};  // somebody was faster
+    if (!before) return {};  // it is gone already
     const std::string aside = aside_name(edit.path);
     ASSIGN_OR_RETURN(auto there, host.read(aside));
     files.push_back({aside, std::move(there), *before});
@@ -81,7 +81,7 @@ Result<void> check_space(const WritableHost& host, const Journal& journal) {
   return {};
 }
 
-// dpkg and dnf may fetch gigabytes; a boot menu is written by looking at every disk.
+// dpkg and dnf may download gigabytes; writing a boot menu examines every disk.
 int seconds_for(StepKind kind) {
   switch (kind) {
     case StepKind::kInstallPackages:
@@ -95,14 +95,14 @@ int seconds_for(StepKind kind) {
   }
 }
 
-// Of what takes back: a module may be in use by now, a unit or a key may be gone, and a device whose
-// connection's file is gone is not connected any more.
+// Returns true for undo commands that may fail: a module may be in use by now, a unit or a key may be gone,
+// and a device whose connection file is gone is no longer connected.
 bool is_allowed_to_fail(const std::vector<std::string>& words) {
   if (words.front() == "nmcli") return words.size() > 2 && words[2] == "disconnect";
   return words.front() == "modprobe" || words.front() == "systemctl" || words.front() == "sysctl";
 }
 
-// What was done, to be done again where a rollback is taken back. Early in a boot nothing is started.
+// Adds the commands to run again if a rollback is itself rolled back. Early in a boot nothing is started.
 void add_redo(const std::vector<TimedCommand>& commands, UndoWhen when, std::vector<UndoCommand>& undo) {
   for (const TimedCommand& one : commands) {
     if (one.words.front() == "sysctl") continue;  // add_values()
@@ -117,7 +117,7 @@ void add_redo(const std::vector<TimedCommand>& commands, UndoWhen when, std::vec
   }
 }
 
-// The values that keys have now, where a rollback sets others.
+// Adds commands that restore the present values of keys that a rollback sets.
 void add_values(const std::vector<TimedCommand>& commands, const WritableHost& host,
                 std::vector<UndoCommand>& undo) {
   for (const TimedCommand& one : commands) {
@@ -167,7 +167,7 @@ Result<Transaction> Transaction::stage(WritableHost& host, const ApplyRequest& r
   Journal journal{.request = request};
   for (const FileEdit& edit : request.files) RETURN_IF_ERROR(add_edit(host, edit, journal.files));
   for (const NodeStep& step : request.steps) {
-    // A unit is stopped by the file that it was started from.
+    // A unit is stopped through the file that it was started from.
     auto& commands = step.kind == StepKind::kDisableUnit ? journal.first : journal.then;
     for (auto& words : commands_of(step, Platform{.family = request.family}))
       commands.push_back({std::move(words), seconds_for(step.kind)});
@@ -296,7 +296,7 @@ std::string Transaction::text_of(std::string_view name) const {
   return file && *file ? (*file)->content.bytes : "";
 }
 
-// A transaction whose first word is missing was cut off before it changed anything.
+// A transaction without a state file was interrupted before it changed anything.
 ApplyState Transaction::state() const {
   const std::string word = text_of("state");
   const auto names = enum_names(ApplyState());
@@ -341,7 +341,7 @@ Result<void> Transaction::switch_over() {
   return done;
 }
 
-// All new versions are on the disk before the first file changes: a disk that is too small changes nothing.
+// All new versions are on disk before the first file changes, so a disk that is too small changes nothing.
 Result<void> Transaction::prepare_files() {
   for (const std::string& folder : journal_.folders)
     if (auto made = host_->make_folder(folder); !made) return made;
@@ -378,7 +378,8 @@ Result<void> Transaction::run_all(const std::vector<TimedCommand>& commands) {
   return {};
 }
 
-// Of the links that this change speaks of, by file or by step: others may change for reasons of their own.
+// Restores only links that this change mentions, in a file or a step: others may change for reasons of their
+// own.
 void Transaction::lead_network_to(const NetworkState& wanted) {
   NetworkState now = network_state(*host_);
   std::erase_if(now.links, [this](const RunningLink& link) { return !speaks_of(journal_, link.ifname); });
@@ -416,7 +417,7 @@ Result<void> Transaction::finish(bool booting) {
     drop_spares();
     return enter(ApplyState::kDropped);
   }
-  const auto decision = decide(Decision::kRevert);  // does nothing where there is one
+  const auto decision = decide(Decision::kRevert);  // does nothing if there is one
   if (!decision) return fail(decision.error());
   auto carried_out = *decision == Decision::kRevert ? revert(booting) : end_files();
   if (!carried_out) return carried_out;
@@ -446,7 +447,8 @@ Result<void> Transaction::end_files() {
   return put("network", json::dump(json::encode(network_state(*host_))));
 }
 
-// A second try of the same process does not run the commands again, but after files that it restores at last.
+// A second attempt in the same process does not repeat the commands, except those after files that it could
+// only restore now.
 Result<void> Transaction::revert(bool booting) {
   if (progress_ == Reverted::kAll) return {};
   if (progress_ == Reverted::kNothing) {
@@ -462,7 +464,7 @@ Result<void> Transaction::revert(bool booting) {
   return restored;
 }
 
-// Its failures are told, and the next one is tried: each takes back something of its own.
+// Logs a failure and continues with the next command: each undoes a separate effect.
 void Transaction::undo_commands(UndoWhen when, bool booting) {
   for (const UndoCommand& one : journal_.undo) {
     if (one.when != when || !(booting ? one.booting : one.running) || one.words.empty()) continue;
@@ -475,7 +477,7 @@ void Transaction::undo_commands(UndoWhen when, bool booting) {
   }
 }
 
-// The last change first. Every file is tried, whatever became of the others.
+// Restores the last change first. Every file is tried, whatever happens to the others.
 Result<void> Transaction::restore_files() {
   Result<void> all;
   for (const std::string& folder : reversed(journal_.emptied))

@@ -1,21 +1,23 @@
-// One change of one node, whole or not at all: what was there is kept first, then files are written and steps
-// carried out, then somebody decides. Without a decision, after a failure and after a power cut everything
-// goes back.
+// One change of one node, as a whole or not at all: the old state is recorded first, then files are written
+// and steps are run, then a controller decides. Without a decision, after a failure, and after a power cut,
+// everything is rolled back.
 //
 //   staged ──▶ switching ──▶ switched ──▶ committed
 //     │            └──────┬──────┘
 //     ▼                   ▼
 //   dropped           reverting ──▶ reverted
 //
-// On the node, /var/lib/railbed/apply/ID/ holds `journal` (the request, the files as they were, what undoes
-// the steps; written once), `state` (one word), `decision` (the first that comes: commit or revert), `heard`
-// (when a controller last asked for more time), `why` and `log`. Each is there whole or not at all, so that
-// whoever comes after a power cut knows what to do. `spare.N` hold the space that a decision, a state and a
-// reason need on a disk that is full by then.
+// On the node, /var/lib/railbed/apply/ID/ holds `journal` (the request, the old files, the commands that undo
+// the steps; written once), `state` (one word), `decision` (the first one made: commit or revert), `heard`
+// (the last time at which a controller requested more time), `network` (the network after the commit),
+// `why`, `log` and `lock` (keeper.h). Each file exists completely or not at all, so a process that recovers
+// after a power cut knows what to do. The `spare.N` files reserve the space that a decision, a state and a
+// reason need if the disk is full by then.
 //
-// A record is believed, and carried out as root, only if nobody else could have written it: the folder and
-// each of its parents is ours, and so is the file (WritableHost::read_own). What it names is checked again
-// all the same (check_journal). The order of applies is a number that the node counts, and no clock.
+// A record is trusted, and carried out as root, only if no other user could have written it: the folder, each
+// of its parents, and the file belong to root or the caller, and no one else can write to them
+// (WritableHost::read_own). Its content is checked again all the same (check_journal). Applies are ordered by
+// a number that the node counts, not by a clock.
 #pragma once
 
 #include <algorithm>
@@ -40,54 +42,62 @@ namespace railbed {
 
 inline constexpr std::string_view kApplyFolder = "/var/lib/railbed/apply";
 
+// The states in the diagram above.
 enum class ApplyState { kStaged, kSwitching, kSwitched, kCommitted, kReverting, kReverted, kDropped };
 constexpr auto enum_names(ApplyState) {
   return std::array<std::string_view, 7>{"staged",    "switching", "switched", "committed",
                                          "reverting", "reverted",  "dropped"};
 }
+// Returns true for states that are not final.
 constexpr bool is_open(ApplyState state) {
   return state != ApplyState::kCommitted && state != ApplyState::kReverted && state != ApplyState::kDropped;
 }
 
+// The decision of an apply.
 enum class Decision { kCommit, kRevert };
 constexpr auto enum_names(Decision) { return std::array<std::string_view, 2>{"commit", "revert"}; }
 
+// A command with its time limit.
 struct TimedCommand {
   std::vector<std::string> words = {};
   int seconds = 90;
-  bool must = true;  // the node goes back where it fails
+  bool must = true;  // its failure rolls the node back
   FIELDS(TimedCommand, words, seconds, must);
 };
 
+// The record of an apply, written before the first change.
 struct Journal {
   ApplyRequest request = {};
-  std::uint64_t number = 0;  // the node counts its applies; the next has a greater one
-  std::string begun = {};    // RFC 3339, for people: clocks are set
-  std::string boot = {};     // boot_now() of then
-  double uptime = 0;         // seconds from that boot on, CLOCK_BOOTTIME
-  // In this order: what runs while the old files are there, files, what runs with the new ones.
+  std::uint64_t number = 0;  // the node numbers its applies; each number is greater than the last
+  std::string begun = {};    // RFC 3339, for people: clocks may be set
+  std::string boot = {};     // boot_now() when it began
+  double uptime = 0;         // seconds since that boot, CLOCK_BOOTTIME
+  // Order of execution: commands that need the old files, the files, commands that need the new files.
   std::vector<TimedCommand> first = {};
   std::vector<KeptEdit> files = {};
-  std::vector<std::string> folders = {};  // those that have to be made
-  std::vector<std::string> emptied = {};  // those that go where nothing is in them: of a rollback only
+  std::vector<std::string> folders = {};  // folders to create
+  std::vector<std::string> emptied = {};  // folders to remove if empty; rollbacks only
   std::vector<TimedCommand> then = {};
-  std::optional<NetworkState> to_network = {};  // at the end: of a rollback only
+  std::optional<NetworkState> to_network = {};  // state to reach at the end; rollbacks only
   std::vector<UndoCommand> undo = {};
-  NetworkState network = {};  // as it was
+  NetworkState network = {};  // the state before
   FIELDS(Journal, request, number, begun, boot, uptime, first, files, folders, emptied, then, to_network,
          undo, network);
 };
 
+// One apply of a node. Keeps a pointer to the host, which must outlive it.
 class Transaction {
  public:
-  // Looks, refuses what cannot be done (a file that is not as the plan saw it, a full disk), and keeps what
-  // is there. Nothing is changed.
+  // Records the present state and prepares the change. Fails if it cannot be done (a file differs from the
+  // plan's, a full disk). Changes nothing but the record.
   static Result<Transaction> stage(WritableHost& host, const ApplyRequest& request);
-  // Back to what was before the committed apply `target` and all that came after it: their files, and what
-  // their steps had changed. It is a change like any other, and can be rolled back as well. A person's lines
-  // outside railbed's marks stay; any other edit since is an error that shows it, but with `discard`.
+  // Prepares the rollback to the state before the committed apply `target`: it restores the files of that
+  // apply and of all later ones, and undoes their steps. It is a change like any other, and can itself be
+  // rolled back. A person's lines outside railbed's marks stay. Any other edit since then is an error that
+  // shows the edit, unless `discard` is set.
   static Result<Transaction> stage_rollback(WritableHost& host, ApplyRequest request,
                                             const std::string& target, bool discard = false);
+  // Opens a record. Fails if it does not exist, is not trusted, or is damaged.
   static Result<Transaction> open(WritableHost& host, const std::string& id);
 
   const Journal& journal() const { return journal_; }
@@ -95,31 +105,32 @@ class Transaction {
   std::string why() const;  // what went wrong; empty: nothing
   std::string log() const;
 
-  // Files, then steps; the first failure ends it. Whoever called then decides to go back.
+  // Writes the files, then runs the steps; stops at the first failure. The caller then decides to roll back.
   Result<void> switch_over();
-  // The first decision counts, and is the answer. A commit wants a node that has switched.
+  // Records the decision. Only the first one counts; returns that one. A commit requires a node that has
+  // switched.
   Result<Decision> decide(Decision decision);
   std::optional<Decision> decided() const;
-  // A controller reached this node after its switch and waits for others: its time begins anew. `heard`
-  // differs after each such word.
+  // Extends the waiting time: a controller reached this node after its switch and waits for others. heard()
+  // returns another text after each call.
   void hear();
   std::string heard() const;
-  // Carries the decision out; without one it is to go back. Again after a power cut: it does no harm.
+  // Carries out the decision; without one, it rolls back. May be repeated after a power cut.
   Result<void> finish(bool booting);
-  // The same, tried again until it succeeds or `patience` is over: a disk that is full now may have room
-  // later.
+  // Like finish(), repeated until it succeeds or `patience` has passed: a disk that is full now may have
+  // space later.
   Result<void> finish_within(std::chrono::seconds patience, bool booting);
 
  private:
   Transaction(WritableHost& host, Journal journal);
   static Result<Transaction> keep(WritableHost& host, Journal journal);
-  // The committed applies from `id` on, oldest first; empty: it is none of them.
+  // Returns the committed applies from `id` on, oldest first; empty if it is not among them.
   static Result<std::vector<Transaction>> committed_since(WritableHost& host, const std::string& id);
   std::optional<NetworkState> network_after() const;
   std::string at(std::string_view name) const;
-  // Writes a file of the record; on a full disk into one of the spares.
+  // Writes a file of the record; if the disk is full, into one of the spares.
   Result<void> put(std::string_view name, std::string_view text);
-  // Calls `move` with a spare that holds `text` until one succeeds.
+  // Calls `move` with a spare that holds `text`, until it succeeds for one. Returns false if it never does.
   bool use_spare(std::string_view text, const std::function<bool(const std::string& spare)>& move);
   void drop_spares();
   std::string text_of(std::string_view name) const;
@@ -143,26 +154,27 @@ class Transaction {
   Reverted progress_ = Reverted::kNothing;  // of this process
 };
 
-// The last first.
+// Returns the items in reverse order.
 template <class T>
 std::vector<T> reversed(std::vector<T> items) {
   std::ranges::reverse(items);
   return items;
 }
 
-// The kernel's name of this boot; empty where there is none.
+// Returns the kernel's id of this boot; empty if there is none.
 std::string boot_now(const WritableHost& host);
 
-// Returns the seconds since this boot, sleep included.
+// Returns the seconds since this boot, including sleep.
 double uptime_now();
 
-// Returns the names of all records of this node; fails where another user could have put records there.
+// Returns the names of all records of this node; fails if another user could have put records there.
 Result<std::vector<std::string>> apply_ids(const WritableHost& host);
-// Returns the records that can be read, the oldest first.
+// Returns the records that can be read, oldest first.
 Result<std::vector<Transaction>> past_applies(WritableHost& host);
 
-// Fails if a record names more than an apply may do: files below /etc without special modes, and programs
-// with arguments that railbed itself would write. Whoever wrote it had to be root; a disk may be damaged.
+// Fails if a record contains more than an apply may do: only files below /etc without special modes, and
+// programs with arguments that railbed itself would write. Its author must have been root, but a disk may be
+// damaged.
 Result<void> check_journal(const Journal& journal);
 
 }  // namespace railbed

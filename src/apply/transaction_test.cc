@@ -27,8 +27,8 @@ constexpr const char* kFirst = "20260101T000000Z-0001";
 constexpr const char* kSecond = "20260102T000000Z-0002";
 constexpr const char* kThird = "20260103T000000Z-0003";
 
-// A file that changes, one that is new in a folder that is new, one that moves aside, one that goes; and each
-// kind of step that a toy machine knows.
+// One file that changes, one that is new in a new folder, one that moves aside, one that is removed; and each
+// kind of step that a toy machine supports.
 ApplyRequest sample_request(const std::string& id = kFirst) {
   ApplyRequest request{
       .id = id, .who = "alice@head", .cluster = "pair", .seconds = 5, .titles = {"all of it"}};
@@ -111,7 +111,8 @@ TEST(Transaction, AProgramThatFailsLeavesNothing) {
   }
 }
 
-// The process ends before its operation number `stop`; false: it came to its end. `work` gets the host.
+// Ends the process before its operation number `stop`; returns false if it ran to its end. `work` gets the
+// host.
 template <class Work>
 bool cut_off(ToyMachine& toy, int stop, const Work& work) {
   const pid_t child = fork();
@@ -156,7 +157,7 @@ void expect_old_or_new(ToyMachine& toy, WritableHost& host, const Outcomes& both
   for (const PastApply& one : history->applies) EXPECT_FALSE(is_open(one.state)) << where;
 }
 
-// Cut off before every single operation, and again before operations of what takes it back.
+// Interrupts an apply before every single operation, and the rollback before further operations.
 constexpr int kStride = RAILBED_SANITIZED ? 29 : 11;
 void cut_off_everywhere(bool booting) {
   const Outcomes both = outcomes(booting);
@@ -284,7 +285,7 @@ TEST(Transaction, ARollbackBringsBackAllSinceAndCanItselfBeTakenBack) {
   EXPECT_EQ(toy.state(), old);
 }
 
-// As make_whole() for one file, whose content follows.
+// Like make_whole(), for one file with its content.
 void apply_one(WritableHost& host, const std::string& id, const std::string& path, const std::string& before,
                const std::string& after) {
   ApplyRequest request{.id = id, .who = "alice@head", .cluster = "pair", .seconds = 5, .titles = {"one"}};
@@ -295,7 +296,7 @@ void apply_one(WritableHost& host, const std::string& id, const std::string& pat
   ASSERT_EQ(make_whole(host, id), Decision::kCommit);
 }
 
-// The name of the second says that it is older: the clock of its controller was set back.
+// By its name, the second apply is older: the clock of its controller was set back.
 TEST(Transaction, TheNodeCountsItsAppliesWhateverTheClocksAre) {
   ToyMachine toy;
   WritableHost host = toy.host();
@@ -350,7 +351,7 @@ TEST(Transaction, ARollbackKeepsAPersonsLinesAndRefusesOtherEdits) {
   EXPECT_EQ(toy.text("/etc/f"), "old\n");
 }
 
-// From its switch on nothing can be written that needs space.
+// From its switch on, no write that needs space succeeds.
 TEST(Transaction, GoesBackOnAFullDisk) {
   ToyMachine toy;
   prepare(toy);
@@ -461,7 +462,7 @@ TEST(Transaction, AFolderOfAnotherUserIsNotWrittenThrough) {
   EXPECT_NE(staged.error().text.find("user 60001 can change it"), std::string::npos) << staged.error().text;
 }
 
-// Every step, and what undoes it, is a command that a record may hold.
+// Every step and its undo is a command that a record may contain.
 TEST(Transaction, ItsOwnCommandsAreKnown) {
   ToyMachine toy;
   prepare(toy);
@@ -517,7 +518,7 @@ TEST(Keeper, WaitsLongerForAControllerThatWaitsForOthers) {
     while (state_of(own, kFirst) != ApplyState::kSwitched)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     auto seen = Transaction::open(own, kFirst);
-    for (int i = 0; i < 16; ++i) {  // longer than it would wait by itself
+    for (int i = 0; i < 16; ++i) {  // longer than its own waiting time
       seen->hear();
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }

@@ -1,18 +1,20 @@
-// What a step leaves behind depends on what was there before it, so each is looked at:
+// The effect of a step depends on the state before it, so that state is read first:
 //
-//   load-sysctl       the values that its keys have now are set again
-//   load-module       what was not loaded is unloaded, if nothing uses it by then
-//   enable-unit       what was not enabled is disabled, what did not run is stopped, while its file is there
-//   disable-unit      what was enabled is enabled, what ran is started, once its file is there again
-//   restart-unit      it restarts with its old files
-//   apply-netplan, reload-networkd, load-connections, reload-udev, reload-sshd, update-grub, reload-units
-//                     the same again, over the old files
-//   set-kernel-arguments  those that were not there go
-//   hold-packages     those that were not held are let go
+//   load-sysctl       the present values of its keys are set again
+//   load-module       a module that was not loaded is unloaded, if it is not in use by then
+//   enable-unit       a unit that was not enabled is disabled, one that did not run is stopped, while its
+//                     file exists
+//   disable-unit      a unit that was enabled is enabled, one that ran is started, once its file is back
+//   restart-unit      a unit that ran is restarted with its old files
+//   load-connections  the old files are read, and each device gets its previous connection, or none
+//   apply-netplan, reload-networkd, reload-udev, reload-sshd, update-grub, reload-units
+//                     the same step again, with the old files
+//   set-kernel-arguments  arguments that were not set are removed
+//   hold-packages     packages that were not held are released
 //   set-link-down     network_state.h brings the link up again
 //
-// Installed packages stay. What a unit had set before it was stopped (the governor, QoS) stays until the next
-// boot.
+// Installed packages, package lists and enabled streams stay. Settings of a unit that was stopped (the
+// governor, QoS) stay until the next boot.
 #include "apply/undo.h"
 
 #include <fmt/format.h>
@@ -28,8 +30,7 @@ namespace {
 
 using UndoWords = std::vector<std::string>;
 
-// Programs and what they are asked to do, by steps (settings/step.cc), by what undoes them, and by a
-// rollback of both.
+// Programs with their actions: those of steps (settings/step.cc), of their undo, and of a rollback of both.
 using Action = std::vector<std::string_view>;
 const std::vector<Action> kActions = {
     {"sysctl", "--load"},
@@ -128,12 +129,13 @@ class UndoMaker {
       after(true, booting, std::move(words));
   }
 
-  // First line of what a program says; empty where it does not answer.
+  // Returns the first line of a program's output; empty if it could not be run.
   std::string answer(const UndoWords& words) const {
     const auto said = host_.ask(words);
     return said ? std::string(trim(said->output.substr(0, said->output.find('\n')))) : "";
   }
 
+  // Returns the file's content after the apply: from the request, else from the node.
   std::string new_content(const std::string& path) const {
     const auto found = std::ranges::find(request_.files, path, &FileEdit::path);
     if (found != request_.files.end()) return found->after ? found->after->bytes : "";
@@ -179,7 +181,8 @@ class UndoMaker {
       after(true, false, {"systemctl", "try-restart", unit});
   }
 
-  // A connection that is read again goes up on its device by itself only where nothing else is up there.
+  // A connection that is read again becomes active by itself only if its device has no other active
+  // connection.
   void connections(const NodeStep& step) {
     after(true, false, {"nmcli", "connection", "reload"});
     for (const std::string& file : step.arguments) {

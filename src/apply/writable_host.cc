@@ -20,7 +20,8 @@ namespace railbed {
 namespace {
 
 constexpr const char* kLabelAttribute = "security.selinux";
-// Readers of folders leave out what ends like this, NetworkManager among them, which reads every other name.
+// Programs that read a folder ignore names with this ending, including NetworkManager, which reads all other
+// names.
 constexpr std::string_view kTemporary = ".railbed-new~";
 constexpr std::size_t kMostKeptBytes = 16 << 20;
 
@@ -41,7 +42,7 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 bool is_nothing(int code) { return code == ENOENT || code == ENOTDIR; }
 bool is_unknown_flag(int code) { return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP; }
 
-// What was written in part would keep space that going back may want.
+// A partly written file would take up space that a rollback may need.
 tl::unexpected<Error> cannot_and_remove(std::string_view doing, const std::string& path,
                                         const FolderEntry& written) {
   const auto error = cannot(doing, path);
@@ -109,7 +110,7 @@ Result<void> WritableHost::write(const std::string& path, const KeptFile& file) 
   const int folder = place->folder.get();
   const FolderEntry temporary{Fd(dup(folder)), place->name + std::string(kTemporary), place->directory};
   unlinkat(folder, temporary.name.c_str(), 0);
-  // Nobody else reads it before it has its own mode.
+  // No other user can read it before it has its final mode.
   const Fd fd = temporary.open(O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!fd || !write_all(fd.get(), file.content.bytes) || fchown(fd.get(), file.owner, file.group) != 0 ||
       fchmod(fd.get(), static_cast<mode_t>(file.mode)) != 0)
@@ -196,7 +197,7 @@ Result<bool> WritableHost::rename_new(const std::string& from, const std::string
   if (renameat2(folder, name.c_str(), folder, place->name.c_str(), RENAME_NOREPLACE) != 0) {
     if (errno == EEXIST) return false;
     if (!is_unknown_flag(errno)) return cannot("write", to);
-    // NFS and others have no such rename: a hard link is made by the first alone, too.
+    // NFS and others do not support this rename. A hard link also succeeds only for the first process.
     if (linkat(folder, name.c_str(), folder, place->name.c_str(), 0) != 0)
       return errno == EEXIST ? Result<bool>(false) : Result<bool>(cannot("write", to));
     unlinkat(folder, name.c_str(), 0);
@@ -222,7 +223,7 @@ Result<void> WritableHost::exchange(const std::string& one, const std::string& o
   const std::string name = name_of(other);
   if (renameat2(folder, place->name.c_str(), folder, name.c_str(), RENAME_EXCHANGE) != 0) {
     if (!is_unknown_flag(errno)) return cannot("write", one);
-    // NFS and others cannot exchange: `one` is replaced at one moment, `other` a moment later.
+    // NFS and others cannot exchange files: `one` is replaced atomically, `other` a moment later.
     const std::string third = name + std::string(kTemporary);
     unlinkat(folder, third.c_str(), 0);
     if (linkat(folder, place->name.c_str(), folder, third.c_str(), 0) != 0 ||

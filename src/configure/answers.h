@@ -1,4 +1,4 @@
-// Which findings of verify a plan answers: what `railbed fix` does of it.
+// Selects the changes of a plan that fix findings of verify: the part that `railbed fix` applies.
 #pragma once
 
 #include <set>
@@ -9,9 +9,10 @@
 
 namespace railbed {
 
-// The changes that answer a red finding of their node, each with those that it answers, and the red findings
-// that none answers. The management network is never among the changes: no finding is worth losing a node.
-// `rules`: these alone; empty: all.
+// Returns the plan with only those changes that fix a red finding of their node, each with the findings that
+// it fixes. Lists the root findings that no change fixes as `unanswered`. A change with Risk::kAccess is
+// never kept: no finding is worth losing access to a node. `rules` limits the findings to these rules; empty:
+// all.
 ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const std::set<std::string>& rules = {});
 
 }  // namespace railbed

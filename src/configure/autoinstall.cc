@@ -11,8 +11,8 @@
 namespace railbed {
 namespace {
 
-// One word of a kickstart's line, which is read as a shell reads it (pykickstart's parser, by shlex). There
-// are no control characters in what cluster.yaml says.
+// Quotes one word of a kickstart line, which is parsed like a shell's (pykickstart's parser, by shlex).
+// Values of cluster.yaml have no control characters.
 std::string kickstart_quoted(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
@@ -36,7 +36,7 @@ std::string netplan_address(const Configuration& configure) {
   return text;
 }
 
-// Without an interface the installer's own way stays, DHCP on all of them.
+// If no interface is configured, the installer's default stays: DHCP on all of them.
 std::string autoinstall_network(const Configuration& configure) {
   if (!configure.management_interface) return "";
   std::string text = fmt::format("  network:\n    version: 2\n    ethernets:\n      {}:\n{}",
@@ -49,7 +49,7 @@ std::string autoinstall_network(const Configuration& configure) {
   return text;
 }
 
-// A user without a password can type none for sudo.
+// A user without a password cannot enter one for sudo.
 std::string autoinstall_user(const Node& node) {
   std::string text = fmt::format(
       "  user-data:\n"
@@ -68,7 +68,7 @@ std::string autoinstall_user(const Node& node) {
   return text;
 }
 
-// The same file as `railbed plan` writes, so that it finds nothing to do there.
+// The same file that `railbed plan` writes, so that a later plan has nothing to do there.
 std::string autoinstall_console(const Node& node) {
   const auto console = serial_console(node.configure);
   if (!console) return "";
@@ -83,8 +83,8 @@ std::string autoinstall_console(const Node& node) {
   return text + "      EOF\n    - curtin in-target -- update-grub\n";
 }
 
-// canonical/subiquity, autoinstall-reference. Without `identity`, which wants a password, `user-data` makes
-// the user.
+// canonical/subiquity, autoinstall-reference. `identity` requires a password, so `user-data` creates the
+// user.
 std::string autoinstall_of(const Node& node) {
   return "#cloud-config\n" + head(node) +
          "autoinstall:\n"
@@ -142,7 +142,7 @@ std::string kickstart_user(const Configuration& configure) {
   return text;
 }
 
-// pykickstart's documentation. A user without a password can type none for sudo.
+// pykickstart's documentation. A user without a password cannot enter one for sudo.
 std::string kickstart_of(const Node& node) {
   std::string text =
       head(node) +

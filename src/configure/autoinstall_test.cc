@@ -22,7 +22,7 @@ Node bare_node(std::string_view os, std::string_view more = "") {
   return cluster ? cluster->nodes.front() : Node{};
 }
 
-// What stands below "user-data/users/0/name" of the file.
+// Returns the value at a path such as "user-data/users/0/name" in the file.
 std::string value_at(const std::string& file, std::string_view path) {
   Complaints complaints(file, "user-data");
   const auto all = parse_yaml(file, complaints);

@@ -30,6 +30,7 @@ Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::v
   return nodes;
 }
 
+// Returns the number of GPUs, by the facts, else by expect.gpus. Adds a note if the two differ.
 Result<int> gpus_of(const NodeView& view, std::vector<std::string>& notes) {
   const auto& wanted = view.wanted->expect.gpus;
   const int seen = static_cast<int>(items(view.facts->gpus.devices).size());
@@ -65,11 +66,11 @@ Result<void> find_network(LaunchJob& job) {
   return {};
 }
 
-// ---- what programs are told of the networks
+// ---- network settings of programs
 
 bool is_pytorch(Launcher launcher) { return launcher == Launcher::kTorchrun || launcher == Launcher::kVllm; }
 
-// Gloo and TensorPipe take a name as it is, without NCCL's "=" (torch/csrc/distributed/c10d).
+// Gloo and TensorPipe expect the name alone, without NCCL's "=" (torch/csrc/distributed/c10d).
 void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVariable>& environment) {
   if (!job.contact) return;
   const std::string interface(job.contact->ends[i].interface);
@@ -80,12 +81,12 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
   if (job.request.launcher == Launcher::kVllm) environment.push_back({"VLLM_HOST_IP", job.address(i)});
 }
 
-// The platform does not matter to NCCL, and a launch does not wait for it to be known.
+// NCCL's variables do not depend on the platform, so a launch does not require it to be known.
 void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
   const NcclWishes wishes = nccl_wishes(Target{wide, *node.view, {}});
   for (const NcclWish& one : wishes.variables) {
-    // Of the nodes of this job, which may be fewer than the file is for.
+    // The contact of this job's nodes, which may be fewer than those that /etc/nccl.conf is for.
     const bool first_contact = one.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
     node.environment.push_back(
         {one.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : one.value});
@@ -112,8 +113,8 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
 
 // ---- programs that are started on each node
 
-// The static rendezvous: with c10d's, a host has to recognise itself by its name's address, which many do
-// not.
+// Uses the static rendezvous: with c10d's, a host has to recognize itself by its name's address, which many
+// hosts do not.
 Words torchrun_words(const LaunchJob& job, std::size_t i) {
   Words words = {"torchrun"};
   if (job.alone())
@@ -134,8 +135,9 @@ bool mentions(const Words& arguments, std::initializer_list<std::string_view> op
   });
 }
 
-// Tensor parallel within a node, pipeline parallel between nodes, as vLLM's documents recommend; nodes with
-// one GPU each are tensor parallel, for a pipeline makes a single request no faster.
+// Uses tensor parallelism within a node and pipeline parallelism between nodes, as vLLM's documentation
+// recommends. Nodes with one GPU each use tensor parallelism, because a pipeline makes a single request no
+// faster.
 void add_parallel(const LaunchJob& job, Words& words) {
   if (mentions(words, {"--tensor-parallel-size", "-tp", "--pipeline-parallel-size", "-pp",
                        "--data-parallel-size", "-dp"}))
@@ -146,7 +148,7 @@ void add_parallel(const LaunchJob& job, Words& words) {
   if (gpus > 1 && nodes > 1) words.push_back(fmt::format("--pipeline-parallel-size={}", nodes));
 }
 
-// Without Ray: vLLM's own processes on several nodes. Releases that do not know --nnodes say so.
+// Uses vLLM's own processes on several nodes, without Ray. Releases that do not support --nnodes report it.
 Words vllm_words(const LaunchJob& job, std::size_t i) {
   Words words = {"vllm", "serve"};
   append(words, job.request.arguments);

@@ -1,5 +1,5 @@
-// Containers that see the fabric. Without the devices, locked memory and the node's own network NCCL goes
-// over TCP without a word; without shared memory ranks of one node do (docs/how-to/running-job.md).
+// Containers with access to the fabric. Without the devices, locked memory and the node's own network, NCCL
+// silently uses TCP; without shared memory, ranks on the same node do (docs/how-to/running-job.md).
 #include <fmt/format.h>
 
 #include "base/yaml.h"
@@ -10,7 +10,8 @@ namespace {
 
 Words arguments_of(const NodeCommand& command) { return {command.words.begin() + 1, command.words.end()}; }
 
-// podman has GPUs by CDI, and SELinux keeps its containers from devices otherwise (NVIDIA Container Toolkit).
+// podman gets GPUs through CDI; without the label option, SELinux blocks its containers from devices (NVIDIA
+// Container Toolkit).
 Words run_words(const LaunchNode& node, const NodeCommand& command, const std::string& image, bool podman) {
   Words words = {podman ? "podman" : "docker", "run", "--rm", "--network", "host", "--ipc", "host"};
   if (podman)
@@ -26,15 +27,15 @@ Words run_words(const LaunchNode& node, const NodeCommand& command, const std::s
   return words;
 }
 
-// compose puts variables of the shell in place of $NAME, Kubernetes those of the pod in place of $(NAME): $$
-// stands for $ in both.
+// compose replaces $NAME by a variable of the shell, Kubernetes replaces $(NAME) by one of the pod: $$ is a
+// literal $ in both.
 std::string scalar(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped += c == '$' ? "$$" : std::string(1, c);
   return yaml_quoted(escaped);
 }
 
-// `name` and what it holds, a line each.
+// Returns `name` and its elements, one per line.
 std::string yaml_list(std::size_t indent, std::string_view name, const Words& words) {
   const std::string space(indent, ' ');
   std::string text = fmt::format("{}{}:\n", space, name);
@@ -61,8 +62,8 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
   return text;
 }
 
-// The limit of locked memory is the container runtime's own in Kubernetes, without limit as its unit is
-// shipped. A pod names its node, for its rank and addresses are that node's.
+// In Kubernetes, the container runtime limits locked memory; the unit it ships with has no limit. A pod names
+// its node, because its rank and addresses belong to that node.
 std::string pod_file(const LaunchJob& job, const LaunchNode& node, const NodeCommand& command,
                      const std::string& image, std::string_view name) {
   std::string text = fmt::format(

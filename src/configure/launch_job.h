@@ -1,4 +1,4 @@
-// What the forms of a launch share: the nodes as ranks see them.
+// Data that all forms of a launch share: the nodes as ranks see them.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,38 @@
 
 namespace railbed {
 
+// A node of the job.
 struct LaunchNode {
   const NodeView* view = nullptr;
   int gpus = 0;
-  bool rdma = false;  // it has rails with RDMA
+  bool rdma = false;  // has rails with RDMA
   std::vector<EnvironmentVariable> environment = {};
 };
 
+// A job while its commands are made. Keeps a reference to the request.
 struct LaunchJob {
   const LaunchRequest& request;
   std::vector<LaunchNode> nodes = {};
-  std::optional<Contact> contact = {};  // none: there is one node
+  std::optional<Contact> contact = {};  // nullopt for a single node
   std::vector<std::string> notes = {};
 
+  // True for a job on one node, which needs no network.
   bool alone() const { return nodes.size() == 1; }
+  // True if all nodes have the same number of GPUs.
   bool same_gpus() const;
   int all_gpus() const;
   std::string node(std::size_t i) const { return *nodes[i].view->name; }
+  // Needs a contact (not alone()).
   std::string address(std::size_t i) const { return contact->ends[i].address->to_text(); }
   std::string master() const { return address(0); }
 };
 
-// mpirun's and srun's one command for all nodes (launch_mpi.cc).
+// mpirun and srun start the ranks of all nodes by one command (launch_mpi.cc).
 Result<NodeCommand> mpirun_command(LaunchJob& job);
 Result<NodeCommand> srun_command(LaunchJob& job);
 
-// Puts the command of a node into a container (launch_container.cc).
+// Puts a node's command into a container (launch_container.cc). Does nothing if the request has no container;
+// fails if the image is unknown.
 Result<void> contain(const LaunchJob& job, const LaunchNode& node, NodeCommand& command);
 
 }  // namespace railbed

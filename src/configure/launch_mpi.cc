@@ -1,7 +1,7 @@
 // mpirun and srun: one command, started on the first node or on the login node, that starts every rank.
 //
-// Ranks are not bound: both would bind them by their number, and NCCL puts its threads near each rank's GPU
-// among the processors that the rank may use.
+// Ranks are not bound to processors: both programs would bind them by their number, while NCCL places its
+// threads near each rank's GPU, among the processors that the rank may use.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +21,7 @@ bool everywhere(const LaunchJob& job, const EnvironmentVariable& variable) {
   });
 }
 
-// What all nodes have in common, and what is this node's alone.
+// Splits a node's variables into those that all nodes share and its own.
 std::pair<Environment, Environment> parted(const LaunchJob& job, const LaunchNode& node) {
   std::pair<Environment, Environment> parts;
   for (const EnvironmentVariable& one : node.environment)
@@ -29,13 +29,14 @@ std::pair<Environment, Environment> parted(const LaunchJob& job, const LaunchNod
   return parts;
 }
 
-// As mpirun's ssh reaches it, and "address:slots" holds no IPv6.
+// Returns the host as mpirun's ssh reaches it. The form "address:slots" does not support IPv6.
 std::string mpi_host(const LaunchJob& job, std::size_t i) {
   const bool by_address = job.contact && job.contact->ends[i].address->is_v4();
   return fmt::format("{}:{}", by_address ? job.address(i) : job.node(i), job.nodes[i].gpus);
 }
 
-// Open MPI takes a subnet where interfaces have different names. Empty: they have nothing in common.
+// Returns the network for Open MPI: a subnet if interfaces may have different names, else the common
+// interface name. Empty if the ends share neither.
 std::string mpi_network(const Contact& contact) {
   const auto same = [&](auto member) {
     return std::ranges::all_of(
@@ -59,7 +60,7 @@ void add_own(const Environment& own, Words& words) {
   for (const EnvironmentVariable& one : own) words.push_back(fmt::format("{}={}", one.name, one.value));
 }
 
-// One context for all nodes, or one for each where their variables differ: env stands before the program.
+// Adds one context for all nodes, or one per node if their variables differ; then env precedes the program.
 void add_contexts(const LaunchJob& job, Words& words) {
   const bool differ = std::ranges::any_of(
       job.nodes, [&](const LaunchNode& node) { return !parted(job, node).second.empty(); });
@@ -93,7 +94,7 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
     job.notes.push_back(
         fmt::format("{} has to reach the others by ssh as the user who starts this", job.node(0)));
   }
-  // Its own messages are few: over TCP they cannot stumble over the RDMA that is to be measured.
+  // Its own messages are few; over TCP, they cannot fail because of the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)
     append(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
   for (const EnvironmentVariable& one : parted(job, job.nodes.front()).first)

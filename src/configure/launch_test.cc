@@ -13,7 +13,7 @@ Launch launched(const ConfiguredCluster& sample, const LaunchRequest& request) {
   return launch.value_or(Launch{});
 }
 
-// Without what is said to people.
+// Returns the text without notes.
 std::string commands(const Launch& launch) {
   Launch silent = launch;
   silent.notes.clear();

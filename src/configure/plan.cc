@@ -21,10 +21,10 @@ const Reading<FileState>* state_of(const FileStates& states, const std::string& 
   return found == states.end() ? nullptr : &found->second;
 }
 
-// The file on the node, compared with what it shall be.
+// A file on the node, compared with its desired state.
 struct Comparison {
-  std::optional<FileChange> change = {};  // none: it is as it shall be
-  Author author = Author::kRailbed;       // of what lies there, where it changes
+  std::optional<FileChange> change = {};  // nullopt: it is as desired
+  Author author = Author::kRailbed;       // of the present file, if it changes
   std::string unread = {};                // why it could not be compared
 };
 
@@ -43,7 +43,7 @@ Comparison compare(const DesiredFile& file, const FileStates& states) {
   change.before = content;
   change.after = content_after(file, content);
   change.mode_before = now.mode;
-  // A shared file keeps the mode that it has.
+  // A shared file keeps its mode.
   if (file.block) change.mode = now.mode.value_or(file.mode);
   change.action = change.before == change.after ? FileAction::kSetMode : FileAction::kChange;
   const bool same_mode = now.mode.value_or(change.mode) == change.mode;
@@ -56,7 +56,7 @@ std::vector<FileChange> moved_aside(const Setting& setting, const FileStates& st
   for (const Contradiction& one : setting.contradictions) {
     const Reading<FileState>* state = state_of(states, one.path);
     if (state == nullptr || state->absent()) continue;
-    // Without what it holds: somebody else's secrets stay on the node.
+    // The content is left out: another author's secrets stay on the node.
     changes.push_back({.action = FileAction::kMoveAside, .path = one.path, .why = one.why});
   }
   return changes;
@@ -66,8 +66,8 @@ void hold(NodeChange& change, std::string why) {
   change.held += (change.held.empty() ? "" : "; ") + std::move(why);
 }
 
-// Puts the differences of the setting's files into `change`; true where one of railbed's own is out of date,
-// which wants changing whatever the needs say.
+// Adds the differences of the setting's files to `change`. Returns true if one of railbed's own files is out
+// of date, which has to be changed even if all needs are met.
 bool add_files(const Setting& setting, const FileStates& states, const PlanOptions& options,
                NodeChange& change) {
   bool outdated = false;
@@ -91,7 +91,7 @@ bool add_files(const Setting& setting, const FileStates& states, const PlanOptio
   return outdated;
 }
 
-// What the setting still wants; nothing where it is met.
+// Returns the change that the setting needs; nullopt if it is met.
 std::optional<NodeChange> change_for(const Setting& setting, const FileStates& states,
                                      const Platform& platform, const PlanOptions& options) {
   NodeChange change{.section = setting.section,
@@ -119,8 +119,8 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   return change;
 }
 
-// All is in place, and only the running system does not know yet; where no step tells it, a new login or a
-// service's next start will.
+// Returns true if all files are in place and only the running system lacks the setting. If no step applies
+// it, a new login or the service's next start will.
 bool awaits_reboot(const Setting& setting, const NodeChange& change) {
   return (setting.reboot || change.steps.empty()) && change.files.empty() && change.held.empty() &&
          std::ranges::none_of(setting.needs, [](const Need& need) { return need.at_boot == false; });
@@ -128,7 +128,7 @@ bool awaits_reboot(const Setting& setting, const NodeChange& change) {
 
 constexpr std::string_view kUnitFolder = "/etc/systemd/system/";
 
-// A unit that goes away is stopped first.
+// Returns steps that stop units before their files are removed.
 std::vector<NodeStep> steps_to_remove(const std::vector<FileChange>& files) {
   std::vector<NodeStep> steps;
   bool units = false;
@@ -142,7 +142,7 @@ std::vector<NodeStep> steps_to_remove(const std::vector<FileChange>& files) {
   return steps;
 }
 
-// Files that railbed wrote for a cluster.yaml that has changed since.
+// Returns the removal of files that railbed wrote for an older cluster.yaml; nullopt if there are none.
 std::optional<NodeChange> leftovers(const std::vector<Setting>& settings, const FileStates& states,
                                     const Platform& platform, const PlanOptions& options) {
   std::set<std::string_view> wanted;

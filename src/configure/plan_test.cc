@@ -51,7 +51,7 @@ TEST(Plan, LeavesAloneWhatSomebodyElseSawTo) {
   Setting wanted = setting();
   wanted.needs = {{.what = "a is 1", .now = true, .at_boot = true}};
   EXPECT_TRUE(plan(wanted, {{"/etc/x.conf", gone()}}).changes.empty());
-  wanted.needs.push_back({.what = "b is 1", .now = true});  // nobody knows about the boot
+  wanted.needs.push_back({.what = "b is 1", .now = true});  // the state at boot is unknown
   EXPECT_EQ(plan(wanted, {{"/etc/x.conf", gone()}}).changes.size(), 1U);
 }
 
@@ -92,7 +92,7 @@ TEST(Plan, HoldsWhatAPersonEdited) {
   EXPECT_NE(plan(setting(), foreign).changes.at(0).held.find("not railbed's"), std::string::npos);
 }
 
-// A host key that changed, for one: only a person knows whether the node was installed anew.
+// A changed host key, for example: only a person knows whether the node was reinstalled.
 TEST(Plan, HoldsWhatIsInDoubt) {
   Setting wanted = setting();
   wanted.doubt = "gpu2 has another host key";
@@ -114,7 +114,7 @@ TEST(Plan, SetsAModeWithoutTouchingTheContent) {
   const NodePlan made = plan(setting(), {{"/etc/x.conf", there(setting().files[0].content, 0600)}});
   ASSERT_EQ(made.changes.size(), 1U);
   EXPECT_EQ(made.changes[0].files[0].action, FileAction::kSetMode);
-  // A captured tree does not tell the mode.
+  // A captured tree does not record modes.
   EXPECT_TRUE(plan(setting(), {{"/etc/x.conf", there(setting().files[0].content, {})}}).changes.empty());
 }
 
@@ -136,7 +136,7 @@ TEST(Plan, MovesAsideWhatSaysOtherwise) {
   ASSERT_EQ(made.changes.at(0).files.size(), 2U);
   EXPECT_EQ(made.changes[0].files[0].action, FileAction::kMoveAside);
   EXPECT_EQ(made.changes[0].files[0].path, "/etc/y.conf");
-  EXPECT_FALSE(made.changes[0].files[0].before.has_value());  // somebody else's secrets stay on the node
+  EXPECT_FALSE(made.changes[0].files[0].before.has_value());  // another author's secrets stay on the node
 }
 
 TEST(Plan, RemovesWhatNothingAsksForAnyMore) {

@@ -11,8 +11,8 @@
 namespace railbed {
 namespace {
 
-constexpr int kDefaultMtu = 1500;       // ETH_DATA_LEN of linux/if_ether.h; what mlx4 and mlx5 start with
-constexpr int kFirstWithoutIfcfg = 10;  // RHEL 10: NetworkManager reads ifcfg files no more
+constexpr int kDefaultMtu = 1500;       // ETH_DATA_LEN of linux/if_ether.h; initial value of mlx4 and mlx5
+constexpr int kFirstWithoutIfcfg = 10;  // RHEL 10: NetworkManager no longer reads ifcfg files
 constexpr std::string_view kRemedyText = "Write it where the next boot reads it; nothing changes until then.";
 
 }  // namespace
@@ -33,27 +33,29 @@ bool is_read_at_boot(const NodeView& node, const BootProfile& profile) {
 
 namespace {
 
-// What one file says of MTU, or of the address.
+// A file's statement about the MTU or the address.
 enum class Says { kNothing, kWanted, kOther };
 using AskFile = std::function<Says(const BootProfile&)>;
 
-// The answers of all files about one thing that the end has now.
+// The statements of all files about one of the end's present values; the first file of each kind.
 struct Answers {
-  const BootProfile* wanted = nullptr;  // the first that says what is wanted, read at boot for sure
-  const BootProfile* other = nullptr;   // … something else
+  const BootProfile* wanted = nullptr;  // has the wanted value, and is certainly read at boot
+  const BootProfile* other = nullptr;   // has another value
+  // has the wanted value, but it is not certain that it applies
   const BootProfile* perhaps = nullptr;
-  const BootProfile* gone = nullptr;  // says it, and lies in /run
+  const BootProfile* gone = nullptr;  // has the wanted value, but is in /run
   const BootProfile* dhcp = nullptr;
-  const BootProfile* silent = nullptr;  // is for the interface and says nothing of this
+  const BootProfile* silent = nullptr;  // is for the interface and does not set this
 };
 
-// systemd did not answer, as it may not for a while after a boot: whether the file's reader starts is not
-// known.
+// Returns true if it is unknown whether the file's reader starts, because systemd did not respond, as may
+// happen for a while after a boot.
 bool is_reader_unknown(const NodeView& node, const BootProfile& profile) {
   const auto& services = node.facts->system.services;
   return !services && !services.absent() && profile.manager != "udev" && profile.manager != "ifupdown";
 }
 
+// Collects the statements of all files that the next boot reads, or may read, for the interface.
 Answers ask_files(const NodeView& node, const std::string& interface,
                   const std::vector<BootProfile>& profiles, const AskFile& ask) {
   Answers answers;
@@ -80,8 +82,8 @@ Answers ask_files(const NodeView& node, const std::string& interface,
   return answers;
 }
 
-// The kernel's command line configures interfaces, and the initramfs writes what it says to /run at each
-// boot.
+// Returns true if the kernel's command line configures interfaces. The initramfs then writes the result to
+// /run at each boot.
 bool boots_from_network(const NodeView& node) {
   const auto& line = node.facts->system.kernel.command_line;
   return line && std::ranges::any_of(words(*line), [](auto word) { return word.starts_with("ip="); });
@@ -96,7 +98,8 @@ std::string why_gone(const std::string& interface, const Answers& answers) {
                      interface);
 }
 
-// `doubt`: what else might set it; empty: nothing.
+// Decides by the statements: contradicting files make a doubt, a wanted file keeps the value, another file
+// loses it. `doubt` names another program that may set it; empty if there is none.
 AtBoot conclude(const NodeView& node, const std::string& interface, const Answers& answers,
                 std::string doubt) {
   if (answers.wanted != nullptr && answers.other != nullptr)
@@ -127,7 +130,7 @@ void place(const RailEnd& end, std::string what, AtBoot at_boot, RailOutlook& ou
 void look_at_mtu(const NodeView& node, const RailEnd& end, const std::vector<BootProfile>& profiles,
                  RailOutlook& outlook) {
   const auto& wanted = end.rail->mtu;
-  // IPoIB takes its MTU from the partition.
+  // IPoIB gets its MTU from the partition.
   if (!wanted || end.infiniband() || end.interface->mtu.value_or(0) != *wanted) return;
   AtBoot at_boot = mtu_at_boot(node, *end.interface, *wanted, profiles);
   outlook.mtu_lost = at_boot.kept == false;
@@ -142,7 +145,8 @@ void look_at_address(const NodeView& node, const RailEnd& end, const std::vector
         outlook);
 }
 
-// The profile that a remedy changes: one that is read at boot and is for this interface.
+// Returns the profile that a remedy changes: one that is read at boot and configures this interface; null if
+// there is none.
 const BootProfile* own_profile(const NodeView& node, const RailEnd& end,
                                const std::vector<BootProfile>& profiles) {
   const auto found = std::ranges::find_if(profiles, [&](const BootProfile& one) {
@@ -154,7 +158,7 @@ const BootProfile* own_profile(const NodeView& node, const RailEnd& end,
 
 bool is_netplan(std::string_view file) { return file.find("/netplan/") != std::string_view::npos; }
 
-// Files only: netplan-set(8) applies nothing.
+// Writes files only: netplan-set(8) applies nothing.
 std::vector<ShellCommand> set_with_netplan(const std::string& id, int mtu, const std::string& address) {
   std::vector<ShellCommand> commands;
   if (mtu > 0) commands.push_back(command("netplan set ethernets.{}.mtu={}", id, mtu));
@@ -181,7 +185,8 @@ std::vector<ShellCommand> set_with_nmcli(const RailEnd& end, const BootProfile* 
                   end.infiniband() ? "infiniband" : "ethernet", end.name, end.name, settings)};
 }
 
-// Of netplan a device that is named as its interface is for that one only; so is what nmcli made.
+// Returns true if the id belongs to this interface only: a netplan device named like the interface, or a
+// profile that nmcli created.
 bool is_own_id(const std::string& id, const RailEnd& end) { return id == end.name || id.starts_with("NM-"); }
 
 ShellCommand write_for_networkd(const RailEnd& end, int mtu, const std::string& address) {
@@ -193,13 +198,14 @@ ShellCommand write_for_networkd(const RailEnd& end, int mtu, const std::string& 
 
 }  // namespace
 
-// A larger MTU is of connected mode and would have the file refused, or be cut, in datagram mode.
+// Returns true if the profile's MTU needs connected mode: datagram mode would reject the file or cut the MTU.
 bool must_lose_mtu(const BootProfile& profile, std::string_view mode) {
   constexpr int kLargestDatagram = 4092;  // the largest InfiniBand MTU less IPoIB's header (RFC 4391)
   return mode == "datagram" && profile.mtu > kLargestDatagram;
 }
 
-// netplan knows "infiniband-mode" since 0.105; without it a port starts in datagram mode on every version.
+// netplan supports "infiniband-mode" since 0.105. Without it, a port starts in datagram mode on every
+// version.
 std::vector<ShellCommand> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
                                           int mtu) {
   const auto& at_boot = node.facts->net.at_boot;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kBalancing = "kernel.numa_balancing";
 constexpr std::string_view kReclaim = "vm.zone_reclaim_mode";
 
-// What the kernel itself starts with.
+// The kernel's initial value, compared with the expected one.
 enum class Start { kFits, kWrong, kUnknown };
 
 // Linux, net/core/sock.c: 212992 bytes until 6.17, 4 MiB since (commit a6d4f25888b8); distributions have
@@ -26,7 +26,7 @@ Start default_buffer(const WantedSetting& wanted) {
   return wanted.value > kMostBuffer ? Start::kWrong : Start::kUnknown;
 }
 
-// Linux, mm/mempolicy.c: the kernel's parameter, else as it was built.
+// Linux, mm/mempolicy.c: the kernel parameter, else the build's default.
 Start default_balancing(const NodeView& node) {
   const Kernel& kernel = node.facts->system.kernel;
   Start found = Start::kUnknown;
@@ -49,7 +49,8 @@ Start start_of(const NodeView& node, const WantedSetting& wanted) {
   return Start::kUnknown;
 }
 
-// A unit of this node that may set it at boot; railbed does not read what such units do.
+// Returns a unit of this node that may set kernel settings at boot; empty if there is none. railbed does not
+// read what such units do.
 std::string_view may_set(const NodeView& node) {
   for (const std::string_view unit : {"tuned", "rdma-optimize"}) {
     const Service* service = find_service(node, {unit});
@@ -59,7 +60,7 @@ std::string_view may_set(const NodeView& node) {
   return {};
 }
 
-// Of a setting that no file sets.
+// Adds the outlook of a setting that no file sets.
 void without_file(const NodeView& node, const WantedSetting& one, std::string line, BootOutlook& outlook) {
   const Start start = start_of(node, one);
   const std::string_view unit = may_set(node);
@@ -102,7 +103,7 @@ BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>&
   for (const WantedSetting& one : wanted) {
     const auto now = node.facts->system.sysctl.find(std::string(one.key));
     if (now == node.facts->system.sysctl.end() || !now->second || !one.fits(*now->second))
-      continue;  // what does not fit now has its own rule
+      continue;  // other rules judge wrong values
     std::string line = fmt::format("{} = {}", one.key, *parse_number<std::uint64_t>(*now->second));
     const auto set = std::ranges::find(files, one.key, &BootSetting::key);
     if (set == files.end())

@@ -1,5 +1,5 @@
-// Kernel settings that rules want on a node: whether it has them now is judged by their own rules, whether
-// its next boot brings them by host.settings-at-boot.
+// Kernel settings that rules expect on a node. Other rules judge the present values; host.settings-at-boot
+// judges whether the next boot sets them.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,39 @@
 
 namespace railbed {
 
+// A setting with its expected value.
 struct WantedSetting {
-  std::string_view key;  // as sysctl writes it
+  std::string_view key;  // in sysctl's notation
   std::uint64_t value = 0;
+  // True if larger values are right, too.
   bool or_more = false;
+  // Returns true if the text is a number that satisfies the expectation.
   bool fits(std::string_view text) const;
 };
 
-// Memory has several NUMA nodes, and there is a GPU or an RDMA adapter that suffers where the kernel moves it
-// between them or will not take it from the other one.
+// Returns true if memory has several NUMA nodes, and there is a GPU or an RDMA adapter that suffers if the
+// kernel moves memory between them or does not take it from another one.
 bool numa_matters(const NodeView& node);
+// Returns the settings expected on this node: socket buffers if cluster.yaml gives their size, and the NUMA
+// settings if numa_matters().
 std::vector<WantedSetting> wanted_settings(const NodeView& node);
 
-// What becomes of the wanted settings that fit now.
+// The outlook of the expected settings that are right now.
 struct BootOutlook {
   struct Change {
-    std::string line;  // "net.core.rmem_max = 268435456": as it is now
-    std::string file;  // of sysctl.d, that sets something else; empty: none sets it
-    std::string to;    // what that file sets
+    std::string line;  // "net.core.rmem_max = 268435456": the present value
+    std::string file;  // the sysctl.d file with another value; empty if no file sets it
+    std::string to;    // the value in that file
   };
   std::vector<std::string> kept;    // keys
-  std::vector<std::string> doubts;  // why it cannot be told
+  std::vector<std::string> doubts;  // reasons why the state is unknown
   std::vector<Change> lost;
   bool nothing_fits() const { return kept.empty() && doubts.empty() && lost.empty(); }
 };
-// `files` are facts->system.sysctl_at_boot.
+// Returns the outlook. `files` are facts->system.sysctl_at_boot.
 BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>& wanted,
                          const std::vector<BootSetting>& files);
-// "no file of sysctl.d sets net.core.rmem_max; /etc/sysctl.d/99-x.conf sets …"
+// Returns "no file of sysctl.d sets net.core.rmem_max; /etc/sysctl.d/99-x.conf sets …"
 std::string why_lost(const BootOutlook& outlook);
 
 }  // namespace railbed

@@ -1,12 +1,12 @@
-// How the nodes of a cluster differ, for people to look over: no verdict, no majority, no finding.
+// Differences between the nodes of a cluster, for people to look over: no verdict, no majority, no finding.
 //
-// Every node is told as a list of traits, each a property and its value. The nodes are then grouped by value,
-// one property at a time; a property with one value says nothing and is dropped, and so is one in which every
-// node is as cluster.yaml states. Values that most nodes have come first.
+// Every node is described by a list of traits, each a property and its value. Nodes are then grouped by
+// value, one property at a time. A property with a single value is dropped, and so is one in which every node
+// is as cluster.yaml states. The most frequent values come first.
 //
-// Two properties need care. Memory is never the same to the byte: sizes within 5 % count as one (kinds.h).
-// Kernel command lines are long and mostly equal: what all of them share is cut away, and what names a node's
-// own disks and addresses, so that a line shows the difference and nothing else.
+// Two properties need care. Memory is never equal to the byte: sizes within 5 % count as one (kinds.h).
+// Kernel command lines are long and mostly equal: parameters that all nodes share are removed, and so are
+// those that name a node's own disks and addresses, so that a line shows only the difference.
 #include "model/differences.h"
 
 #include <fmt/format.h>
@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view kCommandLine = "kernel command line";
 constexpr std::string_view kMemory = "memory";
 
+// Collects the traits of one node.
 class Traits {
  public:
   explicit Traits(const NodeView& node) : node_(node) {}
@@ -82,7 +83,7 @@ struct Property {
   bool all_stated = true;
 };
 
-// What every node has says nothing; what names a node's own disks and addresses says nothing either.
+// Removes the parameters that every node has, and those that name a node's own disks and addresses.
 void keep_what_differs(Groups& lines) {
   static constexpr std::string_view kOwn[] = {
       "BOOT_IMAGE=", "root=", "initrd=", "resume=", "ip=", "hostname=", "rd.", "BOOTIF="};
@@ -118,7 +119,7 @@ Difference difference_of(const std::string& property, Groups groups) {
   return difference;
 }
 
-// cluster.yaml says that this node is so.
+// Returns true if the version matches the one in cluster.yaml.
 bool is_stated(const Reading<std::string>& version, const std::optional<std::string>& wanted) {
   return version.ok() && wanted && version_matches(*version, *wanted);
 }

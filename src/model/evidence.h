@@ -1,5 +1,5 @@
-// All that is known of a cluster at one moment: what cluster.yaml expects, what nodes and BMCs showed, and
-// what was measured. Rules judge it, settings are rendered from it.
+// Everything known about a cluster at one moment: the expectations in cluster.yaml, the facts of nodes and
+// BMCs, and measurements. Rules judge it, and settings are rendered from it.
 #pragma once
 
 #include <map>
@@ -15,40 +15,43 @@
 
 namespace railbed {
 
+// The program that starts agents on nodes.
 enum class Carrier { kSsh, kSlurm, kKubernetes };
 
-// A node that gave no facts, and why ("ssh: connect to host gpu07 port 22: No route to host").
+// A node without facts, and the reason ("ssh: connect to host gpu07 port 22: No route to host").
 struct Unreachable {
   std::string node;
   Error error;
-  Carrier by = Carrier::kSsh;  // who should have started an agent there
+  Carrier by = Carrier::kSsh;  // the program that should have started an agent there
 };
 
-// A node's clock, as it was read over its connection.
+// A node's clock, read over its connection.
 struct ClockReading {
-  double offset_seconds = 0;       // ahead of the clock of who asked
-  double uncertainty_seconds = 0;  // half of what the quickest answer took: it lies within ± that
+  double offset_seconds = 0;       // ahead of this machine's clock
+  double uncertainty_seconds = 0;  // half the fastest round trip: the true offset is within ± this
   FIELDS(ClockReading, offset_seconds, uncertainty_seconds);
 };
 
-// What a node shows of the applies that changed it.
+// The applies that changed a node, as the node shows them.
 struct AfterReboot {
-  std::string error = {};              // why nobody could look; empty: it was looked at
-  std::string apply = {};              // the last that was kept; empty: none
-  bool this_boot = false;              // the node has not started anew since
-  std::vector<std::string> lost = {};  // what is not as cluster.yaml says
+  std::string error = {};              // why it could not be checked; empty if it was
+  std::string apply = {};              // the last one that was kept; empty if none
+  bool this_boot = false;              // the node has not rebooted since
+  std::vector<std::string> lost = {};  // settings that differ from cluster.yaml
   FIELDS(AfterReboot, error, apply, this_boot, lost);
 };
 
+// The input of verify and of renderers.
 struct Evidence {
-  Cluster cluster;  // empty nodes and rails: nothing is expected, rules use tables and majority
+  Cluster cluster;  // without nodes and rails: no expectations, rules use tables and majorities
   std::map<std::string, Facts> nodes;  // by node name
   std::vector<Unreachable> unreachable;
   std::vector<Measurement> measurements;
-  std::map<std::string, ClockReading> clocks;            // by node name; those that were read
-  std::map<std::string, AfterReboot> after_reboot = {};  // likewise; of `railbed verify --after-reboot` only
-  std::map<std::string, BmcFacts> bmcs = {};             // likewise; of BMCs that were asked
-  bool measured = false;  // somebody wanted measurements, whether or not there are any
+  std::map<std::string, ClockReading> clocks;  // by node name; only clocks that were read
+  // by node name; only for `railbed verify --after-reboot`
+  std::map<std::string, AfterReboot> after_reboot = {};
+  std::map<std::string, BmcFacts> bmcs = {};  // by node name; only BMCs that were queried
+  bool measured = false;                      // measurements were requested, whether or not there are any
 };
 
 }  // namespace railbed

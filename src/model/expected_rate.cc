@@ -7,6 +7,7 @@
 namespace railbed {
 namespace {
 
+// Returns the end's present rate; nullopt without a link, and for software RDMA.
 std::optional<BitRate> rate_now(const RailEnd& end) {
   if (end.software_rdma()) return std::nullopt;
   if (end.infiniband()) {
@@ -23,6 +24,7 @@ const LinkModes* modes_of(const RailEnd& end) {
   return end.interface != nullptr && end.interface->modes.ok() ? &*end.interface->modes : nullptr;
 }
 
+// Returns the other end of a cable between two nodes; null if the end has no such cable.
 const RailEnd* other_end(const Survey& survey, const RailEnd& end) {
   if (end.rail == nullptr || end.rail->topology != Topology::kBackToBack) return nullptr;
   const auto ends = survey.ends_of(*end.rail);
@@ -53,7 +55,7 @@ ExpectedRates::ExpectedRates(const Survey& survey) : survey_(survey) {
     }
 }
 
-// More than half of at least three.
+// Returns the rate of more than half of at least three ports; nullopt if there is none.
 std::optional<BitRate> ExpectedRates::usual(const Votes& votes) {
   int all = 0;
   for (const auto& [rate, count] : votes) all += count;

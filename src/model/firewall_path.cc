@@ -12,6 +12,17 @@
 namespace railbed {
 namespace {
 
+// Follows a packet through the chains of a firewall.
+//
+// A Packet represents many: any of its sources may send it to any of its ports. A match is therefore no,
+// maybe or yes: a span in a rule that covers only part of the packet's span is "maybe", and so is a match
+// that railbed cannot evaluate. A rule matches as well as the worst of its matches.
+//
+// Walk computes the possible ends of a packet in a chain (Ways): accepted, refused, or back to the caller. A
+// rule that surely matches ends the walk, unless its jump comes back or its verdict is unknown; one that may
+// match adds its effect, and the walk continues. Results are kept per chain, so each chain is walked once; a
+// loop of chains counts as uncertain. At a chain with a hook, the packet is dropped if it can only be
+// refused, accepted if it cannot be refused, and else the result is uncertain.
 enum class Match { kNo, kMaybe, kYes };
 
 Match either(Match a, Match b) { return std::max(a, b); }
@@ -27,13 +38,13 @@ bool has(const Values& values, std::initializer_list<std::string_view> any) {
   });
 }
 
-// "ens*" and "ens6"
+// Matches a name against "ens6" or "ens*".
 bool fits_name(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// How a span that a rule names lies to the span that is asked for.
+// Compares a span in a rule with the packet's span: contains it, is disjoint, or overlaps it partly.
 template <class T>
 Match covers(const T& first, const T& last, const T& asked_first, const T& asked_last) {
   if (first <= asked_first && asked_last <= last) return Match::kYes;
@@ -68,7 +79,7 @@ Match match_addresses(const Values& values, const IpAddress& first, const IpAddr
   return found;
 }
 
-// All who may send, none of them, or some.
+// Returns yes if all senders match, no if none does, else maybe.
 Match match_sources(const Values& values, const std::vector<Subnet>& sources) {
   bool in = false, out = false, unclear = sources.empty();
   for (const Subnet& source : sources) {
@@ -89,7 +100,7 @@ Match match_ports(const Values& values, const PortRange& asked) {
   return found;
 }
 
-// The first packet of a TCP connection carries SYN alone.
+// The first packet of a TCP connection has only SYN set.
 Match match_flags(const Values& values) {
   const auto pair = values.empty() ? std::nullopt : key_value(values.front(), '/');
   if (!pair) return Match::kMaybe;
@@ -111,7 +122,8 @@ Match match_values(const FirewallMatch& match, const Packet& packet) {
     return yes_if(has(values, {packet.protocol, number, "all"}));
   }
   if (key == "port") return match_ports(values, packet.ports);
-  if (key == "source-port") return match_ports(values, {1024, 65535});  // senders take no port of a service
+  // clients use ports above those of services
+  if (key == "source-port") return match_ports(values, {1024, 65535});
   if (key == "state") return yes_if(has(values, {"new"}));
   if (key == "status") return Match::kNo;
   if (key == "icmp-type") return yes_if(has(values, {"echo-request", "8", "8/0", "any", "255"}));
@@ -152,14 +164,14 @@ std::string rule_text(const FirewallChain& chain, const FirewallRule& rule) {
                      rule.target.empty() ? "" : " " + rule.target);
 }
 
-// What may become of a packet in a chain.
+// The possible ends of a packet in a chain.
 struct Ways {
   bool accepts = false;
   bool refuses = false;
-  bool rejects = false;  // refuses, and says so
-  bool leaves = false;   // goes back to where the chain was called
+  bool rejects = false;  // refuses and notifies the sender
+  bool leaves = false;   // returns to the calling chain
   std::string refused_by;
-  std::string doubt;  // the first rule that could not be judged and that matters
+  std::string doubt;  // the first rule that matters and could not be judged
   void add(const Ways& other) {
     accepts = accepts || other.accepts;
     refuses = refuses || other.refuses;
@@ -178,8 +190,8 @@ class Walk {
   }
   Ways through(const FirewallChain& chain, int depth = 0) {
     if (const auto known = known_.find(&chain); known != known_.end()) return known->second;
-    known_[&chain] = {true, true, false,
-                      true, "",   chain_text(chain) + " leads to itself"};  // until it is known
+    // until it is known
+    known_[&chain] = {true, true, false, true, "", chain_text(chain) + " leads to itself"};
     Ways ways;
     bool over = false;
     for (std::size_t i = 0; i < chain.rules.size() && !over; ++i)
@@ -192,7 +204,7 @@ class Walk {
  private:
   static constexpr int kDeepest = 16;  // NFT_JUMP_STACK_SIZE, net/netfilter/nf_tables.h
 
-  // What a rule does to those packets that it is for.
+  // Returns the effect of a rule on the packets that it matches.
   Ways effect(const FirewallChain& chain, const FirewallRule& rule, int depth) {
     Ways ways;
     if (rule.verdict == "accept") ways.accepts = true;
@@ -210,7 +222,7 @@ class Walk {
     return {true, true, false, true, "", rule_text(chain, rule)};
   }
 
-  // True: no packet reaches the rules behind this one.
+  // Applies a rule. Returns true if no packet reaches the rules after it.
   bool take(const FirewallChain& chain, const FirewallRule& rule, int depth, Ways& ways) {
     const Match match = rule.verdict.empty() ? Match::kNo : match_rule(rule, packet_);
     if (match == Match::kNo) return false;

@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-// A chain in the words of iptables-save, and the fate of a first TCP packet to a port from 32768 on.
+// Chains in the syntax of iptables-save, and the verdict on a first TCP packet to a port from 32768 on.
 FirewallAnswer fate(const std::string& rules, const std::string& policy = "ACCEPT") {
   static Firewall firewall;  // answers point into it
   firewall = *parse_iptables_save("*filter\n:INPUT " + policy + " [0:0]\n:a - [0:0]\n:b - [0:0]\n" + rules +

@@ -1,4 +1,4 @@
-// What a node is made of, in words that can be compared with another node's.
+// The components of a node as text that can be compared with another node's.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace railbed {
 
-// "2 × ConnectX-7, 1 × BlueField-3"; "none".
+// Returns "2 × ConnectX-7, 1 × BlueField-3", or "none".
 std::string counted(const std::map<std::string, int>& kinds);
 std::string adapters_text(const NodeView& node);
 
-// Memory sizes of nodes that are alike: one within 5 % of an earlier one is told as that one (ours: firmware
-// and integrated graphics take unequal shares).
+// Texts for memory sizes that are equal for similar nodes: a size within 5 % of an earlier one gets the text
+// of that one (our value: firmware and integrated graphics reserve different shares).
 class MemorySizes {
  public:
   std::string text(ByteCount size);

@@ -15,7 +15,8 @@ std::string port_interface(const RailEnd& end) {
   return end.name;
 }
 
-// IPoIB interfaces do not show their module (mlx5i_ethtool_ops in Linux): on InfiniBand the device is asked.
+// IPoIB interfaces do not show their module (mlx5i_ethtool_ops in Linux), so on InfiniBand the command
+// addresses the device.
 std::vector<ShellCommand> show_cable_with(const RailEnd& end) {
   if (!end.infiniband()) return {command("ethtool -m {}", port_interface(end))};
   if (!end.rdma || !end.rdma.device->pci_address.ok()) return {};

@@ -1,4 +1,4 @@
-// What may be done to the interface of a rail's end: never what cuts off the node, a bond or a VLAN that
+// Actions on the interface of a rail's end that are safe: none cuts off the node, or a bond or VLAN that
 // works.
 #pragma once
 
@@ -10,30 +10,32 @@
 
 namespace railbed {
 
-// The interface of the port itself: what lies under a VLAN, else the end's own.
+// Returns the interface of the port itself: the one below a VLAN, else the end's own.
 std::string port_interface(const RailEnd& end);
 
-// What tells of the cable and the module in the port, and what counts errors on the way.
+// Return commands that show the cable and the module in the port, and the error counters on the path.
 std::vector<ShellCommand> show_cable_with(const RailEnd& end);
 std::vector<ShellCommand> show_errors_with(const RailEnd& end);
 
-// On a bond where it has one, and on the port under a VLAN first.
+// Returns commands that set the MTU: on the end's bond if it has one, and first on the port below a VLAN.
 std::vector<ShellCommand> set_mtu_with(const RailEnd& end, int mtu);
 
-// It may lose its link or an address for a moment: it neither belongs to a bond or bridge nor carries a VLAN
-// or the node's default route.
+// Returns true if the interface may lose its link or an address for a moment: it is not a bond, VLAN, or
+// member of a bond or bridge, and carries neither a VLAN with an address nor the node's default route.
 bool stands_alone(const RailEnd& end);
 
-// It may lose an address for a moment: it carries neither the node's default route nor what a bond owns.
+// Returns true if the interface may lose an address for a moment: it is not a member of a bond or bridge, and
+// not known to carry the node's default route.
 bool may_lose_address(const Facts& facts, const NetInterface* interface);
 
-// The end gets the address that cluster.yaml gives it, which it has to have.
+// Returns the remedy that gives the end its address in cluster.yaml, which must exist.
 Remedy give_address(const RailEnd& end);
-// "10.0.0.1/24", as the interface has it, and what takes it away; nothing where it does not have it.
+// Returns the address with the interface's prefix, "10.0.0.1/24"; empty if the interface does not have it.
 std::string held_as(const NetInterface& interface, const IpAddress& address);
+// Returns the command that removes the address; empty if the interface does not have it.
 std::vector<ShellCommand> take_address_with(const NetInterface& interface, const IpAddress& address);
 
-// An interface with an address on the same port, as a VLAN is; empty: none.
+// Returns an interface with an address on the same port, such as a VLAN; empty if there is none.
 std::string carried_by(const Facts& facts, const NetInterface& interface);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// What a person does about something that is wrong on a node.
+// Instructions for a person to fix a fault on a node.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Remedy {
   std::vector<ShellCommand> commands = {};  // to run on the node, in order; may be empty
   bool needs_reboot = false;
   bool reversible = true;
-  bool of_one_node = false;  // the commands write what this node shall have; another's may differ
+  bool of_one_node = false;  // the commands contain this node's values; those for another may differ
   FIELDS(Remedy, text, commands, needs_reboot, reversible, of_one_node);
 };
 

@@ -39,7 +39,8 @@ RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, s
   return end;
 }
 
-// What cluster.yaml says of one node, found without walking all ports of all rails for each.
+// One node's part of cluster.yaml, collected once for all nodes instead of walking all ports of all rails for
+// each.
 struct Wanted {
   const Node* node = nullptr;
   std::vector<std::pair<const Rail*, const RailPort*>> ports = {};
@@ -63,7 +64,7 @@ void add_ends(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
       node.ends.push_back(make_end(node, nullptr, nullptr, interface.name));
 }
 
-// Two RDMA rails are subnets of their own: what one carries the other does not.
+// Returns true if the node has RDMA rails in two or more subnets: one does not carry the other's traffic.
 bool has_separate_rails(const NodeView& node) {
   std::vector<const Rail*> rails;
   for (const RailEnd& end : node.ends)
@@ -83,7 +84,7 @@ void look_at_nccl(NodeView& node) {
   node.nccl_variables = by_precedence(node.facts->nccl).size();
 }
 
-// Once a node: half of all findings are about one of these.
+// Computed once per node: half of all findings touch one of these.
 void name_touches(NodeView& node) {
   node.gpu_touches = {"gpus"};
   for (const PciDevice* gpu : node.gpus()) {

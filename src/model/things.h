@@ -1,5 +1,5 @@
 // The things of a node that a finding is about: "netdev:ens6", "rdma:mlx4_0/1", "rail:rail0",
-// "pci:0000:65:00.0", "gpus", "driver", "tasks", "node:gpu01". What links a consequence to its cause.
+// "pci:0000:65:00.0", "gpus", "driver", "tasks", "node:gpu01". They link a consequence to its cause.
 #pragma once
 
 #include <initializer_list>
@@ -9,8 +9,8 @@
 
 namespace railbed {
 
-// A fleet has millions of findings about a few things each, so findings share their lists: a copy costs a
-// count, and a list that others hold too is copied when it changes.
+// A list of things. A fleet has millions of findings about a few things each, so copies share one list:
+// copying costs a reference count, and a shared list is copied when it changes.
 class Things {
  public:
   Things() = default;

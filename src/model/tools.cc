@@ -21,7 +21,7 @@ int major_version(const NodeView& node) {
   return parse_number<int>(version.substr(0, version.find('.'))).value_or(0);
 }
 
-// Programs that a server's installation does not bring along, and their packages: packages.debian.org,
+// Programs that a server installation does not include, and their packages: packages.debian.org,
 // packages.ubuntu.com (bookworm, noble), Red Hat's BaseOS and AppStream.
 struct Packaged {
   std::string_view program;
@@ -55,7 +55,7 @@ std::optional<ShellFixed> package_of(std::string_view program, PackageTool tool)
   return tool == PackageTool::kDnf ? found->dnf : found->apt;
 }
 
-// Nothing: nothing there does it.
+// Returns the command for a node without systemd; nullopt if there is no equivalent.
 std::optional<ShellCommand> without_systemd(const ShellCommand& line) {
   for (const std::string_view log : {"journalctl -k -b", "journalctl -k", "journalctl -b"})
     if (const auto rest = line.after(log)) return command("dmesg{}", *rest);
@@ -66,13 +66,13 @@ std::optional<ShellCommand> without_systemd(const ShellCommand& line) {
   return asks ? std::nullopt : std::optional(line);
 }
 
-// Where a comment begins that stands behind the command; npos: it has none.
+// Returns the offset of the comment at the end of a command; npos if there is none.
 std::size_t comment_at(std::string_view command) {
   char quote = 0;
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (quote == 0 && command[i] == '#' && (i == 0 || command[i - 1] == ' ')) return i;
     if (quote == 0 && command[i] == '\\')
-      ++i;  // what follows stands for itself
+      ++i;  // an escaped character is literal
     else if (quote == 0 && (command[i] == '\'' || command[i] == '"'))
       quote = command[i];
     else if (command[i] == quote)
@@ -115,8 +115,8 @@ std::vector<ShellCommand> for_system(const NodeView& node, std::vector<ShellComm
 
 bool has_systemd(const NodeView& node) { return !node.facts->system.services.absent(); }
 
-// The vendor's versions have a release of three numbers, 24.10-1.1.4; older kernels of the distributions
-// state 5.0-0 for mlx5_core and 4.0-0 for mlx4_core (DRIVER_VERSION in Linux 5.4).
+// The vendor's versions have a release of three numbers, 24.10-1.1.4; older distribution kernels have 5.0-0
+// for mlx5_core and 4.0-0 for mlx4_core (DRIVER_VERSION in Linux 5.4).
 bool has_vendor_driver(const NodeView& node) {
   const std::string version = node.facts->rdma.driver_version.value_or("");
   const std::size_t dash = version.find('-');
@@ -131,7 +131,7 @@ bool has_dcb(const NodeView& node) {
   return major_version(node) >= first;
 }
 
-// mlx5 changes its trust to DSCP with the first DSCP it is told (mlx5e_dcbnl_ieee_setapp in
+// mlx5 changes its trust to DSCP when the first DSCP is mapped (mlx5e_dcbnl_ieee_setapp in
 // drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c).
 std::vector<ShellCommand> trust_dscp_with(const NodeView& node, const std::string& interface, int dscp,
                                           int priority) {
@@ -157,7 +157,7 @@ std::vector<ShellCommand> show_lossless_with(const NodeView& node, const std::st
   return {command("dcb pfc show dev {}", interface), command("dcb buffer show dev {}", interface)};
 }
 
-// Red Hat's kernels take their line from entries of their own, which grubby writes (RHEL 8 and later).
+// Red Hat's kernels take their command line from their own entries, which grubby writes (RHEL 8 and later).
 std::vector<ShellCommand> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters) {
   return for_system(
       node,
@@ -179,7 +179,7 @@ std::vector<ShellCommand> keep_driver_with(const NodeView& node) {
   return {"nvidia-smi -pm 1"};
 }
 
-// mlx5 shows its sensors as hwmon since Linux 6.7.
+// mlx5 exposes its sensors as hwmon since Linux 6.7.
 std::vector<ShellCommand> show_temperature_with(const NodeView& node, const std::string& pci_address) {
   if (has_vendor_driver(node)) return {command("mget_temp -d {}", pci_address)};
   return {command("grep . /sys/bus/pci/devices/{}/hwmon/hwmon*/temp*_input", pci_address)};
@@ -226,7 +226,7 @@ std::vector<std::string> programs_of(std::string_view command) {
       if (c == quote) quote = 0;
       continue;
     }
-    if (c == '\\') {  // what follows stands for itself
+    if (c == '\\') {  // an escaped character is literal
       if (++i < command.size()) word += command[i];
       continue;
     }
@@ -244,7 +244,7 @@ std::vector<std::string> programs_of(std::string_view command) {
 
 namespace {
 
-// What a command asks for or costs beside what the rule says of it.
+// Adds conditions and costs of a command that the rule does not mention.
 void say_conditions(const NodeView* node, Remedy& remedy) {
   const auto has = [&](std::string_view what) {
     return std::ranges::any_of(

@@ -39,7 +39,7 @@ TEST(Tools, RemediesRunOnTheNodesOwnSystem) {
   for (const char* id : {"debian", "ubuntu"}) EXPECT_THAT(images_on(id), ElementsAre("update-initramfs -u"));
   for (const char* id : {"rhel", "rocky", "almalinux", "fedora"})
     EXPECT_THAT(images_on(id), ElementsAre("dracut --force")) << id;
-  // Where nobody knows which one it is, both are named.
+  // If the system is unknown, both are named.
   for (const char* id : {"", "alpine"})
     EXPECT_THAT(images_on(id), ElementsAre("update-initramfs -u", "dracut --force")) << id;
 }
@@ -54,7 +54,7 @@ TEST(Tools, PrioritiesAreSetByWhatIsThere) {
   EXPECT_THAT(trust_dscp_with(inbox.node, "ens1", 26, 3), ElementsAre("mlnx_qos -i ens1 --trust dscp"));
   EXPECT_THAT(make_lossless_with(inbox.node, "ens1", 3),
               ElementsAre("mlnx_qos -i ens1 --pfc 0,0,0,1,0,0,0,0"));
-  // The kernel's own driver of Ubuntu 20.04 states a version, too, and iproute2 has no dcb yet.
+  // Ubuntu 20.04's kernel driver has a version, too, and its iproute2 has no dcb yet.
   OneNode old("ubuntu", "20.04");
   old.driver("5.0-0");
   EXPECT_FALSE(has_vendor_driver(old.node));

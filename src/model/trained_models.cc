@@ -12,12 +12,11 @@ namespace {
 // One stage of bottleneck blocks: 1×1, 3×3, 1×1 convolutions with batch norms.
 struct Stage {
   int blocks;
-  std::uint64_t width;   // channels of the middle convolution; four times as many
-                         // leave the block
-  std::uint64_t pixels;  // side of what leaves the stage, of an image of 224
+  std::uint64_t width;   // channels of the middle convolution; the block's output has four times as many
+  std::uint64_t pixels;  // side of the stage's output, for an image of 224
 };
-// He, Zhang, Ren, Sun 2016, table 1. The stride lies in the 3×3 convolution, as
-// in the variant that everybody trains (v1.5 of NVIDIA's and torchvision's).
+// He, Zhang, Ren, Sun 2016, table 1. The stride is in the 3×3 convolution, as in the common variant (v1.5 of
+// NVIDIA's and torchvision's).
 constexpr std::array<Stage, 4> kResnet50{{{3, 64, 56}, {4, 128, 28}, {6, 256, 14}, {3, 512, 7}}};
 
 // A convolution and its batch norm (a scale and a shift for each channel).
@@ -50,6 +49,7 @@ Model resnet50() {
   return model;
 }
 
+// The shape of a transformer.
 struct Transformer {
   std::string_view word;
   std::string_view name;
@@ -58,13 +58,13 @@ struct Transformer {
   std::uint64_t feed_forward;
   std::uint64_t heads;
   std::uint64_t vocabulary;
-  std::uint64_t positions;  // learned; 0: none (rotary)
+  std::uint64_t positions;  // learned; 0 for none (rotary)
   std::uint64_t segments;   // embedded sentence types
   std::uint64_t tokens;     // of a training sample
-  std::uint64_t batch;      // samples a GPU
+  std::uint64_t batch;      // samples per GPU
   bool gated;               // SwiGLU: a third matrix; RMS norm; no biases
-  bool tied;                // the output matrix is the embedding's
-  bool pooler;              // BERT's: a dense layer on the first token
+  bool tied;                // the output matrix is the embedding matrix
+  bool pooler;              // BERT's dense layer on the first token
 };
 // Devlin et al. 2019 with BERT's published vocabulary, sequences of its second
 // phase; Radford et al. 2019, table 2 (smallest and largest); Touvron et al. 2023, table 2 (LLaMA 7B,
@@ -85,7 +85,7 @@ void add_block(Model& model, const Transformer& shape, int number) {
   const std::uint64_t norm = shape.gated ? h : 2 * h;
   const std::string name = fmt::format("block {} ", number + 1);
   model.layers.push_back({name + "query, key, value", 3 * (h * h + bias * h) + norm, {{t, 3 * h, h}}});
-  // Scores and their product with the values need no weights.
+  // The scores and their product with the values have no weights.
   model.layers.push_back({name + "attention", 0, {{t, t, head, shape.heads}, {t, head, t, shape.heads}}});
   model.layers.push_back({name + "projection", h * h + bias * h, {{t, h, h}}});
   const std::uint64_t wide = shape.gated ? 2 * shape.feed_forward : shape.feed_forward;

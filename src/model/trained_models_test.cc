@@ -7,8 +7,7 @@ namespace {
 
 std::uint64_t parameters_of(std::string_view word) { return find_model(word)->parameters(); }
 
-// As torchvision, Hugging Face's models and the LLaMA paper's checkpoint count
-// them.
+// Counts of torchvision, Hugging Face's models and the LLaMA paper's checkpoint.
 TEST(Models, HaveAsManyParametersAsThePublishedOnes) {
   EXPECT_EQ(parameters_of("resnet50"), 25'557'032u);
   EXPECT_EQ(parameters_of("bert-base"), 109'482'240u);

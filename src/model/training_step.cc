@@ -1,13 +1,15 @@
-// The model of a step. A layer's forward pass costs the operations of its matrix products, the backward pass
-// twice that: gradients of the inputs and of the weights. Divided by what a GPU computes in a second this
-// says when each layer's gradients are there, the last layer's first.
+// The model of a step. A layer's forward pass costs the operations of its matrix products; its backward pass
+// costs twice as many, for the gradients of the inputs and of the weights. Divided by the operations that a
+// GPU computes per second, this gives the time at which each layer's gradients are ready, the last layer's
+// first.
 //
-// Gradients fill buckets in that order, as DistributedDataParallel has it, and a full bucket is exchanged
-// while the backward pass goes on with earlier layers. Exchanges run one after the other: each starts when
-// its bucket is ready and the one before is through, and takes ring_factor × bytes / rate. What lasts beyond
-// the end of the backward pass is exposed: the step is longer by that much. The last bucket is ready at the
-// very end, so something is always exposed; hiding_rate() finds by bisection the rate at which it is a given
-// share. Latency, and what computing and exchanging take from each other, are left out: measuring shows them.
+// Gradients fill buckets in that order, as in DistributedDataParallel, and a full bucket is exchanged while
+// the backward pass continues with earlier layers. Exchanges run one after the other: each starts when its
+// bucket is ready and the previous exchange has ended, and takes ring_factor × bytes / rate. The time beyond
+// the end of the backward pass is exposed: it lengthens the step. The last bucket is ready at the very end,
+// so some time is always exposed; hiding_rate() finds by bisection the rate at which it is a given share.
+// Latency, and the slowdown of computation and exchange by each other, are left out: a measurement shows
+// them.
 #include "model/training_step.h"
 
 #include <algorithm>
@@ -93,8 +95,8 @@ double exposed_seconds(const Step& step, int ranks, BitRate rate) {
 
 BitRate hiding_rate(const Step& step, int ranks, double share) {
   if (ranks < 2 || step.buckets.empty() || step.compute <= 0 || share <= 0) return {};
-  // At `low` too much is exposed, at `high` not: halved as often as a double
-  // has bits.
+  // Too much is exposed at `low`, not too much at `high`. The interval is halved on a logarithmic scale 64
+  // times, once for each bit of a double.
   double low = 1;
   double high = 1e20;
   for (int i = 0; i < 64; ++i) {

@@ -53,7 +53,7 @@ TEST(MakeStep, TheLastLayersGradientsComeFirst) {
 
 TEST(Exposed, IsWhatOutlastsTheBackwardPass) {
   const Step step{6, {{4, 1'000'000}, {6, 1'000'000}}};
-  // Two ranks send each byte once: 8 Mb a bucket.
+  // Two ranks send each byte once: 8 Mb per bucket.
   EXPECT_DOUBLE_EQ(exposed_seconds(step, 2, {8e6}),
                    1);                                   // only the last bucket's second
   EXPECT_DOUBLE_EQ(exposed_seconds(step, 2, {2e6}), 6);  // 4 to 8, then 8 to 12

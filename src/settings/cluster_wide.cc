@@ -29,7 +29,8 @@ std::set<const Rail*> shared_rails(const Cluster& cluster) {
   return rails;
 }
 
-// Each node by its management address, where cluster.yaml gives one, and each end of a rail by NODE-RAIL.
+// Returns the names for /etc/hosts: each node by its own address (own_address()), if known, and each rail end
+// as NODE-RAIL.
 std::vector<HostName> names_in(const Cluster& cluster) {
   std::vector<HostName> names;
   const auto add = [&](const IpAddress& address, std::string name) {
@@ -50,7 +51,7 @@ std::string lines_of(const std::vector<HostName>& names) {
   return lines;
 }
 
-// gpu1 → " gpu1-rail0 gpu1-rail1"
+// Maps gpu1 to " gpu1-rail0 gpu1-rail1".
 std::unordered_map<std::string_view, std::string> rail_names(const Cluster& cluster) {
   std::unordered_map<std::string_view, std::string> names;
   for (const Rail& rail : cluster.rails) {
@@ -69,7 +70,8 @@ std::string aliases_in(const Cluster& cluster) {
   return seal(text);
 }
 
-// Every node writes them: one that says it has more does not fill the others' files.
+// Limit on the keys of one node. Every node gets the keys of all: a node that claims many must not fill the
+// others' files.
 constexpr std::size_t kMostHostKeysOfANode = 16;
 
 HostKeysOf keys_of_node(std::string_view node, const std::vector<HostKey>& own) {

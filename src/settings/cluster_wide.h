@@ -1,5 +1,5 @@
-// What is the same on every node of a cluster, found once: each of these asks all nodes, and a plan of all
-// nodes would ask for it as often.
+// Values that are the same on every node of a cluster, computed once. Each of them looks at all nodes, so
+// computing them per node would make a plan of all nodes quadratic.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,34 @@
 
 namespace railbed {
 
+// A name for /etc/hosts.
 struct HostName {
   IpAddress address;
   std::string name;
-  std::string need;  // "gpu1-rail0 is 10.0.0.1"
+  std::string need;  // text of the need: "gpu1-rail0 is 10.0.0.1"
 };
 
-// A node and its own host keys; none: nobody has read them. The first `worth_telling` are for known_hosts:
-// those of RSA only where there is no other, for such a key is as long as five others, and every ssh since
-// OpenSSH 6.5 of 2014 knows these.
+// A node's own host keys; empty if they were not read. The first `worth_telling` keys go into known_hosts:
+// RSA keys only if there is no other, since such a key is as long as five others, and every ssh since OpenSSH
+// 6.5 of 2014 supports those.
 struct HostKeysOf {
-  std::string_view node;  // into the survey
+  std::string_view node;  // points into the survey
   std::vector<PublicKey> keys = {};
   std::size_t worth_telling = 0;
 };
 
+// Keeps a reference to the survey, which must outlive it.
 struct ClusterWide {
   explicit ClusterWide(const Survey& all);
   const Survey& survey;
   const Cluster& cluster() const { return survey.evidence.cluster; }
 
-  std::optional<Meeting> meeting;      // none: no network joins all nodes
-  std::set<const Rail*> rails_of_all;  // that every node is on
+  std::optional<Meeting> meeting;      // nullopt if no network joins all nodes
+  std::set<const Rail*> rails_of_all;  // rails that every node is on
   std::vector<HostName> host_names;    // in the order of /etc/hosts
   std::string host_lines;
-  std::string host_key_aliases;       // a sealed file of ssh_config(5): the names of a node have one host key
-  std::vector<HostKeysOf> host_keys;  // of all nodes, in their order
+  std::string host_key_aliases;       // sealed ssh_config(5) file: all names of a node have one host key
+  std::vector<HostKeysOf> host_keys;  // of all nodes, in the order of cluster.yaml
 };
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// The serial console: kernel, boot menu and a login on the port that the BMC sends over the network.
+// The serial console: kernel, boot menu and a login on the port that the BMC forwards over the network.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 namespace railbed {
 namespace {
 
-// The console= of the running kernel that names the port; none: there is none.
+// Returns the running kernel's console= argument for the port; nullopt if there is none.
 std::optional<std::string> console_now(std::string_view command_line, std::string_view port) {
   for (std::string& console : serial_consoles(command_line))
     if (console_port(console) == port) return std::move(console);
   return std::nullopt;
 }
 
-// What the boot loader passed to this boot it passes to the next one as well; what it did not pass it may
-// since have been told to.
+// An argument of this boot is expected at the next one, too. An argument that is missing now may have been
+// configured since.
 Need kernel_writes(const Target& target, const SerialConsole& console) {
   Need need{.what = fmt::format("the kernel writes to {} at {} bit/s", console.port, console.rate)};
   const auto& line = target.facts().system.kernel.command_line;
@@ -70,10 +70,10 @@ void add_kernel(const Target& target, const SerialConsole& console, std::vector<
   settings.push_back(std::move(setting));
 }
 
-// serial-getty@.service tries these; on 19200 alone it needs to be told.
+// Rates that serial-getty@.service tries; any other rate has to be configured.
 constexpr int kGettyRates[] = {115200, 57600, 38400, 9600};
 
-// Of the unit of systemd, with another list of rates. An empty ExecStart takes the unit's own away.
+// A drop-in for systemd's unit with another rate. The empty ExecStart removes the unit's own command.
 DesiredFile getty_rate(const SerialConsole& console) {
   return {.path = fmt::format("/etc/systemd/system/serial-getty@{}.service.d/90-railbed.conf", console.port),
           .content = fmt::format("{}[Service]\n"

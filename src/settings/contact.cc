@@ -36,7 +36,8 @@ ContactEnd with_address(std::string_view interface, const InterfaceAddress& addr
   return {interface, address.address, Subnet::of(address.address, address.prefix)};
 }
 
-// What the interface has by the facts; of the address that cluster.yaml says the prefix alone may lack.
+// Returns the interface's end by the facts. If cluster.yaml's address is not on it, the end has that address
+// without a subnet.
 ContactEnd seen_end(const NetInterface& interface, const std::optional<IpAddress>& own) {
   for (const InterfaceAddress& one : items(interface.addresses))
     if (own && one.address == *own) return with_address(interface.name, one);
@@ -74,7 +75,7 @@ bool all_have_management(const Nodes& nodes) {
   return std::ranges::all_of(nodes, [](const NodeView* node) { return management_end(*node).has_value(); });
 }
 
-// The first one with an end of each node; null: none.
+// Returns the first rail with an end of each node; null if there is none.
 const Rail* rail_of_all(const Nodes& nodes) {
   for (const RailEnd& first : nodes.front()->ends)
     if (first.rail != nullptr && std::ranges::all_of(nodes, [&](const NodeView* node) {

@@ -1,4 +1,4 @@
-// The network over which the ranks of a job find each other: NCCL's first contact, Gloo, rendezvous, MPI.
+// The network over which the ranks of a job find each other: NCCL's bootstrap, Gloo, rendezvous, MPI.
 #pragma once
 
 #include <optional>
@@ -11,35 +11,35 @@
 
 namespace railbed {
 
-// A node's own end of it.
+// A node's own end of that network.
 struct ContactEnd {
-  std::string_view interface = {};        // into the survey
-  std::optional<IpAddress> address = {};  // none: nobody says
-  std::optional<Subnet> subnet = {};      // likewise
+  std::string_view interface = {};        // points into the survey
+  std::optional<IpAddress> address = {};  // nullopt if unknown
+  std::optional<Subnet> subnet = {};      // nullopt if unknown
 };
 
-// The management network, where the interface of each node is known by cluster.yaml or by the facts: it
-// stays when a rail fails, and a job that fell back to TCP is seen to crawl there. Else the first rail that
-// all nodes are on. `where` says which it is: "management", "rail link1".
+// The management network if cluster.yaml or the facts give the interface of each node: it stays up when a
+// rail fails, and a job that fell back to TCP is visibly slow there. Otherwise the first rail that all nodes
+// are on. `where` names it: "management", "rail link1".
 struct Contact {
   std::string where;
-  std::vector<ContactEnd> ends;  // in the order of the nodes that were asked for
+  std::vector<ContactEnd> ends;  // in the order of the `nodes` argument
 };
 
-// Nothing: no network joins these nodes, as far as cluster.yaml and facts tell.
+// Returns nullopt if no network joins these nodes, as far as cluster.yaml and the facts show.
 std::optional<Contact> find_contact(const std::vector<const NodeView*>& nodes);
 
-// Over which network nodes meet, without their ends.
+// The network on which nodes meet, without their ends.
 struct Meeting {
   const Rail* rail = nullptr;  // null: the management network
 };
 std::optional<Meeting> find_meeting(const std::vector<const NodeView*>& nodes);
-// One node's end of it.
+// Returns one node's end of the meeting network; nullopt if it has none.
 std::optional<ContactEnd> end_at(const Meeting& meeting, const NodeView& node);
 
-// That ssh goes to; none: it goes to a name.
+// Returns the address that ssh connects to; nullopt if that is a name.
 std::optional<IpAddress> ssh_address(const Node& node);
-// Where the node answers: its management address, else the address that ssh goes to.
+// Returns the node's management address; else the address that ssh connects to.
 std::optional<IpAddress> own_address(const Node& node);
 
 }  // namespace railbed

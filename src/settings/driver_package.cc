@@ -13,13 +13,13 @@ namespace railbed {
 namespace {
 
 // NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules": before Turing only the proprietary
-// module works, Grace Hopper and Blackwell work with the open one alone, the open one is the usual one from
+// module works, Grace Hopper and Blackwell work only with the open one, and the open one is the default from
 // 560 on.
 constexpr int kFirstOpenByDefault = 560;
-// NVIDIA's Unix drivers' list of legacy GPUs: later branches know no Maxwell, Pascal and Volta.
+// NVIDIA's list of legacy GPUs for its Unix drivers: later branches do not support Maxwell, Pascal and Volta.
 constexpr int kLastBeforeTuring = 580;
-// NVIDIA Driver Installation Guide, "Version locking packages for Ubuntu / Debian": names have no branch from
-// here on, a package that pins it comes first.
+// NVIDIA Driver Installation Guide, "Version locking packages for Ubuntu / Debian": from this branch on,
+// package names do not contain the branch; a package that pins it is installed first.
 constexpr int kFirstPinned = 590;
 
 bool takes_no_open(const GpuModel& model) { return model.before_ampere() && !model.turing; }
@@ -42,7 +42,7 @@ bool any_model(const Target& target, Is&& is) {
   return std::ranges::any_of(models_of(target), [&](const GpuModel* model) { return is(*model); });
 }
 
-// Headers that DKMS builds the module with, where the running kernel has none.
+// Returns the headers that DKMS needs to build the module, if the running kernel has none.
 std::vector<std::string> headers_of(const Target& target) {
   const Kernel& kernel = target.facts().system.kernel;
   if (!kernel.release.ok() || kernel.headers.value_or(true)) return {};
@@ -53,7 +53,7 @@ std::vector<std::string> headers_of(const Target& target) {
   return {package};
 }
 
-// Canonical's own packages, of the branches for servers: packages.ubuntu.com, nvidia-driver-570-server-open
+// Canonical's own packages, server branches: packages.ubuntu.com, nvidia-driver-570-server-open
 PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
   const std::string flavour = fmt::format("{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
   const std::string driver = "nvidia-driver-" + flavour;
@@ -96,8 +96,8 @@ PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
   return plan;
 }
 
-// RHEL 8 and 9 choose a branch by a module's stream, RHEL 10 by a lock (NVIDIA Driver Installation Guide,
-// "Kernel Modules" and "Version locking").
+// RHEL 8 and 9 select a branch by a module stream, RHEL 10 by a version lock (NVIDIA Driver Installation
+// Guide, "Kernel Modules" and "Version locking").
 PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
   const auto release = target.platform.major_version();
   if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
@@ -126,7 +126,7 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
 }  // namespace
 
 ModuleChoice module_choice(const Target& target, int branch) {
-  // The older GPU decides in a mixed node, as NVIDIA says there.
+  // In a mixed node the older GPU decides, per NVIDIA's guide.
   if (any_model(target, takes_no_open)) return {ModuleKind::kProprietary, true};
   if (any_model(target, takes_only_open)) return {ModuleKind::kOpen, true};
   const auto& said = target.configure().driver_kind;

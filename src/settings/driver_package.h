@@ -1,5 +1,5 @@
-// NVIDIA's driver as packages of a system: which kind of kernel module a node's GPUs take, and what installs
-// it.
+// NVIDIA's driver as packages of a system: the kind of kernel module that a node's GPUs need, and the
+// packages that install it.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,31 @@ namespace railbed {
 
 enum class ModuleKind { kOpen, kProprietary };
 
+// The kind of kernel module for a node.
 struct ModuleChoice {
-  std::optional<ModuleKind> kind = {};  // none: nothing tells
-  bool by_hardware = false;             // the GPU takes no other one
+  std::optional<ModuleKind> kind = {};  // nullopt if undecided
+  bool by_hardware = false;             // the GPU supports only this kind
 };
-// By the GPUs that facts show, else by `expect.gpu_model`; what they leave open `configure.driver_kind` says,
-// and else the branch.
+// Decides by the GPUs in the facts, else by `expect.gpu_model`. What they leave open, `configure.driver_kind`
+// decides, and else the branch.
 ModuleChoice module_choice(const Target& target, int branch);
 
-// 570 of "570.124.06" or "570"; none: no number of three digits stands there.
+// Returns 570 for "570.124.06" or "570"; nullopt if the text does not start with a number of three digits.
 std::optional<int> driver_branch(std::string_view version);
 
+// Steps that install the driver.
 struct PackagePlan {
-  std::vector<NodeStep> steps = {};  // none: a person has to do it, as the notes say
+  std::vector<NodeStep> steps = {};  // empty if a person has to act; the notes explain it
   std::vector<std::string> notes = {};
 };
 PackagePlan driver_packages(const Target& target, int branch, ModuleKind kind);
 
-// "570 is the last branch for this GPU"; none: nothing is in the way.
+// Returns why this branch cannot be installed, such as "570 is the last branch for this GPU"; nullopt if it
+// can.
 std::optional<std::string> why_no_driver(const Target& target, int branch);
 
-// Where NVIDIA has a package for this system, and what tells whether the node looks there.
+// Returns a note that names NVIDIA's repository of the package for this system, and the command that shows
+// whether the node uses it.
 std::string nvidia_repository(const Target& target, std::string_view package);
 
 }  // namespace railbed

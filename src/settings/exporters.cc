@@ -1,6 +1,6 @@
-// What Prometheus asks: node_exporter, railbed's own findings through it, dcgm-exporter. All three listen on
-// the management address, or on this machine alone where cluster.yaml gives none: their own choice would be
-// every address of the node (0.0.0.0:9100, :9400), the rails included.
+// Exporters for Prometheus: node_exporter, railbed's own findings through it, dcgm-exporter. All three listen
+// on the management address, or on the loopback address if cluster.yaml gives none: by default they would
+// listen on every address of the node (0.0.0.0:9100, :9400), including the rails.
 #include <fmt/format.h>
 
 #include "settings/files.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kTextfileFolder = "/var/lib/prometheus/node-exporter";
 
-// The same text as in docs/how-to/node-exporter.md; a test holds them together.
+// The same text as in docs/how-to/node-exporter.md; a test keeps them equal.
 constexpr std::string_view kVerifyService = R"([Service]
 Type=oneshot
 ExecStartPre=/bin/mkdir -p /var/lib/prometheus/node-exporter
@@ -26,7 +26,7 @@ OnUnitActiveSec=5min
 WantedBy=timers.target
 )";
 
-// "192.168.1.70:9100", "[fd00::1]:9100"
+// Returns "192.168.1.70:9100" or "[fd00::1]:9100".
 std::string listen_on(const Target& target, int port) {
   const auto& management = target.configure().management_address;
   if (!management) return fmt::format("127.0.0.1:{}", port);
@@ -35,8 +35,8 @@ std::string listen_on(const Target& target, int port) {
                                      : fmt::format("[{}]:{}", address, port);
 }
 
-// An address that is not there yet ends the exporter, and five ends within ten seconds are too many for
-// systemd (systemd.unit(5), StartLimitBurst).
+// The exporter exits if its address does not exist yet, and systemd gives up after five exits within ten
+// seconds (systemd.unit(5), StartLimitBurst).
 DesiredFile wait_for_address(std::string_view unit, std::string_view more) {
   return {.path = fmt::format("/etc/systemd/system/{}.service.d/90-railbed.conf", unit),
           .content = fmt::format("{}[Unit]\n"
@@ -78,7 +78,7 @@ void add_node_exporter(const Target& target, std::vector<Setting>& settings) {
                      {StepKind::kEnableUnit, {unit + ".service"}},
                      {StepKind::kRestartUnit, {unit + ".service"}}};
   } else {
-    // EPEL has had it under golang-github-prometheus-node-exporter, with units of two names, and not for
+    // EPEL has provided it as golang-github-prometheus-node-exporter, with units of two names, and not for
     // every release.
     setting.notes.push_back(fmt::format(
         "RHEL's own repositories have no node_exporter. `dnf provides '*/node_exporter'` tells what EPEL has; "
@@ -110,7 +110,7 @@ bool has_gpus(const Target& target) {
   return target.looked() ? !target.view.gpus().empty() : target.node().expect.gpus.value_or(0) > 0;
 }
 
-// packaging/config-files/systemd of NVIDIA/dcgm-exporter has the unit; its listener takes
+// The unit is in packaging/config-files/systemd of NVIDIA/dcgm-exporter; its listener reads
 // DCGM_EXPORTER_LISTEN (docs.nvidia.com, "dcgm-exporter", CONFIGURATION SOURCES).
 void add_dcgm_exporter(const Target& target, std::vector<Setting>& settings) {
   if (!has_gpus(target)) return;

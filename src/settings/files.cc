@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kDigestLine = "# sha256 of the lines below: ";
 
-// Offsets of the marked block: the first mark, the lines between, and what comes after.
+// Offsets of the marked block: the first mark, the lines between the marks, and the text after them.
 struct BlockPlace {
   std::size_t outer = 0;
   std::size_t inner = 0;
@@ -18,14 +18,15 @@ struct BlockPlace {
   std::string_view digest;
 };
 
-// Offset of the first line that begins with `mark`.
+// Returns the offset of the first line from `from` on that begins with `mark`; npos if there is none.
 std::size_t find_line(std::string_view content, std::string_view mark, std::size_t from) {
   std::size_t at = content.find(mark, from);
   while (at != std::string_view::npos && at != 0 && content[at - 1] != '\n') at = content.find(mark, at + 1);
   return at;
 }
 
-// A first mark without a second one is nobody's block: to guess its end would be to delete somebody's lines.
+// Returns nullopt if the second mark is missing: a guess at the block's end could delete another author's
+// lines.
 std::optional<BlockPlace> find_block(std::string_view content) {
   const std::size_t begin = find_line(content, kBlockBegin, 0);
   if (begin == std::string_view::npos) return std::nullopt;
@@ -42,8 +43,8 @@ Author author_by(std::string_view digest, std::string_view lines) {
   return digest == sha256_hex(lines) ? Author::kRailbed : Author::kEdited;
 }
 
-// The longest block, of /etc/hosts, is the same on every node of a plan: to compare it takes a fraction of
-// the time that its digest takes.
+// Returns the block's digest, and caches the last one. The longest block, that of /etc/hosts, is the same on
+// every node of a plan, and comparing it takes a fraction of the time of its digest.
 std::string digest_of(std::string_view block) {
   thread_local std::string last;
   thread_local std::string digest = sha256_hex(last);

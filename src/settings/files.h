@@ -1,8 +1,8 @@
-// railbed's marks in files: whose a file is, and which lines of a shared file are railbed's.
+// railbed's marks in files: they show whether a file is railbed's, and which lines of a shared file are.
 //
 // A whole file begins with kFileMark and a line with the digest of all lines below it; a block in a shared
-// file has the digest in its first mark. So the file itself tells whether a person has changed what railbed
-// wrote, on a node whose history is lost as well.
+// file has the digest in its first mark. The file itself therefore shows whether a person changed what
+// railbed wrote, even on a node whose history is lost.
 #pragma once
 
 #include <optional>
@@ -13,35 +13,37 @@
 
 namespace railbed {
 
-// The first line of every file that is railbed's alone; the digest follows in seal().
+// The first line of every file that belongs to railbed alone; seal() adds the digest.
 inline constexpr std::string_view kFileMark =
     "# Written by railbed from cluster.yaml. Change it there: `railbed plan` shows what differs here.\n";
 
-// Puts the digest below kFileMark; a file without the mark, or with the digest, stays as it is.
+// Adds the digest below kFileMark. Returns a file without the mark, or with a digest, unchanged.
 std::string seal(std::string_view content);
 
 enum class Author {
-  kRailbed,  // as railbed wrote it once
-  kEdited,   // railbed's, changed since
+  kRailbed,  // unchanged since railbed wrote it
+  kEdited,   // written by railbed, changed since
   kOther     // without marks
 };
-// Of a whole file, or of the block in it (`block`). A file without a block has nothing that could be
-// overwritten: its block is railbed's.
+// Returns the author of a whole file, or of the block in it (`block`). A file without a block returns
+// kRailbed: it has no lines that could be overwritten.
 Author author_of(std::string_view content, bool block);
 
-// The marks: a digest of the lines stands behind the first.
+// Marks around a block. A digest of the lines follows the first.
 inline constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml, sha256 ";
 inline constexpr std::string_view kBlockEnd = "# railbed end\n";
-// A shared file with railbed's lines between their marks, put where they stand already, else at the end;
-// every other byte stays. An empty block takes the marks out as well.
+// Returns a shared file with railbed's lines between the marks: in place of the present block, else at the
+// end. All other lines stay. An empty block removes the marks, too.
 std::string with_block(std::string_view content, std::string_view block);
-// The lines between the marks; none: there are no marks.
+// Returns the lines between the marks; nullopt if there are no marks.
 std::optional<std::string> block_in(std::string_view content);
 
-// Where a file goes that contradicts a setting. Readers of folders leave out what ends with '~'.
+// Returns the path to which a file that contradicts a setting is moved. Programs that read a folder ignore
+// names that end with '~'.
 std::string aside_name(const std::string& path);
 
-// What the whole file holds once `file` is as desired. `now`: what it holds; none: it is not there.
+// Returns the content of the whole file once `file` is in place. `now` is its present content; nullopt if it
+// does not exist.
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// The processors' frequency governor. A tmpfiles.d line writes it: once early, and again by a unit that
-// starts after whatever else sets governors, since the driver may be a module that udev loads later.
+// The processors' frequency governor. A tmpfiles.d line sets it: once early at boot, and again by a unit that
+// starts after other programs that set governors, since the driver may be a module that udev loads later.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kGovernorLinesPath = "/etc/tmpfiles.d/railbed-governor.conf";
 constexpr const char* kGovernorUnitPath = "/etc/systemd/system/railbed-governor.service";
 
-// tmpfiles.d(5): "w" writes to a file that is there, and takes patterns.
+// tmpfiles.d(5): "w" writes to an existing file and accepts patterns.
 std::string governor_line(const std::string& governor) {
   return fmt::format("{}w /sys/devices/system/cpu/cpufreq/policy*/scaling_governor - - - - {}\n", kFileMark,
                      governor);
@@ -36,8 +36,8 @@ std::string governor_unit() {
       kFileMark, kGovernorLinesPath);
 }
 
-// What is there now was set in this boot. That the next one sets it is known where a service that does so is
-// enabled, or where the kernel is told.
+// Returns whether the next boot sets the governor. The present value was set in this boot; the next one is
+// only known if a service that sets governors is enabled, or the kernel's command line does it.
 std::optional<bool> governor_at_boot(const Target& target, const std::string& wanted) {
   if (is_enabled_unit(target.view, "tuned") || is_enabled_unit(target.view, "cpupower") ||
       is_enabled_unit(target.view, "cpufrequtils"))
@@ -47,7 +47,7 @@ std::optional<bool> governor_at_boot(const Target& target, const std::string& wa
   return std::nullopt;
 }
 
-// What host.governor of verify wants, too.
+// Returns the governor that host.governor of verify expects; nullopt if none.
 std::optional<std::string> wanted_governor(const Target& target) {
   if (target.node().expect.governor) return target.node().expect.governor;
   const bool scales = target.facts().system.cpu.governors.ok();
@@ -72,7 +72,7 @@ Need governor_need(const Target& target, const std::string& wanted) {
 void render_governor(const Target& target, std::vector<Setting>& settings) {
   const auto wanted = wanted_governor(target);
   if (!wanted) return;
-  // A virtual machine, or firmware that scales by itself: there is no such file.
+  // A virtual machine, or firmware that scales by itself, has no such file.
   if (target.looked() && target.facts().system.cpu.governors.absent()) return;
   Setting setting{
       .section = Section::kGovernor,

@@ -1,5 +1,5 @@
-// Names of all nodes in /etc/hosts: each node by its management address, where cluster.yaml gives one, and
-// each end of a rail by NODE-RAIL.
+// Names of all nodes in /etc/hosts: each node by its management or ssh address, if known, and each rail end
+// as NODE-RAIL.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// As the resolver does: the first line that holds a name counts.
+// Addresses by name as the resolver sees them: the first line with a name counts.
 using Resolved = std::unordered_map<std::string_view, const IpAddress*>;
 
 Resolved resolved_by(const std::vector<HostsEntry>& entries) {
@@ -35,8 +35,8 @@ Need resolves(const Resolved& resolved, const HostName& wanted) {
   return need;
 }
 
-// The names of a large cluster are told together: nobody reads thousands of lines, and each node has them
-// all.
+// Limit on needs that are listed one by one. The other names of a large cluster share one need, because each
+// node has all of them.
 constexpr std::size_t kMostTold = 64;
 
 std::vector<Need> needs_of(const Resolved& resolved, const std::vector<HostName>& names) {

@@ -13,7 +13,8 @@ namespace {
 
 using KnownLines = std::vector<const KnownHost*>;
 
-// ssh asks for a name in small letters, and known_hosts' own count as such (OpenSSH's hostfile.c).
+// Groups lines by name in lower case: ssh looks names up in lower case, and treats those in known_hosts in
+// the same way (OpenSSH's hostfile.c).
 std::unordered_map<std::string, KnownLines> lines_by_name(const std::vector<KnownHost>& hosts) {
   std::unordered_map<std::string, KnownLines> lines;
   for (const KnownHost& host : hosts)
@@ -25,8 +26,8 @@ bool is_known(const KnownLines& lines, const PublicKey& key) {
   return std::ranges::any_of(lines, [&](const KnownHost* line) { return line->key == key; });
 }
 
-// The line that speaks against these keys: another key of a kind that they have, or of any kind where none of
-// them is known; null: there is none.
+// Returns the line that contradicts these keys: a different key of the same type, or a key of any type if
+// none of these keys is known. Null if there is none.
 const KnownHost* contradiction_of(const KnownLines& lines, const std::vector<PublicKey>& keys) {
   const bool acquainted =
       std::ranges::any_of(keys, [&](const PublicKey& key) { return is_known(lines, key); });
@@ -48,7 +49,7 @@ void add_line(std::string_view node, const PublicKey& key, std::string& lines) {
   lines += fmt::format("{} {}\n", node, key.to_text());
 }
 
-// What railbed wrote of the node once; false where that is nothing.
+// Keeps the lines that railbed wrote earlier about the node; returns false if there are none.
 bool keep_lines(std::string_view node, const KnownLines& known, std::string& lines) {
   bool kept = false;
   for (const KnownHost* line : known)

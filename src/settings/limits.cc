@@ -1,5 +1,5 @@
-// Locked memory without a limit: RDMA registers its buffers by locking them. Logins get their limits from
-// PAM, services from systemd; neither reads what the other does.
+// Unlimited locked memory: RDMA registers its buffers by locking them. Logins get their limits from PAM,
+// services from systemd; neither reads the other's files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace railbed {
 namespace {
 
-// pam_limits reads limits.conf, then this folder in the order of names; the last line that fits counts
-// (pam_limits(8)). "*" is nobody's line for root (limits.conf(5)).
+// pam_limits reads limits.conf, then this folder in the order of names; the last matching line counts
+// (pam_limits(8)). "*" does not apply to root (limits.conf(5)).
 constexpr const char* kLoginLimitsPath = "/etc/security/limits.d/90-railbed.conf";
 constexpr std::string_view kLoginLimits =
     "* soft memlock unlimited\n"
@@ -24,8 +24,8 @@ std::string memlock_text(std::uint64_t bytes) {
   return bytes == kUnlimited ? "unlimited" : to_text(ByteCount{bytes});
 }
 
-// A limit of a process is what the files said when it began: where it is lifted, they lift it at boot as
-// well. Where it is not, they may have changed since.
+// A process has the limit that the files gave when it started. If it is unlimited, the files make it
+// unlimited at boot, too. If it is not, they may have changed since.
 Need unlimited(std::string what, const Reading<std::uint64_t>& bytes) {
   Need need{.what = std::move(what)};
   if (!bytes.ok()) return need;
@@ -52,15 +52,15 @@ void add_login_limits(const Target& target, std::vector<Setting>& settings) {
        .notes = {"A session that is open keeps its limit: log in again."}});
 }
 
-// A service that starts jobs, and whether they outlive a restart of it.
+// A service that starts jobs, and whether the jobs survive its restart.
 struct JobStarter {
   std::string_view name;
   bool jobs_survive;
   std::string_view note;
 };
-// slurmd: KillMode=process in its unit, slurmstepd holds the job. containerd: likewise, its shims hold the
-// containers. kubelet: pods are the runtime's. docker stops its containers when it stops, unless live-restore
-// is on (docs.docker.com, "Live restore").
+// slurmd: KillMode=process in its unit, slurmstepd holds the job. containerd: the same, its shims hold the
+// containers. kubelet: pods belong to the runtime. docker stops its containers when it stops, unless
+// live-restore is on (docs.docker.com, "Live restore").
 constexpr JobStarter kJobStarters[] = {
     {"slurmd", true,
      "Slurm gives a job the limits of the shell that submitted it: set PropagateResourceLimitsExcept=MEMLOCK "
@@ -97,8 +97,8 @@ void add_service_limit(const ServiceLimit& limit, const JobStarter& starter, std
 void render_limits(const Target& target, std::vector<Setting>& settings) {
   if (std::ranges::none_of(target.view.ends, &RailEnd::wants_rdma)) return;
   add_login_limits(target, settings);
-  // Services that run here. Without a look none is known, and a drop-in for a service that is not there would
-  // be a file about nothing.
+  // Services that run here. Without facts none is known, and a drop-in for a service that does not exist
+  // would be pointless.
   for (const JobStarter& starter : kJobStarters)
     for (const ServiceLimit& limit : target.facts().system.memory.service_memlock)
       if (limit.service == starter.name) add_service_limit(limit, starter, settings);

@@ -1,5 +1,5 @@
-// Kernel modules that RDMA needs here. Where rdma-core or NVIDIA's OFED is installed they load most of them
-// by themselves, and nothing is left to do.
+// Kernel modules that RDMA needs here. rdma-core and NVIDIA's OFED load most of them by themselves; then
+// there is nothing left to do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void add_module(ModuleNames& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
-// ib_core and rdma_cm come with them.
+// Returns the modules of RDMA; they pull in ib_core and rdma_cm.
 ModuleNames rdma_modules(const Target& target) {
   ModuleNames names;
   for (const RailEnd& end : target.view.ends) {
@@ -38,8 +38,8 @@ ModuleNames rdma_modules(const Target& target) {
   return names;
 }
 
-// rdma-core starts rdma-load-modules@ by a udev rule when an adapter appears, and lists in /etc/rdma/modules
-// ib_uverbs, rdma_ucm, and for InfiniBand ib_umad and ib_ipoib; its rdma-hw-modules.rules load mlx4_ib and
+// rdma-core starts rdma-load-modules@ by a udev rule when an adapter appears, and lists ib_uverbs, rdma_ucm,
+// and for InfiniBand ib_umad and ib_ipoib in /etc/rdma/modules; its rdma-hw-modules.rules load mlx4_ib and
 // mlx5_ib. openibd of NVIDIA's OFED does the same.
 bool loads_at_boot(const Target& target, std::string_view module) {
   const bool software = module == "rdma_rxe" || module == "siw";
@@ -57,7 +57,8 @@ Need module_loaded(const Target& target, const std::string& module) {
   return need;
 }
 
-// modules-load.d(5) obeys modprobe's blacklists. Whoever wrote one had a reason: a person decides.
+// Adds a note for each module on a blacklist, which modules-load.d(5) obeys. Its author had a reason, so a
+// person decides.
 void tell_blocked(const Target& target, const ModuleNames& names, Setting& setting) {
   for (const BlockedModule& one : items(target.facts().system.kernel.blocked_modules))
     if (std::ranges::find(names, one.name) != names.end())
@@ -85,9 +86,9 @@ bool has_gpudirect_adapter(const Target& target) {
   });
 }
 
-// nvidia-peermem, where it is this node's only route to GPU memory: it is open already, or the decision table
-// says that the module opens it. With DMA-BUF there is no need of it, and both at once leave the choice to
-// the program.
+// Returns true if nvidia-peermem is this node's only route to GPU memory: the route is open already, or the
+// decision table shows that the module opens it. With DMA-BUF it is not needed, and with both the program
+// chooses.
 bool needs_peermem(const Target& target) {
   const Facts& facts = target.facts();
   if (items(facts.gpus.devices).empty() || !has_gpudirect_adapter(target)) return false;
@@ -97,7 +98,7 @@ bool needs_peermem(const Target& target) {
   return gpudirect_remedy(facts).possible && (api == PeerMemoryApi::kYes || api == PeerMemoryApi::kLoaded);
 }
 
-// "loaded" is not enough: it has to have registered itself (gpudirect.h).
+// A loaded module is not enough: it must have registered itself (gpudirect.h).
 Need peermem_registered(const Target& target) {
   Need need{.what = "nvidia-peermem is registered with the RDMA core",
             .now = gpudirect_routes(target.facts()).peer_memory()};
@@ -106,7 +107,7 @@ Need peermem_registered(const Target& target) {
   return need;
 }
 
-// MLNX_OFED 4.9, the last one for ConnectX-3, speaks an older form of the interface (nvidia-peermem.c,
+// MLNX_OFED 4.9, the last release for ConnectX-3, uses an older form of the interface (nvidia-peermem.c,
 // peerdirect_support).
 bool is_legacy_ofed(const Target& target) {
   return std::ranges::any_of(target.view.ends, [](const RailEnd& end) {

@@ -76,7 +76,7 @@ TEST(RenderModules, LoadsPeermemWithNvidiasDriver) {
   ASSERT_NE(peermem, nullptr);
   EXPECT_EQ(peermem->files[0].content, std::string(kFileMark) + "nvidia_peermem\n");
   EXPECT_EQ(peermem->needs[0].found, "nvidia-peermem is not loaded");
-  // What it wrote is asked for still, once it is done.
+  // The setting stays after it is applied.
   facts.gpus.peer_memory = {"570.124.06", ""};
   settings = sample(all.evidence->cluster, {{"gpu01", facts}}).render("gpu01", Section::kModules);
   peermem = find_peermem(settings);

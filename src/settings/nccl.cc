@@ -1,8 +1,7 @@
-// /etc/nccl.conf, which every NCCL reads whatever starts it: shells, services, ssh without a login. On
-// request a profile for login shells beside it.
+// /etc/nccl.conf, which every NCCL process reads, however it was started: shells, services, ssh without a
+// login. On request, also a profile for login shells.
 //
-// Lines that begin with "#" are skipped by NCCL (src/misc/param.cc); releases that know no comments skip
-// lines without "=".
+// NCCL skips lines that begin with "#" (src/misc/param.cc); releases without comments skip lines without "=".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +54,8 @@ const NcclWish* wish_for(const std::vector<NcclWish>& wishes, std::string_view n
   return found == wishes.end() ? nullptr : &*found;
 }
 
-// A file of its own for NCCL may be moved aside; the environment of all logins is somebody else's to edit.
+// Returns true if the file exists for NCCL, so that it may be moved aside. The environment of all logins is
+// not railbed's to edit.
 bool is_for_nccl(const Nccl& nccl, const std::string& path) {
   return path.starts_with("/etc/profile.d/") || (path.starts_with('/') && path == nccl.user_file.from());
 }
@@ -67,7 +67,7 @@ std::string joined(const std::vector<const NcclVariable*>& variables) {
   return text;
 }
 
-// What one file says of our variables in other words, and what else it says.
+// One file's variables: those that contradict ours, and the others.
 struct Overriding {
   std::vector<const NcclVariable*> against = {};
   std::vector<const NcclVariable*> besides = {};

@@ -138,7 +138,7 @@ TEST(RenderNccl, PinsTheGidOnlyForNcclBefore221) {
                    "the rails need"}));
 }
 
-// What other files say and NCCL chooses well by itself counts.
+// Variables in other files, and NCCL's own good choices, count.
 TEST(RenderNccl, HasNoOpenNeedWhereNcclUsesTheRailsAlready) {
   for (const auto& [folder, node] : {std::pair("h100-cx7", "gpu01"), std::pair("v100-cx3pro", "gpuserver1"),
                                      std::pair("spark-two-rails", "spark-01")}) {
@@ -156,7 +156,7 @@ TEST(RenderNccl, NamesTheFilesThatWin) {
   EXPECT_TRUE(setting.contradictions[0].why.starts_with("NCCL_IB_HCA==")) << setting.contradictions[0].why;
 }
 
-// The node with our file and nothing else that tells NCCL anything.
+// The node with our file as the only source of NCCL's variables.
 Facts with_only(const Facts& facts, const std::string& content) {
   Facts changed = facts;
   std::vector<NcclVariable> variables;
@@ -175,12 +175,12 @@ Facts with_only(const Facts& facts, const std::string& content) {
   return changed;
 }
 
-// What is wrong with the machine itself, which no variable mends.
+// Faults of the machine itself, which no variable fixes.
 bool of_the_machine(const nccl::Complaint& complaint) {
   return complaint.id == "port-down" || complaint.id == "no-interface" || complaint.id == "no-gid-in-range";
 }
 
-// How many nodes got a file.
+// Returns the number of nodes that got a file.
 int judge(const std::string& folder) {
   const ConfiguredCluster before = captured(folder);
   auto changed = before.evidence->nodes;

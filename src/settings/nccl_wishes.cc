@@ -1,10 +1,11 @@
-// Written is what follows from the rails. Left to NCCL is what it does well:
-//  - RoCE v2 over IPv4 is its choice since 2.21 (src/transport/net_ib), NCCL_IB_ROCE_VERSION_NUM and
-//    NCCL_IB_ADDR_FAMILY say the same again; the range is said, for a second address may come up at any time.
-//  - Ports of one card are fused since 2.20, both ways of a DGX Spark's cable included: NCCL_IB_MERGE_NICS is
-//    said where they must not be.
-//  - How near a GPU and an adapter have to be for GPUDirect RDMA: where PHB would add it, only a measurement
-//    tells whether it helps.
+// NCCL's variables, derived from the rails. Choices that NCCL makes well by itself are left to it:
+//  - RoCE v2 over IPv4 is its default since 2.21 (src/transport/net_ib); NCCL_IB_ROCE_VERSION_NUM and
+//    NCCL_IB_ADDR_FAMILY would only repeat it. The address range is set, because a second address may come
+//    up at any time.
+//  - Ports of one card are fused since 2.20, including both ways of a DGX Spark's cable: NCCL_IB_MERGE_NICS
+//    is only set if they must not be fused.
+//  - The largest distance between GPU and adapter for GPUDirect RDMA: where PHB would enable it, only a
+//    measurement shows whether it helps.
 #include "settings/nccl_wishes.h"
 
 #include <fmt/format.h>
@@ -22,17 +23,19 @@ namespace railbed {
 namespace {
 
 constexpr nccl::Version kChoosesGids{2, 21, 0};
-constexpr int kDefaultPrefix = 24;  // of NCCL_IB_SUBNET_PREFIX_LEN
+constexpr int kDefaultPrefix = 24;  // default of NCCL_IB_SUBNET_PREFIX_LEN
 constexpr int kEcnBits = 3;
 
+// Builds the variables of one node.
 struct Wisher {
   const Target& target;
-  std::optional<nccl::Version> version = {};  // that runs: as the lint takes it
+  std::optional<nccl::Version> version = {};  // the running version, as the lint determines it
   nccl::Settings settings;
   std::vector<const RailEnd*> rdma_ends = {};
   NcclWishes out = {};
 
-  // Without a version: nobody knows that it lacks the variable, and NCCL ignores those it does not know.
+  // Returns false if the version is known to lack the variable. Without a version, it returns true: NCCL
+  // ignores variables that it does not know.
   bool may_know(std::string_view name) const {
     const nccl::Variable* const known = nccl::find_variable(name);
     return known != nullptr && !(version && *version < known->since);
@@ -44,7 +47,7 @@ struct Wisher {
     return std::ranges::find(out.variables, name, &NcclWish::name) != out.variables.end();
   }
   void note(std::string text) { out.notes.push_back(std::move(text)); }
-  // Nothing while nobody has looked.
+  // Adds a need. It is open if the node has no facts.
   void need(std::string what, std::optional<bool> met, std::string found) {
     if (!target.looked()) met.reset();
     out.needs.push_back({std::move(what), met, met, met == true ? "" : std::move(found)});
@@ -74,13 +77,13 @@ std::string port_of(const RailEnd& end) {
   return fmt::format("{}:{}", end.rdma.device->name, end.rdma.port->number);
 }
 
-// Names come from the node: each must stay one entry of the list, and the list one line.
+// Names come from the node: each must remain one entry of the list, and the list one line.
 bool fits_a_list(const std::string& device) {
   constexpr std::size_t kLongest = 63;  // IB_DEVICE_NAME_MAX of the kernel is 64
   return is_plain_word(device, kLongest) && device.find_first_of(",:=^'\"") == std::string::npos;
 }
 
-// Whether both take the same of the ports that the node has.
+// Returns true if both lists select the same of the node's ports.
 bool selects_alike(const Facts& facts, const nccl::NameList& a, const nccl::NameList& b) {
   for (const RdmaDevice& device : items(facts.rdma.devices))
     for (const RdmaPort& port : items(device.ports))
@@ -109,9 +112,10 @@ void wish_devices(Wisher& wisher) {
               wisher.found("NCCL_IB_HCA"));
 }
 
-// ---- first contact
+// ---- bootstrap network
 
-// Whether the interface that this node's NCCL takes first shares a subnet with another node's.
+// Returns true if the interface that this node's NCCL selects first shares a subnet with that of another
+// node.
 bool meets_the_others(const Target& target) {
   const auto first_of = [](const NodeView& node) {
     const auto& names = node.nccl_choices.interfaces;
@@ -126,12 +130,13 @@ bool meets_the_others(const Target& target) {
         if (!a.address.is_link_local() && a.address.is_v4() == b.address.is_v4() && a.address != b.address &&
             Subnet::of(a.address, a.prefix) == Subnet::of(b.address, b.prefix))
           return true;
-    return false;  // one of them stands for all
+    return false;  // one other node represents all
   }
   return false;
 }
 
-// Which interface is up now does not matter where the variable says the right one.
+// Returns true if NCCL meets the other nodes. If the variable already names the right interface, the
+// interfaces that are up now do not matter.
 bool is_contact(const Wisher& wisher, const std::vector<std::string>& wanted) {
   const auto& taken = wisher.target.view.nccl_choices.interfaces;
   if (wisher.settings.value("NCCL_SOCKET_IFNAME") == fmt::format("={}", fmt::join(wanted, ","))) return true;
@@ -151,7 +156,8 @@ void need_contact(Wisher& wisher, const std::vector<std::string>& wanted) {
                     : "NCCL takes " + taken.front() + ", and whether others reach it is not known");
 }
 
-// Without RDMA the rails carry the data over TCP, and NCCL spreads it over all interfaces that it is given.
+// Returns the rails' interfaces. Without RDMA the rails carry the data over TCP, and NCCL spreads it over all
+// interfaces that it is given.
 std::vector<std::string> ethernet_rails(const Target& target) {
   std::vector<std::string> names;
   for (const RailEnd& end : target.view.ends)
@@ -193,7 +199,8 @@ void wish_traffic_class(Wisher& wisher) {
               wisher.found("NCCL_IB_TC"));
 }
 
-// The smallest subnet around both. Nothing: they have no bit in common, or are of two families.
+// Returns the smallest subnet that contains both; nullopt if they share no leading bit or are of two address
+// families.
 std::optional<Subnet> around(const Subnet& a, const Subnet& b) {
   if (a.network().is_v4() != b.network().is_v4()) return std::nullopt;
   for (int prefix = std::min(a.prefix(), b.prefix()); prefix > 0; --prefix)
@@ -212,7 +219,7 @@ std::optional<Subnet> around_rails(const std::vector<const RailEnd*>& ends) {
   return all;
 }
 
-// The entry that holds RoCE v2 of the rail's address; null: there is none now.
+// Returns the RoCE v2 entry of the rail's address; null if there is none now.
 const Gid* gid_of(const RailEnd& end) {
   if (!end.rdma) return nullptr;
   for (const Gid& one : items(end.rdma.port->gids))
@@ -302,7 +309,8 @@ void wish_subnet_routing(Wisher& wisher, bool needed) {
                 "how long the rails' prefix is; NCCL takes 24");
 }
 
-// Cables between more than two nodes: a port leads to one neighbour, so rails are no planes that all share.
+// Cables between more than two nodes: each port leads to one neighbor, so rails are not planes that all nodes
+// share.
 void wish_mesh(Wisher& wisher) {
   wish_subnet_routing(wisher, true);
   if (!wisher.may_know("NCCL_IB_MERGE_NICS")) return;

@@ -1,5 +1,5 @@
-// OpenSM on the nodes that are said to run it: which ports it serves, how it stands to a second one, and how
-// large IPoIB's multicast group is.
+// OpenSM on the nodes that cluster.yaml selects for it: the ports that it serves, its priority relative to a
+// second one, and the size of IPoIB's multicast group.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,9 +22,8 @@ std::string opensm_folder(const Target& target) { return is_red_hats(target) ? "
 
 bool is_wanted_on(const Node& node) { return node.expect.subnet_manager.value_or(false); }
 
-// 15 is the highest, 0 what everybody has who says nothing (opensm(8), -p). The first node of cluster.yaml
-// that runs it gets 14, the next 13: who is master does not change by chance, and a standby needs no change
-// here.
+// 15 is the highest priority, 0 the default (opensm(8), -p). The first node of cluster.yaml that runs OpenSM
+// gets 14, the next 13: the master does not change by chance, and a standby needs no change here.
 int priority_of_manager(const Target& target) {
   int before = 0;
   for (const Node& node : target.cluster().nodes) {
@@ -34,7 +33,7 @@ int priority_of_manager(const Target& target) {
   return std::max(1, 14 - before);
 }
 
-// The GUID of a port is the last half of its first GID.
+// The GUID of a port is the second half of its first GID.
 std::optional<std::string> port_guid(const RailEnd& end) {
   if (!end.rdma) return std::nullopt;
   for (const Gid& gid : items(end.rdma.port->gids)) {
@@ -46,7 +45,7 @@ std::optional<std::string> port_guid(const RailEnd& end) {
   return std::nullopt;
 }
 
-// Empty where not all are known.
+// Returns an empty list if any GUID is unknown.
 std::vector<std::string> guids_of_rails(const Target& target) {
   std::vector<std::string> guids;
   for (const RailEnd& end : target.view.ends) {
@@ -58,8 +57,8 @@ std::vector<std::string> guids_of_rails(const Target& target) {
   return guids;
 }
 
-// Which ports: Debian's unit serves all that there are, Red Hat's the first one. NVIDIA's opensmd has no such
-// file.
+// The file that selects the ports: Debian's unit serves all ports, Red Hat's the first one. NVIDIA's opensmd
+// has no such file.
 std::optional<DesiredFile> ports_file(const Target& target) {
   const auto guids = guids_of_rails(target);
   if (guids.empty() || subnet_manager_unit(target.view) == "opensmd") return std::nullopt;
@@ -93,7 +92,7 @@ void add_manager(const Target& target, const std::string& unit, std::vector<Sett
           "switch brings none",
       .risk = Risk::kService,
       .needs = {manages(target, unit)},
-      // A key that stands twice counts as it stands last.
+      // If a key occurs twice, the last one counts.
       .files = {{.path = opensm_folder(target) + "/opensm.conf",
                  .content = fmt::format("sm_priority {}\n", priority),
                  .block = true}}};
@@ -110,7 +109,8 @@ bool wants_large_group(const RailEnd& end) {
 }
 
 // The kernel never gives a datagram interface more than its multicast group has (ipoib_change_mtu,
-// drivers/infiniband/ulp/ipoib/ipoib_main.c): a larger MTU proves the group. A smaller one proves nothing.
+// drivers/infiniband/ulp/ipoib/ipoib_main.c), so a larger MTU proves the group's size. A smaller one proves
+// nothing.
 Need carries_large_group(const Target& target, const std::string& unit) {
   Need need{.what = "IPoIB's multicast group carries datagrams of 4092 bytes"};
   for (const RailEnd& end : target.view.ends) {
@@ -123,8 +123,8 @@ Need carries_large_group(const Target& target, const std::string& unit) {
   return need;
 }
 
-// mtu=5 is 4096 bytes (opensm(8), "PARTITION CONFIGURATION"). A rate is not said: the group would shut out
-// ports that are slower.
+// mtu=5 is 4096 bytes (opensm(8), "PARTITION CONFIGURATION"). No rate is given: the group would exclude
+// slower ports.
 constexpr std::string_view kLargePartition = "Default=0x7fff, ipoib, mtu=5 : ALL=full;\n";
 
 void add_partition(const Target& target, const std::string& unit, std::vector<Setting>& settings) {

@@ -1,6 +1,6 @@
 // Packages: NVIDIA's driver, CUDA, NCCL, MPI, RDMA's programs, the container toolkit. A version that
-// cluster.yaml does not say is never made up: the pattern leaves it to the repository, a note tells how to
-// see it.
+// cluster.yaml does not give is never invented: a pattern leaves it to the repository, and a note shows how
+// to find it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,15 @@
 namespace railbed {
 namespace {
 
-// What is installed is so at the next boot as well.
+// Makes a need that has the same state after the next boot, because an installed package stays installed.
 Need installed(std::string what, std::optional<bool> now, std::string found) {
   Need need{.what = std::move(what), .now = now, .at_boot = now};
   if (now == false) need.found = std::move(found);
   return need;
 }
 
-// Of a version that was read: whether it is the wanted one. Nothing there is an answer, no look is none.
+// Compares a version in the facts with the wanted one. A component that is known to be absent does not meet
+// the need; one that was not read leaves it open.
 template <class Of>
 Need has_version(const Target& target, std::string what, const auto& reading, std::string_view wanted,
                  Of&& version_of) {
@@ -49,7 +50,8 @@ std::vector<NodeStep> install_steps(std::vector<std::string> packages) {
   return {{StepKind::kRefreshPackages, {}}, {StepKind::kInstallPackages, std::move(packages)}};
 }
 
-// The module for the next boot lies on the disk, perhaps another one than the one that runs.
+// The need for the driver. The module on disk is the one for the next boot, and may differ from the one that
+// runs.
 Need driver_need(const Target& target, const std::string& wanted) {
   const Gpus& gpus = target.facts().gpus;
   Need need = has_version(target, fmt::format("NVIDIA driver {}", wanted), gpus.driver_version, wanted,
@@ -122,8 +124,8 @@ void add_driver(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(std::move(setting));
 }
 
-// Libraries are found by the packages' own /etc/ld.so.conf.d; LD_LIBRARY_PATH would put them before those
-// that PyTorch brings itself.
+// The packages' own /etc/ld.so.conf.d makes the libraries known. LD_LIBRARY_PATH would put them before those
+// that PyTorch bundles.
 DesiredFile cuda_path(const std::string& release) {
   return {.path = "/etc/profile.d/railbed-cuda.sh",
           .content = fmt::format("{0}case \":$PATH:\" in\n"
@@ -133,7 +135,7 @@ DesiredFile cuda_path(const std::string& release) {
                                  kFileMark, release)};
 }
 
-// "12.8" of "12.8.1": packages and folders are named by it.
+// Returns "12.8" for "12.8.1": packages and folders are named after it.
 std::string release_of_toolkit(std::string_view version) {
   const auto first = version.find('.');
   return std::string(
@@ -156,7 +158,8 @@ Need toolkit_need(const Target& target, const std::string& wanted) {
   return installed(std::move(need.what), there, others.empty() ? "there is none" : others);
 }
 
-// CUDA Installation Guide for Linux, "Meta Packages": cuda-toolkit-12-8 brings no driver, as `cuda` does.
+// CUDA Installation Guide for Linux, "Meta Packages": cuda-toolkit-12-8 does not install a driver, unlike
+// `cuda`.
 void add_toolkit(const Target& target, std::vector<Setting>& settings) {
   const auto& wanted = target.node().expect.cuda_toolkit;
   if (!wanted) return;
@@ -178,15 +181,17 @@ void add_toolkit(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(std::move(setting));
 }
 
-// "12": NCCL is built for each CUDA, and works with all minor releases of one (NCCL release notes).
+// Returns "12". NCCL is built for each CUDA major version, and works with all of its minor releases (NCCL
+// release notes).
 std::optional<std::string> cuda_major(const Expectations& expect) {
   const auto& said = expect.cuda_toolkit ? expect.cuda_toolkit : expect.cuda;
   if (!said || !is_version(*said)) return std::nullopt;
   return said->substr(0, said->find('.'));
 }
 
-// libnccl2=2.28.9-*+cuda12.*: the repository knows for which CUDA that NCCL was built last; apt and dnf both
-// take the pattern. NCCL Installation Guide: libnccl2 and libnccl-dev, libnccl and libnccl-devel.
+// Returns libnccl2=2.28.9-*+cuda12.*: the repository knows the CUDA release for which this NCCL was built
+// last; apt and dnf both accept the pattern. NCCL Installation Guide: libnccl2 and libnccl-dev, libnccl and
+// libnccl-devel.
 std::vector<std::string> nccl_packages(OsFamily family, std::string_view version, std::string_view cuda) {
   const bool whole = std::ranges::count(version, '.') >= 2;
   const std::string pattern = fmt::format("{}{}*+cuda{}.*", version, whole ? "-" : ".", cuda);

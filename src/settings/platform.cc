@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-// ID of os-release(5). DGX OS says "ubuntu".
+// IDs of os-release(5). DGX OS has "ubuntu".
 constexpr std::string_view kDebianIds[] = {"debian", "ubuntu"};
 constexpr std::string_view kRhelIds[] = {"rhel", "rocky", "almalinux", "centos", "ol", "fedora"};
 
@@ -31,7 +31,8 @@ OsName os_of(const Node& node, const Facts& facts) {
   return {said.substr(0, space), space == std::string::npos ? "" : said.substr(space + 1)};
 }
 
-// What the node's own files say, those of the default route's interface first: it works.
+// Returns the profile that shows what manages the network: that of the default route's interface, which is
+// known to work, else the first one.
 const BootProfile* telling_profile(const Facts& facts) {
   if (!facts.net.at_boot.ok()) return nullptr;
   const BootProfile* any = nullptr;
@@ -57,15 +58,15 @@ bool is_active(const Facts& facts, std::string_view unit) {
          });
 }
 
-// What its files say, else who runs. A profile in /run is not netplan's own, but nmcli made it by the program
-// that carries netplan's files out too.
+// Decides by netplan's files, else by the service that runs. A profile in /run is not netplan's own, but
+// nmcli created it through the program that also renders netplan's files.
 bool netplan_uses_networkmanager(const Facts& facts, const BootProfile* telling) {
   if (telling != nullptr && (is_netplans(*telling) || !telling->kept))
     return telling->manager == "NetworkManager";
   return is_active(facts, "NetworkManager") && !is_active(facts, "systemd-networkd");
 }
 
-// What the distribution installs; Debian's is ifupdown.
+// Returns the distribution's default; Debian's is ifupdown.
 std::optional<NetworkKeeper> usual_keeper(const Platform& platform) {
   if (platform.family == OsFamily::kRhel) return NetworkKeeper::kNetworkManager;
   if (platform.os == "ubuntu") return NetworkKeeper::kNetplan;
@@ -95,7 +96,7 @@ Result<Platform> platform_of(const Node& node, const Facts& facts) {
   const BootProfile* telling = telling_profile(facts);
   if (node.configure.network)
     platform.network = node.configure.network;
-  else  // a profile that the next boot does not find does not tell who keeps them
+  else  // a profile that is gone after the next boot shows nothing
     platform.network = telling != nullptr && telling->kept ? keeper_of(*telling) : usual_keeper(platform);
   platform.netplan_by_networkmanager =
       platform.network == NetworkKeeper::kNetplan && netplan_uses_networkmanager(facts, telling);

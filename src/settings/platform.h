@@ -1,4 +1,4 @@
-// What kind of system a node is, as far as files and commands differ by it.
+// The kind of system on a node, as far as files and commands depend on it.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ constexpr auto enum_names(OsFamily) { return std::array<std::string_view, 2>{"de
 struct Platform {
   OsFamily family = OsFamily::kDebian;
   std::string os = {};       // ID of os-release: "ubuntu"
-  std::string version = {};  // VERSION_ID: "24.04"; empty: not known
-  std::optional<NetworkKeeper> network =
-      {};  // none: it cannot be told, or is one that railbed does not write for
-  // netplan's files are carried out by NetworkManager (DGX OS, Ubuntu desktop), not by systemd-networkd. With
-  // `network` netplan only.
+  std::string version = {};  // VERSION_ID: "24.04"; empty if unknown
+  // nullopt: unknown, or a kind that railbed does not write for
+  std::optional<NetworkKeeper> network = {};
+  // True if NetworkManager renders netplan's files (DGX OS, Ubuntu desktop) instead of systemd-networkd. Only
+  // set if `network` is netplan.
   bool netplan_by_networkmanager = false;
 
   std::optional<int> major_version() const;  // 9 of "9.4"
@@ -30,8 +30,8 @@ struct Platform {
   bool operator==(const Platform&) const = default;
 };
 
-// By what cluster.yaml says (`configure.network`) and the node's facts; without facts by `expect.os`. An
-// error where neither tells the operating system.
+// Determines the platform from cluster.yaml (`configure.network`) and the node's facts; without facts, from
+// `expect.os`. Fails with kBadInput if the operating system is unknown or not supported.
 Result<Platform> platform_of(const Node& node, const Facts& facts);
 
 }  // namespace railbed

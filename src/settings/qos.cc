@@ -1,5 +1,5 @@
-// Lossless RoCE on an adapter: DSCP decides the priority, PFC protects that priority alone, global pause is
-// off, and congestion control takes part. Drivers and reboots forget all of it: a template unit restores it
+// Lossless RoCE on an adapter: DSCP decides the priority, PFC protects only that priority, global pause is
+// off, and congestion control takes part. Drivers and reboots lose all of it: a template unit restores it
 // whenever the interface appears.
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr int kUsualTrafficClass = 104;  // DSCP 26, as the guides and NVIDIA's 
 constexpr int kNotificationDscp = 48;    // NVIDIA's default for congestion notifications
 constexpr const char* kQosUnit = "railbed-qos";
 
-// Which packets, and where they go.
+// The lossless traffic: its DSCP, and its priority.
 struct LosslessClass {
   int dscp = 0;
   int priority = 0;
@@ -27,14 +27,15 @@ LosslessClass lossless_class(const Target& target) {
   return {dscp, target.configure().pfc_priority.value_or(dscp >> 3)};
 }
 
-// A cable between two ports carries nobody else's traffic: there only where the priority is said.
+// Returns true if the end gets lossless settings. A cable between two ports carries no other traffic, so it
+// gets them only if the priority is configured.
 bool wants_qos(const Target& target, const RailEnd& end) {
   if (!is_roce_port(end)) return false;
   if (target.configure().pfc_priority) return true;
   return target.node().expect.traffic_class && end.rail->topology == Topology::kSwitch;
 }
 
-// ConnectX-3's driver has no way to sort by DSCP (drivers/net/ethernet/mellanox/mlx4/en_dcb_nl.c).
+// ConnectX-3's driver cannot sort by DSCP (drivers/net/ethernet/mellanox/mlx4/en_dcb_nl.c).
 bool sorts_by_dscp(const RailEnd& end, const NetInterface* port) {
   if (end.model != nullptr && end.model->module == "mlx4_core") return false;
   return port == nullptr || port->priorities.ok() || port->priorities.miss().missing != Missing::kUnsupported;
@@ -47,7 +48,7 @@ Need sorts(const NetInterface* port, const std::string& name, const LosslessClas
   if (port == nullptr || !port->priorities.ok()) return need;
   const auto& map = port->priorities->dscp;
   const auto found = map.find(std::to_string(wanted.dscp));
-  // Without an entry the upper three bits decide (mlx5).
+  // The upper three bits decide if there is no entry (mlx5).
   const int priority = found == map.end() ? wanted.dscp >> 3 : found->second;
   need.now = !map.empty() && priority == wanted.priority;
   if (!*need.now) need.found = map.empty() ? "it trusts the VLAN tag" : fmt::format("priority {}", priority);
@@ -95,7 +96,7 @@ void add_needs(const Target& target, const std::string& name, const LosslessClas
   setting.needs.push_back(protects(port, name, wanted.priority));
   if (port == nullptr) return;
   if (port->pause.ok()) setting.needs.push_back(does_not_pause(*port));
-  // NVIDIA's OFED driver only; with the kernel's own it is firmware's, and on.
+  // Only NVIDIA's OFED driver shows it. With the kernel's driver, firmware controls it, and it is on.
   if (port->congestion.ok()) setting.needs.push_back(takes_part(*port, wanted.priority));
 }
 
@@ -105,7 +106,7 @@ std::string start_line(std::string_view command, bool may_fail = false) {
   return fmt::format("ExecStart={}{}\n", may_fail ? "-" : "", command);
 }
 
-// What mlnx_qos --trust leaves to do: the map, and congestion control.
+// Returns the lines for what mlnx_qos --trust does not set: the map, and congestion control.
 std::string vendor_lines(const LosslessClass& wanted) {
   std::string lines;
   if (wanted.dscp >> 3 != wanted.priority)
@@ -116,7 +117,8 @@ std::string vendor_lines(const LosslessClass& wanted) {
                                 wanted.priority, kNotificationDscp));
 }
 
-// Empty: the node has no tool for it. ethtool refuses where nothing is to change.
+// Returns the unit's commands; empty if the node has no tool for it. ethtool fails if nothing changes, so its
+// failure is ignored.
 std::string service_lines(const Target& target, const LosslessClass& wanted) {
   const auto trust = trust_dscp_with(target.view, "%I", wanted.dscp, wanted.priority);
   const auto lossless = make_lossless_with(target.view, "%I", wanted.priority);

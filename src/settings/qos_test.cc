@@ -82,7 +82,7 @@ TEST(RenderQos, SaysWhatASystemLacks) {
   EXPECT_THAT(settings[0].notes[0], HasSubstr("no dcb"));
 }
 
-// Needs of both nodes that are known not to be met, with what there is instead.
+// Needs of both nodes that are known not to be met, with the present state.
 std::vector<std::string> unmet_of_machine(const std::string& machine) {
   const ConfiguredCluster all = captured(machine);
   std::vector<std::string> unmet;

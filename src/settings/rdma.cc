@@ -1,5 +1,5 @@
-// What RDMA loses at every boot: the traffic class of RDMA-CM's connections, and how large the pieces are in
-// which an adapter reads memory.
+// RDMA settings that are lost at every boot: the traffic class of RDMA-CM's connections, and the size of the
+// requests by which an adapter reads memory.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,12 +14,12 @@ namespace {
 
 // --- the traffic class ---
 
-// The name that facts know, and a rule of verify: rdma.traffic-class-service.
+// The unit's name in the facts, and in a rule of verify: rdma.traffic-class-service.
 constexpr const char* kTosUnit = "rdma-cm-tos.service";
 
-// RDMA devices are found by their interfaces, since their names differ by udev's rules. dev_port counts a
-// function's ports from 0, as RDMA does from 1. The driver's RDMA half may come after its network half: a
-// minute for all of them. configfs offers a device's folder once rdma_cm is there
+// RDMA devices are found through their interfaces, since udev's rules change their names. dev_port counts a
+// function's ports from 0, RDMA from 1. The driver's RDMA part may load after its network part, so the unit
+// waits up to a minute for all devices together. configfs offers a device's folder once rdma_cm is loaded
 // (Documentation/ABI/testing/configfs-rdma_cm).
 std::string tos_unit(const std::vector<std::string>& interfaces, int tos) {
   return fmt::format(
@@ -80,11 +80,11 @@ void add_tos(const Target& target, std::vector<Setting>& settings) {
 
 // --- the adapter's read requests ---
 
-constexpr double kFastGigabits = 100;  // from where the rule pcie.read-request asks for it
+constexpr double kFastGigabits = 100;  // the threshold of the rule pcie.read-request
 constexpr int kReadRequest = 4096;
 
 // Bits 12 to 14 of Device Control: 5 is 4096 bytes (PCI Express Base Specification, 7.5.3.4). Bit 4, relaxed
-// ordering, stays as it is: Linux clears it below root ports that get it wrong (drivers/pci/probe.c,
+// ordering, stays unchanged: Linux clears it below root ports that handle it wrongly (drivers/pci/probe.c,
 // pci_configure_relaxed_ordering).
 constexpr std::string_view kSetReadRequest =
     "ExecStart=/bin/sh -c 'exec setpci -s \"$$(basename \"$$(readlink -f /sys/class/net/%I/device)\")\" "
@@ -96,8 +96,8 @@ bool is_fast_adapter(const RailEnd& end) {
   return std::max(end.model->ethernet.gigabits(), end.model->infiniband.gigabits()) >= kFastGigabits;
 }
 
-// Firmware sets it at boot, or a unit of somebody's: which one did is not told, so what is there now is taken
-// for what the next boot brings.
+// The size is set at boot by firmware or by some unit. The facts do not show which, so the present value is
+// taken for the one after the next boot.
 Need reads_large_pieces(const RailEnd& end) {
   Need need{.what = fmt::format("the adapter of {} reads in pieces of {} bytes", end.name, kReadRequest)};
   const auto& bytes = end.adapter->max_read_request;
@@ -110,7 +110,8 @@ Need reads_large_pieces(const RailEnd& end) {
   return need;
 }
 
-// kernel_lockdown(7) refuses setpci; with pcie_bus_perf and its kin the kernel chose this size on purpose.
+// kernel_lockdown(7) blocks setpci; with pcie_bus_perf and similar options, the kernel chose the size on
+// purpose.
 bool may_set_read_request(const Kernel& kernel) {
   return !kernel.signatures_required.value_or(false) &&
          kernel.command_line.value_or("").find("pcie_bus_") == std::string::npos;

@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// Folders that packages make and that every system of the kind has.
+// Folders that packages create and that exist on every system of the kind.
 constexpr std::array<std::string_view, 7> kFoldersThere = {"/etc",
                                                            "/etc/sysctl.d",
                                                            "/etc/security/limits.d",
@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 7> kFoldersThere = {"/etc",
                                                            "/etc/modules-load.d",
                                                            "/etc/modprobe.d"};
 
-// Takes railbed's lines out where they are, and puts those that shall be there at the end. A first mark
-// without a second one stays as it is: where its block ends is not known.
+// Removes railbed's lines, and appends the desired ones. A first mark without a second one stays, because the
+// end of its block is unknown.
 void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
   const std::string end = std::string(kBlockEnd.substr(0, kBlockEnd.size() - 1));
   const std::string range = fmt::format("/^{}/,/^{}$/d", sed_pattern(kBlockBegin), sed_pattern(end));

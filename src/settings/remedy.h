@@ -1,5 +1,5 @@
-// A setting as a person makes it by hand: the files that a plan would write, at the same paths and with the
-// same content, and then its steps. `railbed plan` has nothing left to do after it.
+// A setting as commands for a person: they write the files that a plan would write, to the same paths and
+// with the same content, and then run its steps. Afterwards `railbed plan` finds nothing left to do.
 #pragma once
 
 #include "model/remedy.h"
@@ -8,7 +8,7 @@
 
 namespace railbed {
 
-// The commands of a setting as render_settings() returns it; none where it has no files and no steps.
+// Returns the commands of a setting from render_settings(); empty if it has no files and no steps.
 std::vector<ShellCommand> commands_by_hand(const Setting& setting, const Platform& platform);
 
 }  // namespace railbed

@@ -38,7 +38,7 @@ TEST(RemedyOfASetting, LeavesTheLinesOfOthers) {
   EXPECT_EQ(lines[1], "printf '" + printf_text(with_block("", "10.0.0.1 a\n")) + "' >> /etc/hosts");
 }
 
-// A name that is none of a unit's, an interface's or a package's is left out, not quoted: nobody means it.
+// A name that cannot be one of a unit, an interface or a package is left out rather than quoted.
 TEST(RemedyOfASetting, TakesNoStepWithAHostileName) {
   EXPECT_THAT(by_hand({.steps = {{StepKind::kEnableUnit, {"x.service;reboot"}},
                                  {StepKind::kInstallPackages, {"--allow-downgrades"}}}}),

@@ -10,7 +10,7 @@ struct Renderer {
   void (*render)(const Target& target, std::vector<Setting>& settings);
 };
 
-// In the order in which settings are made, a line each.
+// In the order in which settings are applied, one line each.
 // clang-format off
 constexpr Renderer kRenderers[] = {
     {Section::kPackages, render_packages},

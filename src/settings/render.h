@@ -1,4 +1,5 @@
-// cluster.yaml and facts → the settings of a node. Pure: the same in, the same out, on any machine.
+// Renders the settings of a node from cluster.yaml and facts. Pure functions: equal input gives equal output
+// on any machine.
 #pragma once
 
 #include <set>
@@ -11,11 +12,11 @@
 
 namespace railbed {
 
-// All settings that cluster.yaml asks for on this node, whether they are met or not, in the order in which
-// they are made. `only`: these sections; empty: all.
+// Returns all settings that cluster.yaml requests for this node, met or not, in the order in which they are
+// applied. `only` limits them to these sections; empty: all sections.
 std::vector<Setting> render_settings(const Target& target, const std::set<Section>& only = {});
 
-// One node's settings. `error`: why there are none; empty: there are.
+// One node's settings. `error` is the reason why there are none; empty if there are.
 struct NodeSettings {
   std::string node = {};
   std::string error = {};
@@ -24,7 +25,7 @@ struct NodeSettings {
   FIELDS(NodeSettings, node, error, platform, settings);
 };
 
-// A renderer for each section: adds its settings.
+// One renderer for each section. Appends its settings.
 void render_packages(const Target& target, std::vector<Setting>& settings);
 void render_network(const Target& target, std::vector<Setting>& settings);
 void render_hosts(const Target& target, std::vector<Setting>& settings);

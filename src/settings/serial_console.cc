@@ -7,8 +7,8 @@
 namespace railbed {
 namespace {
 
-// GRUB's `serial` knows the four ports of a PC by number. An Arm server's port it reaches through the
-// firmware's own console.
+// GRUB's `serial` numbers the four ports of a PC. It reaches an Arm server's port through the firmware's own
+// console.
 std::optional<int> grub_unit(const SerialConsole& console) {
   if (!console.port.starts_with("ttyS")) return std::nullopt;
   const auto unit = parse_number<int>(console.port.substr(4));

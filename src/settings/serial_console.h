@@ -1,4 +1,4 @@
-// A serial console, as the kernel, the boot menu and a login want it named.
+// A serial console, in the notations of the kernel, the boot menu and the login.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct SerialConsole {
   std::string kernel_text() const;  // "ttyS1,9600n8"
 };
 
-// What `configure.console` asks for; none: nothing.
+// Returns the console of `configure.console`; nullopt if none is configured.
 std::optional<SerialConsole> serial_console(const Configuration& configure);
 
-// Of the kernel's command line. The serial port is the last one, so that it is /dev/console as well: what
-// starts up writes there.
+// Returns arguments for the kernel's command line. The serial port is last, which makes it /dev/console,
+// where programs write during startup.
 std::vector<std::string> kernel_arguments(const SerialConsole& console);
 
-// Settings that update-grub reads besides /etc/default/grub (Debian and Ubuntu), without the first line.
+// Settings that update-grub reads in addition to /etc/default/grub (Debian and Ubuntu), without kFileMark.
 inline constexpr const char* kGrubConsoleFile = "/etc/default/grub.d/90-railbed.cfg";
 std::string grub_settings(const SerialConsole& console);
 

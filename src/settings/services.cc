@@ -1,6 +1,6 @@
-// Services that verify wants running on every node of this kind, or not running: no file is written, and
-// cluster.yaml does not have to ask. A service that runs already and does not help is no matter of settings:
-// verify says what it is.
+// Services that verify expects to run, or not to run, on every node of this kind. No file is written, and
+// cluster.yaml does not have to request it. A service that runs and does not help is not a matter of
+// settings: verify reports it.
 #include <fmt/format.h>
 
 #include "model/survey.h"
@@ -12,7 +12,7 @@ namespace {
 bool runs(const Service& service) { return service.active_state == "active"; }
 bool is_enabled(const Service& service) { return service.unit_file_state == "enabled"; }
 
-// "static" units and their like belong to something else, which starts them.
+// Returns nullopt for "static" units and similar ones: another unit starts them.
 std::optional<bool> enabled_at_boot(const Service& service) {
   if (is_enabled(service)) return true;
   return service.unit_file_state == "disabled" ? std::optional<bool>(false) : std::nullopt;
@@ -47,7 +47,7 @@ const Service* loaded(const Target& target, std::initializer_list<std::string_vi
   return nullptr;
 }
 
-// Of several that are installed, the one that runs.
+// Returns the time service; if several are installed, the one that runs.
 const Service* time_service(const Target& target) {
   const std::initializer_list<std::string_view> names = {"chrony", "chronyd", "ntpsec", "systemd-timesyncd"};
   for (const std::string_view name : names) {
@@ -59,7 +59,7 @@ const Service* time_service(const Target& target) {
 
 void add_time(const Target& target, std::vector<Setting>& settings) {
   const Service* service = time_service(target);
-  // Something keeps the time already, whatever it is: a host, another daemon.
+  // Another program already keeps the time: a host, another daemon.
   if (service == nullptr ||
       (!runs(*service) && target.facts().system.kernel.clock_synchronised.value_or(false)))
     return;
@@ -77,7 +77,8 @@ void add_persistence(const Target& target, std::vector<Setting>& settings) {
               "and error counts are lost"));
 }
 
-// One that refuses to start, since its version is not the driver's, would take the whole change back.
+// Skips a manager whose version differs from the driver's: it would fail to start, and roll the whole change
+// back.
 void add_fabric_manager(const Target& target, std::vector<Setting>& settings) {
   const Service* service = loaded(target, {"nvidia-fabricmanager"});
   const Gpus& gpus = target.facts().gpus;

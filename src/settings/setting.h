@@ -1,6 +1,6 @@
-// What a node shall have, as data: settings, the files that keep each at the next boot, and the steps that
-// make it true now. Renderers (render.h) write them from cluster.yaml and facts; plan.h compares them with
-// the node.
+// The desired state of a node, as data: settings, the files that make each persist across reboots, and the
+// steps that make it true now. Renderers (render.h) create them from cluster.yaml and facts; plan.h compares
+// them with the node.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace railbed {
 
-// What `--only` names, in the order in which settings are made.
+// Names for `--only`, in the order in which settings are applied.
 enum class Section {
   kPackages,
   kNetwork,
@@ -31,7 +31,7 @@ enum class Section {
   kConsole,
   kSsh,
   kExporters,
-  kLeftovers  // files of railbed's that nothing asks for any more: no renderer, plan.h finds them
+  kLeftovers  // railbed's files that are no longer needed: no renderer, plan.h finds them
 };
 constexpr auto enum_names(Section) {
   return std::array<std::string_view, 17>{"packages", "network",  "hosts", "sysctl",    "limits",   "modules",
@@ -39,37 +39,37 @@ constexpr auto enum_names(Section) {
                                           "nccl",     "console",  "ssh",   "exporters", "leftovers"};
 }
 
-// The worst that may happen while it is made, when all goes as it should.
+// The worst effect while a setting is applied, if nothing goes wrong.
 enum class Risk {
-  kNone,     // nobody notices
-  kService,  // a service starts anew
+  kNone,     // not noticeable
+  kService,  // a service restarts
   kTraffic,  // a rail's link goes down for seconds: no job may run
-  kAccess    // the management network: a mistake locks everybody out
+  kAccess    // the management network: a mistake locks everyone out
 };
 constexpr auto enum_names(Risk) {
   return std::array<std::string_view, 4>{"none", "service", "traffic", "access"};
 }
 
-// What a step does. The list is closed: nothing else ever runs as root.
+// The kinds of steps. The list is closed: no other command runs as root.
 enum class StepKind {
   kLoadSysctl,       // FILE: its keys are set now
   kLoadModule,       // NAME
   kReloadUnits,      // systemd reads its units again
   kEnableUnit,       // UNIT: at every boot, and now
-  kRestartUnit,      // UNIT: so that it takes its new settings; it has to run already
+  kRestartUnit,      // UNIT: so that it uses its new settings; only if it is running
   kDisableUnit,      // UNIT: at no boot, and not now
-  kApplyNetplan,     // everything that netplan's files say
-  kLoadConnections,  // FILE…: NetworkManager reads these keyfiles again, and each connection goes up
-  kReloadNetworkd,   // INTERFACE…: systemd-networkd reads its files again and sets these interfaces
-  kSetLinkDown,      // INTERFACE…: until somebody sets it up again, or the next boot
-  kReloadUdev,       // the rules are read again; devices that are there keep their names until the next boot
+  kApplyNetplan,     // everything in netplan's files
+  kLoadConnections,  // FILE…: NetworkManager reads these keyfiles again and activates each connection
+  kReloadNetworkd,   // INTERFACE…: systemd-networkd reads its files again and configures these interfaces
+  kSetLinkDown,      // INTERFACE…: until it is set up again, or the next boot
+  kReloadUdev,       // the rules are read again; present devices keep their names until the next boot
   kUpdateGrub,       // the boot menu is written from /etc/default/grub
   kSetKernelArguments,  // ARGUMENT…: to every installed kernel's command line (RHEL's grubby)
   kInstallPackages,     // NAME[=VERSION]…
   kHoldPackages,        // NAME…: no upgrade touches them
-  kRefreshPackages,     // the lists of what there is to install
-  kEnableStream,        // MODULE:STREAM: which packages dnf takes (RHEL 8 and 9)
-  kReloadSshd           // sshd reads its settings again, if it finds them sound; connections stay
+  kRefreshPackages,     // the lists of available packages
+  kEnableStream,        // MODULE:STREAM: selects the packages that dnf uses (RHEL 8 and 9)
+  kReloadSshd           // sshd reads its settings again, if they are valid; connections stay
 };
 constexpr auto enum_names(StepKind) {
   return std::array<std::string_view, 18>{
@@ -79,6 +79,7 @@ constexpr auto enum_names(StepKind) {
       "refresh-packages", "enable-stream", "reload-sshd"};
 }
 
+// One step. Its arguments depend on the kind.
 struct NodeStep {
   StepKind kind = StepKind::kReloadUnits;
   std::vector<std::string> arguments = {};
@@ -86,28 +87,29 @@ struct NodeStep {
   bool operator==(const NodeStep&) const = default;
 };
 
-// A file as it shall be. Of a file that others write too, only the lines between railbed's two marks
-// (marked_block() of files.h).
+// A file in its desired state. If others write the file, too, only the lines between railbed's two marks
+// (with_block() of files.h).
 struct DesiredFile {
   std::string path = {};
   std::string content = {};  // ends with a newline
   int mode = 0644;           // of a whole file; owner and group are root's
-  bool block = false;        // `content` stands between the marks, the rest of the file stays
+  bool block = false;        // `content` goes between the marks, the rest of the file stays
   FIELDS(DesiredFile, path, content, mode, block);
   bool operator==(const DesiredFile&) const = default;
 };
 
-// Something that has to be true of the node, and whether it is, by its facts.
+// A condition that has to hold on the node, and whether it does, by its facts.
 struct Need {
   std::string what = {};             // "ens6 has MTU 9000"
-  std::optional<bool> now = {};      // none: the facts do not tell
-  std::optional<bool> at_boot = {};  // likewise, for the next start
-  std::string found = {};            // what there is instead: "MTU 1500"; empty when it is met
+  std::optional<bool> now = {};      // nullopt if the facts do not show it
+  std::optional<bool> at_boot = {};  // the same after the next boot
+  std::string found = {};            // the present state: "MTU 1500"; empty if met
   FIELDS(Need, what, now, at_boot, found);
   bool operator==(const Need&) const = default;
 };
 
-// A file of somebody else's that says otherwise, so that the setting would not hold while it is there.
+// A file of another author that contradicts the setting, so that the setting would not hold while the file
+// exists.
 struct Contradiction {
   std::string path = {};
   std::string why = {};
@@ -115,25 +117,25 @@ struct Contradiction {
   bool operator==(const Contradiction&) const = default;
 };
 
-// The unit of a plan: made as a whole or not at all. Nothing is done where every need is met now and at boot,
-// whoever saw to that.
+// The unit of a plan: applied as a whole or not at all. Nothing is done if every need is met now and at boot,
+// whatever the cause.
 struct Setting {
   Section section = Section::kNetwork;
-  std::string name = {};                   // "sysctl/socket-buffers", by which rules name it
-  std::vector<std::string> subjects = {};  // the interfaces or services that it is about; empty: the node
+  std::string name = {};                   // "sysctl/socket-buffers"; rules refer to it by this name
+  std::vector<std::string> subjects = {};  // the interfaces or services that it concerns; empty: the node
   std::string title = {};                  // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
-  std::string reason = {};                 // why one wants it, a sentence
+  std::string reason = {};                 // its purpose, one sentence
   Risk risk = Risk::kNone;
-  bool reboot = false;  // it is true after the next boot only
-  // cluster.yaml asks for it. Else verify wants it of every such node, and it is made only where a need is
-  // known not to be met.
+  bool reboot = false;  // takes effect only after the next boot
+  // True if cluster.yaml requests it. If false, verify expects it on every node of this kind, and it is
+  // applied only if a need is known not to be met.
   bool asked = true;
   std::vector<Need> needs = {};
   std::vector<DesiredFile> files = {};
   std::vector<Contradiction> contradictions = {};
-  std::vector<NodeStep> steps = {};     // in order, once the files lie there
-  std::vector<std::string> notes = {};  // what a person has to know or do besides
-  std::string doubt = {};  // what a person has to look at first: it waits for `take_over`; empty: nothing
+  std::vector<NodeStep> steps = {};     // in order, once the files are in place
+  std::vector<std::string> notes = {};  // what else a person has to know or do
+  std::string doubt = {};  // what a person has to check first: it waits for `take_over`; empty: nothing
   FIELDS(Setting, section, name, subjects, title, reason, risk, reboot, asked, needs, files, contradictions,
          steps, notes, doubt);
   bool operator==(const Setting&) const = default;

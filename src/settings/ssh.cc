@@ -1,4 +1,4 @@
-// Who may log in with which key, that the names of one node are known to have one host key, and which.
+// Keys that may log in, one host key for all names of a node, and the host keys that nodes know.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace railbed {
 namespace {
 
-// The keys lie in a folder of root's and not in the user's home, where every user decides by a symbolic link
-// which file root's pen writes. The files that sshd reads by itself stay the first ones
-// (sshd_config(5), AuthorizedKeysFile), and the block is for this user alone: nobody loses a way in.
+// The keys are in a folder that belongs to root rather than in the user's home, where a user could make root
+// write any file through a symbolic link. The files that sshd reads by default stay first (sshd_config(5),
+// AuthorizedKeysFile), and the block applies to this user only, so no one loses access.
 std::string accept_keys_of(std::string_view user) {
   return fmt::format(
       "{}Match User {}\n"
@@ -71,7 +71,7 @@ void add_client(const Target& target, std::vector<Setting>& settings) {
 
 constexpr std::size_t kMostNodesTold = 8;
 
-// "gpu2, gpu3 and 5 more"
+// Returns "gpu2, gpu3 and 5 more".
 std::string some_of(const std::vector<std::string>& nodes) {
   const std::size_t told = std::min(nodes.size(), kMostNodesTold);
   std::string text =
@@ -89,8 +89,8 @@ Need knows_nodes(const Target& target, const KnownHostsWish& wish) {
   return need;
 }
 
-// The keys come out of each node's own files over a connection whose host key was checked, and so are no
-// less sure than that check. Still, one that takes another's place is never written unseen.
+// The keys come from each node's own files over a connection whose host key was checked, so they are as
+// trustworthy as that check. A key that replaces another is still never written without a person's consent.
 void add_known_hosts(const Target& target, std::vector<Setting>& settings) {
   if (!target.configure().user || target.cluster().nodes.size() < 2) return;
   const KnownHostsWish wish = known_hosts_for(target);

@@ -126,7 +126,7 @@ TEST(RenderSsh, AfterTheBlockIsWrittenNothingIsLeftToDo) {
   EXPECT_EQ(setting[0].files.at(0).content, known_hosts_setting(fresh).files.at(0).content);
 }
 
-// A plan of some nodes, or one while a node is down, takes nothing from the others.
+// A plan of some nodes, or one while a node is down, removes no keys of the others.
 TEST(RenderSsh, WhatRailbedWroteOfANodeThatNobodyLookedAtStays) {
   const std::string ours = "gpu1 " + kFirst + "\ngpu2 " + kSecond + "\n";
   const Setting setting = known_hosts_setting({{"gpu1", with_keys({kFirst}, with_block("", ours))}});
@@ -162,7 +162,7 @@ TEST(RenderSsh, OfRsaOnlyWhereThereIsNoOtherKey) {
   EXPECT_EQ(setting.files.at(0).content, "gpu1 " + kFirst + "\ngpu2 " + kOfRsa + "\n");
 }
 
-// What the system's own sshd makes of the block; empty: it is not here, or it refuses.
+// Returns sshd's resulting setting; empty if sshd is missing or rejects the block.
 std::string sshd_says(const std::filesystem::path& folder, const std::string& user) {
   const std::string command =
       "cd '" + folder.string() + "' && rm -f key key.pub && ssh-keygen -q -t ed25519 -N '' -f key && " +
@@ -175,8 +175,7 @@ std::string sshd_says(const std::filesystem::path& folder, const std::string& us
   return text.str();
 }
 
-// The site keeps everybody's keys in one folder, in lines that come after the Include as they do on Debian
-// and RHEL.
+// The site keeps all keys in one folder, in lines that follow the Include, as on Debian and RHEL.
 TEST(RenderSsh, SshdTakesTheBlockForThatUserAlone) {
   const std::filesystem::path folder = testing::TempDir() + "railbed-sshd";
   std::filesystem::create_directories(folder);

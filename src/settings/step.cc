@@ -23,8 +23,7 @@ Commands each(const Words& words, const Words& arguments) {
   return commands;
 }
 
-// NetworkManager brings a connection up by the file it was read from; `load` alone leaves the device as it
-// is.
+// NetworkManager activates a connection by the name of its file; `load` alone leaves the device as it is.
 Commands load_connections(const Words& files) {
   Commands commands = {with({"nmcli", "connection", "load"}, files)};
   for (const std::string& file : files) {
@@ -43,7 +42,7 @@ Commands set_links_down(const Words& interfaces) {
 
 Commands install(const Words& packages, OsFamily family) {
   if (family == OsFamily::kDebian)
-    // Without questions, and without replacing a file that a person edited.
+    // No questions, and no replacement of a file that a person edited.
     return {with(
         {"apt-get", "--yes", "--no-install-recommends", "-o", "Dpkg::Options::=--force-confold", "install"},
         packages)};
@@ -60,15 +59,15 @@ Commands update_grub(OsFamily family) {
   return {{"grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"}};
 }
 
-// A mistake would leave nobody a way in: sshd itself looks first, and runs on as it was where it finds one.
-// It wants to be called by its whole path.
+// A mistake would lock everyone out: sshd checks its settings first, and continues unchanged if they are
+// invalid. It has to be called by its full path.
 Commands reload_sshd(OsFamily family) {
   return {
       {"/usr/sbin/sshd", "-t"},
       {"systemctl", "try-reload-or-restart", family == OsFamily::kDebian ? "ssh.service" : "sshd.service"}};
 }
 
-// What a step's arguments may look like.
+// The form that a step's arguments must have.
 enum class Form { kNothing, kFile, kName, kPackage, kKernelArgument };
 
 Form form_of(StepKind kind) {
@@ -94,8 +93,11 @@ Form form_of(StepKind kind) {
   }
 }
 
+// Letters and digits that every form allows.
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
+// Returns true if the text has 1 to 255 characters, all of them kLetters or in `more`, and does not begin
+// with '-', which would make it an option.
 bool consists_of(std::string_view text, std::string_view more) {
   return !text.empty() && text.size() <= 255 && text.front() != '-' && std::ranges::all_of(text, [&](char c) {
     return kLetters.find(c) != std::string_view::npos || more.find(c) != std::string_view::npos;

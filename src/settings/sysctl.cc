@@ -1,7 +1,7 @@
-// Kernel settings, a file below /etc/sysctl.d each. Socket buffers: NCCL's and MPI's sockets, and TCP over a
-// fast rail with some delay, need more than the 208 KiB that the kernel allows. Memory of several NUMA nodes:
-// the kernel neither moves it between them nor drops a node's page cache before it takes memory of the other
-// one.
+// Kernel settings, one file below /etc/sysctl.d each. Socket buffers: NCCL's and MPI's sockets, and TCP over
+// a fast rail with some delay, need more than the 208 KiB that the kernel allows. Memory of several NUMA
+// nodes: the kernel must neither move it between them, nor drop a node's page cache before it uses memory of
+// another node.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -12,10 +12,11 @@
 namespace railbed {
 namespace {
 
-// sysctl.d(5) reads in the order of names and the last one wins: this stands behind the usual 99-sysctl.conf.
+// sysctl.d(5): files are read in the order of their names, and the last one wins. This name sorts after the
+// usual 99-sysctl.conf.
 constexpr std::string_view kSysctlPath = "/etc/sysctl.d/99-zz-railbed.conf";
 
-// A setting that has to be 0 on nodes with several NUMA nodes, as rules of verify want it.
+// A setting that rules of verify want to be 0 on machines with several NUMA nodes.
 struct ZeroSetting {
   const char* key;
   const char* name;
@@ -41,7 +42,7 @@ std::optional<std::uint64_t> value_now(const Facts& facts, const std::string& ke
              : std::nullopt;
 }
 
-// What the next boot sets; none: no file says, or none could be read.
+// Returns the value after the next boot; nullopt if no file sets it or the files could not be read.
 std::optional<std::uint64_t> value_at_boot(const Facts& facts, const std::string& key) {
   if (!facts.system.sysctl_at_boot.ok()) return std::nullopt;
   for (const BootSetting& one : *facts.system.sysctl_at_boot)
@@ -71,7 +72,8 @@ std::optional<bool> is_zero_at_boot(const Target& target, const char* key) {
   return outlook.lost.empty() ? std::nullopt : std::optional<bool>(false);
 }
 
-// Files are read in the order of their names, whatever their folder, and the last one counts: sysctl.d(5).
+// Adds a note for each file that overrides ours: files are read in the order of their names, whatever their
+// folder, and the last one counts (sysctl.d(5)).
 void name_later_file(const Target& target, std::string_view key, Setting& setting) {
   const std::string& own = setting.files.front().path;
   for (const BootSetting& one : items(target.facts().system.sysctl_at_boot))

@@ -18,7 +18,7 @@ TEST(RenderSysctl, KeepsSocketBuffersInAFileAndLoadsIt) {
   EXPECT_EQ(settings[0].files[0].content,
             std::string(kFileMark) + "net.core.rmem_max = 268435456\nnet.core.wmem_max = 268435456\n");
   EXPECT_EQ(settings[0].steps, (std::vector<NodeStep>{{StepKind::kLoadSysctl, {settings[0].files[0].path}}}));
-  EXPECT_FALSE(settings[0].needs[0].now.has_value());  // nobody has looked
+  EXPECT_FALSE(settings[0].needs[0].now.has_value());  // no facts
 }
 
 TEST(RenderSysctl, SeesWhatTheNodeHasAlready) {

@@ -1,5 +1,5 @@
-// What renderers write for: one node of a cluster, as the survey of verify sees it (its ends of rails,
-// adapters, GPUs).
+// The input of renderers: one node of a cluster, as verify's survey describes it (its rail ends, adapters,
+// GPUs).
 #pragma once
 
 #include "base/result.h"
@@ -9,21 +9,21 @@
 
 namespace railbed {
 
-// Points into the survey, and so into its evidence. A node that nobody has looked at has empty Facts there.
+// Points into the survey, and so into its evidence. A node without facts has empty Facts there.
 struct Target {
   const ClusterWide& wide;
   const NodeView& view;
   Platform platform;
 
   const Cluster& cluster() const { return wide.cluster(); }
-  // Of a node that cluster.yaml does not know: one of which nothing is said.
+  // Returns the node in cluster.yaml; an empty Node if it is not listed there.
   const Node& node() const;
   const Configuration& configure() const { return node().configure; }
   const Facts& facts() const { return *view.facts; }
-  bool looked() const { return !view.facts->railbed.empty(); }  // else every need is open
+  bool looked() const { return !view.facts->railbed.empty(); }  // false: every need is open
 };
 
-// An error where the platform is not known.
+// Fails if the platform is unknown.
 Result<Target> target_of(const ClusterWide& wide, const NodeView& view);
 
 }  // namespace railbed

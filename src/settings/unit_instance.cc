@@ -15,7 +15,7 @@ bool is_kept_in_unit(char c) {
   return kPlainLetters.find(c) != std::string_view::npos || c == ':' || c == '_' || c == '.';
 }
 
-// "ens6.100" → "ens6": cluster.yaml holds interfaces of VLANs to that form.
+// Returns "ens6" for "ens6.100": cluster.yaml requires that form for VLAN interfaces.
 std::string without_tag(const RailEnd& end) {
   return end.rail != nullptr && end.rail->vlan ? end.name.substr(0, end.name.rfind('.')) : end.name;
 }
@@ -66,8 +66,8 @@ std::vector<std::string> carriers_of(const Target& target, bool (*wanted)(const 
 
 bool is_roce_port(const RailEnd& end) { return end.rail != nullptr && end.roce() && !end.software_rdma(); }
 
-// The interface's device unit starts it whenever the interface appears, at boot and after its driver was
-// loaded anew, and stops it when the interface goes (systemd.device(5); systemd.unit(5), BindsTo=).
+// The interface's device unit starts the unit whenever the interface appears, at boot and after its driver
+// was reloaded, and stops it when the interface disappears (systemd.device(5); systemd.unit(5), BindsTo=).
 std::string unit_of_interface(std::string_view description, std::string_view service) {
   return fmt::format(
       "{}[Unit]\n"

@@ -1,4 +1,4 @@
-// systemd's own tools on the files that renderers write for it.
+// Checks the rendered units with systemd's own tools.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ bool has_program(const std::string& name) {
   return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// Lays files of all these sections into a folder, by their own paths.
+// Writes the files of all these sections into a folder, under their own paths.
 struct RenderedRoot {
   RenderedRoot() : folder(fs::temp_directory_path() / ("railbed-units-" + std::to_string(::getpid()))) {
     fs::create_directories(folder);
@@ -55,7 +55,8 @@ rails: [{name: rail0, subnet: 10.0.0.0/24, interface: eth1, first_address: 10.0.
   return settings;
 }
 
-// Programs that the node has and this machine may lack are told as "not executable"; all else is a fault.
+// Programs that the node has and this machine may lack are reported as "not executable"; any other report is
+// a fault.
 TEST(RenderedUnits, PleaseSystemd) {
   if (!has_program("systemd-analyze")) GTEST_SKIP() << "no systemd-analyze here";
   const RenderedRoot root;

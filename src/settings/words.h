@@ -1,4 +1,4 @@
-// The words of a command, as no shell has read them.
+// The words of a command, without a shell's syntax.
 #pragma once
 
 #include <string>

@@ -1,16 +1,16 @@
-// Which finding is the cause, and which ones only follow from it.
+// Finds the cause of each finding and sorts findings.
 //
-// Two questions decide. May the one rule explain the other? Each rule names the rules that may
-// (explained_by); followed breadth first they give its ancestors, the likeliest first. And do the two
-// findings meet? They do when they share a thing of one node, or a rail on which the consequence names the
-// cause's node, or when the cause concerns the whole node. The first red finding of the first ancestor that
-// meets a finding is its direct cause.
+// Two questions decide whether one finding is the cause of another. First, may the one rule explain the
+// other? Each rule names the rules that may (explained_by); followed breadth first, they give its ancestors,
+// the most likely first. Second, do the two findings meet? They do if they share a thing of one node, or a
+// rail on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
+// cause of a finding is the first red finding of the first ancestor that meets it.
 //
 // The graph of rules has no cycle (rule_test.cc), so following direct causes ends at a finding that nothing
-// explains: the root, the one line that people should read. Everything below it points there.
+// explains: the root, which is the one line that people should read. All findings below it point to it.
 //
 // A fleet has millions of findings and few that are red. Candidates are therefore looked up by rule and node,
-// and only what is red or unknown is compared and ranked; the calm rest is counted into place, never sorted.
+// and only red or unknown findings are compared and ranked. The rest is placed by a counting sort.
 #include "verify/causes.h"
 
 #include <algorithm>
@@ -29,6 +29,7 @@ bool is_red(const Finding& finding) {
   return finding.status == Status::kWarn || finding.status == Status::kFail;
 }
 
+// Returns true if the finding is about the thing.
 bool touches(const Finding& finding, std::string_view thing) {
   return std::ranges::find(finding.touches.list(), thing) != finding.touches.list().end();
 }
@@ -37,6 +38,7 @@ bool names_node(const Finding& finding, const std::string& node) {
   return finding.node == node || touches(finding, "node:" + node);
 }
 
+// Returns true if the two findings meet, as described at the head of the file.
 bool belongs_to(const Finding& effect, const Finding& cause) {
   if (!cause.node.empty() && touches(cause, "node:" + cause.node) && names_node(effect, cause.node))
     return true;
@@ -50,7 +52,7 @@ bool belongs_to(const Finding& effect, const Finding& cause) {
   return false;
 }
 
-// The rules that may explain `id`, the likeliest first: breadth first through explained_by.
+// Returns the rules that may explain `id`, the most likely first: breadth first through explained_by.
 std::vector<std::string_view> ancestors_of(std::string_view id) {
   std::vector<std::string_view> order;
   std::vector<std::string_view> queue = {id};
@@ -63,6 +65,7 @@ std::vector<std::string_view> ancestors_of(std::string_view id) {
   return {queue.begin() + 1, queue.end()};
 }
 
+// Looks up the direct cause of findings. Indexes the red ones by rule and node. The list must outlive it.
 class CauseFinder {
  public:
   explicit CauseFinder(const FindingList& findings) : findings_(findings) {
@@ -85,6 +88,8 @@ class CauseFinder {
   }
 
  private:
+  // Returns the nodes on which a cause may be: the effect's own, those that it touches, and "" for the
+  // cluster.
   static std::vector<std::string> nodes_of(const Finding& effect) {
     std::vector<std::string> nodes = {effect.node};
     for (const std::string& thing : effect.touches)
@@ -98,24 +103,25 @@ class CauseFinder {
   std::map<std::string_view, std::vector<std::string_view>> ancestors_;
 };
 
+// Sort key of a finding that needs attention; members are compared in this order.
 struct Rank {
-  int worst;           // of the finding and all that it explains
+  int worst;           // worst severity of the finding and of all that it explains
   int alone;           // 0 when it explains others
-  int fewer_nodes;     // minus the number of nodes on which this rule says the same
-  std::ptrdiff_t row;  // of the rule in the table
+  int fewer_nodes;     // minus the number of nodes where this rule has this status
+  std::ptrdiff_t row;  // row of the rule in the table
   std::size_t group;   // keeps a cause and its consequences together
   int consequence;     // 0 for the cause itself
   int own;
   auto operator<=>(const Rank&) const = default;
 };
 
-// The row of each finding's rule; neighbours mostly share theirs.
+// Returns the row of each finding's rule. Caches the last one, since neighbors mostly share a rule.
 class Rows {
  public:
   Rows() {
     for (const Rule& rule : all_rules()) rows_.emplace(rule.id, static_cast<std::ptrdiff_t>(rows_.size()));
   }
-  // A rule that this table does not know, as an older version's in a file, comes last.
+  // A rule that is not in this table, for example from a file of an older version, gets the last place.
   std::ptrdiff_t of(std::string_view rule) {
     if (rule == last_rule_) return last_row_;
     last_rule_ = rule;
@@ -130,7 +136,7 @@ class Rows {
   std::ptrdiff_t last_row_ = 0;
 };
 
-// Findings that ask for attention, in the order of their ranks.
+// Sorts the findings that need attention by rank. A consequence takes the rank of its cause, and follows it.
 std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<std::size_t>& urgent) {
   Rows rows;
   std::map<std::pair<std::string_view, Status>, std::set<std::string_view>> nodes;
@@ -162,8 +168,8 @@ std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<s
   return order;
 }
 
-// What is fine or does not apply: by status, then in the table's order. There may be millions, so they are
-// counted into place.
+// Appends the findings that pass or do not apply: by status, then in the table's order. Counting sort, as
+// there may be millions.
 void append_calm(const FindingList& findings, const std::vector<std::size_t>& calm,
                  std::vector<std::size_t>& order) {
   Rows rows;
@@ -207,7 +213,8 @@ void put_in_order(FindingList& findings) {
   }
   std::vector<std::size_t> order = ranked(findings, urgent);
   append_calm(findings, calm, order);
-  std::unordered_map<std::size_t, std::size_t> place;  // of causes, which are urgent
+  // new indexes of causes; all causes are urgent
+  std::unordered_map<std::size_t, std::size_t> place;
   for (std::size_t k = 0; k < urgent.size(); ++k) place.emplace(order[k], k);
   for (const std::size_t i : urgent)
     if (auto& cause = findings[i]->caused_by) cause = place.at(*cause);

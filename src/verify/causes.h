@@ -1,4 +1,4 @@
-// Which finding explains which, and in what order people read them.
+// Links findings to the findings that explain them, and sorts findings for people.
 #pragma once
 
 #include <vector>
@@ -7,17 +7,21 @@
 
 namespace railbed {
 
-// Findings where they lie; caused_by counts places in this list.
+// Pointers to findings, which stay where they are. caused_by is an index into this list.
 using FindingList = std::vector<Finding*>;
 
-// Sets caused_by of every red or unknown finding that a red finding of an earlier rule explains. The chain is
-// followed to its end: caused_by is always a finding that nothing explains. Two findings belong together when
-// they share a thing of the same node ("netdev:ens6"), or a rail ("rail:rail0") of which the consequence
-// names the cause's node ("node:gpu01"), or when the cause concerns the whole node ("node:gpu01" on gpu01).
+// Sets caused_by of every red or unknown finding that a red finding of another rule explains; clears it of
+// all others. Rule::explained_by names the rules that may explain a rule. The chain is followed to its end,
+// so caused_by always names a finding that nothing explains. Two findings belong together if
+//   - they share a thing of the same node ("netdev:ens6"), or
+//   - they share a rail ("rail:rail0"), and the cause concerns the cluster, or the consequence names the
+//     cause's node ("node:gpu01"), or
+//   - the cause concerns its whole node ("node:gpu01" on gpu01), and the consequence names that node.
 void link_causes(const FindingList& findings);
 
-// Worst first; in a status those that explain others, then those on most nodes, then in the table's order.
-// What a finding explains follows it at once. caused_by counts places in the new order.
+// Sorts worst first. Within a status, findings that explain others come first, then those on most nodes, then
+// by the order of the table. Consequences follow their cause directly. Rewrites caused_by as indexes into the
+// new order.
 void put_in_order(FindingList& findings);
 
 }  // namespace railbed

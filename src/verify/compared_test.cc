@@ -31,7 +31,7 @@ Measurement ping_on(const char* rail, double nanoseconds) {
   return number(Engine::kPing, Metric::kLatency, rail, "a", "b", nanoseconds);
 }
 
-// Of the rule's one finding.
+// Returns the rule's only finding.
 Finding finding_of(std::vector<Measurement> measurements, std::string_view rule) {
   Evidence evidence;
   evidence.measurements = std::move(measurements);
@@ -113,7 +113,7 @@ TEST(NodeBusy, IsSaidFromATenthOfTheProcessorsOn) {
   }
 }
 
-// Firewalls drop pings: nothing is wrong with the path.
+// Firewalls drop pings; the path is not at fault.
 TEST(Ping, ThatNobodyAnswersIsNoFailure) {
   Measurement one = ping_on("rail0", 0);
   one.summary = {};

@@ -1,4 +1,4 @@
-// Why a console stays blank, and what the systems' own installations are spared.
+// Reasons why a console stays blank, and installers' defaults that are accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr const char* kSerialRules[] = {"host.serial-port", "host.serial-login", "host.serial-boot-menu"};
 
-// A machine with ttyS0 and ttyS1, and no word about either.
+// A machine with ttyS0 and ttyS1, neither of them configured.
 Facts machine(const char* id, const char* command_line) {
   Facts facts;
   facts.system.os.id = {std::string(id), "/etc/os-release"};
@@ -65,13 +65,13 @@ void expect_silence(const Facts& facts, const char* what) {
 }
 
 TEST(Console, WhatSystemsInstallIsSpared) {
-  // Servers of Debian 12, Ubuntu 22.04 and 24.04: nothing is said of a serial port.
+  // Servers of Debian 12, Ubuntu 22.04 and 24.04: no finding about a serial port.
   expect_silence(machine("debian", "root=/dev/sda1 ro quiet"), "Debian");
   expect_silence(machine("ubuntu", "root=/dev/sda1 ro"), "Ubuntu");
   Facts rhel = machine("rhel", "root=/dev/mapper/rhel-root ro crashkernel=1G-4G:192M rhgb quiet");
   tell_grub(rhel, "GRUB_TERMINAL_OUTPUT", "console");
   expect_silence(rhel, "RHEL 9");
-  // Their images for clouds.
+  // Their cloud images.
   Facts ubuntu = working("ubuntu", "root=PARTUUID=1 ro console=tty1 console=ttyS0", "ttyS0");
   tell_grub(ubuntu, "GRUB_TERMINAL", "console", "/etc/default/grub.d/50-cloudimg-settings.cfg");
   expect_silence(ubuntu, "Ubuntu for clouds");
@@ -134,7 +134,7 @@ TEST(Console, TheBootMenuIsWhereTheKernelWrites) {
   tell_grub(right, "GRUB_SERIAL_COMMAND", "serial --unit=0 --speed=115200");
   EXPECT_THAT(judged(right, "host.serial-boot-menu").message,
               HasSubstr("GRUB writes to ttyS0, the kernel to ttyS1"));
-  // A file of the folder is read later, and wins; RHEL reads none.
+  // A file in the folder is read later and overrides; RHEL does not read the folder.
   tell_grub(right, "GRUB_SERIAL_COMMAND", "serial --unit=1 --speed=115200", "/etc/default/grub.d/90-x.cfg");
   EXPECT_EQ(judged(right, "host.serial-boot-menu").status, Status::kPass);
   right.system.os.id = {std::string("rhel"), "/etc/os-release"};

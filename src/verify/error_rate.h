@@ -1,6 +1,6 @@
-// Error counters stand for all that happened since boot. What matters is how often: sixteen errors in two
-// hundred busy days are none, sixteen within an hour are a bad cable. Whether errors still come is for a load
-// window (rules/load.cc).
+// Judges error counters by their rate. A counter holds the errors since boot; the rate matters: 16 errors in
+// 200 busy days are negligible, 16 within an hour mean a bad cable. Whether errors still occur is for a load
+// window to judge (rules/load.cc).
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,24 @@
 
 namespace railbed {
 
-// What a counter counted over. It may have been reset since boot, by the driver or by hand: then errors came
-// more often than is said here.
+// The span that a counter covers. A driver or a person may have reset the counter since boot; the true rate
+// is then higher than the one computed here.
 struct ErrorSpan {
   double days = 0;                       // since boot, at least one
-  std::optional<std::uint64_t> packets;  // that the port received meanwhile
+  std::optional<std::uint64_t> packets;  // packets that the port received since boot; empty if unknown or 0
 };
 
-// Nothing, and the case has ended as unknown, when the node does not say how long it is up.
+// Returns the span since boot. Returns nullopt after ending the case as unknown if the node's uptime could
+// not be read.
 std::optional<ErrorSpan> error_span(Case& one, const Facts& facts, const Reading<std::uint64_t>& packets);
 
 struct ErrorLimit {
   double a_day = 0;
-  double of_packets = 0;  // a share; 0: the counter has nothing to do with traffic
+  double of_packets = 0;  // share of the packets; 0: unrelated to traffic
 };
 
-// Both limits are passed; the second only counts where packets are known. Never by fewer than three errors.
+// Returns true if `errors` exceeds both limits. The share counts only if the limit has one and the number of
+// packets is known. Fewer than three errors never exceed a limit.
 bool exceeds(std::uint64_t errors, const ErrorSpan& span, const ErrorLimit& limit);
 
 std::string rate_text(std::uint64_t errors,

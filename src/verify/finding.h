@@ -1,4 +1,4 @@
-// What a rule says about one subject.
+// Findings: the verdict of one rule on one subject.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ constexpr auto enum_names(Status) {
   return std::array<std::string_view, 5>{"pass", "warn", "fail", "unknown", "n/a"};
 }
 
-// The order in which people want to see them: what failed first (0), what does not apply last.
+// Returns the rank of a status in reports: failures first (0), "not applicable" last (4).
 constexpr int severity(Status status) {
   switch (status) {
     case Status::kFail:
@@ -34,16 +34,19 @@ constexpr int severity(Status status) {
   return 4;
 }
 
+// The verdict of one rule on one subject.
 struct Finding {
   std::string_view rule;  // rdma.port-down: the id of a row of the table
-  std::string node;       // empty when it concerns the cluster as a whole
+  std::string node;       // empty if it concerns the whole cluster
   std::string subject;    // mlx4_0/1, ens6, rail0
   Status status = Status::kUnknown;
-  std::string message;  // one line: what is wrong, to what ("mlx4_0/1 is DOWN: no cable, or the peer is off")
+  // one line: what is wrong, and where ("mlx4_0/1 is DOWN: no cable, or the peer is off")
+  std::string message;
   std::string expected;  // "ACTIVE"
   std::string observed;  // "DOWN (Polling)"
-  std::string evidence;  // the path or call it was read from
+  std::string evidence;  // the path or call that the fact was read from
   Remedy remedy;
+  // The things that the finding is about, by which causes are found (causes.h)
   Things touches;
   std::optional<std::size_t> caused_by;  // index of the finding in the same list that explains this one
   FIELDS(Finding, rule, node, subject, status, message, expected, observed, evidence, remedy, touches,

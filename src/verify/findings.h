@@ -1,5 +1,6 @@
-// Findings in the order people read them. They stay where the rules put them: a fleet has millions, and
-// moving them into one row costs more than finding them.
+// Findings in the order in which people read them. They stay where the rules put them, and this container
+// sorts pointers only: a large fleet has millions, and moving them into one array costs more than finding
+// them.
 #pragma once
 
 #include <initializer_list>
@@ -11,17 +12,19 @@
 
 namespace railbed {
 
-// How many findings have each status, by the enum's order.
+// Number of findings by status.
 struct StatusCounts {
   std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
   void add(Status status);
   void add(const StatusCounts& others);
 };
 
-// What of it is kept one by one. Of a thousand nodes a million findings say that something is sound, half a
-// gigabyte of them: who only says how many there were need not have them.
+// Selects the findings that are stored. A thousand nodes have a million findings that report a sound state,
+// half a gigabyte; a caller that needs only their number passes kUnsound.
 enum class Keep { kAll, kUnsound };
 
+// A list of findings with random access. Owns them in blocks; a copy puts each finding into a block of its
+// own.
 class Findings {
  public:
   using Blocks = std::vector<std::vector<Finding>>;
@@ -65,7 +68,8 @@ class Findings {
   Findings(std::initializer_list<Finding> list) {
     for (const Finding& one : list) push_back(one);
   }
-  // Takes the blocks over; `order` points to each finding in them once.
+  // Takes ownership of the blocks. `order` must point to each finding in them exactly once. `left_out` counts
+  // the findings that were not stored.
   Findings(Blocks blocks, std::vector<Finding*> order, StatusCounts left_out = {})
       : blocks_(std::move(blocks)), order_(std::move(order)), left_out_(left_out) {}
   Findings(const Findings& other) : left_out_(other.left_out_) {
@@ -85,7 +89,7 @@ class Findings {
     order_.push_back(&blocks_.back().front());
   }
 
-  // Of all that was found, also of what only counts: verify() says when.
+  // Returns the number of findings by status, including those that were counted but not stored (Keep).
   StatusCounts counts() const;
 
   std::size_t size() const { return order_.size(); }

@@ -1,5 +1,5 @@
-// Below which bandwidth a measured path fails. A floor that no sound link can miss, or that none can reach,
-// is a defect: both are refused.
+// The bandwidth below which a measured path fails. A floor that no sound link can miss, or that none can
+// reach, is a mistake; both are refused.
 #pragma once
 
 #include "base/result.h"
@@ -8,17 +8,18 @@
 
 namespace railbed {
 
+// A fraction must be above this one: a lower floor would pass almost every path.
 inline constexpr double kLeastFraction = 0.1;
 
-// fraction × the binding limit. An error when fraction is not above a tenth and at most one, or when no limit
-// is known.
+// Returns `fraction` times the lowest limit of the ceiling. Fails with kBadInput unless kLeastFraction <
+// fraction <= 1, and with kUnavailable if the path has no known limit.
 Result<BitRate> bandwidth_floor(const Ceiling& ceiling, double fraction);
 
-// Packets lost on a rail, as a share of those sent: felt, and ruinous (ours: one resend window of RoCE in
-// each second, or in each hundredth, at 100 Gb/s).
+// Shares of the packets sent on a rail that were lost: noticeable (warning) and ruinous (failure). Our
+// values: one resend window of RoCE in each second, or in each hundredth of a second, at 100 Gb/s.
 inline constexpr double kLossWarns = 1e-6;
 inline constexpr double kLossFails = 1e-4;
-// Of TCP, which loses some packets on every full link; ours.
+// The same limit for TCP, which loses some packets on every full link. Our value.
 inline constexpr double kTcpLossWarns = 1e-2;
 
 }  // namespace railbed

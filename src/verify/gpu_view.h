@@ -1,4 +1,5 @@
-// The walks over GPUs: all that the driver knows, those that NVML answers for, those that were under load.
+// Walks over GPUs: every GPU that the driver or PCI shows, every GPU that NVML reports on, every GPU that was
+// under load.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,15 +13,16 @@
 
 namespace railbed {
 
+// One GPU that NVML reports on, with its node. References stay valid as long as the Survey.
 struct GpuView {
   const NodeView& node;
   const Gpu& gpu;
   const NvmlGpu& nvml;
-  const GpuModel* model;  // null: not in the table
+  const GpuModel* model;  // null if not in the table
 
   const std::string& address() const { return gpu.pci_address; }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
-  // A command of nvidia-smi for this GPU.
+  // Returns an nvidia-smi command that addresses this GPU.
   ShellCommand smi(const ShellCommand& what) const {
     return command("nvidia-smi -i {} {}", gpu.pci_address, what);
   }
@@ -28,15 +30,15 @@ struct GpuView {
 
 inline std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
-// Whether the driver's module on the disk is the version that is loaded; nothing: one of them is not known.
+// Returns true if the driver's module on disk has the version that is loaded; nullopt if either is unknown.
 inline std::optional<bool> module_on_disk_is_loaded(const NodeView& node) {
   const Gpus& gpus = node.facts->gpus;
   if (!gpus.module_file || gpus.module_file->version.empty() || !gpus.driver_version) return std::nullopt;
   return gpus.module_file->version == *gpus.driver_version;
 }
 
-// The value. Null, and the case has ended, when there is none: as not applicable where GPU or driver do not
-// offer it, as unknown where it could not be read.
+// Returns the value, or null after ending the case: as not applicable if the GPU or the driver does not offer
+// the value, as unknown if it could not be read.
 template <class T>
 const T* said(Case& one, const Reading<T>& reading) {
   const bool offered = reading.ok() || (!reading.absent() && reading.miss().missing != Missing::kUnsupported);
@@ -46,7 +48,8 @@ const T* said(Case& one, const Reading<T>& reading) {
   return nullptr;
 }
 
-// look(Case&, const NodeView&, const Gpu&) for every GPU that the driver or PCI shows.
+// Calls look(Case&, const NodeView&, const Gpu&) for every GPU that the driver or PCI shows. A node without
+// GPUs gets one case of its own, which is not applicable, or unknown if the GPUs could not be read.
 template <class Look>
 void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   for (const NodeView& node : survey.nodes) {
@@ -64,7 +67,8 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   }
 }
 
-// look(Case&, const GpuView&) for every GPU that NVML answers for.
+// Calls look(Case&, const GpuView&) for every GPU that NVML reports on. The others end as not applicable, or
+// as unknown if NVML could not be read.
 template <class Look>
 void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_gpu(survey, judge, [&](Case& one, const NodeView& node, const Gpu& gpu) {
@@ -79,7 +83,8 @@ void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
   });
 }
 
-// look(Case&, const GpuView&, const GpuLoad&) for every GPU that was under load, with what it did.
+// Calls look(Case&, const GpuView&, const GpuLoad&) for every GPU that was under load, with its record. The
+// others end as not applicable.
 template <class Look>
 void each_loaded_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_answering_gpu(survey, judge, [&](Case& one, const GpuView& gpu) {

@@ -1,11 +1,12 @@
-// What a rule function speaks to. A Case is one subject on trial. Its facts are asked through it, read() and
-// its kin, so that it learns where each was read, and it is ended once: pass, warn, fail, unknown or not
-// applicable. What could not be read ends it by itself, as unknown: no rule can forget to look, or take
-// silence for health. Ending it puts a Finding in the judge's list; a case that nobody ends leaves none.
+// The interface of rule functions. A Case judges one subject. A rule reads the subject's facts through it
+// (read() and related functions), so that the case records where each fact was read, and ends it exactly
+// once: pass, warn, fail, unknown or not applicable. A fact that could not be read ends the case as unknown,
+// so no rule can forget to check, or treat missing data as health. Ending a case appends a Finding to the
+// judge's list; a case that is never ended leaves none.
 //
-// The judge fills in what every finding of a rule shares: the rule's id, the node, the subject, and the
-// things that the finding touches, by which causes are found later (causes.h). It judges one rule and belongs
-// to one thread; who walks over what is written in walk.h.
+// The judge fills in what all findings of a rule share: the rule's id, the node, the subject, and the things
+// that the finding touches, by which causes are found later (causes.h). A judge handles one rule at a time
+// and belongs to one thread. The walks over nodes, rails and devices are in walk.h.
 #pragma once
 
 #include <string>
@@ -19,13 +20,13 @@
 
 namespace railbed {
 
-// Whether a fact is there and only root may read it.
+// Returns true if the fact exists and only root may read it.
 template <class T>
 bool needs_root(const Reading<T>& reading) {
   return !reading.ok() && reading.miss().missing == Missing::kDenied;
 }
 
-// What is wrong, in the words a person reads first.
+// Text of a warning or failure, as a person reads it first.
 struct Complaint {
   std::string message;
   std::string expected;
@@ -33,18 +34,19 @@ struct Complaint {
   Remedy remedy = {};
 };
 
-// Where cases put their findings.
+// Collects the findings of cases.
 struct Verdicts {
   std::vector<Finding> list;
-  StatusCounts left_out;  // of those that only count
+  StatusCounts left_out;  // findings that were counted, not stored
   Keep keep = Keep::kAll;
 };
 
+// One subject under one rule. See the head of the file.
 class Case {
  public:
   Case(const Rule& rule, Verdicts& verdicts, std::string node, std::string subject, Things touches);
 
-  // The value, or null when there is none: then the case has ended as unknown.
+  // Returns the value; null after ending the case as unknown if there is none.
   template <class T>
   const T* read(const Reading<T>& reading) {
     seen(reading);
@@ -52,8 +54,8 @@ class Case {
     unknown(describe(reading.miss(), reading.from()));
     return nullptr;
   }
-  // As read(), for a fact that some sound machines do not have: where it is absent the case ends as not
-  // applicable.
+  // Like read(), for a fact that some sound machines do not have: an absent fact ends the case as not
+  // applicable, with the text `why_not`.
   template <class T>
   const T* read_if_there(const Reading<T>& reading, std::string why_not) {
     if (!reading.absent()) return read(reading);
@@ -61,17 +63,17 @@ class Case {
     not_applicable(std::move(why_not));
     return nullptr;
   }
-  // True, and the case has ended as not applicable, where there is nothing to look at: no interface (or as
-  // unknown, when interfaces could not be read), no RDMA device behind it, no NVIDIA GPU on PCI, neither GPU
-  // nor RDMA adapter.
+  // Each returns true after ending the case as not applicable if the subject does not exist: no interface
+  // (unknown if the interfaces could not be read), no RDMA device behind it, no NVIDIA GPU on PCI, neither
+  // GPU nor RDMA adapter.
   bool lacks_interface(const RailEnd& end);
   bool lacks_rdma(const RailEnd& end);
   bool lacks_gpus(const NodeView& node);
   bool lacks_accelerators(const NodeView& node);
-  bool lacks_systemd(const NodeView& node);  // or as unknown, when services could not be read
-  // Ended as unknown, where a place that may set NCCL's variables is not told of.
+  bool lacks_systemd(const NodeView& node);  // unknown if services could not be read
+  // Returns true after ending the case as unknown if a place that may set NCCL's variables could not be read.
   bool lacks_settings(const NodeView& node);
-  // Names where a fact was read without asking for it.
+  // Adds the fact's source to the evidence without using the value.
   template <class T>
   void seen(const Reading<T>& reading) {
     add_evidence(reading.from());
@@ -95,28 +97,29 @@ class Case {
   Finding finding_;
 };
 
+// Opens the cases of a rule and collects their findings.
 class Judge {
  public:
   explicit Judge(Keep keep = Keep::kAll) { verdicts_.keep = keep; }
   void start(const Rule& rule) { rule_ = &rule; }
-  // Room for so many findings; more may come.
+  // Reserves space for this number of findings. More may follow.
   void expect(std::size_t findings);
 
   Case on(const RailEnd& end) { return Case(*rule_, verdicts_, *end.node, end.name, end.touches); }
   Case on(const NodeView& node, std::string subject, Things touches = {}) {
     return Case(*rule_, verdicts_, *node.name, std::move(subject), std::move(touches));
   }
-  // About a whole node, which may have given no facts.
+  // Opens a case about a whole node, which may have no facts.
   Case on_node(const std::string& node) { return Case(*rule_, verdicts_, node, node, {"node:" + node}); }
-  // About something of a node that may have given no facts: its BMC.
+  // Opens a case about a part of a node that may have no facts, such as its BMC.
   Case on_node(const std::string& node, std::string subject, Things touches) {
     return Case(*rule_, verdicts_, node, std::move(subject), std::move(touches));
   }
-  // About the cluster, a rail or a measurement rather than one node.
+  // Opens a case about the cluster, a rail or a measurement rather than one node.
   Case on_cluster(std::string subject, Things touches = {}) {
     return Case(*rule_, verdicts_, {}, std::move(subject), std::move(touches));
   }
-  const Rule& rule() const { return *rule_; }  // the one being judged
+  const Rule& rule() const { return *rule_; }  // the rule being judged
   Verdicts take() { return std::move(verdicts_); }
 
  private:

@@ -1,14 +1,14 @@
-// What a healthy fleet looks like, learnt from one verdict.
+// Learns what a healthy fleet looks like from one verdict.
 //
-// A cluster says best itself what is usual in it, but a sick node must not teach: nodes with a failure of
-// their own, or named by one, are left out first. When fewer than two thirds remain, nothing is learnt, since
-// the failures may be the norm. Of the others, every property is put to the vote (driver, kernel, GPUs …),
-// and the most frequent answer is learnt when two thirds of ALL nodes have it, the sick and the silent
-// counted as if they disagreed. A node with another answer is named, so that people can say in its own expect
-// that it is right.
+// The cluster itself is the best source of what is usual in it, but faulty nodes must not count. Nodes with a
+// failure of their own, or named by a failure, are left out first. If fewer than two thirds remain, nothing
+// is learned, since the failures may be the norm. Each property (driver, kernel, GPUs …) is then put to a
+// vote of the remaining nodes, and the most frequent value is learned if two thirds of ALL nodes have it;
+// faulty and unreachable nodes count as if they disagreed. A node with another value is named, so that a
+// person can declare it correct in the node's own expect.
 //
-// Memory is rounded down to a sixteenth or finer of its size before the vote, because firmware keeps an
-// unequal share of it.
+// Memory is rounded down to a sixteenth or finer of its size before the vote, because firmware reserves a
+// different share of it on each node.
 #include "verify/learn.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::string some(const std::vector<std::string>& names) {
   return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
-// Nodes with a failure of their own, and the rules that say so.
+// Returns the nodes that have a failure or are named by one, with the rules that failed.
 std::map<std::string, std::set<std::string>> sick_nodes(const Verdict& verdict) {
   std::map<std::string, std::set<std::string>> sick;
   for (const Finding& one : verdict.findings) {
@@ -77,7 +77,9 @@ std::optional<std::string> operating_system(const NodeView& node) {
   return *os.id + " " + *os.version;
 }
 
-// In whole GiB of a sixteenth's grain, so that what the firmware keeps for itself does not tell nodes apart.
+// Returns the memory rounded down to a multiple of a grain, so that the share that the firmware reserves does
+// not make nodes differ. The grain is a power of two in GiB, at most a sixteenth of the size (but at least 1
+// GiB).
 std::optional<std::string> memory(const NodeView& node) {
   const auto& total = node.facts->system.memory.total;
   if (!total.ok() || total->bytes < kGibibyte) return std::nullopt;
@@ -95,7 +97,7 @@ std::optional<std::string> bios(const NodeView& node) {
   return version.ok() && !version->empty() ? std::optional(*version) : std::nullopt;
 }
 
-// What the driver serves, as expect.cuda is written: 13000 is 13.0.
+// Returns the driver's CUDA version as expect.cuda is written: 13000 is 13.0.
 std::optional<std::string> cuda(const NodeView& node) {
   const auto& nvml = node.facts->gpus.nvml;
   if (!nvml.ok() || !nvml->cuda_version.ok()) return std::nullopt;
@@ -107,7 +109,7 @@ std::optional<std::string> nccl_library(const NodeView& node) {
   return library.ok() ? std::optional(library->version) : std::nullopt;
 }
 
-// Of this node's adapters with the board id; nothing where they differ.
+// Returns the firmware of this node's adapters with the board id; nullopt if they differ or there are none.
 std::optional<std::string> firmware_of(const NodeView& node, const std::string& board) {
   std::optional<std::string> version;
   for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
@@ -130,7 +132,8 @@ class Learner {
  public:
   Learner(std::vector<const NodeView*> nodes, Learnt& learnt) : nodes_(std::move(nodes)), learnt_(learnt) {}
 
-  // What two thirds of all nodes answer. Nothing when no node has such a thing.
+  // Returns the value that two thirds of all nodes have; nullopt if no value has that majority or no node has
+  // the property. Lists the nodes with another value in left_out.
   std::optional<std::string> agreed(std::string_view what, const Ask& ask) {
     std::map<std::string, std::vector<std::string>> votes;
     for (const NodeView* node : nodes_)

@@ -1,4 +1,4 @@
-// What a healthy fleet looks like, as expectations to hold it to from now on.
+// Derives expectations from a healthy fleet, so that later runs can check nodes against them.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace railbed {
 
 struct Learnt {
   Expectations expect;
-  std::size_t nodes = 0;              // learnt from so many
-  std::size_t all = 0;                // of so many
-  std::vector<std::string> left_out;  // what was not learnt, and of whom not: one line each
+  std::size_t nodes = 0;              // number of nodes that were used
+  std::size_t all = 0;                // number of all nodes, unreachable ones included
+  std::vector<std::string> left_out;  // one line for each property or node that was left out, with the reason
 };
 
-// Learns from the nodes that answered and have no failure. An error when these are under two thirds of all. A
-// property is learnt when two thirds of all nodes have it; those that have another are named.
+// Learns from the nodes that have facts and no failure. Fails with kUnavailable if they are fewer than two
+// thirds of all nodes. A property is learned if two thirds of all nodes have the same value; nodes with
+// another value are listed in left_out.
 Result<Learnt> learn(const Evidence& evidence, const Verdict& verdict);
 
 }  // namespace railbed

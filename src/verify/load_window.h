@@ -1,5 +1,4 @@
-// The walk over rail ends that were under load (railbed verify --load), and the limits that their counters
-// are held to.
+// Walks over the rail ends that were under load (railbed verify --load), and the limits on their counters.
 #pragma once
 
 #include <string>
@@ -12,14 +11,15 @@ namespace railbed {
 
 inline constexpr std::string_view kNeedsLoad = "needs --load";
 
-// What moved on the end's RDMA port and on its interface; null: not recorded.
+// Return the record of the end's RDMA port and of its interface; null if not recorded.
 const PortLoad* port_load(const Load& load, const RailEnd& end);
 const InterfaceLoad* interface_load(const Load& load, const RailEnd& end);
 
-// What the end's node recorded; null when the case has ended: no RDMA device, or no load.
+// Returns the record of the end's node; null after ending the case if the end has no RDMA device or there was
+// no load.
 const Load* load_of(Case& one, const RailEnd& end);
 
-// look(Case&, const RailEnd&, const Load&) on every end with an RDMA device whose node was under load.
+// Calls look(Case&, const RailEnd&, const Load&) for every end with an RDMA device whose node was under load.
 template <class Look>
 void each_loaded_end(const Survey& survey, Judge& judge, Look&& look) {
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
@@ -27,34 +27,36 @@ void each_loaded_end(const Survey& survey, Judge& judge, Look&& look) {
   });
 }
 
-// One of an end's groups of counters; null: not recorded.
+// Select one group of an end's counters; null if not recorded.
 using PickMoves = const CounterMoves* (*)(const Load&, const RailEnd&);
 const CounterMoves* port_counters(const Load& load, const RailEnd& end);
 const CounterMoves* hardware_counters(const Load& load, const RailEnd& end);
 const CounterMoves* driver_counters(const Load& load, const RailEnd& end);
 
-// By how much a counter moved; 0 where there is none.
+// Returns the increase of a counter; 0 if it was not recorded.
 std::uint64_t move_of(const CounterMoves& moves, const std::string& name);
 
+// The highest rate that is acceptable for one counter.
 struct CounterLimit {
   std::string name;
-  double per_second;  // above it is red; 0: not once
+  double per_second;  // a higher rate is red; 0: any increase is red
   std::string_view means;
 };
 
+// A group of counters with its limits, and the texts of the finding.
 struct Watch {
   PickMoves pick;
   std::vector<CounterLimit> limits;
   Status status;
   std::string expected;
   Remedy remedy;
-  std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr;  // more commands, in that end's own names
+  std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr;  // adds commands with that end's names
 };
 
-// Ends the case: red when one of the counters went faster than its limit, not applicable when the end has
-// none of them.
+// Ends the case: red if a counter exceeded its limit, not applicable if the end has none of the counters,
+// else pass.
 void judge_moves(Case& one, const RailEnd& end, const Load& load, const Watch& watch);
-// On every end that was under load.
+// Calls judge_moves() for every end that was under load.
 void watch_ends(const Survey& survey, Judge& judge, const Watch& watch);
 
 }  // namespace railbed

@@ -10,11 +10,12 @@
 namespace railbed {
 namespace {
 
-// A driver takes a few seconds over a failure: seconds between what it says first and last of it. Ours.
+// A driver takes a few seconds to report a failure: the longest time, in seconds, between its first and last
+// message. Our value.
 constexpr double kSameFailure = 5;
 
-// A PCI address: the device, what hangs below it, and the rails on those. An address that is no longer there
-// was a GPU if the driver of GPUs says so.
+// Adds what a PCI address touches: the device, the devices below a bridge, and their rails. An address that
+// is no longer on PCI is taken for a GPU if the GPU driver reported the event.
 void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
   touches.add("pci:" + event.subject);
   const PciDevice* device = find_pci(node.pci(), event.subject);
@@ -33,13 +34,15 @@ void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
   if (of_gpu && find_pci(node.pci(), event.subject) == nullptr) touches.add("gpus");
 }
 
-// Tasks hang that wait for what does not answer.
+// Returns true for events that hang tasks: they wait for a disk or a server that does not respond.
 bool holds_tasks(LogKind kind) {
   using enum LogKind;
   return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kArrayDegraded ||
          kind == kReadOnly || kind == kServerSilent;
 }
 
+// Returns what an event touches: a rail's end, GPUs, adapters, a PCI device, or "tasks" for events that hang
+// tasks.
 Things touches_of(const NodeView& node, const LogEvent& event) {
   Things touches;
   if (event.kind == LogKind::kLinkDown || event.kind == LogKind::kLinkUp ||
@@ -95,6 +98,8 @@ void each_told(const Survey& survey, Judge& judge, std::string_view what, const 
   }
 }
 
+// Sums the counts of the events, leaving out those that another event of the same failure precedes in the
+// list.
 std::uint64_t Told::total() const {
   std::uint64_t sum = 0;
   for (auto one = events.begin(); one != events.end(); ++one) {

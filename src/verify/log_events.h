@@ -1,4 +1,4 @@
-// The walk over what the kernel's log tells.
+// Walks over the events in the kernel's log.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,25 @@
 
 namespace railbed {
 
-// What one node's log tells of one subject; never without an event.
+// The events in one node's log about one subject; at least one.
 struct Told {
   const NodeView& node;
   std::vector<const LogEvent*> events;
 
   const LogEvent& newest() const;
-  const LogEvent* first(LogKind kind) const;  // null: none of that kind
-  // "3 times, last at 2026-01-19T10:00:00Z". What one failure says in several ways (Xid 79, "fallen off the
-  // bus" and Xid 154) is counted once.
+  const LogEvent* first(LogKind kind) const;  // null if none of that kind
+  // Returns "3 times, last at 2026-01-19T10:00:00Z". Several messages about one failure (Xid 79, "fallen off
+  // the bus" and Xid 154) count once.
   std::string how_often() const;
-  double per_day() const;  // over at least one day
-  // What stands at the address that it is about: "GPU 0000:06:00.0", "0000:02:00.0".
+  double per_day() const;  // averaged over the log's span, at least one day
+  // Returns the device at the subject's PCI address: "GPU 0000:06:00.0", "0000:02:00.0".
   std::string thing() const;
 
  private:
   std::uint64_t total() const;
 };
 
-// For `concerns`: events of one of these kinds.
+// Makes a filter for each_told(): events of one of these kinds.
 template <class... Kinds>
 auto is(Kinds... kinds) {
   return [=](const NodeView&, const LogEvent& event) { return ((event.kind == kinds) || ...); };
@@ -38,9 +38,9 @@ auto is(Kinds... kinds) {
 using Concerns = std::function<bool(const NodeView&, const LogEvent&)>;
 using JudgeTold = std::function<void(Case&, const Told&)>;
 
-// look(Case&, const Told&) for each subject of which a node's log has events that concern the rule. Where
-// there is none the case passes, about `what`; where there is no log it does not apply (host.kernel-log says
-// why).
+// Calls look(Case&, const Told&) for each subject with events in a node's log that `concerns` selects. A node
+// without such events passes, with the subject `what`. A node whose log could not be read is not applicable
+// (host.kernel-log reports the reason).
 void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
                const JudgeTold& look);
 

@@ -7,6 +7,8 @@
 namespace railbed {
 namespace {
 
+// Returns true if a setting with these subjects concerns the finding; a setting without subjects concerns the
+// whole node.
 bool is_about(const std::vector<std::string>& subjects, const Finding& finding) {
   return subjects.empty() || std::ranges::any_of(subjects, [&](const std::string& subject) {
            return finding.subject == subject ||
@@ -14,6 +16,7 @@ bool is_about(const std::vector<std::string>& subjects, const Finding& finding) 
          });
 }
 
+// Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
 std::optional<Section> section_of(std::string_view setting) {
   constexpr auto kNames = enum_names(Section());
   const auto found = std::ranges::find(kNames, setting.substr(0, setting.find('/')));
@@ -43,7 +46,8 @@ void Mender::mend(const Rule& rule, Finding& finding) {
   const NodeView* view = survey_.find(finding.node);
   if (view == nullptr) return;
   if (!wide_) wide_.emplace(survey_);
-  // What is rendered without knowing the system differs by it in nothing, or has no steps.
+  // If the system is unknown, settings are rendered without a platform. They do not depend on it then, or
+  // have no steps.
   auto found = target_of(*wide_, *view);
   const Target target = found ? *std::move(found) : Target{*wide_, *view, {}};
   std::vector<ShellCommand> commands;

@@ -1,5 +1,5 @@
-// The remedies of findings that a setting mends. A rule names its settings and says nothing more: what a
-// person types is rendered from them, for this node (settings/remedy.h).
+// Remedies of findings that a setting fixes. A rule only names its settings; the commands for a person are
+// rendered from them for the node in question (settings/remedy.h).
 #pragma once
 
 #include <map>
@@ -13,19 +13,23 @@
 
 namespace railbed {
 
-// Returns whether a setting mends a red finding of the rule: the rule names it; it is about the finding's
-// subject, or what that touches ("netdev:ens6"), or about the whole node; and something that it needs is not
-// so now, or for a rule about the next boot, then. A setting that is already met cannot be what is missing.
-// Without needs nobody could look: then what the rule names may be it.
+// Returns true if the setting fixes a red finding of the rule. All of these must hold:
+//   - the rule names the setting;
+//   - the setting concerns the finding's subject, or an interface that the finding touches ("netdev:ens6"),
+//     or the whole node (no subjects);
+//   - one of its needs is not met now or, for a rule about the next boot, not met then. A setting that is met
+//     cannot be the cause. A setting without needs could not be checked, so it may be the cause.
 bool mends(std::string_view setting, const std::vector<std::string>& subjects, const std::vector<Need>& needs,
            const Rule& rule, const Finding& finding);
 
+// Fills in the remedies of red findings, and caches the rendered settings of each node.
 class Mender {
  public:
-  // Keeps a reference to the survey.
+  // Keeps a reference to the survey, which must outlive the mender.
   explicit Mender(const Survey& survey) : survey_(survey) {}
-  // Gives a red finding the commands of its rule's settings instead of those that it has, as far as a setting
-  // of this node mends it. Its text stays; one that has none gets the rule's general remedy.
+  // Replaces the commands of a red finding's remedy by those of the rule's settings that fix it on this node.
+  // Leaves the commands as they are if no setting does. Keeps the remedy's text; an empty text becomes the
+  // rule's general remedy.
   void mend(const Rule& rule, Finding& finding);
 
  private:

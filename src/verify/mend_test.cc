@@ -31,7 +31,7 @@ TEST(Mends, WhatTheRuleNamesAboutTheSameInterface) {
   EXPECT_FALSE(mends("network/management", {"ens6"}, kOpen, rule(), about("ens6")));
 }
 
-// What is right now is not what is missing now, though the next boot would lose it.
+// A setting that is met now cannot be the cause now, even if the next boot would lose it.
 TEST(Mends, OnlyWhatIsOpenWhenTheRuleLooks) {
   EXPECT_FALSE(mends("network/rails", {"ens6"}, kOpenAtBoot, rule(), about("ens6")));
   Rule of_next_boot = rule();

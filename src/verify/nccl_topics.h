@@ -1,4 +1,4 @@
-// Which rule a complaint of NCCL's lint belongs to.
+// Assigns each complaint of NCCL's lint to a rule.
 #pragma once
 
 #include <span>
@@ -14,12 +14,14 @@ struct NodeView;
 
 struct NcclTopic {
   std::string_view complaint;  // nccl::Complaint::id
-  std::string_view variable;   // empty: any
+  std::string_view variable;   // empty: any variable
   std::string_view rule;
 };
 
-// The first row that fits is meant; every id of nccl::complaint_ids() has one for any variable.
+// Returns the table. The first matching row applies. Every id of nccl::complaint_ids() has a row that matches
+// any variable.
 std::span<const NcclTopic> nccl_topics();
+// Returns the rule's id; empty if no row matches.
 std::string_view nccl_rule_of(const nccl::Complaint& complaint);
 
 }  // namespace railbed

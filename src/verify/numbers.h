@@ -1,4 +1,4 @@
-// Measured numbers as rules speak of them.
+// Helpers of the rules that judge measured numbers.
 #pragma once
 
 #include <initializer_list>
@@ -9,15 +9,19 @@
 
 namespace railbed {
 
+// Returns true if the measurement succeeded and has at least one sample.
 bool has_number(const Measurement& one);
-// What processors do, not an adapter: TCP, software RDMA, virtual links.
+// Returns true if processors rather than an adapter limit this measurement: TCP, software RDMA, virtual
+// links.
 bool is_software(const Survey& survey, const Measurement& one);
-// "RDMA send": a write is the usual operation and not named.
+// Returns the operation's name, such as "RDMA send". A write is the usual operation, so it is not named.
 std::string name_of(const Measurement& one);
 
-// "gpu01 was busy …; gpu02 was busy …", of all who were.
+// Returns "gpu01 was busy …; gpu02 was busy …" for the ends that were busy during a measurement; empty if
+// none was.
 std::string busy_ends(std::initializer_list<const Measurement*> numbers);
-// A slow number that a busy node may have made cannot be held against the path, unless it is far too slow.
+// Ends the case for a slow number: as failed if `fails`, else as a warning. If an end was busy (`busy` is not
+// empty), a number that does not fail ends as unknown: the load may have slowed it.
 void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint);
 
 }  // namespace railbed

@@ -1,5 +1,9 @@
-// What does not fit is said at the part that has to change, or that gives less than was paid for. What no
-// table knows, and the file does not say, is not judged.
+// Checks the parts of cluster.yaml against each other: the speeds of switch, cable and adapter on each rail,
+// their numbers, copper lengths, slots, power, and the software that the nodes expect.
+//
+// The rate of a rail is that of its slowest part (judge_link); a faster part is reported as a warning. A
+// finding names the part that has to change, or that delivers less than was paid for. A property that neither
+// the file nor a table gives is not judged.
 #include "verify/parts_fit.h"
 
 #include <fmt/format.h>
@@ -25,7 +29,7 @@ bool is_on(const ClusterPart& part, const Rail& rail) {
   return part.rails.empty() || std::ranges::find(part.rails, rail.name) != part.rails.end();
 }
 
-// --- what a part is, by the file or else by the tables ---
+// --- properties of a part: from the file, else from the tables ---
 
 std::optional<BitRate> switch_speed(const ClusterPart& part) {
   if (part.speed) return part.speed;
@@ -61,7 +65,7 @@ std::optional<BitRate> adapter_speed(const ClusterPart& part, Fabric fabric) {
 
 std::string switch_name(const ClusterPart& part) { return part.name.empty() ? part.model : part.name; }
 
-// "40 Gb/s", and on InfiniBand what is left of them: "40 Gb/s (QDR, 32 Gb/s of data)".
+// Returns "40 Gb/s", and on InfiniBand the data rate, too: "40 Gb/s (QDR, 32 Gb/s of data)".
 std::string link_text(BitRate rate, Fabric fabric) {
   const std::string text = fmt::format("{:g} Gb/s", rate.gigabits());
   const std::string_view name = infiniband_speed_name(rate);
@@ -96,7 +100,7 @@ class PartsJudge {
   }
 
  private:
-  // The same of many nodes is said once.
+  // Adds a finding. A message that many nodes share is added once.
   void add(FitSeverity severity, const ClusterPart& part, std::string message, std::string_view source) {
     if (!said_.emplace(part.line, message).second) return;
     found_.push_back({severity, part.line, std::move(message), std::string(source)});
@@ -107,6 +111,7 @@ class PartsJudge {
     return nodes.empty() || nodes.contains(node);
   }
 
+  // Visits the parts of a kind on a rail: adapters by the nodes of its ports, other parts by its name.
   template <class Visit>
   void each(PartKind kind, const Rail& rail, Visit visit) const {
     for (const ClusterPart& part : cluster_.parts) {
@@ -124,7 +129,7 @@ class PartsJudge {
     const ClusterPart* part = nullptr;
   };
 
-  // The slowest of a kind on a rail.
+  // Returns the slowest part of a kind on a rail; a null part if no speed is known.
   Slowest slowest_of(PartKind kind, const Rail& rail) const {
     Slowest slowest;
     each(kind, rail, [&](const ClusterPart& part) {
@@ -137,6 +142,7 @@ class PartsJudge {
     return slowest;
   }
 
+  // Returns the slowest part of a rail. A rail without a switch has cables and adapters only.
   Slowest slowest_on(const Rail& rail) const {
     Slowest slowest;
     for (const PartKind kind : {PartKind::kSwitch, PartKind::kCable, PartKind::kAdapter}) {
@@ -147,7 +153,8 @@ class PartsJudge {
     return slowest;
   }
 
-  // A link runs at its slowest part: what is faster gives less than it could.
+  // Compares each part's speed with that of the slowest part, at which the link runs, and with the rail's
+  // configured speed.
   void judge_link(const Rail& rail) {
     const Slowest slowest = slowest_on(rail);
     if (slowest.part == nullptr) return;
@@ -180,7 +187,7 @@ class PartsJudge {
     slowest_[rail.name] = slowest.rate;
   }
 
-  // Whether nothing that could be slower is left unknown.
+  // Returns true if the speed of every kind of part on the rail is known, so nothing slower can be hidden.
   bool is_known(const Rail& rail) const {
     const bool switched = rail.topology == Topology::kSwitch;
     return slowest_of(PartKind::kCable, rail).part != nullptr &&
@@ -221,7 +228,7 @@ class PartsJudge {
     });
   }
 
-  // Ports of switches, or cables: enough for the rails that share them?
+  // Checks that there are enough switch ports, or cables, for the rails that share them.
   void judge_counts(PartKind kind) {
     std::set<std::vector<const ClusterPart*>> judged;
     for (const Rail& rail : cluster_.rails) {
@@ -233,6 +240,8 @@ class PartsJudge {
     }
   }
 
+  // Adds an error if the shared parts have fewer ports or cables than the ends that need them. Not judged if
+  // the number of ports of one part is unknown.
   void judge_count(PartKind kind, const std::vector<const ClusterPart*>& shared) {
     const auto all_within = [&](const Rail& rail) {
       bool any = false;
@@ -294,7 +303,8 @@ class PartsJudge {
           limit->source);
   }
 
-  // Generation of a node's slots: the part's own word, the server's, or its processor's.
+  // Returns the PCI Express generation of a node's slots: from the part, else from the server, else from its
+  // processor.
   std::optional<int> generation_at(const ClusterPart& part, std::string_view node) const {
     if (part.pcie) return part.pcie;
     for (const ClusterPart& server : cluster_.parts) {
@@ -305,6 +315,7 @@ class PartsJudge {
     return std::nullopt;
   }
 
+  // Compares the link that the slot gives an adapter with the one that the adapter supports.
   void judge_slot(const ClusterPart& part) {
     const NicModel* nic = nic_of(part);
     if (nic == nullptr) return;
@@ -411,7 +422,7 @@ class PartsJudge {
   std::unordered_map<const ClusterPart*, std::unordered_set<std::string_view>> nodes_;
   std::vector<FitFinding> found_;
   std::set<std::pair<int, std::string>> said_;
-  std::map<std::string, BitRate> slowest_;  // by rail
+  std::map<std::string, BitRate> slowest_;  // by rail name
 };
 
 }  // namespace

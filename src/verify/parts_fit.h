@@ -1,4 +1,5 @@
-// Whether what was bought fits together, and with what cluster.yaml wants of it: a pure function of the file.
+// Checks that the parts listed in cluster.yaml fit together and meet what cluster.yaml expects of them. A
+// pure function of the file.
 #pragma once
 
 #include <array>
@@ -15,13 +16,13 @@ constexpr auto enum_names(FitSeverity) { return std::array<std::string_view, 3>{
 
 struct FitFinding {
   FitSeverity severity = FitSeverity::kNote;
-  int line = 0;  // of cluster.yaml: the part that does not fit
+  int line = 0;  // line in cluster.yaml of the part that does not fit
   std::string message;
   std::string source;
   FIELDS(FitFinding, severity, line, message, source);
 };
 
-// In the order of the file.
+// Returns the findings in the order of the file's lines.
 std::vector<FitFinding> check_parts(const Cluster& cluster);
 
 }  // namespace railbed

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Two nodes on one InfiniBand rail; the file's line 6 is where `parts` stands.
+// Two nodes on one InfiniBand rail; `parts` is at line 6 of the file.
 std::vector<FitFinding> fit(const std::string& parts, const std::string& expect = "{subnet_manager: true}",
                             const std::string& rail = "fabric: infiniband") {
   const auto cluster = parse_cluster("railbed: 1\ncluster: lab\nexpect: " + expect +

@@ -1,4 +1,4 @@
-// Laws of the rule table.
+// Invariants of the rule table.
 #include "verify/rule.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ Ceiling ceiling_of(BitRate rate) {
   return {.limits = {{"wire", rate, "test"}}, .note = {}, .nominal = false};
 }
 
-// One lint, not two: whatever it may complain about, one rule says it.
+// Each possible complaint of the lint belongs to exactly one rule.
 TEST(NcclTopics, EveryComplaintHasARuleAndEveryRuleAComplaint) {
   std::set<std::string_view> judged;
   for (const std::string_view id : nccl::complaint_ids()) {
@@ -71,7 +71,7 @@ TEST(NcclTopics, EveryComplaintHasARuleAndEveryRuleAComplaint) {
   for (const Rule& rule : nccl_rules()) EXPECT_TRUE(judged.contains(rule.id)) << rule.id << " cannot be red";
 }
 
-// A floor above the ceiling fails every link, one under a tenth of it none: neither may be had.
+// A floor above the ceiling fails every link, one below a tenth of it passes every link: both are refused.
 TEST(Floors, LieBetweenATenthAndTheCeiling) {
   const Ceiling ceiling = ceiling_of(BitRate::gigabits(40));
   for (const double bad : {1.01, 0.1, 0.0, -1.0, 50.0, std::numeric_limits<double>::quiet_NaN()})

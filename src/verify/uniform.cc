@@ -1,12 +1,12 @@
-// Who is the odd one out.
+// Finds the nodes that differ from the others in one property.
 //
-// Each node has one vote: its value. One value in all means that there is nothing to say. Where more than
-// half of the nodes agree, they are taken to be right, and each other node gets a finding of its own: its
-// rule, its node, what the many have. Where no value has such a majority nobody can be called odd, so the
-// cluster gets a single finding that lists the values with their nodes and touches all of them.
+// Each node has one vote: its value. If all values are equal, the property passes. If more than half of the
+// nodes agree, they are taken to be right, and each other node gets a finding of its own with its value and
+// the common one. If no value has such a majority, no node can be called different, so the cluster gets a
+// single finding that lists the values with their nodes and touches all of them.
 //
-// Votes with a key (the same board, the same product, the same operating system) are compared within the key
-// only: nodes of two kinds need not be alike.
+// Votes with a key (the same board, product or operating system) are compared only within that key: nodes of
+// two kinds need not be alike.
 #include "verify/uniform.h"
 
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 namespace railbed {
 namespace {
 
+// Returns the first four names, and the number of the others.
 std::string nodes_text(const std::vector<const Vote*>& votes) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < votes.size() && i < 4; ++i) names.push_back(*votes[i]->node->name);
@@ -27,7 +28,7 @@ std::string nodes_text(const std::vector<const Vote*>& votes) {
 
 using ByValue = std::map<std::string, std::vector<const Vote*>>;
 
-// One finding of the cluster: every value, and every node.
+// Reports one finding for the cluster, with every value and every node.
 void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
   std::vector<std::string> texts;
   for (const auto& [value, members] : groups) {
@@ -46,7 +47,7 @@ void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
            .remedy = what.remedy});
 }
 
-// One finding of a node that is not as most are; `usual` says how many of how many have what.
+// Reports one finding for a node that differs from most; `usual` is the text "N of M nodes have VALUE".
 void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, const std::string& usual,
                      const Uniformity& what) {
   Things touches;

@@ -1,12 +1,12 @@
-// The verdict: every rule over every node, causes linked, in the order that people read.
+// The verdict: runs every rule over every node, links causes, and sorts the findings for people.
 //
-// The survey brings facts and expectations together once (survey.h); from then on nothing changes. A rule is
-// a pure function of it, so rules run at the same time, each with a judge and a list of findings of its own,
-// and threads share nothing but the number of the next rule. The lists are put together in the table's order:
-// neither the number of threads nor their luck shows in the result, and two runs over the same facts are
-// equal byte for byte. Small clusters take one thread; starting more would cost more than the work.
+// The survey joins facts and expectations once (survey.h) and does not change afterwards. A rule is a pure
+// function of it, so rules run in parallel, each with its own judge and list of findings; threads share only
+// the number of the next rule. The lists are joined in the table's order, so the number of threads and their
+// timing do not affect the result: two runs over the same facts are equal byte for byte. Small clusters use
+// one thread, because starting more would cost more than the work.
 //
-// Findings stay in the blocks where the rules put them, and what follows moves pointers only: ten thousand
+// Findings stay in the blocks where the rules put them, and later steps move only pointers: ten thousand
 // nodes have millions of findings.
 #include "verify/verify.h"
 #include "model/tools.h"
@@ -24,8 +24,8 @@ namespace railbed {
 
 namespace {
 
-// What each rule finds, in the order of the table. Rules are pure functions of the survey: who runs them does
-// not show.
+// Runs each rule and returns its findings, in the order of the table. Rules are pure functions of the survey,
+// so the result does not depend on the thread that runs them.
 std::vector<Verdicts> judge_all(const Survey& survey, Keep keep) {
   const auto rules = all_rules();
   std::vector<Verdicts> found(rules.size());
@@ -45,7 +45,8 @@ bool is_red(const Finding& finding) {
   return finding.status == Status::kFail || finding.status == Status::kWarn;
 }
 
-// Findings that a setting mends get its commands; what each node lacks a program for is made to fit it.
+// Replaces the remedies of findings that a setting fixes by its commands, and adapts commands to the programs
+// that each node has.
 void add_remedies(const Survey& survey, std::vector<Verdicts>& found) {
   const auto rules = all_rules();
   Mender mender(survey);

@@ -1,15 +1,16 @@
-// The walks that rules go. A walk opens one Case for each thing and hands both to `look`, which ends the case
-// with one verdict and may return early:
+// Walks for rules. A walk opens one Case for each thing and passes both to `look`, which ends the case with
+// one verdict and may return early:
 //
 //   each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
 //     if (one.lacks_interface(end)) return;
-//     const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with its
-//     path if (mtu == nullptr) return; if (*mtu == 9000) return one.pass("9000"); one.fail({.message =
-//     fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …});
+//     const int* mtu = one.read(end.interface->mtu);  // unreadable: the case ends as unknown, with its path
+//     if (mtu == nullptr) return;
+//     if (*mtu == 9000) return one.pass("9000");
+//     one.fail({.message = fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …});
 //   });
 //
-// GPUs that NVML answers for have theirs in gpu_view.h, the kernel's log in log_events.h, what should be
-// equal on all nodes in uniform.h.
+// Related walks: GPUs that NVML reports on are in gpu_view.h, events of the kernel's log in log_events.h,
+// values that should be equal on all nodes in uniform.h.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@
 
 namespace railbed {
 
-// look(Case&, const NodeView&) on every node. `touches` says what its finding is about: Things, or a function
-// of the node.
+// Calls look(Case&, const NodeView&) on every node. `touches` is what its findings are about: Things, or a
+// function of the node.
 template <class Touches, class Look>
 void each_node(const Survey& survey, Judge& judge, std::string_view subject, const Touches& touches,
                Look&& look) {
@@ -41,14 +42,14 @@ void each_node(const Survey& survey, Judge& judge, std::string_view subject, Loo
   each_node(survey, judge, subject, Things(), std::forward<Look>(look));
 }
 
-// For `touches`: the node itself, for what concerns everything on it.
+// Argument for `touches`: the node itself, for findings that concern everything on it.
 inline Things whole_node(const NodeView& node) { return {"node:" + *node.name}; }
 
-// … all its GPUs, or NCCL and its rails.
+// Arguments for `touches`: all GPUs of the node; NCCL and the node's rails.
 inline const Things& its_gpus(const NodeView& node) { return node.gpu_touches; }
 inline const Things& its_nccl(const NodeView& node) { return node.nccl_touches; }
 
-// What those ends of the node touch that `which` is true of.
+// Returns what the ends of the node touch for which `which` is true.
 template <class Which>
 Things touches_of_ends(const NodeView& node, Which&& which) {
   Things touches;
@@ -57,8 +58,8 @@ Things touches_of_ends(const NodeView& node, Which&& which) {
   return touches;
 }
 
-// look(Case&, const RailEnd&) on every end of a rail that `which` is true of; with the node between the two
-// where `look` asks for it.
+// Calls look(Case&, const RailEnd&) on every end for which `which` is true. If `look` takes a NodeView, it is
+// passed between the two.
 template <class Which, class Look>
 void each_end_that(const Survey& survey, Judge& judge, Which&& which, Look&& look) {
   for (const NodeView& node : survey.nodes)
@@ -71,18 +72,19 @@ void each_end_that(const Survey& survey, Judge& judge, Which&& which, Look&& loo
         look(one, node, end);
     }
 }
+// Walks over every end, with or without a rail.
 template <class Look>
 void each_end(const Survey& survey, Judge& judge, Look&& look) {
   each_end_that(
       survey, judge, [](const RailEnd&) { return true; }, std::forward<Look>(look));
 }
-// Only the ends that cluster.yaml names: they have a rail and a port.
+// Walks over the ends that cluster.yaml names; they have a rail and a port.
 template <class Look>
 void each_rail_end(const Survey& survey, Judge& judge, Look&& look) {
   each_end_that(
       survey, judge, [](const RailEnd& end) { return end.rail != nullptr; }, std::forward<Look>(look));
 }
-// Every end; not applicable where it is not on InfiniBand.
+// Walks over every end. An end that is not on InfiniBand ends as not applicable.
 template <class Look>
 void each_infiniband_end(const Survey& survey, Judge& judge, Look&& look) {
   each_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
@@ -94,7 +96,7 @@ void each_infiniband_end(const Survey& survey, Judge& judge, Look&& look) {
   });
 }
 
-// look(Case&, const Rail&) on every rail of cluster.yaml, about the cluster as a whole.
+// Calls look(Case&, const Rail&) on every rail of cluster.yaml, with a case about the cluster as a whole.
 template <class Look>
 void each_rail(const Survey& survey, Judge& judge, Look&& look) {
   for (const Rail& rail : survey.evidence.cluster.rails) {
@@ -103,8 +105,8 @@ void each_rail(const Survey& survey, Judge& judge, Look&& look) {
   }
 }
 
-// look(Case&, const NodeView&, const Thing&) on every thing that `pick` takes from a node. `name` says what
-// its finding is called, `touches` what it is about, as a function of node and thing.
+// Calls look(Case&, const NodeView&, const Thing&) on every thing that `pick` returns for a node. `name` is
+// the subject of its finding; `touches` returns what the finding is about, as a function of node and thing.
 template <class Pick, class Name, class Touches, class Look>
 void each_of(const Survey& survey, Judge& judge, const Pick& pick, const Name& name, const Touches& touches,
              Look&& look) {
@@ -120,7 +122,7 @@ void each_of(const Survey& survey, Judge& judge, const Pick& pick, const Name& n
   each_of(survey, judge, pick, name, nothing, std::forward<Look>(look));
 }
 
-// look(Case&, const NodeView&, const PciDevice&) on every PCI device that `pick` takes from a node.
+// Calls look(Case&, const NodeView&, const PciDevice&) on every PCI device that `pick` returns for a node.
 template <class Pick, class Look>
 void each_device(const Survey& survey, Judge& judge, const Pick& pick, Look&& look) {
   each_of(
@@ -136,13 +138,13 @@ template <class Look>
 void each_pci_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_device(survey, judge, &NodeView::gpus, std::forward<Look>(look));
 }
-// GPUs and adapters.
+// Walks over GPUs and adapters.
 template <class Look>
 void each_accelerator(const Survey& survey, Judge& judge, Look&& look) {
   each_device(survey, judge, &NodeView::accelerators, std::forward<Look>(look));
 }
 
-// look(Case&, const NodeView&, const FileSystem&) on every file system that was looked at.
+// Calls look(Case&, const NodeView&, const FileSystem&) on every file system with facts.
 template <class Look>
 void each_file_system(const Survey& survey, Judge& judge, Look&& look) {
   const auto pick = [](const NodeView& node) -> const auto& {

@@ -1,5 +1,5 @@
-// A machine in a folder: /etc, and what runs, as files too (/live), so that all of it outlives a process that
-// is cut off and can be compared whole. Its programs do what the real ones do to that state.
+// A machine in a folder: /etc, and its running state as files, too (/live), so that all of it outlives a
+// process that is killed and can be compared as a whole. Its programs change that state as the real ones do.
 #pragma once
 
 #include <dirent.h>
@@ -45,7 +45,7 @@ class ToyMachine {
   bool has(const std::string& path) const { return std::filesystem::exists(root_ + path); }
   void remove(const std::string& path) const { std::filesystem::remove(root_ + path); }
 
-  // Every file with its mode and every folder, but for railbed's own records.
+  // Returns every file with its mode, and every folder, except railbed's own records.
   std::map<std::string, std::string> state() const {
     std::map<std::string, std::string> all;
     for (const auto& one : std::filesystem::recursive_directory_iterator(root_)) {
@@ -58,7 +58,7 @@ class ToyMachine {
     return all;
   }
 
-  // What runs after a restart: what the files say.
+  // Sets the running state to the one after a restart, according to the files.
   void boot() const {
     for (const char* folder : {"/live/active", "/live/sysctl", "/sys/module"})
       for (const auto& one : std::filesystem::directory_iterator(root_ + folder))
@@ -73,7 +73,7 @@ class ToyMachine {
   }
 
   std::vector<std::string> ran;  // of this process
-  std::string fails;             // this program ends with 1
+  std::string fails;             // this program exits with 1
   Reading<CommandOutput> run(const std::vector<std::string>& words) {
     std::string line;
     for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
@@ -122,7 +122,7 @@ class ToyMachine {
     put("/live/network", all);
   }
 
-  // In memory, where there is such a place: thousands of cuts sync tens of thousands of times.
+  // In memory if possible: thousands of interrupted runs sync tens of thousands of times.
   TemporaryFolder folder_{access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"};
   std::string root_ = folder_.path();
 };

@@ -13,7 +13,7 @@ namespace {
 bool is_netplans_file(const BootProfile& profile) {
   return profile.file.find("/netplan/") != std::string::npos;
 }
-// Written by NetworkManager itself, one a connection.
+// Files that NetworkManager writes itself, one for each connection.
 bool is_of_networkmanager(const BootProfile& profile) { return profile.id.starts_with("NM-"); }
 
 const std::vector<BootProfile>& profiles_of(const Target& target) {
@@ -31,7 +31,7 @@ bool says_all(const BootProfile& profile, const WantedInterface& wanted) {
          std::ranges::all_of(wanted.addresses, has);
 }
 
-// The first address of the file that cluster.yaml does not give the interface.
+// Returns the first address in the file that cluster.yaml does not give the interface; null if there is none.
 const InterfaceAddress* other_address(const BootProfile& profile, const WantedInterface& wanted) {
   const auto found = std::ranges::find_if(profile.addresses, [&](const InterfaceAddress& one) {
     return std::ranges::find(wanted.addresses, one) == wanted.addresses.end();
@@ -50,21 +50,22 @@ std::string what_it_says(const BootProfile& profile, const WantedInterface& want
 
 bool configures_others(const Target& target, const WantedNetwork& network, const WantedInterface& wanted,
                        const BootProfile& profile) {
-  if (profile.file == "/etc/network/interfaces") return true;  // of the loopback interface at least
+  if (profile.file == "/etc/network/interfaces") return true;  // at least the loopback interface
   return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
     return one.file == profile.file && one.interface != wanted.name &&
            !(wanted.rail && network.is_rail(one.interface));
   });
 }
 
-// Several interfaces by one entry, as `match: {driver: mlx5_core}` has them.
+// Returns true if one entry covers several interfaces, as `match: {driver: mlx5_core}` does.
 bool is_shared_entry(const Target& target, const BootProfile& profile) {
   return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
     return is_netplans_file(one) && one.kept && one.id == profile.id && one.interface != profile.interface;
   });
 }
 
-// What becomes of the interface where both files are there.
+// The effect of railbed's file while the other file exists: both are merged, the other is ignored, or the
+// other wins.
 enum class Precedence { kMerged, kSecond, kDefeated };
 
 Precedence precedence_of(const Target& target, const WantedInterface& wanted, const BootProfile& profile) {
@@ -74,7 +75,7 @@ Precedence precedence_of(const Target& target, const WantedInterface& wanted, co
     const bool later = base_name(profile.file) > base_name(std::string(kNetplanRails));
     return later ? Precedence::kDefeated : Precedence::kMerged;
   }
-  // systemd-networkd takes the first file that fits, by name.
+  // systemd-networkd uses the first matching file by name.
   if (profile.manager == "systemd-networkd" && !is_netplans_file(profile)) {
     if (keeper == NetworkKeeper::kNetworkd && base_name(profile.file) > networkd_name(wanted.name))
       return Precedence::kSecond;
@@ -119,7 +120,7 @@ ForeignFiles foreign_files(const Target& target, const WantedNetwork& network,
         is_own_network_file(one.file))
       continue;
     if (one.manager == "udev") {
-      // Such a file may name the interface as well: it is left where it is.
+      // Such a file may also name the interface: it is left in place.
       if (wanted.mtu && one.mtu != *wanted.mtu)
         found.notes.push_back(
             fmt::format("{} sets MTU {} as {} appears; take it out there", one.file, one.mtu, wanted.name));

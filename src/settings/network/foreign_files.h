@@ -1,4 +1,4 @@
-// Files of others that configure an interface which railbed is asked to configure.
+// Files of other authors that configure an interface which railbed is to configure.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@ namespace railbed {
 struct ForeignFiles {
   std::vector<Contradiction> contradictions = {};
   std::vector<std::string> notes = {};
-  // Why railbed cannot write beside such a file, nor move it aside, since it configures other interfaces
-  // too. Empty: it can.
+  // Reason why railbed can neither write next to such a file nor move it aside, because it also configures
+  // other interfaces. Empty if it can.
   std::string blocked = {};
 };
 ForeignFiles foreign_files(const Target& target, const WantedNetwork& network, const WantedInterface& wanted);
 
-// By what name netplan's own files know the interface; else the interface's.
+// Returns the id of the interface in netplan's present files; else its name.
 std::string netplan_id(const Target& target, const std::string& interface);
 
-// Who keeps the network here, as far as railbed could see, where that is nobody for whom it writes.
+// Returns what manages the network here, as far as the facts show, for the case that railbed does not write
+// for it.
 std::string who_keeps_network(const Target& target);
 
 }  // namespace railbed

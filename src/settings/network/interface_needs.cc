@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// What files say, as far as it is known: where there are none that anybody reads, none keeps anything.
+// Network files as far as they are known. If it is known that there are none, nothing persists.
 struct BootFiles {
   bool known = false;
   std::vector<BootProfile> profiles;
@@ -77,7 +77,8 @@ Need has_gateway(const Target& target, const WantedInterface& wanted, const std:
   const Net& net = target.facts().net;
   if (net.default_routes.ok()) need.now = has_default_route(net, wanted.name);
   if (need.now == false) need.found = "another default route, or none";
-  // Facts have no gateways of the next boot. A file that keeps the address made this route as well.
+  // Facts do not include the gateways of the next boot. The file that keeps the address also created this
+  // route.
   if (need.now == true && !others.empty()) need.at_boot = others.front().at_boot;
   return need;
 }
@@ -89,7 +90,7 @@ Need is_vlan_of(const Target& target, const WantedInterface& wanted, const std::
     need.now = vlan != nullptr && vlan->id == wanted.vlan && vlan->parent == wanted.parent;
   if (need.now == false)
     need.found = vlan == nullptr ? "no VLAN" : fmt::format("VLAN {} of {}", vlan->id, vlan->parent);
-  // A file that is for this interface at boot says what it is made of.
+  // The file that configures this interface at boot also defines its VLAN.
   if (need.now == true && !others.empty()) need.at_boot = others.front().at_boot;
   return need;
 }
@@ -111,7 +112,7 @@ std::vector<Need> open_needs(const WantedInterface& wanted, std::string_view fou
   return needs;
 }
 
-// What brings the link up at boot; empty: nothing.
+// Returns the file that brings the link up at boot; empty if there is none.
 std::string brought_up_by(const Target& target, const std::string& interface, const BootFiles& files) {
   for (const BootProfile& one : files.profiles)
     if (one.interface == interface && one.kept && one.certain && one.manager != "udev" &&
@@ -130,7 +131,7 @@ std::vector<Need> interface_needs(const Target& target, const WantedInterface& w
   std::vector<Need> needs;
   for (const InterfaceAddress& one : wanted.addresses)
     needs.push_back(has_address(target, *interface, one, files));
-  // IPoIB's MTU is the partition's: section ipoib.
+  // The partition defines IPoIB's MTU: see section ipoib.
   if (wanted.mtu && wanted.kind != LinkKind::kInfiniband)
     needs.push_back(has_mtu(target, *interface, wanted, files));
   if (wanted.dhcp) needs.push_back(has_dhcp(target, *interface, files));
@@ -151,7 +152,7 @@ Need stays_down(const Target& target, const std::string& interface) {
   if (!by.empty())
     need.at_boot = false;
   else if (files.known && !unit_starts_at_boot(target.view, "NetworkManager"))
-    need.at_boot = true;  // NetworkManager sets every link up that it is not told to leave alone
+    need.at_boot = true;  // it sets up all links that it manages
   if (need.at_boot == false && need.found.empty()) need.found = fmt::format("{} brings it up", by);
   return need;
 }

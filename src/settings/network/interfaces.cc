@@ -22,7 +22,7 @@ void take_ipoib(const Target& target, const RailPort& port, WantedInterface& wan
   wanted.mtu = wish->mtu;
 }
 
-// As cluster.yaml says, else as the node has it.
+// Takes the VLAN from cluster.yaml, else from the node.
 void take_vlan(const Target& target, const Rail& rail, WantedInterface& wanted) {
   const Vlan* there = find_vlan(target.facts().net, wanted.name);
   if (!rail.vlan && (there == nullptr || there->parent.empty())) return;
@@ -46,7 +46,8 @@ WantedInterface* find_wanted(std::vector<WantedInterface>& all, std::string_view
   return found == all.end() ? nullptr : &*found;
 }
 
-// A VLAN has at most the MTU of what carries it, which must be there first.
+// Adds the carrier of a VLAN, or raises its MTU: a VLAN has at most the MTU of its carrier, which must exist
+// first.
 void add_parent(const WantedInterface& vlan, std::vector<WantedInterface>& rails) {
   if (WantedInterface* parent = find_wanted(rails, vlan.parent)) {
     parent->mtu = std::max(parent->mtu.value_or(0), vlan.mtu.value_or(0));
@@ -63,11 +64,11 @@ std::optional<WantedInterface> management_interface(const Configuration& configu
   wanted.gateway = configure.management_gateway;
   wanted.dns = configure.management_dns.value_or(std::vector<IpAddress>{});
   if (configure.management_address) wanted.addresses.push_back(*configure.management_address);
-  if (!wanted.dhcp && wanted.addresses.empty()) return std::nullopt;  // it would lose what it has
+  if (!wanted.dhcp && wanted.addresses.empty()) return std::nullopt;  // it would lose its present address
   return wanted;
 }
 
-// A rail on the management interface: the one interface has what both want.
+// Merges a rail on the management interface: the one interface gets what both need.
 void join_management(WantedInterface& management, std::vector<WantedInterface>& rails) {
   const WantedInterface* rail = find_wanted(rails, management.name);
   if (rail == nullptr) return;
@@ -86,7 +87,7 @@ bool holds(const NetInterface* interface, const IpAddress& address) {
          interface->addresses->end();
 }
 
-// The way by which railbed itself comes in.
+// Returns true if railbed itself connects through this interface.
 bool carries_ssh(const Node& node, const NetInterface* interface, const WantedInterface& wanted) {
   const auto address = ssh_address(node);
   if (!address) return false;
@@ -94,7 +95,7 @@ bool carries_ssh(const Node& node, const NetInterface* interface, const WantedIn
          std::ranges::find(wanted.addresses, *address, &InterfaceAddress::address) != wanted.addresses.end();
 }
 
-// An address that cluster.yaml does not speak of: somebody uses it.
+// Returns an address that cluster.yaml does not mention, so it has another use; null if there is none.
 const InterfaceAddress* foreign_address(const NetInterface* interface, const WantedInterface& wanted) {
   if (interface == nullptr || !interface->addresses.ok() || !wanted.addresses.empty()) return nullptr;
   const auto found = std::ranges::find_if(
@@ -154,7 +155,7 @@ WantedNetwork wanted_network(const Target& target) {
   std::vector<WantedInterface> vlans;
   for (const Rail& rail : target.cluster().rails) {
     const RailPort* port = find_port(rail, target.node().name);
-    // InfiniBand needs no IP.
+    // A rail on InfiniBand does not need IP.
     if (port == nullptr || (rail.fabric == Fabric::kInfiniband && !port->address)) continue;
     WantedInterface wanted = rail_interface(target, rail, *port);
     (wanted.kind == LinkKind::kVlan ? vlans : network.rails).push_back(std::move(wanted));

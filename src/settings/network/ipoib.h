@@ -1,4 +1,4 @@
-// IP over InfiniBand: what an end can have of what cluster.yaml asks for.
+// IP over InfiniBand: the part of cluster.yaml's request that an end supports.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 namespace railbed {
 
 struct IpoibWish {
-  std::optional<std::string> mode = {};  // "datagram" or "connected"; none: as it is
-  std::optional<int> mtu = {};           // none: as it is
+  std::optional<std::string> mode = {};  // "datagram" or "connected"; nullopt: leave it
+  std::optional<int> mtu = {};           // nullopt: leave it
 };
 
-// What an InfiniBand multicast group carries until the subnet manager is told more, and at most, less IPoIB's
-// header of 4 bytes (RFC 4391).
+// The MTU of an InfiniBand multicast group until the subnet manager is configured for more, and its maximum,
+// less IPoIB's header of 4 bytes (RFC 4391).
 inline constexpr int kGroupMtu = 2044;
 inline constexpr int kLargestDatagram = 4092;
 inline constexpr int kLargestConnected = 65520;  // RFC 4755
 
-// None: the end is not InfiniBand, or has no address. An MTU that only connected mode carries is lowered
-// where the adapter has no such mode.
+// Returns nullopt if the end is not InfiniBand or has no address. An MTU that needs connected mode is lowered
+// if the adapter does not support that mode.
 std::optional<IpoibWish> ipoib_of(const RailEnd& end);
 
 }  // namespace railbed

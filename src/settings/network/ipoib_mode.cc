@@ -1,5 +1,6 @@
-// IPoIB's mode and MTU, within what the adapter can. The files that keep them are the network's
-// (render_network); this says whether they are as they shall be, and what else a larger MTU takes.
+// IPoIB's mode and MTU, within what the adapter supports. The network section's files keep them
+// (render_network); this section checks whether they are as desired, and notes what else a larger MTU
+// requires.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace railbed {
 
-// Connected mode ended with ConnectX-4: enhanced IPoIB is datagram only (hardware/nic.cc).
+// ConnectX-4 and later have no connected mode: enhanced IPoIB is datagram only (hardware/nic.cc).
 std::optional<IpoibWish> ipoib_of(const RailEnd& end) {
   if (end.rail == nullptr || !end.infiniband() || end.address() == nullptr) return std::nullopt;
   const bool connects = end.model == nullptr || end.model->connected_ipoib;
@@ -22,7 +23,7 @@ std::optional<IpoibWish> ipoib_of(const RailEnd& end) {
 
 namespace {
 
-// Datagram is what the kernel begins with.
+// Datagram is the kernel's default.
 Need in_mode(const RailEnd& end, const std::string& mode) {
   Need need{.what = fmt::format("{} is in {} mode", end.name, mode)};
   if (end.interface == nullptr || !end.interface->ipoib_mode.ok()) return need;
@@ -32,7 +33,7 @@ Need in_mode(const RailEnd& end, const std::string& mode) {
   return need;
 }
 
-// Unlike mtu_at_boot() of verify: without a file IPoIB takes what its partition has, which is not known here.
+// Unlike verify's mtu_at_boot(): without a file, IPoIB gets its partition's MTU, which is not known here.
 std::optional<bool> mtu_by_files(const Facts& facts, const std::string& interface, int mtu) {
   for (const BootProfile& one : items(facts.net.at_boot))
     if (one.interface == interface && one.certain && one.mtu != 0) return one.kept && one.mtu == mtu;

@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-// An InfiniBand rail on an adapter, PCI device id; 0: nobody has looked.
+// An InfiniBand rail on an adapter with this PCI device id; 0: no facts.
 ConfiguredCluster ipoib_sample(std::uint16_t adapter, int mtu) {
   const std::string yaml =
       "railbed: 1\ncluster: one\nfabric: infiniband\nexpect: {os: rhel 9}\nnodes: [n1]\n"
@@ -43,7 +43,7 @@ TEST(RenderIpoib, ConnectsOnlyWhereTheAdapterCan) {
   EXPECT_EQ(wish_for(kConnectX3, 4092).mode, "datagram");
   EXPECT_EQ(wish_for(kConnectX5, 65520).mode, "datagram");
   EXPECT_EQ(wish_for(kConnectX5, 65520).mtu, 4092);
-  EXPECT_EQ(wish_for(0, 65520).mode, "connected");  // as cluster.yaml says, while nobody has looked
+  EXPECT_EQ(wish_for(0, 65520).mode, "connected");  // as in cluster.yaml, without facts
 }
 
 TEST(RenderIpoib, SaysWhatIsNotYetSoAndWhatItTakes) {

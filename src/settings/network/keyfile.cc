@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kConnections = "/etc/NetworkManager/system-connections/railbed-";
 constexpr std::string_view kUnmanagedPath = "/etc/NetworkManager/conf.d/90-railbed-unused.conf";
-constexpr int kPrivate = 0600;  // else NetworkManager does not read it
+constexpr int kPrivate = 0600;  // NetworkManager ignores files with other modes
 
 // FNV-1a, 64 bits (RFC 9923).
 std::uint64_t fnv(std::string_view text) {
@@ -19,7 +19,7 @@ std::uint64_t fnv(std::string_view text) {
   return hash;
 }
 
-// The same for the same names on any day: version 8 of RFC 9562, "custom".
+// Returns a UUID that depends on the names only: version 8 of RFC 9562, "custom".
 std::string uuid_of(const std::string& node, const std::string& interface) {
   const std::string name = node + ' ' + interface;
   const std::uint64_t high = fnv("railbed 1 " + name), low = fnv("railbed 2 " + name);
@@ -50,7 +50,7 @@ std::string link_sections(const WantedInterface& wanted) {
   return text;
 }
 
-// "address1=192.168.1.70/24,192.168.1.1": the second is the gateway.
+// Returns lines such as "address1=192.168.1.70/24,192.168.1.1": the second address is the gateway.
 std::string address_lines(const WantedInterface& wanted, bool v4) {
   std::string text;
   int number = 0;
@@ -79,8 +79,8 @@ std::string ipv4_section(const WantedInterface& wanted) {
   return text;
 }
 
-// A rail takes no router's word for anything. Its link-local address is the kernel's own, as without
-// NetworkManager: it has an entry among RoCE's GIDs.
+// A rail ignores router advertisements. The kernel assigns its link-local address, as without NetworkManager:
+// that address has an entry among RoCE's GIDs.
 std::string ipv6_section(const WantedInterface& wanted) {
   const std::string addresses = address_lines(wanted, false);
   std::string_view method = addresses.empty() ? "auto" : "manual";
@@ -94,7 +94,7 @@ std::string ipv6_section(const WantedInterface& wanted) {
 }  // namespace
 
 DesiredFile keyfile(const Target& target, const WantedInterface& wanted) {
-  // Above other profiles of the interface, NetworkManager's automatic one among them.
+  // The priority is above other profiles of the interface, including NetworkManager's automatic one.
   std::string text = fmt::format(
       "{}[connection]\nid=railbed-{}\nuuid={}\ntype={}\ninterface-name={}\nautoconnect-priority=100\n",
       kFileMark, wanted.name, uuid_of(target.node().name, wanted.name), type_of(wanted.kind), wanted.name);

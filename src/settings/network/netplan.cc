@@ -1,5 +1,5 @@
-// netplan's YAML: netplan.io/reference, "YAML configuration". Names stand between quotes, so that "on", "1e3"
-// and "null" stay names. What is said of an interface that another file describes too is laid over it.
+// netplan's YAML: netplan.io/reference, "YAML configuration". Names are quoted, so that "on", "1e3" and
+// "null" stay names. Settings of an interface that another file also describes are merged over it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,9 +11,9 @@
 namespace railbed {
 namespace {
 
-constexpr int kReadableByRoot = 0600;  // netplan warns of others since 0.106
+constexpr int kReadableByRoot = 0600;  // netplan warns about other modes since 0.106
 
-// The key, and the match that it needs where it is not the interface's own name.
+// Returns the interface's key, and the match that it needs if the key is not the interface's own name.
 std::string key_of(const Target& target, const std::string& interface) {
   const std::string id = netplan_id(target, interface);
   std::string text = fmt::format("    {}:\n", yaml_quoted(id));
@@ -22,8 +22,8 @@ std::string key_of(const Target& target, const std::string& interface) {
 }
 
 std::string renderer_of(const Target& target) {
-  // Of this device only: a renderer of the whole file would be that of all files. Where systemd-networkd
-  // carries them out nothing is said, and the files that are there decide.
+  // For this device only: a renderer of the whole file would apply to all files. If systemd-networkd renders
+  // them, none is given, and the present files decide.
   return target.platform.netplan_by_networkmanager ? "      renderer: NetworkManager\n" : "";
 }
 
@@ -38,7 +38,7 @@ std::string list_of(const std::vector<T>& values) {
 }
 
 std::string ipoib_text(const Target& target, const WantedInterface& wanted) {
-  // Datagram is what the kernel starts with; NetworkManager has to be told that it is InfiniBand at all.
+  // Datagram is the kernel's default. NetworkManager needs the key to treat it as InfiniBand at all.
   if (wanted.kind != LinkKind::kInfiniband) return "";
   if (wanted.connected) return "      infiniband-mode: connected\n";
   return target.platform.netplan_by_networkmanager ? "      infiniband-mode: datagram\n" : "";
@@ -98,7 +98,8 @@ DesiredFile netplan_unused(const Target& target, const std::vector<std::string>&
 std::string why_not_written(const Target& target, const WantedInterface& wanted) {
   const Platform& platform = target.platform;
   if (platform.network != NetworkKeeper::kNetplan || ipoib_text(target, wanted).empty()) return "";
-  // infiniband-mode is of netplan 0.105, and one key that it does not know makes netplan refuse all files.
+  // infiniband-mode exists since netplan 0.105, and netplan rejects all files because of one key that it does
+  // not know.
   const int major = platform.major_version().value_or(0);
   if (major >= (platform.os == "ubuntu" ? 23 : 12)) return "";
   return fmt::format(

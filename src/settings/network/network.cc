@@ -1,5 +1,5 @@
-// Addresses and MTUs of rails, the management interface where cluster.yaml describes it, and interfaces that
-// stay down; for netplan, NetworkManager or systemd-networkd, whichever the node runs.
+// Addresses and MTUs of rails, the management interface if cluster.yaml describes it, and interfaces that
+// stay down; written for netplan, NetworkManager or systemd-networkd, whichever the node uses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +38,8 @@ std::string title_of(const std::vector<WantedInterface>& all) {
   return shortened(texts, kMostInTitle);
 }
 
-// No interface is renamed: a name in a file of udev moves the trouble to the next adapter.
+// Adds a note if the interface is missing. railbed renames none: a udev rule would move the problem to the
+// next adapter.
 void note_if_missing(const Target& target, const WantedInterface& wanted, Setting& setting) {
   const auto& interfaces = target.facts().net.interfaces;
   if (!target.looked() || !interfaces.ok() || wanted.kind == LinkKind::kVlan ||
@@ -71,7 +72,7 @@ Setting setting_of(const Target& target, const std::vector<WantedInterface>& all
   return setting;
 }
 
-// A setting with nothing to make: a person has to.
+// A setting without files or steps: a person has to act.
 Setting left_alone(const Target& target, const WantedInterface& wanted, std::string why) {
   Setting setting = setting_of(target, {wanted});
   setting.risk = Risk::kNone;
@@ -98,8 +99,8 @@ bool is_cloud_init(const BootProfile& profile) {
   return profile.file.find("cloud-init") != std::string::npos;
 }
 
-// cloud-init writes its own file again where it takes the machine for a new one. What it wrote stays: with
-// it the management interface would lose its address, as with `rm 50-cloud-init.yaml`.
+// cloud-init writes its file again if it takes the machine for a new one. Its present file stays: without it,
+// as after `rm 50-cloud-init.yaml`, the management interface would lose its address.
 bool needs_cloud_init_off(const Target& target) {
   if (!target.looked()) return target.platform.network == NetworkKeeper::kNetplan;
   const auto& files = target.facts().net.at_boot;
@@ -135,7 +136,7 @@ void write_files(const Target& target, const std::vector<WantedInterface>& all, 
       NodeStep reload{StepKind::kReloadNetworkd};
       for (const WantedInterface& one : all) {
         for (DesiredFile& file : networkd_files(one, all)) setting.files.push_back(std::move(file));
-        // A VLAN that is not there yet is made, and set, with what carries it.
+        // A VLAN that does not exist yet is created and configured with its carrier.
         if (one.kind != LinkKind::kVlan) reload.arguments.push_back(one.name);
       }
       setting.steps.push_back(std::move(reload));
@@ -157,7 +158,8 @@ Setting made(const Target& target, const WantedNetwork& network, const std::vect
   return setting;
 }
 
-// What is made together: all of netplan, which has one step for all; else an interface with its VLANs.
+// Groups interfaces that are applied together: all of netplan's, which has one step for all; else an
+// interface with its VLANs.
 std::vector<std::vector<WantedInterface>> groups_of(const Target& target,
                                                     const std::vector<WantedInterface>& all) {
   if (all.empty()) return {};
@@ -205,7 +207,7 @@ void keep_down(const Target& target, const std::vector<std::string>& interfaces,
     if (!there.empty()) setting.steps.push_back({StepKind::kReloadNetworkd, there});
   } else if (target.platform.network == NetworkKeeper::kNetworkManager ||
              target.platform.netplan_by_networkmanager) {
-    // netplan has "activation-mode: off" for systemd-networkd only.
+    // netplan supports "activation-mode: off" only with systemd-networkd.
     setting.files.push_back(unmanaged(interfaces));
     if (!there.empty()) setting.steps.push_back({StepKind::kSetLinkDown, there});
   } else {
@@ -248,7 +250,8 @@ void render_network(const Target& target, std::vector<Setting>& settings) {
   std::vector<Setting> made_here;
   render_management(target, network, made_here);
   render_rails(target, network, made_here);
-  // With the rails where there are any: management comes first and may be as it shall be already.
+  // cloud-init is turned off with the last setting that has files: with the rails, if there are any.
+  // Management comes first and may need no change.
   const auto last = std::ranges::find_if(made_here.rbegin(), made_here.rend(),
                                          [](const Setting& one) { return !one.files.empty(); });
   if (last != made_here.rend()) turn_cloud_init_off(target, *last);

@@ -1,4 +1,4 @@
-// What is written where a node has network files already: what is met stays, what is in the way is named.
+// Nodes that already have network files: needs that are met stay met, and files in the way are named.
 #include <gtest/gtest.h>
 
 #include "settings/testing/sample.h"
@@ -6,7 +6,7 @@
 namespace railbed {
 namespace {
 
-// All that is not as it shall be: "WHAT: now, boot: FOUND", one a line.
+// Returns all unmet needs: "WHAT: now, boot: FOUND", one per line.
 std::string all_unmet(const Setting& setting) {
   std::string text;
   const auto say = [](std::optional<bool> truth) { return !truth ? "?" : *truth ? "yes" : "no"; };
@@ -55,7 +55,7 @@ TEST(RenderNetworkFacts, ProposesNothingWhereAnotherFileDoesIt) {
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
-// As systemd may not answer for a while after a boot.
+// systemd may not respond for a while after a boot.
 TEST(RenderNetworkFacts, DoesNotKnowWhoReadsAFileWhereSystemdDidNotAnswer) {
   auto facts = facts_of_machine("spark-rails-in-run");
   for (BootProfile& one : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
@@ -70,7 +70,7 @@ TEST(RenderNetworkFacts, DoesNotKnowWhoReadsAFileWhereSystemdDidNotAnswer) {
   for (const Need& one : settings[0].needs) EXPECT_EQ(one.at_boot, std::nullopt) << one.what;
 }
 
-// Its cluster.yaml does not say "vlan", and its tree does not either.
+// Neither its cluster.yaml nor its tree has "vlan".
 TEST(RenderNetworkFacts, TakesNoVlanForAnEthernet) {
   const auto settings = captured("v100-vlan-rail").render("gpuserver1", Section::kNetwork);
   ASSERT_EQ(settings.size(), 2U);

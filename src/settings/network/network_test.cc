@@ -1,4 +1,4 @@
-// What is written of a cluster.yaml for each of those who keep networks.
+// Files rendered from cluster.yaml for each network manager.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ addr-gen-mode=eui64
   EXPECT_EQ(settings[0].steps, (std::vector<NodeStep>{{StepKind::kLoadConnections, {file.path}}}));
 }
 
-// One of every kind, for each of the three that keep networks.
+// One interface of every kind, for each of the three network managers.
 constexpr std::string_view kAll = R"(
 railbed: 1
 cluster: all
@@ -188,7 +188,7 @@ TEST(RenderNetwork, WritesKeyfilesEachAlone) {
   EXPECT_EQ(text, all_files(all_for("networkmanager").render("gpu1", Section::kNetwork)));
 }
 
-// The file of a rail, or of what carries one.
+// The file of a rail, or of the carrier of one.
 std::string networkd_rail(std::string_view name, std::string_view address, std::string_view vlan) {
   return fmt::format(R"(## /etc/systemd/network/05-railbed-{0}.network
 [Match]
@@ -245,7 +245,7 @@ LinkLocalAddressing=no
     for (const NodeStep& step : one.steps) EXPECT_TRUE(check_step(step));
 }
 
-// For tests/network_files_test.py, which has real programs read them: a folder a case.
+// Input for tests/network_files_test.py, which has real programs read them: one folder per case.
 TEST(RenderNetwork, FilesForRealPrograms) {
   const char* folder = std::getenv("RAILBED_RENDERED_FILES");
   if (folder == nullptr) GTEST_SKIP() << "RAILBED_RENDERED_FILES names no folder";

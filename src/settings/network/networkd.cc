@@ -1,5 +1,5 @@
-// systemd-networkd's files: systemd.network(5), systemd.netdev(5). MTUBytes= stands in the .network: a .link
-// file would also take the place of the one by which the interface gets its name.
+// systemd-networkd's files: systemd.network(5), systemd.netdev(5). MTUBytes= is in the .network file: a .link
+// file would also replace the one that names the interface.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,7 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kUnits = "/etc/systemd/network/";
-// The first file that fits is the only one: this stands before 10-netplan-… and what people write.
+// Only the first matching file counts: this name sorts before 10-netplan-… and files that people write.
 constexpr std::string_view kStem = "05-railbed-";
 
 std::string match_text(std::string_view names) { return fmt::format("[Match]\nName={}\n", names); }

@@ -9,7 +9,8 @@
 namespace railbed {
 namespace {
 
-// A device that somebody else made on this interface serves as well, and a second one would be refused.
+// Returns the unit that creates the device. A device that already exists on this interface serves as well,
+// and a second one would be rejected.
 std::string link_unit(std::string_view driver) {
   return unit_of_interface(
       fmt::format("Software RDMA ({}) on %I", driver),

@@ -1,5 +1,4 @@
-// RDMA devices in software: `rdma link add` makes one on an Ethernet interface, and it is gone with the next
-// boot.
+// RDMA devices in software: `rdma link add` creates one on an Ethernet interface, and a reboot removes it.
 #pragma once
 
 #include <vector>
@@ -9,6 +8,7 @@
 
 namespace railbed {
 
+// Adds a setting for each software driver (rxe, siw) that rails of this node use.
 void add_software_links(const Target& target, std::vector<Setting>& settings);
 
 }  // namespace railbed

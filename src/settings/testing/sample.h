@@ -1,4 +1,4 @@
-// A cluster to render for, from its YAML and from machines of tests/machines.
+// A cluster to render settings for, from YAML and from machines of tests/machines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace railbed {
 
-// Keeps what targets point into.
+// Owns what its targets point into.
 struct ConfiguredCluster {
   std::unique_ptr<Evidence> evidence;
   std::unique_ptr<Survey> survey;
@@ -32,7 +32,7 @@ struct ConfiguredCluster {
     EXPECT_TRUE(target) << (target ? "" : target.error().text);
     return *std::move(target);
   }
-  // Each file without the line of its digest, which is checked here.
+  // Renders one section. Checks the digest of each file and removes its line.
   std::vector<Setting> render(std::string_view node, Section only) const {
     std::vector<Setting> settings = render_settings(target(node), {only});
     for (Setting& setting : settings)
@@ -46,7 +46,7 @@ struct ConfiguredCluster {
   }
 };
 
-// The facts of a folder of tests/machines, by node.
+// Returns the facts of a folder of tests/machines, by node.
 inline std::map<std::string, Facts> facts_of_machine(const std::string& folder) {
   std::map<std::string, Facts> facts;
   auto hosts = open_nodes(RAILBED_SOURCE_DIR "/tests/machines/" + folder);
@@ -60,7 +60,7 @@ inline ConfiguredCluster sample(const Cluster& cluster, std::map<std::string, Fa
   ConfiguredCluster made{std::make_unique<Evidence>(), nullptr, nullptr};
   made.evidence->cluster = cluster;
   made.evidence->nodes = std::move(facts);
-  for (const Node& node : cluster.nodes) made.evidence->nodes.try_emplace(node.name);  // nobody has looked
+  for (const Node& node : cluster.nodes) made.evidence->nodes.try_emplace(node.name);  // without facts
   made.survey = std::make_unique<Survey>(*made.evidence);
   made.wide = std::make_unique<ClusterWide>(*made.survey);
   return made;
@@ -72,14 +72,14 @@ inline ConfiguredCluster sample(std::string_view yaml, std::map<std::string, Fac
   return sample(cluster.value_or(Cluster{}), std::move(facts));
 }
 
-// A cluster.yaml of this repository.
+// Loads a cluster.yaml of this repository.
 inline Cluster cluster_in(const std::string& file) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/" + file);
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return cluster.value_or(Cluster{});
 }
 
-// Of a folder of tests/machines.
+// Loads the cluster.yaml of a folder of tests/machines.
 inline Cluster cluster_of_machine(const std::string& folder) {
   return cluster_in("tests/machines/" + folder + "/cluster.yaml");
 }
@@ -87,7 +87,7 @@ inline ConfiguredCluster captured(const std::string& folder) {
   return sample(cluster_of_machine(folder), facts_of_machine(folder));
 }
 
-// Of the guides, before anybody has looked.
+// Loads an example of the guides, without facts.
 inline Cluster example(const std::string& name) { return cluster_in("examples/" + name + ".yaml"); }
 
 }  // namespace railbed

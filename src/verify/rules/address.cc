@@ -12,7 +12,7 @@
 namespace railbed {
 namespace {
 
-// Owners report it of fwupdmgr; the other half, and the peer, keep theirs.
+// Owners report this of fwupdmgr. The other half of the port, and the peer, keep their MTU.
 std::string_view why_mtu(const RailEnd& end, int have) {
   constexpr int kAfterReset = 1500;
   if (have != kAfterReset || end.adapter == nullptr ||
@@ -83,7 +83,8 @@ std::string addresses_text(const std::vector<InterfaceAddress>& addresses) {
   return texts.empty() ? "no address" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// A loopback interface answers for the whole subnet of each address it has: 127.0.0.2 needs no adding.
+// Returns true if the interface has the address. A loopback interface covers the whole subnet of each of its
+// addresses, so 127.0.0.2 need not be added.
 bool holds(const NetInterface& interface, const std::vector<InterfaceAddress>& addresses,
            const IpAddress& wanted) {
   return std::ranges::any_of(addresses, [&](const InterfaceAddress& one) {
@@ -93,7 +94,8 @@ bool holds(const NetInterface& interface, const std::vector<InterfaceAddress>& a
   });
 }
 
-// Where another end has the address it has to be taken from there first: two holders are worse than none.
+// Returns the remedy for a missing address. If another interface has it, that must be cleared up first: two
+// holders are worse than none.
 Remedy give_address_once(const Survey& survey, const RailEnd& end) {
   Remedy remedy = give_address(end);
   for (const NodeView& node : survey.nodes)
@@ -161,8 +163,8 @@ void subnet(const Survey& survey, Judge& judge) {
   });
 }
 
-// The node's interfaces by the subnets of their addresses. None where interfaces could not be read, which
-// net.interface says.
+// Groups the node's interfaces by the subnets of their addresses. Empty if the interfaces could not be read,
+// which net.interface reports.
 std::map<Subnet, std::vector<const NetInterface*>> interfaces_by_subnet(const NodeView& node) {
   std::map<Subnet, std::vector<const NetInterface*>> by_subnet;
   for (const NetInterface& interface : items(node.facts->net.interfaces)) {
@@ -198,15 +200,15 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
       Things touches = touches_of_ends(node, [&names = members](const RailEnd& end) {
         return std::ranges::find(names, end.interface) != names.end();
       });
-      if (touches.empty()) continue;  // no rail is concerned
+      if (touches.empty()) continue;  // no rail uses the subnet
       Case one = judge.on(node, net.to_text(), std::move(touches));
       judge_subnet(one, node, net, members);
     }
   }
 }
 
-// The holders to which cluster.yaml gives another address give this one back. Where it gives it to none or to
-// several, nobody here knows who is right.
+// Returns the remedy for an address that several ends hold: those to which cluster.yaml gives another address
+// give it up. If cluster.yaml gives it to no end or to several, the remedy cannot name the right one.
 Remedy part_holders(const IpAddress& address, const std::vector<const RailEnd*>& holders) {
   const auto owns = [&](const RailEnd* end) {
     return end->address() != nullptr && *end->address() == address;

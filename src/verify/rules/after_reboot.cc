@@ -1,4 +1,4 @@
-// Whether what railbed changed on a node is proven to outlive a reboot: `railbed verify --after-reboot`.
+// Rules that prove that railbed's changes to a node survive a reboot: `railbed verify --after-reboot`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// look(Case&, const NodeView&, const AfterReboot&) on every node that was asked for it.
+// Calls look(Case&, const NodeView&, const AfterReboot&) on every node that was queried.
 template <class Look>
 void each_asked(const Survey& survey, Judge& judge, std::string_view subject, const Look& look) {
   for (const NodeView& node : survey.nodes) {

@@ -1,4 +1,4 @@
-// More of what nodes of one kind should share: firmware, kernel settings, drives, drivers, and the time.
+// More properties that nodes of one kind should share: firmware, kernel settings, drives, drivers, clocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,8 @@ void bios_uniform(const Survey& survey, Judge& judge) {
       });
 }
 
-// Without what names this node, its own disks, images and addresses.
+// Returns the kernel command line without the words that are specific to one node: its name, disks, images
+// and addresses.
 std::string settings_of(const NodeView& node, const std::string& line) {
   const std::string hostname = node.facts->system.os.hostname.value_or("");
   std::string kept;
@@ -114,8 +115,8 @@ void rdma_driver_uniform(const Survey& survey, Judge& judge) {
                 });
 }
 
-// The clock of each node was read over its connection, and its distance from the others' is known no better
-// than the answer took: only what lies outside of that counts.
+// Largest clock difference, in seconds. Each clock was read over the node's connection, so its offset is only
+// known within half of the round trip; a difference within that uncertainty does not count.
 constexpr double kMostSkew = 1e-3;
 
 void judge_clock(Case& one, const std::string& node, const ClockReading& clock, const ClockReading& middle) {

@@ -1,4 +1,4 @@
-// All rails between two nodes at once, against what each carries alone and what they share allows.
+// All rails between two nodes at once, compared with each rail alone and with the limits that they share.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,21 +14,23 @@
 namespace railbed {
 namespace {
 
-// Rails of adapters share nothing that their ceiling does not know, so that sound ones carry together what
-// each carries alone; noise and cold caches are allowed for. TCP has only the processors to carry all at
-// once, which may well be less than the sum: it warns below half, and never fails. Ours.
+// Rails of adapters share nothing but what their ceiling accounts for, so sound rails carry together what
+// each carries alone, less some noise and cold caches. TCP has to serve all rails with the same processors,
+// which may carry well below the sum: it warns below half and never fails. Our values.
 constexpr double kAdaptersWarn = 0.8;
 constexpr double kAdaptersFail = 0.6;
 constexpr double kTcpWarns = 0.5;
-// Of both nodes' processors, spent by the measurement's own threads. Packets cost about as much again in
-// interrupts that no thread is charged with: from here on the processors may be the limit. Ours.
+// Share of both nodes' processors that the measurement's own threads used. Packets cost about as much again
+// in interrupts that are charged to no thread, so above this share the processors may be the limit. Our
+// value.
 constexpr double kProcessorsSpent = 0.25;
 constexpr std::size_t kRailsNamed = 8;
 
+// The rate that all rails together are compared with.
 struct Held {
-  double bits = 0;  // what all rails should have together
+  double bits = 0;  // the expected total, in bits per second
   std::string name;
-  double share = 0;  // of it
+  double share = 0;  // measured total as a share of it
 };
 
 Held hold(const AllRails& all) {
@@ -47,7 +49,7 @@ bool are_software(const Survey& survey, const AllRails& all) {
          });
 }
 
-// Why the processors may be what bounds TCP; empty: they have room.
+// Returns why the processors may limit TCP; empty if they have capacity left.
 std::string processors_bound(const Measurement& total) {
   if (total.engine != Engine::kTcp) return "";
   if (!total.from.other_work || !total.to.other_work)
@@ -58,7 +60,7 @@ std::string processors_bound(const Measurement& total) {
   return fmt::format("TCP took {:.1f} of both nodes' {:.0f} processors", spent, all);
 }
 
-// "rail3 195 of 390 Gb/s alone", the worst first.
+// Returns "rail3 195 of 390 Gb/s alone" for each rail, worst first.
 std::string shares_text(const AllRails& all) {
   std::vector<RailPart> parts = all.rails;
   std::ranges::sort(parts, {}, [](const RailPart& part) {
@@ -73,7 +75,7 @@ std::string shares_text(const AllRails& all) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// "adapters of gpu01 by NUMA node: ens1 0, ens2 0"; empty where PCI has none of them.
+// Returns "adapters of gpu01 by NUMA node: ens1 0, ens2 0"; empty if PCI shows none of the adapters.
 std::string numa_text(const Facts& facts, const std::string& node,
                       const std::vector<std::string>& interfaces) {
   std::vector<std::string> texts;
@@ -86,7 +88,7 @@ std::string numa_text(const Facts& facts, const std::string& node,
   return texts.empty() ? "" : fmt::format("adapters of {} by NUMA node: {}", node, fmt::join(texts, ", "));
 }
 
-// What the rails of one node are known to share.
+// Adds the hops that the rails of one node share to the evidence.
 void add_shared(Case& each, const Survey& survey, const AllRails& all, Endpoint Measurement::*end) {
   const std::string& node = (all.total->*end).node;
   const auto found = survey.evidence.nodes.find(node);

@@ -1,4 +1,4 @@
-// What BMCs show of their nodes, whether these run or not, and what is wrong with the BMCs themselves.
+// Nodes as their BMCs show them, powered on or not, and faults of the BMCs themselves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +22,7 @@ ShellCommand railbed_line(const Survey& survey, const ShellCommand& what, const 
   return command("railbed {} {} {}", what, file_of(survey), node);
 }
 
-// look(Case&, const BmcFacts&) on every BMC that was asked.
+// Calls look(Case&, const std::string& node, const BmcFacts&) on every BMC in the evidence.
 template <class Look>
 void each_bmc(const Survey& survey, Judge& judge, std::string_view subject, const Things& touches,
               const Look& look) {
@@ -31,7 +31,7 @@ void each_bmc(const Survey& survey, Judge& judge, std::string_view subject, cons
     look(one, node, facts);
   }
 }
-// … and answered.
+// Like each_bmc(), but a BMC that did not respond ends as not applicable.
 template <class Look>
 void each_answering(const Survey& survey, Judge& judge, std::string_view subject, const Look& look) {
   each_bmc(survey, judge, subject, {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
@@ -40,7 +40,8 @@ void each_answering(const Survey& survey, Judge& judge, std::string_view subject
   });
 }
 
-// A watched node's BMC is asked less each minute than one that is proved.
+// Returns true if the value was requested. Monitoring requests fewer values each minute than a check of the
+// BMC.
 template <class T>
 bool was_asked(const Reading<T>& reading) {
   return reading.ok() || !reading.from().empty();
@@ -50,7 +51,7 @@ void bmc_reachable(const Survey& survey, Judge& judge) {
   each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
     one.seen(facts.power);
     if (facts.power.ok()) return one.pass("answers");
-    if (facts.power.from().empty()) return one.unknown(facts.error);  // nobody could even try
+    if (facts.power.from().empty()) return one.unknown(facts.error);  // no request was possible
     const bool refused = facts.power.miss().missing == Missing::kDenied;
     const bool stranger = facts.protocol == "redfish" && facts.error.find("certificate") != std::string::npos;
     one.fail(
@@ -120,7 +121,7 @@ void sensors(const Survey& survey, Judge& judge) {
   });
 }
 
-// What of the machine an event is about, as other rules call it.
+// Returns the thing that an event is about, by the name that other rules use.
 std::string thing_of(const BmcEvent& event) { return event.type == "Memory" ? "memory" : "bmc"; }
 
 bool is_uncorrectable_memory(const BmcEvent& event) {
@@ -142,8 +143,8 @@ void judge_events(const Survey& survey, Case& one, const std::string& node, cons
                       true}});
 }
 
-// One finding for all that a sensor said, memory apart from the rest, so that each stands beside what the
-// kernel counts.
+// One finding for each group of critical events of a node. Memory is a group of its own, so that it can be
+// related to the kernel's count of memory errors.
 void events(const Survey& survey, Judge& judge) {
   for (const auto& [node, facts] : survey.evidence.bmcs) {
     if (!facts.error.empty() || !facts.events.ok()) {
@@ -195,7 +196,7 @@ void clock(const Survey& survey, Judge& judge) {
         const double* offset = one.read(facts.clock_offset);
         if (offset == nullptr) return;
         if (std::abs(*offset) < kLimit) return one.pass(fmt::format("{:+.0f} s", *offset));
-        // Time zones lie a multiple of a quarter of an hour from UTC, at most 14 h.
+        // Time zones differ from UTC by a multiple of a quarter of an hour, at most 14 h.
         const double quarters = std::round(*offset / 900);
         const bool zone = std::abs(*offset - quarters * 900) < 60 && std::abs(quarters) <= 56;
         one.warn(
@@ -227,7 +228,7 @@ void default_login(const Survey& survey, Judge& judge) {
       });
 }
 
-// Where the serial console falls silent between kernel and BMC.
+// Finds the point between kernel and BMC where the serial console is broken.
 void serial(const Survey& survey, Judge& judge) {
   each_answering(
       survey, judge, "serial console", [&](Case& one, const std::string& node, const BmcFacts& facts) {
@@ -284,7 +285,7 @@ bool is_in(const IpAddress& address, std::initializer_list<std::string_view> net
   });
 }
 
-// Addresses that the internet does not route: RFC 1918, 6598, 3927, 4193 and the loopback.
+// Returns true for addresses that the internet does not route: RFC 1918, 6598, 3927, 4193 and loopback.
 bool is_private(const IpAddress& address) {
   return is_in(address, {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
                          "127.0.0.0/8", "fc00::/7", "fe80::/10", "::1/128"});

@@ -1,5 +1,5 @@
-// Measurements compared with each other: both ways of a path, one rail with the others and with the network
-// that nodes are reached by. And what else nodes did meanwhile.
+// Measurements compared with each other: both directions of a path, a rail with the other rails and with the
+// management network. Also reports other work that nodes did during a measurement.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,11 @@
 namespace railbed {
 namespace {
 
-// Of a full-duplex link both ways carry the same, and each must reach 90 % of one ceiling
-// (measured.bandwidth); below 80 % of the other, noise has been allowed for. What processors do (TCP,
-// software RDMA) differs by a factor of two between sound nodes of two generations, for sending costs less
-// than receiving: it warns from there on and fails at twice that. Ours.
+// Limits of the slower direction as a share of the faster one. A full-duplex link carries the same both ways,
+// and each direction must reach 90 % of one ceiling (measured.bandwidth); 80 % of the other direction allows
+// for noise. Paths that processors serve (TCP, software RDMA) differ by a factor of two between sound nodes
+// of two generations, because sending costs less than receiving: they warn below that and fail at twice that.
+// Our values.
 struct WayLimits {
   double warns = 0;
   double fails = 0;
@@ -27,24 +28,24 @@ struct WayLimits {
 constexpr WayLimits kAdapterWays{0.8, 0.5};
 constexpr WayLimits kProcessorWays{0.5, 0.25};
 
-// A latency warns above three times its reference, and fails above ten times. Rails of one pair are made
+// A latency warns above three times its reference and fails above ten times. The rails of one pair are built
 // alike, and a round trip over the management network crosses more hops, not fewer. The margin is what a
-// sound end may add to any single number: a processor that has to be woken (133 µs to leave C6, skx_cstates
-// of the kernel's drivers/idle/intel_idle.c) and interrupts that its adapter holds back. Adapters that are
-// polled need neither. Ours.
+// sound end may add to any single number: a processor that has to wake up (133 µs to leave C6, skx_cstates of
+// the kernel's drivers/idle/intel_idle.c) and interrupts that its adapter delays. Adapters that are polled
+// need neither. Our values.
 constexpr double kSlowWarns = 3;
 constexpr double kSlowFails = 10;
 constexpr double kWakeUpMargin = 150e3;  // ns
 constexpr double kPolledMargin = 5e3;
 
-// Half a round trip of a small RDMA message between adapters, at most: 2.5 µs back to back and 3 µs for each
-// of three switches are the worst of the figures that people publish; twice that leaves room for slow
-// processors. Ours.
+// Upper limits of half a round trip of a small RDMA message between adapters. The worst published figures are
+// 2.5 µs back to back and 3 µs for each of three switches; twice that leaves room for slow processors. Our
+// values.
 constexpr double kAdapterLatency = 2 * 2.5e3;
 constexpr double kSwitchesLatency = 2 * 3 * 3e3;
 constexpr std::uint64_t kSmallMessage = 256;
 
-// Two nodes on a rail, whichever of them sends.
+// Two nodes on a rail, in either direction.
 struct Link {
   std::string rail, one, other;
   auto operator<=>(const Link&) const = default;
@@ -60,15 +61,16 @@ Case about_link(Judge& judge, const Link& link) {
   return judge.on_cluster(link_name(link), {"rail:" + link.rail, "node:" + link.one, "node:" + link.other});
 }
 
-// Both ways at once, in the company of others, or of one packet a message: other things than the path bind.
+// Returns true if the path limits the measurement. It does not for datagrams (one packet per message), both
+// directions at once, several measurements at once, and loopback.
 bool is_of_the_path(const Measurement& one) {
   return !one.operation.starts_with("datagram") && !one.operation.ends_with(" duplex") &&
          !one.operation.ends_with("together") && !is_at_once(one) && one.from.interface != "lo";
 }
 
-// --- both ways ---
+// --- both directions ---
 
-// The best of one way and of the other, by engine and operation.
+// The best measurement of each direction, for one engine and operation.
 struct BothWays {
   std::array<const Measurement*, 2> best{};
 
@@ -113,7 +115,8 @@ Complaint one_way_slow(const BothWays& ways, double warns) {
                command("ethtool -S {} | grep -i -e drop -e discard -e err -e pause", slow.from.interface)}}};
 }
 
-// The engine whose ways differ most against its limits; null: none has numbers of both.
+// Judges the engine whose directions differ most relative to its limits. Not applicable if no engine has
+// numbers for both directions.
 void judge_ways(Case& each, const Survey& survey, const LinkWays& engines) {
   const BothWays* worst = nullptr;
   WayLimits limits;
@@ -150,10 +153,10 @@ void both_ways(const Survey& survey, Judge& judge) {
 
 // --- latency ---
 
-// What may be held against each other: one engine's messages of one size.
+// Latencies that can be compared: one engine, operation and message size.
 using LatencyKind = std::tuple<Engine, std::string, std::uint64_t>;
 LatencyKind kind_of(const Measurement& one) { return {one.engine, one.operation, one.message_bytes}; }
-// The best of each kind.
+// The best latency of each kind.
 using Latencies = std::map<LatencyKind, const Measurement*>;
 
 std::map<Link, Latencies> latencies_of(const Survey& survey) {
@@ -167,12 +170,12 @@ std::map<Link, Latencies> latencies_of(const Survey& survey) {
   return all;
 }
 
-// What a latency is held against.
+// A reference that a latency is compared with.
 struct Reference {
   double nanoseconds = 0;
   std::string name;      // "the other rails between them"
-  double warns = 0;      // the latency from which on it is slow …
-  double fails = 1e300;  // … and surely so
+  double warns = 0;      // the latency is slow from here on …
+  double fails = 1e300;  // … and surely faulty from here on
 };
 
 Reference times(double reference, double margin, std::string name) {
@@ -223,7 +226,7 @@ class LatencyJudge {
     return found;
   }
 
-  // The median of rails that are made alike.
+  // Returns the median over the rails that are built alike; nullopt if there are none.
   std::optional<double> other_rails(const Link& link, const Measurement& one) const {
     const Rail* rail = find_rail(survey_.evidence.cluster, link.rail);
     if (rail == nullptr) return std::nullopt;
@@ -290,7 +293,7 @@ void latency(const Survey& survey, Judge& judge) {
 
 double share_of(const Endpoint& end) { return end.other_work->busy / end.other_work->processors; }
 
-// Each node at its busiest.
+// Returns each node's endpoint with the most other work.
 std::map<std::string, const Endpoint*> busiest_of(const Survey& survey) {
   std::map<std::string, const Endpoint*> found;
   for (const Measurement& one : survey.evidence.measurements)

@@ -1,5 +1,5 @@
-// What a person sees who has no network to the machine: the boot menu, the kernel and a login on a serial
-// port that the BMC carries, and the picture that it sends.
+// Consoles for a person without network access to the machine: boot menu, kernel messages and login on a
+// serial port that the BMC forwards, and the screen image that the BMC sends.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,9 +16,9 @@
 namespace railbed {
 namespace {
 
-// The serial ports that the kernel of this node is told to write to, with their settings: there a serial
-// console is meant. None, and the case has ended: what a system's installation leaves alone is nobody's
-// fault.
+// Returns the serial consoles on the kernel's command line, with their settings; a node that names one is
+// meant to have a serial console. Returns an empty list after ending the case otherwise: the defaults of a
+// system's installer are no fault.
 std::vector<std::string> meant_consoles(Case& one, const NodeView& node) {
   const std::string* line =
       one.read_if_there(node.facts->system.kernel.command_line,
@@ -40,7 +40,8 @@ bool is_among(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The kernel's own list of consoles: of a port that is not there it makes none, and says nothing.
+// Returns true if the kernel's own list of consoles has the port, or the list could not be read. The kernel
+// ignores a port that does not exist without a message.
 bool writes_to(const NodeView& node, std::string_view port) {
   const auto& active = node.facts->system.console.active;
   return !active.ok() || is_among(*active, port);
@@ -118,7 +119,7 @@ void judge_login(Case& one, const std::string& node, const std::string& port, co
             .remedy = {"Start the login, now and at every boot.", std::move(commands)}});
 }
 
-// systemd-getty-generator(8) starts one on each serial port that the kernel writes to.
+// systemd-getty-generator(8) starts a login on each serial port that the kernel writes to.
 void serial_login(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "login on the serial port", Things{"serial-console"},
             [](Case& one, const NodeView& node) {
@@ -142,13 +143,14 @@ void serial_login(const Survey& survey, Judge& judge) {
             });
 }
 
-// How GRUB is told to use a serial port: grub-mkconfig(8); `serial` of the GRUB manual.
+// GRUB's settings for a serial port: grub-mkconfig(8); `serial` in the GRUB manual.
 struct SerialMenu {
   int unit = 0;
   int rate = 9600;
 };
 
-// What the last line for the key says. RHEL's grub2-mkconfig reads no folder of settings.
+// Returns the last setting for the key; null if there is none. RHEL's grub2-mkconfig does not read the folder
+// of settings.
 const BootSetting* find_menu_setting(const NodeView& node, const std::vector<BootSetting>& settings,
                                      std::string_view key) {
   const bool reads_folder = package_tool(node) != PackageTool::kDnf;
@@ -158,7 +160,8 @@ const BootSetting* find_menu_setting(const NodeView& node, const std::vector<Boo
   return last;
 }
 
-// GRUB_TERMINAL is short for both others and overrules them.
+// Returns the terminal setting in effect. GRUB_TERMINAL is short for GRUB_TERMINAL_INPUT and _OUTPUT, and
+// overrides them.
 const BootSetting* find_terminal(const NodeView& node, const std::vector<BootSetting>& settings) {
   const BootSetting* both = find_menu_setting(node, settings, "GRUB_TERMINAL");
   if (both != nullptr && !both->value.empty()) return both;
@@ -170,7 +173,8 @@ bool is_shell(const BootSetting* setting) {
   return setting != nullptr && setting->value.find_first_of("$`") != std::string::npos;
 }
 
-// "serial --speed=115200 --unit=1 …". Nothing: a port that is named otherwise, or settings written otherwise.
+// Parses "serial --speed=115200 --unit=1 …". Returns nullopt for a port that is named in another way, or
+// settings in another form.
 std::optional<SerialMenu> serial_menu(std::string_view command) {
   SerialMenu menu;
   for (std::string_view word : words(command)) {
@@ -187,7 +191,7 @@ std::optional<SerialMenu> serial_menu(std::string_view command) {
   return menu;
 }
 
-// GRUB knows the four ports of a PC by number.
+// Returns the menu that fits the console. GRUB numbers the four serial ports of a PC.
 std::optional<SerialMenu> wanted_menu(const std::string& console) {
   const auto port = console_port(console);
   const auto rate = console_rate(console);
@@ -197,7 +201,8 @@ std::optional<SerialMenu> wanted_menu(const std::string& console) {
   return SerialMenu{*unit, *rate};
 }
 
-// Of a file after the others (Debian, Ubuntu), or at the end of the only one.
+// Returns the commands that write the settings: to a file that is read after the others (Debian, Ubuntu), or
+// at the end of the only file.
 std::vector<ShellCommand> show_menu_with(const NodeView& node, const SerialMenu& menu) {
   const auto lines =
       command("printf '%s\\n' 'GRUB_TERMINAL=\"console serial\"' {}",
@@ -223,7 +228,7 @@ void judge_menu(Case& one, const NodeView& node, const std::vector<BootSetting>&
               .remedy = {"Have GRUB use the port that the kernel uses, at its rate.",
                          show_menu_with(node, wanted.back()), true}});
   };
-  // Without a word GRUB draws pictures (gfxterm), which no firmware sends to a serial port.
+  // GRUB's default is graphics (gfxterm), which no firmware sends to a serial port.
   const auto terminals = words(terminal == nullptr ? std::string_view("gfxterm") : terminal->value);
   const auto is_serial = [](std::string_view each) { return each.starts_with("serial"); };
   if (std::ranges::none_of(terminals, is_serial)) {
@@ -271,8 +276,8 @@ void boot_menu(const Survey& survey, Judge& judge) {
             });
 }
 
-// Graphics of which a BMC sends the picture: ASPEED, Matrox G200 (HPE iLO, Dell iDRAC, Nuvoton, Pilot),
-// Huawei Hi1710. pci.ids
+// Returns true for graphics whose image a BMC sends: ASPEED, Matrox G200 (HPE iLO, Dell iDRAC, Nuvoton,
+// Pilot), Huawei Hi1710. Source: pci.ids
 bool is_of_bmc(const Display& display) {
   constexpr std::uint16_t kAspeed = 0x1a03;
   constexpr std::uint16_t kMatrox = 0x102b;

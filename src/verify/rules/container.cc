@@ -1,4 +1,4 @@
-// What a container sees of the node: the image that cluster.yaml names, started as a job with GPUs is.
+// The node as seen from a container of the image that cluster.yaml names, started the way a GPU job is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace railbed {
 namespace {
 
-// What NVIDIA's toolkit could not hand out may be the driver's fault.
+// Returns what findings about the container touch. Once it got as far as the setup of its GPUs, that includes
+// the node's GPUs, since the driver may be at fault.
 Things container_touches(const NodeView& node) {
   Things touches = {"container"};
   const auto& look = node.facts->container;
@@ -31,7 +32,7 @@ void each_container(const Survey& survey, Judge& judge, const Look& look) {
   });
 }
 
-// Likewise where it started.
+// Like each_container(), for containers that started.
 template <class Look>
 void each_started_container(const Survey& survey, Judge& judge, const Look& look) {
   each_container(survey, judge, [&](Case& one, const NodeView& node, const ContainerLook& seen) {
@@ -41,7 +42,7 @@ void each_started_container(const Survey& survey, Judge& judge, const Look& look
   });
 }
 
-// For commands: what the node itself says of its runtime and image stands in none.
+// Returns the runtime's name for commands. Text that the node reported itself is never part of a command.
 std::string_view runtime_of(const NodeView& node) {
   return node.facts->container->runtime == "podman" ? "podman" : "docker";
 }
@@ -92,8 +93,8 @@ Remedy repair_toolkit(const NodeView& node, const std::string& runtime) {
           {"nvidia-smi -L", run_by_hand(node)}};
 }
 
-// The last of nested errors says most: "…: stderr: nvidia-container-cli: initialization error: nvml error:
-// …".
+// Returns the innermost of nested errors, which is the most specific: "…: stderr: nvidia-container-cli:
+// initialization error: nvml error: …".
 std::string_view innermost(std::string_view said) {
   constexpr std::string_view kBegin = "nvidia-container-cli: ";
   const std::size_t at = said.rfind(kBegin);

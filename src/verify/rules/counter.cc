@@ -1,5 +1,5 @@
-// Error counters of RDMA ports, as rates since boot (verify/error_rate.h): whether errors still come says a
-// load window (railbed bench).
+// Error counters of RDMA ports, as rates since boot (verify/error_rate.h). A load window shows whether errors
+// still occur (railbed bench).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) 
   return found == counters.end() ? Reading<std::uint64_t>() : found->second;
 }
 
-// Warns when one of the counters grows faster than its limit; not applicable when the port has none of them.
+// Warns if one of the counters grows faster than its limit; not applicable if the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
                     std::span<const Watched> watched, const Remedy& remedy,
                     std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr) {
@@ -88,9 +88,9 @@ void damaged_packets(const Survey& survey, Judge& judge) {
                  {"Clean and reseat the cable, then swap it; then the port."}, show_signal_with);
 }
 
-// The bits of one symbol error each that a link may lose: before error correction, which SDR to FDR do
-// without, 1e-12 is what InfiniBand's specification allows and ibdiagnet's threshold. Faster links count what
-// correction could not mend: two decades fewer.
+// Returns the bit error ratio that a link may have, counting a symbol error as one bit. InfiniBand's
+// specification and ibdiagnet's threshold allow 1e-12 before error correction, which SDR to FDR do not have.
+// Faster links count only errors that correction could not repair: two decades fewer.
 double error_ratio_allowed(const RdmaPort& port) {
   const std::string lanes = port.rate_text.value_or("");  // "4X QDR"
   const auto is_of = [&](std::string_view speed) { return lanes.ends_with(speed); };
@@ -145,7 +145,7 @@ void packet_loss(const Survey& survey, Judge& judge) {
        "packets were lost or reordered on the way; in a lossless class PFC is broken",
        {10, 1e-7}},
       {"out_of_sequence", "packets arrived out of order: loss, or several paths", {10, 1e-7}},
-      // Every job that is killed lets its peers wait in vain.
+      // Each job that is killed leaves its peers waiting for an acknowledgement.
       {"local_ack_timeout_err", "an answer never came: black hole or dead peer", {100, 1e-7}},
       {"rx_icrc_encapsulated", "packets were corrupted on the way", {10, 1e-8}},
       {"rp_cnp_ignored", "the peer asked to slow down and was ignored: ECN is off on this adapter", {10}},

@@ -1,4 +1,4 @@
-// The node's drives, and the room that checkpoints have.
+// The node's drives, and space for checkpoints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void checkpoint_space(const Survey& survey, Judge& judge) {
 
 constexpr int kWornPercent = 90;
 
-// The bits of a drive's critical warning (NVM Express Base Specification, SMART / Health Information).
+// Decodes a drive's critical warning (NVM Express Base Specification, SMART / Health Information).
 std::string warning_words(int critical_warning) {
   static constexpr std::pair<int, std::string_view> kWarnings[] = {{1, "spare blocks are used up"},
                                                                    {2, "it is too hot"},
@@ -89,7 +89,8 @@ void nvme_health(const Survey& survey, Judge& judge) {
   each_of(survey, judge, drives_of, &NvmeController::name, touches_of_drive, judge_drive);
 }
 
-// What the drive and its slot can do: the slot may be the limit, then it is as fast as it can be here.
+// Returns the fastest link that the drive and its slot support: if the slot is the limit, that is the best
+// possible here.
 PcieLink best_link(const NodeView& node, const PciDevice& drive, const PcieLink& most) {
   const PciDevice* above = drive.parent.ok() ? find_pci(node.pci(), *drive.parent) : nullptr;
   return above != nullptr && above->link_max.ok() ? common(most, *above->link_max) : most;

@@ -87,7 +87,7 @@ void netns_mode(const Survey& survey, Judge& judge) {
   });
 }
 
-// Each rail with the values of its ends; one finding a rail.
+// Compares a value of the ends of each rail; one finding per rail.
 template <class Value>
 void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std::string_view why,
                   Status status, const Remedy& remedy, const Value& value_of) {
@@ -170,7 +170,7 @@ struct Adapter {
   const RdmaDevice* device;
 };
 
-// Adapters by their GUID. Ports of one adapter share it and count once.
+// Groups adapters by GUID. The ports of one adapter share its GUID and count once.
 std::map<std::string, std::vector<Adapter>> adapters_by_guid(const Survey& survey) {
   std::map<std::string, std::vector<Adapter>> owners;
   std::map<std::string, std::set<std::string>> places;

@@ -1,4 +1,4 @@
-// Nodes compared with each other: what should be equal, and who is the odd one out.
+// Nodes compared with each other: values that should be equal, and the nodes that differ.
 #include <algorithm>
 #include <map>
 
@@ -16,15 +16,16 @@ std::string os_of(const NodeView& node) {
   return os.id.value_or("?") + " " + os.version.value_or("?");
 }
 
-// A node whose expectation is met by several values ("570" by every 570.x) is compared with those of the same
-// expectation. One that is told its value whole, or does not meet it, is judged by that alone.
+// Limits the comparison to nodes with the same expectation, if several values satisfy it ("570" is satisfied
+// by every 570.x). Returns nullopt for a node whose expectation gives the full value, or that does not
+// satisfy it: another rule judges that.
 std::optional<Answer> answer_within(const std::optional<std::string>& expected,
                                     std::optional<Answer> answer) {
   if (!answer || !expected) return answer;
   return answer->value.starts_with(*expected + ".") ? answer : std::nullopt;
 }
 
-// A node with an expectation of its own is judged by that, here and below.
+// A node with an expectation of its own is judged by that expectation, here and below.
 void os_uniform(const Survey& survey, Judge& judge) {
   compare_nodes(
       survey, judge,
@@ -38,8 +39,8 @@ void os_uniform(const Survey& survey, Judge& judge) {
       });
 }
 
-// Distributions name kernels by the architecture, and some have others for it: a PC's differs from a DGX
-// Spark's.
+// Distributions name kernels by architecture, and some have separate kernels for one: a PC's differs from a
+// DGX Spark's.
 std::string kernel_kind(const NodeView& node) {
   const auto& architecture = node.facts->system.os.architecture;
   return os_of(node) + (architecture.ok() ? " " + *architecture : "");
@@ -83,7 +84,7 @@ void nccl_uniform(const Survey& survey, Judge& judge) {
       });
 }
 
-// Names that may differ from node to node, since devices do.
+// Variables that may differ from node to node, because they name devices.
 bool names_devices(std::string_view name) {
   constexpr std::string_view kNames[] = {"NCCL_IB_HCA",    "NCCL_SOCKET_IFNAME",  "NCCL_HOSTID",
                                          "NCCL_TOPO_FILE", "NCCL_OOB_NET_IFNAME", "CUDA_VISIBLE_DEVICES",
@@ -97,7 +98,7 @@ void nccl_variables_uniform(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     auto& own = nodes.emplace_back();
     for (const NcclVariable* variable : by_precedence(node.facts->nccl)) {
-      // The environment is that of whoever asks, not the node's.
+      // The environment belongs to the user who runs railbed, not to the node.
       if (variable->from == "environment" || names_devices(variable->name)) continue;
       if (own.emplace(variable->name, variable).second) ++names[variable->name];
     }
@@ -137,7 +138,7 @@ void firmware_uniform(const Survey& survey, Judge& judge) {
     for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
       if (!device.board_id.ok() || !device.firmware.ok() || device.firmware->empty()) continue;
       const std::string pair = *device.board_id + *device.firmware;
-      if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote a node and version
+      if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote per node and version
       seen.push_back(pair);
       groups[*device.board_id].push_back(
           {&node, *device.firmware, device.firmware.from(), flash_with(device)});

@@ -1,4 +1,4 @@
-// The GIDs that RoCE makes of addresses, and the size of its packets.
+// The GIDs that RoCE derives from addresses, and its packet size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace railbed {
 namespace {
 
-// True, and the case has ended, where this end is not on RoCE.
+// Returns true after ending the case if this end is not on RoCE.
 bool lacks_roce(Case& one, const RailEnd& end) {
   if (!end.roce()) one.not_applicable("not a RoCE rail");
   return !end.roce();
 }
 
-// Ends of which a RoCE GID can be asked, with its port's GID table; else the case has ended.
+// Returns the GID table of the end's RoCE port; null after ending the case if there is none.
 const std::vector<Gid>* roce_gids(Case& one, const RailEnd& end) {
   if (lacks_roce(one, end) || one.lacks_rdma(end)) return nullptr;
   return one.read(end.rdma.port->gids);
@@ -29,7 +29,7 @@ std::vector<ShellCommand> show_gids_with(const RailEnd& end) {
                   end.rdma.device->name, end.rdma.port->number)};
 }
 
-// The port has a GID of this address for RoCE v1, and none for v2.
+// Returns true if the port has a RoCE v1 GID of this address and no v2 GID.
 bool speaks_v1_only(const RailEnd& end, const std::vector<Gid>& gids) {
   const auto of_address = [&](const Gid& gid) {
     return gid.gid.ok() && (end.address() == nullptr ? gid.gid->is_v4() : *gid.gid == *end.address());
@@ -53,8 +53,8 @@ Remedy leave_v1(const RailEnd& end) {
   return remedy;
 }
 
-// The interface has the address and is on: the kernel lost the event that makes a GID of it. An address that
-// comes again is an event of its own (drivers/infiniband/core/roce_gid_mgmt.c).
+// The remedy if the interface has the address and is up: the kernel missed the event that creates a GID.
+// Adding the address again raises a new event (drivers/infiniband/core/roce_gid_mgmt.c).
 Remedy repeat_event(const RailEnd& end) {
   if (!may_lose_address(*end.facts, end.interface))
     return {fmt::format("The interface has its address, the kernel missed it: take it away and give it again "
@@ -99,7 +99,7 @@ void gid_present(const Survey& survey, Judge& judge) {
   });
 }
 
-// Only an address that the rail's interface has, too, is surely too much elsewhere.
+// An address on another interface is certainly wrong only if the rail's interface has it, too.
 Remedy return_address(const RailEnd& end, const std::string& netdev) {
   const NetInterface* other = find_interface(end.facts->net, netdev);
   const bool both = end.interface != nullptr && !held_as(*end.interface, *end.address()).empty();
@@ -131,15 +131,15 @@ void gid_interface(const Survey& survey, Judge& judge) {
   });
 }
 
-// The largest RDMA MTU that fits into an interface MTU: the kernel takes 96 bytes of headers off first
-// (iboe_get_mtu in include/rdma/ib_addr.h).
+// Returns the largest RDMA MTU that fits into an interface MTU. The kernel first subtracts 96 bytes of
+// headers (iboe_get_mtu in include/rdma/ib_addr.h).
 int roce_mtu_for(int interface_mtu) {
   for (const int size : {4096, 2048, 1024, 512})
     if (interface_mtu - 96 >= size) return size;
   return 256;
 }
 
-// The port's MTU follows the interface's at once (eth_link_query_port of mlx4, mlx5_query_port_roce,
+// The port's MTU follows the interface's immediately (eth_link_query_port of mlx4, mlx5_query_port_roce,
 // rxe_set_mtu).
 Remedy raise_active_mtu(const RailEnd& end, int link, int asked) {
   if (roce_mtu_for(link) < roce_mtu_for(std::max(asked, 4200)))

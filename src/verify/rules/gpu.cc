@@ -21,8 +21,9 @@ std::set<std::string> seats_of(const NodeView& node) {
   return seats;
 }
 
-// PCI addresses at which all complete nodes of the same product have a GPU and this one has none. Empty where
-// there is no such node, where they differ among themselves, or where this one has a GPU at another address.
+// Returns the PCI addresses at which all complete nodes of the same product have a GPU and this node has
+// none. Empty if there is no such node, if such nodes differ from each other, or if this node has a GPU at
+// another address.
 std::vector<std::string> missing_seats(const Survey& survey, const NodeView& node, int want) {
   const std::string product = node.facts->system.firmware.product.value_or("");
   std::set<std::string> usual;
@@ -68,8 +69,8 @@ void count(const Survey& survey, Judge& judge) {
   });
 }
 
-// The driver was loaded and went again: it could start none of the GPUs, as the kernel log tells of the
-// driver as a whole ("probe routine failed") or of each GPU.
+// Returns true if the driver was loaded and unloaded again because it could start no GPU: the kernel log
+// reports this for the driver ("probe routine failed") or for each GPU.
 bool started_none(const NodeView& node) {
   if (!node.facts->kernel_log) return false;
   std::size_t without_window = 0;
@@ -86,7 +87,7 @@ Things gpus_and_driver(const NodeView& node) {
   return touches;
 }
 
-// What was seen of a driver that is not loaded, when no rule knows the reason.
+// Returns observations about a driver that is not loaded, for the case that no rule finds the reason.
 std::vector<std::string> clues_of(const NodeView& node) {
   std::vector<std::string> clues;
   const auto& file = node.facts->gpus.module_file;
@@ -144,7 +145,7 @@ void device_nodes(const Survey& survey, Judge& judge) {
 
 void model_expected(const Survey& survey, Judge& judge) {
   const auto gpus_of = [](const NodeView& node) -> const auto& {
-    static const std::vector<Gpu> kNone;  // where they could not be read, gpu.count says so
+    static const std::vector<Gpu> kNone;  // if they could not be read, gpu.count reports it
     return node.expect().gpu_model ? items(node.facts->gpus.devices) : kNone;
   };
   const auto touches = [](const NodeView&, const Gpu& gpu) {
@@ -204,7 +205,7 @@ void fabric_manager(const Survey& survey, Judge& judge) {
   });
 }
 
-// The driver on the disk may be newer than the one that is loaded: then a reboot makes them one.
+// Returns the remedy. If the driver on disk has the manager's version, a reboot is enough to load it.
 Remedy equal_versions(const NodeView& node, const std::string& manager, const std::string& driver) {
   const auto& file = node.facts->gpus.module_file;
   if (file && file->version == manager)

@@ -1,4 +1,4 @@
-// Do the driver's libraries serve every GPU: NVML, CUDA, and their versions.
+// Checks that the driver's libraries serve every GPU: NVML, CUDA, and their versions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// True, and the case has ended, where there is nobody to ask.
+// Returns true after ending the case if there is no GPU or no driver.
 bool lacks_driver(Case& one, const NodeView& node) {
   if (one.lacks_gpus(node)) return true;
   const bool lacks = !node.facts->gpus.driver_version;
@@ -19,7 +19,7 @@ bool lacks_driver(Case& one, const NodeView& node) {
   return lacks;
 }
 
-// What NVML said of the node; null when the case has ended.
+// Returns the node's NVML data; null after ending the case if there is none.
 const NvmlSystem* nvml_of(Case& one, const NodeView& node) {
   if (lacks_driver(one, node)) return nullptr;
   const auto& nvml = node.facts->gpus.nvml;
@@ -64,15 +64,16 @@ void nvml_answers(const Survey& survey, Judge& judge) {
   });
 }
 
-// NVML shows it not at all, or not to this process: what a device cgroup brings about ("NVML API Reference
-// Guide", nvmlDeviceGetHandleByPciBusId_v2).
+// Returns true if NVML does not show the GPU, or not to this process, which a device cgroup causes ("NVML API
+// Reference Guide", nvmlDeviceGetHandleByPciBusId_v2).
 bool is_hidden(const Gpu& gpu) {
   if (gpu.nvml) return false;
   const std::string& why = gpu.nvml.miss().why;
   return why.find("_NOT_FOUND (6)") != std::string::npos || why.find("_NO_PERMISSION") != std::string::npos;
 }
 
-// NVML or the kernel says so: being hidden looks alike otherwise.
+// Returns true if NVML or the kernel reports the GPU as lost. Without such a report, it cannot be told from a
+// hidden GPU.
 bool is_lost(const NodeView& node, const Gpu& gpu) {
   if (!gpu.nvml && !gpu.nvml.absent() && gpu.nvml.miss().why.find("GPU_IS_LOST") != std::string::npos)
     return true;
@@ -85,7 +86,8 @@ bool is_lost(const NodeView& node, const Gpu& gpu) {
          });
 }
 
-// NVML shows fewer GPUs than PCI. A device cgroup, a container or MIG hides GPUs that are well.
+// Judges a node whose NVML shows fewer GPUs than PCI. A device cgroup, a container or MIG can hide healthy
+// GPUs.
 void judge_unseen(Case& one, const NodeView& node, int have) {
   std::vector<std::string> lost;
   std::vector<std::string> silent;
@@ -136,7 +138,7 @@ void nvml_count(const Survey& survey, Judge& judge) {
   });
 }
 
-// What NVML's silence about a GPU means to whoever uses it.
+// Returns what NVML's missing response for a GPU means for programs that use it.
 std::string silence_text(bool hangs, bool lost) {
   if (hangs) return "hangs every program that asks it, and such a program cannot even be killed";
   if (lost) return "does not answer: it is lost to the driver";

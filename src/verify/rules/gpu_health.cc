@@ -1,4 +1,4 @@
-// What NVML says of the health of each GPU and its memory: errors, and what is left to repair them with.
+// Health of each GPU and its memory as NVML reports it: errors, and the spare capacity for repairs.
 #include <fmt/format.h>
 
 #include "verify/areas.h"
@@ -69,7 +69,7 @@ void ecc_uncorrectable(const Survey& survey, Judge& judge) {
   });
 }
 
-// sichek's limit; OCI takes 10.
+// sichek's limit; OCI uses 10.
 constexpr std::uint64_t kSramErrors = 4;
 
 void sram(const Survey& survey, Judge& judge) {
@@ -100,7 +100,7 @@ void remap_pending(const Survey& survey, Judge& judge) {
   });
 }
 
-// NVIDIA's memory error management guide: 512 rows is all that can be remapped.
+// NVIDIA's memory error management guide: at most 512 rows can be remapped.
 constexpr std::uint32_t kRemappedRows = 512;
 
 void remap_failed(const Survey& survey, Judge& judge) {

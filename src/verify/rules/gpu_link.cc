@@ -1,4 +1,4 @@
-// How each GPU reaches the rest: PCI Express, NVLink, NVSwitch's fabric, its peers.
+// Links of each GPU: PCI Express, NVLink, NVSwitch's fabric, its peers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void bar1(const Survey& survey, Judge& judge) {
   });
 }
 
-// The GPU's links, or null when the case has ended because it has or needs none.
+// Returns the GPU's links; null after ending the case if it has or needs none.
 const NvmlLinks* links_of(Case& one, const GpuView& gpu) {
   if (gpu.model == nullptr || gpu.model->nvlinks == 0) {
     one.not_applicable("no NVLink is expected of this model");
@@ -116,7 +116,7 @@ void nvlink_speed(const Survey& survey, Judge& judge) {
   });
 }
 
-// NVLink's own repairs. Since the last reset none may have failed; single ones that worked are judged under
+// NVLink's own recoveries. None may have failed since the last reset; single successful ones are judged under
 // load.
 void nvlink_recovery(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {

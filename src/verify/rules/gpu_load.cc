@@ -1,5 +1,4 @@
-// What each GPU did under load (railbed verify --load): weak power, bad cooling and bad cables show only
-// then.
+// GPUs under load (railbed verify --load): weak power, bad cooling and bad cables only show then.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +30,7 @@ void load_ran(const Survey& survey, Judge& judge) {
   });
 }
 
-// nvml.h, nvmlClocksEventReasons. Idle (0x1) and the power cap (0x4) are what a sound GPU shows.
+// Decodes nvmlClocksEventReasons (nvml.h). A sound GPU may show idle (0x1) and the power cap (0x4).
 std::string throttle_words(std::uint64_t reasons) {
   std::string words;
   for (const auto& [bit, word] :
@@ -53,12 +52,12 @@ void throttle(const Survey& survey, Judge& judge) {
   });
 }
 
-// Ours: far below what the power cap takes off (H200: 1980 to about 1500 MHz), above the 800 MHz of a stuck
-// GPU.
+// Our value: far below the effect of the power cap (H200: 1980 to about 1500 MHz), above the 800 MHz of a
+// stuck GPU.
 constexpr double kClockShare = 0.5;
 
-// nvml.h, nvmlClocksEventReasonApplicationsClocksSetting. Near the maximum it changes nothing; the share is
-// ours.
+// nvml.h, nvmlClocksEventReasonApplicationsClocksSetting. Close to the maximum the setting has no effect; the
+// share is ours.
 bool is_held_by_setting(const GpuLoad& load, int clock, int most) {
   constexpr std::uint64_t kApplicationClocks = 0x2;
   return (load.event_reasons & kApplicationClocks) != 0 && clock < most * 0.95;
@@ -119,7 +118,8 @@ void load_pcie(const Survey& survey, Judge& judge) {
   });
 }
 
-// GB/s over 16 lanes. Gen5: what sound H100 and H200 nodes exceed (about 55). Older ones in proportion; ours.
+// Returns the lowest acceptable copy rate in GB/s, scaled from 16 lanes. Gen5: sound H100 and H200 nodes
+// exceed it (about 55). Older generations in proportion; our values.
 double copy_floor(int generation, int width) {
   const double sixteen = generation >= 5 ? 50 : generation == 4 ? 22 : generation == 3 ? 10 : 4;
   return sixteen * width / 16;
@@ -146,7 +146,7 @@ void copies(const Survey& survey, Judge& judge) {
   });
 }
 
-// DCGM's limit: one error in 10^12 bits, which PCI Express allows, at the link's full rate.
+// Returns DCGM's limit: one error in 10^12 bits, which PCI Express allows, at the link's full rate.
 std::uint32_t replays_allowed(int generation, int width, double seconds) {
   constexpr double kPerLane[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
   const double rate = kPerLane[std::clamp(generation, 1, 6)] * width;
@@ -169,7 +169,7 @@ void replays(const Survey& survey, Judge& judge) {
   });
 }
 
-// DCGM: 100 CRC errors a second; every recovery.
+// DCGM's limits: 100 CRC errors per second; no recovery.
 constexpr double kCrcPerSecond = 100;
 
 void nvlink_errors(const Survey& survey, Judge& judge) {

@@ -1,4 +1,4 @@
-// How each GPU is set and what holds it back: modes, power, heat, what a job left behind.
+// Settings of each GPU and limits on its speed: modes, power, heat, memory left over by a job.
 #include <fmt/format.h>
 
 #include "hardware/gpu_model.h"
@@ -70,7 +70,7 @@ void power_limit(const Survey& survey, Judge& judge) {
   });
 }
 
-// nvml.h, nvmlClocksEventReasons: what hardware does to protect itself, whatever runs.
+// nvml.h, nvmlClocksEventReasons: slowdowns by which hardware protects itself, whatever runs.
 constexpr std::uint64_t kHardwareSlowdown = 0x8 | 0x40 | 0x80;
 
 void slowdown(const Survey& survey, Judge& judge) {
@@ -130,7 +130,7 @@ void fan(const Survey& survey, Judge& judge) {
   });
 }
 
-// Ours: contexts that the driver keeps for itself stay far below it.
+// Our value: contexts that the driver keeps for itself use far less.
 constexpr std::uint64_t kUsedByNobody = 512 << 20;
 
 void leftover_memory(const Survey& survey, Judge& judge) {

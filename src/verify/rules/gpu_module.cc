@@ -1,5 +1,5 @@
-// Why NVIDIA's driver does not serve the GPUs: each reason told apart from the others, as facts and the
-// kernel's log show it. gpu.driver says that it is not there; where one of these is red, it is the reason.
+// Reasons why NVIDIA's driver does not serve the GPUs, told apart by facts and by the kernel's log.
+// gpu.driver reports that the driver is missing; a red rule of this file is the reason.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Commands = std::vector<ShellCommand>;
 
-// True, and the case has ended, where there is nothing to explain.
+// Returns true after ending the case if there is nothing to explain.
 bool needs_no_reason(Case& one, const NodeView& node) {
   if (one.lacks_gpus(node)) return true;
   const Reading<std::string>& version = node.facts->gpus.driver_version;
@@ -27,8 +27,8 @@ bool needs_no_reason(Case& one, const NodeView& node) {
   return true;
 }
 
-// Reasons explain that there is no driver, and by that all that follows from it; of the rest that concerns
-// the GPUs they explain nothing by themselves.
+// The thing that these rules touch. They explain that the driver is missing, and through it all that follows
+// from that; they do not explain other findings about the GPUs directly.
 const Things kDriver = {"driver"};
 
 const std::string& release_of(const NodeView& node) {
@@ -43,7 +43,7 @@ const char kDriversLog[] = "journalctl -k -b | grep -i -e nvrm -e nvidia -e nouv
 
 bool is_for_guests(std::string_view driver) { return driver.starts_with("vfio") || driver == "pci-stub"; }
 
-using Holders = std::map<std::string, std::vector<std::string>>;  // driver → GPUs, NVIDIA's left out
+using Holders = std::map<std::string, std::vector<std::string>>;  // driver → GPUs, without NVIDIA's driver
 
 Holders holders_of(Case& one, const NodeView& node) {
   Holders found;
@@ -55,7 +55,7 @@ Holders holders_of(Case& one, const NodeView& node) {
   return found;
 }
 
-// nouveau is mostly loaded from the initramfs, which keeps its own copy of modprobe.d.
+// Returns the remedy. nouveau is usually loaded from the initramfs, which has its own copy of modprobe.d.
 Remedy take_from(const NodeView& node, const std::string& driver) {
   if (is_for_guests(driver))
     return {
@@ -172,7 +172,7 @@ bool is_refusal(const LogEvent& event) {
          (event.subject.empty() || event.subject.starts_with("nvidia"));
 }
 
-// Null: the log tells of none.
+// Returns the event that reports a rejected signature; null if the log has none.
 const LogEvent* refusal_in(const NodeView& node) {
   const auto& log = node.facts->kernel_log;
   if (!log) return nullptr;
@@ -180,15 +180,16 @@ const LogEvent* refusal_in(const NodeView& node) {
   return found == log->events.end() ? nullptr : &*found;
 }
 
-// Where the tools of each system keep the key that they sign modules with: Ubuntu's shim-signed, dkms(8),
-// akmods(8).
+// Returns where the tools of each system keep the key that they sign modules with: Ubuntu's shim-signed,
+// dkms(8), akmods(8).
 std::string signing_key(const NodeView& node, const DkmsModule* dkms) {
   if (node.facts->system.os.id.value_or("") == "ubuntu") return "/var/lib/shim-signed/mok/MOK.der";
   const bool akmods = package_tool(node) == PackageTool::kDnf && dkms == nullptr;
   return akmods ? "/etc/pki/akmods/certs/public_key.der" : "/var/lib/dkms/mok.pub";
 }
 
-// DKMS signs what it builds where it has a key; it makes one by itself.
+// Returns the commands that build the module again. DKMS signs its builds with its key, and creates a key by
+// itself.
 Commands build_again(const NodeView& node, const DkmsModule* dkms) {
   const auto& file = node.facts->gpus.module_file;
   if (!file || file->is_signed || dkms == nullptr) return {};
@@ -218,7 +219,8 @@ std::string signature_of(const Reading<ModuleFile>& file) {
                          : "it has no signature";
 }
 
-// As far as can be seen: the log says so, or the module has none of what the kernel asks for.
+// Returns true if the module's signature is known to be missing or rejected: the log reports it, or the
+// module has no signature and the kernel requires one.
 bool lacks_trust(const NodeView& node) {
   const auto& file = node.facts->gpus.module_file;
   const bool required = node.facts->system.kernel.signatures_required.value_or(false);
@@ -282,9 +284,9 @@ void module_blocked(const Survey& survey, Judge& judge) {
   });
 }
 
-// --- what the driver says when it is loaded and a GPU does not start ---
+// --- failures that the driver reports when it is loaded and a GPU does not start ---
 
-// "nvidia/580.95.05/gsp_ga10x.bin"
+// Returns the firmware file in a message: "nvidia/580.95.05/gsp_ga10x.bin".
 std::string firmware_in(const std::string& text) {
   const auto begins = text.find("nvidia/");
   if (begins == text.npos) return "of NVIDIA";

@@ -1,4 +1,4 @@
-// GPUDirect RDMA: whether it can be, by which route, and how far a GPU is from its network adapter.
+// GPUDirect RDMA: whether it is possible, by which route, and the distance from a GPU to its adapter.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace railbed {
 namespace {
 
-// Why none of the rails' adapters can; empty: one can.
+// Returns why none of the rails' adapters supports it; empty if one does.
 std::string why_no_rail_can(const NodeView& node) {
   std::string why = "no rail on a known RDMA adapter";
   for (const RailEnd& end : node.ends) {
@@ -30,8 +30,8 @@ std::string why_no_gpudirect(const NodeView& node) {
 
 bool has_rdma_device(const RailEnd& end) { return static_cast<bool>(end.rdma); }
 
-// Ends the case where no rail has its RDMA device, and an adapter is there whose driver should bring it: what
-// GPUDirect lacks is told when that driver runs.
+// Ends the case if no rail has its RDMA device and an adapter lacks the device that its driver should create.
+// GPUDirect can only be judged once that driver runs.
 bool waits_for_adapter(Case& one, const NodeView& node) {
   const auto& devices = node.facts->rdma.devices;
   if (!devices.ok() || std::ranges::any_of(node.ends, has_rdma_device)) return false;
@@ -80,7 +80,7 @@ void tell_both_routes(Case& one, const NodeView& node) {
                    "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
 }
 
-// One sentence where both are closed for one reason.
+// Returns one sentence if both routes are closed for the same reason.
 std::string why_closed(const GpuDirectRoutes& routes) {
   if (routes.no_peer_memory == routes.no_dma_buf) return routes.no_dma_buf;
   return fmt::format("{}, and DMA-BUF is out because {}", routes.no_peer_memory, routes.no_dma_buf);
@@ -95,7 +95,7 @@ void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& route
             .remedy = {std::string(row.text), row.commands, row.needs_reboot}});
 }
 
-// True, and the case has ended as unknown, for a fact that what was looked at does not tell.
+// Returns true after ending the case as unknown if the fact could not be determined.
 template <class T>
 bool is_untold(Case& one, const Reading<T>& reading) {
   return reading.unknown() && one.read(reading) == nullptr;
@@ -119,10 +119,10 @@ void gpudirect_route(const Survey& survey, Judge& judge) {
   });
 }
 
-// A GPU and the closest rail adapter that can do GPUDirect RDMA.
+// A GPU and the closest rail adapter that supports GPUDirect RDMA.
 struct Nearest {
   const PciDevice* gpu;
-  const RailEnd* end = nullptr;  // null: there is none
+  const RailEnd* end = nullptr;  // null if there is none
   PathClass path = PathClass::kSys;
   bool others_have_switch = false;  // a GPU of this node has such an adapter on its own PCIe switch
 
@@ -158,7 +158,7 @@ Things touches_of_nearest(const NodeView& node, const Nearest& best) {
   return touches;
 }
 
-// The rail that would be closest may be the one whose interface is missing.
+// Returns a rail end without its interface, which may be the closest one; null if there is none.
 const RailEnd* missing_end(const NodeView& node) {
   const auto found = std::ranges::find_if(node.ends, [](const RailEnd& end) {
     return end.interface == nullptr && end.wants_rdma() && !end.software_rdma();
@@ -166,7 +166,7 @@ const RailEnd* missing_end(const NodeView& node) {
   return found == node.ends.end() ? nullptr : &*found;
 }
 
-// What NCCL will do with this GPU and the NIC closest to it; null: it has none.
+// Returns NCCL's choice for this GPU and the NIC closest to it; null if it has none.
 const nccl::PairChoice* choice_for(const NodeView& node, const Nearest& best) {
   const auto found = std::ranges::find_if(node.nccl_choices.pairs, [&](const nccl::PairChoice& pair) {
     return pair.nearest && pair.gpu == best.address();
@@ -189,8 +189,9 @@ void tell_undecided(Case& one, const NodeView& node, const Nearest& best, const 
                    "railbed bench collectives cluster.yaml"}}});
 }
 
-// Without PCIe switches nothing is closer than the host bridge: no fault of the machine, but NCCL does not
-// pass it unasked, and whether it should only a measurement tells.
+// Judges a GPU without a PCIe switch. Nothing is closer than the host bridge then, which is no fault of the
+// machine. NCCL does not use GPUDirect across the host bridge by default; only a measurement shows whether it
+// should.
 void judge_without_switch(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
   const nccl::PairChoice* const choice = choice_for(node, best);
   if (choice == nullptr) return one.pass(text);

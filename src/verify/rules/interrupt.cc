@@ -1,4 +1,4 @@
-// Which cores serve the interrupts of adapters.
+// Cores that serve the interrupts of adapters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ const AdapterInterrupts* interrupts_of(const NodeView& node, const std::string& 
   return nullptr;
 }
 
-// CPU list of the adapter's NUMA node; "" where all cores are as near, or nobody says.
+// Returns the CPU list of the adapter's NUMA node; "" if all cores are equally near or the node is unknown.
 std::string near_cores(const NodeView& node, const PciDevice& adapter) {
   const auto& numa = node.facts->system.cpu.numa_nodes;
   for (const NumaNode& one : numa)
@@ -32,7 +32,7 @@ bool share_a_core(const std::string& left, const std::string& right) {
 struct Spread {
   int all = 0;
   int near = 0;
-  bool one_core = false;  // all of them on the same one
+  bool one_core = false;  // all interrupts are on the same core
 };
 
 Spread spread_of(const std::map<std::string, int>& cores, const std::string& near) {
@@ -56,7 +56,7 @@ Remedy spread_them(const PciDevice& adapter, const std::string& cores, const Ser
 }
 
 void interrupts_near(const Survey& survey, Judge& judge) {
-  constexpr int kFew = 4;  // so many one core serves well
+  constexpr int kFew = 4;  // one core serves this many well
   each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
     const AdapterInterrupts* found = interrupts_of(node, adapter.address);
     if (found == nullptr) return one.not_applicable("its interrupts were not recorded");

@@ -47,7 +47,7 @@ void admin_up(const Survey& survey, Judge& judge) {
 
 void carrier(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    // A cable between two nodes is dead at both ends when one of them switches its port off.
+    // A cable between two nodes is dead at both ends if one of them switches its port off.
     if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
       for (const RailPort& other : end.rail->ports)
         if (other.node != *end.node) one.touch("node:" + other.node);
@@ -73,7 +73,7 @@ void carrier(const Survey& survey, Judge& judge) {
   });
 }
 
-// What stands in the way of `want`, as the ports say it.
+// Returns what prevents the speed `want`, by the speeds that the ports advertise.
 std::string why_slow(const Survey& survey, const RailEnd& end, BitRate want) {
   const Offers offers = offers_of(survey, end);
   const double mbps = want.bits_per_second / 1e6;
@@ -146,8 +146,8 @@ void flaps(const Survey& survey, Judge& judge) {
   });
 }
 
-// One bad frame in ten million, and more than a few of them: IEEE 802.3's bit error ratio of 1e-12 damages
-// about seven of 9000 bytes in 10^8.
+// The limit is one bad frame in ten million, and more than a few of them. IEEE 802.3's bit error ratio of
+// 1e-12 damages about seven frames of 9000 bytes in 10^8.
 void receive_errors(const Survey& survey, Judge& judge) {
   constexpr ErrorLimit kLimit{.a_day = 10, .of_packets = 1e-7};
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
@@ -168,14 +168,14 @@ void receive_errors(const Survey& survey, Judge& judge) {
   });
 }
 
-// An RDMA interface of the node that cluster.yaml gives no rail.
+// Returns true for an RDMA interface of the node that cluster.yaml assigns to no rail.
 bool is_spare(const NodeView& node, const NetInterface& interface) {
   return find_vlan(node.facts->net, interface.name) == nullptr &&
          std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
          rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
 }
 
-// An InfiniBand port stays active without its interface, and may serve storage.
+// Returns the remedy. An InfiniBand port stays active without its interface, and may serve storage.
 Remedy leave_out(const NetInterface& interface) {
   constexpr int kArphrdInfiniband = 32;  // linux/if_arp.h
   if (interface.link_type.value_or(0) == kArphrdInfiniband)
@@ -184,7 +184,7 @@ Remedy leave_out(const NetInterface& interface) {
           {command("ip link set {} down", interface.name)}};
 }
 
-// The end of a rail that reaches the same cable of a DGX Spark; null: none.
+// Returns the rail end on the same cable of a DGX Spark; null if there is none.
 const RailEnd* other_half(const NodeView& node, const NetInterface& interface) {
   const auto found = std::ranges::find_if(node.ends, [&](const RailEnd& end) {
     return share_spark_cable(*node.facts, interface.name, end.name);

@@ -1,5 +1,5 @@
-// What the switch at the other end of a rail's cable says of itself by LLDP: which switch it is, how large a
-// frame may be, which priorities are lossless.
+// Rules on what the switch at the other end of a rail's cable announces by LLDP: its identity, the largest
+// frame, and the lossless priorities.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace railbed {
 namespace {
 
-constexpr int kFrameAround = 18;  // Ethernet header and checksum; a VLAN's tag comes on top
+constexpr int kFrameAround = 18;  // Ethernet header and checksum; a VLAN tag is extra
 
-// Null where none was heard, and why not is said.
+// Returns the neighbor of the end's cable; null after ending the case with the reason if there is none.
 const LldpNeighbour* neighbour_of(Case& one, const RailEnd& end) {
   if (one.lacks_interface(end)) return nullptr;
   const auto& lldp = end.facts->net.lldp;
@@ -35,7 +35,7 @@ std::string switch_text(const LldpNeighbour& neighbour) {
   return neighbour.name.empty() ? neighbour.chassis : neighbour.name;
 }
 
-// The switches that cluster.yaml names for a rail; none: it does not say.
+// Returns the switches that cluster.yaml names for a rail; empty if it names none.
 std::vector<std::string> switches_meant(const Cluster& cluster, const Rail& rail) {
   std::vector<std::string> names;
   for (const ClusterPart& part : cluster.parts)
@@ -45,7 +45,7 @@ std::vector<std::string> switches_meant(const Cluster& cluster, const Rail& rail
   return names;
 }
 
-// How many ends of each rail are plugged into each switch.
+// Number of ends of each rail by the switch that they are plugged into.
 using EndsBySwitch = std::map<std::string, std::map<std::string, int>>;
 
 EndsBySwitch ends_by_switch(const Survey& survey) {
@@ -62,8 +62,9 @@ EndsBySwitch ends_by_switch(const Survey& survey) {
   return counts;
 }
 
-// The other rail whose switch this is, by far; empty where that cannot be said: rails may share a switch, and
-// a rail may have several.
+// Returns the other rail that owns the switch by a wide margin: it has three times as many ends on it as
+// `rail`, whose ends on another switch outnumber those here by three to one. Empty if no rail does, since
+// rails may share a switch, and a rail may have several.
 std::string rail_of_switch(const EndsBySwitch& counts, const std::string& name, const Rail& rail) {
   const auto& here = counts.at(name);
   const int own = here.at(rail.name);
@@ -115,7 +116,7 @@ void switch_frame(const Survey& survey, Judge& judge) {
     if (mtu == nullptr) return;
     if (*neighbour->max_frame >= *mtu + kFrameAround)
       return one.pass(fmt::format("{} bytes", *neighbour->max_frame));
-    // Some switches say the MTU of their IP interface here.
+    // Some switches announce the MTU of their IP interface here.
     one.red(
         *neighbour->max_frame < *mtu ? Status::kFail : Status::kWarn,
         {.message =

@@ -1,5 +1,5 @@
 // Counters of the load window (railbed verify --load) and their limits. Limits are rates: a window of ten
-// seconds says what a total since boot cannot, that it happens now.
+// seconds shows errors that occur now, which a total since boot cannot show.
 #include <fmt/format.h>
 
 #include "model/link_remedy.h"
@@ -86,7 +86,8 @@ std::vector<int> lossless_of(const RailEnd& end) {
   return end.interface->priorities->lossless;
 }
 
-// NVIDIA's driver has a switch in sysfs, the kernel's own has the firmware's setting alone.
+// Returns the commands that turn the reaction to congestion on. NVIDIA's driver has a switch in sysfs; the
+// kernel's driver has only the firmware's setting.
 std::vector<ShellCommand> react_with(const RailEnd& end) {
   const auto lossless = lossless_of(end);
   if (end.interface != nullptr && end.interface->congestion.ok())

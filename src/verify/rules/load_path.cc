@@ -1,4 +1,4 @@
-// What the load window says of the whole path: links, cables and modules, losses, congestion, PCI Express.
+// The whole path in the load window: links, cables and modules, losses, congestion, PCI Express.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,8 @@ void transmit_wait(const Survey& survey, Judge& judge) {
     const CounterMoves* moves = port_counters(*load, end);
     if (moves == nullptr || !moves->contains("port_xmit_wait") || !moves->contains("port_xmit_data"))
       return one.not_applicable("the port has no such counter");
-    // Both count the time of four bytes at the port's rate (InfiniBand Architecture 16.1.4.5).
+    // Both counters use the time of four bytes at the port's rate as the unit (InfiniBand Architecture
+    // 16.1.4.5).
     const std::uint64_t waited = moves->at("port_xmit_wait");
     const std::uint64_t sent = moves->at("port_xmit_data");
     if (waited <= sent) return one.pass(fmt::format("waited {} ticks, sent for {}", waited, sent));

@@ -1,4 +1,4 @@
-// What the kernel's log tells of network adapters and PCI Express.
+// Network adapters and PCI Express in the kernel's log.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void device_health(const Survey& survey, Judge& judge) {
   });
 }
 
-// What the kernel's error numbers mean when an adapter starts; errno(3).
+// Returns the meaning of the kernel's error number when an adapter fails to start; errno(3).
 std::string_view why_not_started(int code) {
   switch (code) {
     case 5:
@@ -84,8 +84,8 @@ void start_failed(const Survey& survey, Judge& judge) {
       });
 }
 
-// GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
-// benign).
+// GB10's adapter is soldered to the board: the message about slot power does not apply (NVIDIA DGX Spark
+// forum: benign).
 bool is_built_in(const NodeView& node) {
   return std::ranges::any_of(items(node.facts->gpus.devices), [](const Gpu& gpu) {
     return gpu.model.value_or("").find("GB10") != std::string::npos;
@@ -131,7 +131,7 @@ bool moves_rail_cable(const NodeView& node, const LogEvent& event) {
          carries_rail(node, event.subject);
 }
 
-// Plugging and unplugging is what people do: only a port that should carry a rail and was left open counts.
+// People plug and unplug cables on purpose: only a port that should carry a rail and was left open counts.
 void cable_unplugged(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "cable", moves_rail_cable, [](Case& one, const Told& told) {
     const LogEvent& last = told.newest();
@@ -173,7 +173,7 @@ void aer_uncorrected(const Survey& survey, Judge& judge) {
 }
 
 void aer_corrected(const Survey& survey, Judge& judge) {
-  static constexpr double kPerDay = 100;  // ours; the kernel itself prints at most ten in five seconds
+  static constexpr double kPerDay = 100;  // our value; the kernel prints at most ten in five seconds
   each_told(
       survey, judge, "corrected PCIe errors", is(LogKind::kAerCorrected), [](Case& one, const Told& told) {
         const LogEvent& last = told.newest();

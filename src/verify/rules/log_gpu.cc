@@ -1,4 +1,4 @@
-// What the kernel's log tells of GPUs.
+// GPUs in the kernel's log.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 namespace railbed {
 namespace {
 
-// What an event of a GPU asks for; nothing when it is none, or asks for nothing that the table knows.
+// Returns the action that an event of a GPU requires; nullopt for other events.
 std::optional<XidAction> action_of(const LogEvent& event) {
   if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
   if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
   if (event.kind != LogKind::kXid) return std::nullopt;
   const Xid* row = find_xid(event.code);
-  if (row == nullptr) return XidAction::kApplication;  // a number newer than the table must not go unseen
+  // a code that is newer than the table must not be ignored
+  if (row == nullptr) return XidAction::kApplication;
   if (row->action != XidAction::kDriverSays) return row->action;
   return action_of_xid_154(event.text).value_or(XidAction::kReset);
 }
@@ -38,23 +39,24 @@ std::string codes_of(const Told& told) {
   return fmt::format("{}", fmt::join(codes, ", "));
 }
 
-// Xids by which programs fail that touch what is not theirs, and one that the driver reports of its own work
-// when such a program hangs the GPU's channels: NVIDIA Xid catalog.
+// Xids that a program causes by invalid memory accesses, and one that the driver reports of its own work when
+// such a program hangs the GPU's channels: NVIDIA Xid catalog.
 bool is_of_program(int code) { return code == 13 || code == 31; }
 bool follows_program(int code) { return code == 109; }
 
-// Seconds that the driver takes to give such a program up. Ours.
+// Seconds that the driver takes to stop such a program. Our value.
 constexpr double kGivenUpWithin = 60;
 
 bool follows(double effect, double cause) { return effect >= cause && effect - cause <= kGivenUpWithin; }
 
-// Of several only the first and the last time are known.
+// Returns true if the cause came just before `effect`. An event that occurred several times keeps only its
+// first and last time.
 bool came_before(const LogEvent& cause, double effect) {
   return follows(effect, cause.first) || follows(effect, cause.last);
 }
 
-// The errors of programs, found by GPU: a log may hold a hundred thousand events. Of one code on one GPU a
-// log has one event, which counts them.
+// Index of the errors of programs by GPU, since a log may hold a hundred thousand events. The log has one
+// event for each code and GPU, which counts the occurrences.
 class ProgramErrors {
  public:
   explicit ProgramErrors(const Survey& survey) {
@@ -66,7 +68,8 @@ class ProgramErrors {
     }
   }
 
-  // The one just before this event, before its first and its last time; null: none.
+  // Returns the program error just before this event, both before its first and before its last time; null if
+  // there is none.
   const LogEvent* before(const NodeView& node, const LogEvent& event) const {
     if (event.kind != LogKind::kXid || is_of_program(event.code)) return nullptr;
     const auto found = errors_.find({&node, event.subject});
@@ -76,6 +79,7 @@ class ProgramErrors {
     return nullptr;
   }
 
+  // Returns true if a program's error explains this event.
   bool explain(const NodeView& node, const LogEvent& event) const {
     return follows_program(event.code) && before(node, event) != nullptr;
   }
@@ -84,12 +88,13 @@ class ProgramErrors {
   std::map<std::pair<const NodeView*, std::string_view>, std::map<int, const LogEvent*>> errors_;
 };
 
-// As action_of, with what came before on this node.
+// Like action_of(), but an event that follows from a program's error is the application's to fix, as that
+// error is.
 std::optional<XidAction> action_on(const ProgramErrors& errors, const NodeView& node, const LogEvent& event) {
   return errors.explain(node, event) ? XidAction::kApplication : action_of(event);
 }
 
-// Without what only followed, which would count one failure twice.
+// Returns the events without consequences of others, which would count one failure twice.
 Told without_consequences(const ProgramErrors& errors, const Told& told) {
   Told roots{told.node, {}};
   for (const LogEvent* event : told.events)
@@ -97,7 +102,7 @@ Told without_consequences(const ProgramErrors& errors, const Told& told) {
   return roots.events.empty() ? told : roots;
 }
 
-// "; Xid 31 of a program came before it", "; Xid 109 followed from it".
+// Returns "; Xid 31 of a program came before it" or "; Xid 109 followed from it"; empty if neither applies.
 std::string beside_program(const ProgramErrors& errors, const Told& told) {
   for (const LogEvent* event : told.events) {
     if (errors.explain(told.node, *event)) return fmt::format("; Xid {} followed from it", event->code);
@@ -107,18 +112,19 @@ std::string beside_program(const ProgramErrors& errors, const Told& told) {
   return {};
 }
 
-// The driver's own verdict on this GPU is that nothing is left to do.
+// Returns true if the driver reports that no action is left to take on this GPU.
 bool recovered(const NodeView& node, const std::string& address) {
   const Gpu* gpu = find_gpu(node.facts->gpus, address);
   return gpu != nullptr && gpu->nvml && gpu->nvml->recovery_action && *gpu->nvml->recovery_action == "none";
 }
 
-// Whether the machine has something at that address; a machine whose devices could not be read is believed.
+// Returns true if the machine has a device at that address, or its devices could not be read.
 bool is_there(const NodeView& node, const std::string& address) {
   return !node.facts->pci || find_pci(node.pci(), address) != nullptr;
 }
 
-// It was taken out, or the line lies: no reason to take the node out of service.
+// Warns about an Xid of an address without a device: the GPU was removed, or the log line is wrong. Neither
+// is a reason to take the node out of service.
 void of_no_device(Case& one, const Told& told, const LogEvent& main) {
   one.warn(
       {.message =
@@ -130,7 +136,8 @@ void of_no_device(Case& one, const Told& told, const LogEvent& main) {
                   {"lspci -d 10de:", "journalctl -k -b | grep -e Xid -e NVRM"}}});
 }
 
-// Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
+// Judges the Xids that require `action`. The message starts with the most specific Xid: not 154, which only
+// repeats others.
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
   const ProgramErrors errors(survey);
   each_told(
@@ -172,7 +179,7 @@ void xid_application(const Survey& survey, Judge& judge) {
   xids_of(survey, judge, XidAction::kApplication, Status::kWarn);
 }
 
-// The guide's notable ones: an NVSwitch or its optical module is too hot.
+// SXids that the guide singles out: an NVSwitch or its optical module is too hot.
 bool is_hot(int code) { return code == 10004 || code == 28001 || code == 28003; }
 
 void sxid(const Survey& survey, Judge& judge) {
@@ -219,7 +226,7 @@ void init_failed(const Survey& survey, Judge& judge) {
   });
 }
 
-// What a restart would change: a driver that was upgraded under its loaded module waits for one.
+// Returns the remedy. A restart only helps if the driver was upgraded while its old module stayed loaded.
 Remedy fit_libraries(const NodeView& node) {
   if (module_on_disk_is_loaded(node).value_or(false))
     return {
@@ -233,7 +240,7 @@ Remedy fit_libraries(const NodeView& node) {
 
 void version_mismatch(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& one, const Told& told) {
-    // Any user's program can bring libraries of its own, and a container mostly does.
+    // Any user's program can bring its own libraries, and a container usually does.
     if (told.node.facts->gpus.nvml)
       return one.warn(
           {.message =

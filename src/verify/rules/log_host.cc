@@ -1,4 +1,4 @@
-// What the kernel's log tells of the host itself, and whether it can be read at all.
+// The host itself in the kernel's log, and access to that log.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace railbed {
 namespace {
 
-// An ordinary user of CI or Slurm, who can do something about it.
+// Ends the case as unknown, with a remedy: an ordinary user of CI or Slurm can do something about it.
 void closed_log(Case& one, const NodeView& node) {
   one.seen(node.facts->kernel_log);
   one.red(
@@ -42,14 +42,15 @@ void kernel_log(const Survey& survey, Judge& judge) {
   });
 }
 
-// Without one of these the node lacks its GPUs or its network; another may be nobody's loss.
+// Returns true for modules without which the node lacks its GPUs or its network. Other modules may not
+// matter.
 bool is_essential(std::string_view module) {
   constexpr std::string_view kEssential[] = {"nvidia",  "nvidia_uvm", "mlx4_core", "mlx4_ib", "mlx5_core",
                                              "mlx5_ib", "ib_core",    "ib_uverbs", "rdma_cm", "rdma_ucm"};
   return std::ranges::find(kEssential, module) != std::end(kEssential);
 }
 
-// "… disagrees about version of symbol NAME", "… Unknown symbol NAME (err -2)".
+// Returns the symbol in "… disagrees about version of symbol NAME" or "… Unknown symbol NAME (err -2)".
 std::string_view symbol_in(std::string_view text) {
   const auto mark = text.find("symbol ");
   if (mark == text.npos) return {};
@@ -60,13 +61,13 @@ std::string_view symbol_in(std::string_view text) {
 
 std::string why_rejected(const LogEvent& event) {
   if (event.text.find("version magic") != std::string::npos) return "it was built for another kernel";
-  // EINVAL: another build of the module that offers the symbol was loaded.
+  // EINVAL: the loaded module that exports the symbol is another build.
   if (event.kind == LogKind::kModuleRejected || event.code == 22)
     return fmt::format("another build than it expects offers {}", symbol_in(event.text));
   return fmt::format("nothing that is loaded offers {}", symbol_in(event.text));
 }
 
-// The line that says most: a symbol's version before a symbol that is then unknown.
+// Returns the most specific event: a symbol's version mismatch rather than the unknown symbol that follows.
 const LogEvent& telling(const Told& told) {
   const LogEvent* rejected = told.first(LogKind::kModuleRejected);
   return rejected != nullptr ? *rejected : told.newest();
@@ -101,7 +102,7 @@ void module_rejected(const Survey& survey, Judge& judge) {
             });
 }
 
-// Which module it was, newer kernels do not say; gpu.module-signature looks at NVIDIA's.
+// Newer kernels do not report which module it was; gpu.module-signature checks NVIDIA's.
 bool lacks_adapter_driver(const NodeView& node) {
   return std::ranges::any_of(node.adapters(),
                              [](const PciDevice* adapter) { return adapter->driver.absent(); });
@@ -177,21 +178,21 @@ void kernel_failure(const Survey& survey, Judge& judge) {
   });
 }
 
-// Of the memory controllers' driver, or of firmware that names the memory.
+// Returns true for events of the memory controllers' driver, or of firmware that names the memory.
 bool is_about_memory(const LogEvent& event) {
   return event.text.find("EDAC MC") != std::string::npos ||
          lower(event.text).find("memory") != std::string::npos;
 }
 
 void machine_check(const Survey& survey, Judge& judge) {
-  static constexpr double kCorrectedPerDay = 10;  // ours; below it they are the memory's everyday
+  static constexpr double kCorrectedPerDay = 10;  // ours; fewer are normal for memory
   each_told(survey, judge, "hardware errors", is(LogKind::kMachineCheck, LogKind::kCorrectedCheck),
             [](Case& one, const Told& told) {
               const LogEvent* const worst = told.first(LogKind::kMachineCheck);
               if (worst == nullptr && told.per_day() < kCorrectedPerDay)
                 return one.pass("corrected, " + told.how_often());
               const bool bad = worst != nullptr;
-              // One failing module is told of by the BMC, by the kernel's log and by its counters.
+              // The BMC, the kernel's log and its counters may all report the same failing module.
               if (is_about_memory(bad ? *worst : told.newest())) one.touch("memory");
               one.red(bad ? Status::kFail : Status::kWarn,
                       {.message = fmt::format(
@@ -216,7 +217,7 @@ void cpu_throttled(const Survey& survey, Judge& judge) {
   });
 }
 
-// What happened to the drive, the gravest first.
+// Returns what happened to the drive, the gravest event first.
 std::string_view fate_of(const Told& told) {
   if (told.first(LogKind::kDiskLost) != nullptr) return "does not answer any more: the kernel gave it up";
   if (told.first(LogKind::kArrayDegraded) != nullptr)
@@ -254,7 +255,8 @@ void disk_paths(const Survey& survey, Judge& judge) {
   });
 }
 
-// A server that is away for a while is no fault of this node, and a user may have named one that never was.
+// A server that is away for a while is not a fault of this node, and a user may have named a server that
+// never existed.
 void file_server(const Survey& survey, Judge& judge) {
   each_told(
       survey, judge, "file servers", is(LogKind::kServerSilent, LogKind::kServerBack),

@@ -1,4 +1,4 @@
-// What the engines measured between nodes.
+// Measurements of the engines between nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string_view engine_text(Engine engine) {
   return engine == Engine::kRdma ? "RDMA" : "TCP";
 }
 
-// "RDMA", or "RDMA send": a write is the usual operation and not named.
+// Returns "RDMA", or "RDMA send": a write is the usual operation and is not named.
 std::string transport_text(const Measurement& one) {
   std::string text(engine_text(one.engine));
   return one.operation.empty() || one.operation == "write" ? text : text + ' ' + one.operation;
@@ -40,12 +40,13 @@ Case about(Judge& judge, const Measurement& one) {
                           {"rail:" + one.rail, "node:" + one.from.node, "node:" + one.to.node});
 }
 
-// The best of each metric, engine, operation and direction: small messages are measured too, and prove
-// nothing.
+// One direction between two nodes on a rail.
 struct Path {
   std::string rail, from, to;
   auto operator<=>(const Path&) const = default;
 };
+// The best measurement of each path, engine, metric and operation. Small messages are measured, too, and
+// their low numbers prove nothing.
 using Best = std::map<std::tuple<Path, Engine, Metric, std::string>, const Measurement*>;
 
 bool is_better(const Measurement& one, const Measurement* than) {
@@ -65,7 +66,7 @@ Best best_of(const std::vector<Measurement>& measurements) {
   return best;
 }
 
-// Why an RDMA operation is neither held against the path's ceiling nor against TCP; empty: it is.
+// Returns why an RDMA operation is compared neither with the path's ceiling nor with TCP; empty if it is.
 std::string_view why_not_judged(const Measurement& one) {
   if (one.operation.starts_with("datagram"))
     return "messages of one packet: a processor bounds them, not the path";
@@ -75,7 +76,7 @@ std::string_view why_not_judged(const Measurement& one) {
   return "";
 }
 
-// Who wanted numbers and got none must not read that all is well.
+// A user who requested measurements and got none must not read that all is well.
 void anything(const Survey& survey, Judge& judge) {
   const Evidence& evidence = survey.evidence;
   if (!evidence.measured || !evidence.measurements.empty()) return;
@@ -106,7 +107,7 @@ void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
                                  one.from.node, one.to.node)}}});
 }
 
-// All failures of one root are one finding, under the first of them.
+// Reports all failures with the same root as one finding, under the first of them.
 void judge_root(Judge& judge, const Measurement& one, std::ptrdiff_t count) {
   const FailureRoot& root = *root_of(one);
   const auto [first, second] = std::minmax(one.from.node, one.to.node);
@@ -135,7 +136,8 @@ void failed(const Survey& survey, Judge& judge) {
     Case each = about(judge, one);
     if (one.failure && one.engine == Engine::kPing)
       each.not_applicable("no ping: " +
-                          one.failure->cause);  // firewalls drop pings, and nothing else needs them
+                          // firewalls drop pings, and nothing else needs them
+                          one.failure->cause);
     else if (one.failure)
       judge_failure(each, one, *one.failure);
     else
@@ -163,7 +165,7 @@ void data_intact(const Survey& survey, Judge& judge) {
   }
 }
 
-// The share of the ceiling that cluster.yaml asks of the node that sent.
+// Returns the share of the ceiling that cluster.yaml demands of the sending node.
 double wanted_fraction(const Survey& survey, const Measurement& one) {
   const Node* wanted = find_node(survey.evidence.cluster, one.from.node);
   return wanted != nullptr ? wanted->expect.fraction_of_ceiling : Expectations{}.fraction_of_ceiling;
@@ -229,7 +231,7 @@ void above_floor(const Survey& survey, Judge& judge) {
   }
 }
 
-// TCP at its best, by whatever means.
+// Returns the best TCP result, over all operations; null if there is none.
 const Measurement* best_tcp(const Best& best, const Path& path, Metric metric) {
   const Measurement* found = nullptr;
   for (auto at = best.lower_bound({path, Engine::kTcp, metric, ""}); at != best.end(); ++at) {
@@ -240,7 +242,7 @@ const Measurement* best_tcp(const Best& best, const Path& path, Metric metric) {
   return found;
 }
 
-// Why this RDMA measurement cannot be held against TCP; empty: it can.
+// Returns why this RDMA measurement cannot be compared with TCP; empty if it can.
 std::string_view why_not_compared(const Survey& survey, const Measurement& rdma) {
   if (rdma.metric == Metric::kLatency && rdma.operation == "read")
     return "a read is timed to its answer, TCP half a round trip";
@@ -285,8 +287,8 @@ struct Losses {
   std::uint64_t lost = 0;
   std::string evidence;
 
-  // What the rate of loss surely exceeds (99 %): one lost packet of a few hundred proves nothing yet.
-  // The lower limit of a Poisson count, by Wilson and Hilferty's approximation.
+  // Returns the share that the loss rate exceeds with 99 % confidence: one lost packet out of a few hundred
+  // proves nothing yet. Computes the lower limit of a Poisson count by Wilson and Hilferty's approximation.
   double share() const {
     if (lost == 0) return 0;
     const auto n = static_cast<double>(lost);
@@ -300,16 +302,17 @@ struct Losses {
 };
 using PathLosses = std::map<Engine, Losses>;
 
-// By link, whichever end sends: a bad cable shows in both ways.
+// Sums losses by link, whichever end sends: a bad cable shows in both directions.
 std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
   std::map<Path, PathLosses> all;
   for (const Measurement& one : measurements) {
-    if (one.failure || one.engine == Engine::kPing) continue;  // a ping that is not answered may be no loss
-    // What TCP sends again while all rails carry may only have waited for a processor; a total has it twice.
+    if (one.failure || one.engine == Engine::kPing) continue;  // a missing reply to a ping may be no loss
+    // While all rails carry traffic, TCP may retransmit only because it waited for a processor. A total would
+    // count the same losses twice.
     if (is_total(one) || (is_at_once(one) && one.engine == Engine::kTcp)) continue;
     const auto [first, second] = std::minmax(one.from.node, one.to.node);
     Losses& losses = all[{one.rail, first, second}][one.engine];
-    if (one.from.interface == "lo") continue;  // what is sent again there only waited for a processor
+    if (one.from.interface == "lo") continue;  // retransmissions there only waited for a processor
     losses.packets += one.packets;
     losses.lost += one.lost;
     for (const auto& [counter, delta] : one.counter_deltas)
@@ -319,8 +322,8 @@ std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurement
   return all;
 }
 
-// RoCE has to be lossless. TCP fills a queue until it drops, which is how it finds its rate: only much is a
-// fault.
+// Returns the status of a loss rate. RoCE has to be lossless. TCP fills a queue until packets drop, which is
+// how it finds its rate, so only a high rate is a fault.
 Status loss_status(Engine engine, double share) {
   if (engine == Engine::kTcp) return share > kTcpLossWarns ? Status::kWarn : Status::kPass;
   return share > kLossFails ? Status::kFail : share > kLossWarns ? Status::kWarn : Status::kPass;
@@ -365,7 +368,7 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
             .remedy = find_losses(rail == nullptr ? nullptr : find_port(*rail, path.to), of_tcp_only)});
 }
 
-// One finding a link: a bad cable shows in every number that was measured over it.
+// Reports one finding per link: a bad cable shows in every number that was measured over it.
 void path_loss(const Survey& survey, Judge& judge) {
   for (const auto& [path, engines] : losses_of(survey.evidence.measurements)) {
     Case each = judge.on_cluster(fmt::format("{} ↔ {} on {}", path.from, path.to, path.rail),
@@ -377,7 +380,7 @@ void path_loss(const Survey& survey, Judge& judge) {
 }  // namespace
 
 std::span<const Rule> measured_rules() {
-  // What keeps a path from working at all, the likeliest first.
+  // Rules whose red finding keeps a path from working at all, the most likely first.
   static const std::vector<std::string_view> kPathBroken = {"node.reachable",
                                                             "rdma.software-module",
                                                             "rdma.adapter-modules",

@@ -1,4 +1,4 @@
-// Kernel modules for the hardware that is there, and the devices that must appear.
+// Kernel modules for the installed hardware, and the devices that they must create.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +11,15 @@
 namespace railbed {
 namespace {
 
-// False, and the case has ended, when the module lists could not be read.
+// Returns false after ending the case if the module lists could not be read.
 bool modules_readable(Case& one, const NodeView& node) {
   const Kernel& kernel = node.facts->system.kernel;
   if (kernel.present_modules.ok()) one.seen(kernel.present_modules);
   return kernel.present_modules.ok() || one.read(kernel.loaded_modules) != nullptr;
 }
 
-// The node's own kernel drives this kind of adapter no more; nothing where its system is not known.
+// Returns true if the node's own kernel no longer drives this kind of adapter; nullopt if the operating
+// system is unknown.
 std::optional<bool> drops_driver(const NodeView& node, std::string_view module) {
   const Os& os = node.facts->system.os;
   if (!os.id.ok() || !os.version.ok()) return std::nullopt;
@@ -50,7 +51,7 @@ Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& m
   return remedy;
 }
 
-// Ends the case: red when one of the modules is not there.
+// Ends the case: red if one of the modules is missing.
 void judge_modules(Case& one, const NodeView& node, const std::vector<std::string_view>& modules,
                    std::string_view consequence) {
   if (!modules_readable(one, node)) return;
@@ -80,7 +81,7 @@ void os_supports_adapter(const Survey& survey, Judge& judge) {
       return one.pass(words + (keeps_driver_unmaintained(node, model->module)
                                    ? ", which no longer maintains its driver"
                                    : ""));
-    // Others build it for this kernel, too.
+    // A driver from another source supports this kernel, too.
     if (module_present(*node.facts, model->module)) return one.pass(words + ", with a driver from elsewhere");
     one.fail(
         {.message = fmt::format("{} of {} is a {}: {} {} has no driver for it any more", adapter.address,
@@ -92,8 +93,8 @@ void os_supports_adapter(const Survey& survey, Judge& judge) {
   });
 }
 
-// The adapters whose model is in the table, and the ends that no adapter carries yet: the driver brings the
-// interface, and without it nothing but cluster.yaml ties the rail to the adapter.
+// Returns what adapters with a known model touch, plus the ends that no adapter carries yet: the driver
+// creates the interface, and until then only cluster.yaml relates the rail to the adapter.
 Things known_adapters(const NodeView& node) {
   Things touches;
   for (const PciDevice* adapter : node.adapters())
@@ -164,8 +165,8 @@ Remedy load_rdma_half(const NodeView& node, const PciDevice& adapter, std::strin
   return remedy;
 }
 
-// True, and the case has ended as unknown, where a device's place is not told: it may be the one that is
-// missed.
+// Returns true after ending the case as unknown if a device's PCI address is unknown: it may be the device
+// that is missing.
 bool may_be_elsewhere(Case& one, const std::vector<RdmaDevice>& devices) {
   const auto placeless =
       std::ranges::find_if(devices, [](const RdmaDevice& device) { return device.pci_address.unknown(); });
@@ -198,7 +199,7 @@ Things touches_of_rdma(const NodeView& node, const RdmaDevice& device) {
 }
 
 void user_access(const Survey& survey, Judge& judge) {
-  // None where they could not be read: rdma.pci-device and rdma.rail-device say so.
+  // Devices that could not be read are reported by rdma.pci-device and rdma.rail-device.
   const auto devices_of = [](const NodeView& node) -> const auto& { return items(node.facts->rdma.devices); };
   each_of(survey, judge, devices_of, &RdmaDevice::name, touches_of_rdma,
           [](Case& one, const NodeView& node, const RdmaDevice& device) {
@@ -213,7 +214,7 @@ void user_access(const Survey& survey, Judge& judge) {
           });
 }
 
-// Devices behind the node's RDMA rails that libibverbs does not list.
+// Returns the devices behind the node's RDMA rails that libibverbs does not list.
 std::vector<std::string> unlisted_devices(const NodeView& node, const std::vector<std::string>& listed) {
   std::vector<std::string> unlisted;
   for (const RailEnd& end : node.ends) {

@@ -1,5 +1,5 @@
-// What NCCL will be told on each node. The lint of src/nccl says what is wrong; a rule stands for one kind of
-// its complaints.
+// NCCL's variables on each node. The lint in src/nccl finds the problems; each rule covers one kind of its
+// complaints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-// From "/etc/nccl.conf:3" the file alone.
+// Returns the file of a location: "/etc/nccl.conf" of "/etc/nccl.conf:3".
 std::string file_of(const nccl::Complaint& one) { return one.from.substr(0, one.from.rfind(':')); }
 
 bool is_variable_name(std::string_view name) {
@@ -30,7 +30,7 @@ Remedy remedy_of(const nccl::Complaint& one) {
     return {one.remedy + " Restart the service when no job runs.",
             {command("systemctl edit {}", one.from), command("systemctl restart {}", one.from)}};
   const std::string file = file_of(one);
-  // A shell works out what stands in brackets behind a variable's name, quoted or not.
+  // A shell evaluates what follows a variable's name in brackets, quoted or not.
   if (!file.starts_with('/') && !is_variable_name(one.variable)) return {one.remedy};
   if (!file.starts_with('/'))
     return {one.remedy,
@@ -45,7 +45,7 @@ Remedy remedy_of(const nccl::Complaint& one) {
               file)}};
 }
 
-// The rails' devices as the list should have them; nothing where cluster.yaml and the node do not tell.
+// Returns the rails' devices in the form of the list; nullopt if cluster.yaml and the node give none.
 std::optional<std::string> rails_as_list(const NodeView& node) {
   std::string names;
   for (const RailEnd& end : node.ends)
@@ -68,14 +68,14 @@ void tell(Case& one, const NodeView& node, nccl::Complaint complaint) {
            .remedy = remedy_of(complaint)});
 }
 
-// True, and the case has ended, when a place that sets variables could not be looked at.
+// Returns true after ending the case if a place that sets variables could not be read.
 bool unreadable(Case& one, const Nccl& nccl) {
   for (const auto* place : {&nccl.environment, &nccl.profile, &nccl.user_file, &nccl.system_file})
     if (!place->ok() && !place->absent()) return one.read(*place) == nullptr;
   return false;
 }
 
-// The check of every rule in kRules: what the lint complained about under its name.
+// The check function of every rule in kRules: reports the lint's complaints that belong to the rule.
 void by_lint(const Survey& survey, Judge& judge) {
   const std::string_view rule = judge.rule().id;
   for (const NodeView& node : survey.nodes) {

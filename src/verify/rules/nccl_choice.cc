@@ -1,5 +1,5 @@
-// What NCCL will choose on each node, told from its facts (nccl/choice.h): sockets where there is RDMA, a NIC
-// left out, GPUDirect off, a GID that peers cannot reach.
+// NCCL's choices on each node, predicted from its facts (nccl/choice.h): sockets although there is RDMA, a
+// NIC left out, GPUDirect off, a GID that peers cannot reach.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ void chooses_sockets(const Survey& survey, Judge& judge) {
   });
 }
 
-// Both halves of a DGX Spark's cable are rails, and NCCL takes one: an owner measured 98 Gb/s of bus
-// bandwidth with one and 161 with both
+// Returns the cost of using half of a DGX Spark's cable, when both halves are rails and NCCL uses only one.
+// An owner measured 98 Gb/s of bus bandwidth with one and 161 with both
 // (github.com/tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark, pull request 35).
 std::string_view what_half_costs(const NodeView& node, const RailEnd& left_out) {
   for (const RailEnd& end : node.ends) {
@@ -67,7 +67,7 @@ void covers_rails(const Survey& survey, Judge& judge) {
     std::string_view half;
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
-      // Without cluster.yaml nobody says what is a rail: an adapter for storage is left out on purpose.
+      // Only cluster.yaml defines rails: an adapter for storage is left out on purpose.
       if (!end.rdma_rail() || !end.rdma) continue;
       if (end.rdma.port->state.value_or("") != "ACTIVE") continue;
       const nccl::PortChoice* const port = choice_of(node, end);

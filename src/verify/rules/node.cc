@@ -1,4 +1,4 @@
-// Does the node answer, and is it what cluster.yaml says.
+// Reachability of nodes, and their agreement with cluster.yaml.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,7 +129,7 @@ void memory_expected(const Survey& survey, Judge& judge) {
     if (!node.expect().memory) return one.not_applicable("cluster.yaml states no memory size");
     const ByteCount* total = one.read(node.facts->system.memory.total);
     if (total == nullptr) return;
-    // The kernel and the firmware keep a few percent for themselves.
+    // The kernel and the firmware reserve a few percent.
     if (static_cast<double>(total->bytes) >= 0.95 * static_cast<double>(node.expect().memory->bytes))
       return one.pass(to_text(*total));
     one.fail({.message = fmt::format("{} has {} of memory, expected {}: a module is missing or disabled",

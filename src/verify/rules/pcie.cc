@@ -1,4 +1,4 @@
-// PCI Express: links, slots, NUMA, and what stands between a GPU and its network adapter.
+// PCI Express: links, slots, NUMA, and the path between a GPU and its network adapter.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,15 +26,15 @@ std::string link_text(const PcieLink& link) {
   return fmt::format("{} x{}", generation(link.gigatransfers), link.width);
 }
 
-// Payload after encoding: 8b/10b up to Gen2, 128b/130b up to Gen5, 1b/1b (FLIT) from Gen6.
+// Returns the rate after encoding: 8b/10b up to Gen2, 128b/130b up to Gen5, 1b/1b (FLIT) from Gen6.
 BitRate usable(const PcieLink& link) {
   const double efficiency = link.gigatransfers <= 5 ? 0.8 : link.gigatransfers <= 32 ? 128.0 / 130 : 1;
   return BitRate::gigabits(link.gigatransfers * link.width * efficiency);
 }
 
-// Every hop from the device to its root port: each link as its lower end reports it, against what that end
-// and the bridge above can do. An idle GPU lowers the speed of its own link, never its width: at what speed
-// it works is for a load window (gpu.load-pcie).
+// Judges every hop from the device to its root port: each link as its lower end reports it, against what that
+// end and the bridge above support. An idle GPU lowers the speed of its own link but never its width; a load
+// window judges the speed at work (gpu.load-pcie).
 void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status status,
                 std::string_view what, bool slows_when_idle) {
   for (const PciDevice* hop : path_to_root(node.pci(), device)) {
@@ -44,7 +44,7 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
       if (one.read_if_there(hop->link_now, "it has no PCI Express link") == nullptr) return;
       if (one.read(hop->link_max) == nullptr) return;
     } else if (!hop->link_now.ok() || !hop->link_max.ok()) {
-      continue;  // inside a switch: its own ports may not say
+      continue;  // inside a switch, ports may not report their links
     }
     PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
     if (hop == &device && slows_when_idle) most.gigatransfers = hop->link_now->gigatransfers;
@@ -69,8 +69,8 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
   one.pass(link_text(*device.link_now));
 }
 
-// Soldered to the board: nothing to reseat. What both ends say that they can do is no more than the firmware
-// gave them.
+// Judges a DGX Spark's adapter, which is soldered to the board, so nothing can be reseated. The firmware sets
+// the link that both ends report as their maximum.
 bool judge_spark_lanes(Case& one, const NodeView& node, const PciDevice& adapter) {
   constexpr PcieLink kWhole{32, 4};
   if (!is_spark_function(node.pci(), adapter) || !adapter.link_now || !below(*adapter.link_now, kWhole))
@@ -119,8 +119,7 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
     const PcieLink* link = one.read_if_there(adapter.link_now, "it has no PCI Express link");
     if (link == nullptr) return;
     const BitRate slot = usable(*link);
-    // DGX Spark splits one port over two x4 functions: a card that has no more lanes is not held back by
-    // its slot.
+    // DGX Spark splits one port over two x4 functions. The slot does not limit a card that has no more lanes.
     const bool at_its_best = adapter.link_max.ok() && !below(*link, *adapter.link_max);
     if (slot >= port || at_its_best)
       return one.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
@@ -135,7 +134,7 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
   });
 }
 
-// True, and the case has ended as unknown, when the fact is there and could not be read.
+// Returns true after ending the case as unknown if the fact exists and could not be read.
 template <class T>
 bool is_denied(Case& one, const Reading<T>& reading) {
   return !reading.ok() && !reading.absent() && one.read(reading) == nullptr;
@@ -211,7 +210,7 @@ void iommu(const Survey& survey, Judge& judge) {
   });
 }
 
-// Every bridge on the way from a GPU to an adapter below the same root, once.
+// Returns every bridge between a GPU and an adapter below the same root, without duplicates.
 std::vector<const PciDevice*> bridges_between_pairs(const NodeView& node) {
   std::vector<const PciDevice*> bridges;
   for (const PciDevice* gpu : node.gpus())

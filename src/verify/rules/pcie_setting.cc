@@ -1,4 +1,4 @@
-// How devices on PCI Express are set up: request and payload sizes, ordering, address ranges.
+// Settings of PCI Express devices: request and payload sizes, ordering, address ranges.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace railbed {
 namespace {
 
-constexpr double kFastPort = 100;  // Gb/s from which such settings are felt
+constexpr double kFastPort = 100;  // Gb/s from which such settings matter
 
-// True, and the case has ended, where no fast port hangs on this adapter.
+// Returns true after ending the case if the adapter has no fast port.
 bool lacks_fast_port(Case& one, const RailEnd& end) {
   if (end.adapter != nullptr && end.rdma && end.rdma.port->rate.value_or(BitRate{}).gigabits() >= kFastPort)
     return false;
@@ -52,7 +52,7 @@ void relaxed_ordering(const Survey& survey, Judge& judge) {
   });
 }
 
-// Every device on the way has to take packets as large as any other sends (PCI Express Base Specification,
+// Every device on the path has to accept packets as large as any other sends (PCI Express Base Specification,
 // Max_Payload_Size): a larger one is a malformed packet, a fatal error.
 void payload(const Survey& survey, Judge& judge) {
   each_accelerator(survey, judge, [](Case& one, const NodeView& node, const PciDevice& device) {

@@ -14,7 +14,7 @@
 namespace railbed {
 namespace {
 
-// True, and the case has ended, when there is no RDMA port to look at (rdma.rail-device says that).
+// Returns true after ending the case if there is no RDMA port (rdma.rail-device reports that).
 bool lacks_port(Case& one, const RailEnd& end) {
   if (end.wants_rdma() && end.rdma) return false;
   one.not_applicable(end.wants_rdma() ? "no RDMA device behind this interface"
@@ -60,7 +60,8 @@ void port_state(const Survey& survey, Judge& judge) {
   });
 }
 
-// One node alone: the one that cluster.yaml means, else the first on InfiniBand.
+// Returns true if the node has to run the subnet manager: it is one that cluster.yaml names for that or, if
+// it names none, the first node on InfiniBand.
 bool is_to_manage(const Survey& survey, const NodeView& node) {
   const auto is_meant = [](const NodeView& each) { return each.expect().subnet_manager.value_or(false); };
   const auto has_port = [](const NodeView& each) {
@@ -171,7 +172,8 @@ void judge_rate(Case& one, const RailEnd& end, const ExpectedRate& expected) {
                       : std::vector<ShellCommand>{command("ethtool {}", end.name)}}});
 }
 
-// On Ethernet it follows the interface, whose own speed net.speed judges.
+// Returns the expected rate; nullopt if unknown. On Ethernet it is the interface's own speed, which net.speed
+// judges.
 std::optional<ExpectedRate> expected_rate(const ExpectedRates& rates, const RailEnd& end) {
   const bool asked = end.rail != nullptr && end.rail->speed.has_value();
   if (asked || end.infiniband()) return rates.of(end);
@@ -217,8 +219,8 @@ void ipoib_mode(const Survey& survey, Judge& judge) {
   });
 }
 
-// A connected end speaks datagrams with one that is not, and tells large packets to shrink (the kernel's
-// Documentation/infiniband/ipoib.rst): it works, and no pair is like the next.
+// An end in connected mode sends datagrams to one in datagram mode, and large packets trigger messages to
+// shrink them (the kernel's Documentation/infiniband/ipoib.rst): it works, but each pair behaves differently.
 void ipoib_mode_equal(const Survey& survey, Judge& judge) {
   each_rail(survey, judge, [&](Case& one, const Rail& rail) {
     if (rail.fabric != Fabric::kInfiniband) return one.not_applicable("not InfiniBand");
@@ -263,10 +265,10 @@ Remedy join_group(const NodeView& node, const RailEnd& end, bool is_member) {
       {command("dmesg | grep {}", end.name), "saquery -g"}};
 }
 
-// The carrier of IPoIB is its place in the broadcast group of its partition: ipoib_mcast_join_finish() of
+// IPoIB has a carrier once it has joined the broadcast group of its partition: ipoib_mcast_join_finish() of
 // drivers/infiniband/ulp/ipoib/ipoib_multicast.c.
 void ipoib_link(const Survey& survey, Judge& judge) {
-  constexpr std::uint16_t kKeyBits = 0x7fff;  // the highest says who is a full member
+  constexpr std::uint16_t kKeyBits = 0x7fff;  // the highest bit marks a full member
   each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
     if (one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface") == nullptr) return;
@@ -285,7 +287,7 @@ void ipoib_link(const Survey& survey, Judge& judge) {
     const std::string why = is_member ? "it could not join its partition's broadcast group"
                                       : fmt::format("it is of partition {:#06x}, and its port is in {:#06x}",
                                                     *key, fmt::join(*keys, ", "));
-    // Verbs need no IPoIB; a rail with addresses does.
+    // Verbs do not need IPoIB; a rail with addresses does.
     const Status status = end.address() != nullptr ? Status::kFail : Status::kWarn;
     one.red(status,
             {.message = fmt::format("{} has no carrier on a port that is active: {}", end.where(), why),
@@ -295,8 +297,9 @@ void ipoib_link(const Survey& survey, Judge& judge) {
   });
 }
 
-// Datagrams are no larger than the partition's multicast group, whatever the interface is told: 2044 until
-// the subnet manager is told more (ipoib_change_mtu in drivers/infiniband/ulp/ipoib/ipoib_main.c).
+// Returns the remedy. Datagrams are no larger than the partition's multicast group, whatever the interface is
+// set to: 2044 until the subnet manager is configured for more (ipoib_change_mtu in
+// drivers/infiniband/ulp/ipoib/ipoib_main.c).
 Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool connects) {
   const ShellCommand set = command("ip link set {} mtu {}", end.name, most);
   constexpr int kOfGroup = 2044;
@@ -390,13 +393,14 @@ bool is_hardware_roce(const RailEnd& end) { return end.roce() && !end.software_r
 
 Things roce_ends(const NodeView& node) { return touches_of_ends(node, is_hardware_roce); }
 
-// A node that has no such unit gets one for its rails' devices; systemd takes $$ for one $.
+// Returns the commands that enable the unit. A node without such a unit gets one for its rails' devices;
+// systemd replaces $$ by one $.
 std::vector<ShellCommand> enable_unit_with(const NodeView& node, const Service* service) {
   if (service != nullptr && service->load_state == "loaded") return {"systemctl enable --now rdma-cm-tos"};
   std::set<std::string> devices;
   for (const RailEnd& end : node.ends) {
     if (!is_hardware_roce(end) || !end.rdma) continue;
-    // A unit's line is read by systemd and then by its shell: neither gets a word that asks for quotes.
+    // A unit's line is parsed by systemd and then by a shell: a name that needs quotes would be unsafe.
     if (shell_word(end.rdma.device->name) != end.rdma.device->name) return {};
     devices.insert(end.rdma.device->name);
   }

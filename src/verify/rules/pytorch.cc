@@ -1,4 +1,4 @@
-// PyTorch of the environment that cluster.yaml names.
+// PyTorch in the environment that cluster.yaml names.
 #include <fmt/format.h>
 
 #include "verify/areas.h"
@@ -13,7 +13,7 @@ Things pytorch_and_gpus(const NodeView& node) {
   return touches;
 }
 
-// look(Case&, const NodeView&, const PyTorch&) on every node whose PyTorch was asked.
+// Calls look(Case&, const NodeView&, const PyTorch&) on every node whose PyTorch was checked.
 template <class Look>
 void each_pytorch(const Survey& survey, Judge& judge, const Look& look) {
   each_node(survey, judge, "PyTorch", pytorch_and_gpus, [&](Case& one, const NodeView& node) {
@@ -22,7 +22,7 @@ void each_pytorch(const Survey& survey, Judge& judge, const Look& look) {
   });
 }
 
-// Likewise where it starts.
+// Like each_pytorch(), for nodes where it starts.
 template <class Look>
 void each_started_pytorch(const Survey& survey, Judge& judge, const Look& look) {
   each_pytorch(survey, judge, [&](Case& one, const NodeView& node, const PyTorch& torch) {
@@ -90,15 +90,15 @@ void nccl_backend(const Survey& survey, Judge& judge) {
   });
 }
 
-// "DistBackendError: NCCL error in: FILE, invalid usage (…) Last error: no socket interface found": what
-// stands last says most.
+// Returns the last error, which is the most specific, in "DistBackendError: NCCL error in: FILE, invalid
+// usage (…) Last error: no socket interface found".
 std::string_view said_last(std::string_view error) {
   constexpr std::string_view kLast = "Last error: ";
   const std::size_t at = error.rfind(kLast);
   return at == std::string_view::npos ? error : error.substr(at + kLast.size());
 }
 
-// The GPU was taken while this looked.
+// Returns true if another program took the GPU during the check.
 bool was_taken(std::string_view error) {
   return error.find("out of memory") != std::string_view::npos ||
          error.find("devices are busy or unavailable") != std::string_view::npos;

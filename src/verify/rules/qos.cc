@@ -1,4 +1,4 @@
-// What keeps RoCE lossless: trust, PFC, pause, ECN, and the mode in which connections are made.
+// Settings that keep RoCE lossless: trust, PFC, pause, ECN, and the mode in which connections are made.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,15 +14,15 @@ constexpr int kDefaultTrafficClass = 104;  // DSCP 26, as the guides and NVIDIA'
 constexpr std::string_view kNeedsDcb = " (dcb of iproute2 5.11, or mlnx_qos of NVIDIA's driver).";
 constexpr int kNotificationDscp = 48;  // NVIDIA's default for congestion notifications
 
-// True, and the case has ended, where no adapter speaks RoCE behind this interface.
+// Returns true after ending the case if there is no RoCE adapter behind this interface.
 bool lacks_roce_adapter(Case& one, const RailEnd& end) {
   if (end.rdma && end.roce() && !end.software_rdma()) return false;
   one.not_applicable("no RoCE adapter behind this interface");
   return true;
 }
 
-// RoCE on an adapter of which the fabric is shared with others: there losses are prevented by settings.
-// False, and the case has ended, elsewhere.
+// Returns true for RoCE on an adapter that shares its fabric with others, where settings must prevent losses.
+// Returns false after ending the case otherwise.
 bool needs_lossless(Case& one, const NodeView& node, const RailEnd& end) {
   if (lacks_roce_adapter(one, end)) return false;
   if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
@@ -34,7 +34,8 @@ bool needs_lossless(Case& one, const NodeView& node, const RailEnd& end) {
   return false;
 }
 
-// The value, or null when the case has ended: as not applicable where the driver does not offer it.
+// Returns the value; null after ending the case if there is none: as not applicable if the driver does not
+// offer it.
 template <class T>
 const T* from_driver(Case& one, const Reading<T>& reading, std::string_view what, std::string not_recorded) {
   if (reading.ok() || reading.miss().missing != Missing::kUnsupported)
@@ -57,7 +58,7 @@ const RoceCongestion* congestion_of(Case& one, const RailEnd& end) {
 
 int dscp_of(const NodeView& node) { return node.expect().traffic_class.value_or(kDefaultTrafficClass) >> 2; }
 
-// The priority that a DSCP goes to; without a table of its own the upper three bits (Linux, mlx5).
+// Returns the priority that a DSCP maps to; without a table, its upper three bits (Linux, mlx5).
 int priority_of(const Priorities& priorities, int dscp) {
   const auto found = priorities.dscp.find(std::to_string(dscp));
   return found == priorities.dscp.end() ? dscp >> 3 : found->second;

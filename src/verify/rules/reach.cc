@@ -1,4 +1,4 @@
-// How a node is found and reached: its firewall, and the names of nodes and rails.
+// Access to a node: its firewall, and the names of nodes and rails.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 bool has_address(const RailEnd& end) { return end.address() != nullptr; }
 
-// The other ends of its rail, or its subnet where they are many or unknown.
+// Returns the other ends of the rail; the rail's subnet if they are many or unknown.
 std::vector<Subnet> senders_to(const Survey& survey, const RailEnd& end) {
   constexpr std::size_t kMostSenders = 64;
   std::vector<Subnet> senders;
@@ -28,7 +28,7 @@ std::vector<Subnet> senders_to(const Survey& survey, const RailEnd& end) {
   return senders;
 }
 
-// NCCL and railbed listen where the kernel finds room: ip(7), ip_local_port_range.
+// Returns the ports that NCCL and railbed listen on, which the kernel assigns: ip(7), ip_local_port_range.
 PortRange ephemeral_ports(const NodeView& node) {
   constexpr PortRange kLinux{32768, 60999};
   const auto found = node.facts->system.sysctl.find("net.ipv4.ip_local_port_range");
@@ -39,12 +39,13 @@ PortRange ephemeral_ports(const NodeView& node) {
           parse_number<int>(both[1]).value_or(kLinux.last)};
 }
 
-// An adapter takes RoCE's packets before the kernel sees them; rxe is the kernel.
+// Returns true if the firewall applies to RDMA. An adapter takes RoCE's packets before the kernel sees them;
+// rxe runs in the kernel.
 bool firewall_sees_rdma(const RailEnd& end) {
   return end.wants_rdma() && end.rdma && end.rdma.device->driver.value_or("") == "rxe";
 }
 
-// What was asked of the firewall about a node's rails.
+// The firewall's verdicts on traffic to a node's rails.
 struct FirewallView {
   struct Shut {
     std::string traffic;  // "TCP connections"
@@ -93,7 +94,8 @@ FirewallView view_firewall(const Survey& survey, const NodeView& node, const Fir
   return view;
 }
 
-// nft reads its arguments as one text of a language of its own, whatever a shell makes of them.
+// Returns true if the name is safe in a command: nft parses its arguments as one text with its own syntax,
+// whatever the shell's quoting.
 bool is_word_of_nft(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
@@ -101,7 +103,8 @@ bool is_word_of_nft(std::string_view name) {
   });
 }
 
-// In the words of what keeps these rules: others would be gone after its next reload.
+// Returns the commands in the syntax of the tool that manages these rules; other rules would be gone after
+// its next reload.
 std::vector<ShellCommand> let_in(const NodeView& node, const Firewall& rules,
                                  const FirewallView::Shut& shut) {
   const FirewallChain& entry = *shut.answer.entry;
@@ -131,7 +134,7 @@ std::vector<ShellCommand> let_in(const NodeView& node, const Firewall& rules,
 }
 
 void judge_shut(Case& one, const NodeView& node, const Firewall& rules, const FirewallView& view) {
-  const FirewallView::Shut& shut = view.shut.back();  // RoCE's packets, where they are shut out as well
+  const FirewallView::Shut& shut = view.shut.back();  // RoCE's packets, if they are blocked, too
   const bool roce = shut.traffic != "TCP connections";
   const bool rejects = shut.answer.fate == Fate::kRejected;
   const std::string by = fmt::format("{}", fmt::join(shut.interfaces, ", "));
@@ -188,7 +191,7 @@ bool is_loopback(const IpAddress& address) {
   return kFour.contains(address) || address.to_text() == "::1";
 }
 
-// Names of nodes in a node's hosts file: how many, and the lines that send programs elsewhere.
+// Names of nodes in a node's hosts file: their number, and the lines that point programs elsewhere.
 struct HostNames {
   std::size_t judged = 0;
   std::vector<std::string> wrong;
@@ -198,7 +201,7 @@ HostNames judge_names(Case& one, const Survey& survey, const NodeView& node, con
   HostNames found;
   for (const std::string& name : entry.names) {
     const NodeView* owner = survey.find(name);
-    // A node's own name may stand for itself (Debian's 127.0.1.1).
+    // A node's own name may map to itself (Debian's 127.0.1.1).
     if (owner == nullptr || !addresses_known(*owner) || (owner == &node && is_loopback(entry.address)))
       continue;
     ++found.judged;
@@ -234,12 +237,12 @@ void hosts_file(const Survey& survey, Judge& judge) {
   });
 }
 
-// Names of /etc/hosts that stand for addresses of rails, on one node.
+// Names in /etc/hosts that map to addresses of rails, on one node.
 using NamedAddresses = std::map<std::string, std::set<std::string>, std::less<>>;
 
 struct RailNames {
-  std::map<IpAddress, std::string> owners;             // of the rails' addresses in cluster.yaml
-  std::vector<const Subnet*> subnets;                  // of rails whose every end has an address there
+  std::map<IpAddress, std::string> owners;  // node by rail address in cluster.yaml
+  std::vector<const Subnet*> subnets;       // subnets of rails whose ends all have an address there
   std::map<std::string, NamedAddresses> of_node = {};  // by node
 };
 
@@ -261,7 +264,8 @@ bool is_rail_address(const RailNames& names, const IpAddress& address) {
          std::ranges::any_of(names.subnets, [&](const Subnet* subnet) { return subnet->contains(address); });
 }
 
-// Names of nodes themselves are host.hosts-file's.
+// Reads the names of rail addresses on each node. The names of nodes themselves are judged by
+// host.hosts-file.
 RailNames read_rail_names(const Survey& survey) {
   RailNames names = rails_of(survey.evidence.cluster);
   for (const NodeView& node : survey.nodes)
@@ -282,7 +286,7 @@ const std::string* owner_of(const RailNames& names, const std::string& address) 
   return found == names.owners.end() ? nullptr : &found->second;
 }
 
-// A hosts file that names rails of other nodes is meant for all of them.
+// Returns true if the hosts file names rails of other nodes; then it is meant for all of them.
 bool names_others(const RailNames& names, const std::string& node, const NamedAddresses& known) {
   return std::ranges::any_of(known, [&](const auto& entry) {
     return std::ranges::any_of(entry.second, [&](const std::string& text) {
@@ -292,7 +296,8 @@ bool names_others(const RailNames& names, const std::string& node, const NamedAd
   });
 }
 
-// What most nodes mean by each name, the least of equals, as far as cluster.yaml knows the addresses.
+// Returns the addresses that most nodes give each name, the smallest set on a tie, if cluster.yaml knows the
+// addresses.
 NamedAddresses meanings_of(const RailNames& names) {
   std::map<std::string, std::map<std::set<std::string>, int>> votes;
   const auto owned = [&](const std::string& text) { return owner_of(names, text) != nullptr; };
@@ -307,8 +312,8 @@ NamedAddresses meanings_of(const RailNames& names) {
   return meanings;
 }
 
-// Nodes' rails are called after them ("gpu01-mesh"); any other name is its writer's own affair, and so is
-// what a node calls itself.
+// Returns true if this node should know the name: a rail of another node, named after that node
+// ("gpu01-mesh"). Other names, and a node's names for itself, are up to their author.
 bool is_expected(const RailNames& names, const std::string& node, const std::string& name,
                  const std::set<std::string>& addresses) {
   return std::ranges::any_of(addresses, [&](const std::string& text) {
@@ -317,7 +322,7 @@ bool is_expected(const RailNames& names, const std::string& node, const std::str
   });
 }
 
-// What is wrong with a name on a node; "" when nothing is.
+// Returns what is wrong with a name on a node; "" if nothing is.
 std::string fault_of(const RailNames& names, const std::string& node, const NamedAddresses& mine,
                      const std::string& name, const std::set<std::string>& meant) {
   const auto own = mine.find(name);

@@ -1,4 +1,4 @@
-// What holds back a rail's packets on purpose, and was perhaps left from a test.
+// Queue disciplines that hold back a rail's packets on purpose, perhaps left over from a test.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string effect_of(const Shaper& shaper) {
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 
-// A limit that the link itself has is none.
+// Returns true unless the shaper only limits the rate, to no less than the link's own speed.
 bool is_slower(const Shaper& shaper, const NetInterface& interface) {
   if (shaper.bits_per_second == 0 || shaper.delay_ms > 0 || shaper.loss > 0) return true;
   return !interface.speed_mbps || shaper.bits_per_second < 1e6 * *interface.speed_mbps;

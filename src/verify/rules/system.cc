@@ -1,4 +1,4 @@
-// What hangs, what is full or frozen, and what holds the processors back.
+// Hung tasks, full or frozen file systems, and limits on the processors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,7 +41,7 @@ void processors_online(const Survey& survey, Judge& judge) {
   });
 }
 
-// Judges a kernel setting that has to be 0 where memory has several NUMA nodes. `message`: what is wrong,
+// Judges a kernel setting that has to be 0 if memory has several NUMA nodes. `message` is the finding's text,
 // with {} for the node.
 void want_zero(const Survey& survey, Judge& judge, const std::string& key,
                fmt::format_string<const std::string&> message) {
@@ -116,7 +116,7 @@ void shared_memory(const Survey& survey, Judge& judge) {
   });
 }
 
-// A container's root, a live system's image: jobs need the other places.
+// A container's root or a live system's image is read-only by design: jobs need other places.
 void read_only_on_purpose(Case& one, const NodeView& node, const FileSystem& each) {
   one.read(each.read_only_by);
   const std::string how = *each.read_only_by == ReadOnlyBy::kMount

@@ -1,4 +1,4 @@
-// What programs are built with, where cluster.yaml says that they are built here.
+// Toolkits that programs are built with, if cluster.yaml expects builds on the node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// The first two numbers: "2.26" of 2.26.2.
+// Returns the first two numbers: "2.26" of 2.26.2.
 std::string_view release_of(std::string_view version) {
   const auto dot = version.find('.');
   return version.substr(0, dot == std::string_view::npos ? dot : version.find('.', dot + 1));
@@ -25,7 +25,7 @@ std::string names_of(const std::vector<CudaToolkit>& toolkits) {
   return text;
 }
 
-// cuda-toolkit-12-8, as NVIDIA's repositories call it (CUDA installation guide, "Meta Packages").
+// Installs cuda-toolkit-12-8, as NVIDIA's repositories name it (CUDA installation guide, "Meta Packages").
 Remedy install_cuda(const NodeView& node, std::string_view wanted) {
   std::string package = fmt::format("cuda-toolkit-{}", release_of(wanted));
   std::ranges::replace(package, '.', '-');
@@ -35,13 +35,13 @@ Remedy install_cuda(const NodeView& node, std::string_view wanted) {
       for_system(node, {command("apt-get install {}", package)}, {command("dnf install {}", package)})};
 }
 
-// /usr/local/cuda decides what a build without a version gets.
+// Judges /usr/local/cuda, which a build uses if it names no version.
 void judge_default(Case& one, const NodeView& node, const std::vector<CudaToolkit>& all,
                    const CudaToolkit& right) {
   const auto chosen = std::ranges::find_if(all, &CudaToolkit::is_default);
   if (chosen == all.end() || right.is_default || chosen->version.empty())
     return one.pass(right.version + " in " + right.path);
-  // The folder that NVIDIA's packages use; what the node says of its own stands in no command.
+  // The folder of NVIDIA's packages. Text that the node reported itself is never part of a command.
   const std::string folder = fmt::format("/usr/local/cuda-{}", release_of(*node.expect().cuda_toolkit));
   Remedy remedy{"Name the right one in PATH where programs are built."};
   if (right.path == folder) remedy.commands = {command("export PATH={}/bin:$PATH", folder)};
@@ -113,7 +113,7 @@ void nccl_header(const Survey& survey, Judge& judge) {
   });
 }
 
-// Without a profile Red Hat's MPI is no command until its module is loaded.
+// Without a profile, Red Hat's mpicc is not a command until its module is loaded.
 void mpi_compiler(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "mpicc", [](Case& one, const NodeView& node) {
     if (!node.expect().mpi.value_or(false)) return one.not_applicable("cluster.yaml expects no MPI");

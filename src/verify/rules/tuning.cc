@@ -1,4 +1,4 @@
-// How the running system is set and what wears out: memory, disk space, processors, clock.
+// Tuning and wear of the running system: memory, disk space, processors, clock.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,7 +139,7 @@ void hugepages(const Survey& survey, Judge& judge) {
   });
 }
 
-// Half of the memory, and more than a tenth of the pages in use by nobody: ours.
+// At most half of the memory may be idle in hugepages. Our value.
 constexpr double kMostHugeShare = 0.5;
 
 void hugepages_idle(const Survey& survey, Judge& judge) {

@@ -1,4 +1,4 @@
-// The node's upkeep: what its next boot brings.
+// The node's upkeep: effects of its next boot.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,7 +30,7 @@ void reboot_pending(const Survey& survey, Judge& judge) {
   });
 }
 
-// Modules that a job needs; DKMS may also keep others.
+// Returns true for modules that a job needs; DKMS may also manage others.
 bool matters(const DkmsModule& module) {
   for (const std::string_view part : {"nvidia", "mlnx", "ofed", "gdrcopy", "gdrdrv", "knem", "xpmem"})
     if (module.name.find(part) != std::string::npos) return true;
@@ -52,7 +52,7 @@ void next_kernel(const Survey& survey, Judge& judge) {
     for (const DkmsModule& module : *modules) {
       if (!matters(module) || module.kernels.empty()) continue;
       ++used;
-      if (runs && module.name.starts_with("nvidia")) continue;  // gpu.module-built looks at what runs now
+      if (runs && module.name.starts_with("nvidia")) continue;  // gpu.module-built judges the running kernel
       if (std::ranges::find(module.kernels, next) == module.kernels.end()) missing.push_back(module.name);
     }
     if (missing.empty()) {

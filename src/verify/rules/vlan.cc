@@ -10,7 +10,7 @@
 namespace railbed {
 namespace {
 
-// Ends of a rail by their VLAN; 0: without a tag.
+// Ends of a rail by their VLAN; 0 if untagged.
 using EndsByVlan = std::map<int, std::vector<const RailEnd*>>;
 
 EndsByVlan ends_by_vlan(const Survey& survey, const Rail& rail) {
@@ -20,7 +20,7 @@ EndsByVlan ends_by_vlan(const Survey& survey, const Rail& rail) {
     const Vlan* vlan = find_vlan(end->facts->net, end->name);
     ends[vlan == nullptr ? 0 : vlan->id].push_back(end);
   }
-  // A switch may take the tag off, or put it on.
+  // A switch may remove the tag, or add it.
   if (rail.topology == Topology::kSwitch) ends.erase(0);
   return ends;
 }
