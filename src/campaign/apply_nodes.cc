@@ -21,12 +21,12 @@
 
 // A distributed transaction over the nodes of a batch, modeled on two-phase commit. The steps, each on all
 // nodes before the next one begins:
-// * 1. stage: every node checks and stores the change. Nothing is switched yet.
-// * 2. switch: every node makes the change by itself, and its keeper (apply/keeper.h) waits for a decision.
-//   The controller polls each node over a new connection, since the old one may not survive the change.
-// * 3. prove: the rails are tested between neighbors from both ends.
-// * 4. confirm: the user decides, if wanted.
-// * 5. commit: every node writes the decision to its disk before it replies.
+// 1. stage: every node checks and stores the change. Nothing is switched yet.
+// 2. switch: every node makes the change by itself, and its keeper (apply/keeper.h) waits for a decision.
+//    The controller polls each node over a new connection, since the old one may not survive the change.
+// 3. prove: the rails are tested between neighbors from both ends.
+// 4. confirm: the user decides, if wanted.
+// 5. commit: every node writes the decision to its disk before it replies.
 //
 // A failure in any step decides for a rollback on all nodes. A node that gets no decision within
 // ApplyChoice::seconds rolls back by itself, so a node that the change cut off recovers alone. While some
