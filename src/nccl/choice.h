@@ -52,9 +52,8 @@ struct Choices {
   std::string network_why;
   std::vector<PortChoice> ports;  // used ones first, in NCCL's order
   std::vector<NicChoice> nics;
-  std::vector<std::string>
-      // The first one makes the first contact; all of them carry data over TCP.
-      interfaces;
+  // The first one makes the first contact; all of them carry data over TCP.
+  std::vector<std::string> interfaces;
   std::string interfaces_why;
   std::string gpudirect_route;  // peermem, DMA-BUF; empty: none
   std::string gpudirect_why;

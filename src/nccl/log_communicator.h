@@ -43,8 +43,8 @@ struct LogRank {
   std::string bus_id = {};  // "60" is PCI 0000:00:06.0 without its dots
   Step step = Step::kInit;
   std::uint64_t last_line = 0;
-  std::optional<std::uint64_t> operations =
-      {};                           // operations that it has called; only with NCCL_DEBUG_SUBSYS=COLL
+  // Number of operations that it has called; only with NCCL_DEBUG_SUBSYS=COLL.
+  std::optional<std::uint64_t> operations = {};
   std::string last_operation = {};  // AllReduce
   bool gpudirect_send = false;
   bool gpudirect_receive = false;

@@ -28,9 +28,8 @@ struct LogProcess {
   std::unordered_map<int, RankPlace> by_device = {};  // the newest rank on a device
   std::unordered_map<int, RankPlace> by_number = {};  // the newest rank of a number
   std::unordered_map<int, RankPlace> threads = {};    // the rank that a thread last printed for
-  std::unordered_map<std::string, RankPlace> pointers =
-      // The key "0x2f33a2b0" is NCCL's own name of the communicator.
-      {};
+  // The key is NCCL's own name of the communicator, such as "0x2f33a2b0".
+  std::unordered_map<std::string, RankPlace> pointers = {};
   std::set<std::string> networks = {};
   bool no_rdma_device = false;
   bool disabled_ib = false;

@@ -63,8 +63,8 @@ struct GidChoice {
   int index = 0;
   const Gid* gid = nullptr;  // null if that entry is empty
   bool pinned = false;
-  bool matched =
-      false;  // it has the wanted family, range and version; if pinned or before 2.21: it is usable
+  // It has the wanted family, range and version; if it is pinned or before 2.21, it is only usable.
+  bool matched = false;
   std::string why;
 };
 // Returns NCCL's choice. With `before_2_21` only the pinned index or 0 is possible.
