@@ -10,6 +10,7 @@
 namespace railbed {
 namespace {
 
+// Returns the text for a lost change: the first unmet need that has a found value, else the change's title.
 std::string told(const NodeChange& change) {
   for (const Need& need : change.unmet)
     if (!need.found.empty()) return fmt::format("{}: {}", need.what, need.found);

@@ -1,5 +1,5 @@
-// What `railbed verify --after-reboot` asks of nodes beside their facts: whether they have started anew since
-// railbed changed them, and whether anything is left to change.
+// The checks that `railbed verify --after-reboot` adds to nodes' facts: whether a node has rebooted since
+// railbed last changed it, and which of its settings are not in effect.
 #pragma once
 
 #include <string>
@@ -10,7 +10,10 @@
 
 namespace railbed {
 
-// Of all nodes of the evidence's cluster. Asks as root: nobody else may read what an apply left.
+// Fills `evidence.after_reboot` for every node of the evidence's cluster: its last committed apply, whether
+// that apply happened in the current boot, and the changes that a plan would still make. Connects as root,
+// since only root can read the records of applies. A node that cannot be read or planned gets an error in its
+// entry; the function fails only if there is no plan at all.
 Result<void> add_after_reboot(const std::string& cluster_file, ReachOptions reach, const Caller& caller,
                               Evidence& evidence);
 

@@ -39,7 +39,7 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
   return json::dump(json::encode(collect_facts(*machine, *options)));
 }
 
-// No program is started for it, but a child for each GPU that is asked about.
+// Starts no program, but a child process for each GPU in the request.
 Result<std::string> counts(std::string_view payload, std::stop_token) {
   const auto request = json::read<CountsRequest>(payload);
   if (!request) return fail(request.error(), "counts");
@@ -57,7 +57,7 @@ Result<std::string> clock_now(std::string_view, std::stop_token) {
   return json::dump(json::encode(ClockNow{std::chrono::nanoseconds(now).count()}));
 }
 
-// Another agent on this machine, with nothing of ours but its standard streams.
+// Starts another agent on this machine, which shares nothing with this process but its standard streams.
 std::shared_ptr<Peer> own_agent() {
   const auto fleet = std::make_shared<fleet::Fleet>(
       std::vector<fleet::Target>{{"the process for CUDA", "", true}}, fleet::FleetOptions{});
@@ -66,7 +66,7 @@ std::shared_ptr<Peer> own_agent() {
 
 }  // namespace
 
-// A room that answers on nodes adds its methods here.
+// Each room with methods for nodes adds them here.
 Handlers agent_handlers() {
   Handlers handlers = bench_handlers(open_this_machine(), own_agent);
   handlers["hello"] = hello;

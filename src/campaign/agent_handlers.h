@@ -1,4 +1,4 @@
-// What an agent can be asked: the methods of the rooms, put together.
+// The agent's request handlers: the methods of all rooms in one table.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,17 @@ struct ClockNow {
   FIELDS(ClockNow, nanoseconds);
 };
 
-// hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.
-// clock → ClockNow. bench.…: bench/engines/handlers.h. launch.…: campaign/job_handlers.h.
+// Returns the handlers by method name:
+// * hello → {"version", "architecture", "pid", "node"}: the identity of the agent.
+// * facts → facts/facts.h of this machine.
+// * clock → ClockNow.
+// * bench.…: bench/engines/handlers.h.
+// * launch.…: campaign/job_handlers.h.
 Handlers agent_handlers();
 
-// Answers them on this process's standard input and output until the input ends. Answers how many handlers
-// did not heed their stop and still run: the process must then end without clearing up (_exit).
+// Serves these handlers on this process's standard input and output until the input ends. Returns the number
+// of handlers that still run because they ignored their stop token. If it is not 0, the process must end
+// without cleanup (_exit).
 std::size_t serve_agent();
 
 }  // namespace railbed

@@ -13,7 +13,8 @@
 namespace railbed {
 namespace {
 
-// The lines that differ; additions leave one stretch of them, or two.
+// Returns the lines that differ, with - and + before them. Reads both texts once and in parallel, which is
+// enough here: `after` only has added lines, and lines that begin like the one they replace, up to its '}'.
 std::string difference(std::string_view before, std::string_view after) {
   auto old_lines = split(before, '\n');
   auto new_lines = split(after, '\n');

@@ -19,6 +19,19 @@
 #include "campaign/survey.h"
 #include "fleet/fleet.h"
 
+// A distributed transaction over the nodes of a batch, modeled on two-phase commit. The steps, each on all
+// nodes before the next one begins:
+// 1. stage: every node checks and stores the change. Nothing is switched yet.
+// 2. switch: every node makes the change by itself, and its keeper (apply/keeper.h) waits for a decision.
+//    The controller polls each node over a new connection, since the old one may not survive the change.
+// 3. prove: the rails are tested between neighbors from both ends.
+// 4. confirm: the user decides, if wanted.
+// 5. commit: every node writes the decision to its disk before it replies.
+//
+// A failure in any step decides for a rollback on all nodes. A node that gets no decision within
+// ApplyChoice::seconds rolls back by itself, so a node that the change cut off recovers alone. While some
+// nodes still switch, the others get "wait" messages that give them more time. A canary batch runs through
+// all steps before the rest begins.
 namespace railbed {
 namespace {
 
@@ -30,7 +43,8 @@ using Statuses = std::map<std::string, Result<ApplyStatus>, std::less<>>;
 constexpr std::chrono::seconds kStageDeadline{60};
 constexpr std::chrono::seconds kSwitchDeadline{30};
 constexpr std::chrono::seconds kLookDeadline{15};
-constexpr std::chrono::seconds kEndDeadline{60};  // a node that goes back runs netplan and its like again
+constexpr std::chrono::seconds kEndDeadline{
+    60};  // a node that rolls back runs netplan and similar programs again
 constexpr std::chrono::seconds kStepsDeadline{240};
 constexpr std::chrono::hours kPackagesDeadline{2};
 constexpr int kPackagesWait = 3600;
@@ -38,7 +52,7 @@ constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
 constexpr std::chrono::seconds kTellAgain{5};
 constexpr double kMostClockOffset = 300;  // seconds
-// Of a node's own words: it may send half a megabyte.
+// Limits on a node's own texts: it may send half a megabyte.
 constexpr std::size_t kLongestWhy = 1000;
 constexpr std::size_t kLongestLog = 16 << 10;
 constexpr std::size_t kMostTitles = 100;
@@ -56,7 +70,7 @@ Result<ApplyStatus> status_of(const fleet::Answer& answer) {
   return status;
 }
 
-// The first node's reason for which all of them stop.
+// Returns the problem of the first node that has one: the reason to stop all of them.
 std::string first_problem(const Statuses& statuses) {
   for (const auto& [node, status] : statuses) {
     if (!status) return status.error().node.empty() ? node + ": " + status.error().text : status.error().text;
@@ -65,8 +79,7 @@ std::string first_problem(const Statuses& statuses) {
   return "";
 }
 
-// Connections that were made after the nodes had switched. One that fails is made again when it is next
-// needed.
+// Connections made after the nodes have switched. One that fails is made again when it is next needed.
 class FreshConnections {
  public:
   FreshConnections(const Cluster& cluster, const NodeNames& nodes, ReachOptions reach)
@@ -74,8 +87,8 @@ class FreshConnections {
     for (const std::string& node : nodes) lost_.push_back(node);
   }
 
-  // Asks some of the nodes. An error of the connection's own is kept apart from what the node answers by its
-  // method: it is no verdict.
+  // Sends a request to some of the nodes. A connection error is not a result of the node's method, so the
+  // node is connected again; an error of kind kBadInput is such a result.
   std::vector<fleet::Answer> ask(const NodeNames& nodes, std::string_view method, const std::string& payload,
                                  std::chrono::milliseconds deadline, const fleet::OnStep& on_step) {
     connect_lost();
@@ -122,7 +135,7 @@ class FreshConnections {
   const Cluster& cluster_;
   const ReachOptions reach_;
   std::vector<Connected> fleets_;
-  NodeNames lost_;  // to be connected
+  NodeNames lost_;  // nodes without a connection
 };
 
 // One batch of nodes that change together.
@@ -139,7 +152,7 @@ class Batch {
         straggler_(choice.seconds),
         fresh_(cluster, nodes_, reach_) {}
 
-  // Nothing is changed yet. False: it is over.
+  // Changes nothing yet. Returns false if a node cannot stage; then the apply is over.
   bool stage(std::string_view method, const Payloads& payloads) {
     auto fleet = open_fleet(cluster_, nodes_, reach_);
     const auto staged = statuses_of(fleet::gather(
@@ -150,13 +163,13 @@ class Batch {
     return false;
   }
 
-  // Every node switches by itself; then each is asked over a connection of its own until it has.
+  // Starts the switch on every node, then polls each over a connection of its own until it has ended.
   bool switch_over(std::chrono::seconds steps) {
-    // Packages take minutes here and an hour there.
+    // The same packages take minutes on one node and an hour on another.
     if (steps > kStepsDeadline) straggler_ = std::chrono::seconds(kPackagesWait);
     {
       auto fleet = open_fleet(cluster_, nodes_, reach_);
-      // An answer may be lost with the network that changes: what counts is asked for afterwards.
+      // The network that changes may lose the reply: the poll below decides.
       (void)fleet::gather(fleet, kApplySwitch, json::dump(json::encode(ApplyAsked{id_})), kSwitchDeadline, {},
                           telling("switching"));
     }
@@ -169,7 +182,8 @@ class Batch {
     return problem_.empty();
   }
 
-  // Of all who switched. `why` of the outcome says what is wrong.
+  // Tests the rails between the nodes of the batch. Returns false, with the faults in `outcome`, if one does
+  // not carry data by the deadline.
   bool prove(ApplyOutcome& outcome) {
     caller_.progress("looking at the rails from both ends");
     const auto until = ApplyClock::now() + std::min<ApplyClock::duration>(
@@ -181,7 +195,7 @@ class Batch {
         outcome.paths += paths;
         return true;
       }
-      // A link that was set anew needs a moment, and so does an RDMA device behind it.
+      // A link that was set up again needs a moment, and so does an RDMA device on it.
       if (ApplyClock::now() > until || caller_.stop.stop_requested()) break;
       std::this_thread::sleep_for(2 * kAskAgain);
     }
@@ -191,9 +205,10 @@ class Batch {
     return false;
   }
 
-  // A node's decision lies on its disk before it answers, and nothing changes it: once all have decided so,
-  // the change is kept, and who is lost from then on carries it out when it is back. Before that one lost
-  // node takes the others back; only of one that was lost between its decision and its answer nobody knows.
+  // A node writes its decision to its disk before it replies, and nothing changes it afterwards. Once all
+  // nodes have decided to commit, the change is kept, and a node that is lost from then on completes it when
+  // it is back. Before that, one lost node rolls back the others. Only the state of a node that was lost
+  // between its decision and its reply is unknown.
   bool commit() {
     const auto told = decide(true, "committing");
     for (const auto& [node, status] : told)
@@ -208,7 +223,8 @@ class Batch {
     return true;
   }
 
-  // Each that can be reached is told; the others find out by themselves.
+  // Sends the rollback decision to the nodes that can be reached; the others roll back when their time is
+  // over.
   void take_back() {
     if (nodes_.empty()) return;
     (void)decide(false, "going back");
@@ -242,7 +258,7 @@ class Batch {
     };
   }
 
-  // A stop does not reach any of these questions: what was begun is ended, or taken back.
+  // The caller's stop does not cancel any of these requests: what was begun is completed or rolled back.
   Statuses statuses_of(const std::vector<fleet::Answer>& answers) const {
     Statuses statuses;
     for (const fleet::Answer& answer : answers) statuses.emplace(answer.node, status_of(answer));
@@ -257,13 +273,15 @@ class Batch {
     return ask(nodes_, kApplyDecide, json::dump(json::encode(ApplyDecided{id_, commit})), doing);
   }
 
-  // Remembers what nodes said; false where one failed.
+  // Stores the nodes' statuses; returns false if one has failed.
   bool keep(const Statuses& statuses) {
     for (const auto& [node, status] : statuses) statuses_.insert_or_assign(node, status);
     say(first_problem(statuses));
     return is_good(statuses);
   }
 
+  // Polls the nodes until reached(state) is true for each, or it counts as lost, or the time is over. Returns
+  // the last status of each.
   template <class Reached>
   Statuses wait_for(const Reached& reached, std::chrono::seconds patience, std::string_view doing) {
     const auto began = ApplyClock::now();
@@ -287,19 +305,20 @@ class Batch {
       std::this_thread::sleep_for(kAskAgain);
     }
   }
-  // Until when a few nodes are waited for that most have left behind: as long again as those took, or as a
-  // node waits by itself. One that reports to be at work for ever keeps no others.
+  // Returns the time until which the last nodes are waited for, once at least half of them are ready: the
+  // time that those took once more, or the wait of a single node if that is longer. So a node that reports
+  // endless work does not hold up the others.
   ApplyClock::time_point last_of_a_minority(ApplyClock::time_point began, const NodeNames& pending) {
     if (2 * pending.size() > nodes_.size()) return ApplyClock::time_point::max();
     if (most_ready_ < began) most_ready_ = ApplyClock::now();
     return most_ready_ + std::max<ApplyClock::duration>(most_ready_ - began, straggler_);
   }
-  // Nobody has reached it for as long as it waits by itself: it is dead, or goes back. The others need not
-  // wait for it.
+  // True if the node was unreachable for as long as it waits by itself: it is dead or rolls back. The others
+  // need not wait for it.
   bool is_lost(const std::string& node) const {
     return ApplyClock::now() - last_heard_.at(node) > std::chrono::seconds(choice_.seconds);
   }
-  // Those that have switched wait with us for the others.
+  // Restarts the timers of the nodes that have switched, so that they wait for the others.
   void keep_waiting(const NodeNames& pending, const std::string& asked) {
     if (ApplyClock::now() - told_to_wait_ < kTellAgain) return;
     NodeNames waiting;
@@ -309,7 +328,7 @@ class Batch {
     if (!waiting.empty()) (void)fresh_.ask(waiting, kApplyWait, asked, kLookDeadline, telling("waiting"));
     told_to_wait_ = ApplyClock::now();
   }
-  // One that has decided to keep the change and was not seen to end.
+  // Returns the status of a node that decided to commit and was not seen to end.
   Result<ApplyStatus> ends_by_itself(const std::string& node, const Result<ApplyStatus>& seen) const {
     ApplyStatus status = *statuses_.at(node);
     status.state = ApplyState::kCommitted;
@@ -339,7 +358,7 @@ class Batch {
       }
     return paths;
   }
-  // The rail with the ports of this batch alone.
+  // Returns the rail with the ports of this batch only.
   Rail among(const Rail& rail) const {
     Rail part = rail;
     std::erase_if(part.ports,
@@ -357,17 +376,18 @@ class Batch {
   const ApplyChoice& choice_;
   const ReachOptions reach_;
   const Caller& caller_;
-  std::chrono::seconds straggler_;  // that a few nodes may take beyond the others
+  std::chrono::seconds straggler_;  // extra time for the last few nodes
   FreshConnections fresh_;
   Statuses statuses_;
-  std::set<std::string, std::less<>> told_to_keep_;  // that gave no answer
+  std::set<std::string, std::less<>> told_to_keep_;  // nodes that did not reply to the commit
   std::string problem_;
   std::map<std::string, ApplyClock::time_point, std::less<>> last_heard_;
   ApplyClock::time_point told_to_wait_ = ApplyClock::now();
-  ApplyClock::time_point most_ready_ = {};  // half of the nodes had got there
+  ApplyClock::time_point most_ready_ = {};  // when half of the nodes were ready
 };
 
-// Stage, switch, prove, ask, commit; false: it was taken back, and `outcome.why` says why.
+// Stages, switches, proves, confirms and commits. Returns false after a rollback; `outcome.why` has the
+// cause.
 bool carry_out(Batch& batch, std::string_view method, const Payloads& payloads, std::chrono::seconds steps,
                const ApplyChoice& choice, const Caller& caller, ApplyOutcome& outcome) {
   const auto stopped = [&] {
@@ -398,14 +418,14 @@ std::vector<NodeNames> batches_of(const NodeNames& nodes, std::size_t canary) {
 
 bool is_wanted(const NodeChange& change) { return change.held.empty(); }
 
-// Some nodes have kept it already when another one was lost, or when the nodes after a canary failed. They go
-// back one by one: none waits for another that is lost as well.
+// Rolls back nodes that have already committed, when another node was lost or the nodes after a canary
+// failed. They roll back one by one, so that none waits for another that is lost as well.
 void take_back_committed(const Cluster& cluster, const ApplyChoice& choice, const ReachOptions& reach,
                          const Caller& caller, ApplyOutcome& outcome) {
   ApplyChoice quiet = choice;
   quiet.prove = false;
   quiet.confirm = {};
-  Caller steadfast = caller;  // a second thought does not leave nodes in two states
+  Caller steadfast = caller;  // a stop now would leave nodes in two states
   steadfast.stop = {};
   for (NodeOutcome& one : outcome.nodes) {
     if (one.state != ApplyState::kCommitted) continue;
@@ -426,7 +446,8 @@ Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
                   fmt::format("nothing was changed, since a node could not be planned: {}: {}\n"
                               "Mend it, or name the nodes that are to change.",
                               node.node, node.error));
-    // Signatures of packages and certificates look false then, and times in histories are.
+    // With a wrong clock, signatures of packages and certificates look invalid, and times in histories are
+    // wrong.
     const bool sets_clock = std::ranges::all_of(
         node.changes, [](const NodeChange& one) { return one.section == Section::kServices; });
     if (std::abs(node.clock_offset) > kMostClockOffset && !sets_clock)
@@ -476,7 +497,7 @@ ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const A
     request.family = node.family;
     request.stays = std::ranges::any_of(
         node.changes, [](const NodeChange& one) { return one.section == Section::kPackages; });
-    // Nodes install for minutes or for an hour; none is to give up before the slowest has ended.
+    // Nodes install for minutes or for an hour; none may give up before the slowest has ended.
     request.seconds = request.stays ? kPackagesWait : choice.seconds;
     packages = packages || request.stays;
     nodes.push_back(node.node);
@@ -518,7 +539,7 @@ std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vecto
                                  : Result<ApplyHistory>(fail(answer.result.error()));
     if (history) {
       one.applies = std::move(history->applies);
-      one.applies.resize(std::min(one.applies.size(), kKeptApplies + 1));  // and one that has not ended
+      one.applies.resize(std::min(one.applies.size(), kKeptApplies + 1));  // and one in progress
       for (PastApply& past : one.applies) {
         past.why.text = cut_to(past.why.text, kLongestWhy);
         past.titles.resize(std::min(past.titles.size(), kMostTitles));

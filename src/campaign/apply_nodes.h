@@ -1,6 +1,6 @@
-// A plan made true on all its nodes, or on none: staged everywhere, switched everywhere, looked at over fresh
-// connections, the rails proven from both ends, and committed. What fails on the way takes all of them back;
-// a node that nobody can reach any more goes back by itself.
+// Applies a plan to all its nodes or to none. Nodes stage the change, switch to it, and are checked over new
+// connections; the rails are tested from both ends, and then the nodes commit. A failure on the way rolls all
+// of them back. A node that can no longer be reached rolls back by itself.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,36 @@ namespace railbed {
 
 struct ApplyChoice {
   std::string who;          // "alice@head"
-  int seconds = 120;        // a node that has switched waits so long to be told
+  int seconds = 120;        // a node that has switched rolls back if it has no decision after this time
   bool management = false;  // changes of the management network are allowed
-  bool skip_held = false;   // what is held is left out; else nothing is done
-  bool prove = true;        // the rails, before it is committed
-  bool discard = false;     // a rollback drops what people edited since
-  std::size_t canary = 0;   // so many nodes first, on their own; 0: all at once
-  std::function<bool(std::string_view question)> confirm = {};  // before the commit; empty: nobody is asked
+  bool skip_held = false;   // leave out held changes; otherwise a held change refuses the apply
+  bool prove = true;        // test the rails before the commit
+  bool discard = false;     // a rollback discards later edits of the files by other people
+  std::size_t canary = 0;   // number of nodes that change first, in a batch of their own; 0: all at once
+  // Called before the commit; false rolls back. Empty: commits without a question.
+  std::function<bool(std::string_view question)> confirm = {};
 };
 
-// Why it is not begun: a node that could not be planned, a clock that is minutes off, held changes, the
-// management network.
+// Returns an error if the plan must not be applied: a node could not be planned, its clock is more than five
+// minutes off and the plan does not set it, a change is held, or a change touches the management network.
+// `choice` can permit the last two.
 Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice);
 
-// The plan with the changes that `wanted` picks.
+// Returns the plan reduced to the changes for which `wanted` returns true.
 ClusterPlan part_of(const ClusterPlan& plan, const std::function<bool(const NodeChange&)>& wanted);
 
+// Applies the plan's changes, except held ones, to all nodes that have any. Blocks until every node has
+// committed, has rolled back or counts as lost. `outcome.committed` is false if the apply was rolled back;
+// `outcome.why` has the cause.
 ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const ApplyChoice& choice,
                         ReachOptions reach, const Caller& caller);
 
-// Takes back the apply `target` and all that came after it, on all nodes that have it, in the same way.
+// Rolls back the apply `target` and all later ones on `nodes`, with the same steps as apply_plan().
 ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
                        const std::vector<std::string>& nodes, const ApplyChoice& choice, ReachOptions reach,
                        const Caller& caller);
 
-// By node.
+// Reads the history of applies of each node. A node that cannot be read has an error in its entry.
 std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vector<std::string>& nodes,
                                         ReachOptions reach, const Caller& caller);
 

@@ -20,7 +20,8 @@ std::vector<const Node*> chosen(const Cluster& cluster, const Names& names) {
   return nodes;
 }
 
-// Calls work(i) for each node, so many at once; the caller hears how many are done.
+// Calls work(i) for each node in up to `parallelism` threads, and reports the number of finished ones as
+// progress.
 void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_view doing,
                        const Caller& caller, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
@@ -41,29 +42,31 @@ void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_v
   caller.progress("");
 }
 
-// What makers' BMCs leave the factory with, by a part of the name that they give themselves.
+// Factory logins by maker; `maker` is a part of the name that the BMC reports.
 struct DefaultLogin {
   std::string_view maker;
   std::string_view user;
   std::string_view password;
 };
 constexpr std::array kDefaultLogins = {
-    DefaultLogin{"Super Micro", "ADMIN", "ADMIN"},  // until 2019; SB-327 of California ended it
+    DefaultLogin{"Super Micro", "ADMIN", "ADMIN"},  // until 2019; ended by California's SB-327
     DefaultLogin{"Supermicro", "ADMIN", "ADMIN"},
     DefaultLogin{"Dell", "root", "calvin"},  // iDRAC user's guide, "default user name and password"
     DefaultLogin{"DELL", "root", "calvin"},
     DefaultLogin{"Lenovo", "USERID",
-                 "PASSW0RD"},  // XClarity controller user's guide, "login for the first time"
+                 // XClarity controller user's guide, "login for the first time".
+                 "PASSW0RD"},
     DefaultLogin{"IBM", "USERID", "PASSW0RD"},
     DefaultLogin{"", "admin",
-                 "admin"},  // American Megatrends' MegaRAC, as ASUS, Gigabyte, Tyan and Quanta ship it
+                 // American Megatrends' MegaRAC, as ASUS, Gigabyte, Tyan and Quanta ship it.
+                 "admin"},
 };
 
 bool is_login(const BmcLogin& login, const DefaultLogin& one) {
   return login.user == one.user && login.password == one.password;
 }
 
-// One attempt at most, so that no BMC locks anybody out.
+// Tests the factory login. Makes at most one attempt, so that no BMC locks an account.
 Reading<std::string> try_default_login(const BmcTarget& target, BmcProtocol protocol,
                                        const BmcOptions& options, const BmcFacts& facts) {
   for (const DefaultLogin& one : kDefaultLogins)
@@ -84,15 +87,16 @@ Reading<std::string> try_default_login(const BmcTarget& target, BmcProtocol prot
   return {answer.miss(), from};
 }
 
-// What a BMC did not answer of what was asked instead of its power; null: it answered.
+// Returns the first failed reading among those requested instead of the power state; null if all succeeded.
 const Miss* missed(const BmcFacts& facts, const BmcQuestions& questions) {
   if (questions.sensors && !facts.sensors.ok()) return &facts.sensors.miss();
   if (questions.events && !facts.events.ok()) return &facts.events.miss();
   return nullptr;
 }
 
-// The power tells why another question got no answer: a BMC that falls silent in mid-session has FreeIPMI's
-// programs for sensors and events speak of an internal error. Dead ones are not made to wait twice.
+// Returns the power state, which explains why another reading failed: if a BMC falls silent in the middle of
+// a session, FreeIPMI's programs for sensors and events only report an internal error. A BMC that timed out
+// or refused the login is not tried again.
 Reading<PowerState> why_missed(Bmc& bmc, const BmcTarget& target, const Miss& miss) {
   const bool is_told = miss.missing == Missing::kTimeout || miss.missing == Missing::kDenied;
   if (is_told) return {miss, "IPMI or HTTPS at " + target.address};
@@ -120,7 +124,7 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
   }
   Bmc& bmc = **opened;
   if (questions.power) facts.power = bmc.power();
-  // Each further question to a BMC that does not answer would only wait as long again.
+  // Each further request to a silent BMC would only wait as long again.
   if (facts.power.ok() || !questions.power) ask_further(bmc, questions, facts);
   const Miss* const miss = questions.power ? nullptr : missed(facts, questions);
   if (miss) facts.power = why_missed(bmc, target, *miss);

@@ -1,5 +1,5 @@
-// What is done with the BMCs of many nodes at once. A dead one costs its own answer; who has none, or no
-// login, is named.
+// Operations on the BMCs of many nodes in parallel. A BMC that does not respond fails alone. A node without a
+// BMC address or without a login gets an error.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct BmcReach {
   std::size_t parallelism = 64;
 };
 
-// The power is the first question, and the last one of a BMC that does not answer it. Without it, only
-// sensors or events may be asked: a session less.
+// The data to read from a BMC. The power state is read first; if that fails, nothing else is read. Without
+// `power`, only sensors or events may be requested, which saves one session.
 struct BmcQuestions {
   bool power = true;
   bool device = false;
@@ -31,40 +31,45 @@ struct BmcQuestions {
   bool events = false;
   bool clock = false;
   bool serial = false;
-  bool default_login = false;  // one attempt with what this maker's BMCs leave the factory with
+  bool default_login = false;  // one login attempt with the factory password of this maker
 };
 inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true, true};
 
-// Of the named nodes, in the order of the file.
+// Reads the BMCs of the named nodes, in the order of cluster.yaml. After a stop, the remaining ones have an
+// error.
 std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, const BmcQuestions& questions,
                                    const BmcReach& reach, const Caller& caller);
 
 struct BmcChange {
   std::string node = {};
-  std::string error = {};  // empty: it is done
+  std::string error = {};  // empty if the change was made
   FIELDS(BmcChange, node, error);
 };
 
-// `doing` is what the caller hears: "power off".
+// Calls `change` with a session to each BMC, up to `reach.parallelism` at once. `doing` labels the progress
+// messages: "power off".
 std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, std::string_view doing,
                                    const std::function<Result<void>(Bmc&)>& change, const BmcReach& reach,
                                    const Caller& caller);
 
-// Asks each second until all of them are in that state, or `patience` is over; answers those that are not.
+// Polls each second until all BMCs report the power state `wanted`, `patience` is over, or the caller stops
+// it. Returns the BMCs that are not in that state.
 std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
                                      std::chrono::seconds patience, const BmcReach& reach,
                                      const Caller& caller);
 
-// What a node that is watched asks its own BMC each minute: nothing that logs in more than once.
+// The data that a monitored node reads from its own BMC each minute. None of it needs more than one login.
 inline constexpr BmcQuestions kWatchedBmcQuestions = {.power = true, .sensors = true, .events = true};
-// This machine's own BMC through the kernel, as of this node.
+// Reads this machine's own BMC through the kernel (/dev/ipmi0). The result carries the name `node`.
 BmcFacts look_at_own_bmc(const std::string& node, const BmcQuestions& questions, const BmcOptions& options);
 
-// The certificate that each of them shows, without a login.
+// Reads the certificate that each BMC presents, without a login, and compares it with the trusted one if
+// there is one.
 std::vector<ShownCertificate> show_certificates(const Cluster& cluster, const Names& names,
                                                 const BmcReach& reach, const Caller& caller);
 
-// One BMC of a node, ready to be asked.
+// Returns the address, login and certificate of the node's BMC. Fails if cluster.yaml has no address or the
+// password file no login.
 Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcReach& reach);
 
 }  // namespace railbed

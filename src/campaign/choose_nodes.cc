@@ -28,7 +28,7 @@ std::string name_of(fleet::Launcher launcher) {
   return launcher == fleet::Launcher::kSlurm ? "slurm" : "kubernetes";
 }
 
-// A job or a partition may have nodes that the file knows nothing of: what it says is about its own.
+// A job or a partition may have nodes that cluster.yaml does not describe: only the described ones are used.
 NodeNames common(const Cluster& cluster, const NodeNames& names) {
   const std::set<std::string> chosen(names.begin(), names.end());
   NodeNames both;
@@ -37,7 +37,7 @@ NodeNames common(const Cluster& cluster, const NodeNames& names) {
   return both;
 }
 
-// Those that --nodelist names.
+// Returns the nodes that --nodelist names.
 Result<NodeNames> listed(const std::string& nodelist) {
   auto names = fleet::slurm_names(nodelist);
   if (names.empty())
@@ -46,7 +46,7 @@ Result<NodeNames> listed(const std::string& nodelist) {
   return names;
 }
 
-// Those that the scheduler has; nothing where it has to be told which.
+// Returns the scheduler's nodes; nothing if it needs a choice (a job or a partition) first.
 Result<std::optional<NodeNames>> ask_which(const ReachOptions& reach, const Caller& caller) {
   if (reach.launcher == fleet::Launcher::kSlurm)
     return fleet::slurm_nodes(reach.slurm, fleet::environment_here(), caller.stop);
@@ -67,7 +67,7 @@ Result<Cluster> choose_by_scheduler(Cluster cluster, const ReachOptions& reach, 
   return narrowed(std::move(cluster), both);
 }
 
-// What says how one scheduler gives nodes means nothing to another.
+// Fails if an option belongs to another scheduler than the chosen one.
 Result<void> check_words(const ReachOptions& reach) {
   if (reach.launcher != fleet::Launcher::kSlurm && !(reach.slurm == fleet::SlurmChoice()))
     return fail(ErrorKind::kBadInput,

@@ -1,4 +1,4 @@
-// Which nodes a command is about, where Slurm or Kubernetes starts the agents.
+// Selects the nodes of a command when Slurm or Kubernetes starts the agents.
 #pragma once
 
 #include "base/result.h"
@@ -8,12 +8,14 @@
 
 namespace railbed {
 
-// Over ssh the cluster as it is. By a scheduler the nodes of it that the choice names, or all where it names
-// none; of an empty cluster, a cluster of those that it names, of Kubernetes those that have a pod, without
-// rails and expectations. An error where there is none.
+// Returns the cluster reduced to the nodes that the options select. Over ssh the cluster is unchanged. With a
+// scheduler, it keeps the nodes that the options name, or all if they name none. If `cluster` is empty, the
+// result is a new cluster without rails and expectations, made of the nodes that the options name or, with
+// Kubernetes, of the nodes that have a pod. Fails if no node is left, or if the options belong to another
+// scheduler.
 Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const Caller& caller);
 
-// The cluster without its other nodes, in the cluster's order. An error where one is not its own.
+// Returns the cluster with only these nodes, in the cluster's order. Fails if a name is not one of its nodes.
 Result<Cluster> narrowed(Cluster cluster, const std::vector<std::string>& names);
 
 }  // namespace railbed

@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// The ways one by one, then all at once.
+// Measures the paths one by one, then all at once.
 std::vector<Ladder> climb_once(OpenPair& pair, double seconds, const Caller& caller, BenchRun& run) {
   std::vector<Ladder> ladders;
   for (const BenchPath& way : pair.ways) {
@@ -22,7 +22,7 @@ std::vector<Ladder> climb_once(OpenPair& pair, double seconds, const Caller& cal
   return ladders;
 }
 
-// Each rung is measured as often as asked for; ways take turns.
+// Repeats the whole climb, so that the paths take turns and a drift affects all of them.
 void climb_all(OpenPair& pair, double seconds, int repeat, const Caller& caller, BenchRun& run) {
   std::vector<std::vector<Ladder>> climbs(pair.ways.size());
   for (int i = 0; i < repeat && !caller.stop.stop_requested(); ++i) {

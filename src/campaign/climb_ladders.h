@@ -1,4 +1,4 @@
-// Climbs the ladder of every way between two nodes: TCP, RDMA, RDMA of GPU memory, NCCL.
+// Measures the ladder of every path between two nodes: TCP, RDMA, RDMA of GPU memory, NCCL.
 #pragma once
 
 #include "base/result.h"
@@ -9,8 +9,9 @@
 
 namespace railbed {
 
-// The run has a judged ladder for each way; its measurements are those of all rungs and repeats, and of
-// several ways those of all rails at once (results/all_rails.h). `seconds`: measured time of TCP and of RDMA.
+// Returns a run with a judged ladder for each path. Its measurements are those of all rungs and repeats and,
+// if there are several paths, of all rails at once (results/all_rails.h). `seconds` is the measured time of a
+// TCP or RDMA rung.
 Result<BenchRun> climb_ladders(const PairChoice& choice, double seconds, const RunRequest& request,
                                ReachOptions reach, const Caller& caller);
 

@@ -1,4 +1,4 @@
-// The proof that a campaign needs no command: what a daemon would do, from threads of its own, twice at once,
+// Shows that a campaign needs no command: it runs as in a daemon, from its own threads, twice at once, and
 // without a byte on standard output or error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ Caller caller_of(Watcher& watch, std::stop_token stop) {
   return {stop, [&watch](std::string_view) { ++watch.progress; }, [](std::string_view) {}};
 }
 
-// One round of a daemon: everybody's facts, a verdict, and one pair measured.
+// One round of a daemon: the facts of all nodes, a verdict, and one pair measured.
 void watch_once(Watcher& watch, std::stop_token stop) {
   const Caller caller = caller_of(watch, stop);
   const Cluster cluster = two_nodes();
@@ -100,7 +100,7 @@ TEST(Daemon, AStopEndsAMeasurementEarly) {
     plan.seconds = 60;
     watch.run = measure_ways({"localhost", "localhost", "", ""}, plan, {}, reach(), caller_of(watch, stop));
   });
-  // Two steps: it looked, and it measures.
+  // Two steps of progress: facts were collected, and a measurement runs.
   while (watch.progress < 2 && Clock::now() - began < std::chrono::seconds(20))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   measuring.request_stop();

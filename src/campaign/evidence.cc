@@ -24,7 +24,7 @@ bool is_fixture(const fs::path& folder) {
   return false;
 }
 
-// What a file of a fixture says of nodes, by name; nothing where it is not there.
+// Reads a fixture's file of values by node name. A missing file leaves `nodes` as it is.
 template <class Said>
 Result<void> add_file_of_nodes(const fs::path& file, std::map<std::string, Said>& nodes) {
   std::error_code ignored;
@@ -58,13 +58,13 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   const fs::path folder(root);
   std::error_code ignored;
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
-  // A cluster.yaml that was named is the one that was meant.
+  // A cluster.yaml that the user named takes precedence.
   if (fixture && evidence.cluster.nodes.empty() && fs::exists(folder / "cluster.yaml", ignored)) {
     ASSIGN_OR_RETURN(auto cluster, load_cluster(folder / "cluster.yaml"));
     evidence.cluster = std::move(cluster);
   }
   CollectOptions options;
-  options.load_seconds = kLoadSeconds;  // a window that was recorded costs nothing to look at
+  options.load_seconds = kLoadSeconds;  // reading a recorded window takes no time
   options.paths = asked_paths(evidence.cluster);
   for (NamedHost& one : *hosts) {
     ask_what_is_expected(find_node(evidence.cluster, one.node), options);

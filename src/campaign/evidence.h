@@ -1,4 +1,4 @@
-// Evidence from files: what `railbed verify --root`, `--facts` and `--measurements` read.
+// Reads evidence from files: `railbed verify --root`, `--facts` and `--measurements`.
 #pragma once
 
 #include <string>
@@ -10,25 +10,27 @@
 
 namespace railbed {
 
-// What rules about this cluster need to be asked for: the places where its checkpoints go.
+// Returns the paths that facts must include for the rules about this cluster: the checkpoint folders of its
+// nodes, sorted and without duplicates.
 std::vector<std::string> asked_paths(const Cluster& cluster);
-// … and on this node: its venv and its container. Null: no node of cluster.yaml, which asks for nothing.
+// Sets in `options` the venv, the container and its runtime that this node is expected to have. A null `node`
+// is a machine that cluster.yaml does not name; then all three are empty.
 void ask_what_is_expected(const Node* node, CollectOptions& options);
 
-// Adds the facts of every node under `root` (a folder that looks like /, a .tree file, or a folder of .tree
-// files). A folder of trees may bring its own cluster.yaml, measurements.json and clocks.json
-// (node → ClockReading); then a node that
-// cluster.yaml names and no tree holds counts as unreachable.
+// Adds the facts of every node under `root`: a folder that looks like /, a .tree file, or a folder of .tree
+// files. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
+// ClockReading), after-reboot.json and bmcs.json. A node that its cluster.yaml names and that has no tree
+// counts as unreachable. A cluster that `evidence` already has takes precedence over that cluster.yaml.
 Result<void> add_root(const std::string& root, Evidence& evidence);
 
-// Adds what `railbed facts --json` printed. The node is named by its host name, or by the file when the facts
-// have none.
+// Adds the output of `railbed facts --json`. The node gets the host name in the facts, or the file's name
+// without its extension if there is none. Fails if the evidence already has a node of that name.
 Result<void> add_facts_file(const std::string& file, Evidence& evidence);
 
-// An array of measurements, or a document that holds one under "measurements" (`railbed bench --json`).
-// Accepts untrusted text.
+// Parses an array of measurements, or a document that holds one under "measurements" (`railbed bench
+// --json`). Accepts untrusted text.
 Result<std::vector<Measurement>> measurements_from_json(std::string_view text);
-// Adds what such a file holds.
+// Adds the measurements in such a file.
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence);
 
 }  // namespace railbed

@@ -1,8 +1,8 @@
-// Reads the facts of many nodes while they come: a few at a time, in threads of its own.
+// Parses the facts of many nodes as they arrive, a few at a time, in threads of its own.
 //
-// An answer is half a megabyte of text, and ten times that while it is read; facts that are read are less
-// than half of it. So an answer is let go as soon as it is read, and who brings one waits while enough of
-// them wait already.
+// A node's reply is half a megabyte of text and takes ten times that while it is parsed; parsed facts take
+// less than half of it. So a reply is freed as soon as it is parsed, and the queue is bounded: read() blocks
+// while two replies per thread wait.
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +24,10 @@ class FactsDesk {
   explicit FactsDesk(std::size_t nodes);
   ~FactsDesk() { (void)take(); }
 
-  // What node `index` answered, or why it did not. Thread-safe.
+  // Adds the reply of node `index`, or the error instead of it. Blocks while the queue is full. Thread-safe.
   void read(std::size_t index, Result<std::string> answer);
-  // Of all nodes, in their order, once nobody brings any more. A node that nobody spoke of has an error.
+  // Waits for the queue to drain and returns the facts of all nodes, in their order. Call it once, after the
+  // last read(). A node without a reply has an error.
   std::vector<Result<Facts>> take();
 
  private:

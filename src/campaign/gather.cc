@@ -23,7 +23,7 @@ void look_at_this_machine(const CollectOptions& collect, const Caller& caller, E
   evidence.nodes.emplace(name, std::move(facts));
 }
 
-// Asks the nodes of the cluster, or looks at this machine where there is none.
+// Collects facts from the nodes of the cluster, or from this machine if there is none.
 void look(CollectOptions collect, ReachOptions reach, const Caller& caller, Evidence& evidence) {
   if (evidence.cluster.nodes.empty()) return look_at_this_machine(collect, caller, evidence);
   fleet::Fleet fleet = open_fleet(evidence.cluster, std::move(reach));
@@ -34,7 +34,7 @@ void look(CollectOptions collect, ReachOptions reach, const Caller& caller, Evid
   evidence.unreachable = std::move(surveyed.unreachable);
 }
 
-// What a health check of `only` collects: all that its rules need, within kHealthDeadline.
+// Returns the options of a health check: all that its rules need, within kHealthDeadline.
 CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
   CollectOptions options = sources.collect;
   options.load_seconds.reset();

@@ -1,4 +1,4 @@
-// Gathers the evidence that verify() judges: from the nodes of a cluster, from this machine, or from files.
+// Collects the evidence that verify() judges: from the nodes of a cluster, from this machine, or from files.
 #pragma once
 
 #include <chrono>
@@ -14,36 +14,39 @@
 
 namespace railbed {
 
-// A health check's facts have until then. slurmd kills a health check after 60 s (slurm.conf(5)); this leaves
-// time to tell slurmctld.
+// Deadline for a health check's facts. slurmd kills a health check after 60 s (slurm.conf(5)); this leaves
+// time to update slurmctld.
 inline constexpr std::chrono::seconds kHealthDeadline{40};
-inline constexpr int kHealthVenvSeconds = 20;  // of them, for the import of PyTorch
+inline constexpr int kHealthVenvSeconds = 20;  // part of that deadline, for the import of PyTorch
 
 struct Sources {
-  std::string cluster;                    // its file; empty: nothing is expected
-  std::string root;                       // captured machines instead of live ones
-  std::vector<std::string> facts;         // files of facts instead of live machines
-  std::vector<std::string> measurements;  // files that are judged as well
+  std::string cluster;                    // path of cluster.yaml; empty: there are no expectations
+  std::string root;                       // captured machines that replace live ones
+  std::vector<std::string> facts;         // files of facts that replace live machines
+  std::vector<std::string> measurements;  // files of measurements to judge, too
   CollectOptions collect;
-  // A health check: this machine alone, under this name, within kHealthDeadline, whatever hangs.
+  // Set for a health check: judge this machine alone, under this name, within kHealthDeadline even if
+  // something hangs.
   std::optional<std::string> only;
-  // Looks that repeat by themselves start no container, and neither does a health check.
+  // Start containers to check them. False for checks that repeat by themselves; a health check never starts
+  // one.
   bool containers = true;
   bool live() const { return root.empty() && facts.empty(); }
 };
 
-// What the sources' files bring: the cluster, facts and measurements.
+// Reads the cluster, facts and measurements from the sources' files.
 Result<Evidence> read_sources(const Sources& sources);
 
-// … and, where no file brings facts, what the nodes show, or this machine.
+// Like read_sources(), and collects the facts of the nodes, or of this machine without a cluster, if no file
+// supplies facts.
 Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller);
 
-// This machine's facts, collected in a child that is given up at the deadline: nothing that hangs there can
-// hang the caller.
+// Collects this machine's facts in a child process, which is abandoned at the deadline. A hang there cannot
+// block the caller.
 Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options);
 
-// Leaves `node` alone in the evidence, under that name. Refuses evidence of several nodes, and a cluster that
-// does not know it.
+// Renames the only node of the evidence to `node` and drops unreachable nodes. Fails if the evidence does not
+// have exactly one node, or has a cluster without `node`.
 Result<void> narrow_to(const std::string& node, Evidence& evidence);
 
 }  // namespace railbed

@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// A health check looks at this machine, for all that cluster.yaml expects of the node it is.
+// A health check examines this machine, for all that cluster.yaml expects of the node.
 TEST(HealthCheck, AsksForWhatItsRulesNeed) {
   const TemporaryFolder folder;
   const std::string cluster = folder.path() / "cluster.yaml";

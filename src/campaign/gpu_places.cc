@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-// "gpu01" or "gpu01:0,1".
+// Parses "gpu01" or "gpu01:0,1".
 Result<GpuPlace> parse_place(const std::string& word) {
   GpuPlace place{word, word, {}};
   const auto colon = word.rfind(':');

@@ -1,4 +1,4 @@
-// On which nodes, and which of their GPUs, a collective runs.
+// The nodes and GPUs that a collective runs on.
 #pragma once
 
 #include <string>
@@ -16,10 +16,11 @@ struct GpuPlace {
 
 struct GpuPlaces {
   std::vector<GpuPlace> nodes;
-  std::string ssh_config;  // of the cluster that names them; empty: the user's own
+  std::string ssh_config;  // ssh configuration of the cluster; empty: the user's own
 };
 
-// One cluster.yaml, or nodes: "gpu01", "gpu01:0,1". None: this machine, with `own` GPUs of it.
+// Parses `where`: one cluster.yaml, or nodes such as "gpu01" and "gpu01:0,1". If it is empty, the result is
+// this machine with its GPUs `own`.
 Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const std::vector<int>& own);
 
 }  // namespace railbed

@@ -19,7 +19,7 @@ std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string
     default:
       break;
   }
-  // What the log merely warns of (sockets, say) ended nothing.
+  // A warning in the log (of sockets, say) does not explain a failure.
   if (log.verdict.severity == nccl::Severity::kError) return log.verdict.remedy;
   return "`railbed verify` on these nodes names what is wrong with them; then run this again";
 }

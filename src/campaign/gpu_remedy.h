@@ -1,4 +1,4 @@
-// What to do when something of CUDA's, cuBLAS's or NCCL's failed.
+// Remedies for failures of CUDA, cuBLAS and NCCL.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace railbed {
 
-// `when_memory_is_short`: what this command can ask less of.
+// Returns what the user should do next. `when_memory_is_short` is the advice for a GPU that is out of memory:
+// which option of this command needs less.
 std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string_view when_memory_is_short);
 
 }  // namespace railbed

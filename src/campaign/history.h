@@ -1,4 +1,4 @@
-// The history of runs: where it lies, what a word stands for, what to keep.
+// The history of runs: opens it, finds a run by name, and adds runs.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace railbed {
 
-// `path` empty stands for default_store_path().
+// Opens the store at `path`, or at default_store_path() if it is empty.
 Result<Store> open_history(const std::string& path);
 
-// What a person may call a run: its number, "last", "baseline", the label of the newest run that has it, or a
-// file that `railbed runs export` wrote.
+// Finds a run by its number, "last", "baseline", a label (the newest run that has it), or the path of a file
+// that `railbed runs export` wrote.
 Result<BenchRun> find_run(const std::string& store_path, const std::string& word);
 
-// Keeps a run, sets its number and notes it. A history that cannot be written is noted, too, and costs the
-// measurement nothing.
+// Adds a run to the history, sets its number and reports it as a note. If the history cannot be written, the
+// note has the error, and `run` is unchanged.
 void keep_run(const std::string& store_path, BenchRun& run, const Caller& caller);
 
 }  // namespace railbed

@@ -21,10 +21,20 @@
 #include "fleet/frame.h"
 #include "host/process.h"
 
+// The keys come from ssh-keyscan, the entries of known_hosts from `ssh-keygen -F`, and both names and files
+// from `ssh -G`, so that they are what this user's ssh would use. judge_keys() gives each offered key a
+// state:
+// * revoked: known_hosts has it as revoked.
+// * known: known_hosts has this very key.
+// * new: known_hosts has no trusted key of this node.
+// * further: known_hosts has another type of key only, and the node offers one of those keys.
+// * changed: known_hosts has another key of this type, or none of the keys that it has is offered.
+//
+// Only new keys are ever added.
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kLocalDeadline{10};  // of programs that ask nobody
+constexpr std::chrono::seconds kLocalDeadline{10};  // for programs without network access
 constexpr std::chrono::seconds kScanMargin{5};      // ssh-keyscan ends by itself before that
 constexpr std::size_t kMostExpected = 100'000;
 
@@ -46,7 +56,7 @@ Result<CommandOutput> ended_with(const Reading<CommandOutput>& output, int most,
   return *output;
 }
 
-// One node after the other is asked by each worker.
+// Reads and judges the host keys of one node. Its methods are const: several threads use one object.
 class Asking {
  public:
   Asking(const ReachOptions& reach, const ExpectedKeys* expected, std::stop_token stop)
@@ -115,7 +125,7 @@ class Asking {
     files.insert(files.end(), way.global_files.begin(), way.global_files.end());
     for (const std::string& file : files) {
       if (access(file.c_str(), F_OK) != 0) continue;
-      // 1: there is none.
+      // Exit code 1: the file has no such entry.
       const auto said =
           ended_with(run_program({"ssh-keygen", "-F", way.known_name(), "-f", file}, kLocalDeadline, stop_),
                      1, "ssh-keygen -F");
@@ -142,7 +152,7 @@ HostKeyState state_of(const PublicKey& key, const std::vector<fleet::FoundKey>& 
   return of_kind || !acquainted ? HostKeyState::kChanged : HostKeyState::kFurther;
 }
 
-// Of the kind where there is one.
+// Returns the fingerprint of a trusted known key, of the same type if there is one.
 std::string known_instead(const PublicKey& key, const std::vector<fleet::FoundKey>& known) {
   std::string any;
   for (const fleet::FoundKey& one : known) {
@@ -153,7 +163,8 @@ std::string known_instead(const PublicKey& key, const std::vector<fleet::FoundKe
   return any;
 }
 
-// Whether it is as expected: nothing where nobody spoke of such a key.
+// Returns whether the key is as expected; nothing if no expectation covers such a key. `one_fits`: another
+// offered key has an expected fingerprint, so a key without an expectation of its type is no contradiction.
 std::optional<bool> as_expected(const OfferedKey& key, const std::vector<ExpectedKey>& expected,
                                 bool one_fits) {
   if (expected.empty()) return std::nullopt;
@@ -167,7 +178,7 @@ bool is_to_add(const OfferedKey& key, bool only_expected) {
   return key.state == HostKeyState::kNew && (!only_expected || key.expected == true);
 }
 
-// A folder that only we can enter, gone with this object.
+// A temporary folder that only this user can enter; the destructor removes it.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -186,7 +197,8 @@ class ScratchFolder {
   std::string path_;
 };
 
-// As ssh-keygen hashes names. Of the new lines alone, for it would do so with all that a file holds.
+// Returns the lines with their names hashed by ssh-keygen. It works on a copy with the new lines alone,
+// because ssh-keygen would hash all lines of a file.
 Result<std::string> hashed_lines(const std::string& plain) {
   const ScratchFolder folder;
   if (folder.path().empty()) return fail(ErrorKind::kUnavailable, "there is no room for a file in /tmp");
@@ -201,6 +213,8 @@ Result<std::string> hashed_lines(const std::string& plain) {
   return text;
 }
 
+// Rewrites the file with `more` at its end and keeps its mode. Creates the file (mode 0600) and its folder
+// (0700) if they are missing.
 Result<void> append_to(const std::string& file, const std::string& more) {
   std::error_code error;
   std::string text;

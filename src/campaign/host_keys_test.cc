@@ -41,7 +41,7 @@ TEST(JudgeKeys, ByWhatKnownHostsHolds) {
   EXPECT_THAT(states(judge_keys(both, {{key(kOne)}}, nullptr)), ElementsAre("known", "further"));
   EXPECT_THAT(states(judge_keys(both, {{key(kOther)}, {key(kEcdsaKey)}}, nullptr)),
               ElementsAre("changed", "known"));
-  // The node offers nothing of what is known: no key of it is to be believed.
+  // The node offers none of the known keys, so none of its keys is to be trusted.
   EXPECT_THAT(states(judge_keys({key(kEcdsaKey)}, {{key(kOne)}}, nullptr)), ElementsAre("changed"));
   EXPECT_THAT(states(judge_keys(both, {{key(kOne), true}}, nullptr)), ElementsAre("revoked", "new"));
   EXPECT_EQ(judge_keys({key(kOne)}, {{key(kOther)}}, nullptr)[0].instead_of, fingerprint_of(key(kOther)));

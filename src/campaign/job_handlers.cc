@@ -1,6 +1,6 @@
-// The agent keeps no output: who reads is handed what the pipes hold, and while nobody reads the program
-// waits, as it does before any pipe that is full. What ends the program, whatever becomes of the agent, is
-// host/supervisor.h.
+// The agent buffers no output: a read returns what the pipes hold. While there are no reads, the pipes fill
+// up and the program blocks, as with any full pipe. host/supervisor.h ends the program, whatever happens to
+// the agent.
 #include "campaign/job_handlers.h"
 
 #include <poll.h>
@@ -25,7 +25,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kNewsWait{1};
-constexpr std::size_t kMostOfStream = 32 << 10;  // in one answer
+constexpr std::size_t kMostOfStream = 32 << 10;  // in one reply
 constexpr int kMostSeconds = 24 * 3600;
 
 Result<SupervisedJob> job_of(const JobRequest& request) {
@@ -50,6 +50,7 @@ Result<SupervisedJob> job_of(const JobRequest& request) {
   return job;
 }
 
+// The one program of an agent. stop() and alive() may run in another thread while news() waits.
 class AgentJob {
  public:
   Result<JobNote> start(const JobRequest& request) {
@@ -68,13 +69,14 @@ class AgentJob {
     if (program_ && program_->in) send(program_->in.get(), ".", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
-  // Beside a read that waits.
+  // May run while a read waits. The supervisor ends the program when its input closes.
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     if (program_) program_->in.reset();
   }
 
+  // Waits up to kNewsWait for output. The reply has the exit status once the pipes are empty, too.
   Result<JobNews> news(const std::stop_token& stop) {
     const std::lock_guard reading(reading_);
     {
@@ -83,7 +85,7 @@ class AgentJob {
     }
     const auto until = Child::Clock::now() + kNewsWait;
     for (JobNews news;;) {
-      // Asked before the pipes are emptied: what it wrote last is read then.
+      // Read before the pipes are drained, so that the last output is read, too.
       const auto status = program_->child.ended();
       const bool more = read_streams(news);
       if (status && !more) {
@@ -105,7 +107,7 @@ class AgentJob {
 
   const Fd& pipe_of(const Stream& stream) const { return stream.error ? program_->err : program_->out; }
 
-  // False when there was nothing.
+  // Returns false if there was nothing to read.
   bool read_streams(JobNews& news) {
     bool any = false;
     for (Stream& stream : streams_) {
@@ -141,9 +143,9 @@ class AgentJob {
     poll(fds.data(), fds.size(), kPollSliceMs);
   }
 
-  std::mutex mutex_;  // of program_->in, and of whether there is one
+  std::mutex mutex_;  // guards program_->in, program_'s creation and stopped_
   bool stopped_ = false;
-  std::optional<Program> program_;  // once it is there, it stays
+  std::optional<Program> program_;  // once set, it stays
 
   std::mutex reading_;
   std::array<Stream, 2> streams_{Stream{false}, Stream{true}};

@@ -1,4 +1,5 @@
-// The methods "launch.…": one program of the user's, started on this node, for as long as somebody wants it.
+// The methods "launch.…": one program of the user, started on this node. It runs as long as its caller keeps
+// it alive.
 #pragma once
 
 #include <optional>
@@ -13,18 +14,23 @@
 
 namespace railbed {
 
-inline constexpr std::string_view kLaunchFind = "launch.find";    // JobRequest → JobNote; starts nothing
-inline constexpr std::string_view kLaunchStart = "launch.start";  // JobRequest → JobNote; once an agent
-inline constexpr std::string_view kLaunchRead = "launch.read";    // JobNote → JobNews
-inline constexpr std::string_view kLaunchAlive = "launch.alive";  // JobNote → JobNote: still wanted
-inline constexpr std::string_view kLaunchStop = "launch.stop";  // JobNote → JobNote; it has ended soon after
+// JobRequest → JobNote: checks that the program can be started, and starts nothing
+inline constexpr std::string_view kLaunchFind = "launch.find";
+// JobRequest → JobNote; at most once per agent
+inline constexpr std::string_view kLaunchStart = "launch.start";
+// JobNote → JobNews: waits up to a second for output
+inline constexpr std::string_view kLaunchRead = "launch.read";
+// JobNote → JobNote: keeps the program alive
+inline constexpr std::string_view kLaunchAlive = "launch.alive";
+// JobNote → JobNote; the program ends soon after the reply
+inline constexpr std::string_view kLaunchStop = "launch.stop";
 
 struct JobRequest {
-  std::vector<FileContent> words = {};        // exactly as they are: nobody cleans a command
+  std::vector<FileContent> words = {};        // passed unchanged, without any cleaning
   std::vector<FileContent> environment = {};  // "NAME=VALUE"
-  FileContent folder = {};                    // empty: where the agent is
+  FileContent folder = {};                    // empty: the agent's own
   int grace_seconds = 10;                     // from SIGTERM to SIGKILL
-  int patience_seconds = 60;                  // without "launch.alive"
+  int patience_seconds = 60;                  // without "launch.alive", before the program is ended
   FIELDS(JobRequest, words, environment, folder, grace_seconds, patience_seconds);
 };
 
@@ -32,16 +38,17 @@ struct JobNote {
   static void fields(auto&&) {}
 };
 
-// Lines that one stream had without the other's between them.
+// Consecutive lines of one stream.
 struct JobOutput {
-  bool error = false;  // of standard error
-  json::Lines lines;   // each with a newline
+  bool error = false;  // from standard error
+  json::Lines lines;   // each with its newline
   FIELDS(JobOutput, error, lines);
 };
 
 struct JobNews {
   std::vector<JobOutput> output;
-  std::optional<int> status;  // the exit code, or 128 + signal: it has ended, and there is no more to read
+  // The exit code, or 128 + signal number. Set when the program has ended and all output was read.
+  std::optional<int> status;
   FIELDS(JobNews, output, status);
 };
 

@@ -1,10 +1,10 @@
-// Each node has a thread that starts its command and reads until it has ended, so that a node that prints
-// much, or a terminal that is slow, holds up nobody but the programs that print. The caller's thread waits
-// for the end of all, the first failure or the caller's stop; it never reads. To stop is to say so to the
-// agents, and the threads go on to read: what programs say at their end is heard.
+// Each node has a thread that starts its command and reads its output until it has ended. A node that prints
+// much, or a slow terminal, holds up only the programs that print. The caller's thread waits for the end of
+// all commands, the first failure or the caller's stop; it never reads. A stop is a request to the agents;
+// the threads go on to read, so the last output of the programs still arrives.
 //
-// A node that is cut off from us cannot be told anything. It ends its program by itself when it has heard no
-// "launch.alive" for a minute.
+// A node that is cut off cannot get that request. It ends its program by itself after a minute without
+// "launch.alive".
 #include "campaign/launch_nodes.h"
 
 #include <fmt/format.h>
@@ -33,12 +33,12 @@ constexpr std::chrono::seconds kStartProgramDeadline{30};
 constexpr std::chrono::seconds kReadDeadline{60};
 constexpr std::chrono::seconds kStopDeadline{10};
 constexpr std::chrono::seconds kAliveEvery{5};
-// Its own failure is often what another rank says of itself a moment later.
+// After a failure, other ranks often report its cause a moment later.
 constexpr std::chrono::seconds kLastWords{2};
-// Beside the grace: for SIGKILL, and the way of the news.
+// In addition to the grace period: time for SIGKILL and for the last reply.
 constexpr std::chrono::seconds kAfterGrace{20};
 
-using Requests = std::map<std::string, std::string, std::less<>>;  // by node, JSON
+using Requests = std::map<std::string, std::string, std::less<>>;  // JSON by node
 
 std::string request_of(const NodeCommand& command, const LaunchChoice& choice) {
   JobRequest request;
@@ -55,7 +55,7 @@ fleet::Target target_of_command(const Cluster& cluster, const NodeCommand& comma
   return node != nullptr ? fleet::target_of(*node) : fleet::Target{name_of(command), "", true};
 }
 
-// All or none: before anything is started, every node has answered and has the program.
+// Ensures all or none: before anything starts, every node must respond and have the program.
 Result<void> find_everywhere(fleet::Fleet& fleet, const Requests& requests, const Caller& caller) {
   const auto answers = fleet::gather(
       fleet, kLaunchFind, [&](const std::string& node) { return requests.at(node); }, kFindDeadline,
@@ -122,7 +122,7 @@ class Launching {
     CommandEnd& end = end_.ends[i];
     end.status = status;
     end.lost = std::move(lost);
-    // What ends after a stop was stopped.
+    // A command that ends after the stop was stopped; it did not fail.
     if (!end.good() && !end_.first && !stopping_) end_.first = i;
     ++ended_;
     changed_.notify_all();
@@ -135,7 +135,7 @@ class Launching {
     return ended_ == end_.ends.size();
   }
 
-  // Until all have ended, or are no more wanted.
+  // Waits until all have ended, one has failed and kLastWords are over, or the caller stops.
   void wait_until_wanted(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const auto all = [&] { return ended_ == end_.ends.size(); };
@@ -150,7 +150,7 @@ class Launching {
       end_.cancelled = cancelled;
       end_.stopped = true;
     }
-    fleet::gather(fleet_, kLaunchStop, "{}", kStopDeadline);  // who cannot be told: its thread hears why
+    fleet::gather(fleet_, kLaunchStop, "{}", kStopDeadline);  // errors show up in the node's thread
     std::unique_lock lock(mutex_);
     const auto all = [&] { return ended_ == end_.ends.size(); };
     if (!changed_.wait_for(lock, choice_.grace + kAfterGrace, all)) given_up_.request_stop();
@@ -171,7 +171,7 @@ class Launching {
   std::mutex hearing_;
   std::stop_source given_up_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards all members below
   std::condition_variable_any changed_;
   LaunchEnd end_;
   std::size_t ended_ = 0;

@@ -51,7 +51,7 @@ NodeCommand shell(std::string node, std::string script) {
   return {std::move(node), {}, {"sh", "-c", std::move(script)}};
 }
 
-// What was heard: "node: line", and "node! line" of standard error.
+// Collects the printed lines: "node: line", and "node! line" for standard error.
 class Heard {
  public:
   HearLine listener() {
@@ -61,7 +61,7 @@ class Heard {
       changed_.notify_all();
     };
   }
-  // The rest of the first line that begins so.
+  // Waits for a line with this beginning and returns its rest.
   std::string wait_for(const std::string& begin) {
     std::unique_lock lock(mutex_);
     std::string found;
@@ -92,7 +92,7 @@ LaunchEnd launched(const Launch& launch, const HearLine& hear, std::stop_token s
 
 bool is_alive(pid_t pid) { return kill(pid, 0) == 0; }
 
-// Ends are waited for: a process that was killed is there until its parent has heard.
+// Waits for the end: a killed process exists until its parent has reaped it.
 bool dies(pid_t pid) {
   for (const auto until = TestClock::now() + seconds(30); is_alive(pid) && TestClock::now() < until;)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -41,7 +41,7 @@ Result<std::size_t> serve_rank_zero(const LaunchedCommand& command, const Handle
   auto socket = fleet::reach_rank_zero(command.at, command.own, caller.stop);
   if (!socket) return fail(socket.error(), fmt::format("rank {}", command.own.rank));
   signal(SIGPIPE, SIG_IGN);
-  // serve() ends when its input does.
+  // serve() ends at the end of its input.
   const std::stop_callback end(caller.stop, [&] { shutdown(socket->get(), SHUT_RDWR); });
   return fleet::serve(socket->get(), socket->get(), handlers);
 }

@@ -1,4 +1,4 @@
-// A command that srun or mpirun started once for each GPU: rank 0 leads, the others serve it.
+// A command that srun or mpirun started once for each GPU: rank 0 leads, the others serve its requests.
 #pragma once
 
 #include <chrono>
@@ -18,16 +18,17 @@ struct LaunchedCommand {
   fleet::RankIntroduction own;
 };
 
-// What a process with this environment has to do as one of several ranks; nothing when it was started alone.
-// `rendezvous`: what the user said of the place; `gpus`: those of each process, the one of its local rank
-// when empty.
+// Returns this process's role if the environment shows that it is one of several ranks, and nothing if it was
+// started alone. `rendezvous` is the address that the user gave. `gpus` are the GPUs of each process; if
+// empty, each uses the GPU of its local rank. Fails if the ranks have no rendezvous or no common secret.
 Result<std::optional<LaunchedCommand>> find_launched(const fleet::Environment& environment,
                                                      const std::string& rendezvous,
                                                      const std::vector<int>& gpus,
                                                      std::chrono::milliseconds patience);
 
-// For the others: answers rank 0's requests until it ends, or the caller's stop. Answers how many handlers
-// did not heed their stop and still run: the process must then end without clearing up (_exit).
+// For ranks other than 0: serves rank 0's requests until it ends or the caller stops. Returns the number of
+// handlers that still run because they ignored their stop token. If it is not 0, the process must end without
+// cleanup (_exit).
 Result<std::size_t> serve_rank_zero(const LaunchedCommand& command, const Handlers& handlers,
                                     const Caller& caller);
 

@@ -21,7 +21,7 @@ bool is_this_machine(std::string_view host) {
   return host == "localhost" || host == "127.0.0.1" || host == "::1";
 }
 
-// "ops@gpu1.lab" → gpu1. An address has no short form.
+// Returns the short name of a host: "ops@gpu1.lab" → gpu1. An address has no short form.
 std::string name_of(std::string_view host) {
   if (host.starts_with("ssh://")) host.remove_prefix(6);
   host = host.substr(host.find('@') + 1);
@@ -29,7 +29,7 @@ std::string name_of(std::string_view host) {
   return std::string(host.substr(0, host.find_first_of(".:")));
 }
 
-// The node's own name for itself beats an address, when nobody else has it.
+// Renames nodes that are named by an address or localhost to their own host name, unless another node has it.
 void take_hostnames(LookedAt& seen) {
   std::set<std::string> taken;
   for (const Node& node : seen.nodes) taken.insert(node.name);

@@ -1,4 +1,4 @@
-// Looks at hosts of which nothing is known yet: what a first cluster.yaml is made of.
+// Collects facts of hosts that are not yet described, as the basis of a first cluster.yaml.
 #pragma once
 
 #include <map>
@@ -14,20 +14,21 @@
 
 namespace railbed {
 
-// What was seen, from wherever it came.
+// The nodes and facts, from any source.
 struct LookedAt {
   std::vector<Node> nodes;
   std::map<std::string, Facts> facts;
-  SshAddresses reached;  // where ssh connects to
-  bool complete = true;  // every host that was named answered
+  SshAddresses reached;  // the addresses that ssh connects to
+  bool complete = true;  // every named host responded
 };
 
-// ssh destinations, ranges of them like gpu[01-64], localhost. Who does not answer is noted and left out.
+// `hosts` are ssh destinations, ranges of them such as gpu[01-64], and localhost. A host that does not
+// respond is reported as a note and left out. Fails if none responds.
 Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptions reach,
                                const Caller& caller);
-// What `railbed facts --json` printed, a file each.
+// Reads files that `railbed facts --json` wrote, one node each.
 Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files);
-// Captured machines: a folder of trees, a tree, or a folder like /.
+// Reads captured machines: a folder of trees, a tree, or a folder that looks like /.
 Result<LookedAt> look_at_tree(const std::string& root);
 
 }  // namespace railbed

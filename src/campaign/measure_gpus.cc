@@ -19,7 +19,7 @@ Result<MeasuredGpus> measure_gpus(const std::string& node, const GpuCopyPlan& pl
     all.gpus = report.gpus;
     if (all.cut.empty()) all.cut = report.cut;
     if (report.results.empty()) continue;
-    // While the links still run at their full speed: idle ones may have stepped down.
+    // Facts are read at once, while the links still run at full speed: idle ones may have stepped down.
     caller.progress("looking at " + peer.node());
     const auto facts = facts_of(peer, caller);
     caller.progress("");

@@ -17,12 +17,12 @@ namespace railbed {
 struct MeasuredGpus {
   BenchRun run;
   std::vector<VisibleGpu> gpus;
-  std::optional<Failure> failure;  // what ended it; the run has what was measured until then
-  std::string cut;                 // why copies are smaller than was asked for; else empty
+  std::optional<Failure> failure;  // why it ended early; the run has the measurements until then
+  std::string cut;                 // why copies are smaller than requested; empty if they are not
 };
 
-// `node`: an ssh destination, or localhost. `on_repeat` hears each repeat's measurements as soon as they are
-// there. An error is a node that could not be looked at.
+// Measures the GPUs of `node`, an ssh destination or "localhost". Calls `on_repeat` with the measurements of
+// each repeat as soon as it ends. Fails if the node's facts cannot be read.
 Result<MeasuredGpus> measure_gpus(const std::string& node, const GpuCopyPlan& plan, const RunRequest& request,
                                   ReachOptions reach, const Caller& caller,
                                   const std::function<void(const std::vector<Measurement>&)>& on_repeat);

@@ -17,13 +17,13 @@ namespace railbed {
 namespace {
 
 constexpr std::uint64_t kRdmaBytes = 1 << 20;
-constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that starting does not show
+constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that the start does not matter
 
 LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
   return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
 }
 
-// Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
+// Returns the plan with which `bench tcp` and `bench rdma` run this engine, so that results compare.
 BenchPlan as_bench_runs(Engine engine, double seconds, BenchPlan plan = {}) {
   plan.engines = {engine};
   plan.latency = false;
@@ -37,7 +37,7 @@ bool carried(const Ladder& ladder, RungKind kind) {
                              [&](const Rung& rung) { return rung.kind == kind && rung.has_number(); });
 }
 
-// Why NCCL does not go the way that this node's hardware has.
+// Adds the reason why NCCL does not use the best path that this node's hardware has.
 void add_why(NcclWay& way, const LadderEnd& end) {
   const nccl::Choices choices = nccl::predict(*end.facts, std::nullopt);
   if (way.network == "Socket") {
@@ -83,7 +83,8 @@ class LadderClimb {
     ladder_.rungs.push_back(std::move(rung));
   }
 
-  // Writes where adapters reach the GPUs, else sends, whose receiver can copy them on.
+  // Measures RDMA writes if the adapters reach the GPUs directly, else sends, whose receiver can copy the
+  // data on.
   void measure_gpu(Rung& rung) {
     BenchPlan plan;
     plan.memory = "gpu";
@@ -106,7 +107,7 @@ class LadderClimb {
       rung.measurement = std::move(measured.front());
   }
 
-  // The GPU as CUDA counts them, which not every environment does alike.
+  // Returns CUDA's ordinal of the end's GPU, which depends on the environment.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
     const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, caller_.stop);
     if (!visible) return fail(at_node(end.node, visible.error()));
@@ -148,8 +149,8 @@ class LadderClimb {
     one.from = {a_.node, a_.interface, "", "", -1};
     one.to = {b_.node, b_.interface, "", "", -1};
     if (report.failure) one.failure = report.failure;
-    // One GPU a node goes through one adapter: this rail's path is the limit, whatever else the nodes have.
-    // The GPUs' own paths stand in the ceiling of RDMA's rung on GPUs already.
+    // One GPU per node uses one adapter, so this rail's path is the limit, whatever else the nodes have. The
+    // ceiling of the rung of RDMA on GPUs already includes the GPUs' own paths.
     for (const Rung& below : ladder_.rungs)
       if (below.measurement && below.kind != RungKind::kRdmaGpu &&
           (below.kind == RungKind::kTcp || way.network != "Socket"))

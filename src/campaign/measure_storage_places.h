@@ -13,16 +13,17 @@
 namespace railbed {
 
 struct StoragePlan {
-  std::uint64_t bytes = 0;  // of the files, all together; 0: the engine's default
-  double seconds = 3;       // of each run but the checkpoint
+  std::uint64_t bytes = 0;  // total size of the files; 0: the engine's default
+  double seconds = 3;       // of each run except the checkpoint
 };
 
 struct MeasuredStorage {
-  BenchRun run;  // its `storage`: every place that could be asked for
+  BenchRun run;  // its `storage` has every place on the nodes that responded
   std::vector<Unreachable> unreachable;
 };
 
-// A place that failed has its failure; after a stop the run has what was measured until then.
+// Measures the folders of a node one after the other, the nodes in parallel. A place that failed has its
+// failure. After a stop the run has what was measured until then.
 MeasuredStorage measure_storage_places(const StorageVisits& visits, const StoragePlan& plan,
                                        const RunRequest& request, ReachOptions reach, const Caller& caller);
 

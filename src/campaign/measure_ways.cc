@@ -9,7 +9,7 @@ Result<BenchRun> measure_ways(const PairChoice& choice, const BenchPlan& plan, c
   auto pair = open_pair(choice, std::move(reach), caller);
   if (!pair) return tl::unexpected<Error>(pair.error());
   BenchRun run = begin_run(request);
-  // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
+  // Rails and sizes take turns within a repeat, so that a drift of the machine affects all of them.
   for (int i = 0; i < request.repeat && !caller.stop.stop_requested(); ++i)
     for (const BenchPath& way : pair->ways)
       add_measurements(run, measure_pair(pair->end_a(way), pair->end_b(way), way.rail, plan, caller.progress,

@@ -1,4 +1,4 @@
-// Measures every way between two nodes with the engines of a plan: `railbed bench tcp` and `bench rdma`.
+// Measures every path between two nodes with the engines of a plan: `railbed bench tcp` and `bench rdma`.
 #pragma once
 
 #include "base/result.h"
@@ -10,8 +10,8 @@
 
 namespace railbed {
 
-// What went wrong with a number stands in its measurement; an error is a node or a way that cannot be had.
-// After a stop the run has what was measured until then.
+// A failed measurement has its failure in the run. Returns an error only if a node or a path is not
+// available. After a stop the run has what was measured until then.
 Result<BenchRun> measure_ways(const PairChoice& choice, const BenchPlan& plan, const RunRequest& request,
                               ReachOptions reach, const Caller& caller);
 

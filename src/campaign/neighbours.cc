@@ -6,6 +6,8 @@
 
 namespace railbed {
 
+// The neighbors form a ring. Pair i joins nodes i and i + 1, so pairs of equal parity have no node in common:
+// they form two rounds.
 std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail) {
   const std::size_t count = rail.ports.size();
   if (count < 2) return {};
@@ -14,7 +16,8 @@ std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail) {
   };
   std::vector<std::vector<Pair>> rounds(count == 2 ? 1 : 2);
   for (std::size_t i = 0; i + 1 < count; ++i) rounds[i % 2].push_back(pair(i));
-  // The pair that closes the ring meets both its neighbours in their rounds when the number is odd.
+  // The pair that closes the ring joins the last node with the first. With an odd number of nodes it shares a
+  // node with a pair of each round, so it needs a third.
   if (count > 2 && count % 2 == 0) rounds[1].push_back(pair(count - 1));
   if (count > 2 && count % 2 == 1) rounds.push_back({pair(count - 1)});
   return rounds;

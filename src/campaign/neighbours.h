@@ -1,4 +1,4 @@
-// Which nodes measure with which.
+// The pairs of nodes that measure with each other.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-// Every node with its neighbours on the rail (in the file's order, the last with the first), as rounds of
-// disjoint pairs: within a round no node takes part twice, so the pairs of a round may run at once. Two
+// Returns every node with its neighbors on the rail (in the file's order, the last with the first), as rounds
+// of disjoint pairs: within a round no node takes part twice, so the pairs of a round may run at once. Two
 // rounds for an even number of nodes, three for an odd one, one for two nodes, none for fewer.
 std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail);
 
@@ -27,7 +27,7 @@ struct PairOfRails {
   bool operator==(const PairOfRails&) const = default;
 };
 
-// All who are neighbours on more than one rail, each two once, in rounds of the same kind.
+// Returns the pairs that are neighbors on more than one rail, each once, in rounds of the same kind.
 std::vector<std::vector<PairOfRails>> rounds_of_all_rails(const Cluster& cluster);
 
 }  // namespace railbed

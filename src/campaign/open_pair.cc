@@ -11,7 +11,7 @@ namespace {
 
 bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
 
-// The fleet's targets: one, when both ends are the same node.
+// Returns the fleet's targets: one if both ends are the same node.
 Result<std::vector<fleet::Target>> targets(const PairChoice& choice, const Cluster* cluster) {
   std::vector<fleet::Target> targets;
   for (const std::string& name : {choice.a, choice.b}) {
@@ -32,7 +32,7 @@ Result<Facts> look_at(Peer& peer, const Caller& caller) {
   return facts_of(peer, caller);
 }
 
-// The ways that cluster.yaml names, before any node is asked.
+// Returns the paths that cluster.yaml describes, before any connection; none without a cluster.
 Result<std::vector<BenchPath>> described_ways(const PairChoice& choice, const Cluster* cluster) {
   if (cluster != nullptr && !choice.rail.empty() && find_rail(*cluster, choice.rail) == nullptr)
     return fail(no_such_rail(*cluster, choice.rail));
@@ -41,6 +41,7 @@ Result<std::vector<BenchPath>> described_ways(const PairChoice& choice, const Cl
   return std::vector<BenchPath>();
 }
 
+// Returns the best path according to the facts.
 Result<std::vector<BenchPath>> shared_way(const PairChoice& choice, const Facts& a, const Facts& b) {
   auto path = path_between(a, choice.a, b, choice.b, choice.rail);
   if (!path) return tl::unexpected<Error>(path.error());

@@ -1,4 +1,4 @@
-// Two nodes, reached and looked at, and the ways between them: what every bench of a pair begins with.
+// Two connected nodes, their facts, and the paths between them: the start of every benchmark of a pair.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct PairChoice {
   std::string a;        // an ssh destination, a node of the cluster, or localhost
   std::string b;        // the same as `a`: this node with itself
   std::string cluster;  // cluster.yaml; empty: none
-  std::string rail;     // this one only; without a cluster, this interface of a; empty: any
+  std::string rail;     // only this rail; without a cluster, this interface of a; empty: any
 };
 
 struct OpenPair {
@@ -36,6 +36,8 @@ struct OpenPair {
   }
 };
 
+// Connects to both nodes, reads their facts and finds the paths. Fails if a node does not respond or there is
+// no path.
 Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options, const Caller& caller);
 
 }  // namespace railbed

@@ -20,7 +20,7 @@ void OutputLines::take(std::string_view bytes, std::string& lines) {
     if (bytes.empty()) return;
     const bool newline = bytes.front() == '\n';
     bytes.remove_prefix(1);
-    // What was said before a carriage return has its line already; an empty one shows nothing.
+    // Text before a carriage return already has its line; an empty line shows nothing.
     if (!line_.empty() || (newline && !returned_)) {
       finish(lines);
       returned_ = !newline;
@@ -40,7 +40,7 @@ void OutputLines::finish(std::string& lines) {
   line_.clear();
 }
 
-// Not inside a character.
+// Ends the line here, but not inside a UTF-8 character: an incomplete one at its end moves to the next line.
 void OutputLines::cut(std::string& lines) {
   std::size_t whole = line_.size();
   while (whole > line_.size() - 4 && (static_cast<unsigned char>(line_[whole - 1]) & 0xC0) == 0x80) --whole;

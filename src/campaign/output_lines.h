@@ -1,4 +1,4 @@
-// A program's output, cut into lines as they come.
+// Splits a program's output into lines as it arrives.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace railbed {
 
-// Holds at most one line that is not yet whole. A carriage return ends a line as a newline does: progress
-// bars write over theirs. One that is too long is cut. Escape sequences, such as colours, are left out.
+// Buffers at most one incomplete line. A carriage return ends a line as a newline does, because progress bars
+// overwrite theirs. A line longer than kLongest is split. Escape sequences, such as colors, are removed.
 class OutputLines {
  public:
   static constexpr std::size_t kLongest = 8 << 10;
 
-  // Adds the lines that are whole now to `lines`, each with a newline.
+  // Appends the lines that are complete now to `lines`, each with a newline.
   void take(std::string_view bytes, std::string& lines);
-  // Adds what is left as the last line.
+  // Appends the incomplete line, if any, as the last one.
   void end(std::string& lines);
 
  private:
@@ -23,7 +23,7 @@ class OutputLines {
   void cut(std::string& lines);
 
   std::string line_;
-  bool returned_ = false;  // the line before ended with a carriage return
+  bool returned_ = false;  // the previous line ended with a carriage return
 };
 
 }  // namespace railbed

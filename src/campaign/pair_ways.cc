@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kLargest = 64 << 20;
 
-// Greater is better.
+// Returns a rank of the interface, compared lexicographically; greater is better.
 auto worth(const Facts& facts, const NetInterface& interface) {
   const RdmaPortRef rdma = rdma_port_of(facts.rdma, facts.net, interface.name);
   return std::tuple(!has_default_route(facts.net, interface.name), static_cast<bool>(rdma),
@@ -56,7 +56,7 @@ bool is_of_a_rail(const Cluster& cluster, std::string_view node, const std::stri
   });
 }
 
-// Those of no rail, the ones with the default route first.
+// Returns the interfaces that belong to no rail, those with the default route first.
 std::vector<Candidate> besides_rails(const Cluster& cluster, const Facts& facts, std::string_view node) {
   auto found = candidates(facts, "");
   std::erase_if(found,

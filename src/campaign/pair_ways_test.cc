@@ -86,7 +86,8 @@ TEST(ManagementPath, MayBeRoutedAndIsNoneWhereTheRailIsAllThereIs) {
                       machine({interface("mgmt", "192.168.2.1", 24, 1000)}), "b");
   ASSERT_TRUE(routed);
   EXPECT_EQ(routed->b.address->to_text(), "192.168.2.1");
-  const Facts same = machine({interface("mgmt", "10.0.2.15", 24, 1000)});  // as QEMU gives all of its guests
+  const Facts same =
+      machine({interface("mgmt", "10.0.2.15", 24, 1000)});  // QEMU gives this address to all of its guests
   EXPECT_FALSE(management_path(joined_by("rail"), same, "a", same, "b"));
   const Facts alone = machine({interface("rail", "10.0.0.1", 24, 1000)});
   EXPECT_FALSE(management_path(joined_by("rail"), alone, "a", alone, "b"));

@@ -22,7 +22,7 @@ constexpr std::size_t kMostNames = 100'000;
 
 using StatesByNode = std::map<std::string, FileStates, std::less<>>;
 
-// The files, which have to bring a cluster.
+// Reads the sources' files; fails if they have no cluster.
 Result<Evidence> read_with_cluster(const Sources& sources) {
   auto evidence = read_sources(sources);
   if (!evidence) return evidence;
@@ -50,7 +50,7 @@ NodeSettings settings_of_node(const ClusterWide& wide, const NodeView& view, con
   return made;
 }
 
-// One fleet for a look at facts and a look at files.
+// The live nodes, with one fleet for facts and files.
 class LiveNodes {
  public:
   LiveNodes(const Cluster& cluster, const Names& names, ReachOptions reach, const Caller& caller)
@@ -82,15 +82,15 @@ class LiveNodes {
                       [&](const fleet::Step& step) { caller_.progress("reading files: " + step.to_text()); });
     StatesByNode states;
     for (const fleet::Answer& answer : answers) {
-      if (!answer.result) continue;  // its files stay unread, which the plan says
+      if (!answer.result) continue;  // the plan reports its files as unread
       if (auto read = json::read<FileStates>(*answer.result)) states.emplace(answer.node, std::move(*read));
     }
     caller_.progress("");
     return states;
   }
 
-  // A node that somebody changes just now is not what it will be: it may go back by itself. Only root can
-  // tell.
+  // Replaces the plan of a node that is being changed just now by an error: it may still roll back by itself.
+  // Only root can read this.
   void name_changing(std::map<std::string, NodePlan>& plans) {
     if (!as_root_) return;
     for (const fleet::Answer& answer :
@@ -117,7 +117,7 @@ StatesByNode files_of_root(const std::string& root,
   return states;
 }
 
-// The plan of a node that gave facts, its settings and the states of their files.
+// Makes the plan of a node from its facts, its settings and the states of their files.
 struct Planner {
   const ClusterWide& wide;
   const PlanRequest& request;
@@ -136,6 +136,7 @@ struct Planner {
   }
 };
 
+// Returns the plans in the order of cluster.yaml, with an error for each node that has none.
 ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std::string, NodePlan> plans) {
   ClusterPlan all{.cluster = evidence.cluster.name};
   for (const Unreachable& one : evidence.unreachable)
@@ -192,7 +193,7 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
   std::vector<NodeSettings> settings;
   std::map<std::string, std::vector<std::string>, std::less<>> paths;
   for (const NodeView& view : survey.nodes) {
-    if (view.wanted == nullptr) continue;  // a machine that cluster.yaml does not know
+    if (view.wanted == nullptr) continue;  // a machine that cluster.yaml does not describe
     settings.push_back(settings_of_node(wide, view, request.only));
     paths.emplace(*view.name, files_of(settings.back().settings));
   }

@@ -1,4 +1,4 @@
-// What nodes shall have, and what would change on them: rendered and planned over a whole cluster.
+// Renders the settings of the nodes of a cluster and plans the changes that they need.
 #pragma once
 
 #include <functional>
@@ -15,26 +15,28 @@
 namespace railbed {
 
 struct PlanRequest {
-  Sources sources;                 // a cluster.yaml, its own or that of the captured machines
+  Sources sources;                 // must supply a cluster.yaml, given or with the captured machines
   std::vector<std::string> nodes;  // names and ranges; empty: all
   std::set<Section> only;          // empty: all
   bool take_over = false;          // PlanOptions::take_over
-  bool fix = false;                // only what answers a red finding (answers.h) …
-  std::set<std::string> rules;     // … of these rules; empty: of all
+  bool fix = false;                // keep only the changes that resolve a failed finding (answers.h) …
+  std::set<std::string> rules;     // … of these rules; empty: all
 };
 
-// The nodes that names and ranges mean; all of the cluster where none is given.
+// A set of node names.
 using Names = std::set<std::string, std::less<>>;
+// Expands names and ranges to nodes of the cluster; no pattern selects all nodes. Fails on a name that the
+// cluster does not have.
 Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Cluster& cluster);
 
-// Without a look at live nodes: by cluster.yaml, and by facts where the sources bring some.
+// Renders the settings from cluster.yaml and, if the sources supply them, facts. Does not connect to nodes.
 Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request);
 
-// Looks at the nodes, or at captured ones, for their facts and then for the files that their settings
-// concern.
+// Reads the facts of the live or captured nodes, then the files that their settings concern, and plans the
+// changes. A node that cannot be read or planned has an error in the plan.
 Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller);
 
-// What an agent answers to "files" (docs/reference/agent-protocol.md).
+// The request of the agent's method "files" (docs/reference/agent-protocol.md).
 struct FilesRequest {
   std::vector<std::string> paths;
   FIELDS(FilesRequest, paths);

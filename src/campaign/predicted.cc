@@ -33,6 +33,7 @@ Result<BenchRun> run_of_document(const std::string& file) {
   return run;
 }
 
+// True if a finding of this rule can slow down a path through the network, or one within a node.
 bool is_of_the_path(std::string_view rule, bool network) {
   const auto in = [&](std::initializer_list<std::string_view> areas) {
     return std::ranges::any_of(areas, [&](std::string_view area) { return rule.starts_with(area); });

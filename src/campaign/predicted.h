@@ -1,4 +1,5 @@
-// What `railbed predict` reads, and what verify's findings say of measurements below their forecast.
+// Reads the inputs of `railbed predict`, and picks the findings of verify that can explain a measurement
+// below its forecast.
 #pragma once
 
 #include <string>
@@ -12,18 +13,19 @@
 
 namespace railbed {
 
-// A run of the history as find_run() knows it, or a file: an exported run, what `railbed bench collectives
-// --json` printed, or measurements of `railbed bench --json`.
+// Finds a run in the history as find_run() does, or reads a file: an exported run, the output of `railbed
+// bench collectives --json`, or measurements of `railbed bench --json`.
 Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word);
 
-// The red findings that can explain why a path is slow, root causes only, worst first: of adapters and their
-// way to the GPUs where data passes adapters, of GPUs and NCCL else.
+// Returns the failures and warnings that can explain a slow path, root causes only, worst first. With
+// `network`, those of adapters and their paths to the GPUs; otherwise those of GPUs and NCCL.
 std::vector<Finding> explaining(const Findings& findings, bool network);
 
-// Of a file that `railbed predict --calibrate … -o` wrote.
+// Reads a file that `railbed predict --calibrate … -o` wrote.
 Result<Calibration> read_calibration(const std::string& file);
 
-// The collectives of runs, as times to fit to. Each run counts as one cluster.
+// Returns the measured times of the runs' collectives, to fit a calibration to. Each run counts as one
+// cluster.
 std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const ClusterShape& shape);
 
 }  // namespace railbed

@@ -13,10 +13,10 @@
 namespace railbed {
 namespace {
 
-constexpr double kLongest = 2;  // seconds, of the reads
+constexpr double kLongest = 2;  // seconds for all reads
 constexpr std::chrono::milliseconds kPingDeadline{10'000};
-constexpr std::uint64_t kMostServedBytes = 64 << 10;  // what measure_rdma.cc asks for when it only pings
-constexpr int kMostServed = 2;                        // sessions of one visit, over its life
+constexpr std::uint64_t kMostServedBytes = 64 << 10;  // what measure_rdma.cc requests for pings only
+constexpr int kMostServed = 2;                        // sessions over the lifetime of the handlers
 
 BenchPlan plan_of(const RdmaProbe& probe) {
   BenchPlan plan;
@@ -50,12 +50,12 @@ RdmaProbed read_over(const RdmaPair& pair, RdmaRun run, Peer& here, std::stop_to
     probed.round_trips.push_back(static_cast<double>(ns) / 1e9);
   probed.sent = pinged->round_trips.size();
   if (!pinged->failure) return probed;
-  ++probed.sent;  // the one that was not answered; none goes out after it
+  ++probed.sent;  // the read that failed; none follows it
   probed.trouble = pinged->failure->cause;
   return probed;
 }
 
-// A session so large as a ping needs, in this process, on one of these interfaces.
+// True if the request is for a session as small as a ping needs, in this process, on one of these interfaces.
 bool is_modest(const RdmaOpen& open, const std::set<std::string>& interfaces) {
   return interfaces.contains(open.interface) && open.half_bytes <= kMostServedBytes &&
          open.queue_pairs == 1 && open.threads == 1 && open.gpu.empty() && !open.datagrams;

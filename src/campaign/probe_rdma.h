@@ -1,7 +1,7 @@
-// RDMA between two nodes that go on working: a few small reads, one after the other. Of a read the adapter at
-// the other end does everything, so no processor there has to wait for it, and its completion is the answer:
-// what is told is the whole way there and back. The request goes one way and the data the other, both in the
-// traffic class that is named.
+// Probes RDMA between two nodes in operation with a few small reads, one after the other. The adapter at the
+// other end serves an RDMA read without its processor, and the completion of the read is the reply, so the
+// measured time is the full round trip. The request travels one way and the data the other, both in the given
+// traffic class.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,20 @@ struct RdmaProbe {
 struct RdmaProbed {
   std::uint64_t sent = 0;
   std::vector<double> round_trips = {};  // seconds
-  std::string trouble = {};              // why some, or all, are missing
+  std::string trouble = {};              // why some or all reads are missing
 };
 
 inline constexpr std::uint64_t kProbeReadBytes = 8;
 
-// `here` answers own_rdma_handlers(), `there` answers served_rdma_handlers(). Ends within half a minute.
+// Runs the probe. `here` must serve own_rdma_handlers() and `there` served_rdma_handlers(). Ends within half
+// a minute.
 RdmaProbed probe_rdma(Peer& here, Peer& there, const RdmaProbe& probe, std::stop_token stop);
 
-// What a node lets another have for that: a small session on these interfaces, two over the life of the
-// handlers, and nothing that works by itself. The sessions end with the handlers.
+// Returns the handlers that a node offers to others for a probe: small sessions on these interfaces, at most
+// two over the lifetime of the handlers, and no method that sends by itself. The sessions end with the
+// handlers.
 Handlers served_rdma_handlers(std::shared_ptr<Host> host, std::set<std::string> interfaces);
+// Returns all RDMA handlers, for the node that sends the probe.
 Handlers own_rdma_handlers(std::shared_ptr<Host> host);
 
 }  // namespace railbed

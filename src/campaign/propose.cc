@@ -6,13 +6,19 @@
 #include <optional>
 #include <set>
 
+// Finds rails in three steps. First, every interface that may carry a rail becomes a candidate; management
+// interfaces, bond and bridge members and container bridges do not. Second, candidates in the same subnet
+// form a group, RDMA-capable ones apart from others; InfiniBand ports without an address are grouped by their
+// position on each node. Third, groups with fewer than two ports are dropped (if there are several nodes), as
+// are groups without RDMA if any group has it, and subnets that overlap an earlier group on the same node.
+// Each remaining group is a rail, with the MTU and the speed that all its ports share.
 namespace railbed {
 namespace {
 
 constexpr int kInfinibandLink = 32;  // ARPHRD_INFINIBAND of linux/if_arp.h
 constexpr int kLoopbackLink = 772;   // ARPHRD_LOOPBACK
 
-// An interface that could be a port of a rail.
+// An interface that may be a port of a rail.
 struct ProposedPort {
   std::size_t node = 0;
   const NetInterface* interface = nullptr;
@@ -21,14 +27,15 @@ struct ProposedPort {
   std::optional<Subnet> subnet;
 };
 
-// Candidates that reach each other, one a node.
+// Candidates that reach each other, at most one per node.
 struct Group {
   std::optional<Subnet> subnet;
   std::vector<ProposedPort> ports;
   bool rdma() const { return !ports.empty() && static_cast<bool>(ports.front().rdma); }
 };
 
-// Members of bonds and bridges, loopback and the bridges of container engines are no rails.
+// True unless the interface has the default route, is a member of a bond or bridge, is loopback, or is a
+// bridge of a container engine by its name.
 bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
   const bool virtual_bridge = interface.name.starts_with("docker") || interface.name.starts_with("veth") ||
                               interface.name.starts_with("virbr") || interface.name.starts_with("br-");
@@ -36,7 +43,7 @@ bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
          interface.link_type.value_or(1) != kLoopbackLink;
 }
 
-// The address that rails are built from: global IPv4 before IPv6 before link-local.
+// Returns the address for the rail: global IPv4 before IPv6 before IPv4 link-local; null if there is none.
 const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addresses) {
   const auto rank = [](const InterfaceAddress& one) {
     if (one.address.is_link_local()) return one.address.is_v4() ? 2 : 3;
@@ -45,11 +52,12 @@ const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addres
   const InterfaceAddress* best = nullptr;
   for (const InterfaceAddress& one : addresses)
     if (best == nullptr || rank(one) < rank(*best)) best = &one;
-  // Every interface has an IPv6 link-local address; it says nothing of who can be reached.
+  // Every interface has an IPv6 link-local address, which does not show what it can reach.
   return best != nullptr && rank(*best) < 3 ? best : nullptr;
 }
 
-// Without a default route nothing else tells the management network.
+// True if ssh uses this interface and the node has no default route, which would otherwise mark the
+// management network.
 bool is_way_of_ssh(const NetInterface& interface, const Net& net, const std::vector<IpAddress>& reached) {
   return items(net.default_routes).empty() &&
          std::ranges::any_of(items(interface.addresses), [&](const InterfaceAddress& one) {
@@ -74,8 +82,8 @@ std::vector<ProposedPort> candidates_of(std::size_t node, const Facts& facts,
   return found;
 }
 
-// Ports by subnet, RDMA-capable and not apart, in the order in which the first of each is seen. A node that
-// has two interfaces in one subnet gives its first: two would be one too many, and a finding of its own.
+// Groups ports by subnet, RDMA-capable ones apart, in the order of their first port. A node with two
+// interfaces in one subnet contributes its first only: a second one would be a finding of its own.
 std::vector<Group> group_by_subnet(const std::vector<ProposedPort>& candidates,
                                    std::vector<std::string>& notes, const std::vector<Node>& nodes) {
   std::vector<Group> groups;
@@ -102,7 +110,7 @@ std::vector<Group> group_by_subnet(const std::vector<ProposedPort>& candidates,
   return groups;
 }
 
-// InfiniBand ports without addresses: the n-th of every node is a rail.
+// Groups InfiniBand ports without addresses: the n-th of every node is a rail.
 std::vector<Group> group_bare_infiniband(const std::vector<ProposedPort>& candidates) {
   std::vector<Group> groups;
   std::map<std::size_t, std::size_t> position;
@@ -116,7 +124,7 @@ std::vector<Group> group_bare_infiniband(const std::vector<ProposedPort>& candid
   return groups;
 }
 
-// The value that every item has; nothing when one differs or does not say.
+// Returns the value that all items have; nothing if one differs or has none.
 template <class Items, class Value>
 auto shared(const Items& items, Value value) -> decltype(value(*items.begin())) {
   decltype(value(*items.begin())) common;
@@ -143,14 +151,14 @@ Fabric fabric_of(const Group& group) {
 }
 
 std::optional<BitRate> speed_of(const ProposedPort& port, bool virtual_speed) {
-  if (virtual_speed) return std::nullopt;  // a software device's speed is only a claim
+  if (virtual_speed) return std::nullopt;  // a software device's speed is not real
   if (port.rdma && port.rdma.port->rate.value_or({}).bits_per_second > 0) return *port.rdma.port->rate;
   const int mbps = port.interface->speed_mbps.value_or(0);
   if (mbps <= 0 || !port.interface->pci_address.ok()) return std::nullopt;
   return BitRate{mbps * 1e6};
 }
 
-// "rxe" and "siw" as src/facts/rdma.h has it; empty for hardware.
+// Returns "rxe" or "siw" as in src/facts/rdma.h; empty for hardware.
 std::string software_driver(const ProposedPort& port) {
   const std::string driver = port.rdma ? port.rdma.device->driver.value_or("") : "";
   return driver == "rxe" || driver == "siw" ? driver : "";
@@ -162,7 +170,8 @@ Rail rail_of(const Group& group, std::string name, const std::vector<Node>& node
   rail.fabric = fabric_of(group);
   rail.rdma_driver = rail.fabric == Fabric::kRoce ? software_driver(group.ports.front()) : "";
   rail.subnet = group.subnet;
-  // Two ports are most often a cable; the facts cannot tell, and nothing depends on it but the picture.
+  // Two ports are most often connected by a cable. The facts cannot show it, and only the picture depends on
+  // it.
   rail.topology =
       nodes.size() == 2 && rail.fabric != Fabric::kInfiniband ? Topology::kBackToBack : Topology::kSwitch;
   const auto mtu =
@@ -175,13 +184,14 @@ Rail rail_of(const Group& group, std::string name, const std::vector<Node>& node
   return rail;
 }
 
-// Groups that are rails: RDMA where there is any, and on more than one node where there are several.
+// Returns the groups that are rails: those with RDMA if there are any, and those with several nodes if there
+// are several.
 std::vector<Group> choose(std::vector<Group> groups, std::size_t nodes) {
   std::erase_if(groups, [&](const Group& group) { return nodes > 1 && group.ports.size() < 2; });
   if (std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.rdma(); }))
     std::erase_if(groups, [](const Group& group) { return !group.rdma(); });
   else if (nodes == 1)
-    groups.clear();  // an ordinary interface of a lone machine is no rail
+    groups.clear();  // an ordinary interface of a single machine is no rail
   return groups;
 }
 
@@ -195,7 +205,7 @@ bool overlap(const Group& one, const Group& two) {
   });
 }
 
-// Of rails whose subnets overlap on a node, the first stays: the kernel would mix them up.
+// Keeps the first of rails whose subnets overlap on a node, since the kernel would confuse them.
 std::vector<Group> without_overlaps(std::vector<Group> groups, std::vector<std::string>& notes) {
   std::vector<Group> kept;
   for (Group& group : groups) {
@@ -223,7 +233,7 @@ std::optional<std::string> governor_of(const Facts& facts) {
   return governors.begin()->first;
 }
 
-// What a node shows now that it should go on showing.
+// Returns the current properties of a node that it should keep.
 Expectations expectations_of(const Facts& facts) {
   Expectations expect;
   if (const auto devices = facts.gpus.devices; devices.ok() && !devices->empty())

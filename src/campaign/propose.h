@@ -1,4 +1,4 @@
-// A first cluster.yaml from what live nodes show.
+// Proposes a first cluster.yaml from the facts of live nodes.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace railbed {
 
-// The addresses that ssh reaches a node by, by its name.
+// The addresses that ssh reaches a node by; the key is the node's name.
 using SshAddresses = std::map<std::string, std::vector<IpAddress>>;
 
 struct Proposal {
   Cluster cluster;
-  std::vector<std::string> notes;  // what was left out or guessed, for the person who edits the file next
+  std::vector<std::string> notes;  // what was left out or guessed, for the next editor of the file
 };
 
-// `nodes` says who they are and how they are reached; facts are by node name. Interfaces become rails where
-// they share a subnet across nodes: the RDMA-capable ones if there are any, else the fastest there are; never
-// the one with the default route, nor, where a node has none, the one that ssh comes by, never a bridge or a
-// bond member. Expectations are what every node shows.
+// `nodes` are the nodes and how to reach them; facts are by node name. Interfaces that share a subnet across
+// nodes become rails: only the RDMA-capable ones if there are any, else all. Left out are the interface with
+// the default route (or, on a node without one, the one that ssh uses), members of bonds and bridges, and the
+// bridges of container engines. Expectations are what every node shows.
 Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Facts>& facts,
                          const SshAddresses& reached = {});
 

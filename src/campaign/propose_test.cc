@@ -103,7 +103,7 @@ Facts v100(int last) {
   return facts;
 }
 
-// Two nodes without RDMA and without a default route: what ssh comes by is no rail.
+// Two nodes without RDMA and without a default route: the interface that ssh uses is no rail.
 TEST(Propose, LeavesOutTheWayOfSshWhereThereIsNoDefaultRoute) {
   const auto node = [](const std::string& last) {
     Facts facts =

@@ -22,7 +22,7 @@
 namespace railbed {
 namespace {
 
-// The same for both engines, so that they stand side by side.
+// The same for both engines, so that their results compare.
 constexpr std::array<std::uint64_t, 3> kProofSizes{4 << 10, 64 << 10, 1 << 20};
 
 BenchPlan plan_for(const Rail& rail, const ProofPlan& proof) {
@@ -34,7 +34,7 @@ BenchPlan plan_for(const Rail& rail, const ProofPlan& proof) {
   return plan;
 }
 
-// Of the largest messages that each rail alone was measured with.
+// Returns a plan with the largest message size that each rail was measured with alone.
 BenchPlan at_once_plan(Engine engine, const ProofPlan& proof) {
   BenchPlan plan;
   plan.engines = {engine};
@@ -80,8 +80,8 @@ class Prover {
     caller_.progress("");
   }
 
-  // A link that broke while it was measured shows in facts that are taken afterwards, not in those from
-  // before.
+  // Collects the facts of nodes with failed measurements again: a link that broke during a measurement shows
+  // only in later facts.
   void look_again(const std::vector<Measurement>& measurements) {
     std::set<std::string> suspects;
     for (const Measurement& measurement : measurements)
@@ -118,7 +118,7 @@ class Prover {
     return surveyed_.facts.contains(pair.from) && surveyed_.facts.contains(pair.to);
   }
 
-  // The pairs of a round have no node in common, so they run at once.
+  // Measures the pairs of a round at once, since they have no node in common.
   template <class AnyPair, class Measure>
   void measure_round(const std::vector<AnyPair>& round, BenchRun& run, const Measure& measure_one) {
     std::vector<std::vector<Measurement>> results(round.size());
@@ -131,8 +131,8 @@ class Prover {
     for (auto& result : results) add_measurements(run, std::move(result));
   }
 
-  // Each way with every engine, then what ping says: on the rail, and once for two nodes over the management
-  // network, to hold it against.
+  // Measures each direction with every engine, then pings: on the rail and, once for each two nodes, over the
+  // management network for comparison.
   std::vector<Measurement> measure(const Pair& pair) {
     const PairEnd from = end_on(*pair.rail, fleet_, surveyed_, pair.from);
     const PairEnd to = end_on(*pair.rail, fleet_, surveyed_, pair.to);
@@ -150,7 +150,7 @@ class Prover {
         caller_.stop);
   }
 
-  // The rails that carried alone, over RDMA where they have it.
+  // Measures together the rails that carried data alone, over RDMA if at least two did, else over TCP.
   std::vector<Measurement> measure_at_once(const PairOfRails& pair, const std::vector<Measurement>& alone) {
     for (const Engine engine : {Engine::kRdma, Engine::kTcp}) {
       std::vector<RailEnds> rails;
@@ -201,7 +201,7 @@ class Prover {
   CollectOptions options_;
   Surveyed surveyed_;
   std::mutex mutex_;
-  std::set<std::pair<std::string, std::string>> pinged_;  // over the management network
+  std::set<std::pair<std::string, std::string>> pinged_;  // pairs already pinged over the management network
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Proves a cluster: looks at every node, measures every rail between neighbours, and judges all of it.
+// Proves a cluster: collects the facts of every node, measures every rail between neighbors, and judges all
+// of it.
 #pragma once
 
 #include <map>
@@ -17,9 +18,9 @@
 namespace railbed {
 
 struct ProofPlan {
-  bool measure = true;                        // else only look and judge
-  double seconds = 2;                         // that each number is measured
-  std::map<std::string, BmcFacts> bmcs = {};  // by node name: what BMCs showed, to be judged with the rest
+  bool measure = true;                        // else only collect facts and judge
+  double seconds = 2;                         // measured time for each number
+  std::map<std::string, BmcFacts> bmcs = {};  // data of BMCs by node name, judged with the rest
 };
 
 struct Proof {
@@ -31,7 +32,7 @@ struct Proof {
   double seconds = 0;  // wall time
 };
 
-// An error only after a stop.
+// Fails only after a stop.
 Result<Proof> prove(const Cluster& cluster, const ProofPlan& plan, const RunRequest& request,
                     ReachOptions reach, const Caller& caller);
 

@@ -1,4 +1,4 @@
-// A cluster is proven whose nodes and rails are all this machine; what its agents are asked is written down.
+// Proves a cluster whose nodes and rails are all this machine. The requests to its agents are recorded.
 #include "campaign/prove.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// How nodes are reached: words for ssh, deadlines, agents for other architectures.
+// The options for reaching nodes: options for ssh, deadlines, agents for other architectures.
 #pragma once
 
 #include "fleet/fleet.h"
@@ -10,7 +10,8 @@ namespace railbed {
 
 using ReachOptions = fleet::FleetOptions;
 
-// Connections that nobody made before: what was there may outlive a network that lets no new one in.
+// Returns options that make new connections instead of sharing existing ones: an established connection may
+// survive on a network that no longer accepts new ones.
 ReachOptions made_anew(ReachOptions reach);
 
 }  // namespace railbed

@@ -17,6 +17,10 @@
 #include "host/process.h"
 #include "verify/verify.h"
 
+// One node's turn: record its boot id and the rules that fail now; drain it in Slurm and wait for its jobs;
+// reboot it; wait until it reports another boot id; wait until its plan is empty and no rule fails that
+// passed before; resume it in Slurm. The boot id shows whether a reboot happened even if the reply to the
+// request is lost. If the node was not rebooted, it is resumed at once.
 namespace railbed {
 namespace {
 
@@ -27,7 +31,7 @@ constexpr std::string_view kSlurmDrain = "slurm.drain";    // SlurmDrainAsked â†
 constexpr std::string_view kSlurmResume = "slurm.resume";  // nothing â†’ SlurmAnswer
 constexpr std::chrono::seconds kAnswerDeadline{20};
 constexpr std::chrono::seconds kLookAgain{2};
-constexpr std::chrono::seconds kSettles{180};  // services of a boot begin after sshd
+constexpr std::chrono::seconds kSettles{180};  // services start after sshd
 constexpr std::size_t kMostTold = 4;
 
 // --- on the node ---
@@ -43,7 +47,8 @@ Result<SlurmAnswer> look_at_slurm() {
   return SlurmAnswer{true, now.drained, now.drained && now.reason.starts_with(kRebootMark), now.busy};
 }
 
-// As root, since slurmctld lets nobody else change a node's state.
+// Returns a handler that makes `change` (if not null) and replies with the state afterwards. It needs root,
+// since slurmctld lets no other user change a node's state.
 Handler slurm_answer(Result<void> (*change)(std::string_view payload, const SlurmAnswer& now)) {
   return [change](std::string_view payload, std::stop_token) -> Result<std::string> {
     if (geteuid() != 0) return fail(ErrorKind::kUnavailable, "telling Slurm takes root");
@@ -57,7 +62,7 @@ Handler slurm_answer(Result<void> (*change)(std::string_view payload, const Slur
   };
 }
 
-// A drain of somebody else's does as well, and stays.
+// A drain by another user serves as well, and stays.
 Result<void> drain_for_reboot(std::string_view payload, const SlurmAnswer& now) {
   const auto asked = json::read<SlurmDrainAsked>(payload);
   if (!asked) return fail(asked.error(), "drain");
@@ -71,7 +76,7 @@ Result<void> resume_after_reboot(std::string_view, const SlurmAnswer& now) {
 
 // --- on the controller ---
 
-// One node's turn.
+// The turn of one node.
 class Turn {
  public:
   Turn(const Cluster& cluster, const PlanRequest& request, const std::string& node,
@@ -83,7 +88,7 @@ class Turn {
         reach_(made_anew(reach)),
         caller_(caller) {}
 
-  // An error: the node is not as it shall be, or was not rebooted.
+  // Fails if the node was not rebooted or is not as it should be.
   Result<void> take() {
     ASSIGN_OR_RETURN(const auto before, boot_name());
     ASSIGN_OR_RETURN(const auto failures, failures_now());
@@ -122,7 +127,7 @@ class Turn {
 
   std::chrono::seconds settling() const { return std::min(kSettles, std::chrono::seconds(choice_.seconds)); }
   bool stopped() const { return caller_.stop.stop_requested(); }
-  // Until `done` says so, or the time is up, or somebody stops it.
+  // Polls until done() is true. Returns false if the time is over or the caller stops.
   template <class Done>
   bool wait_for(std::chrono::seconds patience, std::string_view doing, const Done& done) const {
     const auto begun = RebootClock::now();
@@ -158,8 +163,8 @@ class Turn {
   Result<void> tell_reboot(const std::string& boot) const {
     if (stopped()) return fail(ErrorKind::kCancelled, "it was stopped");
     const auto told = ask<BootAnswer>(kApplyReboot, json::dump(json::encode(RebootAsked{boot})));
-    // The answer may be lost with the network that goes down. An error of its own comes with kUnavailable
-    // from the node, and then it is still in the same boot a little later.
+    // The network that goes down may lose the reply. If the node itself reports an error (kUnavailable), it
+    // is still in the same boot a little later.
     if (told) return {};
     const bool left = wait_for(kAnswerDeadline, "whether it reboots", [&] {
       const auto now = boot_name();
@@ -180,7 +185,7 @@ class Turn {
                     : fmt::format("it did not come back within {} s: look at its console", choice_.seconds));
   }
 
-  // What fails on it by verify: rule and subject.
+  // The failed findings of verify on the node, as rule and message.
   using Failures = std::set<std::string>;
   Result<Failures> failures_now() const {
     auto fleet = open_fleet(cluster_, {node_}, reach_);
@@ -198,7 +203,8 @@ class Turn {
     return failures;
   }
 
-  // What is not as it shall be.
+  // Returns what is not as it should be: changes that a plan would make, a pending reboot, and failures that
+  // are not in `before`.
   std::vector<std::string> faults_now(const Failures& before) const {
     PlanRequest own = request_;
     own.nodes = {node_};
@@ -218,7 +224,7 @@ class Turn {
     return faults;
   }
 
-  // A node that has just begun to answer still starts its services.
+  // Waits, because a node that has just begun to respond still starts its services.
   Result<void> wait_until_well(const Failures& before) const {
     std::vector<std::string> faults;
     const bool well = wait_for(settling(), "looking at it after its reboot",
@@ -232,7 +238,7 @@ class Turn {
                 fmt::format("after its reboot it is not as it shall be: {}", fmt::join(faults, "; ")));
   }
 
-  // Slurm takes a moment to hear of a node that has just started.
+  // Retries, because Slurm takes a moment to register a node that has just started.
   Result<void> resume_node() const {
     if (!in_slurm_) return {};
     Result<SlurmAnswer> last = SlurmAnswer{};
@@ -245,7 +251,7 @@ class Turn {
                 fmt::format("it is well, and stays drained in Slurm: {}",
                             last ? "it was resumed, and Slurm still shows the drain" : last.error().text));
   }
-  // It was not rebooted: jobs again, also where somebody stopped it.
+  // Resumes a node that was not rebooted, also after a stop by the caller.
   void give_back() const {
     if (in_slurm_) (void)ask<SlurmAnswer>(kSlurmResume, "{}", std::stop_token());
   }
@@ -284,7 +290,7 @@ RebootOutcome reboot_nodes(const Cluster& cluster, const PlanRequest& request,
     one.state = taken ? RebootState::kWell : turn.was_rebooted() ? RebootState::kNotWell : RebootState::kLeft;
     if (taken) continue;
     one.why.text = taken.error().text;
-    break;  // the others stay as they are
+    break;  // the others remain unchanged
   }
   return outcome;
 }

@@ -1,6 +1,6 @@
-// Nodes rebooted one after the other, so that a change which breaks the boot costs one node and not all.
-// Where Slurm has the node its jobs end first; after the boot the node is looked at, and the next one's turn
-// comes only where all is as it shall be.
+// Reboots nodes one after the other, so that a change that breaks the boot costs one node and not all. If
+// Slurm manages the node, its jobs end first. After the boot the node is checked, and the next node follows
+// only if all is as it should be.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ namespace railbed {
 
 struct RebootChoice {
   std::string who = {};      // "alice@head"
-  int seconds = 1200;        // until the node answers again: servers with much memory test it for minutes
+  int seconds = 1200;        // until the node responds again: servers with much memory test it for minutes
   int drain_seconds = 3600;  // until Slurm's jobs have ended
 };
 
-// What Slurm has to do with a node; asked and told by its agent, as root.
+// Slurm's state of a node, as its agent reads it with scontrol.
 struct SlurmAnswer {
   bool member = false;  // slurmd runs there
   bool drained = false;
-  bool ours = false;  // drained for a reboot, by railbed
+  bool ours = false;  // drained by railbed for a reboot
   bool busy = false;
   FIELDS(SlurmAnswer, member, drained, ours, busy);
 };
@@ -33,9 +33,11 @@ struct SlurmDrainAsked {
   std::string who = {};
   FIELDS(SlurmDrainAsked, who);
 };
+// Returns the agent's methods "slurm.…". They fail if the agent does not run as root.
 Handlers slurm_handlers();
 
-// `request`: what the nodes shall be. In the order given.
+// Reboots `nodes` in the given order and stops at the first that fails. `request` describes the settings that
+// a node must have after its reboot.
 RebootOutcome reboot_nodes(const Cluster& cluster, const PlanRequest& request,
                            const std::vector<std::string>& nodes, const RebootChoice& choice,
                            ReachOptions reach, const Caller& caller);

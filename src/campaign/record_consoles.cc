@@ -25,8 +25,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxLine = 4096;
 constexpr auto kRetry = std::chrono::seconds(5);
-constexpr int kLookMs = 200;  // for a stop, and for those that are to be tried again
+constexpr int kLookMs = 200;  // poll interval for a stop and for retries
 
+// The recording of one console. The loop in record_consoles() polls all consoles in one thread; attaching has
+// a thread per console, since it blocks.
 class Recording {
  public:
   Recording(BmcTarget target, Fd log, const ConsoleRecord& wanted, const BmcReach& reach,
@@ -87,7 +89,7 @@ class Recording {
       if (c == '\n' || line_.size() >= kMaxLine) end_line();
     }
   }
-  // Once, however often it is tried.
+  // Reports an error once, not with every retry.
   void tell_trouble(const Error& error) {
     if (error.text == trouble_) return;
     trouble_ = error.text;
@@ -104,7 +106,7 @@ class Recording {
   std::optional<Console> console_;
   Clock::time_point next_try_ = {};
   std::string line_;
-  std::string trouble_;  // as it was told last
+  std::string trouble_;  // the last reported error
 };
 
 }  // namespace

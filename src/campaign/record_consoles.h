@@ -1,4 +1,4 @@
-// The serial consoles of many nodes, side by side, into files: a boot of a whole rack.
+// Records the serial consoles of many nodes in parallel into files, such as the boot of a whole rack.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,21 @@
 namespace railbed {
 
 struct ConsoleRecord {
-  std::string folder;  // NODE.log in it gets the node's lines, each with its time; made where it is not there
-  bool steal = false;  // from whoever is attached
+  // NODE.log in it gets the node's lines, each with its time. Created if missing.
+  std::string folder;
+  bool steal = false;              // detach another user's session
   std::chrono::seconds length{0};  // 0: until the caller stops it
 };
 using HearConsole = std::function<void(const std::string& node, std::string_view line)>;
 
-// Whether every console was attached to at the end. A session that breaks off is tried again every five
-// seconds; why it did stands in the node's file and is a note of the caller's. Lines hold nothing that a
-// terminal obeys.
+// Records until the time is over or the caller stops. Returns true if every console was attached at the end.
+// A session that breaks off is retried every five seconds; the cause goes into the node's file and is
+// reported as a note. Lines contain no control characters for a terminal.
 Result<bool> record_consoles(const Cluster& cluster, const Names& names, const ConsoleRecord& wanted,
                              const BmcReach& reach, const Caller& caller, const HearConsole& hear);
 
-// A file that what consoles say is appended to. What they show, passwords typed by somebody among it, is
-// nobody else's.
+// Opens a file to append console output to. It is readable by this user only, because consoles can show typed
+// passwords. Fails if it is not a regular file or belongs to another user.
 Result<Fd> open_console_log(const std::string& path);
 
 }  // namespace railbed

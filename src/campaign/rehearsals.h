@@ -12,17 +12,18 @@
 
 namespace railbed {
 
-// One after the other, as often as asked for.
+// Rehearsals that run one after the other, as often as requested.
 using Rehearsals = std::vector<std::function<TrainReport()>>;
 
-// The nodes of which no GPU with a working driver is known.
+// Returns the nodes that show no GPU with a working driver.
 std::vector<std::string> nodes_without_gpus(const Surveyed& surveyed);
 
-// All that is given must outlive the rehearsals.
+// The arguments must outlive the rehearsals.
 Rehearsals rehearsals_on_gpus(const TrainChoice& choice, const Model& model,
                               const std::vector<GpuNodeEnd>& nodes, const Surveyed& surveyed,
                               const Caller& caller);
-// `ends`: the ranks in the order of the ring.
+// `ends` are the ranks in the order of the ring. The arguments must outlive the rehearsals. Fails if a
+// requested transport is not available on every end, or if none is.
 Result<Rehearsals> rehearsals_in_host_buffers(const TrainChoice& choice, const Model& model,
                                               const std::vector<PairEnd>& ends, const Caller& caller);
 

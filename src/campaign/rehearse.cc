@@ -16,7 +16,7 @@ std::vector<PairEnd> several(const PairEnd& end, int ranks) {
   return std::vector<PairEnd>(static_cast<std::size_t>(ranks), end);
 }
 
-// The ranks in the order of the ring.
+// Returns the ranks in the order of the ring.
 Result<std::vector<PairEnd>> ranks_of(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed,
                                       int ranks) {
   std::vector<PairEnd> ends;
@@ -35,6 +35,8 @@ Result<std::vector<PairEnd>> ranks_of(const Rail& rail, fleet::Fleet& fleet, con
   return ends;
 }
 
+// True if every node has GPUs and the user did not choose host buffers. Notes the nodes that lack GPUs if
+// only some do.
 bool uses_gpus(const TrainChoice& choice, const Surveyed& surveyed, const Caller& caller) {
   if (choice.host_buffers || surveyed.facts.empty()) return false;
   const auto without = nodes_without_gpus(surveyed);
@@ -43,7 +45,7 @@ bool uses_gpus(const TrainChoice& choice, const Surveyed& surveyed, const Caller
   return without.empty();
 }
 
-// What one rehearsal on these nodes is told, apart from the nodes.
+// The arguments of a rehearsal apart from its nodes.
 struct Order {
   const TrainChoice& choice;
   const Model& model;

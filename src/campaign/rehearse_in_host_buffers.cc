@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// What is in the way of that transport between these ranks; empty: nothing.
+// Returns why this transport cannot be used between these ranks; empty if it can.
 std::string obstacle(Engine transport, const std::vector<PairEnd>& ends) {
   for (const PairEnd& end : ends) {
     if (transport == Engine::kTcp && (!end.address || end.address->is_link_local()))
@@ -22,7 +22,8 @@ std::string obstacle(Engine transport, const std::vector<PairEnd>& ends) {
   return "";
 }
 
-// Those that were asked for, or all that nothing is in the way of.
+// Returns the requested transports, or all that can be used. Fails if a requested one, or every one, cannot
+// be used.
 Result<std::vector<Engine>> transports_of(const TrainChoice& choice, const std::vector<PairEnd>& ends) {
   std::vector<Engine> transports;
   std::string why;

@@ -22,7 +22,7 @@ GpuTrainPlan plan_of(const TrainChoice& choice, const StepPlan& step) {
   return plan;
 }
 
-// Of the slowest; 0 where one of them is not in the table, or computes in 32 bits.
+// Returns the peak rate of the slowest GPU; 0 if one of them is not in the table or computes in 32 bits.
 double peak_flops(const GpuTrainResult& result) {
   int least = 0;
   for (const CollectiveRank& rank : result.ranks) {

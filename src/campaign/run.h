@@ -1,4 +1,4 @@
-// What every campaign that measures is told of the run that it makes, and how that run begins.
+// The request that every measuring campaign gets for its run, and the start of that run.
 #pragma once
 
 #include <map>
@@ -9,20 +9,20 @@
 namespace railbed {
 
 struct RunRequest {
-  std::string command;                       // as it could be typed again, without "railbed"
-  std::map<std::string, std::string> asked;  // what of it can change a number, where it is no default
+  std::string command;                       // the command line without "railbed"
+  std::map<std::string, std::string> asked;  // non-default options that can change a number
   std::string label;
-  int repeat = 1;  // measure everything so many times, each from the start
+  int repeat = 1;  // number of measurements of everything, each from the start
 };
 
-// What stands for all choices that `asked` does not name, under "defaults": it counts up when a default
-// changes, so that runs from before and after are not taken for equals.
+// The value of "defaults" in `asked`, for all options that it does not name. It increases when a default
+// changes, so that runs from before and after are not treated as equal.
 inline constexpr const char* kDefaults = "1";
 
-// A run that starts now.
+// Returns a run that starts now.
 BenchRun begin_run(const RunRequest& request);
 
-// Puts measurements at the run's end.
+// Appends measurements to the run.
 void add_measurements(BenchRun& run, std::vector<Measurement> measured);
 
 }  // namespace railbed

@@ -22,7 +22,7 @@
 namespace railbed {
 namespace {
 
-// Why NCCL fell back to TCP although this node has RDMA, in its facts' own words.
+// Notes why NCCL fell back to TCP although a node has RDMA, from that node's facts.
 void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log& log,
                      CollectiveReport& report) {
   const bool sockets =
@@ -43,7 +43,7 @@ class CollectiveRuns {
                  const RunRequest& request, const Caller& caller)
       : plan_(plan), began_(began), request_(request), caller_(caller) {}
 
-  // This very process, which starts sooner than an agent.
+  // Uses this process, which starts faster than an agent.
   GpuNodeEnd here(const std::string& name, const std::vector<int>& gpus) {
     local_ = std::make_unique<LocalPeer>(name, gpu_handlers(nvidia_libraries()));
     return {local_.get(), gpus};
@@ -86,7 +86,7 @@ class CollectiveRuns {
     return facts_of(*node.peer, caller_);
   }
 
-  // By node, all at once: each may take seconds.
+  // Reads the facts of all nodes in parallel, since each may take seconds.
   std::map<std::string, Facts> facts_of_all(const std::vector<GpuNodeEnd>& nodes) const {
     caller_.progress("looking at the nodes");
     std::map<std::string, std::future<Result<Facts>>> asked;

@@ -15,21 +15,22 @@
 namespace railbed {
 
 struct RanCollectives {
-  BenchRun run;    // its `collectives`: a report for each repeat; a failure ends the repeats
-  nccl::Log nccl;  // what NCCL said in the last of them
+  BenchRun run;    // its `collectives` has a report for each repeat; a failure ends the repeats
+  nccl::Log nccl;  // NCCL's log of the last repeat
 };
 
-// `began`: when whoever asks did, for the time until the first verified result.
+// `began` is the start of the command, for the time until the first verified result. `places` must not be
+// empty.
 RanCollectives run_collectives(const GpuPlaces& places, const CollectivePlan& plan,
                                std::chrono::steady_clock::time_point began, const RunRequest& request,
                                ReachOptions reach, const Caller& caller);
 
-// As rank 0 of those that a launcher started. An error: the others did not come.
+// Runs them as rank 0 of a launched job. Fails if the other ranks do not arrive.
 Result<RanCollectives> lead_collectives(const LaunchedCommand& command, const CollectivePlan& plan,
                                         std::chrono::steady_clock::time_point began,
                                         const RunRequest& request, const Caller& caller);
 
-// What the other ranks answer: to be given to serve_rank_zero().
+// Returns the handlers of the other ranks, for serve_rank_zero().
 Handlers collective_rank_handlers();
 
 }  // namespace railbed

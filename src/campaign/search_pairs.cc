@@ -36,7 +36,7 @@ std::optional<double> value_of(const Measurement& one) {
   return one.summary.median;
 }
 
-// Measures rounds of one rail, keeps every measurement, and why a pair has no number.
+// Measures rounds of one rail. Stores every measurement, and the reason if a pair has no number.
 class RailMeasurer {
  public:
   RailMeasurer(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, BenchPlan plan,
@@ -78,13 +78,13 @@ class RailMeasurer {
 
   void keep(Measurement one, const char* company) {
     one.operation += fmt::format("{}{}", one.operation.empty() ? "" : ", ", company);
-    one.intervals.clear();  // of thousands of pairs nobody looks at the course of one
+    one.intervals.clear();  // too large to keep for thousands of pairs
     const std::lock_guard lock(mutex_);
     if (one.failure) note_failure(one);
     run_.measurements.push_back(std::move(one));
   }
 
-  // A root stands for both directions.
+  // Notes the failure; a common root cause is noted once for both directions.
   void note_failure(const Measurement& one) {
     std::string line = fmt::format("{} → {}: {}", one.from.node, one.to.node, one.failure->cause);
     if (const FailureRoot* root = root_of(one)) {

@@ -1,5 +1,5 @@
-// Searches a cluster's rails for the slow node or the slow link: rounds of pairs measured at once, then
-// suspects alone.
+// Searches a cluster's rails for the slow node or the slow link: measures rounds of pairs at once, then
+// suspects alone (bench/pairs/slow.h).
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@
 namespace railbed {
 
 struct PairSearch {
-  std::string rail;               // this one only; empty: every rail
-  std::optional<Engine> engine;   // nothing: as the rail's fabric has it
-  std::uint64_t bytes = 1 << 20;  // of a message
+  std::string rail;               // only this one; empty: every rail
+  std::optional<Engine> engine;   // none: TCP on Ethernet rails, else RDMA
+  std::uint64_t bytes = 1 << 20;  // message size
   double seconds = 1;             // measured time of each direction of a pair
-  double tolerance = 0.1;         // this share below the others is slow
+  double tolerance = 0.1;         // slow means this share below the others
   int streams = 0;                // 0: the engine's default
   bool every_pair = false;
 };
@@ -30,7 +30,8 @@ struct PairsFound {
   std::vector<Unreachable> unreachable;
 };
 
-// Measurements of a round say "together" in their operation, those of a pair by itself "alone".
+// The operation of a measurement ends in "together" if its round had several pairs, and in "alone" if it had
+// one. Fails after a stop.
 Result<PairsFound> search_pairs(const Cluster& cluster, const PairSearch& search, const RunRequest& request,
                                 ReachOptions reach, const Caller& caller);
 

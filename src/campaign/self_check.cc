@@ -30,7 +30,7 @@ constexpr int kNewestCuda = 13;
 struct KnownLibrary {
   std::string_view name;
   std::vector<std::string> files;
-  bool (*fitted)(Host&);  // whether the hardware is there that it is for; null: it is for any machine
+  bool (*fitted)(Host&);  // tests for the hardware that needs it; null: any machine
   std::string_view without;
   std::string_view package;
 };
@@ -107,7 +107,8 @@ Binary read_agent(const std::string& architecture, const std::string& path) {
   return *binary;
 }
 
-// Of this program for nodes of its own architecture. Builds for developers carry none: they send themselves.
+// Returns the agent that is embedded for nodes of this program's architecture. Developers' builds have none:
+// they send themselves.
 std::optional<Binary> read_carried_agent(const Binary& self) {
   const auto packed = fleet::packed_agent_of(self.path);
   if (!packed) return std::nullopt;

@@ -1,4 +1,5 @@
-// What this program is, and what it would open and call on this machine (`railbed self-check`).
+// Describes this program and the libraries and programs that it would use on this machine (`railbed
+// self-check`).
 #pragma once
 
 #include <cstddef>
@@ -16,21 +17,21 @@ namespace railbed {
 // A library that is opened at run time, or a program that is called.
 struct Part {
   std::string name;     // "libibverbs", "ssh"
-  std::string found;    // its path; empty: it is not here
-  std::string why_not;  // then: the loader's words
-  std::string without;  // what is missing then
-  std::string package;  // what brings it
-  bool needed = false;  // the hardware that it is for is in this machine
+  std::string found;    // its path; empty if it is not installed
+  std::string why_not;  // then: the loader's message
+  std::string without;  // what railbed cannot do without it
+  std::string package;  // the package that provides it
+  bool needed = false;  // this machine has the hardware that it serves
   FIELDS(Part, name, found, why_not, without, package, needed);
 };
 
-// A railbed as a file.
+// A file with a railbed program.
 struct Binary {
-  std::string architecture;  // as `uname -m` says it
+  std::string architecture;  // as `uname -m` prints it
   std::string path;
   std::size_t bytes = 0;
   std::string sha256;
-  std::string problem;  // why it is no agent for its nodes; empty: it is one
+  std::string problem;  // why it cannot serve as an agent; empty if it can
   FIELDS(Binary, architecture, path, bytes, sha256, problem);
 };
 
@@ -38,25 +39,27 @@ struct SelfCheck {
   std::string version;
   std::string glibc;
   Binary self;
-  std::vector<Binary> agents;  // that it would send: within it, and installed for other architectures
+  std::vector<Binary> agents;  // the agents that it can send: embedded, and installed for other architectures
   std::vector<Part> libraries;
   std::vector<Part> programs;
   FIELDS(SelfCheck, version, glibc, self, agents, libraries, programs);
 };
 
-// How parts are looked for.
+// The functions that find parts; tests replace them.
 struct PartFinder {
   std::function<Reading<std::string>(const std::vector<std::string>& files)> library;
   std::function<std::string(const std::string& name)> program;
 };
-PartFinder part_finder();  // on this machine
+// Returns the finder for this machine.
+PartFinder part_finder();
 
-// `program` is the file to be looked at, whose parts this machine shall have. An error: it cannot be read, or
-// is no railbed.
+// Checks the file `program`, whose parts are looked up on this machine. Fails if it cannot be read or is not
+// a railbed.
 Result<SelfCheck> check_self(Host& host, const std::string& program, const PartFinder& finder);
-Result<SelfCheck> check_self();  // of this very program, on this machine
+// Checks the running program on this machine.
+Result<SelfCheck> check_self();
 
-// 2 where an installed agent is none, 1 where a part that this machine's hardware is for is missing.
+// Returns 2 if an agent has a problem, 1 if a library that this machine's hardware needs is missing, else 0.
 int exit_code(const SelfCheck& check);
 
 }  // namespace railbed

@@ -38,7 +38,7 @@ class SelfCheckTest : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  // A machine on which nothing is found but what is named.
+  // Checks a machine that has no part except `there`.
   Result<SelfCheck> check(const std::string& there = "") {
     const auto host = open_folder(root_);
     const auto library = [&](const std::vector<std::string>& files) -> Reading<std::string> {
@@ -70,7 +70,7 @@ TEST_F(SelfCheckTest, WhatIsNotHereSaysWhatIsMissingThen) {
     EXPECT_THAT(parts, Each(AllOf(Field(&Part::found, ""), Field(&Part::without, Not("")),
                                   Field(&Part::package, Not("")))));
   EXPECT_EQ(found->libraries.front().why_not, "no such file");
-  // No machine needs what no hardware of it is for.
+  // A machine does not need parts for hardware that it does not have.
   EXPECT_EQ(exit_code(*found), kExitClean);
 }
 

@@ -10,11 +10,12 @@
 namespace railbed {
 namespace {
 
-// Each of two calls; with the look's own deadline they stay under the 60 s after which slurmd kills a health
-// check (slurm.conf(5), HealthCheckProgram).
+// Deadline of each of two calls. With the deadline of the check itself they stay under the 60 s after which
+// slurmd kills a health check (slurm.conf(5), HealthCheckProgram).
 constexpr std::chrono::seconds kScontrolDeadline{8};
 
-// One of the words of "IDLE+DRAIN", "DOWN*+DRAIN+NOT_RESPONDING", "COMPLETING*" begins so.
+// True if a word of the state ("IDLE+DRAIN", "DOWN*+DRAIN+NOT_RESPONDING", "COMPLETING*") begins with one of
+// these.
 bool says(std::string_view state, std::initializer_list<std::string_view> beginnings) {
   for (const std::string_view word : split(state, '+'))
     for (const std::string_view beginning : beginnings)
@@ -30,14 +31,15 @@ std::string without_author(std::string_view reason) {
   return std::string(signed_by ? reason.substr(0, bracket) : reason);
 }
 
-// "railbed: net.mtu ens6: …", "railbed: gpu.count: …" → the rule that it was drained for.
+// Returns the rule that the node was drained for: "railbed: net.mtu ens6: …", "railbed: gpu.count: …".
 std::string_view rule_in(std::string_view reason) {
   reason.remove_prefix(kSlurmMark.size());
   return reason.substr(0, reason.find_first_of(" :"));
 }
 
-// Of a verdict without failures: whether the rule that drained looked again and found nothing. What else
-// could not be looked at keeps no node drained; a reason without a rule of ours asks that all was looked at.
+// True if a verdict without failures shows that the cause of the drain is repaired: the rule in the reason
+// checked again and passed or warned. Other rules that could not check do not keep the node drained. If the
+// reason names none of our rules, all of them must have checked.
 bool is_mended(const Verdict& verdict, std::string_view reason) {
   const std::string_view rule = rule_in(reason);
   bool known = false;
@@ -77,7 +79,7 @@ Result<SlurmNode> node_in(const Result<std::string>& shown, const std::string& n
   return *std::move(now);
 }
 
-// slurmctld takes a reason from between double quotes.
+// Returns the reason with ' for ", since slurmctld expects it between double quotes.
 std::string reason_of(std::string_view mark, std::string_view line) {
   std::string reason = std::string(mark) + std::string(line);
   std::ranges::replace(reason, '"', '\'');

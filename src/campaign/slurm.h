@@ -1,5 +1,5 @@
-// What slurmctld is told about a node: as Slurm's HealthCheckProgram, by the verdict on it, and around a
-// reboot. Only this drains or resumes a node (docs/decisions/0007-slurm-drain.md), and only `railbed verify
+// Updates a node's state in slurmctld: from its verdict, as Slurm's HealthCheckProgram, and around a reboot.
+// Only this code drains or resumes a node (docs/decisions/0007-slurm-drain.md), and only `railbed verify
 // --slurm` and `railbed apply --reboot` call it.
 #pragma once
 
@@ -17,58 +17,62 @@
 
 namespace railbed {
 
-// What every reason begins with that railbed gave: those drains, and no others, are its own to take back.
+// The prefix of every reason that a health check sets. A health check undoes only drains with this prefix.
 inline constexpr std::string_view kSlurmMark = "railbed: ";
 
-// Of `scontrol show node NAME` (scontrol(1); Slurm 20.11 to 25.05).
+// The state of a node in the output of `scontrol show node NAME` (scontrol(1); Slurm 20.11 to 25.05).
 struct SlurmNode {
-  bool drained = false;  // DRAIN stands in its state
-  std::string reason;    // without "[user@time]"; empty: none
-  bool busy = false;     // jobs run on it, or are just ending
+  bool drained = false;  // its state contains DRAIN
+  std::string reason;    // without "[user@time]"; empty if none
+  bool busy = false;     // jobs run on it or are about to end
   bool drained_by_railbed() const { return drained && reason.starts_with(kSlurmMark); }
 };
+// Parses that output. Returns nothing if it has no state.
 std::optional<SlurmNode> parse_slurm_node(std::string_view text);
 
-// Of slurmctld's reasons: ours is a mark and one line. What `sinfo -R --format=%200E` still shows.
+// The longest line after the mark in a reason. `sinfo -R --format=%200E` shows the whole reason.
 inline constexpr std::size_t kSlurmLineBytes = 200 - kSlurmMark.size();
 
 enum class SlurmOutcome {
   kUntouched,     // neither drained nor to be drained
-  kOthersDrain,   // somebody else's, left alone
+  kOthersDrain,   // drained by another user or program; unchanged
   kDrained,       // now
-  kStillDrained,  // by us, for the same reason
-  kStaysDrained,  // by us, and not seen mended
+  kStillDrained,  // by railbed, for the same reason
+  kStaysDrained,  // by railbed, and not verified as repaired
   kUndrained,     // now
 };
 
 struct SlurmStep {
   SlurmOutcome outcome = SlurmOutcome::kUntouched;
-  std::string reason;  // to drain with; of kOthersDrain, theirs
+  std::string reason;  // the reason of our drain; for kOthersDrain, the other one's reason
 };
-// Failures drain; warnings do not. A node that could not be looked at keeps the state it has; one that is
-// drained comes back when nothing fails and the rule that drained it has looked again. `line`: the verdict in
-// at most kSlurmLineBytes.
+// Decides what to do with a node in the state `now`. Failures drain it; warnings do not. A drained node
+// returns when nothing fails and the rule that drained it has passed or only warns. If that rule could not
+// check, the node stays drained. Drains that railbed did not set stay. `line` is the verdict in at most
+// kSlurmLineBytes.
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now);
 
-// What Slurm calls this node unless somebody named it otherwise: the host name up to its first dot.
+// Returns Slurm's default name of this node: the host name up to its first dot.
 std::string slurm_host_name();
 
 using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
                                                         std::chrono::milliseconds deadline)>;
-// Asks slurmctld for the node and does what is due. What was done, or why Slurm could not be told.
+// Reads the node's state from slurmctld and makes the step that is due. Returns the step, or an error if
+// Slurm could not be read or updated.
 Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
                              const RunProgram& run);
 
-// What Slurm knows of the node.
+// Reads the node's state from slurmctld.
 Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run);
-// Whether a job runs there, or is just ending. Where Slurm is not installed, none of its does. An error: it
-// is installed, and does not say.
+// Returns whether a job runs there or is about to end; false if Slurm is not installed. Fails if Slurm is
+// installed and does not report the node.
 Result<bool> job_has_node(const std::string& node, const RunProgram& run);
-// The mark of a drain before a reboot. No health check takes it back: it is none of kSlurmMark.
+// The prefix of the reason of a drain for a reboot. It does not begin with kSlurmMark, so no health check
+// undoes such a drain.
 inline constexpr std::string_view kRebootMark = "railbed reboot: ";
-// No new job starts there. `reason`: one line.
+// Drains the node: Slurm starts no new job there. `reason` is one line.
 Result<void> drain(const std::string& node, std::string_view reason, const RunProgram& run);
-// Jobs again, also where Slurm took the node for lost while it rebooted.
+// Resumes the node, also if Slurm marked it as down while it rebooted.
 Result<void> resume(const std::string& node, const RunProgram& run);
 
 }  // namespace railbed

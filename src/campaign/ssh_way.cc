@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kWayDeadline{10};  // ssh -G asks nobody but a name server
+constexpr std::chrono::seconds kWayDeadline{10};  // ssh -G contacts only a name server
 
 std::string first_line(std::string_view text) {
   const auto found = lines(text);

@@ -1,4 +1,5 @@
-// How the user's own ssh would reach a destination, asked of ssh itself; nobody is connected to.
+// The way in which the user's own ssh would reach a destination, as `ssh -G` reports it. No connection is
+// made.
 #pragma once
 
 #include <stop_token>
@@ -12,10 +13,11 @@
 
 namespace railbed {
 
+// Returns ssh's effective configuration for `destination`. Fails if ssh cannot be run within ten seconds.
 Result<fleet::SshWay> ssh_way(const ReachOptions& reach, const std::string& destination,
                               std::stop_token stop = {});
 
-// The addresses that it connects to; none where the name stands for none here, as behind a jump host.
+// Returns the addresses that ssh connects to; none if the name does not resolve here, as behind a jump host.
 std::vector<IpAddress> ssh_addresses(const ReachOptions& reach, const std::string& destination,
                                      std::stop_token stop = {});
 

@@ -19,7 +19,7 @@ void add_visit(std::vector<StorageVisit>& visits, fleet::Target target, std::str
     found->folders.push_back(std::move(folder));
 }
 
-// DIR of this machine, or NODE:DIR.
+// Parses DIR of this machine, or NODE:/DIR.
 Result<void> add_place(std::vector<StorageVisit>& visits, const std::string& word) {
   const auto colon = word.find(':');
   if (colon == std::string::npos || colon > word.find('/')) {
@@ -36,7 +36,7 @@ Result<void> add_place(std::vector<StorageVisit>& visits, const std::string& wor
   return {};
 }
 
-// The cluster's nodes, each at `folder`, else where its checkpoints go.
+// Returns the cluster's nodes, each with `folder` or, if it is empty, its checkpoint folder.
 Result<StorageVisits> visits_of(const Cluster& cluster, const std::string& folder) {
   StorageVisits visits{{}, cluster.ssh_config};
   for (const Node& node : cluster.nodes) {

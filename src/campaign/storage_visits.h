@@ -1,4 +1,4 @@
-// Which folders of which nodes a measurement of storage visits.
+// The folders and nodes that a measurement of storage covers.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-// A node's folders, measured one after the other: they may lie on one drive.
+// A node's folders. They are measured one after the other, because they may be on one drive.
 struct StorageVisit {
   fleet::Target target;
   std::vector<std::string> folders;
@@ -17,11 +17,11 @@ struct StorageVisit {
 
 struct StorageVisits {
   std::vector<StorageVisit> nodes;
-  std::string ssh_config;  // of the cluster that names them; empty: the user's own
+  std::string ssh_config;  // ssh configuration of the cluster; empty: the user's own
 };
 
-// `where`: folders, DIR of this machine or NODE:/DIR; none is the current one. Or one cluster.yaml, whose
-// nodes are visited at `folder`, else where their checkpoints go.
+// Parses `where`: folders, written as DIR of this machine or NODE:/DIR; the current folder if empty. Or one
+// cluster.yaml, whose nodes are measured at `folder` or, if that is empty, in their checkpoint folders.
 Result<StorageVisits> find_storage_visits(std::vector<std::string> where, const std::string& folder);
 
 }  // namespace railbed

@@ -17,10 +17,12 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kFactsDeadline{15};
-constexpr std::chrono::seconds kGpuFactsDeadline{60};  // a GPU that hangs takes its whole deadline
+constexpr std::chrono::seconds kGpuFactsDeadline{60};  // a hung GPU uses up its whole deadline
 constexpr std::chrono::seconds kClockDeadline{2};
 
-// One clock read: the agent answered somewhen between asking and its answer's arrival.
+// Reads a node's clock once. The agent reads it at an unknown moment between request and reply, so the middle
+// of the two is the estimate, and half the round trip is its uncertainty (Cristian's algorithm). Returns
+// nothing if the call fails or our own clock went backwards in between.
 std::optional<ClockReading> read_clock(Peer& peer, std::stop_token stop) {
   using System = std::chrono::system_clock;
   const auto seconds = [](System::time_point time) {
@@ -49,7 +51,7 @@ Carrier carrier_of(fleet::Launcher launcher) {
   return Carrier::kSsh;
 }
 
-// work(0) … work(count - 1), eight at once.
+// Calls work(0) … work(count - 1), eight at once.
 template <class Work>
 void each_at_once(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -60,15 +62,17 @@ void each_at_once(std::size_t count, const Work& work) {
     });
 }
 
-// So well that no further reading can change what it says of a millisecond.
+// Uncertainty at which more readings are useless: they cannot change a result in milliseconds.
 constexpr double kCertainSeconds = 1e-4;
 
-// A node whose clock is held against others' (fleet.clock-skew) is asked until the answer is certain; of the
-// others a plan wants to know the offset to a second or so.
+// Returns the most readings of a node's clock. A node whose clock is compared with others (fleet.clock-skew)
+// is read up to five times until the result is certain; for the others a plan needs the offset only to about
+// a second.
 int most_clock_readings(const Facts& facts) {
   return items(facts.gpus.devices).empty() && items(facts.rdma.devices).empty() ? 1 : 5;
 }
 
+// Returns the reading with the least uncertainty, that is, with the fastest round trip.
 std::optional<ClockReading> read_best_clock(Peer& peer, int most, const std::stop_token& stop) {
   std::optional<ClockReading> best;
   for (int reading = 0; reading < most && !stop.stop_requested(); ++reading) {
@@ -87,7 +91,7 @@ std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
   for (const auto& [name, facts] : nodes) asked.emplace_back(name, most_clock_readings(facts));
   std::map<std::string, ClockReading> clocks;
   std::mutex mutex;
-  // Few at once: answers that wait for each other tell less.
+  // Few at once: replies that wait for each other are less exact.
   each_at_once(asked.size(), [&](std::size_t i) {
     const auto& [name, most] = asked[i];
     const auto clock = read_best_clock(*fleet.find(name), most, stop);

@@ -27,7 +27,8 @@ void add_node(const std::string& node, const TechnologyStack& stack, const Facts
     same->nodes.push_back(node);
 }
 
-// What cluster.yaml says of a node: its parts, and what it expects where no part says it.
+// Returns the stacks that cluster.yaml describes for a node, one per GPU model: its parts, and its
+// expectations for what the parts do not state.
 std::vector<TechnologyStack> planned_stacks(const Cluster& cluster, const Node& node) {
   TechnologyStack stack;
   stack.os = node.expect.os.value_or("");

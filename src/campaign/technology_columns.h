@@ -1,4 +1,4 @@
-// The kinds of nodes that evidence shows, each beside what NVIDIA's technologies do there.
+// The kinds of nodes in the evidence, each with the support for NVIDIA's technologies there.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace railbed {
 
-// Nodes with facts, by these; nodes without, by what cluster.yaml says of them: their parts,
-// and what it expects.
+// Returns a column for each kind. Nodes with facts are described by these, others by cluster.yaml: its parts
+// and the node's expectations.
 std::vector<TechnologyColumn> technology_columns(const Evidence& evidence);
 
 }  // namespace railbed

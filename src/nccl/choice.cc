@@ -1,17 +1,17 @@
-// What NCCL chooses, step by step.
+// NCCL's choices, step by step.
 //
-// Ports: every RDMA port that is ACTIVE and that NCCL_IB_HCA lets through, 32 at most, sorted by PCI address
-// since 2.29.7 and before that as libibverbs lists the devices. For each RoCE port one entry of its GID table
-// (choose_gid() in settings.cc).
-// NICs: ports of one card, whose PCI addresses differ in the function only, are fused into one with the sum
-// of their rates: two at most since 2.20, four since 2.24.
-// Network: IB when a port is left, else Socket; NCCL_IB_DISABLE and NCCL_NET come first.
-// Interfaces: those that run and have an address, of NCCL_SOCKET_IFNAME's names, else of the first group in
-// NCCL's order of names in which there is one.
-// GPUDirect: DMA-BUF before nvidia-peermem. A GPU and a NIC use it when their models can, a route is open,
-// and they are no farther apart than NCCL_NET_GDR_LEVEL (src/graph/paths.cc, ncclTopoCheckGdr): PXB (below
-// one root port) unless somebody sets it. A GPU on NVLink-C2C and a NIC of its own processor are P2C apart,
-// which is the default's end since 2.27.3 (NCCL_NET_GDR_C2C).
+// * Ports: every ACTIVE RDMA port that NCCL_IB_HCA permits, 32 at most, sorted by PCI address since 2.29.7
+//   and before that in libibverbs' order. For each RoCE port one entry of its GID table (choose_gid() in
+//   settings.cc).
+// * NICs: ports of one card, whose PCI addresses differ only in the function, are fused into one with the sum
+//   of their rates: two at most since 2.20, four since 2.24.
+// * Network: IB if a port remains, else Socket. NCCL_IB_DISABLE and NCCL_NET take precedence.
+// * Interfaces: those that are up and have an address, by the names in NCCL_SOCKET_IFNAME, else from the
+//   first group that is not empty in NCCL's order of names.
+// * GPUDirect: DMA-BUF before nvidia-peermem. A GPU and a NIC use it if their models support it, a route is
+//   open, and they are no farther apart than NCCL_NET_GDR_LEVEL (src/graph/paths.cc, ncclTopoCheckGdr): by
+//   default PXB (below one root port). A GPU on NVLink-C2C and a NIC of its own processor are P2C apart,
+//   which is the default limit since 2.27.3 (NCCL_NET_GDR_C2C).
 #include "nccl/choice.h"
 
 #include <fmt/format.h>
@@ -36,10 +36,10 @@ struct Predictor {
   Version version;
   Settings settings;
   Choices out;
-  std::vector<const RdmaDevice*> used_devices;  // beside out.ports, for the used ones
+  std::vector<const RdmaDevice*> used_devices;  // parallel to out.ports, for the used ones
   std::string route_blocked_by = {};            // the variable that leaves no route for GPUDirect
 
-  // Empty: NCCL uses the port.
+  // Returns why NCCL does not use the port; empty if it does.
   std::string why_left_out(const RdmaDevice& device, const RdmaPort& port, const NameList& list) const;
   void choose_ports();
   void fuse();
@@ -54,14 +54,15 @@ struct Predictor {
   void choose_pairs();
 };
 
-// Since 2.29.7 NCCL sorts by PCI address; before, it takes libibverbs' order, which follows the names.
+// Returns the devices in NCCL's order: by PCI address since 2.29.7, before that in libibverbs' order, which
+// follows the names.
 std::vector<const RdmaDevice*> in_order(const Facts& facts, bool by_pci) {
   std::vector<const RdmaDevice*> devices;
   if (!facts.rdma.devices.ok()) return devices;
   for (const RdmaDevice& device : *facts.rdma.devices) devices.push_back(&device);
   if (by_pci)
     std::ranges::stable_sort(devices, [](const RdmaDevice* a, const RdmaDevice* b) {
-      // Devices without PCI address come last.
+      // Devices without a PCI address come last.
       const std::string left = a->pci_address.value_or("~");
       const std::string right = b->pci_address.value_or("~");
       return left < right;
@@ -69,7 +70,7 @@ std::vector<const RdmaDevice*> in_order(const Facts& facts, bool by_pci) {
   return devices;
 }
 
-// Nothing of RDMA without libibverbs, which NCCL opens at run time.
+// True if libibverbs is missing. NCCL opens it at run time and cannot use RDMA without it.
 bool lacks_verbs(const Facts& facts) {
   return facts.rdma.verbs_library.ok() && facts.rdma.verbs_library->empty();
 }
@@ -116,7 +117,7 @@ void Predictor::choose_ports() {
   std::ranges::move(left_out, std::back_inserter(out.ports));
 }
 
-// Ports of one card: their PCI addresses differ in the function only.
+// True for ports of one card: their PCI addresses differ only in the function.
 bool same_card(const std::string& a, const std::string& b) {
   return !a.empty() && a.substr(0, a.rfind('.')) == b.substr(0, b.rfind('.'));
 }
@@ -179,7 +180,8 @@ void Predictor::choose_network() {
   }
 }
 
-// NCCL asks getifaddrs for interfaces that are running and have an address of the family.
+// Returns the selected interfaces that are up and have an address of the family, as NCCL finds them with
+// getifaddrs.
 std::vector<std::string> running(const Net& net, const NameList& list, const std::string& family) {
   std::vector<std::string> names;
   if (!net.interfaces.ok()) return names;
@@ -243,7 +245,8 @@ void Predictor::choose_route() {
   }
 }
 
-// NCCL's order of distances; PHB covers all host bridges of a node.
+// Returns the rank of a level in NCCL's order of distances, -1 if unknown. PHB covers all host bridges of a
+// node.
 int distance(std::string_view level) {
   constexpr std::string_view kOrder[] = {"LOC", "NVL", "NVB", "C2C", "PIX",
                                          "PXB", "P2C", "PXN", "PHB", "SYS"};
@@ -251,7 +254,7 @@ int distance(std::string_view level) {
   return found == std::end(kOrder) ? -1 : static_cast<int>(found - std::begin(kOrder));
 }
 
-// How far apart GPU and NIC may be; empty: nobody says so in a way that NCCL understands.
+// Returns the largest permitted distance of GPU and NIC; empty if it is not set to a value that NCCL accepts.
 std::string wanted_level(const Settings& settings) {
   const std::string level = settings.value("NCCL_NET_GDR_LEVEL");
   constexpr std::string_view kByInteger[] = {"LOC", "PIX", "PXB", "PHB", "SYS"};
@@ -268,18 +271,20 @@ std::string_view Predictor::default_level(const GpuModel* model) const {
   return on_c2c(model) && through_c2c ? "P2C" : "PXB";
 }
 
+// Returns why the GPU or the adapter does not support GPUDirect at all; empty if both do.
 std::string Predictor::why_never(const Gpu& gpu, const GpuModel* model, const NicModel* card) const {
   const std::string why = why_gpu_cannot(gpu, model);
   return why.empty() && card != nullptr ? why_adapter_cannot(facts, *card) : why;
 }
 
-// NCCL tells no host bridges of one NUMA node from each other.
+// Returns NCCL's name of the distance. NCCL does not distinguish the host bridges of one NUMA node.
 std::string_view as_nccl_names(PathClass path, const GpuModel* model) {
   if (path != PathClass::kPhb && path != PathClass::kNode) return to_text(path);
   return on_c2c(model) ? "P2C" : "PHB";
 }
 
-// Before Ampere NCCL sends from host memory where PCIe has other work too: several GPUs without NVLink.
+// True if NCCL sends from host memory: before Ampere, if PCIe has other traffic, too, that is, with several
+// GPUs without NVLink.
 bool Predictor::sends_staged(const GpuModel* model) const {
   const auto wanted = settings.number("NCCL_NET_GDR_READ").value_or(-2);
   if (wanted >= 0) return wanted == 0;
@@ -287,6 +292,8 @@ bool Predictor::sends_staged(const GpuModel* model) const {
   return model != nullptr && model->before_ampere() && model->nvlinks == 0 && !alone;
 }
 
+// Sets whether the distance permits GPUDirect, with the reason. If only NCCL_NET_GDR_LEVEL prevents it, that
+// variable is `blocked_by`.
 void Predictor::judge_distance(PairChoice& pair, PathClass path, const GpuModel* model) const {
   const std::string wanted = wanted_level(settings);
   const std::string_view level = wanted.empty() ? default_level(model) : wanted;

@@ -1,6 +1,6 @@
-// What NCCL will choose on this node, told from its facts alone: devices, GIDs, merged NICs, interfaces,
-// GPUDirect. Follows the rules of NCCL's own sources (src/transport/net_ib, src/os/linux.cc, src/graph), each
-// with its why.
+// Predicts NCCL's choices on a node from its facts alone: devices, GIDs, merged NICs, interfaces, GPUDirect.
+// Follows the rules in NCCL's own sources (src/transport/net_ib, src/os/linux.cc, src/graph), and gives the
+// reason for each choice.
 #pragma once
 
 #include <optional>
@@ -31,8 +31,8 @@ struct PortChoice {
 struct NicChoice {
   std::string name;  // mlx5_0+mlx5_1
   BitRate rate;
-  std::string pci_address;  // of the first
-  std::string why;          // why it is fused; empty when it is one port
+  std::string pci_address;  // of the first port
+  std::string why;          // why it is fused; empty if it is one port
   FIELDS(NicChoice, name, rate, pci_address, why);
 };
 
@@ -43,7 +43,7 @@ struct PairChoice {
   bool nearest = false;  // no other NIC is closer to this GPU
   bool gpudirect = false;
   std::string why;
-  std::string blocked_by = {};  // the variable that keeps GPUDirect off where the hardware would do it
+  std::string blocked_by = {};  // the variable that prevents GPUDirect although the hardware supports it
   FIELDS(PairChoice, gpu, nic, path, nearest, gpudirect, why, blocked_by);
 };
 
@@ -52,8 +52,8 @@ struct Choices {
   std::string network_why;
   std::vector<PortChoice> ports;  // used ones first, in NCCL's order
   std::vector<NicChoice> nics;
-  std::vector<std::string>
-      interfaces;  // of the first contact, the first is used; all of them carry data over TCP
+  // The first one makes the first contact; all of them carry data over TCP.
+  std::vector<std::string> interfaces;
   std::string interfaces_why;
   std::string gpudirect_route;  // peermem, DMA-BUF; empty: none
   std::string gpudirect_why;
@@ -62,7 +62,8 @@ struct Choices {
          gpudirect_why, pairs);
 };
 
-// Without a version: the installed one, else the newest known.
+// Returns the choices of this version of NCCL; without one, of the installed version, else of the newest
+// known one.
 Choices predict(const Facts& facts, std::optional<Version> version);
 
 }  // namespace railbed::nccl

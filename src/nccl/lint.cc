@@ -1,12 +1,11 @@
-// The linter puts three questions to the variables of a node. Does this NCCL have such a variable, and does
-// it read this value as it was meant (lint_values.cc)? Does the value point at something that is here:
-// devices, interfaces, GIDs, files (lint_devices.cc)? Is it wise as a habit for every job (this file)?
+// The linter checks three properties of a node's variables. Does this NCCL have the variable, and does it
+// read the value as intended (lint_values.cc)? Does the value refer to something that exists here: devices,
+// interfaces, GIDs, files (lint_devices.cc)? Is it sensible as a setting for every job (this file)?
 //
-// NCCL itself asks none of them: it ignores a name that it does not know, reads "true" as 0, takes the name
-// of a device as a prefix, and falls back to TCP without a warning. Values are checked wherever they are set,
-// in services and root's file too; what they point at, for the setting that wins in a login shell
-// (settings.h). Checks that depend on the version take the expected one, else the installed one, else the
-// newest.
+// NCCL itself checks none of them: it ignores an unknown name, reads "true" as 0, treats the name of a device
+// as a prefix, and falls back to TCP without a warning. Values are checked wherever they are set, also in
+// services and root's file. References are checked for the setting in effect in a login shell (settings.h).
+// Checks that depend on the version assume the expected one, else the installed one, else the newest.
 #include "nccl/lint.h"
 
 #include <fmt/format.h>
@@ -37,6 +36,7 @@ bool Linter::has_active_rdma() const {
 
 namespace {
 
+// Finds variables that disable RDMA on a node that has it, or require it on a node without an active port.
 void rdma_off(Linter& lint) {
   if (const auto* const set = lint.settings.find("NCCL_IB_DISABLE");
       set != nullptr && lint.settings.number(set->name).value_or(0) != 0 && lint.has_active_rdma())
@@ -53,6 +53,7 @@ void rdma_off(Linter& lint) {
              Fix("Bring a port up, or remove the line.", ""));
 }
 
+// Finds debugging and experimental variables that are set for every job.
 void debugging_left_on(Linter& lint) {
   std::vector<const NcclVariable*> places = lint.settings.all();
   places.insert(places.end(), lint.settings.elsewhere().begin(), lint.settings.elsewhere().end());
@@ -103,6 +104,7 @@ void traffic_class(Linter& lint) {
              write(std::to_string(want)));
 }
 
+// Checks the timeout: 4.096 µs · 2^NCCL_IB_TIMEOUT for each of up to seven retries.
 void timeouts(Linter& lint) {
   const NcclVariable* const set = lint.settings.find("NCCL_IB_TIMEOUT");
   const auto exponent = lint.settings.number("NCCL_IB_TIMEOUT");
@@ -143,7 +145,7 @@ void socket_threads(Linter& lint) {
              "Write a smaller number.");
 }
 
-// A job started by the service gets another value than one started from a login shell.
+// Warns if a job that a service starts gets another value than one from a login shell.
 void contexts(Linter& lint) {
   for (const NcclService& service : lint.facts.nccl.services) {
     if (!service.variables.ok()) continue;

@@ -1,4 +1,4 @@
-// What variables point at on this node: RDMA devices, interfaces, GIDs, files.
+// Checks the objects that variables refer to on this node: RDMA devices, interfaces, GIDs, files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,13 +32,13 @@ std::string list_text(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The list with "=" in front of its names.
+// Returns the list with "=" in front of its names, for exact matches.
 std::string exact_form(std::string_view value) {
   const bool exclude = value.starts_with('^');
   return fmt::format("{}={}", exclude ? "^" : "", value.substr(exclude ? 1 : 0));
 }
 
-// A name that is there, and at the same time begins the name of others.
+// Warns about a name that exists and is also a prefix of other names.
 void prefix_trap(Linter& lint, const NcclVariable& set, const NameList& list,
                  const std::vector<std::string>& names) {
   if (list.exact) return;
@@ -129,7 +129,7 @@ void interface_list(Linter& lint, const NcclVariable& set) {
       }
 }
 
-// What is amiss with a RoCE port's pinned entry, and whether connections fail for certain.
+// The problem of a RoCE port's pinned entry. An error if connections fail for certain.
 struct PinTrouble {
   Severity severity = Severity::kNote;
   std::string_view text;
@@ -145,14 +145,15 @@ PinTrouble trouble_of(const GidChoice& choice) {
   return {};
 }
 
-// The first entry of the table that NCCL 2.21 and newer take unless told otherwise; null: there is none.
+// Returns the first entry of the table that NCCL 2.21 and newer use by default; null if there is none.
 const Gid* roce_v2_over_ipv4(const RdmaPort& port) {
   for (const Gid& one : items(port.gids))
     if (one.gid.ok() && one.gid->is_v4() && one.type.value_or("").starts_with("RoCE v2")) return &one;
   return nullptr;
 }
 
-// Entries come and go with addresses and interfaces: a pinned index drifts away from its address.
+// Returns the current entry of the address, for a message. Entries come and go with addresses and interfaces,
+// so a pinned index may later refer to another address.
 std::string where_now(const Gid* gid) {
   return gid == nullptr ? ""
                         : fmt::format("; RoCE v2 of {} is entry {} now", gid->gid->to_text(), gid->index);
@@ -230,7 +231,7 @@ void conf_file(Linter& lint, const NcclVariable& set) {
   }
 }
 
-// What NCCL cannot open it goes without (src/plugin/plugin_open.cc).
+// NCCL continues without a plugin that it cannot open (src/plugin/plugin_open.cc).
 void net_plugin(Linter& lint, const NcclVariable& set) {
   for (const auto name : split(set.value, ',')) {
     const auto& plugins = lint.facts.nccl.net_plugins;

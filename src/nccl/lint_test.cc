@@ -47,7 +47,7 @@ NetInterface interface(std::string name, std::string_view address) {
   return one;
 }
 
-// A node with two RoCE ports of one card, one more card with a name that mlx5_1 begins, and two interfaces.
+// A node with two RoCE ports of one card, another card whose name has mlx5_1 as a prefix, and two interfaces.
 Facts node(const std::vector<NcclVariable>& variables) {
   Facts facts;
   facts.rdma.devices =
@@ -149,7 +149,7 @@ TEST(Lint, GidPinnedToLinkLocalEmptyOrV1) {
     EXPECT_THAT(complaints[0].message, testing::HasSubstr("is entry 3 now")) << index;
     EXPECT_THAT(complaints[0].remedy, testing::HasSubstr("NCCL_IB_ADDR_RANGE")) << index;
   }
-  // Before 2.21 nothing else chooses.
+  // Before 2.21 NCCL has no other way to choose.
   const auto old = lint(node({{"NCCL_IB_GID_INDEX", "0", "/etc/nccl.conf:1"}}), at(2, 20, 5));
   EXPECT_THAT(old.front().remedy, testing::StartsWith("Write 3"));
 }
@@ -328,7 +328,7 @@ TEST(Choice, GpuDirectByDistance) {
   facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "LOC", "environment"}});
   EXPECT_EQ(predict(facts, {}).pairs[0].blocked_by, "NCCL_NET_GDR_LEVEL");
   EXPECT_EQ(predict(facts, {}).pairs[1].blocked_by, "") << "too far in any case";
-  // On NVLink-C2C the way through the processor is P2C, the default since 2.27.3.
+  // On NVLink-C2C the path through the processor is P2C, the default limit since 2.27.3.
   far.model = have(std::string("NVIDIA GH200 480GB"));
   facts.gpus.devices = have(std::vector<Gpu>{near, far});
   facts.nccl.environment = have(std::vector<NcclVariable>{});
@@ -355,7 +355,7 @@ TEST(Choice, BeforeAmpereNcclSendsFromHostMemory) {
   EXPECT_EQ(predict(facts, {}).pairs.at(0).why, "within PXB (NCCL's default)") << "a single GPU goes direct";
 }
 
-// "Write SYS" would ask GB10 for what it cannot.
+// The remedy must not be "Write SYS" on GB10, which does not support GPUDirect RDMA.
 TEST(Lint, NoLevelIsRightWhereGpuDirectCannotBe) {
   Facts facts = node({{"NCCL_NET_GDR_LEVEL", "5", "/etc/nccl.conf:1"}});
   EXPECT_EQ(lint(facts, {}).at(0).better, "SYS");

@@ -1,4 +1,4 @@
-// Names, values and versions of variables, whatever the node.
+// Checks names, values and versions of variables, independent of the node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace railbed::nccl {
 namespace {
 
-// Begin with NCCL_ and are read by others.
+// Names that begin with NCCL_ and are read by other software.
 constexpr std::string_view kForeignPrefixes[] = {"NCCL_OFI_",   "NCCL_TESTS_",   "NCCL_SHARP_",
                                                  "NCCL_UCX_",   "NCCL_FASTRAK_", "NCCL_GPUVIZ_",
                                                  "NCCL_IBEXT_", "NCCL_SPCX_"};
@@ -66,7 +66,7 @@ void version_has_it(Linter& lint, const NcclVariable& set, const Variable& known
              Fix(fmt::format("Write {}.", known.instead)));
 }
 
-// What NCCL's strtoll(…, 0) makes of the text, when it is a whole number.
+// Returns the number if the whole text is a decimal or hexadecimal number. NCCL reads it with strtoll(…, 0).
 std::optional<long long> whole_number(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   return parse_number<long long>(text, hex ? 16 : 10);
@@ -100,7 +100,7 @@ void word_is_valid(Linter& lint, const NcclVariable& set, const Variable& known)
            fmt::format("Write one of {}.", known.takes.words));
 }
 
-// Where GPUDirect RDMA cannot be, no level is right: NCCL stages whatever it says.
+// Replaces the remedy if GPUDirect RDMA is not possible: then no level is right, because NCCL always stages.
 Fix level_fix(const Linter& lint, const NcclVariable& set, Fix fix) {
   if (set.name != "NCCL_NET_GDR_LEVEL" || gpudirect_remedy(lint.facts).possible) return fix;
   return {"Remove the line: GPUDirect RDMA is not possible on this node, whatever the level.", ""};
@@ -199,7 +199,7 @@ void lint_values(Linter& lint) {
   std::set<std::string> seen;
   for (const NcclVariable* const set : places) {
     if (!set->name.starts_with("NCCL_") && trim(set->name) == set->name && !set->name.starts_with("export "))
-      continue;  // UCX's and CUDA's
+      continue;  // variables of UCX and CUDA
     if (!seen.insert(set->name + " " + set->from).second) continue;
     if (trim(set->name) != set->name || set->name.starts_with("export ")) {
       lint.say(

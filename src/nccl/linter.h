@@ -1,4 +1,4 @@
-// What the checks of lint.cc share.
+// Shared by the checks of the linter.
 #pragma once
 
 #include "nccl/lint.h"
@@ -9,10 +9,10 @@ namespace railbed::nccl {
 
 inline constexpr std::string_view kGuide = "NCCL user guide, Environment Variables";
 
-// What to do about a complaint, in words and, where it is one edit, as the value to write.
+// The remedy for a complaint, in words and, if it is a single edit, as the value to write.
 struct Fix {
   std::string text;
-  std::optional<std::string> value = {};              // empty: the line goes
+  std::optional<std::string> value = {};              // empty: remove the line
   Fix(std::string words) : text(std::move(words)) {}  // NOLINT: most fixes are words only
   Fix(const char* words) : text(words) {}             // NOLINT
   Fix(std::string words, std::string better) : text(std::move(words)), value(std::move(better)) {}
@@ -27,15 +27,16 @@ struct Linter {
   Settings settings;
   std::vector<Complaint> complaints;
 
+  // Adds a complaint about `variable`.
   void say(Severity severity, std::string_view id, const NcclVariable& variable, std::string message, Fix fix,
            std::string_view source = kGuide);
   bool older_than(Version other) const { return version && *version < other; }
-  // An RDMA port is up on this node.
+  // True if an RDMA port is up on this node.
   bool has_active_rdma() const;
 };
 
 void lint_values(Linter& lint);   // lint_values.cc: names, values, versions, duplicates
-void lint_devices(Linter& lint);  // lint_devices.cc: what a variable points at on this node
+void lint_devices(Linter& lint);  // lint_devices.cc: the devices and files that a variable refers to
 void lint_habits(Linter& lint);   // lint.cc: RDMA off, debugging left on, traffic class, timeouts
 
 }  // namespace railbed::nccl

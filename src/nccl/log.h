@@ -1,6 +1,6 @@
-// What a NCCL_DEBUG=INFO log says of a run: who took part, over what they talk, what went wrong and why, and
-// where each rank stood when the log ended. Reads NCCL 2.18 to 2.30, and the lines PyTorch adds.
-// The input is untrusted: it may be cut anywhere, mixed, huge, or no log at all.
+// Reads a NCCL_DEBUG=INFO log: which ranks took part, over which paths they communicate, what went wrong and
+// why, and how far each rank was at the log's end. Supports NCCL 2.18 to 2.30, and the lines that PyTorch
+// adds. The input is untrusted: it may be truncated anywhere, mixed, huge, or no log at all.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace railbed::nccl {
 
 struct LogState;  // nccl/log_state.h
 
-// A NCCL variable that the log says was set, and in how many processes.
+// A NCCL variable that the log shows as set, and the number of processes with it.
 struct LogVariable {
   std::string name;
   std::string value;
@@ -31,13 +31,14 @@ struct LogNic {
   int index = 0;
   std::string device;     // mlx5_0, or the merged mlx5_0+mlx5_1
   int port = 1;           // 0 for a merged one
-  std::string link;       // RoCE, IB; empty when not said
-  double gigabits = 0;    // 0: not said (needs NCCL_DEBUG_SUBSYS=NET)
-  std::string gpudirect;  // "enabled", "disabled"; empty when not said
+  std::string link;       // RoCE, IB; empty if unknown
+  double gigabits = 0;    // 0: unknown (needs NCCL_DEBUG_SUBSYS=NET)
+  std::string gpudirect;  // "enabled", "disabled"; empty if unknown
   FIELDS(LogNic, host, index, device, port, link, gigabits, gpudirect);
 };
 
-// An interface that carries NCCL's TCP connections: all of them on a Socket network, else the first contact.
+// An interface that carries NCCL's TCP connections: all of them on a Socket network, else only the first
+// contact.
 struct LogInterface {
   std::string host;
   std::string name;
@@ -48,13 +49,13 @@ struct LogInterface {
 
 struct LogNetwork {
   std::string name;             // IB, Socket, or a plugin's own: AWS Libfabric, IBext_v8
-  std::uint64_t processes = 0;  // how many chose it
+  std::uint64_t processes = 0;  // number of processes that chose it
   std::string why = {};
   FIELDS(LogNetwork, name, processes, why);
 };
 
 // A cell of the table by which NCCL chooses (NCCL_DEBUG_SUBSYS=TUNING); rank 0 prints it. Cells without
-// bandwidth are choices that are switched off, and are not kept.
+// bandwidth are disabled choices, and are not kept.
 struct LogTuning {
   std::string function = {};   // AllReduce
   std::string algorithm = {};  // Ring
@@ -64,14 +65,14 @@ struct LogTuning {
   FIELDS(LogTuning, function, algorithm, protocol, latency, bandwidth);
 };
 
-// Between two sizes, what NCCL chose (NCCL_DEBUG_SUBSYS=TUNING).
+// NCCL's choice between two sizes (NCCL_DEBUG_SUBSYS=TUNING).
 struct LogChoice {
   std::string function = {};  // AllReduce
   std::uint64_t from_bytes = 0;
   std::uint64_t to_bytes = 0;
   std::string algorithm = {};  // RING, TREE, NVLS
   std::string protocol = {};   // LL, LL128, SIMPLE
-  int channels = 0;            // the most
+  int channels = 0;            // the largest number of channels
   std::uint64_t count = 0;
   FIELDS(LogChoice, function, from_bytes, to_bytes, algorithm, protocol, channels, count);
 };
@@ -79,10 +80,10 @@ struct LogChoice {
 struct LogProblem {
   std::string id;  // "retry-exceeded"
   Severity severity = Severity::kWarning;
-  bool consequence = false;  // usually the echo of another problem
+  bool consequence = false;  // usually the consequence of another problem
   std::string title;         // one line
   std::string message;       // the first such line, as NCCL printed it
-  std::uint64_t line = 0;    // where
+  std::uint64_t line = 0;    // line number of that message
   std::uint64_t count = 0;
   std::vector<int> ranks;
   std::vector<std::string> hosts;
@@ -93,12 +94,12 @@ struct LogProblem {
          source);
 };
 
-// PyTorch's own count of one rank's work.
+// PyTorch's own counters of one rank.
 struct TorchRank {
   int rank = 0;
   std::int64_t enqueued = -1;
   std::int64_t completed = -1;
-  std::int64_t timed_out = -1;  // sequence number of the operation its watchdog gave up on
+  std::int64_t timed_out = -1;  // sequence number of the operation that its watchdog gave up on
   std::string operation;        // ALLREDUCE
   FIELDS(TorchRank, rank, enqueued, completed, timed_out, operation);
 };
@@ -107,14 +108,14 @@ struct Hang {
   std::string communicator = {};
   std::string text = {};             // "rank 1 did not join AllReduce number 5; rank 0 waits in it"
   std::vector<int> behind = {};      // ranks that the others wait for
-  std::vector<int> never_came = {};  // ranks of which there is no line
+  std::vector<int> never_came = {};  // ranks without any line in the log
   FIELDS(Hang, communicator, text, behind, never_came);
 };
 
 struct LogVerdict {
   Severity severity = Severity::kNote;
-  std::string text = {};              // the one line a person wants
-  std::vector<std::string> why = {};  // what in the log says so
+  std::string text = {};              // one line for the user
+  std::vector<std::string> why = {};  // the evidence in the log
   std::string cause = {};
   std::string remedy = {};
   FIELDS(LogVerdict, severity, text, why, cause, remedy);
@@ -125,20 +126,21 @@ struct Log {
   std::uint64_t lines = 0;
   std::uint64_t nccl_lines = 0;       // 0: not a NCCL log, or NCCL_DEBUG was not set
   std::vector<std::string> versions;  // "2.28.9+cuda13.0"; more than one is a problem
-  std::vector<std::string> builds;  // branch and commit, since 2.29: "HEAD 747384637", "master be4d833-dirty"
+  // Branch and commit, since 2.29: "HEAD 747384637", "master be4d833-dirty".
+  std::vector<std::string> builds;
   std::vector<std::string> drivers;  // CUDA driver: "13.0"
   std::vector<std::string> hosts;
   std::uint64_t processes = 0;
   std::vector<LogNetwork> networks;
   std::vector<LogNic> nics;
   std::vector<LogInterface> interfaces;
-  std::string gpudirect;                   // "on", "off", "partly"; empty: no network connection, or not said
-  std::string gpudirect_route;             // "DMA-BUF", "peermem"; empty: not said
-  std::vector<std::string> gpudirect_why;  // what the log says of it being off
+  std::string gpudirect;                   // "on", "off", "partly"; empty: no network connection, or unknown
+  std::string gpudirect_route;             // "DMA-BUF", "peermem"; empty if unknown
+  std::vector<std::string> gpudirect_why;  // the log's reasons why it is off
   std::vector<LogVariable> variables;
   std::vector<LogChoice> choices;
   std::vector<LogTuning> tuning;
-  std::vector<LogProblem> problems;  // worst and most telling first
+  std::vector<LogProblem> problems;  // worst and most informative first
   std::vector<TorchRank> torch;
   std::optional<Hang> hang;
   std::vector<LogCommunicator> communicators;  // largest first
@@ -147,7 +149,7 @@ struct Log {
          hang, communicators);
 };
 
-// Reads a log piece by piece, so that a file of any size needs little memory and a pipe can be followed.
+// Reads a log in pieces, so that a file of any size needs little memory and a pipe can be followed.
 class LogReader {
  public:
   LogReader();
@@ -155,20 +157,22 @@ class LogReader {
   LogReader(LogReader&&) noexcept;
   LogReader& operator=(LogReader&&) noexcept;
 
-  void feed(std::string_view piece);  // need not end at a line
+  void feed(std::string_view piece);  // a piece need not end at the end of a line
   Log finish();                       // call once, at the end
 
  private:
   std::unique_ptr<LogState> state_;
 };
 
+// Reads a whole log.
 Log read_log(std::string_view text);
 
-// For people: the first line is the verdict. At most a screen for a healthy run.
+// Returns a text for people whose first line is the verdict. At most a screen for a healthy run. Control
+// characters are removed.
 std::string to_text(const Log& log);
 std::string to_json(const Log& log);
 
-// "0-3, 7"
+// Returns the ranks as "0-3, 7".
 std::string rank_list(const std::vector<int>& ranks);
 
 }  // namespace railbed::nccl

@@ -1,4 +1,4 @@
-// A communicator as a log tells of it: its ranks and how far each came, its rings, trees and connections.
+// A communicator as shown by a log: its ranks and how far each got, its rings, trees and connections.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace railbed::nccl {
 
-// How far a rank came. NCCL 2.22 and newer connect at the first operation, so after initialisation.
+// The progress of a rank. NCCL 2.22 and newer connect at the first operation, that is, after initialization.
 enum class Step {
   kStarted,       // its process printed something
   kNetwork,       // chose a network
   kInit,          // began ncclCommInitRank
   kBootstrap,     // exchanged addresses with the other ranks
-  kTopology,      // compared topologies: knows how many nodes there are
+  kTopology,      // compared topologies: the number of nodes is known
   kGraph,         // computed rings and trees
   kConnecting,    // opens connections
   kConnected,     // all rings connected
@@ -43,12 +43,13 @@ struct LogRank {
   std::string bus_id = {};  // "60" is PCI 0000:00:06.0 without its dots
   Step step = Step::kInit;
   std::uint64_t last_line = 0;
-  std::optional<std::uint64_t> operations = {};  // how many it has called; only with NCCL_DEBUG_SUBSYS=COLL
-  std::string last_operation = {};               // AllReduce
+  // Number of operations that it has called; only with NCCL_DEBUG_SUBSYS=COLL.
+  std::optional<std::uint64_t> operations = {};
+  std::string last_operation = {};  // AllReduce
   bool gpudirect_send = false;
   bool gpudirect_receive = false;
   bool network_used = false;  // at least one connection through the network
-  // Those it is connected through: "mlx5_0", or "NIC 0" without a name.
+  // The NICs of its connections: "mlx5_0", or "NIC 0" if the name is unknown.
   std::vector<std::string> nics = {};
   FIELDS(LogRank, rank, host, process, device, bus_id, step, last_line, operations, last_operation,
          gpudirect_send, gpudirect_receive, network_used, nics);
@@ -58,14 +59,14 @@ struct LogRank {
 struct LogConnections {
   std::string via = {};
   std::uint64_t count = 0;
-  std::uint64_t gpudirect = 0;  // of them, how many through GPUDirect RDMA
+  std::uint64_t gpudirect = 0;  // number of them through GPUDirect RDMA
   FIELDS(LogConnections, via, count, gpudirect);
 };
 
 struct LogCommunicator {
-  std::string id = {};  // commId; of a split "PARENT/COLOUR"
+  std::string id = {};  // commId; for a split "PARENT/COUNT.COLOR"
   int size = 0;         // nranks
-  int nodes = 0;        // 0: not said
+  int nodes = 0;        // 0: unknown
   int completed = 0;
   int collective_channels = 0;
   int nvls_channels = 0;
@@ -74,7 +75,7 @@ struct LogCommunicator {
   std::string local_path = {};  // the best between GPUs of a node: NVL, PIX, PHB (NCCL_DEBUG_SUBSYS=GRAPH)
   std::vector<std::string> rings = {};  // "0 1 2 3", each order once
   int ring_count = 0;
-  std::vector<std::string> trees = {};  // of one rank: "1/-1/-1->0->-1", each once
+  std::vector<std::string> trees = {};  // per rank: "1/-1/-1->0->-1", each once
   std::vector<LogConnections> connections = {};
   double slowest_init_seconds = 0;
   std::string slowest_init = {};  // "rank 3: kernels 0.43, bootstrap 0.01, …"

@@ -1,14 +1,14 @@
-// Who was waited for when nothing went on. A collective ends on all ranks or on none, so the ranks that came
-// the least far are those that the others wait for. Three sources say how far each came, the surest first:
+// Finds the ranks that the others waited for. A collective ends on all ranks or on none, so the ranks that
+// got the least far hold up the others. Three sources show how far each got, the most reliable first:
 //
-//  * PyTorch's watchdog names the operation that it gave up on, and PyTorch's counters, or NCCL's own
-//    operation lines up to that moment, tell which ranks had not called it.
-//  * In ncclCommInitRank: ranks of which there is no line, while those that are here still exchange
-//    addresses; later those at the lowest step.
-//  * After it: with NCCL_DEBUG_SUBSYS=COLL, ranks that called fewer operations than the others.
+// * PyTorch's watchdog names the operation that it gave up on, and PyTorch's counters, or NCCL's own
+//   operation lines up to that moment, show which ranks had not called it.
+// * In ncclCommInitRank: ranks without any line, while the others still exchange addresses; later the ranks
+//   at the lowest step.
+// * After it: with NCCL_DEBUG_SUBSYS=COLL, ranks that called fewer operations than the others.
 //
-// After an error ranks stand wherever it met them, so the last two are asked only when no error explains the
-// end. A connection that was closed before anybody gave up waiting is no hang: a rank went away.
+// After an error, ranks stop wherever they were, so the last two are used only if no error explains the end.
+// If a connection was closed before any rank gave up waiting, it is no hang: a rank ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool failed_otherwise(const Log& log) {
   });
 }
 
-// A connection was closed before anybody gave up waiting: a rank went away, and that is no hang.
+// True if a connection was closed before any rank gave up waiting: a rank ended, and that is no hang.
 bool peer_lost_first(const Log& log) {
   std::uint64_t lost = UINT64_MAX;
   std::uint64_t gave_up = UINT64_MAX;
@@ -41,7 +41,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
 }
 
-// PyTorch's watchdog says which operation, and each rank's counters how far it had come.
+// Uses the operation in PyTorch's watchdog line and the counters of each rank.
 std::optional<Hang> by_watchdog(const LogState& state) {
   const Log& log = state.log;
   std::int64_t number = -1;
@@ -60,7 +60,8 @@ std::optional<Hang> by_watchdog(const LogState& state) {
     else if (rank.timed_out == number)
       waiting.push_back(rank.rank);
   }
-  // Without counters of PyTorch's, those of NCCL_DEBUG_SUBSYS=COLL tell who had called less by then.
+  // Without PyTorch's counters, those of NCCL_DEBUG_SUBSYS=COLL show which ranks had called fewer operations
+  // by then.
   if (hang.behind.empty() && !state.called_at_timeout.empty()) {
     const auto most =
         std::ranges::max_element(state.called_at_timeout, {}, [](const auto& one) { return one.second; });
@@ -76,7 +77,7 @@ std::optional<Hang> by_watchdog(const LogState& state) {
   return hang;
 }
 
-// Some rank is still inside ncclCommInitRank.
+// Finds ranks that are still inside ncclCommInitRank.
 std::optional<Hang> in_init(const LogCommunicator& communicator) {
   const auto unfinished = [](const LogRank& rank) { return rank.step < Step::kReady; };
   if (std::ranges::none_of(communicator.ranks, unfinished)) return std::nullopt;
@@ -106,7 +107,7 @@ std::optional<Hang> in_init(const LogCommunicator& communicator) {
   return hang;
 }
 
-// The operations of NCCL_DEBUG_SUBSYS=COLL differ at the log's end.
+// Compares the numbers of operations (NCCL_DEBUG_SUBSYS=COLL) at the log's end.
 std::optional<Hang> in_operations(const LogCommunicator& communicator) {
   std::uint64_t least = UINT64_MAX;
   std::uint64_t most = 0;

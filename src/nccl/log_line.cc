@@ -13,7 +13,7 @@ constexpr std::string_view kInfoMark = " NCCL INFO ";
 constexpr std::string_view kWarnMark = " NCCL WARN ";
 constexpr std::string_view kVersionMark = "NCCL version ";
 
-// Of a host's name with what is glued to it, and of a warning's place.
+// Longest host name with text that precedes it, and longest place of a warning.
 constexpr std::size_t kLongestOrigin = 255;
 constexpr std::size_t kLongestPlace = 160;
 
@@ -21,7 +21,7 @@ bool is_host_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
 }
 
-// Takes a number off the end of `text`; nothing when there is none.
+// Removes a number from the end of `text` and returns it; nothing if there is none.
 std::optional<int> take_number(std::string_view& text) {
   std::size_t begin = text.size();
   while (begin > 0 && is_digit(text[begin - 1])) --begin;
@@ -36,7 +36,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Reads "HOST:PID:TID [DEVICE]" from the end of `before`, which becomes what stood in front of it.
+// Reads "HOST:PID:TID [DEVICE]" from the end of `before`, which is reduced to the text in front of it.
 bool take_origin(std::string_view& before, LogLine& record) {
   if (!take(before, ']')) return false;
   const auto device = take_number(before);
@@ -57,8 +57,8 @@ bool take_origin(std::string_view& before, LogLine& record) {
   return true;
 }
 
-// A warning names its source between the origin and the mark: "misc/socket.cc:72", since 2.30 also
-// "(function)".
+// Removes and returns a warning's source, which is between the origin and the mark: "misc/socket.cc:72",
+// since 2.30 also "(function)".
 std::string_view take_place(std::string_view& before) {
   const std::string_view end = before.substr(before.size() - std::min(before.size(), kLongestPlace));
   const std::size_t bracket = end.rfind("] ");
@@ -85,6 +85,8 @@ Mark next_mark(std::string_view line, std::size_t from) {
 
 }  // namespace
 
+// A mark (" NCCL INFO ", " NCCL WARN ") with an origin before it begins a record. The record ends at the next
+// one's origin, because ranks that share a pipe may print on one line.
 std::vector<LogLine> parse_log_line(std::string_view line) {
   std::vector<LogLine> records;
   std::size_t start = 0;
@@ -100,7 +102,7 @@ std::vector<LogLine> parse_log_line(std::string_view line) {
     records.push_back(record);
   }
   if (!records.empty()) return records;
-  // Level VERSION prints no origin. "run with NCCL version" of an error message is not it.
+  // Level VERSION prints no origin. "run with NCCL version" in an error message is not such a line.
   if (const std::size_t at = line.find(kVersionMark); at != std::string_view::npos) {
     const std::string_view number = line.substr(at + kVersionMark.size());
     if (number.starts_with("2.") && (at == 0 || !line.substr(0, at).ends_with(", ")))

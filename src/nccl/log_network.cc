@@ -1,4 +1,4 @@
-// Which network NCCL found and chose, its devices, and GPUDirect RDMA.
+// Reads the network that NCCL found and chose, its devices, and GPUDirect RDMA.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ void each_port(Nics& nics, const std::string& host, std::string_view device, aut
   }
 }
 
-// "[0]mlx5_0:1/RoCE [1]mlx5_1:1/IB [RO]; OOB …". 2.20–2.23 wrote merged ones as
-// "[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}"; 2.30 may write ":RAIL:PLANE" behind the port.
+// Reads "[0]mlx5_0:1/RoCE [1]mlx5_1:1/IB [RO]; OOB …". 2.20–2.23 wrote merged ones as "[0]={[0]
+// mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}"; 2.30 may write ":RAIL:PLANE" after the port.
 void read_devices(Nics& nics, const std::string& host, std::string_view text) {
   Scan scan(text.substr(0, text.find("; OOB")));
   while (scan.skip_past("[")) {
@@ -58,7 +58,7 @@ void read_devices(Nics& nics, const std::string& host, std::string_view text) {
   }
 }
 
-// "[0]eth0:10.0.0.1<0> [1]eth1:10.0.1.1<0>", or " eth0:10.0.0.1<0>" of the first contact.
+// Reads "[0]eth0:10.0.0.1<0> [1]eth1:10.0.1.1<0>", or " eth0:10.0.0.1<0>" of the first contact.
 void read_interfaces(LogState& state, const std::string& host, std::string_view text, bool data) {
   std::vector<LogInterface>& interfaces = state.log.interfaces;
   for (std::string_view word : words(text)) {
@@ -78,7 +78,7 @@ void read_interfaces(LogState& state, const std::string& host, std::string_view 
   }
 }
 
-// Behind "Made virtual device ": "[0] name=mlx5_0+mlx5_1 speed=400000 ndevs=2".
+// Reads the text after "Made virtual device ": "[0] name=mlx5_0+mlx5_1 speed=400000 ndevs=2".
 void read_virtual_device(Nics& nics, const std::string& host, Scan scan) {
   scan.skip_past("name=");
   const std::string_view name = scan.until(" ");
@@ -92,7 +92,7 @@ void read_virtual_device(Nics& nics, const std::string& host, Scan scan) {
   }
 }
 
-// Behind "NET/IB: [": "0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 …".
+// Reads the text after "NET/IB: [": "0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 …".
 bool read_port(Nics& nics, const std::string& host, Scan scan) {
   const auto index = scan.number();
   if (!index || !scan.take("] ")) return false;
@@ -108,7 +108,7 @@ bool read_port(Nics& nics, const std::string& host, Scan scan) {
   return true;
 }
 
-// Behind "NET/IB : GPU Direct RDMA ": "Disabled for HCA 0 'mlx5_0'".
+// Reads the text after "NET/IB : GPU Direct RDMA ": "Disabled for HCA 0 'mlx5_0'".
 void read_registration(LogState& state, const std::string& host, Scan scan) {
   const bool enabled = scan.take("Enabled");
   scan.skip_past("'");
@@ -120,7 +120,7 @@ void read_registration(LogState& state, const std::string& host, Scan scan) {
   each_port(state.nics, host, name, [&](LogNic& one) { one.gpudirect = enabled ? "enabled" : "disabled"; });
 }
 
-// Behind "GPU Direct RDMA Disabled for GPU ": "0 / HCA 1 (distance 8 > 5)".
+// Reads the text after "GPU Direct RDMA Disabled for GPU ": "0 / HCA 1 (distance 8 > 5)".
 void read_distance(LogState& state, const std::string& host, Scan scan) {
   const std::string_view gpu = scan.until(" ");
   scan.skip_past("HCA ");
@@ -159,7 +159,7 @@ bool LogState::read_network(LogProcess& process, const LogLine& line) {
   if (scan.take("NET/IB : No device found")) return process.no_rdma_device = true;
   if (scan.take("Failed to open libibverbs")) return process.no_verbs_library = true;
   if (line.text.starts_with("DMA-BUF is available on GPU device")) return dma_buf = true;
-  // What is left is said only when NCCL_DEBUG_SUBSYS holds NET.
+  // The remaining lines are printed only if NCCL_DEBUG_SUBSYS includes NET.
   if (scan.take("NET/IB : Made virtual device ")) {
     read_virtual_device(nics, process.host, scan);
   } else if (scan.take("NET/IB: [")) {

@@ -1,4 +1,5 @@
-// Communicators: their ranks, how far each came, rings, trees, connections, and the operations they ran.
+// Reads communicators: their ranks and how far each got, rings, trees, connections, and the operations they
+// ran.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace railbed::nccl {
 namespace {
 
 constexpr std::size_t kMostCommunicators = 1 << 16;
-constexpr std::size_t kMostRanks = 1 << 17;  // of all communicators
+constexpr std::size_t kMostRanks = 1 << 17;  // in all communicators
 constexpr std::size_t kLongestId = 256;
 constexpr std::size_t kMostShapes = 64;
 constexpr std::size_t kMostChoices = 4096;
@@ -19,8 +20,8 @@ constexpr std::size_t kMostChoices = 4096;
 // "comm 0x2f33a2b0" → the pointer's text.
 std::string_view pointer_of(std::string_view text) { return word_after(text, "comm "); }
 
-// The same for every rank: the commId, or for a split what it was split from. Empty when the line has
-// neither.
+// Returns a name that is the same for every rank: the commId, or for a split its origin. Empty if the line
+// has neither.
 std::string identity(const LogState& state, const LogProcess& process, std::string_view text) {
   if (const std::string_view id = word_after(text, "commId "); !id.empty())
     return std::string(id.substr(0, kLongestId));
@@ -29,11 +30,12 @@ std::string identity(const LogState& state, const LogProcess& process, std::stri
   const auto found = process.pointers.find(std::string(parent));
   const std::string from =
       found == process.pointers.end() ? "?" : state.log.communicators[found->second.communicator].id;
-  if (from.size() > kLongestId) return "";  // split off a split, and so on without an end
+  if (from.size() > kLongestId) return "";  // an endless chain of splits
   return fmt::format("{}/{}.{}", from, number_after(text, "splitCount ").value_or(0),
                      number_after(text, "color ").value_or(0));
 }
 
+// Sets places[key]. A new key needs room.
 void keep(LogState& state, auto& places, const auto& key, RankPlace place) {
   if (const auto found = places.find(key); found != places.end())
     found->second = place;
@@ -41,6 +43,8 @@ void keep(LogState& state, auto& places, const auto& key, RankPlace place) {
     places.emplace(key, place);
 }
 
+// Finds or adds the communicator and the rank that the line names, and maps the line's thread and pointer to
+// the rank. Returns nothing if the line has no valid rank, size or identity, or a limit is reached.
 std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const LogLine& line) {
   const auto rank = number_after(line.text, " rank ");
   const auto size = number_after(line.text, " nranks ");
@@ -79,6 +83,7 @@ std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const 
   return place;
 }
 
+// Returns the entry for this kind of connection; the last entry if there are too many kinds.
 LogConnections& connections_of(LogCommunicator& communicator, std::string_view via) {
   for (LogConnections& one : communicator.connections)
     if (one.via == via) return one;
@@ -164,7 +169,7 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
   const bool receives = ends.find("[receive]") != std::string_view::npos;
   RankPlace place;
   LogRank* rank = rank_of(process, line, &place);
-  // The line itself names the rank: the receiver, else the one it comes from.
+  // The line itself names the rank: the receiver, else the sender.
   const auto own = receives ? number_after(ends, "-> ") : number_after(ends, " : ");
   if (own && (rank == nullptr || rank->rank != *own))
     if (const auto other = process.by_number.find(*own); other != process.by_number.end())
@@ -180,8 +185,7 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
     rank->network_used = true;
     bool& direction = receives ? rank->gpudirect_receive : rank->gpudirect_send;
     direction = direction || gpudirect;
-    // The third part is the NIC's number, with the rank that does the work behind it under PXN:
-    // "NET/IB/3(5)".
+    // The third part is the NIC's number, followed under PXN by the rank that does the work: "NET/IB/3(5)".
     const std::string_view number = via.substr(std::min(kind_of(via).size() + 1, via.size()));
     add_once(rank->nics, number.substr(0, number.find_first_of("(/")), kMostShapes);
   }
@@ -254,7 +258,7 @@ constexpr std::string_view kAlgorithms[] = {"TREE",      "RING", "COLLNET_DIRECT
                                             "NVLS_TREE", "PAT"};
 constexpr std::string_view kProtocols[] = {"LL", "LL128", "SIMPLE"};
 
-// Names since 2.22; before, their numbers.
+// Returns the name. NCCL prints names since 2.22, before that their numbers.
 template <std::size_t N>
 std::string name_of(std::string_view word, const std::string_view (&names)[N]) {
   const auto number = parse_number<std::size_t>(word);
@@ -311,7 +315,7 @@ bool LogState::read_operation(LogProcess& process, const LogLine& line) {
   const auto found = process.pointers.find(std::string(pointer_of(line.text)));
   if (!number || found == process.pointers.end()) return true;
   LogRank& rank = at(found->second);
-  // opCount numbers the operations, but stays 0 in a stretch that NCCL launches as one plan (seen in 2.28.9):
+  // opCount numbers the operations, but stays 0 for a series that NCCL launches as one plan (seen in 2.28.9):
   // then the lines are counted. Sends and receives differ from rank to rank by nature.
   const bool paired = function == "Send" || function == "Recv";
   const std::uint64_t called = rank.operations.value_or(0);

@@ -1,15 +1,15 @@
-// A log becomes runs and ranks in one pass, a line at a time.
+// Reads a log into runs and ranks in one pass, a line at a time.
 //
-// read_line() takes a log collector's JSON off (Docker's and others'), then the colours, and looks for NCCL's
+// read_line() removes a log collector's JSON (Docker's and others'), then the colors, and looks for NCCL's
 // records on the line (log_line.cc). A line without any may be PyTorch's (log_torch.cc). read_record() finds
-// the process by host and PID and offers an INFO text to one reader after the other until one knows it:
-// versions, variables, network, communicators, connections and so on, each in its log_*.cc. What none of them
-// knows, and every warning, is held against the table of symptoms (log_verdict.cc).
+// the process by host and PID and passes an INFO text to one reader after the other until one accepts it:
+// versions, variables, network, communicators, connections and so on, each in its log_*.cc. Every text that
+// none accepts, and every warning, is compared with the table of symptoms (log_verdict.cc).
 //
-// Few lines name their rank. "Init START" does: it ties to a rank the thread, and the pointer by which NCCL
-// calls the communicator. A later line belongs to the rank that its thread last spoke for; in a process with
-// one rank, to that one; else to the newest rank on the CUDA device of the line's prefix. A line that was
-// understood moves its rank's step forward, never back. At the end conclude() judges the whole
+// Few lines name their rank. "Init START" does: it maps to a rank the thread, and the pointer by which NCCL
+// names the communicator. A later line belongs to the rank that its thread last printed for; in a process
+// with one rank, to that one; else to the newest rank on the CUDA device of the line's prefix. A line that
+// was understood moves its rank's step forward, never back. At the end conclude() judges the whole
 // (log_verdict.cc).
 #include <algorithm>
 
@@ -21,14 +21,15 @@
 namespace railbed::nccl {
 namespace {
 
-// A log is untrusted: what is kept of it is bounded.
+// A log is untrusted, so the kept data is bounded.
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kMostProcesses = 1 << 17;
 constexpr std::size_t kMostVariables = 4096;
 constexpr std::size_t kLongestValue = 1024;
 constexpr std::size_t kLongestName = 64;  // HOST_NAME_MAX
 constexpr std::size_t kMostKept = 1 << 20;
-// A log that a collector wrote is wrapped on every line: so many that are not, and no more are tried.
+// A log from a collector is wrapped on every line. After this many lines that only look like it, no more are
+// tried.
 constexpr std::size_t kMostNotCollected = 1000;
 
 }  // namespace
@@ -54,7 +55,7 @@ LogProcess& LogState::process_of(const LogLine& line) {
       last_process = 0;
       return processes.front();
     }
-    // Text that a program left on the line without a newline is glued to the host: "-1node0" is node0.
+    // Text that a program printed without a newline is attached to the host: "-1node0" is node0.
     const bool may_be_known = !process_numbers.insert(line.process).second;
     for (std::size_t left = may_be_known ? std::min(host.size(), kLongestName) : 0; left > 0; --left) {
       const std::string_view end = host.substr(host.size() - left);
@@ -111,7 +112,7 @@ bool LogState::read_variable(LogProcess& process, const LogLine& line) {
   const std::string_view name = scan.until(" ");
   if (!scan.take(" set by environment to ") && !scan.take(" set to ")) return false;
   std::string_view value = trim(scan.rest()).substr(0, kLongestValue);
-  // Numbers are printed with a full stop behind them.
+  // NCCL prints a period after numbers.
   if (value.ends_with('.') && parse_number<long long>(value.substr(0, value.size() - 1)))
     value.remove_suffix(1);
   if (variables.size() < kMostVariables && has_room())

@@ -1,12 +1,13 @@
-// The verdict: the one line a person wants of a run, and what in the log says so.
+// Determines the verdict: one line about the run, with the evidence in the log.
 //
-// It is the first of these that holds: the first problem that is an error and no echo of another; ranks that
-// chose different networks; a hang; where a connection was closed, the ranks that neither complained nor
-// finished; a warning that this reader does not know, before an echo or where no communicator came up, for
-// NCCL's own words then say more; an error that is an echo; no line of NCCL; no communicator. What is left
-// has come up, and the verdict says how the ranks of the largest communicator reach each other. It warns
-// where they could do better: TCP between nodes, with the reason why NCCL took it, in NCCL's own order of
-// decisions; RDMA without GPUDirect on all connections; GPUs of one node with P2P switched off, or over TCP.
+// It is the first of these that applies: the first problem that is an error and no consequence of another;
+// ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
+// problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
+// because NCCL's own message is more informative then; an error that is a consequence; no line of NCCL; no
+// communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
+// communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
+// why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
+// node with P2P disabled, or over TCP.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,8 +50,8 @@ LogVerdict of_problem(const LogProblem& problem) {
           .remedy = problem.remedy};
 }
 
-// A connection was closed: the ranks that say so live, so the silent ones that did not finish are suspects.
-// Nothing when there is none.
+// A connection was closed. The ranks that report it are alive, so the silent ones that did not finish are
+// suspects. Returns nothing if there is none.
 std::optional<LogVerdict> of_lost_peer(const Log& log, const LogProblem& problem) {
   if (!problem.id.starts_with("peer-") || log.communicators.empty()) return std::nullopt;
   std::set<int> speaking;
@@ -75,7 +76,7 @@ std::optional<LogVerdict> of_lost_peer(const Log& log, const LogProblem& problem
   return verdict;
 }
 
-// Warnings that fit no symptom, in the log's order.
+// Returns the warnings that match no symptom, in the log's order.
 std::vector<const LogProblem*> unknown_warnings(const Log& log) {
   std::vector<const LogProblem*> found;
   for (const LogProblem& problem : log.problems)
@@ -84,7 +85,8 @@ std::vector<const LogProblem*> unknown_warnings(const Log& log) {
   return found;
 }
 
-// No row of the table knows what NCCL warned of: its own words, and those that say most beside them.
+// Returns a verdict for a warning that matches no row: NCCL's own message, and the most informative other
+// problems.
 LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unknown, Severity severity) {
   constexpr std::size_t kMostLines = 3;
   LogVerdict verdict{
@@ -102,8 +104,8 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
   return verdict;
 }
 
-// Nothing but echoes is known to have failed. A rank that went away explains them; else a warning that this
-// reader does not know, where it came before or the echo says nothing by itself.
+// Only consequences are known to have failed. A rank that ended explains them; else an unknown warning, if it
+// came before or the consequence carries no information.
 LogVerdict of_echo(const Log& log, const LogProblem& echo) {
   if (auto lost = of_lost_peer(log, echo)) return std::move(*lost);
   const auto unknown = unknown_warnings(log);
@@ -125,7 +127,7 @@ std::optional<LogVerdict> of_different_networks(const Log& log) {
           "A port is down, or a library or plugin is missing on some nodes: compare their \"NET/\" lines."};
 }
 
-// All ranks stand in the same operation, or at the same step of the start.
+// True if all ranks are in the same operation, or at the same step of the start.
 bool all_joined(const Log& log) {
   if (log.communicators.empty() || !log.hang->never_came.empty()) return false;
   const LogCommunicator& largest = log.communicators.front();
@@ -162,7 +164,7 @@ struct Reason {
   std::string remedy;
 };
 
-// Why NCCL fell back to sockets, in its own order of decisions.
+// Returns why NCCL fell back to sockets, in its own order of decisions.
 Reason why_sockets(const LogState& state) {
   const Log& log = state.log;
   std::set<std::string> disabled, library, device;
@@ -211,7 +213,7 @@ LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator
   return verdict;
 }
 
-// Why a network was chosen; empty when the log does not say.
+// Returns why a network was chosen; empty if the log does not show it.
 std::string why_network(const LogState& state, const std::string& name) {
   if (value_of(state.log, "NCCL_NET") == name) return "NCCL_NET asks for it";
   if (name == "Socket") return why_sockets(state).text;
@@ -291,7 +293,7 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
   return verdict;
 }
 
-// Set only when the log has NCCL lines and no problem decides.
+// Returns the verdict of a log that has NCCL lines and no deciding problem.
 LogVerdict of_healthy(const LogState& state) {
   const Log& log = state.log;
   if (log.communicators.empty())

@@ -6,7 +6,7 @@ namespace {
 constexpr auto kError = Severity::kError;
 constexpr auto kWarning = Severity::kWarning;
 constexpr auto kNote = Severity::kNote;
-// A cause of its own, or usually the echo of another.
+// Whether a row is a cause, or usually the consequence of another.
 constexpr bool kCause = false;
 constexpr bool kEcho = true;
 constexpr auto kWarned = Said::kWarning;

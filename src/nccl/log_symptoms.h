@@ -1,4 +1,5 @@
-// What NCCL prints when something is wrong, what it means and what to do: one row a symptom.
+// The table of symptoms: NCCL's messages when something is wrong, their meaning and remedy, one row per
+// symptom.
 #pragma once
 
 #include <span>
@@ -11,16 +12,16 @@ namespace railbed::nccl {
 enum class Said {
   kWarning,  // only as NCCL WARN
   kNccl,     // as NCCL WARN or INFO
-  kAnyone,   // also by the program (PyTorch, nccl-tests)
+  kAnyone,   // also from the program (PyTorch, nccl-tests)
 };
 
 struct Symptom {
   std::string_view id;
   Severity severity;
-  bool consequence;  // usually the echo of another rank's or an earlier problem
+  bool consequence;  // usually the consequence of another rank's or an earlier problem
   Said said;
-  // All must occur in the text, in any order. "<status 12>" stands for a completion with that ibv_wc_status,
-  // which NCCL has written in three ways.
+  // All must occur in the text, in any order. "<status 12>" means a completion with that ibv_wc_status, which
+  // NCCL has written in three ways.
   std::string_view words[3];
   std::string_view source;
   std::string_view title;
@@ -28,7 +29,7 @@ struct Symptom {
   std::string_view remedy;
 };
 
-// The most telling first: of several problems in a log, the first row is the verdict.
+// Returns the rows, the most informative first: of several problems in a log, the first row is the verdict.
 std::span<const Symptom> all_symptoms();
 
 }  // namespace railbed::nccl

@@ -1,4 +1,5 @@
-// Logs with what the reader makes of them: tests/nccl/NAME.log → NAME.txt. UPDATE_GOLDEN=1 writes the latter.
+// Compares the reader's output with golden files: tests/nccl/NAME.log → NAME.txt. UPDATE_GOLDEN=1 writes the
+// latter.
 #include "nccl/log.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ TEST_P(Golden, Text) {
   EXPECT_EQ(text, slurp(golden));
 }
 
-// However the input arrives, the answer is the same.
+// The result does not depend on how the input is split.
 TEST_P(Golden, InPieces) {
   const std::string text = slurp(GetParam());
   LogReader reader;
@@ -100,7 +101,7 @@ TEST(ReadLog, NamesTheBuild) {
   EXPECT_NE(to_text(log).find("2.29.7+cuda13.2, built from dgxspark-3node-ring fab1850"), std::string::npos);
 }
 
-// As 2.8 to 2.18 print it (github.com/NVIDIA/nccl/issues/754), and in blocks since (…/issues/1154).
+// The format of 2.8 to 2.18 (github.com/NVIDIA/nccl/issues/754), and the blocks since then (…/issues/1154).
 TEST(Log, TuningTableOfBothForms) {
   const std::string in = "node0:1214:1263 [0] NCCL INFO ";
   const Log old = read_log(in + "Latency/AlgBw |    Tree/    LL |    Tree/ LL128 |    Ring/Simple |\n" + in +
@@ -123,8 +124,8 @@ TEST(Log, TuningTableOfBothForms) {
   EXPECT_THAT(to_text(now), HasSubstr("Ring LL128 25.4 µs 220.8 GB/s"));
 }
 
-// Formats that no machine here prints, by the words of public reports: SHARP behind the link
-// (nccl/issues/1737), PXN's rank behind the NIC's number, 2.30's "set to" (nccl/issues/2397).
+// Formats that no machine here prints, from public reports: SHARP after the link (nccl/issues/1737), PXN's
+// rank after the NIC's number, 2.30's "set to" (nccl/issues/2397).
 TEST(Log, FormatsOfOtherMachines) {
   const std::string in = "node0:4052:4122 [0] NCCL INFO ";
   const Log log = read_log(
@@ -163,12 +164,12 @@ TEST(Log, APeerLostBeforeTheWatchdogIsNoHang) {
   EXPECT_TRUE(read_log(text + gave_up + closed).hang);
 }
 
-// Logs as people post them: little of them, in the forms that collectors and launchers give them. Modelled on
-// public threads; hosts and addresses are made up.
+// Logs as people post them: short, in the forms that collectors and launchers give them. Modeled on public
+// threads; hosts and addresses are invented.
 struct Post {
   const char* name;
   const char* log;
-  const char* verdict;  // how it begins
+  const char* verdict;  // the beginning of the text
 };
 
 class PostsOfStrangers : public testing::TestWithParam<Post> {};
@@ -303,7 +304,7 @@ TEST(Log, AWarningNobodyKnowsDoesNotHideARankThatWentAway) {
   EXPECT_THAT(read_log(text).verdict.text, StartsWith("Rank 2 on n2 went away"));
 }
 
-// The log may just not say who did not come.
+// The log may just not show which rank did not come.
 TEST(Log, AHangOfSomeRanksBlamesNoPath) {
   const Log log = read_log(
       "n0:10:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n"
@@ -318,7 +319,7 @@ TEST(Log, RankList) {
   EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");
 }
 
-// Every symptom is complete, and is the one that its own words lead to.
+// Every symptom is complete, and its own words lead to it.
 TEST(Symptoms, EachCanBeSaid) {
   for (const Symptom& symptom : all_symptoms()) {
     EXPECT_FALSE(symptom.title.empty() || symptom.cause.empty() || symptom.remedy.empty() ||

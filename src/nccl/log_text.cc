@@ -1,4 +1,4 @@
-// The log's content for people and programs.
+// Writes the log's content for people and programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::string gpudirect_text(const LogRank& rank) {
   return "through host memory";
 }
 
-// Which GPU goes through which NIC, and how.
+// Writes which NICs each GPU uses, and how.
 void write_network_ranks(std::string& out, const LogCommunicator& communicator) {
   constexpr std::size_t kMost = 16;
   std::vector<const LogRank*> ranks;

@@ -1,5 +1,5 @@
-// The lines of PyTorch's process group: which operation a rank waited for, what the others had done, and the
-// last warning of NCCL that it quotes, which is often all that people keep
+// Reads the lines of PyTorch's process group: the operation that a rank waited for, how far the others were,
+// and the last warning of NCCL that it quotes, which is often the only part of a log that people keep
 // (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp prints them).
 #include <utility>
 
@@ -21,11 +21,11 @@ TorchRank* torch_rank(std::map<int, TorchRank>& ranks, int rank) {
 
 }  // namespace
 
-// "ncclSystemError: … Last error:", and on the next line, behind the same prefix of a launcher, NCCL's words
-// or none.
+// Reads "ncclSystemError: … Last error:", and the next line with the same prefix of a launcher, which has
+// NCCL's message or none.
 bool LogState::read_last_error(std::string_view line) {
   if (last_error_prefix) {
-    if (!line.starts_with(*last_error_prefix)) return false;  // another rank's, in between
+    if (!line.starts_with(*last_error_prefix)) return false;  // a line of another rank in between
     const std::string_view words = trim(line.substr(last_error_prefix->size()));
     last_error_prefix.reset();
     read_quoted(words);

@@ -1,5 +1,5 @@
-// The table by which NCCL chooses algorithm and protocol. Since 2.19 (src/graph/tuning.cc) in blocks of three
-// algorithms:
+// Reads the table by which NCCL chooses algorithm and protocol. Since 2.19 (src/graph/tuning.cc) it is
+// printed in blocks of three algorithms:
 //     Algorithm   |             Tree             |             Ring             |
 //     Protocol    |       LL |  LL128 |  Simple  |       LL |  LL128 |  Simple  |
 //    Max NThreads |      512 |    640 |     512  | …

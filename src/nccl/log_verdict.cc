@@ -1,14 +1,14 @@
-// From what was read to what a person is told: problems in order, where it hung, the verdict.
+// Turns the collected data into results for the user: sorted problems, the hang, the verdict.
 //
-// A text shows the first symptom of the table whose words it all holds and whose speaker it has. Texts of one
-// symptom are one problem: it keeps the first text with its line, and counts the others with their hosts and
-// ranks. A warning that fits no row is a problem of its own kind. What NCCL says as INFO weighs no more than
-// a warning, since NCCL still tries to get over it.
+// A text shows the first symptom in the table whose words it all contains and whose kind of source it has.
+// Texts of one symptom are one problem: it keeps the first text with its line, and counts the others with
+// their hosts and ranks. A warning that matches no row is a problem of its own kind. An INFO text counts at
+// most as a warning, since NCCL still tries to recover.
 //
-// One fault makes many ranks complain of different things, and the log's order says little of cause and
-// effect, since hosts write at their own pace. So problems are sorted by severity, then causes before echoes
-// of other problems, then by their rows in the table, whose first are the most telling. The verdict
-// (log_run.cc) takes the first cause, or the hang (log_hang.cc), or an echo when there is nothing better.
+// One fault causes different messages on many ranks, and the log's order shows little about cause and effect,
+// since hosts write at their own pace. So problems are sorted by severity, then causes before consequences of
+// other problems, then by their rows in the table, whose first are the most informative. The verdict
+// (log_run.cc) is the first cause, or the hang (log_hang.cc), or a consequence if there is nothing better.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kMostProblems = 256;
 constexpr std::size_t kLongestText = 2048;  // NCCL writes into a buffer of 1024
 
-// The ibv_wc_status of "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)".
+// Returns the ibv_wc_status in "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)".
 std::optional<int> completion_status(std::string_view text) {
   Scan scan(text);
   if (!scan.skip_past("Got completion")) return std::nullopt;
@@ -45,7 +45,8 @@ bool matches(const Symptom& symptom, std::string_view text, const std::string& s
   return true;
 }
 
-// The first row that the text shows. `nccl`: NCCL says it; `warning`: as NCCL WARN.
+// Returns the first row that the text matches; null if none. `nccl`: the text is NCCL's; `warning`: it is a
+// NCCL WARN.
 const Symptom* find_symptom(std::string_view text, bool nccl, bool warning) {
   const auto status_number = completion_status(text);
   const std::string status = status_number ? fmt::format("<status {}>", *status_number) : "";
@@ -57,7 +58,7 @@ const Symptom* find_symptom(std::string_view text, bool nccl, bool warning) {
   return nullptr;
 }
 
-// Not counted yet. Without a symptom NCCL's own words are its title.
+// Returns a problem with count 0. Without a symptom, NCCL's own message is its title.
 LogProblem new_problem(const Symptom* symptom, std::string_view text, std::uint64_t line) {
   LogProblem problem;
   problem.id = symptom != nullptr ? symptom->id : "other";
@@ -111,7 +112,7 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
   }
   LogProblem& problem = log.problems[place->second];
   ++problem.count;
-  // What NCCL says as INFO it still tries to get over ("retrying").
+  // After an INFO text NCCL still tries to recover ("retrying").
   const Severity whole = found != nullptr ? found->severity : Severity::kWarning;
   const Severity now = warning || process == nullptr ? whole : std::min(whole, Severity::kWarning);
   problem.severity = std::max(problem.severity, now);
@@ -129,7 +130,7 @@ void LogState::read_quoted(std::string_view text) {
 
 namespace {
 
-// What connections through the network were made over, by the number that NCCL gives it on its host.
+// The names of the devices that carry network connections, by the number that NCCL gives them on their host.
 class NicNames {
  public:
   explicit NicNames(const Log& log) {
@@ -152,7 +153,7 @@ class NicNames {
   std::map<std::pair<std::string_view, int>, std::string_view> names_;
 };
 
-// What was counted while reading becomes the lists of the result.
+// Moves the data that was collected while reading into the lists of the result.
 void gather(LogState& state) {
   Log& log = state.log;
   log.processes = state.processes.size();
@@ -192,9 +193,10 @@ bool is_bridge(std::string_view name) {
   return std::ranges::any_of(kBridges, [&](std::string_view one) { return name.starts_with(one); });
 }
 
-// Docker and its like give the bridge of every host the same address: ranks that announce it meet themselves.
+// Adds a problem if two hosts announce the same address of a bridge. Docker and similar programs give the
+// bridge of every host the same address, so ranks that announce it connect to themselves.
 void judge_addresses(Log& log) {
-  // Of each address the first interface, and the first of another host.
+  // For each address the first interface, and the first one on another host.
   std::unordered_map<std::string_view, std::pair<const LogInterface*, const LogInterface*>> first;
   for (const LogInterface& one : log.interfaces) {
     auto& [here, elsewhere] = first[one.address];
@@ -226,6 +228,8 @@ void judge_addresses(Log& log) {
   }
 }
 
+// Sets whether GPUDirect RDMA is on, off or partly on, from the network connections that use it, except those
+// over sockets; its route; and the reasons if not all connections use it.
 void judge_gpudirect(LogState& state) {
   Log& log = state.log;
   std::uint64_t through_rdma = 0;
@@ -238,7 +242,7 @@ void judge_gpudirect(LogState& state) {
     }
   if (through_rdma == 0) return;
   log.gpudirect = direct == 0 ? "off" : direct == through_rdma ? "on" : "partly";
-  // NCCL's own IB network says at INFO when it can use DMA-BUF; a plugin does as it likes.
+  // NCCL's own IB network prints at INFO if it can use DMA-BUF; a plugin may not.
   const bool internal = log.networks.size() == 1 && log.networks.front().name == "IB";
   if (direct > 0 && (state.dma_buf || internal)) log.gpudirect_route = state.dma_buf ? "DMA-BUF" : "peermem";
   if (log.gpudirect == "on") log.gpudirect_why.clear();
@@ -251,7 +255,7 @@ void judge_gpudirect(LogState& state) {
     log.gpudirect_why.push_back("the log does not say why: run with NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH");
 }
 
-// Ranks wait for the last one in the first exchange of addresses.
+// Adds a problem if ranks waited long for the last one in the first exchange of addresses.
 void judge_start(Log& log) {
   constexpr double kLateSeconds = 10;
   for (const LogCommunicator& communicator : log.communicators) {

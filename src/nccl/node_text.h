@@ -1,4 +1,4 @@
-// The lint and the choices of a node, for people; nothing in them is obeyed by a terminal.
+// Texts for people about a node's lint and choices. Control characters are removed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Variables of a process that point at other networks than NCCL's, or at none.
+// Checks variables of a process that refer to other networks than NCCL's, or to none.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,8 +12,8 @@ namespace railbed::nccl {
 namespace {
 
 // NCCL reads an empty number as its default (ncclLoadParam), never as 0. But the files it reads do not
-// overwrite a variable that is there (setenv without overwriting), and a network's name is compared as it
-// stands.
+// overwrite an existing variable (setenv without overwriting), and the name of a network is compared
+// unchanged.
 void empty_variables(ProcessView& view) {
   const Settings settings(view.process.nccl);
   for (const NcclVariable& one : items(view.process.nccl.environment)) {
@@ -43,7 +43,7 @@ void empty_variables(ProcessView& view) {
   }
 }
 
-// Gloo binds to the address of the host's name, and where that fails to the loopback (PyTorch
+// Gloo binds to the address of the host's name, or to the loopback if that fails (PyTorch
 // torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, createDefaultDevice).
 void gloo_loopback(ProcessView& view) {
   const auto& addresses = items(view.process.seen.hostname_addresses);
@@ -60,7 +60,7 @@ void gloo_loopback(ProcessView& view) {
            "", "PyTorch ProcessGroupGloo.cpp");
 }
 
-// Gloo and TensorPipe take whole names, unlike NCCL.
+// Gloo and TensorPipe need whole names, unlike NCCL.
 void named_interfaces(ProcessView& view) {
   if (!view.process.seen.interfaces.ok()) return;
   for (const char* const name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}) {

@@ -1,4 +1,5 @@
-// What a process lacks of devices, limits and memory: mostly a flag that its container was not given.
+// Finds devices, limits and memory that a process lacks, mostly because its container was started without a
+// flag.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -81,7 +82,7 @@ void rdma_nodes(ProcessView& view) {
   devices_lacking(view);
 }
 
-// Verbs lock what they register (ib_umem_get); CAP_IPC_LOCK lifts the limit.
+// Verbs lock the memory that they register (ib_umem_get); CAP_IPC_LOCK removes the limit.
 void locked_memory(ProcessView& view) {
   const ProcessAnswer& seen = view.process.seen;
   const bool rdma = !items(seen.rdma_nodes).empty() && view.node_has_rdma() && view.wants_rdma();
@@ -99,7 +100,7 @@ void locked_memory(ProcessView& view) {
            "ib_umem_get, drivers/infiniband/core/umem.c");
 }
 
-// Without it shared memory holds what GPUs without peer access and NCCL's own proxies exchange.
+// Shared memory carries the data between GPUs without peer access and of NCCL's own proxies.
 void shared_memory_size(ProcessView& view) {
   const auto& size = view.process.seen.shared_memory;
   if (!view.contained() || !size.ok() || *size >= kLittleSharedMemory) return;
@@ -163,8 +164,8 @@ void open_files(ProcessView& view) {
       view.contained() ? "containerd's LimitNOFILE" : "");
 }
 
-// NCCL opens plugins with its first communicator, and goes on without one that it cannot open
-// (src/plugin/plugin_open.cc). A plugin by path may have any name.
+// NCCL opens plugins with its first communicator, and continues without one that it cannot open
+// (src/plugin/plugin_open.cc). A plugin that is given by path may have any name.
 void missing_plugin(ProcessView& view) {
   const NcclVariable* const set = effective(view.process.nccl, "NCCL_NET_PLUGIN");
   if (set == nullptr || set->value.empty() || lower(set->value) == "none") return;

@@ -13,7 +13,7 @@
 namespace railbed::nccl {
 namespace {
 
-// NCCL's first contact and PyTorch's store take one connection or two each; a channel over TCP takes two more
+// NCCL's first contact and PyTorch's store use one or two connections each; a channel over TCP uses two more
 // in each direction (NCCL src/transport/net_socket.cc).
 constexpr int kFewestOfData = 4;
 
@@ -23,7 +23,8 @@ bool has_rdma_open(const Process& process) {
   });
 }
 
-// Queue pairs of another network namespace are listed only where devices are shared between namespaces.
+// True if the process's queue pairs can be listed: those of another network namespace are listed only if
+// devices are shared between namespaces.
 bool lists_its_queue_pairs(const Process& process, const Facts& node) {
   const auto net = process.seen.shares.find("net");
   const bool same = net != process.seen.shares.end() && net->second.value_or(false);
@@ -68,7 +69,7 @@ NetInterface interface_of_process(const SeenInterface& seen, const std::string& 
   return one;
 }
 
-// Gloo connects nodes before NCCL does anything: without another cause it may just not have begun.
+// Gloo connects nodes before NCCL starts: without another cause, NCCL may just not have begun.
 void lint_use(ProcessView& view) {
   if (view.uses.network != "TCP" || !view.node_has_rdma()) return;
   const auto explains = [](const ProcessComplaint& one) { return one.severity == Severity::kError; };
@@ -179,6 +180,8 @@ Facts as_seen_by(const Process& process, const Facts& node) {
   return seen;
 }
 
+// The evidence, in order: connected queue pairs show RDMA. Otherwise a few connections to other nodes may be
+// the first contact only. More of them show TCP, but only if it is known that no RDMA device is open.
 NetworkUse used_now(const Process& process, const Facts& node) {
   const std::string connected = connected_on(process);
   if (!connected.empty()) return {"RDMA", connected};
@@ -218,7 +221,8 @@ ProcessVerdict judge_process(const Process& process, const Facts& node, const Ex
                          .variables = {},
                          .choices = predict(seen, its.version),
                          .version = its.version.value_or(kNewestKnown).to_text()};
-  seen.rdma.devices = node.rdma.devices;  // a name is not wrong because the process lacks the device's node
+  seen.rdma.devices =
+      node.rdma.devices;  // a name is not wrong just because the process lacks the device's node
   verdict.variables = lint(seen, its);
   ProcessView view{process, node, verdict.choices, verdict.uses};
   lint_process_devices(view);

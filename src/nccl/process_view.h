@@ -1,4 +1,4 @@
-// What the checks of a process share.
+// Shared by the checks of a process.
 #pragma once
 
 #include <optional>
@@ -18,25 +18,26 @@ struct ProcessView {
 
   void say(Severity severity, std::string_view id, std::string message, std::string remedy,
            std::string kubernetes = "", std::string_view source = "");
-  bool contained() const;      // in a container, or in a mount namespace of its own
+  bool contained() const;      // in a container or a mount namespace of its own
   bool node_has_rdma() const;  // a port is ACTIVE
-  bool wants_rdma() const;     // no variable switches it off
+  bool wants_rdma() const;     // no variable disables it
   bool has(std::string_view library) const;
-  std::string variable(std::string_view name) const;  // empty when it is not set
-  // The interface of its network that has this address; empty: none.
+  std::string variable(std::string_view name) const;  // empty if it is not set
+  // Returns the interface of the process's network that has this address; empty if none has.
   std::string interface_of(std::string_view address) const;
-  // Whether the job runs on more than one node: by WORLD_SIZE and LOCAL_WORLD_SIZE, else by its connections.
-  // Nothing: it cannot be told.
+  // Returns whether the job runs on more than one node, from WORLD_SIZE and LOCAL_WORLD_SIZE, else from its
+  // connections; nothing if unknown.
   std::optional<bool> spans_nodes() const;
-  // An error where the job is known to span nodes, a note where it is known not to.
+  // Returns kError if the job is known to span nodes, kNote if it is known not to, else `unless_known`.
   Severity between_nodes(Severity unless_known) const;
 };
 
-// Connections to addresses that are not this process's own.
+// Returns the number of connections to addresses that are not this process's own.
 int remote_connections(const Process& process);
 bool is_loopback(std::string_view address);
 
-void lint_process_devices(ProcessView& view);    // process_devices.cc: nodes, limits, memory, namespaces
-void lint_process_addresses(ProcessView& view);  // process_addresses.cc: variables against its own network
+void lint_process_devices(ProcessView& view);  // process_devices.cc: nodes, limits, memory, namespaces
+void lint_process_addresses(
+    ProcessView& view);  // process_addresses.cc: variables compared with its own network
 
 }  // namespace railbed::nccl

@@ -1,4 +1,5 @@
-// Reads words and numbers off the front of a text, as the formats of NCCL's messages need it.
+// Reads words and numbers from the front of a text, for the formats of NCCL's messages. Each function
+// advances past what it read.
 #pragma once
 
 #include <charconv>
@@ -12,13 +13,13 @@ class Scan {
  public:
   explicit Scan(std::string_view text) : text_(text) {}
 
-  // Takes `words` when the text begins with them.
+  // Skips `words` if the text begins with them; otherwise returns false.
   bool take(std::string_view words) {
     if (!text_.starts_with(words)) return false;
     text_.remove_prefix(words.size());
     return true;
   }
-  // Moves behind the next `words`; stays where it is when they do not come.
+  // Moves past the next occurrence of `words`. If there is none, stays and returns false.
   bool skip_past(std::string_view words) {
     const std::size_t at = text_.find(words);
     if (at == std::string_view::npos) return false;
@@ -40,7 +41,7 @@ class Scan {
     text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
     return value;
   }
-  // Up to the next of `stops` or the end; the stop itself stays.
+  // Returns the text up to the next of `stops` or the end. The stop itself remains.
   std::string_view until(std::string_view stops) {
     const std::string_view word = text_.substr(0, text_.find_first_of(stops));
     text_.remove_prefix(word.size());
@@ -53,14 +54,15 @@ class Scan {
   std::string_view text_;
 };
 
-// The number that follows `words` somewhere in `text`: number_after("… rank 3 nranks 8", " nranks ") is 8.
+// Returns the number that follows `words` somewhere in `text`: number_after("… rank 3 nranks 8", " nranks ")
+// is 8.
 template <class T = int>
 std::optional<T> number_after(std::string_view text, std::string_view words, int base = 10) {
   Scan scan(text);
   if (!scan.skip_past(words)) return std::nullopt;
   return scan.number<T>(base);
 }
-// The word (up to a space or comma) that follows `words`; empty when they are not there.
+// Returns the word (up to a space or comma) that follows `words`; empty if they do not occur.
 inline std::string_view word_after(std::string_view text, std::string_view words) {
   Scan scan(text);
   if (!scan.skip_past(words)) return {};

@@ -98,7 +98,8 @@ bool usable(const Gid* gid) {
   return gid != nullptr && gid->gid.ok() && !gid->gid->is_zero() && !gid->gid->is_link_local();
 }
 
-// Host bits of the range may be set: NCCL masks them.
+// Returns whether the address is in the range; true if the range cannot be parsed. Host bits of the range may
+// be set: NCCL masks them.
 bool in_range(const IpAddress& address, std::string_view range) {
   const auto pair = key_value(range, '/');
   if (!pair) return true;
@@ -111,10 +112,10 @@ bool in_range(const IpAddress& address, std::string_view range) {
 
 }  // namespace
 
-// NCCL begins with entry 0 and walks through the table. A later entry takes over when it is of the wanted
-// family, which the present one is not, and in range; or when it is usable, of the wanted family, in range
-// and of the wanted RoCE version, and the present one has another version or is unusable. With the usual
-// tables this ends at the first entry that has all of them.
+// NCCL starts with entry 0 and walks through the table. A later entry replaces the current one if it is of
+// the wanted family, which the current one is not, and in range; or if it is usable, of the wanted family, in
+// range and of the wanted RoCE version, and the current one has another version or is unusable. With the
+// usual tables the result is the first entry that has all of these properties.
 GidChoice choose_gid(const RdmaPort& port, const Settings& settings, bool before_2_21) {
   GidChoice choice;
   const auto pinned = settings.number("NCCL_IB_GID_INDEX");

@@ -1,4 +1,4 @@
-// What NCCL will be told on a node, and by whom.
+// The NCCL variables in effect on a node, and their sources.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,20 @@
 
 namespace railbed::nccl {
 
-// In a login shell, by the order of by_precedence() (facts/nccl.h). Keeps pointers into `nccl`.
+// The variables in a login shell, in the order of by_precedence() (facts/nccl.h). Keeps pointers into `nccl`,
+// which must outlive it.
 class Settings {
  public:
   explicit Settings(const Nccl& nccl);
 
-  const NcclVariable* find(std::string_view name) const;  // the one that wins; null when nothing sets it
-  std::string value(std::string_view name) const;         // empty when nothing sets it
-  // As NCCL reads numbers (strtoll, base 0): "true" and other words count as 0. Nothing when unset or empty.
+  const NcclVariable* find(std::string_view name) const;  // the one in effect; null if it is not set
+  std::string value(std::string_view name) const;         // empty if it is not set
+  // Returns the number as NCCL reads it (strtoll, base 0): "true" and other words count as 0. Nothing if
+  // unset or empty.
   std::optional<long long> number(std::string_view name) const;
-  const std::vector<const NcclVariable*>& all() const { return all_; }  // winners first
-  // What services hand to their jobs, and root's own file: other contexts than the login shell.
+  const std::vector<const NcclVariable*>& all() const { return all_; }  // those in effect first
+  // Returns the variables that services pass to their jobs, and root's own file: other contexts than the
+  // login shell.
   const std::vector<const NcclVariable*>& elsewhere() const { return elsewhere_; }
 
  private:
@@ -30,15 +33,15 @@ class Settings {
   std::vector<const NcclVariable*> elsewhere_;
 };
 
-// True when every job gets the variable, rather than the one that asks.
+// Returns whether every job gets the variable, not only jobs from this environment.
 bool for_everybody(const NcclVariable& variable);
-// True when the variable stands in one of the files that NCCL itself reads, to the letter.
+// Returns whether the variable is set in a file that NCCL itself reads, without any shell syntax.
 bool in_own_file(const Nccl& nccl, const NcclVariable& variable);
 
-// The NCCL that is installed on the node.
+// Returns the version of the NCCL that is installed on the node.
 std::optional<Version> installed_version(const Nccl& nccl);
 
-// NCCL_IB_HCA and NCCL_SOCKET_IFNAME: [^][=]name[:port],… (NCCL user guide; src/misc/utils.cc).
+// The syntax of NCCL_IB_HCA and NCCL_SOCKET_IFNAME: [^][=]name[:port],… (NCCL user guide; src/misc/utils.cc).
 struct NameList {
   struct Entry {
     std::string name;
@@ -51,19 +54,20 @@ struct NameList {
   static NameList parse(std::string_view text);
   bool matches(const Entry& entry, std::string_view name, int port = -1) const;
   bool lists(std::string_view name, int port = -1) const;    // some entry matches
-  bool selects(std::string_view name, int port = -1) const;  // what NCCL makes of it: an empty list takes all
+  bool selects(std::string_view name, int port = -1) const;  // NCCL's selection: an empty list selects all
 };
 
-// Which entry of a RoCE port's GID table NCCL takes, by the rules of 2.21 and newer (src/transport/net_ib):
+// The entry of a RoCE port's GID table that NCCL uses, by the rules of 2.21 and newer (src/transport/net_ib):
 // the pinned one, else by family, range and RoCE version, else entry 0.
 struct GidChoice {
   int index = 0;
-  const Gid* gid = nullptr;  // null: that entry is empty
+  const Gid* gid = nullptr;  // null if that entry is empty
   bool pinned = false;
-  bool matched = false;  // it has the wanted family, range and version
+  // It has the wanted family, range and version; if it is pinned or before 2.21, it is only usable.
+  bool matched = false;
   std::string why;
 };
-// `before_2_21`: only the pinned index or 0.
+// Returns NCCL's choice. With `before_2_21` only the pinned index or 0 is possible.
 GidChoice choose_gid(const RdmaPort& port, const Settings& settings, bool before_2_21);
 
 }  // namespace railbed::nccl

@@ -1,4 +1,4 @@
-// How bad something is.
+// The severity of a complaint or problem.
 #pragma once
 
 #include <array>

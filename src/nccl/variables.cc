@@ -1,4 +1,4 @@
-// The table of NCCL's variables, one row each, sorted by name. variables.h says where the facts come from.
+// The table of NCCL's variables, one row each, sorted by name. variables.h names the sources.
 #include "nccl/variables.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr Values kText{Kind::kText};
 constexpr Values integer(std::int64_t low, std::int64_t high) { return {Kind::kInteger, low, high}; }
 constexpr Values one_of(std::string_view words) { return {Kind::kWord, 0, 0, words}; }
 
-// Upper limits that NVIDIA does not state: nothing sensible lies above them.
+// Upper limits that NVIDIA does not state: no sensible value exceeds them.
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::int64_t kBillion = 1'000'000'000;
 constexpr std::int64_t kTebi = 1LL << 40;
@@ -25,12 +25,12 @@ constexpr std::string_view kLaunchModes = "PARALLEL GROUP";
 constexpr std::string_view kMergeLevels = "LOC PORT PIX PXB PHB SYS";
 constexpr std::string_view kMergePolicies = "ALL RAIL";
 
-// The guide's two halves: what may stay set in production, and what is for experiments.
+// The guide's two halves: variables for production, and variables for experiments.
 constexpr bool kKeep = false;
 constexpr bool kDebug = true;
 
-// `until` is {} while the variable exists. A row ends after its versions when NVIDIA does not document the
-// variable. The last column of some rows names the variable that takes this one's place.
+// `until` is {} while the variable exists. A row ends after its versions if NVIDIA does not document the
+// variable. The last column of some rows names the variable that replaces this one.
 // clang-format off
 constexpr Variable kVariables[] = {
     // name                           since     until     takes                  half    meaning, instead

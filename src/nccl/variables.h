@@ -1,6 +1,6 @@
-// The environment variables that NCCL reads: what each takes, and in which versions it exists.
-// Names and versions come from the sources of every release from 2.3.5 to 2.30.7, meanings and values from
-// the NCCL user guide (Environment Variables) of 2.30.
+// The environment variables that NCCL reads: their values, and the versions that have them. Names and
+// versions come from the sources of every release from 2.3.5 to 2.30.7, meanings and values from the NCCL
+// user guide (Environment Variables) of 2.30.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Kind {
   kFlag,     // 0 or 1
   kInteger,  // low … high
   kWord,     // one of `words`, separated by spaces
-  kLevel,    // LOC NVL PIX PXB PHB SYS; integers are a legacy
+  kLevel,    // LOC NVL PIX PXB PHB SYS; integers are a legacy form
   kNames,    // [^][=]name[:port],…: RDMA devices or interfaces
   kText,     // anything
 };
@@ -29,15 +29,17 @@ struct Values {
 
 struct Variable {
   std::string_view name;
-  Version since;       // 2.3.5 stands for "or earlier", 2.0.5 for what was gone by then
-  Version until = {};  // the first version without it; {} while it exists
+  // 2.3.5 means "or earlier"; 2.0.5 is used for variables that were removed before 2.3.5.
+  Version since;
+  Version until = {};  // the first version without it; {} if it still exists
   Values takes = {};
-  bool debugging = false;         // the guide's "Debugging" half: not to be kept in production
+  bool debugging = false;         // in the guide's "Debugging" half: not for production
   std::string_view meaning = {};  // one line; empty: NVIDIA does not document it
-  std::string_view instead = {};  // the variable that takes its place
+  std::string_view instead = {};  // the variable that replaces it
 };
 
 std::span<const Variable> all_variables();  // sorted by name
+// Returns the variable of this name; null if NCCL has none.
 const Variable* find_variable(std::string_view name);
 
 }  // namespace railbed::nccl

@@ -36,7 +36,7 @@ TEST(Variables, ValuesFitTheirKind) {
   }
 }
 
-// What nobody documents can be anything; what takes another's place is there to be set.
+// An undocumented variable accepts anything; a variable that replaces another must exist.
 TEST(Variables, MeaningsAndSuccessors) {
   for (const Variable& one : all_variables()) {
     EXPECT_TRUE(!one.meaning.empty() || one.takes.kind == Kind::kText) << one.name;

@@ -31,7 +31,7 @@ std::vector<MeasuredTime> all_times(const std::vector<PublishedMeasurement>& mea
   return times;
 }
 
-// Of the forecast time: 0.1 is ten percent too long or too short.
+// Errors relative to the forecast time: 0.1 is ten percent too long or too short.
 double error_of(const MeasuredTime& one) { return std::exp(-residual_of(one, shipped_calibration())) - 1; }
 
 std::vector<double> errors_of(const std::vector<PublishedMeasurement>& measurements) {

@@ -12,8 +12,8 @@
 namespace railbed {
 namespace {
 
-constexpr double kShort = .75;  // of the band's lower end
-// RDMA writes reach nearly all that headers and PCIe leave: 92.6 to 97.4 of 100 Gb/s are published.
+constexpr double kShort = .75;  // share of the band's lower end
+// RDMA writes reach nearly all that headers and PCIe leave: published results are 92.6 to 97.4 of 100 Gb/s.
 constexpr double kRawReached = .97, kRawLow = .9;
 
 ForecastFit fit_in(double measured, double low) {

@@ -1,4 +1,4 @@
-// Measured collectives and rails beside what they should give.
+// Compares measured collectives and rails with their forecasts.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace railbed {
 struct Cluster;
 struct Facts;
 
-// Above the band fits too: nobody complains of it.
+// A result above the band fits, too.
 enum class ForecastFit { kFits, kDoubtful, kFallsShort };
 constexpr auto enum_names(ForecastFit) {
   return std::array<std::string_view, 3>{"fits", "doubtful", "falls short"};
 }
 constexpr std::string_view to_text(ForecastFit fit) { return enum_names(fit)[static_cast<std::size_t>(fit)]; }
 
-// Rates are bits per second: busbw of collectives.
+// One comparison. Rates are bits per second; for collectives they are busbw.
 struct ForecastCheck {
   std::string subject;  // "all_reduce, 16 GPUs", "rail0 gpu01 -> gpu02"
   std::uint64_t bytes = 0;
@@ -31,26 +31,31 @@ struct ForecastCheck {
   double predicted = 0, low = 0, high = 0;
   double ratio = 0;
   ForecastFit fit = ForecastFit::kFits;
-  bool network = false;  // it passes adapters
-  std::string source;    // of the prediction
+  bool network = false;  // the data passes adapters
+  std::string source;    // source of the prediction
   FIELDS(ForecastCheck, subject, bytes, measured, predicted, low, high, ratio, fit, network, source);
 };
 
-// Below the band it is doubtful, below three quarters of its lower end it falls short.
+// Returns how a measured rate fits: below the band it is doubtful, below three quarters of the band's lower
+// end it falls short.
 ForecastFit fit_of(double measured, const Forecast& forecast);
-// How railbed itself measures: what a forecast for its reports has to assume.
+// Returns the choice that a forecast for a railbed report must assume: railbed launches from one thread per
+// GPU.
 ForecastChoice choice_of(const CollectiveReport& report);
-// Of a report as measured, on a cluster of this shape: as many GPUs as took part.
+// Returns a forecast for each row of a report, for a cluster of this shape with the number of nodes and GPUs
+// that took part.
 std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
                                    const Calibration& calibration);
-// The same, for a cluster that facts of its nodes or cluster.yaml describe; where neither does, GPUs of one
-// node are known by their name. Empty: nobody says enough.
+// The same for a cluster that facts of its nodes or cluster.yaml describe; without either, the GPUs of one
+// node are known by their name. Empty if the shape cannot be determined or fewer than two ranks took part.
 std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster& cluster,
                                    const std::map<std::string, Facts>& facts);
-// Of a bandwidth by RDMA whose ceiling is known; nothing for all others.
+// Checks an RDMA bandwidth whose ceiling is known; returns nothing for other measurements.
 std::optional<ForecastCheck> check_rail(const Measurement& measured);
+// Checks all collectives of a run and all its RDMA bandwidths with a known ceiling.
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration);
+// Returns the worst fit of the checks; kFits if there are none.
 ForecastFit worst_of(const std::vector<ForecastCheck>& checks);
 
 }  // namespace railbed

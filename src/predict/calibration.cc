@@ -19,8 +19,8 @@ struct Shipped {
   std::array<double, 3> spread;
   int rows;
 };
-// What fit_calibration() makes of the calibration half of tests/predict/published.json; predict_test holds
-// it.
+// The result of fit_calibration() for the calibration half of tests/predict/published.json; predict_test
+// checks it.
 constexpr Shipped kShipped[] = {
     {PathKind::kPcie, 0.9, 1.2, 0.3, {0.5, 0.4, 0.25}, 0},
     {PathKind::kOldPcie, 0.5998, 1.176, 0.1, {0.387, 0.303, 0.25}, 6},
@@ -58,7 +58,7 @@ std::size_t size_range(std::uint64_t bytes) {
   return bytes < (std::uint64_t{1} << 20) ? 0 : bytes < (std::uint64_t{256} << 20) ? 1 : 2;
 }
 
-// Ours: near what such paths are said to give, each to be replaced by measurements.
+// Our estimates for such paths, each to be replaced by measurements.
 Calibration assumed_calibration() {
   return {.model = kForecastModel,
           .paths =

@@ -1,5 +1,5 @@
-// What measurements say of the model's free constants: three for each class of path, how far measured and
-// forecast times lay apart, and what the constants leave on a cluster that was measured itself.
+// The free constants of the forecast's model, fitted to measurements: three for each class of path, the
+// spread between measured and forecast times, and the remaining error on a cluster that was measured itself.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace railbed {
 
-// What decides a collective's time: the network, or what joins the GPUs of one node.
+// The path that determines a collective's time: the network, or the links between the GPUs of one node.
 enum class PathKind {
   kPcie,
-  kOldPcie,  // of Gen3, through the processor
+  kOldPcie,  // Gen3, through the processor
   kHostMemory,
   kNvlink,
   kNvls,
@@ -37,40 +37,43 @@ constexpr std::string_view to_text(PathKind kind) { return enum_names(kind)[stat
 
 struct PathConstants {
   PathKind path = PathKind::kPcie;
-  double efficiency = 1;  // β: of the binding limit, for large sizes
-  // α, for small sizes: over NVLink times every start of nvlink_time.h, else times NCCL's own latency of LL.
+  double efficiency = 1;  // β: share of the binding limit that large sizes reach
+  // α, for small sizes: over NVLink a factor of every start in nvlink_time.h, elsewhere of NCCL's own latency
+  // of LL.
   double start = 1;
-  // Added between small and large sizes: within a node times what a chunk of every channel takes, between
-  // nodes times NCCL's own latency of Simple.
+  // Added between small and large sizes: within a node a factor of the time of one chunk per channel, between
+  // nodes of NCCL's own latency of Simple.
   double ramp = 1;
-  // Spread of ln(measured / forecast) of small, middle and large sizes (below 1 MiB, from 256 MiB on).
+  // Spread of ln(measured / forecast) for small, middle and large sizes (below 1 MiB, from 256 MiB on).
   std::vector<double> spread{.5, .4, .25};
-  int rows = 0;      // that it was fitted to; 0: assumed
+  int rows = 0;      // number of rows that it was fitted to; 0: assumed
   std::string from;  // "published measurements", "run 12", "assumed"
   FIELDS(PathConstants, path, efficiency, start, ramp, spread, rows, from);
 };
 
-// What the constants mean; a file of another model is refused. 2: over NVLink they belong to nvlink_time.h.
+// The version of the constants' meaning; a file of another version is refused. In version 2 the constants of
+// NVLink belong to nvlink_time.h.
 inline constexpr int kForecastModel = 2;
 
 struct Calibration {
-  int model = 1;                      // of a file that does not say
+  int model = 1;                      // the default for a file without it
   std::vector<PathConstants> paths;   // one for each kind, in their order
-  std::vector<MeasuredCurve> curves;  // of the clusters that the constants were fitted on here; may be empty
+  std::vector<MeasuredCurve> curves;  // of the clusters that were fitted here; may be empty
   const PathConstants& of(PathKind kind) const { return paths[static_cast<std::size_t>(kind)]; }
   FIELDS(Calibration, model, paths, curves);
 };
 
-// Before any measurement: what data sheets and NCCL's sources suggest.
+// Returns constants without any measurement, from data sheets and NCCL's sources.
 Calibration assumed_calibration();
-// Fitted to one half of the published measurements (docs/reference/predict-accuracy.md).
+// Returns the built-in constants, fitted to one half of the published measurements
+// (docs/reference/predict-accuracy.md).
 const Calibration& shipped_calibration();
 
-// What `railbed predict --calibrate` wrote, over the shipped constants; `file` is named in errors. Constants
-// that would make a forecast endless are refused.
+// Parses a file of `railbed predict --calibrate`. Paths that it does not have keep the built-in constants.
+// Constants that could make a forecast infinite are refused. `file` is named in errors.
 Result<Calibration> calibration_from_json(std::string_view text, std::string_view file);
 
-// 0, 1 or 2: small, middle, large.
+// Returns 0, 1 or 2 for a small, middle or large size.
 std::size_t size_range(std::uint64_t bytes);
 
 }  // namespace railbed

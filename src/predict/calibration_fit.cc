@@ -1,11 +1,12 @@
-// Least absolute logarithms: what is 20 % too high counts like what is 20 % too low, and one odd row moves
-// nothing. Each cluster counts as the root of its rows, so that a long table does not drown the others. Each
-// constant is held to its start with the weight of half a row, so that one that no row tells anything of
-// stays where it was. The minimum is found by changing one constant at a time by ever smaller factors: the
-// function is cheap, and needs no slopes.
+// The fit minimizes the sum of absolute logarithms of measured / forecast: 20 % too high counts like 20 % too
+// low, and a single odd row has little influence. Each cluster counts as the square root of its number of
+// rows, so that a long table does not dominate the others. Each constant is held to its start with the weight
+// of half a row, so that a constant without data stays where it was. The minimum is found by coordinate
+// descent: one constant at a time is changed by ever smaller factors. The function is cheap, and this needs
+// no gradient.
 //
-// The spread that the band comes from is the root mean square of what is left, for each range of sizes, with
-// the assumed spread counted as four rows beside the measured ones.
+// The spread for the band is the root mean square of the remaining residuals, for each range of sizes. The
+// assumed spread counts as four additional rows.
 #include "predict/calibration_fit.h"
 
 #include <algorithm>

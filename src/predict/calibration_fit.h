@@ -9,7 +9,7 @@
 namespace railbed {
 
 struct MeasuredTime {
-  std::string id;  // of the cluster or run that it belongs to
+  std::string id;  // the cluster or run that it belongs to
   ClusterShape shape;
   Collective operation = Collective::kAllReduce;
   std::uint64_t bytes = 0;
@@ -17,16 +17,16 @@ struct MeasuredTime {
   ForecastChoice choice;
 };
 
-// ln(measured / forecast): above zero it was slower than said.
+// Returns ln(measured / forecast); above zero, the measurement was slower.
 double residual_of(const MeasuredTime& one, const Calibration& calibration);
 
-// Only paths that the times pass are changed; their `from` becomes `from`. Where there is little to go by,
-// constants stay near those of `start`.
+// Returns `start` with the constants of those paths changed that the times pass; their `from` is set to
+// `from`. With few times the constants stay near those of `start`.
 Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
                             const std::string& from);
 
-// What a calibration leaves of the times: for each size the median of what was measured of it. Times of an
-// algorithm that somebody asked for tell nothing of what NCCL would choose, and are left out.
+// Returns the remaining error of a calibration: for each subject and size the median of measured / forecast.
+// Times with a requested algorithm are left out, since they do not show NCCL's own choice.
 std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& times, const Calibration& fitted);
 
 }  // namespace railbed

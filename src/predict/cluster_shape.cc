@@ -12,8 +12,8 @@
 namespace railbed {
 namespace {
 
-// NVLinks of products whose boards join their GPUs; HGX data sheets, for the export models their own. GH200
-// is wired four to a node without NVSwitch.
+// NVLinks of products whose boards connect their GPUs, from HGX data sheets; the export models from their
+// own. GH200 is wired four to a node without NVSwitch.
 struct Joined {
   std::string_view name;
   int links;
@@ -24,10 +24,10 @@ constexpr Joined kJoined[] = {
     {"H200", 18, true}, {"H800", 8, true},   {"H20", 18, true},   {"GH200", 18, false}, {"B200", 18, true},
     {"B300", 18, true}, {"GB200", 18, true}, {"GB300", 18, true},
 };
-// Cards of the same names, which have none.
+// Names of cards of these products that have no NVLink on a board.
 constexpr std::string_view kCards[] = {"PCIE", "PCIe", "NVL"};
 
-// GB/s of one NVLink as NCCL counts them (src/graph/topo.h: SM60, 70, 80, 90 and 100_NVLINK_BW).
+// Returns the GB/s of one NVLink as NCCL counts it (src/graph/topo.h: SM60, 70, 80, 90 and 100_NVLINK_BW).
 double nvlink_gigabytes(GpuArchitecture architecture) {
   if (architecture == GpuArchitecture::kPascal) return 18;
   if (architecture >= GpuArchitecture::kBlackwell) return 40.1;
@@ -39,6 +39,7 @@ int slot_generation(GpuArchitecture architecture) {
   return architecture >= GpuArchitecture::kAmpere ? 4 : 3;
 }
 
+// Returns the row with the longest name that matches the GPU; null for cards and unknown names.
 const Joined* find_joined(std::string_view gpu) {
   for (const std::string_view card : kCards)
     if (gpu.find(card) != std::string_view::npos) return nullptr;
@@ -59,6 +60,7 @@ struct NicWords {
   NicKind kind = NicKind::kInfiniband;
 };
 
+// Parses "8x400ib": a count, Gb/s, and the kind.
 std::optional<NicWords> parse_nic(std::string_view text) {
   constexpr std::pair<std::string_view, NicKind> kKinds[] = {
       {"ib", NicKind::kInfiniband},       {"roce", NicKind::kRoce}, {"efa", NicKind::kEfa},

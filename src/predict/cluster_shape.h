@@ -1,5 +1,5 @@
-// A cluster as a forecast sees it: how many of what, and the rates between them. Every node is like the
-// others. What nobody said is assumed, and `said` tells which is which.
+// A cluster as the input of a forecast: its numbers of parts and the rates between them. All nodes are alike.
+// Unknown properties are assumed; `said` records the source of each.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace railbed {
 
-// What carries data between GPUs of one node.
+// The link between the GPUs of one node.
 enum class GpuLink {
   kPcie,        // peer to peer
   kHostMemory,  // over PCIe through the processor's memory: the driver allows no peers
@@ -43,40 +43,40 @@ struct ClusterShape {
   std::string gpu;  // "H100"
   GpuArchitecture architecture = GpuArchitecture::kHopper;
   int nodes = 1;
-  int gpus = 1;  // of a node
+  int gpus = 1;  // per node
   GpuLink link = GpuLink::kPcie;
-  int nvlinks = 0;       // of a GPU
-  BitRate link_rate;     // of a GPU to the others of its node, each way, as NCCL counts it
-  bool nvls = false;     // NVSwitch reduces on the way
-  int domain_nodes = 1;  // that one NVLink network joins (NVL72: up to 18)
+  int nvlinks = 0;       // per GPU
+  BitRate link_rate;     // from a GPU to the others of its node, each way, as NCCL counts it
+  bool nvls = false;     // NVSwitch reduces in the network
+  int domain_nodes = 1;  // nodes in one NVLink network (NVL72: up to 18)
 
   NicKind nic = NicKind::kInfiniband;
-  int nics = 0;           // of a node, ports that carry data
-  BitRate nic_rate;       // of each, as the link states it
+  int nics = 0;           // ports per node that carry data
+  BitRate nic_rate;       // rate of each port, as the link states it
   int mtu = 4096;         // RDMA's path MTU, TCP's interface MTU
-  BitRate nic_pcie;       // the narrowest hop between an adapter and memory; zero: binds nothing
+  BitRate nic_pcie;       // the narrowest hop between an adapter and memory; zero: no limit
   bool gpudirect = true;  // adapters reach the GPUs' memory
-  bool unified = false;   // GPU and processor have one memory: nothing is staged
+  bool unified = false;   // GPU and processor share one memory: no staging
 
-  bool amd = false;  // the processor
+  bool amd = false;  // AMD processor, else Intel
   std::string nccl;  // "2.28.9"; empty: the newest known
   std::vector<ShapeSaying> said;
 
   int ranks() const { return nodes * gpus; }
-  // NVLink networks that the nodes make: what NCCL counts as nodes.
+  // Returns the number of NVLink networks, which NCCL counts as nodes.
   int domains() const { return domain_nodes > 1 ? (nodes + domain_nodes - 1) / domain_nodes : nodes; }
   FIELDS(ClusterShape, gpu, architecture, nodes, gpus, link, nvlinks, link_rate, nvls, domain_nodes, nic,
          nics, nic_rate, mtu, nic_pcie, gpudirect, unified, amd, nccl, said);
 };
 
-// What a person types: all of it may be left out. `gpu` "H100", "RTX 5090"; `nic` "8x400ib", "2x100roce",
-// "32x100efa", "4x200libfabric", "1x10tcp".
+// The shape as a user types it; every member may be left out. `gpu` is "H100" or "RTX 5090"; `nic` is
+// "8x400ib", "2x100roce", "32x100efa", "4x200libfabric" or "1x10tcp".
 struct ShapeWords {
   std::string gpu;
   int gpus = 0;
   int nodes = 0;
   std::string nic;
-  int pcie_generation = 0;  // of the GPUs' slots
+  int pcie_generation = 0;  // generation of the GPUs' slots
   int nic_pcie_generation = 0;
   int nic_pcie_lanes = 0;
   bool staged = false;   // adapters do not reach the GPUs' memory
@@ -86,15 +86,18 @@ struct ShapeWords {
   bool amd = false;
   std::string nccl;
 };
+// Returns the shape, with assumptions for what is left out. Fails on an unknown GPU, on an invalid `nic`, and
+// if several nodes have no `nic` and no common NVLink network.
 Result<ClusterShape> shape_from_words(const ShapeWords& words);
 
-// What a GPU's name says of it: architecture, NVLinks, whether NVSwitch joins them. Fills the links of
-// `shape` for as many GPUs a node as it has.
+// Sets the GPU's architecture and its links to the others of its node, from its name: NVLinks and NVSwitch if
+// its board has them, else PCIe or, for GeForce without `peers`, host memory. A `pcie_generation` above 0
+// selects PCIe.
 void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bool peers);
-// What NCCL takes for a GPU's slot of 16 lanes.
+// Returns the rate that NCCL assumes for a slot of 16 lanes.
 BitRate slot_rate(int pcie_generation);
 
-// "2 nodes x 8 H100 (NVSwitch), 8 x 400 Gb/s InfiniBand a node"
+// Returns, for example, "2 nodes x 8 H100 (NVSwitch), 8 x 400 Gb/s InfiniBand a node".
 std::string describe(const ClusterShape& shape);
 
 }  // namespace railbed

@@ -1,24 +1,24 @@
-// Within one NVLink network each protocol has its own curve (nvlink_time.h), and launching takes as long as
-// it takes, whatever the GPUs do. Elsewhere the curve is smooth:
+// Within one NVLink network each protocol has its own curve (nvlink_time.h), and the time to launch does not
+// depend on the GPUs. Elsewhere the curve is smooth:
 //
-// time = start + ramp × b / (b + h) + b, where b = bytes / rate.
+//   time = start + ramp × b / (b + h) + b, where b = bytes / rate.
 //
-// * rate: the limit that binds (path_limits.h), times the efficiency β that such paths reach.
-// * start: what the smallest message takes. NCCL's own model gives a latency for it, in which each GPU and
-//   each node passed costs a step; measured ones are a multiple α of it, for launching and for the
+// * rate: the binding limit (path_limits.h) times the efficiency β that such paths reach.
+// * start: the time of the smallest message. NCCL's own model gives a latency for it, in which each GPU and
+//   each node passed costs a step. Measured ones are a multiple α of it, because launching and the
 //   processors' work are not in it.
-// * ramp: small messages travel by LL and LL128, whose steps are short and whose rate is low, large ones by
-//   Simple, whose steps are long, since whole chunks of a buffer are filled, handed to the thread that drives
-//   the adapter, and sent. Between them the time grows by a multiple of NCCL's latency for Simple; half of it
-//   is reached where b = h.
+// * ramp: small messages use LL and LL128, with short steps and a low rate. Large ones use Simple, with
+//   long steps, since whole chunks of a buffer are filled, passed to the thread that drives the adapter, and
+//   sent. Between them the time grows by a multiple of NCCL's latency for Simple; half of it is reached where
+//   b = h.
 //
-// Where the cluster was measured itself, all of it is multiplied by what that left at such a size
+// If the cluster itself was measured, the total is multiplied by the remaining ratio at that size
 // (measured_curve.h).
 //
-// Which algorithm and protocol are shown with a size is what NCCL's model chooses for it. The rate is that of
-// the algorithm that it chooses for large sizes, for there alone the rate decides.
+// The algorithm and protocol of a forecast are those that NCCL's model chooses for this size. The rate is
+// that of the algorithm that it chooses for large sizes, because the rate matters only there.
 //
-// The band is lognormal, as wide as measured and forecast times lay apart on such paths (calibration.h).
+// The band is lognormal, as wide as the spread of measured / forecast times on such paths (calibration.h).
 #include "predict/collective_forecast.h"
 
 #include <fmt/format.h>
@@ -34,29 +34,32 @@
 namespace railbed {
 namespace {
 
-constexpr double kTenToNinety = 1.2816;  // standard deviations that hold 80 %
+constexpr double kTenToNinety = 1.2816;  // standard deviations that include 80 %
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
-// Of the ramp's own time: where half of it is reached.
+// The transfer time at which half of the ramp is reached, as a multiple of the ramp's time.
 constexpr double kHalfWithin = 2.5, kHalfBetween = .25;
-// Of the ramp within a node, that the first use of Simple costs at once: filling the first chunk.
+// The share of that transfer time by which the ramp starts higher within a node, when Simple is used: the
+// first chunk has to be filled.
 constexpr double kFirstChunk = .05;
-// Of the start, where nobody launches for several GPUs in turn. Ours: 9.5 µs on two H100, where nccl-tests
+// Factor of the start if each GPU has its own launching thread. Ours: 9.5 µs on two H100, where nccl-tests
 // took 12.2 µs on two H200.
 constexpr double kLaunchedApart = .82;
-// Over PCIe the ramp is the time that a chunk of every channel takes, for the steps of a ring overlap.
+// Over PCIe the ramp is the time of one chunk per channel, because the steps of a ring overlap.
 constexpr int kPcieChannels = 4;
 // NVLSTree came with 2.18.
 constexpr nccl::Version kNvlsTreeSince{2, 18, 0};
 
 double gigabytes(BitRate rate) { return rate.gigabytes(); }
 
-// alltoall and its like: NCCL tunes none of them. A rank's partners are served in turn, most of it at once.
+// Returns the latency in µs of operations such as alltoall, which NCCL does not tune. A rank's partners are
+// served in turn, mostly at the same time.
 double point_to_point_latency(const TunedCommunicator& one, NcclProtocol protocol) {
   const bool simple = protocol == NcclProtocol::kSimple;
   const double hop = one.nodes > 1 ? (simple ? 14 : 2.7) : simple ? 3.4 : .6;
   return (simple ? 8.4 : 6.6) + hop + .3 * (one.ranks - 1);
 }
 
+// Returns the least latency in µs that NCCL's model has for the smallest message with this protocol.
 double least_latency(const TunedCommunicator& one, Collective operation, NcclProtocol protocol,
                      const ForecastChoice& choice) {
   if (!is_tuned(operation)) return point_to_point_latency(one, protocol);
@@ -68,8 +71,8 @@ double least_latency(const TunedCommunicator& one, Collective operation, NcclPro
   return least > 0 ? least : tuning_latency(one, operation, NcclAlgorithm::kRing, protocol);
 }
 
-// EFA delivers out of order, so LL and LL128 are off, and NCCL's ring was seen for small sizes too: about
-// 10 µs a rank. A deep tree takes over where the ring gets absurd.
+// EFA delivers out of order, so LL and LL128 are off. NCCL's ring was observed for small sizes, too: about 10
+// µs per rank. A deep tree replaces it where the ring would take absurdly long.
 double efa_start(const TunedCommunicator& one, Collective operation) {
   const double ring = tuning_latency(one, operation, NcclAlgorithm::kRing, NcclProtocol::kSimple);
   if (operation != Collective::kAllReduce) return ring;
@@ -92,7 +95,7 @@ NcclAlgorithm algorithm_of_large(const TunedCommunicator& one, Collective operat
   return large ? large->algorithm : NcclAlgorithm::kRing;
 }
 
-// The limit that leaves least once each has its efficiency.
+// Returns the lowest limit after each was multiplied by its efficiency.
 PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibration) {
   for (PathLimit& one : limits) {
     const double efficiency = calibration.of(one.path).efficiency;
@@ -103,7 +106,7 @@ PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibr
   return *std::ranges::min_element(limits, {}, [](const PathLimit& one) { return one.limit.rate; });
 }
 
-// Microseconds that add up, whose constants they are, and what is passed.
+// Parts of the time in microseconds; the path whose constants apply; and the name of the limit.
 struct Timing {
   PathKind path = PathKind::kNvlink;
   std::string through;
@@ -111,7 +114,7 @@ struct Timing {
   double sum() const { return launch + start + ramp + transfer; }
 };
 
-// What a forecast is asked for, and what NCCL makes of it.
+// The input of a forecast, and NCCL's choice for it.
 struct Subject {
   const ClusterShape& shape;
   const TunedCommunicator& communicator;
@@ -121,6 +124,7 @@ struct Subject {
   std::optional<TuningEstimate> chosen;
 };
 
+// Returns an estimate for alltoall and similar operations, with the rate of a broadcast by ring.
 TuningEstimate point_to_point(const TunedCommunicator& one, NcclProtocol protocol) {
   TuningEstimate made{NcclAlgorithm::kRing, protocol, point_to_point_latency(one, protocol), 0, 0};
   for (const TuningEstimate& each : tuning_estimates(one, Collective::kBroadcast, 8))
@@ -193,7 +197,7 @@ void add_band(Forecast& forecast, double factor, double spread) {
   forecast.busbw_high = forecast.busbw * wide;
 }
 
-// `learnt`: measured ÷ forecast time where the cluster was measured itself.
+// Adds the parts. `learnt` is measured / forecast time if the cluster itself was measured, else 1.
 void add_parts(Forecast& forecast, const Timing& timing, double factor, double learnt) {
   const auto time = [learnt](double microseconds) { return Nanoseconds{microseconds * 1e3 * learnt}; };
   if (timing.launch > 0)

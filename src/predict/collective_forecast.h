@@ -1,5 +1,5 @@
-// How long a collective will take, as it would be measured: from the limits of the hardware and a few
-// constants that measurements gave.
+// Forecasts the time of a collective, as it would be measured, from the limits of the hardware and a few
+// constants fitted to measurements.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace railbed {
 
-// A part of the time and where its figure comes from; parts add up.
+// A part of the time and the source of its figure. The parts add up.
 struct ForecastPart {
   std::string name;
   Nanoseconds time{};
@@ -25,18 +25,18 @@ struct ForecastPart {
   FIELDS(ForecastPart, name, time, source);
 };
 
-// Times are nanoseconds, rates bits per second, as in CollectiveRow. The band holds the middle 80 % of what
-// was measured elsewhere on such paths.
+// Times are nanoseconds, rates bits per second, as in CollectiveRow. The band holds the middle 80 % of
+// measurements elsewhere on such paths.
 struct Forecast {
   std::uint64_t bytes = 0;
   double time = 0, time_low = 0, time_high = 0;
   double algbw = 0;
   double busbw = 0, busbw_low = 0, busbw_high = 0;
-  NcclAlgorithm algorithm = NcclAlgorithm::kRing;  // that NCCL would choose for this size
+  NcclAlgorithm algorithm = NcclAlgorithm::kRing;  // NCCL's choice for this size
   NcclProtocol protocol = NcclProtocol::kSimple;
-  Limit limit;  // of busbw for large sizes, that binds; its rate is what is reached of it
-  PathKind path = PathKind::kNvlink;   // whose latencies it has
-  PathKind bound = PathKind::kNvlink;  // whose efficiency the limit has
+  Limit limit;  // the binding limit of busbw for large sizes; its rate is the part that is reached
+  PathKind path = PathKind::kNvlink;   // the path whose latencies apply
+  PathKind bound = PathKind::kNvlink;  // the path whose efficiency applies to the limit
   std::string basis;                   // "published measurements", "assumed", "run 12"
   std::vector<ForecastPart> parts;
   FIELDS(Forecast, bytes, time, time_low, time_high, algbw, busbw, busbw_low, busbw_high, algorithm, protocol,
@@ -44,23 +44,24 @@ struct Forecast {
 };
 
 struct ForecastChoice {
-  std::optional<NcclAlgorithm> algorithm;  // NCCL_ALGO; nothing: NCCL chooses
+  std::optional<NcclAlgorithm> algorithm;  // NCCL_ALGO; none: NCCL chooses
   DataType type = DataType::kFloat32;
-  bool from_graph = false;  // replayed from a CUDA graph: the launching is left out
-  // A process or thread launches for each GPU, as torchrun and railbed do it, not one for all in turn as
-  // nccl-tests does without MPI.
+  bool from_graph = false;  // replayed from a CUDA graph, without the time to launch
+  // Each GPU has its own process or thread that launches, as with torchrun and railbed. If false, one
+  // launches for all in turn, as nccl-tests does without MPI.
   bool launched_apart = false;
 };
 
-// Which curve of a calibration tells of it.
+// Returns the key of the curve that applies to such a collective.
 CurveSubject curve_subject(const ClusterShape& shape, Collective operation, const ForecastChoice& choice);
 
-// Pure, and quick for any number of GPUs. `bytes` of all ranks' data together, as nccl-tests counts.
+// Returns the forecast. `bytes` is the data of all ranks together, as nccl-tests counts it. Without bytes or
+// with one rank the forecast has no time. Pure, and fast for any number of GPUs.
 Forecast forecast_collective(const ClusterShape& shape, Collective operation, std::uint64_t bytes,
                              const Calibration& calibration = shipped_calibration(),
                              const ForecastChoice& choice = {});
 
-// What NCCL would be tuned for on this cluster.
+// Returns the input of NCCL's tuning model on this cluster.
 TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& choice = {});
 
 }  // namespace railbed

@@ -1,15 +1,16 @@
-// Max-min fairness by progressive filling. Think of all flows' rates rising together from zero. The first
-// link to fill is the one with the least capacity for each of its flows; these flows are done, and what they
-// take is gone from every other link that they pass. The rest rise on, and so forth, until every flow is
-// held by one full link. No flow can get more then without one that has less, or as much, losing some: that
-// is what max-min fair means, and what congestion control of many long flows comes near to.
+// Max-min fairness by progressive filling. All flows' rates rise together from zero. The first link to fill
+// is the one with the least capacity per flow. Its flows are fixed, and their rates are subtracted from every
+// other link that they pass. The remaining rates go on rising until every flow is fixed by a full link. Then
+// no flow can get more unless a flow that has no more than it loses some. That is the definition of max-min
+// fairness, and congestion control of many long flows comes close to it.
 //
-// Taking flows away from a link never lowers what is left for each other there. So a heap of links by that
-// figure may hold old, too low figures: a link that comes up with one goes back with the new one. Each flow
-// is fixed once and each of its links touched once, so that all costs O(flows × links of a path × log links).
+// Removing flows from a link never lowers the share that is left for its other flows. So a heap of links by
+// share may contain outdated, too low values: a link that is popped with one is pushed back with the new
+// value. Each flow is fixed once and each of its links visited once, so the cost is O(flows × links of a path
+// × log links).
 //
-// What it leaves out: the start of flows, queues, pauses of lossless Ethernet that hold up others' flows, and
-// switches that spray packets over all ways.
+// Not modeled: the start of flows, queues, pauses of lossless Ethernet that block other flows, and switches
+// that spray packets over all paths.
 #include "predict/contention.h"
 
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ class Filling {
   std::span<const NetworkPath> paths_;
   FlowsByLink flows_;
   std::vector<double> left_;
-  std::vector<std::uint32_t> rising_;  // flows of a link that are not held yet
+  std::vector<std::uint32_t> rising_;  // flows of a link that are not fixed yet
   std::vector<double> rates_;
   using Entry = std::pair<double, std::size_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
@@ -108,7 +109,8 @@ double least_capacity(const NetworkPath& path, const std::vector<double>& capaci
   return least;
 }
 
-// The slowest pair is held where a link has least for each of its flows: that one fills first.
+// Finds the link that binds the slowest pair: on its path the one with the least capacity per flow, which
+// fills first.
 void add_bottleneck(TrafficForecast& forecast, const Network& network, std::span<const NetworkPath> paths,
                     std::size_t slowest) {
   std::vector<std::uint64_t> flows(network.capacities().size(), 0);
@@ -130,7 +132,7 @@ void summarise(TrafficForecast& forecast, std::vector<double> pairs) {
       std::ranges::lower_bound(pairs, kSlowed * forecast.alone.bits_per_second) - pairs.begin());
 }
 
-// One queue pair after the other of each pair of GPUs that the pattern joins.
+// Collects the flows of all queue pairs for each pair of GPUs in the pattern.
 class FlowList {
  public:
   FlowList(const NetworkPlan& plan, int queue_pairs) : rails_(plan.rails), queue_pairs_(queue_pairs) {}

@@ -64,7 +64,7 @@ TEST(Traffic, OversubscriptionHalvesTheMeanOfAShift) {
   EXPECT_DOUBLE_EQ(Network::build(plan)->oversubscription(), 2);
   EXPECT_LE(result.slowest.gigabits(), 50);
   EXPECT_TRUE(result.bottleneck.starts_with("leaf ") || result.bottleneck.starts_with("spine "));
-  // All uplinks on one cable's worth of spine: no luck in it, an eighth for each.
+  // All uplinks on one spine with one cable: no luck is involved, each gets an eighth.
   plan.spines = 1;
   EXPECT_DOUBLE_EQ(forecast(plan, TrafficPattern::kShift).fastest.gigabits(), 12.5);
 }
@@ -93,7 +93,7 @@ TEST(Traffic, OfABondAPairNeverExceedsOnePort) {
   EXPECT_LE(bond.fastest.gigabits(), 100);
   EXPECT_DOUBLE_EQ(bond.alone.gigabits(), 100);
   const auto rails = forecast(plan_of(NetworkShape::kSwitch, 2, 2), TrafficPattern::kRing);
-  EXPECT_DOUBLE_EQ(rails.slowest.gigabits(), 100);  // each of both, always
+  EXPECT_DOUBLE_EQ(rails.slowest.gigabits(), 100);  // both of them, always
 }
 
 TEST(Traffic, ABrokenAdapterHalvesWhoSharesTheNext) {
@@ -108,7 +108,7 @@ TEST(Traffic, ABrokenSwitchCutsItsNodesOff) {
   NetworkPlan plan = plan_of(NetworkShape::kLeafSpine, 8, 1);
   plan.leaf_ports = 4;
   const auto result = forecast(plan, TrafficPattern::kRing, 1, {{BrokenPart::Kind::kLeaf, 1}});
-  EXPECT_EQ(result.cut, 5u);  // four that send there or from there on, and who sends to the first of them
+  EXPECT_EQ(result.cut, 5u);  // four that send there or from there on, and the sender to the first of them
   EXPECT_EQ(
       forecast(plan_of(NetworkShape::kSwitch, 4, 1), TrafficPattern::kRing, 1, {{BrokenPart::Kind::kLeaf, 0}})
           .cut,

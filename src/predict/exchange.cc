@@ -1,11 +1,11 @@
-// The time is that of forecast_collective() for a cluster that has the group's ranks alone. Groups that
-// exchange at the same time share a node's adapters evenly: each has its part of their rate.
+// The time is that of forecast_collective() for a cluster with the group's ranks alone. Groups that exchange
+// at the same time share a node's adapters evenly: each gets its part of their rate.
 //
-// Bytes: between nodes an all_reduce brings each node the sum of the N − 1 others and takes its own there, so
-// every node sends 2 (N − 1) / N of the buffer, as NCCL's trees do and a ring over nodes does. all_gather and
-// reduce_scatter run as rings over all n ranks: (n − 1) / n of the whole passes from node to node. Of an
-// alltoall each rank sends (n − ranks beside it) / n of what it has to other nodes. The adapters of a node
-// share that evenly.
+// Bytes between nodes: in an all_reduce each node receives the sum of the N − 1 others and sends its own, so
+// every node sends 2 (N − 1) / N of the buffer, as NCCL's trees and a ring over nodes do. all_gather and
+// reduce_scatter run as rings over all n ranks: (n − 1) / n of the total passes from node to node. In an
+// alltoall each rank sends (n − ranks on its node) / n of its data to other nodes. The adapters of a node
+// share this evenly.
 #include "predict/exchange.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-// Of the buffer, that passes between nodes.
+// Returns the part of the buffer that each node sends to others.
 double outside_part(Collective kind, const ExchangeGroup& group) {
   const double nodes = group.nodes();
   if (nodes < 2) return 0;

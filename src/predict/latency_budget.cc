@@ -1,9 +1,9 @@
-// The rows are the V100 guide's ("Observed Latency Breakdown (Back-to-Back)"). Serialisation is arithmetic:
-// all bytes of the message with their headers at the link's rate. A cable is 5 ns a metre: light in copper
-// and glass passes about two thirds of 0.3 m in a nanosecond. Nobody can see the rest from a node: the
-// guide's estimates are the low end there, and what articles state the high end, so that a budget is a range.
-// A measured latency within the range is explained; one above it is not, and then something is slow that no
-// row knows; one below it only says that the estimates are too high for this path.
+// The rows are the V100 guide's ("Observed Latency Breakdown (Back-to-Back)"). Serialization is arithmetic:
+// all bytes of the message with their headers at the link's rate. A cable is 5 ns per meter: light in copper
+// and glass travels about two thirds of 0.3 m in a nanosecond. The other rows cannot be observed from a node.
+// For them the guide's estimates are the low end and the values in articles the high end, so a budget is a
+// range. A measured latency within the range is explained. One above it is not: then something is slow that
+// no row covers. One below it only shows that the estimates are too high for this path.
 #include "predict/latency_budget.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ LatencyBudget budget(const LatencyPath& path, bool tcp, const std::optional<Meas
                   measured);
 }
 
-// What the floor knows of this path stands instead of what is assumed of any.
+// Replaces assumed rows by those that the measurement's floor has for this path.
 void take_floor(LatencyBudget& budget, const Floor& floor) {
   Nanoseconds bridges{};
   std::string source;

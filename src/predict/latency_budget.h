@@ -1,5 +1,6 @@
-// Where the time of a short message goes on its way between two nodes, and what it costs a job that waits for
-// such messages. Arithmetic and published figures beside what was measured.
+// Splits the latency of a short message between two nodes into its parts, and computes what it costs a job
+// that waits for such messages. Combines arithmetic and published figures with a measurement, if there is
+// one.
 #pragma once
 
 #include <optional>
@@ -14,16 +15,16 @@
 namespace railbed {
 
 struct LatencyPath {
-  Wire wire = Wire::kRoceV2Ipv4;  // of RDMA; TCP stands for its own
-  BitRate rate;                   // of the slowest link
+  Wire wire = Wire::kRoceV2Ipv4;  // for RDMA; TCP has its own
+  BitRate rate;                   // rate of the slowest link
   int mtu = 4096;
   std::uint64_t message_bytes = 64;
-  double metres = 2;  // of cable, all together
+  double metres = 2;  // total length of the cables
   int switches = 0;
   SwitchClass kind = SwitchClass::kCutThrough;
 };
 
-// One part of the way, half a round trip: as little and as much as sources say.
+// One part of the one-way latency (half a round trip): the least and the most that sources state.
 struct BudgetRow {
   std::string name;
   Nanoseconds low{};
@@ -35,11 +36,11 @@ struct BudgetRow {
 struct LatencyBudget {
   std::string transport;        // "RDMA", "TCP"
   std::vector<BudgetRow> rows;  // adapter, serialisation, PCIe, cable, switch, software
-  Nanoseconds low{};            // of all rows
+  Nanoseconds low{};            // sum of all rows
   Nanoseconds high{};
   std::optional<Nanoseconds> measured;
   std::string measured_from;
-  std::string verdict;  // how the measured one compares; empty without one
+  std::string verdict;  // comparison of the measurement with the sum; empty without one
   FIELDS(LatencyBudget, transport, rows, low, high, measured, measured_from, verdict);
 };
 
@@ -47,20 +48,21 @@ struct MeasuredLatency {
   Nanoseconds time{};
   std::string from;
 };
+// Returns the budget of a message over RDMA or TCP.
 LatencyBudget rdma_budget(const LatencyPath& path, const std::optional<MeasuredLatency>& measured);
 LatencyBudget tcp_budget(const LatencyPath& path, const std::optional<MeasuredLatency>& measured);
-// Beside a measurement of a run: its floor says serialisation, switch and PCIe for that very path (hardware/
-// latency_floor.h); the rest is as above. `path` gives the cable's length and the switches.
+// Returns the budget for a measurement of a run. Its floor gives serialization, switch and PCIe for that path
+// (hardware/latency_floor.h); the other rows are as above. `path` gives the cable's length and the switches.
 LatencyBudget budget_of(const Measurement& measurement, const LatencyPath& path);
 
-// What waiting costs that many times a second: one message each, one after the other.
+// The cost of waiting for a number of messages per second, one after the other.
 struct SyncRow {
   int per_second = 0;
-  Nanoseconds tcp{};  // of each second
+  Nanoseconds tcp{};  // time waited per second
   Nanoseconds rdma{};
   FIELDS(SyncRow, per_second, tcp, rdma);
 };
-// 100, 1,000 and 10,000, as the guide has them.
+// Returns the rows for 100, 1,000 and 10,000 messages per second, as in the guide.
 std::vector<SyncRow> sync_table(Nanoseconds tcp, Nanoseconds rdma);
 
 }  // namespace railbed

@@ -9,6 +9,7 @@ namespace {
 constexpr double kMostRatio = 20;
 constexpr std::size_t kMostPoints = 64;  // sizes up to 2^64, each twice the one before
 
+// Interpolates linearly between the logarithms of sizes and ratios.
 double between(const CurvePoint& below, const CurvePoint& above, std::uint64_t bytes) {
   const auto log = [](std::uint64_t size) { return std::log2(static_cast<double>(size)); };
   const double way = (log(bytes) - log(below.bytes)) / (log(above.bytes) - log(below.bytes));

@@ -1,6 +1,6 @@
-// What the constants of a path leave of one operation on one cluster, size by size: dips where NCCL changes
-// its protocol, an operation that this cluster does better than others do. Learnt from the cluster's own
-// runs, it holds for that cluster alone.
+// The remaining error of a path's constants for one operation on one cluster, size by size: dips where NCCL
+// changes its protocol, or an operation that this cluster does better than others. It is learned from the
+// cluster's own runs and is valid for that cluster only.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct CurvePoint {
   FIELDS(CurvePoint, bytes, ratio);
 };
 
-// What was measured, and on what: a curve tells of nothing else.
+// The operation and cluster of a measurement. A curve applies to no other.
 struct CurveSubject {
   std::string gpu;
   int nodes = 1;
-  int gpus = 1;  // of a node
+  int gpus = 1;  // per node
   Collective operation = Collective::kAllReduce;
   DataType type = DataType::kFloat32;
   bool from_graph = false;
@@ -32,15 +32,15 @@ struct CurveSubject {
 
 struct MeasuredCurve {
   CurveSubject of;
-  std::vector<CurvePoint> points;  // by size
+  std::vector<CurvePoint> points;  // in ascending order of size
   FIELDS(MeasuredCurve, of, points);
 };
 
-// Sizes that rise, ratios that a machine could give.
+// Returns whether sizes ascend and ratios are plausible.
 bool is_sound(const MeasuredCurve& curve);
 
-// For a size between two that were measured the way between their logarithms, beyond them the nearest; 1
-// where nothing was measured of it.
+// Returns measured / forecast time for a size: interpolated between the logarithms of two measured sizes, or
+// the value of the nearest one beyond them; 1 if there is no such curve.
 double measured_ratio(const std::vector<MeasuredCurve>& curves, const CurveSubject& of, std::uint64_t bytes);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// Curves learnt from a cluster's own runs: on two H200 that were measured four times in a row
-// (tests/predict/h200-pair-runs.json), one run foretells the others.
+// Curves learned from a cluster's own runs: on two H200 that were measured four times in a row
+// (tests/predict/h200-pair-runs.json), one run predicts the others.
 #include "predict/measured_curve.h"
 #include "base/fields.h"
 

@@ -1,12 +1,12 @@
 // NCCL's model is one line: t = latency + bytes / bandwidth, for each algorithm and protocol; the smallest t
-// is chosen. Latency is a base for starting, a step within the node for each GPU passed and a step between
-// nodes for each node passed. A ring passes every rank (twice for all_reduce), a tree its depth. Bandwidth is
-// what the channels of the topology carry together, less what a protocol spends on flags: LL sends 4 bytes of
-// data with 4 of flag, LL128 120 with 8, Simple none, at the price of longer steps.
+// is chosen. Latency is a base for the start, plus a step within the node for each GPU passed and a step
+// between nodes for each node passed. A ring passes every rank (twice for all_reduce), a tree its depth.
+// Bandwidth is the sum of the topology's channels, less what a protocol spends on flags: LL sends 4 bytes of
+// data with 4 of flags, LL128 120 with 8, Simple none, at the price of longer steps.
 //
-// Two corrections belong to it: trees fall short of the model at middle sizes, by a table for each power of
-// two; and the latency of rings over several nodes counts 1.4 times (before Ampere 1.9) once a rank's share
-// of a channel is 64 bytes.
+// There are two corrections. Trees fall short of the model at middle sizes, by a table for each power of two.
+// The latency of Simple all_reduce rings over several nodes counts 1.4 times (before Ampere 1.9) once a
+// rank's share of a channel is 64 bytes.
 //
 // All figures: NCCL 2.30.7, src/graph/tuning.cc.
 #include "predict/nccl_tuning.h"
@@ -26,7 +26,7 @@ constexpr std::array<ByProtocol, 3> kTreeHop{{{.6, 1.25, 4}, {1, 1.9, 4}, {5, 8.
 constexpr std::array<ByProtocol, 3> kRingHop{{{.6, 1.9, 3.4}, {1, 2.5, 5.7}, {2.7, 4, 14}}};
 constexpr double kNvlsIntra = 25, kNvlsInter = 18, kNvlsTreeIntra = 25, kNvlsTreeInter = 20.9;
 
-// By generation (Volta, Ampere, Hopper, Blackwell), then one node, two, more.
+// By generation (Volta, Ampere, Hopper, Blackwell), then for one node, two, and more.
 using ByNodes = std::array<double, 3>;
 constexpr std::array<ByNodes, 4> kLlMost{{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
 constexpr std::array<double, 4> kRingLl128{20, 20, 36.7, 40};
@@ -35,7 +35,7 @@ constexpr std::array<ByNodes, 4> kTreeLl128{
 constexpr std::array<ByNodes, 4> kTreeMost{
     {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
 
-// What trees reach of the model, from 64 bytes on, each power of two.
+// Share of the model that trees reach, for each power of two from 64 bytes on.
 constexpr std::array<std::array<double, 23>, 3> kTreeReached{{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92},
@@ -50,7 +50,7 @@ std::size_t generation(GpuArchitecture architecture) {
 
 int log2_floor(std::uint64_t value) { return std::bit_width(std::max<std::uint64_t>(value, 1)) - 1; }
 
-// Everything of a communicator that the formulas use again and again.
+// The values of a communicator that the formulas share.
 struct Tuner {
   const TunedCommunicator& one;
   Collective operation;
@@ -77,7 +77,7 @@ struct Tuner {
 
 double Tuner::ring_busbw(NcclProtocol protocol) const {
   const double all = one.channels * (one.nodes <= 2 ? one.intra : one.inter);
-  // Of one node the GPU decides how fast LL is, of several the processor.
+  // The rate of LL depends on the GPU within one node, on the processor across several.
   const std::size_t ll_row = one.nodes == 1 ? row : one.amd ? 1 : 0;
   if (protocol == NcclProtocol::kLl) return std::min(kLlMost[ll_row][column], all / 2);
   if (protocol == NcclProtocol::kLl128) return std::min(all * .92, one.channels * kRingLl128[row]);
@@ -94,7 +94,7 @@ double Tuner::tree_busbw(NcclProtocol protocol) const {
   return most;
 }
 
-// A GPU sends each byte to the switch once and gets the sum once.
+// A GPU sends each byte to the switch once and receives the sum once.
 double Tuner::nvls_algbw() const {
   const double share = one.nodes == 1
                            ? one.nvls_intra
@@ -118,7 +118,8 @@ double Tuner::algbw(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   return 0;
 }
 
-// With one GPU a node nothing hides a step between nodes, and it costs what it costs in a tree.
+// Returns the µs of a step between nodes. With one GPU per node nothing hides such a step, and it costs as
+// much as in a tree.
 double Tuner::between(NcclAlgorithm algorithm, std::size_t p) const {
   const auto network = static_cast<std::size_t>(HopKind::kNetwork);
   const bool tree = algorithm == NcclAlgorithm::kTree || per_node == 1;

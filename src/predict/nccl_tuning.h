@@ -1,5 +1,5 @@
-// What NCCL itself expects: its tuning model (2.30, src/graph/tuning.cc), by which it picks an algorithm and
-// a protocol for each size. Its estimates are not what is measured; collective_forecast.h says that.
+// NCCL's tuning model (2.30, src/graph/tuning.cc), by which it chooses an algorithm and a protocol for each
+// size. Its estimates are not measured times; those are forecast by collective_forecast.h.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ constexpr std::string_view to_text(NcclProtocol protocol) {
   return enum_names(protocol)[static_cast<std::size_t>(protocol)];
 }
 
-// What NCCL's search of the topology has found before it tunes. Rates are GB/s, as in its sources.
+// The result of NCCL's topology search, which is the input of tuning. Rates are GB/s, as in its sources.
 struct TunedCommunicator {
   GpuArchitecture architecture = GpuArchitecture::kHopper;
   int nodes = 1;
@@ -36,12 +36,12 @@ struct TunedCommunicator {
   double intra = 0;     // of one channel within a node
   double inter = 0;     // of one channel between nodes
   bool nvlink = false;  // else PCIe
-  bool amd = false;     // the processor; else Intel
-  bool ll = true;       // protocols that the network allows
+  bool amd = false;     // AMD processor; else Intel
+  bool ll = true;       // protocols that the network permits
   bool ll128 = true;
-  bool nvls = false;       // NVSwitch reduces and copies on the way
+  bool nvls = false;       // NVSwitch reduces and copies in the network
   double net_latency = 0;  // µs that NCCL adds for its network device
-  int nvls_channels = 16;  // ours: what NCCL takes on HGX boards
+  int nvls_channels = 16;  // ours: NCCL's number on HGX boards
   double nvls_intra = 0;   // of one NVLS channel
   double nvls_inter = 0;
 };
@@ -54,14 +54,14 @@ struct TuningEstimate {
   double time = 0;     // µs
 };
 
-// Not alltoall, sendrecv, gather and scatter, which NCCL sends without tuning them.
+// Returns whether NCCL tunes the operation. It does not tune alltoall, sendrecv, gather and scatter.
 bool is_tuned(Collective operation);
 
-// Every algorithm and protocol that it would consider, the quickest first. Empty for what NCCL does not tune
-// and for one rank.
+// Returns an estimate for every algorithm and protocol that NCCL would consider, the fastest first. Empty for
+// operations that NCCL does not tune, and for one rank.
 std::vector<TuningEstimate> tuning_estimates(const TunedCommunicator& communicator, Collective operation,
                                              std::uint64_t bytes);
-// µs before the first byte counts, of one algorithm and protocol.
+// Returns the latency in µs of one algorithm and protocol, without the transfer of data.
 double tuning_latency(const TunedCommunicator& communicator, Collective operation, NcclAlgorithm algorithm,
                       NcclProtocol protocol);
 

@@ -1,19 +1,19 @@
 // Each of NCCL's protocols has a curve of its own, and where NCCL changes from one to the next the measured
 // curve has a step:
 //
-// * LL sends a flag with each four bytes, so a receiver never waits for a whole chunk, and what its steps
-//   take overlaps with what its bytes take. The time is the power mean (L^k + x^k)^(1/k) of NCCL's latency L
-//   and the transfer x, with k a little above 1, at a bit more than the rate that NCCL takes for LL.
+// * LL sends a flag with each four bytes, so a receiver never waits for a whole chunk, and the time of its
+//   steps overlaps with that of its bytes. The time is the power mean (L^k + x^k)^(1/k) of NCCL's latency L
+//   and the transfer x, with k a little above 1, at slightly more than the rate that NCCL assumes for LL.
 // * LL128 starts later than LL and carries 120 of 128 bytes as data.
-// * Simple hands over chunks, the larger the more data there is. Filling the first one takes a part of NCCL's
-//   latency and a fixed time, which overlap with the transfer like LL's; and with the size of the chunks a
-//   ramp grows to a multiple of what one chunk of every channel takes. Half of it is reached where the
-//   transfer takes three times as long as the ramp. LL128 has a quarter of it.
+// * Simple passes chunks, which are larger the more data there is. Filling the first one takes a part of
+//   NCCL's latency and a fixed time, which overlap with the transfer as in LL. With the size of the chunks a
+//   ramp grows to a multiple of the time of one chunk per channel. Half of it is reached where the transfer
+//   takes three times as long as the ramp. LL128 has a quarter of it.
 // * The switch that reduces (NVLS) has NCCL's latency for it, and its own ramp.
 //
-// The shape of these curves and the constants here are fitted to all_reduce, all_gather and reduce_scatter of
+// The shape of these curves and the constants here are fitted to all_reduce, all_gather and reduce_scatter on
 // two, three and four H100 (NCCL 2.28.3), each protocol forced in turn and replayed from a CUDA graph: 1 KiB
-// to 4 GiB. What differs from machine to machine is a factor of them (calibration.h).
+// to 4 GiB. Differences between machines are factors of them (calibration.h).
 #include "predict/nvlink_time.h"
 
 #include <cmath>
@@ -27,7 +27,8 @@ constexpr double kLlStart = .92, kLlOverlap = 1.22, kLlRate = 1.06;
 constexpr double kLl128Start = .7, kLl128Ramp = .25;
 constexpr double kSimpleFirst = 10, kSimpleStart = .8, kSimpleOverlap = 1.35;  // the first in µs
 constexpr double kHalfOfRamp = 3, kHalfOfNvlsRamp = 1;
-// Of the time of LL and of Simple's first chunk, for what leaves only a sum: nothing is copied beside it.
+// Factor of the time of LL and of Simple's first chunk for operations that leave only a sum: they copy
+// nothing in addition.
 constexpr double kOnlySummed = .88;
 constexpr double kExchangeFirst = 4, kHalfOfExchangeRamp = 1.4;
 constexpr int kChannels = 24;
@@ -56,13 +57,13 @@ NvlinkTime nvlink_time(Collective operation, int ranks, std::uint64_t bytes, con
                        const PathConstants& constants, const NvlinkRates& rates) {
   const auto size = static_cast<double>(bytes);
   const double transfer = transfer_time(size * bus_factor(operation, ranks), rates.reached);
-  // A root's data never turns back.
+  // Data of a root never returns, so there is no ramp.
   const double ramp =
       is_rooted(operation) ? 0 : constants.ramp * transfer_time(kChannels * kChunkBytes, rates.link);
   const double latency = constants.start * chosen.latency;
   if (chosen.algorithm == NcclAlgorithm::kNvls)
     return {latency, ramp_time(ramp, transfer, kHalfOfNvlsRamp * ramp), transfer};
-  // What passing on a rank's own part takes of the rate, it takes in every protocol.
+  // The rate that is lost to a rank's own part is lost in every protocol.
   const double by_nccl = transfer_time(size, BitRate::gigabytes(chosen.algbw) * (rates.reached / rates.link));
   const double copied = only_sums(operation) ? kOnlySummed : 1;
   switch (chosen.protocol) {

@@ -1,5 +1,5 @@
-// How long a collective takes among GPUs that one NVLink network joins, in the protocol that NCCL chooses for
-// its size.
+// The time of a collective among GPUs in one NVLink network, with the protocol that NCCL chooses for its
+// size.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace railbed {
 
-// Microseconds that add up.
+// Parts of the time in microseconds. They add up.
 struct NvlinkTime {
   double start = 0;     // until data flows
-  double ramp = 0;      // what chunks of the whole buffer add
-  double transfer = 0;  // of the bytes, at the protocol's rate
+  double ramp = 0;      // additional time for whole chunks of the buffer
+  double transfer = 0;  // time of the bytes at the protocol's rate
   double sum() const { return start + ramp + transfer; }
 };
 
 struct NvlinkRates {
-  BitRate reached;  // of busbw, by large sizes
-  BitRate link;     // of a GPU to all others
+  BitRate reached;  // busbw that large sizes reach
+  BitRate link;     // from a GPU to all others
 };
-// By the algorithm and protocol of `chosen`, over all `ranks`.
+// Returns the time over all `ranks` with the algorithm and protocol of `chosen`.
 NvlinkTime nvlink_time(Collective operation, int ranks, std::uint64_t bytes, const TuningEstimate& chosen,
                        const PathConstants& constants, const NvlinkRates& rates);
 
-// What a processor takes to launch it on `gpus` GPUs, in turn or each by a thread of its own; operations that
-// follow each other take this time or that of the GPUs, whichever is longer.
+// Returns the µs that a processor needs to launch the operation on `gpus` GPUs, in turn or (`apart`) each by
+// its own thread. Consecutive operations take this time or that of the GPUs, whichever is longer.
 double launch_time(Collective operation, int gpus, bool apart);
-// The longer of both, or a little more where they are alike.
+// Returns the longer of both times, or a little more if they are similar.
 double launched_time(double on_gpus, double launching);
 
 }  // namespace railbed

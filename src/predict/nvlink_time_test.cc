@@ -1,4 +1,5 @@
-// Against what two, three and four H100 took with each protocol forced (tests/predict/h100-protocols.json).
+// Compares with times of two, three and four H100 with each protocol forced
+// (tests/predict/h100-protocols.json).
 #include "predict/nvlink_time.h"
 #include "base/fields.h"
 
@@ -49,7 +50,8 @@ double forecast_time(const Series& one, std::uint64_t bytes) {
   return 0;
 }
 
-// Where NCCL uses the protocol, or nearly so. Messages below 16 KiB hide behind their launching.
+// True if NCCL uses the protocol for this size, or nearly so. Messages below 16 KiB are hidden by their
+// launch.
 bool in_use(NcclProtocol protocol, std::uint64_t bytes) {
   constexpr std::uint64_t kMiB = 1 << 20;
   if (protocol == NcclProtocol::kLl) return bytes >= kMiB / 64 && bytes <= 2 * kMiB;

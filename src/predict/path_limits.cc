@@ -1,11 +1,11 @@
-// busbw is scaled so that a ring gives the rate of its slowest hop. Other ways send other amounts:
-// * A tree over two nodes sends each byte once each way, where a ring sends it 2(n−1)/n times half as often;
-//   so over two nodes busbw reaches up to 2(n−1)/n of the wire. From three nodes on an inner node of the tree
-//   talks to a parent and to children, and the gain is gone.
-// * NVSwitch reduces and copies on the way (NVLS): a GPU sends a byte once and gets the sum once. NVLSTree is
-//   NVLS in each node and a tree between them.
-// * Of alltoall only the part for other nodes passes the adapters, each GPU's share of them.
-// * With a root, or from neighbour to neighbour, one GPU's share of the adapters is the limit.
+// busbw is scaled so that a ring reaches the rate of its slowest hop. Other algorithms send other amounts:
+// * A tree over two nodes sends each byte once each way, while a ring sends it 2(n−1)/n times; so over two
+//   nodes busbw reaches up to 2(n−1)/n of the wire. From three nodes on, an inner node of the tree has a
+//   parent and children, and the gain is gone.
+// * NVSwitch reduces and copies in the network (NVLS): a GPU sends a byte once and receives the sum once.
+//   NVLSTree is NVLS in each node and a tree between nodes.
+// * In an alltoall only the part for other nodes passes the adapters, each GPU's share of them.
+// * With a root, or between neighbors, one GPU's share of the adapters is the limit.
 #include "predict/path_limits.h"
 
 #include <fmt/format.h>
@@ -19,17 +19,18 @@ namespace railbed {
 namespace {
 
 constexpr int kNvlsChannels = 16;
-// What NCCL's sources take for NVLS.
+// The efficiencies in NCCL's sources for NVLS.
 constexpr double kNvlsHopper = .85, kNvlsBlackwell = .74;
-// Ours, after 41 Gb/s over AWS ENA with NCCL 2.3.7: the threads of a few sockets copy no more.
+// Ours, in GB/s, after 41 Gb/s over AWS ENA with NCCL 2.3.7: the threads of a few sockets copy no more.
 constexpr double kSocketsMost = 6;
-// all_gather and reduce_scatter pass every rank once, and each waits for the one before: published clusters
-// fall from what all_reduce reaches over two nodes to about 200 of 400 GB/s over 32.
+// Returns the share of the wire that all_gather and reduce_scatter reach. They pass every rank once, and each
+// waits for the one before: published clusters fall from the rate of all_reduce over two nodes to about 200
+// of 400 GB/s over 32.
 double gathered_share(int nodes) { return std::max(.4, 1 - .117 * std::log2(std::max(1.0, nodes / 2.0))); }
 
-// Within a node a ring also works on the part that is a rank's own, which no link carries: all_gather copies
-// it, all_reduce writes the sum. With two GPUs that is as much as passes a link, with many next to nothing.
-// Ours, after two H100 and two H200: 278 GB/s of all_gather where all_reduce gives 342.
+// Within a node a ring also handles each rank's own part, which no link carries: all_gather copies it,
+// all_reduce writes the sum. With two GPUs that is as much as passes a link, with many next to nothing. Ours,
+// after two H100 and two H200: 278 GB/s of all_gather where all_reduce reaches 342.
 constexpr double kOwnGathered = .33, kOwnReduced = .075, kOwnExchanged = .1;
 
 bool divides(Collective operation) {
@@ -45,7 +46,7 @@ Wire wire_of(NicKind nic) {
 }
 
 double ring_share(const ClusterShape& shape, Collective operation) {
-  if (shape.nvlinks == 0) return 1;  // beside PCIe a GPU's own memory takes no time
+  if (shape.nvlinks == 0) return 1;  // compared with PCIe a GPU's own memory takes no time
   const double own = divides(operation)                    ? kOwnGathered
                      : operation == Collective::kAllReduce ? kOwnReduced
                      : operation == Collective::kAllToAll  ? kOwnExchanged
@@ -71,7 +72,7 @@ PathLimit local_limit(const ClusterShape& shape, NcclAlgorithm algorithm, Collec
           algorithm == NcclAlgorithm::kNvls ? PathKind::kNvls : PathKind::kNvlsTree};
 }
 
-// Times the wire of a node (or of an NVLink domain).
+// Returns the factor by which the wire of a node (or of an NVLink domain) is multiplied.
 double wire_share(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
   const double n = shape.ranks();
   const double inside = n / shape.domains();

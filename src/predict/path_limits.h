@@ -1,4 +1,4 @@
-// What a collective's bus bandwidth cannot exceed, from what is between the GPUs.
+// Upper limits of a collective's bus bandwidth, from the links between the GPUs.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace railbed {
 
-// Of the wire, where adapters do not reach GPU memory: the same bytes cross PCIe and memory twice at each end
-// and share them with the adapter. The V100 guide measured 2.0 of 4.55 GB/s over ConnectX-3 Pro on PCIe Gen3.
-// That is one machine's share; on others measuring tells.
+// Share of the wire's rate that is reached if adapters cannot access GPU memory: the same bytes cross PCIe
+// and memory twice at each end and share them with the adapter. The V100 guide measured 2.0 of 4.55 GB/s over
+// ConnectX-3 Pro on PCIe Gen3. That is one machine's share; other machines must be measured.
 constexpr double kStagedShare = 2.0 / 4.55;
 
 struct PathLimit {
@@ -21,13 +21,15 @@ struct PathLimit {
   PathKind path = PathKind::kNvlink;
 };
 
-// Within a node, and between nodes where there are several. Rates before any efficiency.
+// Returns the limit within a node and, if there are several, the limit between nodes. Rates are before any
+// efficiency.
 std::vector<PathLimit> path_limits(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm);
 
+// Returns the path of a kind of adapter.
 PathKind network_path(NicKind nic);
-// Of GPUs in one node that no switch helps.
+// Returns the path between GPUs of one node, without reduction in a switch.
 PathKind local_path(const ClusterShape& shape);
-// What a node's adapters carry together, for data, and why no more.
+// Returns the data rate of all adapters of a node together, with the reason for this limit.
 Limit node_wire(const ClusterShape& shape);
 
 }  // namespace railbed

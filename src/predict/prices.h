@@ -1,4 +1,4 @@
-// A user's own prices of parts: nobody else's are ever used.
+// A user's own prices of parts. No other prices are ever used.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ struct PriceList {
   std::optional<double> price_of(UpgradePartKind kind) const;
 };
 
-// {currency: EUR, adapter: 75, cable: 20, switch: 900}; each may be missing. `file` is the name to show.
+// Parses {currency: EUR, adapter: 75, cable: 20, switch: 900}; each key is optional. `file` is named in
+// errors.
 Result<PriceList> parse_prices(std::string_view text, std::string_view file);
 
 }  // namespace railbed

@@ -1,10 +1,10 @@
-// Switches. All rails on one where it has a port for each; else one a rail, so that rail r of every node
-// meets one hop away; else for each rail leaves with as many ports up as down, and so many spines that all
-// those ports find one. A rail that would need a third level is refused: such networks are designed, not
-// counted.
+// Switches. All rails are on one switch if it has a port for each. Otherwise each rail has one, so that rail
+// r of every node is one hop away. Otherwise each rail has leaves with as many ports up as down, and enough
+// spines for all those ports. A rail that would need a third level is refused: such networks are designed,
+// not calculated.
 //
-// Ports of nodes are given in order: on one switch rail by rail, on a rail's switch node by node. So a label
-// tells the port, and the next node that comes has the next free one.
+// Ports of nodes are given in order: on a single switch rail by rail, on a rail's switch node by node. So a
+// label shows the port, and the next node gets the next free one.
 #include "predict/rail_plan.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr std::uint32_t kRailStep = 65536;
 
 int up_to(int count, int of) { return (count + of - 1) / of; }
 
-// Nothing where two levels do not do.
+// Returns the number of switches that are needed; nothing if two levels are not enough.
 std::optional<SwitchFit> fit_of(const SwitchModel& model, int nodes, int rails) {
   SwitchFit fit{std::string(model.name),  model.ports, model.speed, RailLayout::kOneSwitch, 1, 0, 0,
                 std::string(model.source)};
@@ -37,7 +37,8 @@ std::optional<SwitchFit> fit_of(const SwitchModel& model, int nodes, int rails) 
   const int below = model.ports / 2;
   const int leaves = up_to(nodes, below);
   int spines = up_to(leaves * below, model.ports);
-  while (spines <= below && below % spines != 0) ++spines;  // every leaf has as many cables to each
+  while (spines <= below && below % spines != 0)
+    ++spines;  // every leaf has the same number of cables to each spine
   if (spines > below) return std::nullopt;
   if (leaves > model.ports || leaves * (below / spines) > model.ports) return std::nullopt;
   fit.leaves = leaves * rails;
@@ -150,7 +151,7 @@ class Planner {
     return {plan_.cluster.nodes[static_cast<std::size_t>(node)].name, interface(rail)};
   }
 
-  // Of a rail's leaf i; with one switch for all rails, of that.
+  // Returns the switch port of a node on a rail: on a leaf of the rail, on its switch, or on the only switch.
   CableEnd leaf_port(int rail, int node) const {
     const int below = plan_.chosen->ports / 2;
     if (plan_.layout == RailLayout::kOneSwitch)
@@ -179,7 +180,7 @@ class Planner {
                    fmt::format("{}", leaf * each + up % each + 1)});
   }
 
-  // As parts, so that `railbed check` holds them against the rails.
+  // Adds the switches as parts, so that `railbed check` compares them with the rails.
   void add_switch(std::string name, std::optional<int> rail) {
     ClusterPart part;
     part.kind = PartKind::kSwitch;
@@ -203,7 +204,7 @@ class Planner {
 
   const RailPlanRequest& request_;
   RailPlan plan_;
-  int laid_ = 0;  // of the rail's cables
+  int laid_ = 0;  // number of the rail's cables so far
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From "so many nodes by so many rails" to addresses, switches and cables, port to port. Pure.
+// Plans addresses, switches and cables, port to port, for a number of nodes and rails. Pure.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ struct RailPlanRequest {
   int nodes = 2;
   int rails = 1;
   Fabric fabric = Fabric::kRoce;
-  BitRate speed = BitRate::gigabits(100);  // of each port
-  std::string prefix = "gpu";              // of the nodes' names
-  std::vector<std::string> interfaces;     // one a rail; empty: eth100, eth101, … or ib0, ib1, …
-  IpAddress network;                       // of rail 0; each rail has the next 65,536 addresses
-  std::string switch_model;                // empty: the one that fits with the fewest
-  bool always_switch = false;              // two nodes, too
-  double metres = 2;                       // of each cable
+  BitRate speed = BitRate::gigabits(100);  // speed of each port
+  std::string prefix = "gpu";              // prefix of the nodes' names
+  std::vector<std::string> interfaces;     // one per rail; empty: eth100, eth101, … or ib0, ib1, …
+  IpAddress network;                       // network of rail 0; each rail has the next 65,536 addresses
+  std::string switch_model;                // empty: the model that needs the fewest switches
+  bool always_switch = false;              // use a switch for two nodes, too
+  double metres = 2;                       // length of each cable
 };
 
 enum class RailLayout { kBackToBack, kOneSwitch, kSwitchPerRail, kLeafSpinePerRail };
@@ -33,15 +33,15 @@ constexpr auto enum_names(RailLayout) {
                                          "leaf-spine-per-rail"};
 }
 
-// How many of a model the plan takes.
+// The number of switches of one model that the plan needs.
 struct SwitchFit {
   std::string model;
   int ports = 0;
   BitRate speed;
   RailLayout layout = RailLayout::kOneSwitch;
-  int leaves = 0;  // or the only switches
+  int leaves = 0;  // all switches if there are no spines
   int spines = 0;
-  int spare = 0;  // ports that are left on leaves for nodes
+  int spare = 0;  // free ports for nodes on leaves
   std::string source;
   int count() const { return leaves + spines; }
   FIELDS(SwitchFit, model, ports, speed, layout, leaves, spines, spare, source);
@@ -62,19 +62,20 @@ struct CableRun {
 
 struct RailPlan {
   RailLayout layout = RailLayout::kBackToBack;
-  int switch_ports = 0;             // that nodes need
-  std::optional<SwitchFit> chosen;  // none: back to back
-  std::vector<SwitchFit> fits;      // all known that would do, the chosen one first
-  std::vector<CableRun> cables;     // in the order in which they are best laid: rail by rail
+  int switch_ports = 0;             // switch ports that nodes need
+  std::optional<SwitchFit> chosen;  // none if back to back
+  std::vector<SwitchFit> fits;      // all suitable models, the chosen one first
+  std::vector<CableRun> cables;     // in the order in which to lay them: rail by rail
   double metres = 0;
   Cluster cluster;
   FIELDS(RailPlan, layout, switch_ports, chosen, fits, cables, metres, cluster);
 };
 
-// Switches of the table that serve so many nodes by so many rails: the fewest switches first, then the
-// slowest ports that do.
+// Returns the switches in the table that serve these nodes and rails: the fewest switches first, then the
+// slowest ports that suffice.
 std::vector<SwitchFit> switches_that_fit(int nodes, int rails, Fabric fabric, BitRate speed);
 
+// Returns the plan. Fails if the request is out of range or no switch in the table serves it in two levels.
 Result<RailPlan> plan_rails(const RailPlanRequest& request);
 
 }  // namespace railbed

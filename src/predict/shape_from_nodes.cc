@@ -24,7 +24,7 @@ const ClusterPart* find_part(const Cluster& cluster, PartKind kind) {
   return found == cluster.parts.end() ? nullptr : &*found;
 }
 
-// A line for each property that somebody said, the later one instead of the earlier.
+// Sets a property's line in `said`; a later one replaces an earlier one.
 class Saying {
  public:
   explicit Saying(ClusterShape& shape) : shape_(shape) {}
@@ -57,7 +57,7 @@ void add_sockets(ShapeWords& words, const Facts& facts, const std::vector<std::s
   if (count > 0 && slowest.gigabits() >= 1) words.nic = nic_words(count, slowest, NicKind::kTcp);
 }
 
-// What NCCL would take there, by its own rules.
+// Sets the adapters that NCCL would choose there by its own rules.
 void add_chosen_nics(ShapeWords& words, const Facts& facts, const nccl::Choices& choices) {
   if (choices.network == "Socket") return add_sockets(words, facts, choices.interfaces);
   if (choices.nics.empty()) return;
@@ -83,7 +83,8 @@ BitRate narrowest_pcie(const Facts& facts, const nccl::Choices& choices) {
 
 bool has_gpus(const Facts& facts) { return !items(facts.gpus.devices).empty(); }
 
-// Slots of a card state less while it is idle, so what the card and its slot can do counts.
+// Returns the PCIe generation that the card and its slot support. The current link may show less while the
+// card is idle.
 int slot_generation_of(const Facts& facts, const std::string& address) {
   if (!facts.pci) return 0;
   const PciDevice* device = find_pci(*facts.pci, address);
@@ -115,7 +116,7 @@ NicKind kind_of(Fabric fabric) {
   return fabric == Fabric::kRoce ? NicKind::kRoce : NicKind::kTcp;
 }
 
-// The speed of the rails, else of the adapter that was bought.
+// Returns the slowest speed of the rails, else that of the adapter among the parts.
 std::optional<BitRate> planned_rate(const Cluster& cluster) {
   std::optional<BitRate> slowest;
   for (const Rail& rail : cluster.rails)
@@ -168,6 +169,7 @@ void override_words(ShapeWords& words, const ShapeWords& by) {
   words.amd |= by.amd;
 }
 
+// Replaces the source "command line" of properties that the user did not type.
 void say_sources(ClusterShape& shape, const ShapeWords& seen, const ShapeWords& by, std::string_view from) {
   for (ShapeSaying& one : shape.said) {
     if (one.from != "command line") continue;

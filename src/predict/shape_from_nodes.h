@@ -1,4 +1,4 @@
-// A cluster's shape from the facts of its nodes, or from cluster.yaml alone.
+// Determines a cluster's shape from the facts of its nodes, or from cluster.yaml alone.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@ struct Cluster;
 struct Facts;
 struct CollectiveReport;
 
-// `facts` by node name; those of the first node with GPUs count, since nodes are alike. Without any, rails,
-// expectations and parts of `cluster` do. An error where nothing says what GPUs there are. `words` override.
+// Returns the shape from the facts of the first node with GPUs, since all nodes are alike; without such
+// facts, from the rails, expectations and parts of `cluster`. `words` override both. `facts` are by node
+// name. Fails if the GPU is unknown, or if several nodes have facts and no adapter states its speed.
 Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std::string, Facts>& facts,
                                       const ShapeWords& words = {});
 
-// As many nodes and GPUs as took part in a measurement, and the NCCL that they used.
+// Sets the number of nodes and GPUs that took part in a measurement, and the version of NCCL.
 void fit_to_report(ClusterShape& shape, const CollectiveReport& report);
 
 }  // namespace railbed

@@ -95,7 +95,7 @@ TEST(Against, KnowsGpusOfOneNodeByTheirName) {
   EXPECT_GT(forecasts[0].busbw, 400e9);
 }
 
-// What the model has to know of the physics, whatever the constants.
+// Properties of the physics that the model must have, whatever the constants.
 class Physics : public testing::Test {
  protected:
   static double busbw(int nodes, const ForecastChoice& choice = {},

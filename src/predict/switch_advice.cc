@@ -1,8 +1,8 @@
-// Without a switch a node needs a port for every node that it is to reach. Two nodes: all ports of both.
-// Three and more with two ports each: a ring, in which a collective's ring runs at full speed both ways
-// round; at three nodes it reaches everybody, from four on data to the far side would have to pass through
-// other nodes, which NCCL's trees, all_to_all and storage need and RDMA does not do. With a switch every pair
-// reaches the sum of its ports, and a message waits for the hop.
+// Without a switch a node needs a port for every node that it should reach. Two nodes: all ports of both.
+// Three and more with two ports each: a ring, in which a collective's ring runs at full speed in both
+// directions. With three nodes it reaches all. From four on, data to the far side would have to pass through
+// other nodes, which RDMA does not do, but which NCCL's trees, all_to_all and storage need. With a switch
+// every pair reaches the sum of its ports, and a message takes the time of the hop in addition.
 #include "predict/switch_advice.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ WiringChoice back_to_back(const SwitchQuestion& q) {
   return choice;
 }
 
-// Each node has half its ports to either neighbour.
+// Each node has half its ports to each neighbor.
 WiringChoice ring(const SwitchQuestion& q) {
   WiringChoice choice;
   choice.name = kRingName;

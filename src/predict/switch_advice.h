@@ -1,5 +1,5 @@
-// Back to back, a ring without a switch, one switch, or leaves and spines: what each is at a number of nodes,
-// and which it should be.
+// Compares wirings for a number of nodes: back to back, a ring without a switch, one switch, or leaves and
+// spines; and recommends one.
 #pragma once
 
 #include <string>
@@ -14,22 +14,22 @@ namespace railbed {
 
 struct SwitchQuestion {
   int nodes = 2;
-  int ports = 1;  // of a node
+  int ports = 1;  // per node
   Fabric fabric = Fabric::kRoce;
   BitRate speed = BitRate::gigabits(100);
   SwitchClass kind = SwitchClass::kCutThrough;
-  Nanoseconds latency{850};  // of a message back to back: the V100 guide's
+  Nanoseconds latency{850};  // of a message back to back; the value of the V100 guide
 };
 
 struct WiringChoice {
   std::string name;  // "back to back"
   bool possible = false;
-  std::string why;  // why not, or what speaks for it and against it
+  std::string why;  // why it is impossible, or its advantages and disadvantages
   int cables = 0;
   int switches = 0;
-  std::string model;          // of the switches
-  BitRate pair;               // that two nodes pass each way, both alone
-  BitRate ring;               // that each node passes on in a ring of all
+  std::string model;          // model of the switches
+  BitRate pair;               // rate between two nodes, each way, when no others send
+  BitRate ring;               // rate that each node passes on in a ring of all nodes
   Nanoseconds latency_low{};  // of a message to the farthest node
   Nanoseconds latency_high{};
   bool any_to_any = false;  // every node reaches every other
@@ -39,7 +39,7 @@ struct WiringChoice {
 
 struct SwitchAdvice {
   std::vector<WiringChoice> choices;
-  std::string advised;  // the name of one
+  std::string advised;  // the name of the recommended choice; empty if none is possible
   std::string why;
   FIELDS(SwitchAdvice, choices, advised, why);
 };

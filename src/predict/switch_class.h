@@ -1,4 +1,4 @@
-// What a switch adds to the time of a message, by its class.
+// The latency that a switch adds to a message, by its class.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ constexpr auto enum_names(SwitchClass) {
   return std::array<std::string_view, 4>{"infiniband", "cut-through", "store-and-forward", "low-cost"};
 }
 
-// Of one hop. A class is a range: the models in it differ, and so does what a port's rate adds.
+// Latency of one hop. A class is a range, because its models differ, and so does the effect of a port's rate.
 struct HopLatency {
   Nanoseconds low{};
   Nanoseconds high{};

@@ -1,4 +1,4 @@
-// What times of a collective are made of, in microseconds.
+// Parts of the time of a collective, in microseconds.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 
 namespace railbed {
 
-// Of NCCL's buffers.
+// A chunk of NCCL's buffers.
 inline constexpr double kChunkBytes = 512 * 1024;
 
 inline double transfer_time(double bytes, BitRate rate) {
   return bytes / std::max(1e-6, rate.gigabytes()) / 1e3;
 }
 
-// Grows with the transfer to `whole`. Half of it is reached where the transfer takes `half`; `first` of the
-// transfer it has at once.
+// Returns a part that grows with the transfer from 0 to `whole`; it is half of `whole` when the transfer
+// takes `half`. `first` shifts the curve: the ramp starts as if that much of the transfer had passed.
 inline double ramp_time(double whole, double transfer, double half, double first = 0) {
   return whole > 0 ? whole * (transfer + first) / (transfer + half) : 0;
 }

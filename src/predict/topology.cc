@@ -1,21 +1,21 @@
 // The shapes.
 //   back to back   two nodes, port r to port r, no switch.
-//   switch         every port on one switch that never binds itself.
+//   switch         every port on one switch, which is never a limit itself.
 //   leaf-spine     all ports of a node on one leaf; every leaf on every spine.
 //   rail-optimised port r of `leaf_ports` nodes on the leaf of rail r; every leaf on every spine.
-//   rail-only      the same leaves, but each rail has spines of its own, and none where one leaf holds all
-//                  nodes: nothing passes from one rail to another but inside a node.
+//   rail-only      the same leaves, but each rail has spines of its own, and none if one leaf has all nodes:
+//                  nothing passes from one rail to another except inside a node.
 //   LAG            the ports of a node are one bond on one switch.
-// Where GPUs of different rails talk and rails are kept apart, the sender hands the data to the GPU of the
-// receiver's rail inside its node first, as NCCL does (PXN).
+// If GPUs of different rails communicate and rails are separate, the sender first passes the data inside its
+// node to the GPU of the receiver's rail, as NCCL does (PXN).
 //
-// ECMP. A switch with several ways to a leaf takes one by a hash of what names the flow (both nodes, both
-// rails, its number: as addresses and UDP source port do) and of a seed of its own. So a flow never changes
-// its way and two flows may share one while others idle. Ways over a broken part are none: routing has
-// withdrawn them. A bond hashes alike, at the sender over its members and at the switch over the receiver's:
-// one flow uses one member of each, so that it never exceeds one port.
+// ECMP. A switch with several paths to a leaf chooses one by a hash of the flow's names (both nodes, both
+// rails, its number; in reality addresses and the UDP source port) and of its own seed. So a flow never
+// changes its path, and two flows may share one while others are idle. Paths over a broken part are not used:
+// routing has withdrawn them. A bond hashes in the same way, at the sender over its members and at the switch
+// over the receiver's: one flow uses one member of each, so it never exceeds one port.
 //
-// A node whose adapter is broken sends by its next rail that works, as a job does that is started anew.
+// A node with a broken adapter sends over its next working rail, as a restarted job does.
 #include "predict/topology.h"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::uint64_t hash_of(const NetworkFlow& flow, std::uint64_t seed, std::uint64_t
   return hash;
 }
 
-// Of those that `alive` says work, the one that the hash falls on.
+// Returns the index that the hash selects among those for which alive() is true; nothing if there is none.
 template <class Alive>
 std::optional<int> pick(int count, std::uint64_t hash, Alive alive) {
   int living = 0;
@@ -132,7 +132,7 @@ std::uint32_t Network::send_link(int node, int rail) const {
   return static_cast<std::uint32_t>(2 * (node * plan_.rails + rail));
 }
 
-// `spine` counts among those that the leaf reaches.
+// Returns the link from a leaf to a spine. `spine` is an index among the spines that the leaf reaches.
 std::uint32_t Network::up_link(int leaf, int spine, int cable) const {
   return send_link(plan_.nodes, 0) +
          static_cast<std::uint32_t>(2 * ((leaf * plan_.spines + spine) * plan_.cables + cable));
@@ -196,7 +196,7 @@ std::optional<int> Network::live_rail(int node, int wanted) const {
   return std::nullopt;
 }
 
-// The rails by which a flow leaves and arrives.
+// Returns the rails over which a flow leaves and arrives; nothing if none works.
 std::optional<std::pair<int, int>> Network::rails_of(const NetworkFlow& flow) const {
   if (railed() || plan_.shape == NetworkShape::kBackToBack)
     for (int i = 0; i < plan_.rails; ++i) {
@@ -210,7 +210,8 @@ std::optional<std::pair<int, int>> Network::rails_of(const NetworkFlow& flow) co
   return std::pair{*from, *to};
 }
 
-// Up by one of the leaf's cables to a spine that reaches the other leaf, and down by one of that spine's.
+// Adds the links up over one of the leaf's cables to a spine that reaches the other leaf, and down over one
+// of the spine's cables. Returns false if there is no such spine.
 bool Network::cross_spines(NetworkPath& path, const NetworkFlow& flow, int from_leaf, int to_leaf) const {
   const auto reaches = [&](int spine) {
     for (int cable = 0; cable < plan_.cables; ++cable)
@@ -247,7 +248,7 @@ std::optional<NetworkPath> Network::bonded_path(const NetworkFlow& flow) const {
   return path;
 }
 
-// From the GPU of one rail to the adapter of another, or back.
+// Adds the links from the GPU of one rail to the adapter of another, or back.
 void Network::pass_inside(NetworkPath& path, int node, int from_rail, int to_rail) const {
   if (from_rail == to_rail || plan_.inside.bits_per_second <= 0) return;
   path.add(inside_link(node, from_rail));

@@ -1,4 +1,4 @@
-// Networks as links with capacities, and the way that each flow takes through them. Pure.
+// Models networks as links with capacities, and the path that each flow takes. Pure.
 #pragma once
 
 #include <array>
@@ -19,36 +19,37 @@ constexpr auto enum_names(NetworkShape) {
                                          "rail-optimised", "rail-only", "lag"};
 }
 
-// What is built. Every cable carries its rate each way at once.
+// The network to build. Every cable carries its rate each way at once.
 struct NetworkPlan {
   NetworkShape shape = NetworkShape::kSwitch;
   int nodes = 2;
-  int rails = 1;           // network ports of a node; of kLag the members of its one bond
-  BitRate port;            // of each of them
-  int leaf_ports = 32;     // ports of nodes below one leaf
-  int spines = 0;          // that a leaf reaches; 0: as many as leave it no oversubscription
+  int rails = 1;           // network ports per node; for kLag the members of its one bond
+  BitRate port;            // rate of each of them
+  int leaf_ports = 32;     // ports for nodes on one leaf
+  int spines = 0;          // spines that a leaf reaches; 0: as many as avoid oversubscription
   int cables = 1;          // from each leaf to each spine
-  BitRate uplink;          // of each of these cables; zero: as the ports
-  BitRate inside;          // that a GPU passes on within its node; zero: it never binds
-  std::uint64_t seed = 0;  // of the switches' hashes: another seed is another day's luck
+  BitRate uplink;          // rate of each of these cables; zero: as the ports
+  BitRate inside;          // rate that a GPU passes on within its node; zero: no limit
+  std::uint64_t seed = 0;  // seed of the switches' hashes; another seed gives other collisions
 };
 
-// One queue pair or connection between the GPUs of two nodes: the switches hash what names it.
+// One queue pair or connection between the GPUs of two nodes. The switches hash its members.
 struct NetworkFlow {
   int from = 0;  // nodes
   int to = 0;
-  int from_rail = 0;  // of the GPUs that it is between
+  int from_rail = 0;  // rails of its two GPUs
   int to_rail = 0;
-  std::uint32_t number = 0;  // tells queue pairs of one pair of GPUs apart, as their UDP source ports do
+  // Distinguishes the queue pairs of one pair of GPUs, as their UDP source ports do.
+  std::uint32_t number = 0;
 };
 
-// What does not work: its links carry nothing.
+// A part that does not work: its links carry nothing.
 struct BrokenPart {
   enum class Kind { kAdapter, kUplink, kLeaf, kSpine };
   Kind kind = Kind::kAdapter;
   int first = 0;   // node, leaf, leaf, spine
   int second = 0;  // rail, spine, -, -
-  int cable = 0;   // of an uplink
+  int cable = 0;   // for an uplink
 };
 
 // The links that a flow passes, in order.
@@ -61,21 +62,22 @@ struct NetworkPath {
 
 class Network {
  public:
-  // Refuses a plan that nobody can build, and a broken part that is not there.
+  // Fails on a plan that cannot be built, and on a broken part that does not exist.
   static Result<Network> build(const NetworkPlan& plan, const std::vector<BrokenPart>& broken = {});
 
   const NetworkPlan& plan() const { return plan_; }
   int leaves() const { return leaves_; }
-  int spines() const { return spines_; }  // in all
-  // What nodes can send into a leaf ÷ what it can send on; 1 and less: never too little. Of shapes without
-  // spines 1.
+  int spines() const { return spines_; }  // total
+  // Returns the rate at which nodes can send into a leaf, divided by the rate at which it can send on; 1 or
+  // less means that there is enough. 1 for shapes without spines.
   double oversubscription() const;
 
-  // Bits per second, by link.
+  // Capacities in bits per second, by link; 0 if broken.
   const std::vector<double>& capacities() const { return capacities_; }
+  // Returns a name for messages, such as "leaf 0 to spine 1".
   std::string name_of(std::uint32_t link) const;
 
-  // Nothing where broken parts leave no way.
+  // Returns the flow's path; nothing if broken parts leave none.
   std::optional<NetworkPath> path(const NetworkFlow& flow) const;
 
  private:

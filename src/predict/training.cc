@@ -1,24 +1,24 @@
-// A step is T = T_compute + max(0, T_exchange − overlap · T_backward) + the last bucket's exchange + what
-// hidden exchanges take from computing, and what model parallelism adds, which nothing hides:
-//   replicas  Gradients are exchanged in buckets beneath the backward pass, which is two thirds of computing.
-//             The last bucket is ready when nothing is left to hide it.
+// A step takes T = T_compute + max(0, T_exchange − overlap · T_backward) + the exchange of the last bucket +
+// the slowdown of the computation by hidden exchanges, and what model parallelism adds, which nothing hides:
+//   replicas  Gradients are exchanged in buckets during the backward pass, which is two thirds of the
+//             computation. The last bucket is ready when nothing is left to hide it.
 //   sharded   Parameters are gathered block by block in the forward and again in the backward pass, where
-//             gradients are scattered too. The first gathering and the last scattering are never hidden.
+//             gradients are scattered, too. The first gathering and the last scattering are never hidden.
 //   tensor    Every block sums its activations over the group twice forward and twice backward (Shoeybi et
 //             al. 2019), and waits for that.
-//   pipeline  Of p stages each waits while the first micro-batch comes and the last goes: (p − 1) / m of the
-//             time that m micro-batches take (Narayanan et al. 2021). Activations pass each border.
-//   expert    Tokens go to their experts and back, forward and backward: four all_to_alls a block.
-// Ranks lie as Megatron lays them: tensor groups within nodes, then replicas, then stages.
+//   pipeline  Each of p stages waits while the first micro-batch arrives and the last leaves: (p − 1) / m of
+//             the time of m micro-batches (Narayanan et al. 2021). Activations pass each border.
+//   expert    Tokens go to their experts and back, forward and backward: four all_to_alls per block.
+// Ranks are placed as in Megatron: tensor groups within nodes, then replicas, then stages.
 //
-// What is hidden is not free: NCCL's kernels and matrix products want the same multiprocessors. On two H100
-// joined by NVLink the step got longer by as much as the exchange took alone (5.98 ms;
-// bench/peers/train: 5.93 ms in the rehearsal, 7 to 8 ms with PyTorch), for products that fill every
-// multiprocessor in waves need twice as many waves when a few are taken. So an exchange within a node counts
-// whole. One that waits for the network holds about 20 of 130 multiprocessors: nobody measured what that
-// costs, and their share is taken.
+// Hidden exchanges are not free: NCCL's kernels and matrix products compete for the same multiprocessors. On
+// two H100 with NVLink the step got longer by as much as the exchange took alone (5.98 ms; bench/peers/train:
+// 5.93 ms in the rehearsal, 7 to 8 ms with PyTorch), because products that fill every multiprocessor in waves
+// need twice as many waves when a few are taken. So an exchange within a node counts fully. An exchange that
+// waits for the network uses about 20 of 130 multiprocessors. Its cost was not measured; their share is
+// assumed.
 //
-// Left out: the optimizer, the loading of data, stragglers, and that small batches compute less well.
+// Not modeled: the optimizer, the loading of data, stragglers, and the lower efficiency of small batches.
 #include "predict/training.h"
 
 #include <fmt/format.h>
@@ -31,9 +31,9 @@ namespace railbed {
 namespace {
 
 constexpr double kActivationBytes = 2;  // 16-bit
-// Of a hidden exchange, that computing takes longer.
+// Slowdown of the computation, as a share of a hidden exchange.
 constexpr double kDisturbedWithin = 1, kDisturbedBetween = 0.15;
-constexpr double kHiddenAtMost = 0.05;  // of the step exposed at most; ours, as bench train's
+constexpr double kHiddenAtMost = 0.05;  // largest exposed share of the step; ours, as in bench train
 constexpr double kBorderlineShare = 0.2;
 
 std::string why_not(const TrainingPlan& plan) {
@@ -55,7 +55,7 @@ std::string why_not(const TrainingPlan& plan) {
   return "";
 }
 
-// A step as its parts are added.
+// Adds up the parts of a step.
 class Forecasting {
  public:
   explicit Forecasting(const TrainingPlan& plan) : plan_(plan) {}
@@ -72,7 +72,7 @@ class Forecasting {
 
  private:
   double split() const { return plan_.tensor * plan_.pipeline; }
-  // Of all parameters, those of a GPU before anything is sharded.
+  // Returns the number of parameters of a GPU before any sharding.
   double own_parameters() const {
     const double dense = (1 - plan_.expert_share) + plan_.expert_share / plan_.expert;
     return result_.parameters * dense / split();
@@ -91,7 +91,7 @@ class Forecasting {
   double adapter_bytes(Collective kind, double bytes, const ExchangeGroup& group) const {
     return bytes_per_adapter(kind, bytes, group, plan_.shape());
   }
-  // Of one micro-batch, that pass from block to block.
+  // Returns the bytes of one micro-batch that pass from block to block.
   double activation_bytes() const {
     return plan_.batch / plan_.micro_batches * static_cast<double>(plan_.model.tokens) *
            static_cast<double>(plan_.model.hidden) * kActivationBytes;
@@ -123,7 +123,8 @@ class Forecasting {
   }
 
   void add_replicas() {
-    // A bucket is as large whatever part of the model a GPU has: it covers more of the whole then.
+    // The size of a bucket does not depend on the part of the model that a GPU has, so it covers more of the
+    // whole then.
     const double part = own_parameters() / result_.parameters;
     const auto whole = [&](std::uint64_t bytes) {
       return static_cast<std::uint64_t>(static_cast<double>(bytes) / part);
@@ -178,7 +179,7 @@ class Forecasting {
     const ClusterShape& shape = plan_.shape();
     const int stage = plan_.gpus() / plan_.pipeline;
     const bool crosses = stage % shape.gpus == 0;
-    // Every GPU of a stage passes its part at once; the node's adapters share that.
+    // Every GPU of a stage passes its part at the same time; the node's adapters share it.
     const double part = activation_bytes() / plan_.tensor;
     const double bytes = crosses ? part * shape.gpus / std::max(1, shape.nics) : 0;
     const BitRate rate = crosses ? reached_of_adapter(plan_.cluster) : reached_within(plan_.cluster);
@@ -280,7 +281,7 @@ Result<Scaling> forecast_scaling(const TrainingPlan& plan, double least, int mos
   for (nodes = 1; nodes <= most_nodes && scaling.last == 0; ++nodes) {
     if (one.gpus() % (one.tensor * one.pipeline) != 0 || one.replicas() % one.expert != 0) continue;
     one.batch = all / one.replicas();
-    if (one.batch < one.micro_batches) break;  // a micro-batch has one sample at least
+    if (one.batch < one.micro_batches) break;  // a micro-batch has at least one sample
     ScalingPoint point{nodes, Forecasting(one).forecast().step, 1, 1};
     if (!scaling.points.empty()) {
       const ScalingPoint& first = scaling.points.front();

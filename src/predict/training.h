@@ -1,5 +1,5 @@
-// What a training step would take on a cluster: computing, what of the exchanges it does not hide, and what
-// follows from that for adapters, checkpoints and the number of nodes. Pure arithmetic.
+// Forecasts a training step on a cluster: the computation, the part of the exchanges that it does not hide,
+// and what follows for adapters, checkpoints and the number of nodes. Pure arithmetic.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ namespace railbed {
 
 struct TrainingPlan {
   Model model;
-  double batch = 8;              // samples a replica and step
-  double flops_per_second = 0;   // that a GPU reaches
-  std::uint64_t word_bytes = 4;  // of a gradient
+  double batch = 8;              // samples per replica and step
+  double flops_per_second = 0;   // rate that a GPU reaches
+  std::uint64_t word_bytes = 4;  // size of one gradient value
   std::uint64_t bucket_bytes = std::uint64_t{25} << 20;
-  double overlap = 1;       // part of the backward pass that exchanges can run beneath
-  bool sharded = false;     // parameters, gradients and optimizer over all replicas: FSDP, ZeRO-3
+  double overlap = 1;       // share of the backward pass that can overlap exchanges
+  bool sharded = false;     // parameters, gradients and optimizer state over all replicas: FSDP, ZeRO-3
   int tensor = 1;           // GPUs that share each block's matrices
   int pipeline = 1;         // stages of blocks
   int expert = 1;           // GPUs that share a block's experts
-  int micro_batches = 1;    // that a replica's batch is cut into
-  int experts = 1;          // of a block
-  int experts_used = 1;     // by each token
-  double expert_share = 0;  // of the parameters that lie in experts
+  int micro_batches = 1;    // parts of a replica's batch
+  int experts = 1;          // experts per block
+  int experts_used = 1;     // experts used by each token
+  double expert_share = 0;  // share of the parameters that belong to experts
   TrainingCluster cluster;
 
   const ClusterShape& shape() const { return cluster.shape; }
@@ -38,14 +38,14 @@ struct TrainingPlan {
   int replicas() const { return gpus() / (tensor * pipeline); }
 };
 
-// One kind of exchange, over a whole step.
+// One kind of exchange, over a whole step. Times are seconds.
 struct TrainingExchange {
   std::string name;          // "data: gradients"
   std::string why;           // the arithmetic, in words
-  double adapter_bytes = 0;  // that each adapter sends
-  double seconds = 0;        // by itself
-  double exposed = 0;        // while nothing is computed
-  double disturbed = 0;      // that computing takes longer, for what is hidden
+  double adapter_bytes = 0;  // bytes that each adapter sends
+  double seconds = 0;        // its own duration
+  double exposed = 0;        // the part during which nothing is computed
+  double disturbed = 0;      // slowdown of the computation by the hidden part
   FIELDS(TrainingExchange, name, why, adapter_bytes, seconds, exposed, disturbed);
 };
 
@@ -55,30 +55,31 @@ struct TrainingForecast {
   int replicas = 0;
   double parameters = 0;
   double compute = 0;   // seconds
-  double backward = 0;  // of it
-  double bubble = 0;    // that pipeline stages wait
+  double backward = 0;  // part of `compute`
+  double bubble = 0;    // waiting time of pipeline stages
   std::vector<TrainingExchange> exchanges;
   double exposed = 0;
   double disturbed = 0;
   double step = 0;
-  double efficiency = 0;  // computing's part of the step
+  double efficiency = 0;  // share of the computation in the step
   double samples_per_second = 0;
   double tokens_per_second = 0;
-  double gradient_bytes = 0;  // of a GPU
-  BitRate least_adapter;      // that hides the replicas' exchange but for its ends
+  double gradient_bytes = 0;  // gradients of one GPU
+  BitRate least_adapter;      // the slowest adapter that hides the replicas' exchange except its ends
   FIELDS(TrainingForecast, model, gpus, replicas, parameters, compute, backward, bubble, exchanges, exposed,
          disturbed, step, efficiency, samples_per_second, tokens_per_second, gradient_bytes, least_adapter);
 };
-// Refuses degrees that do not divide the GPUs, or that the model has no blocks for.
+// Returns the forecast. Fails if the degrees of parallelism do not divide the GPUs, if the model has too few
+// blocks for them, or if a needed rate is unknown.
 Result<TrainingForecast> forecast_training(const TrainingPlan& plan);
 
-// The guides' question: how fast must the network of a node be for this model? Without latency.
+// The network that a node needs for a model, without latency: the question of the guides.
 struct NetworkNeed {
   std::string model;
   double gradient_bytes = 0;
   double backward = 0;       // seconds
   BitRate least;             // of all adapters of a node together
-  double exposed_share = 0;  // of the step, with the network that there is
+  double exposed_share = 0;  // share of the step, with the given network
   enum class Verdict { kHides, kBorderline, kTooSlow } verdict = Verdict::kHides;
   std::string why;
   FIELDS(NetworkNeed, model, gradient_bytes, backward, least, exposed_share, verdict, why);
@@ -86,38 +87,42 @@ struct NetworkNeed {
 constexpr auto enum_names(NetworkNeed::Verdict) {
   return std::array<std::string_view, 3>{"hides", "borderline", "too-slow"};
 }
-// Of the guides' four models, each with its usual batch, on the plan's GPUs and network.
+// Returns the needs of the guides' four models, each with its usual batch, on the plan's GPUs and network.
 std::vector<NetworkNeed> network_needs(const TrainingPlan& plan);
 
 struct CheckpointPlan {
   double bytes_per_parameter = 14;  // 16-bit weights; 32-bit weights and both of Adam's moments
-  BitRate storage;                  // of all that write together
-  double interval = 1800;           // seconds between two
-  double share = 0.05;              // of the time that is borne
+  BitRate storage;                  // rate of all writers together
+  double interval = 1800;           // seconds between two checkpoints
+  double share = 0.05;              // acceptable share of the time
 };
 struct CheckpointForecast {
   double bytes = 0;
-  double seconds = 0;  // to write one, while nothing is computed; 0: no storage was named
-  double share = 0;    // of the time
-  BitRate least;       // that keeps to the plan's share
+  double seconds = 0;  // time to write one, without computation; 0: no storage was given
+  double share = 0;    // share of the time
+  BitRate least;       // the slowest storage that keeps within the plan's share
   FIELDS(CheckpointForecast, bytes, seconds, share, least);
 };
+// Returns the size and the duration of a checkpoint of so many parameters.
 CheckpointForecast forecast_checkpoint(double parameters, const CheckpointPlan& plan);
 
-// More nodes for the same job: the batch of all replicas together stays what the plan has.
+// A larger number of nodes for the same job: the batch of all replicas together is constant.
 struct ScalingPoint {
   int nodes = 0;
   double step = 0;
-  double speed_up = 0;  // over the fewest nodes that hold one replica
-  double marginal = 0;  // what a node more brought, in nodes
+  double speed_up = 0;  // relative to the fewest nodes that hold one replica
+  double marginal = 0;  // gain of one more node, in nodes
   FIELDS(ScalingPoint, nodes, step, speed_up, marginal);
 };
 struct Scaling {
   std::vector<ScalingPoint> points;
-  double least = 0.5;  // marginal that still pays
-  int last = 0;        // nodes from which one more does not pay; 0: it paid up to the last point
+  double least = 0.5;  // the least worthwhile marginal gain
+  int last = 0;        // number of nodes after which one more is not worthwhile; 0: none up to the last point
   FIELDS(Scaling, points, least, last);
 };
+// Returns the step for 1 to `most_nodes` nodes. Stops after the first point whose marginal gain is below
+// `least`, or when a micro-batch would have less than one sample. Numbers of nodes that the degrees do not
+// divide are left out.
 Result<Scaling> forecast_scaling(const TrainingPlan& plan, double least, int most_nodes);
 
 }  // namespace railbed

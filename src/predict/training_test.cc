@@ -13,7 +13,8 @@ namespace {
 // A thousand million parameters in ten blocks, samples of one token: 6e9 operations each.
 Model model() { return model_of({1e9, 10, 1000, 1}); }
 
-// All of a rate is reached and nothing takes time to start, so that what is left can be computed by hand.
+// Constants with which all of a rate is reached and nothing takes time to start, so that the rest can be
+// computed by hand.
 Calibration ideal() {
   Calibration made = shipped_calibration();
   for (PathConstants& one : made.paths) {
@@ -104,7 +105,7 @@ TEST(Training, TheLastBucketIsExposed) {
 TEST(Training, WhatOutlastsTheBackwardPassIsExposed) {
   TrainingPlan slow = plan(2, 1);
   slow.cluster = cluster(2, 1, 1, 0.5);  // 8 s of exchange, 4 s of backward pass
-  slow.overlap = 0.5;                    // of which 2 s serve
+  slow.overlap = 0.5;                    // 2 s of them overlap
   const auto forecast = forecast_training(slow);
   EXPECT_NEAR(forecast->exposed, 8 - 2, 1e-3);
   const double left = reached_of_adapter(slow.cluster) / slow.shape().nic_rate;
@@ -226,9 +227,9 @@ ClusterShape shape_of(const char* gpu, int gpus, int nodes, const char* nic) {
   return *shape_from_words(words);
 }
 
-// What other people published, as far as they say what was run. Errors stand in
-// docs/reference/predict-train.md. HPE HPC AI Environments README (Cray EX, 2024): PyTorch DDP, batch 32,
-// images a second and GPU of four GH200 on one node and of eight on two, four Slingshot adapters of 200 Gb/s.
+// Published results, as far as they state what was run. The errors are in docs/reference/predict-train.md.
+// HPE HPC AI Environments README (Cray EX, 2024): PyTorch DDP, batch 32, images per second and GPU of four
+// GH200 on one node and of eight on two, four Slingshot adapters of 200 Gb/s.
 double gh200_efficiency(std::uint64_t parameters, double images_per_second) {
   TrainingPlan ddp;
   ddp.model = {"", "image", 0, 32, {{"all", parameters, {{1, 1, 1'000'000'000}}}}};
@@ -261,8 +262,8 @@ TEST(Published, TorchtitanFrom32To64) {
 }
 
 // bench/peers/train on two H100 (driver 580, NCCL 2.28.3, 2026-11): a step of BERT-Large, batch 32, took
-// PyTorch 112.1 ms on one GPU and 120.7 ms on two, the rehearsal 117.9 ms. The computing is theirs, the loss
-// is foretold.
+// PyTorch 112.1 ms on one GPU and 120.7 ms on two, the rehearsal 117.9 ms. The computation is theirs, the
+// loss is predicted.
 TEST(Published, ExchangesOverNvlinkAreNotHidden) {
   TrainingPlan bert;
   bert.model = *find_model("bert-large");

@@ -1,7 +1,6 @@
-// The least of three limits holds a node: its ports, the PCIe links of their adapters, and, where adapters
-// cannot reach GPU memory, the staging of all data through host memory. Each upgrade changes one of them, and
-// the least of what is then there is what it buys: often less than the part promises, for the next limit is
-// near.
+// A node is bound by the lowest of three limits: its ports, the PCIe links of their adapters, and, if
+// adapters cannot reach GPU memory, the staging of all data through host memory. Each upgrade changes one of
+// them, and its gain goes only up to the next limit. So it is often less than the part promises.
 #include "predict/upgrades.h"
 
 #include <fmt/format.h>
@@ -41,7 +40,7 @@ void add_ports(NodePath& path, const RdmaDevice& device) {
   }
 }
 
-// Functions of one slot share its link.
+// Sums the links by slot, because the functions of one slot share its link.
 void add_slots(NodePath& path, const Facts& facts) {
   std::map<std::string, std::pair<BitRate, BitRate>> slots;
   for (const RdmaDevice& device : items(facts.rdma.devices)) {

@@ -1,4 +1,4 @@
-// What holds GPUs' traffic between nodes now, and what each thing that one could buy would make of it.
+// The limits of GPU traffic between nodes, and the effect of each possible purchase on them.
 #pragma once
 
 #include <map>
@@ -14,30 +14,30 @@
 
 namespace railbed {
 
-// A node's way from GPU to wire, as its facts state it.
+// A node's path from GPU to wire, according to its facts.
 struct NodePath {
-  int ports = 0;                 // RDMA ports that are active
-  BitRate port;                  // payload of all of them together
-  BitRate port_most;             // that their adapters can do with other cables; zero: not in the table
-  std::optional<BitRate> slots;  // of PCIe, all adapters' together; nothing: they state no link
-  BitRate slots_most;            // that the adapters themselves can do
+  int ports = 0;                 // number of active RDMA ports
+  BitRate port;                  // payload rate of all of them together
+  BitRate port_most;             // rate of their adapters with other cables; zero: not in the table
+  std::optional<BitRate> slots;  // PCIe rate of all adapters together; none: they state no link
+  BitRate slots_most;            // PCIe rate that the adapters support
   bool gpus = false;
-  std::string staged;    // why data goes through host memory; empty: it does not, or nobody knows
-  std::string software;  // that would open a route for adapters; empty: only another adapter would
+  std::string staged;    // why data goes through host memory; empty if it does not or is unknown
+  std::string software;  // software that would enable a route for adapters; empty: only a new adapter would
   std::string adapter;   // "ConnectX-3 Pro"
 };
 NodePath node_path_of(const Facts& facts);
 
-// Binding first. Empty: no port is active.
+// Returns the limits, the binding one first. Empty if no port is active.
 std::vector<Limit> limits_of(const NodePath& path);
 
 struct UpgradePart {
   UpgradePartKind kind = UpgradePartKind::kAdapter;
   std::string what;
-  int quantity = 0;             // for each node
-  double watts = 0;             // of all of them
-  std::string source;           // of the watts
-  std::optional<double> price;  // of all of them, by the user's list
+  int quantity = 0;             // per node
+  double watts = 0;             // for the whole quantity
+  std::string source;           // source of the watts
+  std::optional<double> price;  // for the whole quantity, from the user's list
   FIELDS(UpgradePart, kind, what, quantity, watts, source, price);
 };
 
@@ -45,19 +45,21 @@ struct Upgrade {
   std::string name;  // "adapter with GPUDirect RDMA"
   std::string why;
   BitRate after;
-  std::string binds;  // after it
+  std::string binds;  // the limit that binds then
   std::vector<UpgradePart> parts;
   FIELDS(Upgrade, name, why, after, binds, parts);
 };
 
-// Nodes whose way is alike.
+// Nodes with the same path.
 struct NodeUpgrades {
   std::vector<std::string> nodes;
-  std::vector<Limit> limits;      // now
-  std::string note;               // why there are none
-  std::vector<Upgrade> upgrades;  // what buys most first
+  std::vector<Limit> limits;      // the current limits
+  std::string note;               // why there are no upgrades
+  std::vector<Upgrade> upgrades;  // the greatest gain first
   FIELDS(NodeUpgrades, nodes, limits, note, upgrades);
 };
+// Returns the upgrades for each group of nodes with the same limits and upgrades. `nodes` are facts by node
+// name.
 std::vector<NodeUpgrades> advise_upgrades(const std::map<std::string, Facts>& nodes, const PriceList& prices);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// The agent of the campaigns' tests: what `railbed agent` answers, without a command line.
+// The agent for the campaigns' tests: serves the same requests as `railbed agent`, without a command line.
 #include <unistd.h>
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// A file of measurements under tests/, read.
+// Reads a file of measurements under tests/.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace railbed {
 
-// Empty, and the test fails, where it cannot be read.
+// Returns nothing, and fails the test, if the file cannot be read.
 template <typename T>
 T read_json_file(const std::string& path) {
   std::ifstream file(RAILBED_SOURCE_DIR "/tests/" + path);

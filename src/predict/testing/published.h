@@ -1,4 +1,4 @@
-// tests/predict/published.json, read.
+// Reads tests/predict/published.json.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct PublishedMeasurement {
   std::vector<std::vector<double>> rows;  // bytes, busbw in GB/s, time in µs
   FIELDS(PublishedMeasurement, id, source, half, gpu, gpus, nodes, op, nic, algorithm, nccl, note,
          domain_nodes, nic_pcie, nic_lanes, no_nvls, peers, staged, graph, launched_apart, no_size, rows);
-  // Of one source, whatever part of it.
+  // The source, whatever part of it.
   std::string source_id() const { return id.substr(0, id.find(' ')); }
 };
 
