@@ -5,8 +5,8 @@
 //      stopped.
 //   2. An end that replies with a Failure is a witness, and the others may be witnesses too: they get a
 //      grace period to report what they saw, longer than the engines' own timeouts. Then they are stopped.
-//   3. An end that does not reply (its agent ended, the connection broke, the deadline passed) is a sufficient
-//      cause: the others are stopped at once.
+//   3. An end that does not reply (its agent ended, the connection broke, the deadline passed) is a
+//      sufficient cause: the others are stopped at once.
 //   4. The caller's stop stops all of them at once.
 //
 // The functions return only after every end has replied or has been stopped. cause_of() then separates the

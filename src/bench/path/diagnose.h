@@ -27,8 +27,8 @@ struct PathSeen {
   PathEndSeen a;
   PathEndSeen b;
   bool rdma = false;  // RDMA failed, not TCP
-  bool set_up =
-      false;  // it failed before a packet was sent, so a fault that only packets meet is not the root
+  // It failed before a packet was sent, so a fault that only packets meet is not the root.
+  bool set_up = false;
 };
 
 struct Diagnosis {
