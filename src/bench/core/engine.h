@@ -25,7 +25,7 @@ class PairEngine {
   virtual ~PairEngine() = default;
   // The number of operations. Operations are numbered from 0.
   virtual int operations() const { return 1; }
-  // Returns the operation's name for Measurement::operation; empty if the engine has only one.
+  // Returns the operation's name for Measurement::operation; empty if there is nothing to distinguish.
   virtual std::string operation_text(int /*operation*/, Metric /*metric*/) const { return ""; }
   virtual bool can_measure(int /*operation*/, Metric /*metric*/) const { return true; }
   // Returns the message sizes, in bytes, of bandwidth runs if the plan names none. `usual` are those of

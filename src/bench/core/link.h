@@ -32,10 +32,10 @@ struct LinkState {
 // The agent's side: the handler of kLink.
 Handlers link_handlers(std::shared_ptr<Host> host);
 
-// The controller's side. Requests the state of each end's interface. If one has a trouble, puts it first in
+// The controller's side. Requests the state of each end's interface. If one has a problem, puts it first in
 // the failure's cause and replaces the remedy. An interface that is down, or lost its address, is the cause
 // of all that the engines saw. An interface that only has no carrier may have lost it because the other one
-// is down, so a trouble of the first kind is preferred. Does nothing once a stop was requested, or if the
+// is down, so a problem of the first kind is preferred. Does nothing once a stop was requested, or if the
 // data was damaged (stage "verify"): no interface explains that.
 void blame_links(const std::vector<PairEnd>& ends, Failure& failure, const std::stop_token& stop);
 

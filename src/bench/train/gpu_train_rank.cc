@@ -135,7 +135,7 @@ void GpuTrainRank::multiply(const Product& product) {
   fill(filled_ * product.multiplications());
 }
 
-// Stands for the work that is not a product: it uses the memory, not the tensor cores.
+// Simulates the work that is not a product: it uses the memory, not the tensor cores.
 void GpuTrainRank::fill(double bytes) {
   for (double left = bytes; left >= 1; left -= static_cast<double>(outputs_.bytes)) {
     const auto size = static_cast<std::uint64_t>(std::min(left, static_cast<double>(outputs_.bytes)));

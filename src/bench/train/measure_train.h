@@ -33,12 +33,13 @@ struct TrainResult {
 
 // Runs the rehearsal. Each end is one rank; several may be on one node. Each rank sends to the next, the last
 // to the first: over TCP, whose ends need addresses, or over RDMA. Returns after `seconds` and the round that
-// is then running; at the latest half an hour after `seconds`. A failure is reported in the result, and no
-// rank continues without the others.
+// is then running; each rank has half an hour more than `seconds`. A failure is reported in the result, and
+// no rank continues without the others.
 TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, const Step& step,
                           int word_bytes, double seconds, std::stop_token stop);
 
-// Computes the report; a pure function. The caller fills in its nodes and kinds.
+// Computes the report; a pure function. The caller fills in the nodes, the transport and the kind of
+// computing.
 TrainReport report_of(const Model& model, const StepPlan& plan, const Step& step, int ranks,
                       const TrainResult& result);
 

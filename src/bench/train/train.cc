@@ -28,7 +28,7 @@ constexpr std::size_t kTrainShifts = 61;
 // One line in this many is compared in each bucket; the next round compares others.
 constexpr std::size_t kCheckStride = 64;
 
-// Sleeps until `deadline_ns` of now_ns(), or until a stop is requested. It stands for the GPU's computing,
+// Sleeps until `deadline_ns` of now_ns(), or until a stop is requested. This simulates the GPU's computing,
 // during which the processor is free for the network.
 void wait_until(std::uint64_t deadline_ns, const std::stop_token& stop) {
   constexpr std::uint64_t kSlice = 50'000'000;

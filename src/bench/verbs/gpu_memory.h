@@ -39,7 +39,7 @@ class GpuCopies {
 // of the GPU at the same offset belong together; bring() and store() copy between them.
 class GpuMemory {
  public:
-  // Allocates as many bytes as `image` has. `gpu` is the GPU's PCI address. `image` must outlive the object.
+  // Allocates memory with the size of `image`, which must outlive the object. `gpu` is the GPU's PCI address.
   static Result<std::unique_ptr<GpuMemory>> allocate(const std::vector<std::string>& cuda_files,
                                                      const std::string& gpu, std::span<std::byte> image,
                                                      std::size_t lanes = 1);

@@ -354,7 +354,7 @@ void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measur
   const Side& passive = reads ? from : to;
   const auto [moved, watched] = move_alone(active, passive, run, stop);
   measurement.failure = cause_of(active.end->peer->node(), moved, passive.end->peer->node(), watched);
-  // A trouble of the passive end's adapter is the cause of the active end's failure.
+  // An error of the passive end's adapter is the cause of the active end's failure.
   if (watched && watched->failure) {
     measurement.failure = watched->failure;
     measurement.failure->cause = fmt::format("{}: {}", passive.end->peer->node(), watched->failure->cause);

@@ -10,7 +10,7 @@ namespace {
 enum class Meaning {
   kPackets,   // packets that this end sent
   kReceived,  // packets that this end received
-  kLost,      // lost packets, counted by the end that noticed; also a trouble
+  kLost,      // lost packets, counted by the end that noticed; also in `troubles`
   kTrouble,
 };
 struct Row {

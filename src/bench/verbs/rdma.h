@@ -4,8 +4,8 @@
 //
 // One measurement: open and connect both ends, prepare both, then run. For writes and reads the active end
 // runs "transfer" while the other runs "watch"; for sends and datagrams the other runs "receive" until
-// "finish". Then the receiving end runs "check". For latency one end runs "ping", the other "echo" until
-// "finish". "close" ends the session.
+// "finish". Then the receiving end runs "check", except after datagrams, which it checks on arrival. For
+// latency one end runs "ping" while the other runs "echo" until "finish". "close" ends the session.
 #pragma once
 
 #include <array>
@@ -137,8 +137,8 @@ struct RdmaTransferred {
          failure);
 };
 
-// The active end has finished: tells the other end how many messages to wait for, and ends its receive or
-// echo.
+// Sent when the active end has finished: sets the number of messages to wait for, and ends the other end's
+// receive or echo.
 struct RdmaFinish {
   std::string session;
   std::vector<std::uint64_t> messages;  // of RdmaTransferred; empty: wait for none
@@ -181,7 +181,7 @@ struct RdmaDone {
   FIELDS(RdmaDone, failure);
 };
 
-// The counters of a port: packets, and every event that points to a trouble.
+// The counters of a port: packets, and every event that points to a problem.
 struct RdmaCounters {
   std::uint64_t packets = 0;   // sent
   std::uint64_t received = 0;  // packets

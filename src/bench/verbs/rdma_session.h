@@ -55,7 +55,7 @@ class RdmaSession {
   // Returns each ping until finish() is called.
   RdmaDone echo(const RdmaRun& run, std::stop_token stop);
   void finish(std::vector<std::uint64_t> messages);
-  // Waits until a stop is requested, or until the adapter reports a trouble: its port went down, or the
+  // Waits until a stop is requested, or until the adapter reports an error: its port went down, or the
   // device failed. May run at the same time as the functions above.
   RdmaDone watch(std::stop_token stop) const;
 

@@ -1,7 +1,6 @@
 // Bandwidth of sends and datagrams, the passive end: takes messages, posts new receives, and measures the
 // rate at which messages arrive. The run ends when finish() has set the number of messages and all have
-// arrived. Datagrams are checked when they arrive, because a lost one would leave a slot that check() calls
-// wrong.
+// arrived. Datagrams are checked when they arrive, because some may be lost.
 #include "bench/core/clock.h"
 #include "bench/verbs/verbs_lanes.h"
 

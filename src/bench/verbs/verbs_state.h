@@ -112,7 +112,7 @@ tl::unexpected<Error> failed(std::string_view what, int error);
 // Restricts the calling thread to these processors. Does nothing if the list is empty.
 void pin_to(const std::vector<int>& cpus);
 
-// Returns the first trouble that the adapter reported since the last call; empty if there is none. Waits at
+// Returns the first error that the adapter reported since the last call; empty if there is none. Waits at
 // most `wait_ms` for one.
 std::optional<Failure> adapter_trouble(const RdmaSession::State& state, int wait_ms);
 
@@ -146,7 +146,7 @@ class Completions {
     });
   }
   // To be called when poll() found nothing; the caller then polls again. Returns false if nothing has
-  // completed for too long, or if the adapter reported a trouble.
+  // completed for too long, or if the adapter reported an error.
   bool wait();
   // Returns why poll() or wait() returned false.
   Failure failure() const;
