@@ -1,5 +1,5 @@
-// Collective operations, apart from any GPU: what is sent and received, what must have arrived, how often an
-// operation is run, and what its times mean.
+// Collective operations, independent of any GPU: the sizes of the buffers, the expected results, the number
+// of repetitions, and the evaluation of the times.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,38 @@ namespace railbed {
 
 bool has_root(Collective operation);
 
-// first, first × factor, … up to last. At most 64 of them.
+// Returns first, first × factor, … up to last; at most 64 sizes.
 std::vector<std::uint64_t> size_sweep(std::uint64_t first, std::uint64_t last, int factor);
 
-// One operation of `bytes` in all, in elements. Blocks are whole multiples of 16 bytes, as nccl-tests has
-// them; nothing where not even one fits.
+// The sizes of one operation of `bytes` in total; the other numbers are in elements. If the data is divided
+// among ranks, blocks are multiples of 16 bytes, as in nccl-tests.
 struct CollectiveShape {
   std::uint64_t bytes = 0;
   std::uint64_t block = 0;  // NCCL's count argument
-  std::uint64_t send = 0;   // size of the buffers, the root's where only it needs one
+  std::uint64_t send = 0;   // sizes of the buffers; the root's if only the root needs one
   std::uint64_t receive = 0;
 };
 struct CollectivePlan;
+// Returns the sizes for at most `bytes` bytes; empty if not even one block fits.
 std::optional<CollectiveShape> shape_of(Collective operation, DataType type, std::uint64_t bytes, int ranks);
 
-// The sizes whose two buffers fit into `room` bytes of a GPU. For those that do not there is the largest
-// power of two that fits, if it is more than what is left.
+// Returns the sizes whose two buffers fit into `room` bytes of a GPU. If some do not fit, the largest power
+// of two that fits replaces them, provided that it is larger than all others.
 std::vector<std::uint64_t> fitting_sizes(const CollectivePlan& plan, int ranks, std::uint64_t room);
 
-// What stands in the receive buffer of `rank` afterwards; nothing where it receives none.
+// Returns the expected content of the receive buffer of `rank` after the operation; empty if the rank
+// receives nothing.
 std::optional<Expected> expected_on(Collective operation, const CollectiveShape& shape, int rank, int ranks,
                                     int root);
-// Where, in elements of one shared buffer, a rank's own data lies when an operation works in place.
+// Returns the offset, in elements, of a rank's own data in the one buffer of an operation in place.
 std::uint64_t in_place_offset(Collective operation, const CollectiveShape& shape, int rank);
-// The same on every rank of every node, so that they stay in step: it follows from the size alone.
+// The numbers of repetitions for one size. They follow from the size and the plan, so that they are the same
+// on every rank of every node and the ranks stay in step.
 struct Repetitions {
   int warm_up = 0;
-  int series = 0;        // of launches without anything between them, timed as a whole
-  int in_a_row = 0;      // operations of a series
-  bool singles = false;  // a further series in which each operation is timed by itself
+  int series = 0;        // number of series; each is timed as a whole
+  int in_a_row = 0;      // operations of a series, launched without a pause
+  bool singles = false;  // one more series, in which each operation is timed by itself
   bool graph = false;
 };
 Repetitions repetitions_for(std::uint64_t bytes, int iterations, bool graph);
@@ -58,16 +61,16 @@ struct CollectivePlan {
   bool check = true;
   bool graph = true;
   bool in_place = false;
-  bool choices = false;  // NCCL logs what it chose for each launch, which makes small ones slower
-  double patience = 60;  // seconds for one step
+  bool choices = false;  // NCCL logs its choice for each launch, which makes small ones slower
+  double patience = 60;  // timeout of one step in seconds
   NodePlace place;
   FIELDS(CollectivePlan, operation, type, sizes, iterations, root, check, graph, in_place, choices, patience,
          place);
 };
-// What an agent accepts.
+// Checks a plan from an untrusted caller. Fails if a number is outside its limits.
 Result<void> check_plan(const CollectivePlan& plan);
 
-// What one node measured of one size: nanoseconds of an operation, the slowest of its ranks.
+// The results of one node for one size. Times are nanoseconds of one operation, of the slowest rank.
 struct CollectiveSeries {
   std::uint64_t bytes = 0;
   std::uint64_t elements = 0;
@@ -79,15 +82,16 @@ struct CollectiveSeries {
   std::uint64_t in_place_wrong = 0;
   FIELDS(CollectiveSeries, bytes, elements, launched, single, graph, in_place, wrong, in_place_wrong);
 };
-// Takes the slower time of each sample and adds up what is wrong. Both are of the same size.
+// Keeps the longer time of each sample and adds up the wrong elements. Both must have the same size.
 void merge(CollectiveSeries& into, const CollectiveSeries& from);
+// Summarizes a series that has been merged over all nodes. `algbw` and `busbw` are in bits per second.
 
 CollectiveRow row_of(const CollectiveSeries& series, Collective operation, int ranks, bool checked);
 
-// One line of what the process on a node tells; one of the members is there.
+// One line of the news from the process on a node. Exactly one member is set.
 struct CollectiveNews {
   std::optional<NodeNews> node = {};
-  std::optional<std::uint64_t> verified = {};  // elements wrong in the first operation
+  std::optional<std::uint64_t> verified = {};  // number of wrong elements in the first operation
   std::optional<CollectiveSeries> series = {};
   std::optional<std::string> cut = {};  // why larger sizes are left out
   FIELDS(CollectiveNews, node, verified, series, cut);

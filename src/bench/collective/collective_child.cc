@@ -18,7 +18,7 @@ class Job {
         tell_(tell),
         node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
 
-  // Answers why it failed.
+  // Returns why it failed; empty if it did not.
   std::string run() {
     if (auto why = node_.find(); !why.empty()) return why;
     if (plan_.root >= node_.ranks())
@@ -43,7 +43,7 @@ class Job {
     if (!verify(mine, gpu.index)) return;
     for (const std::uint64_t bytes : mine.sizes())
       if (!measure(mine, bytes, gpu.index)) return;
-    // Alone, the end of the process is quicker; other nodes would take it for a fault.
+    // On a single node, the end of the process is quicker. Other nodes would take that end for a fault.
     if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error(), mine.failure_kind());
     node_.barrier().leave();
   }
@@ -81,14 +81,14 @@ class Job {
   const Tell& tell_;
   mutable std::mutex telling_;
   GpuNode node_;
-  std::vector<CollectiveSeries> series_;  // of each thread, of the size at hand
+  std::vector<CollectiveSeries> series_;  // of each thread, for the present size
 };
 
 }  // namespace
 
 void run_collective(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell) {
   ask_for_nccl_log(plan.choices);
-  // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
+  // If a thread hangs, it outlives the run. So the job that it uses is never deleted; the process ends soon.
   auto* job = new Job(plan, from, tell);
   if (const std::string why = job->run(); !why.empty())
     job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});

@@ -1,4 +1,4 @@
-// All GPUs of one node in a collective: the process that opens CUDA and NCCL, with a thread for each GPU.
+// All GPUs of one node in a collective. One process opens CUDA and NCCL, and has a thread for each GPU.
 #pragma once
 
 #include "bench/collective/collective.h"
@@ -7,7 +7,8 @@
 
 namespace railbed {
 
-// To be run in a child. Tells CollectiveNews, a line each; a failure is told as well and ends it.
+// Runs the collective; to be called only in a child process. Reports each CollectiveNews as one line through
+// `tell`. A failure is reported in the same way and ends the run.
 void run_collective(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell);
 
 }  // namespace railbed

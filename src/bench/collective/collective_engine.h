@@ -1,4 +1,4 @@
-// NCCL's collectives, as an engine.
+// An engine that measures NCCL's collectives.
 #pragma once
 
 #include "bench/core/engine.h"

@@ -39,7 +39,7 @@ bool RankWork::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
   return cuda_.note(nccl.join(communicator_, ranks_, id, rank_));
 }
 
-// Every rank tells every other what it can spare.
+// Exchanges the ranks' numbers by an all-gather and returns the smallest. Empty after a failure.
 std::optional<std::uint64_t> RankWork::least_of_all(std::uint64_t mine) {
   std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks_), mine);
   const std::size_t bytes = all.size() * sizeof mine;
@@ -58,7 +58,7 @@ bool RankWork::allocate() {
   if (is_first_) about_to_("agreeing how much memory to take");
   const SpareMemory spare = spare_memory(gpu_memory_left(cuda_), MemoryUse::kGpu, beside_);
   const auto room = least_of_all(spare.bytes);
-  // Where GPUs of a process map each other's memory, an allocation may wait for what runs on all of them:
+  // If GPUs of a process map each other's memory, an allocation may wait for the kernels on all of them. So
   // none is made while NCCL's kernels wait for this rank.
   if (!room || !barrier_.wait()) return false;
   sizes_ = fitting_sizes(plan_, ranks_, *room);
@@ -87,7 +87,7 @@ bool RankWork::launch(const Ends& ends) {
 }
 
 void RankWork::fill() {
-  pattern_.seed = pattern_.seed * 1664525U + 1013904223U;  // other data each time; the same on every rank
+  pattern_.seed = pattern_.seed * 1664525U + 1013904223U;  // new data each time; same seed on every rank
   cuda_.quick("cuMemsetD8Async", buffers_.receive, kPoison, shape_.receive * bytes_of(plan_.type), stream_);
   kernel_.fill(buffers_.send, shape_.send, pattern_, {static_cast<std::uint32_t>(rank_), 1, 0, 1}, stream_);
 }
@@ -104,7 +104,8 @@ double RankWork::elapsed(cuda::Event from, cuda::Event to) {
   return milliseconds * 1e6;
 }
 
-// The operation before the clock starts brings the ranks together: none finishes it before all are there.
+// The operation before the clock starts synchronizes the ranks: none can finish it before all have started
+// it.
 std::optional<double> RankWork::time_series(const Ends& ends, int count) {
   if (!say("launched in a row") || !barrier_.wait()) return std::nullopt;
   launch(ends);

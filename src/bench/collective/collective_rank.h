@@ -1,5 +1,12 @@
-// One GPU's part of a collective: its buffers, its launches, its clock (CUDA events) and its check. In a
-// child process, a thread for each GPU.
+// One GPU's part of a collective: its buffers, its launches, its clock (CUDA events) and its check. It runs
+// in a child process, on a thread for each GPU.
+//
+// A size is measured in up to four ways, each with all ranks together: series of operations launched in a
+// row, timed as a whole; a row of single operations, each timed by an event after it; operations captured in
+// a CUDA graph and replayed; and series in place, in one buffer. The series show the usual rate, the single
+// operations the spread, the graph the time without the processor's launches. Before each clock starts, a
+// barrier and one more operation synchronize the ranks. The receive buffer is compared after the launches,
+// and after those of the graph; in place, the result of the first launch is compared.
 #pragma once
 
 #include <optional>
@@ -17,7 +24,8 @@ namespace railbed {
 
 class RankWork {
  public:
-  // `rank` of `ranks`, `beside` of them in this process. Its first says what is done.
+  // `rank` is one of `ranks`, of which `beside` are in this process. The first of these reports the steps.
+  // All references must outlive the object.
   RankWork(const CollectivePlan& plan, int rank, int ranks, int beside, bool is_first, cuda::Cuda& cuda,
            Barrier& barrier, const Say& about_to)
       : plan_(plan),
@@ -29,19 +37,22 @@ class RankWork {
         barrier_(barrier),
         about_to_(about_to) {}
 
-  // Everything that needs no NCCL, so that it can be done while NCCL is loaded. The thread has the context.
+  // Does all setup that does not need NCCL, while NCCL is being loaded. The calling thread must have the
+  // GPU's context.
   bool prepare();
   bool join(const NcclLibrary& nccl, const NcclUniqueId& id);
-  // Once joined: takes memory for as much as every rank can spare. All ranks leave out the same sizes.
+  // To be called after join(). Allocates buffers for the largest size that every rank can spare. All ranks
+  // leave out the same sizes.
   bool allocate();
   const std::vector<std::uint64_t>& sizes() const { return sizes_; }
-  // Why larger sizes are left out; empty: they are not, or another rank's memory is why.
+  // Returns why larger sizes are left out; empty if none are, or if another rank's memory is the reason.
   const std::string& cut() const { return cut_; }
-  // The operation once, with little data; how many elements were wrong. Nothing when it failed.
+  // Runs the operation once, with little data. Returns the number of wrong elements; empty after a failure.
   std::optional<std::uint64_t> verify_first();
+  // Measures one size. Returns a series with 0 bytes if no block fits; empty after a failure.
   std::optional<CollectiveSeries> measure(std::uint64_t bytes);
   bool leave();
-  // Why anything failed.
+  // The reason of the first failure; empty if there was none.
   const std::string& error() const { return cuda_.error(); }
   FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
 
@@ -55,7 +66,7 @@ class RankWork {
   bool launch(const Ends& ends);
   void fill();
   std::uint64_t count_wrong();
-  // ns of one operation
+  // Returns the nanoseconds of one operation, as the mean of `count` in a row.
   std::optional<double> time_series(const Ends& ends, int count);
   bool time_singles(const Ends& ends, int count, std::vector<double>& into);
   bool time_graph(int series, int count, CollectiveSeries& into);
@@ -80,7 +91,7 @@ class RankWork {
   std::vector<std::uint64_t> sizes_;
   std::string cut_;
   Ends buffers_;
-  cuda::DevicePointer words_ = 0;  // what every rank can spare, then this one's own
+  cuda::DevicePointer words_ = 0;  // the bytes that each rank can spare, then this rank's own number
   cuda::Stream stream_ = nullptr;
   std::vector<cuda::Event> events_;
 };

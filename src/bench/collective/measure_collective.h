@@ -13,14 +13,14 @@ namespace railbed {
 
 inline constexpr std::string_view kCollective = "bench.collective";  // CollectivePlan → ChildName
 
-// Every GPU of every node, ranked in this order. Always answers: what went wrong stands in the report's
-// `failure`, with the rows until then. `began` is when the command did.
+// Runs the collective. Every GPU of every node is a rank, in this order. A failure is reported in the
+// report's `failure`, with the rows until then. `began` is the time at which the command began.
 CollectiveReport measure_collective(const std::vector<GpuNodeEnd>& nodes, const CollectivePlan& plan,
                                     std::chrono::steady_clock::time_point began, const OnNcclRun& on,
                                     const std::stop_token& stop);
 
-// As they are kept and compared: the time of small operations, launched and replayed, and the bus bandwidth
-// of large ones.
+// Converts a report to measurements, for the history: the time of operations below 1 MiB, launched and
+// replayed, and the bus bandwidth of larger ones.
 std::vector<Measurement> collective_measurements(const CollectiveReport& report);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// What the engines of one agent are given, and what they have in common.
+// The context from which the engines of one agent make their handlers, and the objects that they share.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,22 @@
 
 namespace railbed {
 
-// An agent in a process of its own, for what may hang or take its process along. Ends with the last
-// reference.
+// Starts an agent in a process of its own, for work that may hang or crash its process. That process ends
+// when the last reference to the returned peer is dropped.
 using StartPeer = std::function<std::shared_ptr<Peer>()>;
 
-// Lives while handlers are made; what they need later they keep.
+// Exists only while handlers are made. A handler must copy, or hold a reference to, all that it needs later.
 class AgentSide {
  public:
   AgentSide(std::shared_ptr<Host> own_host, NvidiaLibraries libraries, StartPeer starter = {})
       : host(std::move(own_host)), nvidia(std::move(libraries)), start(std::move(starter)) {}
 
-  std::shared_ptr<Host> host;  // tells of the machine
-  NvidiaLibraries nvidia;      // CUDA is opened from these
-  StartPeer start;             // may be empty: then nothing gets a process of its own
+  std::shared_ptr<Host> host;  // this machine; null for engines that need only GPUs
+  NvidiaLibraries nvidia;      // the libraries from which CUDA is opened
+  StartPeer start;             // empty: no work gets a process of its own
 
-  // The one object of this type that several engines use, such as the sessions that one opens and another
-  // works on. The first who asks makes it.
+  // Returns the one object of type T that several engines share, such as the sessions that one engine opens
+  // and another works on. The first call makes it.
   template <class T>
   std::shared_ptr<T> shared() {
     std::shared_ptr<void>& slot = shared_[typeid(T)];

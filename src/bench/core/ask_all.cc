@@ -21,7 +21,8 @@ Failure agent_failure(const std::string& node, const Error& error) {
 }
 
 bool is_damaged(const EndSaid& end) { return end.failure != nullptr && end.failure->stage == "verify"; }
-// Cancelled is what we did to an end that outlived another's failure: it did not answer.
+// Returns whether the agent of this end failed by itself. kCancelled means that run_all() stopped the end
+// after another's failure: such an end did not reply, but it is not a cause.
 bool has_ended(const EndSaid& end) {
   return end.error != nullptr && end.error->kind != ErrorKind::kCancelled;
 }
@@ -71,7 +72,7 @@ std::optional<Failure> cause_of(const std::vector<EndSaid>& ends, const std::vec
   Failure cause = *told->failure;
   cause.kind = told->kind;
   if (cause.kind == FailureKind::kStopped) return cause;
-  const std::string* named = nullptr;  // several ends of one node are next to each other
+  const std::string* named = nullptr;  // name a node once: its ends are next to each other
   for (const EndSaid& end : ends) {
     if (!is_silent(end) || (named != nullptr && *end.node == *named)) continue;
     named = end.node;

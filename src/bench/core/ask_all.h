@@ -1,16 +1,17 @@
-// Several agents asked at once, who work on one thing together: when one goes wrong, the others would wait
-// for it until their patience ends. One rule says who is stopped, and when:
+// Concurrent requests to several agents that work on one task together. When one of them fails, the others
+// would wait for it until their own timeouts. One rule decides which agents are stopped, and when:
 //
-//   1. Each end is asked in a thread of its own, all at once. While all goes well nobody is stopped.
-//   2. An end that answers with a Failure is a witness, and so may the others be: they have a grace to say
-//   what
-//      they saw, longer than the engines' own patience. Then they are stopped.
-//   3. An end that does not answer (its agent ended, the connection broke, the deadline passed) is cause
-//      enough: the others are stopped at once.
+//   1. Each end gets its request in a thread of its own, all at the same time. While all go well, none is
+//      stopped.
+//   2. An end that replies with a Failure is a witness, and the others may be witnesses too: they get a
+//      grace period to report what they saw, longer than the engines' own timeouts. Then they are stopped.
+//   3. An end that does not reply (its agent ended, the connection broke, the deadline passed) is a
+//      sufficient cause: the others are stopped at once.
 //   4. The caller's stop stops all of them at once.
 //
-// Nothing returns before every end has answered or has been stopped. cause_of() then says which of the
-// failures is the cause, and which only follow from it. For .cc files: it brings the JSON library along.
+// The functions return only after every end has replied or has been stopped. cause_of() then separates the
+// failure that is the cause from those that only follow from it. Include this only in .cc files: it includes
+// the JSON library.
 #pragma once
 
 #include <chrono>
@@ -31,6 +32,7 @@ namespace railbed {
 
 inline constexpr std::chrono::milliseconds kGrace{5000};
 
+// The outcome of a request to one end: a good reply, a reply with a Failure, or no reply.
 enum class EndState { kWell, kFailed, kGone };
 
 template <class Answer>
@@ -41,19 +43,19 @@ EndState state_of(const Result<Answer>& answer) {
   return EndState::kWell;
 }
 
-// The rule itself: runs ask(0) … ask(ends − 1) at once. Answers their numbers in the order in which they
-// ended.
+// The rule itself: runs ask(0) … ask(ends − 1) at the same time, each in a thread of its own. Returns the
+// numbers of the ends in the order in which they ended.
 std::vector<std::size_t> run_all(std::size_t ends,
                                  const std::function<EndState(std::size_t end, std::stop_token stop)>& ask,
                                  std::stop_token stop, std::chrono::milliseconds grace = kGrace);
 
 template <class Answer>
 struct Answers {
-  std::vector<Result<Answer>> ends;  // as they were asked
-  std::vector<std::size_t> order;    // in which they answered
+  std::vector<Result<Answer>> ends;  // in the order of the peers
+  std::vector<std::size_t> order;    // numbers of the ends, in the order in which they ended
 };
 
-// A method of every peer, with a request for each.
+// Calls one method of every peer, with a request for each. `requests` must have the size of `peers`.
 template <class Answer, class Request>
 Answers<Answer> ask_all(const std::vector<Peer*>& peers, std::string_view method,
                         const std::vector<Request>& requests, std::chrono::milliseconds deadline,
@@ -70,7 +72,7 @@ Answers<Answer> ask_all(const std::vector<Peer*>& peers, std::string_view method
   return answers;
 }
 
-// Two ends whose answers are of different kinds.
+// Runs both functions by the same rule, for two ends whose replies differ in type.
 template <class A, class B>
 std::pair<Result<A>, Result<B>> ask_both(const std::function<Result<A>(std::stop_token)>& ask_a,
                                          const std::function<Result<B>(std::stop_token)>& ask_b,
@@ -86,12 +88,13 @@ std::pair<Result<A>, Result<B>> ask_both(const std::function<Result<A>(std::stop
   return answers;
 }
 
-// What one end said: an error of its agent, a failure, or neither. Points into the answer.
+// The outcome of one end: an error of its agent, a failure, or neither. Points into the node's name and the
+// reply, which must outlive it.
 struct EndSaid {
   const std::string* node = nullptr;
   const Error* error = nullptr;
   const Failure* failure = nullptr;
-  FailureKind kind = FailureKind::kOther;  // of the failure, where the answer says it
+  FailureKind kind = FailureKind::kOther;  // of the failure; kOther if the reply has no kind
 };
 template <class Answer>
 EndSaid end_said(const std::string& node, const Result<Answer>& answer) {
@@ -101,13 +104,13 @@ EndSaid end_said(const std::string& node, const Result<Answer>& answer) {
   return said;
 }
 
-// The cause to show, of what all ends said: damaged data first, then an agent that ended, then a failure; of
-// several the first in `believed`, numbers of ends. Ends that had to be stopped are named with it. Nothing
-// when all are well.
+// Returns the cause to show: damaged data first, then an agent that ended, then a failure. Of several the
+// first in `believed` is taken, which holds numbers of ends. The text of a failure also names the ends that
+// had to be stopped. Empty if all ends are well.
 std::optional<Failure> cause_of(const std::vector<EndSaid>& ends, const std::vector<std::size_t>& believed);
 
-// Of a pair: what the sending side saw counts before what the receiving side saw, but for damage, which the
-// receiver sees first.
+// The same for a pair: the sending side's failure goes before the receiving side's, except for damaged data,
+// which the receiver sees first.
 std::optional<Failure> cause_of(const EndSaid& sender, const EndSaid& receiver);
 
 template <class A, class B>

@@ -31,7 +31,7 @@ TEST(AskBoth, SilentSideIsStoppedAfterTheGrace) {
   EXPECT_EQ(cause->cause, "no answer; the agent on b did not answer either");
 }
 
-// Takes the end's number and answers what became of it.
+// Takes the number of an end and returns its outcome.
 using AskOne = std::function<EndState(std::size_t, std::stop_token)>;
 
 EndState wait_for_stop(const std::stop_token& stop) {

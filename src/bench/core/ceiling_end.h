@@ -1,4 +1,4 @@
-// An end of a pair, as ceilings and floors ask about it.
+// Converts an end of a pair to the form that the calculation of ceilings and floors takes.
 #pragma once
 
 #include "bench/core/pair.h"

@@ -1,4 +1,5 @@
-// A stop source that also stops when an outer token does.
+// A stop source that also stops when an outer token does. A stop of the inner source does not reach the
+// outer.
 #pragma once
 
 #include <functional>

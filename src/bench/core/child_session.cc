@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::seconds kNewsWait{1};
 constexpr std::chrono::seconds kAnswer{20};  // for a request that itself waits a second
-// What a node's work may bring in all: one that is broken into would report without an end.
+// Limits on the work of one node. A node that was broken into could otherwise send results without end.
 constexpr std::chrono::hours kLongestWork{4};
 constexpr std::size_t kMostResults = 64 << 20;
 
@@ -34,7 +34,7 @@ void ChildSession::follow(const std::function<void(const Tell& tell)>& work,
     changed_.notify_all();
   };
   ChildListener listener;
-  // Steps follow each other quickly and are no news by themselves.
+  // Steps follow each other quickly, so a step alone does not wake the waiting request.
   listener.step = [&](std::string_view step) {
     const std::lock_guard lock(mutex_);
     news_.step = step;

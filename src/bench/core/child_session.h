@@ -1,4 +1,5 @@
-// Work in a child process that a controller follows from afar: results are kept until they are asked for.
+// Work in a child process of an agent, which a controller follows from another machine. The agent keeps the
+// results until the controller fetches them.
 #pragma once
 
 #include <chrono>
@@ -20,27 +21,30 @@
 
 namespace railbed {
 
-// What an agent may take to start such work, or to ask a child for its GPUs.
+// The deadline for an agent to start such work, or to get a list of GPUs from a child.
 inline constexpr std::chrono::seconds kStartDeadline{30};
 
-// What has happened since it was last asked.
+// The events since the last request, and the present state.
 struct ChildNews {
   std::vector<std::string> results;
-  std::string step;     // what is being done now
-  json::Lines printed;  // what libraries wrote; past the first 4 MiB it is dropped
+  std::string step;     // the present step of the work
+  json::Lines printed;  // output of libraries; dropped after the first 4 MiB
   bool ended = false;
-  std::string trouble;  // why it ended before its work did
+  std::string trouble;  // why the child ended before its work was done; empty: it did not
   bool killed = false;
   FIELDS(ChildNews, results, step, printed, ended, trouble, killed);
 };
 
+// One child process and its news. Thread-safe.
 class ChildSession {
  public:
+  // Runs `work` in a child. A child that reports nothing for `patience` counts as hanging.
   ChildSession(std::function<void(const Tell& tell)> work, std::chrono::milliseconds patience);
-  // Kills the child where it still works.
+  // Kills the child if it still runs.
   ~ChildSession() = default;
 
-  // Waits for something new, so long at most.
+  // Waits at most `at_most` for a result or the end of the child. Returns the news and forgets its results
+  // and output. Returns at once if the child has ended.
   ChildNews news(std::chrono::milliseconds at_most, std::stop_token stop);
 
  private:
@@ -52,10 +56,10 @@ class ChildSession {
   ChildNews news_;
   std::size_t printed_ = 0;
   bool fresh_ = false;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // the last member, because it uses the others
 };
 
-// The methods "bench.child.next" and "bench.child.end" on what other methods started.
+// Two methods on sessions that other methods started: get the news, and end the session.
 inline constexpr std::string_view kChildNext = "bench.child.next";  // ChildName → ChildNews
 inline constexpr std::string_view kChildEnd = "bench.child.end";    // ChildName → ChildName
 
@@ -65,15 +69,19 @@ struct ChildName {
 };
 
 using ChildSessions = Sessions<ChildSession>;
-// These two methods, for the sessions that engines of this agent share.
+// Makes the handlers of these two methods, for the sessions that the engines of this agent share.
 Handlers child_handlers(AgentSide& side);
 
-// The controller's side: hands on each line until the work ends. `step` may be called often.
+// The controller's side: the functions that receive the news of a child. `step` may be called often, with an
+// unchanged step.
 struct FollowedChild {
   std::function<void(std::string_view line)> result;
   std::function<void(std::string_view step)> step;
   std::function<void(std::string_view text)> printed;
 };
+// Fetches the news of a session and passes it on, until the work ends. Then ends the session, also after an
+// error. Fails if the child or its agent failed, after four hours, and if the child sends more than 64 MiB of
+// results or more than twice kMaxOutput of output.
 Result<void> follow_session(Peer& peer, const std::string& session, const FollowedChild& listener,
                             const std::stop_token& stop);
 

@@ -1,5 +1,6 @@
-// What an engine is to the rest of railbed: one EngineRegistration, made in the engine's folder, with one
-// line in the table of engines/engines.cc. docs/contributing/add-an-engine.md adds one step by step.
+// The interface between an engine and the rest of railbed: one EngineRegistration, made in the engine's
+// folder, with one line in the table of engines/engines.cc. docs/contributing/add-an-engine.md adds an engine
+// step by step.
 #pragma once
 
 #include <cstdint>
@@ -22,43 +23,45 @@ namespace railbed {
 class PairEngine {
  public:
   virtual ~PairEngine() = default;
+  // The number of operations. Operations are numbered from 0.
   virtual int operations() const { return 1; }
-  // Its name in Measurement::operation; empty where there is nothing to tell apart.
+  // Returns the operation's name for Measurement::operation; empty if there is nothing to distinguish.
   virtual std::string operation_text(int /*operation*/, Metric /*metric*/) const { return ""; }
   virtual bool can_measure(int /*operation*/, Metric /*metric*/) const { return true; }
-  // Messages of bandwidth runs where the plan names none; `usual` are those of PairMeasuring.
+  // Returns the message sizes, in bytes, of bandwidth runs if the plan names none. `usual` are those of
+  // PairMeasuring.
   virtual std::vector<std::uint64_t> sizes(int /*operation*/, std::vector<std::uint64_t> usual) const {
     return usual;
   }
-  // The largest message, as far as it is known by now.
+  // The largest message in bytes, as far as the engine knows it by now.
   virtual std::uint64_t largest_message(int /*operation*/) const { return UINT64_MAX; }
-  // Does before the first number what can be done without it, where several engines are to begin at once.
+  // Does the setup that needs no measurement, so that several engines can then begin at the same time.
   virtual void get_ready() {}
   // Fills in a measurement whose engine, metric, operation, rail, ends, size and streams are set. Returns
-  // within the planned time and some seconds; what went wrong stands in `failure`.
+  // within the planned time and some seconds; a failure is reported in `failure`.
   virtual void measure(int operation, bool from_a, Measurement& measurement) = 0;
-  // What the path allows a bandwidth whose MTU is known.
+  // Returns the highest bandwidth that the path allows. The measurement's MTU must be known.
   virtual Ceiling ceiling(bool /*from_a*/, const Measurement& /*measurement*/) const { return {}; }
-  // And what a latency takes at least.
+  // Returns the lowest latency that the path allows.
   virtual Floor floor(bool /*from_a*/, const Measurement& /*measurement*/) const { return {}; }
 };
 
-// How an engine measures pairs of nodes. It then has a command, `railbed bench ID A B`.
+// The part of an engine that measures pairs of nodes. Such an engine has a command, `railbed bench ID A B`.
 struct PairMeasuring {
   std::string_view summary;          // of that command: "TCP between two nodes: bandwidth and latency"
-  std::vector<std::uint64_t> sizes;  // of bandwidth runs, unless the plan names some
-  std::uint64_t smallest = 1;        // message; a power of two
-  int streams = 1;                   // of bandwidth runs, likewise
-  // Ends, plan and stop outlive the engine.
+  std::vector<std::uint64_t> sizes;  // messages of bandwidth runs in bytes, unless the plan names some
+  std::uint64_t smallest = 1;        // the smallest message in bytes; a power of two
+  int streams = 1;                   // of bandwidth runs, unless the plan sets a number
+  // Makes the engine for one pair. Ends, plan and stop must outlive it.
   std::unique_ptr<PairEngine> (*open)(const PairEnd& a, const PairEnd& b, const BenchPlan& plan,
                                       const std::stop_token& stop) = nullptr;
 };
 
 struct EngineRegistration {
   Engine engine;
-  // The methods that an agent answers for it.
+  // Makes the handlers with which an agent runs the engine.
   Handlers (*handlers)(AgentSide& side) = nullptr;
-  // Nothing: what it measures is not a pair, and it has a command of its own in cli/.
+  // Empty: the engine measures something other than pairs and has a command of its own in cli/.
   std::optional<PairMeasuring> pair = std::nullopt;
 };
 

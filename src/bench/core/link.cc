@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kLinkDeadline{3000};
 
 bool has_address(const NetInterface& interface, const IpAddress& address) {
-  if (!interface.addresses) return true;  // could not look: no trouble seen
+  if (!interface.addresses) return true;  // unreadable: report no trouble
   return std::any_of(interface.addresses->begin(), interface.addresses->end(),
                      [&](const InterfaceAddress& own) { return own.address == address; });
 }

@@ -13,7 +13,8 @@ Result<std::string> LocalPeer::call(std::string_view method, std::string params,
   const auto handler = handlers_.find(method);
   if (handler == handlers_.end()) return fail(ErrorKind::kBadInput, "no method " + std::string(method));
   ChainedStop inner(stop);
-  // Handlers return soon after a stop request, so a timer that requests it is all that a deadline needs.
+  // Handlers return soon after a stop request. So a timer that requests a stop is enough to keep the
+  // deadline.
   std::mutex mutex;
   std::condition_variable_any changed;
   bool late = false;

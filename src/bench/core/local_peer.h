@@ -1,5 +1,5 @@
-// A peer in this very process: its handlers run in the caller's thread. For measuring a machine against
-// itself, and for tests, which thereby run the real engines.
+// A peer in this process: its handlers run in the caller's thread. It serves to measure a machine against
+// itself, and to run the real engines in tests.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct WorkLook {
   Programs programs;
   std::uint64_t at_ns = 0;
 };
-using WorkLooks = Sessions<WorkLook, 4>;  // two where both ends are one node; those of runs that failed stay
+using WorkLooks = Sessions<WorkLook, 4>;  // two if both ends are one node; failed runs leave theirs behind
 
 Result<WorkName> begin_look(Host& host, WorkLooks& looks) {
   auto programs = read_programs(host);
@@ -45,14 +45,15 @@ Result<OtherWork> end_look(Host& host, WorkLooks& looks, const WorkName& request
   return other_work(before->programs, *after, seconds, static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
-// Ticks since the look before; all of them of a program that began since.
+// Returns the ticks that a program spent since the look before: all its ticks if it began since then. A
+// process is the same one only if its PID and its start time are both equal, because PIDs are reused.
 std::uint64_t ticks_since(const std::vector<ProgramTimes>& before, const ProgramTimes& now) {
   const auto was = std::ranges::lower_bound(before, now.pid, {}, &ProgramTimes::pid);
   if (was == before.end() || was->pid != now.pid || was->started != now.started) return now.ticks;
   return now.ticks > was->ticks ? now.ticks - was->ticks : 0;
 }
 
-// Numbers that a node may say and no machine has are none.
+// Returns whether a machine can have these numbers. Those that a node reports are not trusted.
 bool is_possible(const OtherWork& work) {
   return work.processors > 0 && work.processors <= 65536 && std::isfinite(work.busy) && work.busy >= 0 &&
          work.busy <= 2.0 * work.processors;

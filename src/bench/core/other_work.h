@@ -1,4 +1,8 @@
-// What else a node's processors did while it was measured.
+// The processor time that other programs took on a node while it was measured.
+//
+// Two looks at the node's process table, one at the beginning and one at the end of a measurement, give the
+// CPU ticks that each process spent in between. The sum over all programs but railbed itself, divided by the
+// time between the looks, is the number of processors that were busy with other work.
 #pragma once
 
 #include <memory>
@@ -15,14 +19,16 @@ namespace railbed {
 inline constexpr std::string_view kWorkBegin = "bench.work.begin";  // WorkName → WorkName
 inline constexpr std::string_view kWorkEnd = "bench.work.end";      // WorkName → OtherWork
 
-// The agent's side.
+// The agent's side: the handlers of kWorkBegin and kWorkEnd.
 Handlers work_handlers(std::shared_ptr<Host> host);
 
-// What programs that are not called `own_name` took between two looks, so many seconds and ticks a second
-// apart. Who ended in between is not in it.
+// Returns the processors that programs other than `after.own_name` kept busy between two looks, and the
+// busiest of these programs. `seconds` is the time between the looks; `ticks` is the number of clock ticks
+// per second. A program that ended between the looks is not counted.
 OtherWork other_work(const Programs& before, const Programs& after, double seconds, double ticks);
 
-// The controller's side: begins when it is made. Where a node does not say, its end stays without.
+// The controller's side: the constructor takes the first look at both nodes, end() the second. If a node
+// reports nothing, or impossible numbers, the other work of its end stays empty.
 class WorkWatch {
  public:
   WorkWatch(const PairEnd& from, const PairEnd& to, const std::stop_token& stop);
@@ -31,7 +37,7 @@ class WorkWatch {
  private:
   struct Side {
     Peer* peer = nullptr;
-    std::string session = {};  // empty: it could not begin
+    std::string session = {};  // empty: the first look failed
   };
   std::optional<OtherWork> ask_end(const Side& side) const;
 

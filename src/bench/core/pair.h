@@ -1,4 +1,4 @@
-// A pair: two nodes on one rail, and what is to be measured between them.
+// A pair: two nodes on one rail, and the plan of the measurements between them.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ struct PairEnd {
   Peer* peer = nullptr;
   std::string interface;
   std::optional<IpAddress> address;   // TCP needs it
-  const Facts* facts = nullptr;       // for ceiling and floor; without them none is stated
-  std::optional<bool> switched = {};  // whether its cable ends at a switch; nothing: it is not known
+  const Facts* facts = nullptr;       // for ceiling and floor; null: neither is computed
+  std::optional<bool> switched = {};  // true: its cable ends at a switch; empty: unknown
 };
 
-// How RDMA moves bytes. Sends need the other end's part (receive, echo); of writes and reads it knows
-// nothing.
+// The RDMA operations that move bytes. For sends and datagrams the other end must take part (receive, echo);
+// writes and reads do not involve its processor.
 enum class RdmaOperation { kWrite, kRead, kSend, kDatagram };
 constexpr auto enum_names(RdmaOperation) {
   return std::array<std::string_view, 4>{"write", "read", "send", "datagram"};
@@ -42,9 +42,9 @@ struct BenchPlan {
   bool latency = true;
   std::vector<std::uint64_t> sizes;  // messages of bandwidth runs; empty: the engine's usual ones
   std::vector<std::uint64_t> latency_sizes = {8};
-  double seconds = 3;  // measured, for each number
+  double seconds = 3;  // measured time for each number, after the warm-up
   double warmup = 0.5;
-  int streams = 0;         // TCP connections, queue pairs; 0: as many as the engine usually has
+  int streams = 0;         // TCP connections or queue pairs; 0: the engine's usual number
   bool both_ways = false;  // bandwidth from b to a too, after the one from a to b
   bool duplex = false;     // both directions at once, and their sum
   // TCP:
@@ -52,14 +52,14 @@ struct BenchPlan {
   bool zero_copy = false;  // bandwidth without a copy at the sender
   // RDMA:
   std::vector<RdmaOperation> operations = {RdmaOperation::kWrite};
-  std::vector<int> traffic_classes;  // of RoCE, queue pairs take them in turn: the ToS byte, 104 = DSCP 26
-  std::vector<int> flow_labels;      // the same; empty: each queue pair has one of its own
-  std::uint64_t working_set = 0;     // bytes that messages are sent from; 0: what a cache holds
-  int threads = 1;                   // of bandwidth, at each end; at most as many as queue pairs count
-  std::string memory = "host";  // of both ends: is_memory() of verbs/gpu_choice.h. Of GPUs bandwidth only
+  std::vector<int> traffic_classes;  // of RoCE: the ToS byte, 104 = DSCP 26; queue pairs take them in turn
+  std::vector<int> flow_labels;      // of RoCE; queue pairs take them in turn; empty: each has its own
+  std::uint64_t working_set = 0;     // bytes that messages are sent from; 0: what fits into a cache
+  int threads = 1;                   // of bandwidth runs, at each end; at most the number of queue pairs
+  std::string memory = "host";  // at both ends, see is_memory() in verbs/gpu_choice.h; a GPU: bandwidth only
 };
 
-// What is measured now: "tcp bandwidth gpu01 → gpu02, 256 KiB".
+// Receives a description of the measurement that begins: "tcp bandwidth gpu01 → gpu02, 256 KiB".
 using OnMeasuring = std::function<void(std::string_view)>;
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// Which processor to spin on, where there are few.
+// Chooses the processor on which a thread spins, on machines with few processors.
 #pragma once
 
 #include <sched.h>
@@ -8,26 +8,29 @@
 
 namespace railbed {
 
-// Below this many processors a spinning thread takes time from the very network stack that it waits for (in
-// virtual machines with software RDMA, say).
+// Returns true if the machine has fewer than four processors. There a spinning thread takes time from the
+// network stack that it waits for (in virtual machines with software RDMA, for example).
 bool few_processors();
-// Those that the calling thread may run on, where they are few; else none.
+// Returns the processors on which the calling thread may run; empty unless few_processors().
 std::vector<int> few_own_processors();
 
-// The processor that the adapter interrupts is a bad one to spin on: software RDMA then answers ten times
-// later. So while it warms up a thread takes its processors in turn, counts what it gets done on each, and
-// stays on the best. Afterwards it may run wherever it might before.
+// The processor that the adapter interrupts is a bad one to spin on: with software RDMA a reply then takes
+// ten times as long. So during the warm-up a thread runs on its processors in turn, counts the round trips
+// that it completes on each, and stays on the best. The destructor restores the thread's affinity. An object
+// belongs to one thread, which must make, use and destroy it.
 class ProcessorTrial {
  public:
-  // `rounds`: how often each is tried within `ns`. Two ends that try at once need different ones: else
-  // neither could tell its own processors from the other's. Fewer than two processors: nothing is tried.
+  // Tries each of `processors` `rounds` times within `ns` nanoseconds. Two ends that try at the same time
+  // need different numbers of rounds; else neither could separate the effect of its own processors from that
+  // of the other's. With fewer than two processors the trial is over at once.
   ProcessorTrial(std::vector<int> processors, std::uint64_t ns, int rounds);
   ~ProcessorTrial();
   ProcessorTrial(const ProcessorTrial&) = delete;
   ProcessorTrial& operator=(const ProcessorTrial&) = delete;
 
   bool over() const { return over_; }
-  // Once whenever something got done, until it is over.
+  // Counts one completion at the time `now` (nanoseconds, of any steady clock). Moves the thread to another
+  // processor when a slice of the trial ends. Does nothing once the trial is over.
   void count(std::uint64_t now);
 
  private:

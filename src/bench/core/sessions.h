@@ -1,4 +1,4 @@
-// What an agent keeps between two requests of one measurement, found again by name.
+// State that an agent keeps between two requests of one measurement, under a random name.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace railbed {
 
-// Thread-safe. Bounded: a controller that never closes its sessions loses the oldest.
-// Sixteen ranks of one machine open two each, and a run that failed may have left as many.
+// A bounded, thread-safe table of sessions: when it is full, add() drops the oldest. So a controller that
+// never closes its sessions does no harm. The usual limit leaves room: sixteen ranks of one machine open two
+// each, and a failed run may have left the same number behind.
 template <class Session, std::size_t kMost = 128>
 class Sessions {
  public:

@@ -10,10 +10,11 @@
 namespace railbed {
 namespace {
 
-// Shares of what is available; ours. What is pinned cannot be had back when others need it.
+// One n-th of the available memory; our own choice. The share of pinned memory is smaller, because the kernel
+// cannot reclaim it when others need it.
 constexpr std::uint64_t kHostShare = 2;
 constexpr std::uint64_t kPinnedShare = 4;
-// What NCCL and the driver take beside a bench's own buffers.
+// The memory that NCCL and the driver take in addition to the buffers of a benchmark.
 constexpr std::uint64_t kGpuReserve = std::uint64_t{1} << 30;
 
 SpareMemory of_host(const MemoryLeft& left, std::uint64_t share) {
@@ -38,8 +39,8 @@ SpareMemory of_all(const MemoryLeft& left, MemoryUse use) {
     case MemoryUse::kLocked:
       break;
     case MemoryUse::kGpu:
-      // What CUDA calls free on unified memory leaves out what the kernel would give back (vLLM issue 35313,
-      // llama.cpp pull request 17368): the host's own number is the better one.
+      // On unified memory, CUDA's number of free bytes leaves out memory that the kernel would reclaim (vLLM
+      // issue 35313, llama.cpp pull request 17368), so the host's number is the better one.
       return left.unified && left.host ? of_host(left, kPinnedShare) : of_gpu(left);
   }
   const auto host = of_host(left, kPinnedShare);
@@ -53,7 +54,7 @@ SpareMemory of_all(const MemoryLeft& left, MemoryUse use) {
 
 SpareMemory spare_memory(const MemoryLeft& left, MemoryUse use, int sharers) {
   SpareMemory spare = of_all(left, use);
-  // Each GPU has memory of its own, unless it is the machine's.
+  // Each sharer has a GPU of its own, with memory of its own unless the memory is unified.
   const bool is_own = use == MemoryUse::kGpu && !(left.unified && left.host);
   if (!spare.why.empty() && !is_own) spare.bytes /= static_cast<std::uint64_t>(std::max(sharers, 1));
   return spare;

@@ -7,15 +7,18 @@ namespace railbed {
 
 enum class Phase { kWarmUp, kMeasuring, kOver };
 
-// CPU seconds that the calling thread spends while measuring.
+// Measures the CPU seconds that the calling thread spends in the phase kMeasuring. An object belongs to one
+// thread.
 class ThreadMeter {
  public:
+  // To be called often with the present phase. A call without a change of phase costs one comparison.
   void follow(Phase phase) {
     if (phase == seen_) return;
     if (phase == Phase::kMeasuring) began_ = now();
     if (seen_ == Phase::kMeasuring) spent_ = now() - began_;
     seen_ = phase;
   }
+  // Returns 0 until the phase after kMeasuring has begun.
   double seconds() const { return spent_; }
 
  private:

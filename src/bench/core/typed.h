@@ -1,4 +1,5 @@
-// Typed requests over the JSON text that peers exchange. For .cc files: it brings the JSON library along.
+// Typed requests over the JSON text that peers exchange. Include it only in .cc files: it includes the JSON
+// library.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,8 @@
 
 namespace railbed {
 
-// A handler from a function of (Request, stop) → Result<Answer>.
+// Makes a handler from a function of (Request, stop) → Result<Answer>. The handler fails if the text is not a
+// valid Request.
 template <class Request, class Function>
 Handler typed_handler(Function function) {
   return
@@ -24,6 +26,8 @@ Handler typed_handler(Function function) {
       };
 }
 
+// Calls a method of a peer and returns its decoded reply. Fails if the call fails or if the reply is not a
+// valid Answer.
 template <class Answer, class Request>
 Result<Answer> ask(Peer& peer, std::string_view method, const Request& request,
                    std::chrono::milliseconds deadline, std::stop_token stop) {

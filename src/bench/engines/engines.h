@@ -10,7 +10,8 @@
 namespace railbed {
 
 const std::vector<EngineRegistration>& engines();
-// Null where the table has none, or one that measures no pairs.
+// Returns the pair measuring of an engine; null if the table does not have the engine, or if the engine
+// measures no pairs.
 const PairMeasuring* find_pair_measuring(Engine engine);
 
 }  // namespace railbed

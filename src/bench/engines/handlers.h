@@ -8,10 +8,10 @@
 
 namespace railbed {
 
-// All of them, for this machine.
+// Makes the handlers of all engines, and those that all engines share, for this machine.
 Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start = {});
-// Those of engines that run on GPUs, for a process that knows nothing of its machine. CUDA is opened from
-// `from`.
+// Makes the handlers of the engines that run on GPUs, for a process without a Host. CUDA is opened from the
+// libraries `from`.
 Handlers gpu_handlers(const NvidiaLibraries& from);
 
 }  // namespace railbed

@@ -11,7 +11,7 @@ bool Barrier::wait() {
     round_.fetch_add(1);
     return !over_.load();
   }
-  // Where there are fewer processors than threads, spinning alone would keep the others from arriving.
+  // With fewer processors than threads, pure spinning would keep the others from arriving.
   constexpr int kPatience = 4096;
   for (int spins = 0; round_.load() == round; ++spins) {
     if (over_.load()) return false;

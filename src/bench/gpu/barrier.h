@@ -1,4 +1,4 @@
-// Threads that work in step and, should one of them fail, do not wait for it.
+// Synchronizes threads that work in step. If one of them fails, the others do not wait for it.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,19 @@
 
 namespace railbed {
 
+// A reusable barrier. Any of its threads can give up, which ends all waits. Thread-safe.
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads), working_(threads) {}
 
-  // Returns once every thread is here, by spinning: what follows starts together to a microsecond. False when
-  // one has given up; then nobody waits any more.
+  // Returns once every thread has called it. Spins, so that the threads continue within a microsecond of each
+  // other. Returns false once a thread has given up; then no thread waits any more.
   bool wait();
-  // The first reason is kept.
+  // Ends all waits. The first reason is kept.
   void give_up(std::string why, FailureKind kind = FailureKind::kOther);
   void leave();  // this thread is done
 
-  // Until all have left or one gave up; answers why, or nothing.
+  // Waits until all threads have left or one has given up. Returns the reason; empty if all have left.
   std::string wait_for_end();
   FailureKind kind();  // of that reason
 

@@ -1,4 +1,5 @@
-// Work on GPUs that an agent starts in a child process on request. For .cc files, as core/typed.h is.
+// Work on GPUs that an agent starts in a child process on request. Include it only in .cc files, like
+// core/typed.h.
 #pragma once
 
 #include <chrono>
@@ -13,8 +14,9 @@
 
 namespace railbed {
 
-// Adds a method that runs `run` with the request's Plan in a child with a session of its own, and answers the
-// session's ChildName. `check` refuses what no controller asks; a Plan's `patience` is in seconds.
+// Adds a method that starts `run` with the request's Plan in a child process, as a new session, and returns
+// the session's ChildName at once. The method fails if `check` does, which tests untrusted numbers.
+// `plan.patience` is the timeout of one step of the child, in seconds.
 template <class Plan>
 void add_child_work(Handlers& handlers, std::string_view method, AgentSide& side,
                     Result<void> (*check)(const Plan& plan),

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCompute32F = 68;   // CUBLAS_COMPUTE_32F
 constexpr int kGemmDefault = -1;  // CUBLAS_GEMM_DEFAULT
-// So that large sums of the pattern's numbers stay within float16.
+// Scales products down, so that large sums of the pattern's numbers stay within float16.
 constexpr float kAlpha = 1.0F / 65536;
 constexpr float kBeta = 0;
 

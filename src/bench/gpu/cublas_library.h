@@ -1,6 +1,6 @@
-// cuBLAS as far as railbed calls it: our own declarations of what its public reference documents (NVIDIA,
-// "cuBLAS": cublasCreate, cublasSetStream, cublasGetProperty, cublasGemmEx, cublasGemmStridedBatchedEx,
-// cudaDataType_t, cublasComputeType_t; releases 11 and newer). Used in a child process only.
+// The part of cuBLAS that railbed calls: our own declarations, from its public reference (NVIDIA, "cuBLAS":
+// cublasCreate, cublasSetStream, cublasGetProperty, cublasGemmEx, cublasGemmStridedBatchedEx, cudaDataType_t,
+// cublasComputeType_t; releases 11 and newer). To be used only in a child process.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace railbed {
 
 using CublasHandle = void*;
 
-// Where cuBLAS may lie: what the loader finds, then CUDA's own folder, then what pip installed beside Python.
-// Releases newer than the driver's CUDA (its major number) do not work with it and are left out.
+// Returns the files that may be cuBLAS, newest release first. For each release: the loader's, then those in
+// CUDA's own folder, then those that pip installed with Python. Releases newer than the driver's CUDA (its
+// major number) do not work with it and are left out.
 std::vector<std::string> cublas_files(int driver_major);
 
-// C = op(A)·op(B), each stored column by column. Sizes and leading dimensions in elements; `count` of them,
-// one matrix after the other.
+// A product C = op(A)·op(B) of matrices stored column by column. Sizes and leading dimensions are in
+// elements. There are `count` products, whose matrices are one after the other.
 struct Product {
   std::uint64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -35,19 +36,19 @@ struct Product {
   }
 };
 
-// Each function answers why it failed: "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15)"; empty when it did
+// The functions return why they failed: "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15)"; empty if they did
 // not.
 class CublasLibrary {
  public:
   explicit CublasLibrary(const std::vector<std::string>& files);
 
-  const std::string& error() const { return error_; }  // why it cannot be used; empty when it can
+  const std::string& error() const { return error_; }  // why it cannot be used; empty if it can
   const std::string& file() const { return library_.file(); }
   std::string version() const;  // "13.1.0"
 
-  // For the calling thread's context. What is multiplied with it goes to the stream.
+  // Makes a handle for the calling thread's context. Its products are queued on the stream.
   std::string open(CublasHandle& handle, cuda::Stream stream) const;
-  // Inputs and outputs are of `type`: float16, bfloat16 or float32. Sums are float32.
+  // Queues the products. Inputs and outputs have this type: float16, bfloat16 or float32. Sums are float32.
   std::string multiply(CublasHandle handle, DataType type, const Product& product, cuda::DevicePointer a,
                        cuda::DevicePointer b, cuda::DevicePointer c) const;
 

@@ -22,10 +22,10 @@ struct Facts;
 enum class Copy {
   kToGpu,          // from pinned host memory
   kFromGpu,        // to pinned host memory
-  kHostBothWays,   // both at once; the rate is of both together
+  kHostBothWays,   // both at the same time; the rate is their sum
   kWithin,         // from one buffer of a GPU to another; every byte is read and written
   kPeer,           // from GPU `from` to GPU `to`
-  kPeersBothWays,  // both at once; the rate is of both together
+  kPeersBothWays,  // both at the same time; the rate is their sum
 };
 constexpr auto enum_names(Copy) {
   return std::array<std::string_view, 6>{"host-to-gpu", "gpu-to-host", "host-both-ways",
@@ -36,7 +36,7 @@ struct GpuCopyPlan {
   std::vector<int> gpus;                           // ordinals; empty: all
   std::uint64_t bytes = std::uint64_t{128} << 20;  // of one copy
   int samples = 24;                                // of each number
-  double patience = 60;                            // seconds for one step
+  double patience = 60;                            // timeout of one step in seconds
   FIELDS(GpuCopyPlan, gpus, bytes, samples, patience);
 };
 
@@ -52,13 +52,13 @@ struct GpuCopyResult {
   FIELDS(GpuCopyResult, copy, from, to, samples, seconds, checked, wrong, peer_access);
 };
 
-// One line of what the child tells; one of the members is there.
+// One line of the child's news. Exactly one member is set, or `bytes` and `cut` together.
 struct GpuCopyNews {
   std::optional<std::vector<VisibleGpu>> gpus = {};
   std::optional<GpuCopyResult> result = {};
   std::optional<std::string> failure = {};
-  std::optional<std::uint64_t> bytes = {};  // of one copy, where the plan's were too many
-  std::optional<std::string> cut = {};      // why
+  std::optional<std::uint64_t> bytes = {};  // of one copy, if the plan's were too many
+  std::optional<std::string> cut = {};      // why they were too many
   static void fields(auto&& field) {
     field("bytes", &GpuCopyNews::bytes);
     field("cut", &GpuCopyNews::cut);
@@ -68,7 +68,7 @@ struct GpuCopyNews {
   }
 };
 
-// To be run in a child.
+// Measures the copies; to be called only in a child process. Reports each GpuCopyNews as one line.
 void run_gpu_copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell);
 
 inline constexpr std::string_view kGpuCopies = "bench.gpu.copies";  // GpuCopyPlan → ChildName
@@ -76,17 +76,17 @@ inline constexpr std::string_view kGpuCopies = "bench.gpu.copies";  // GpuCopyPl
 struct GpuCopyReport {
   std::vector<VisibleGpu> gpus;
   std::vector<GpuCopyResult> results;
-  std::optional<Failure> failure;  // what ended it; the results until then are kept
+  std::optional<Failure> failure;  // the results before it are kept
   std::uint64_t bytes = 0;         // of one copy
-  std::string cut;                 // why these are fewer than were asked for; else empty
+  std::string cut;                 // why these are fewer than the plan's; empty if they are not
 };
 GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
                                  const std::function<void(std::string_view)>& on_measuring,
                                  const std::stop_token& stop);
 
-// "host → GPU 0", "GPU 0 ↔ GPU 1"
+// Returns a name like "host → GPU 0" or "GPU 0 ↔ GPU 1".
 std::string copy_name(const GpuCopyResult& result);
-// As they are kept and compared; `facts` of the node give the ceilings.
+// Converts the results to measurements, for the history. The ceilings come from the node's facts.
 std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const std::string& node,
                                            const Facts& facts);
 

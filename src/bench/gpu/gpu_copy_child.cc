@@ -1,3 +1,8 @@
+// Measures the copies of gpu_copy.h. Each kind of copy is first run once uncounted, because the first copy
+// maps memory, and once to find its duration. Then each sample times a row of copies, with CUDA events on the
+// stream, that lasts about kSampleSeconds. With both directions, the second one runs on a stream of its own
+// between the same two events. The source holds a pattern, and a destination on a GPU holds other bytes
+// before the copies; afterwards it is compared there. Data in host memory is copied back to the GPU for that.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +19,7 @@
 namespace railbed {
 namespace {
 
-constexpr double kSampleSeconds = 4e-3;   // a sample lasts about so long, so that starting does not show
+constexpr double kSampleSeconds = 4e-3;   // of one sample, about: the time to start is small against it
 constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 constexpr unsigned char kCopyPoison = 0xa5;
 
@@ -27,7 +32,7 @@ struct CopyGpu {
   cuda::DevicePointer a = 0;
   cuda::DevicePointer b = 0;
   cuda::Stream stream = nullptr;
-  cuda::Stream back = nullptr;  // the other direction's
+  cuda::Stream back = nullptr;  // for the other direction
   cuda::Event begin = nullptr;
   cuda::Event there = nullptr;
   cuda::Event end = nullptr;
@@ -38,7 +43,7 @@ class Copies {
   Copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell)
       : plan_(plan), from_(from), tell_(tell), cuda_(from.cuda, tell.about_to) {}
 
-  // Answers why it failed.
+  // Returns why it failed; empty if it did not.
   std::string run() {
     cuda_.start();
     const auto found = find_visible_gpus(cuda_, plan_.gpus);
@@ -68,8 +73,9 @@ class Copies {
     return one.cuda.error().empty() ? other.cuda.error() : one.cuda.error();
   }
 
-  // Two buffers on each GPU, and two of page-locked host memory, of one GPU at a time. Answers why not even a
-  // page can be had.
+  // Lowers the size of a copy to the memory that can be spared: for two buffers on each GPU, and two buffers
+  // of page-locked host memory for one GPU at a time. Returns why not even one page can be spared; empty if
+  // it can.
   std::string cut_to_spare_memory() {
     constexpr std::uint64_t kPage = 4096;
     SpareMemory least{plan_.bytes, ""};
@@ -125,8 +131,8 @@ class Copies {
     gpu.cuda.quick("cuMemcpyDtoHAsync_v2", to, from, std::size_t{plan_.bytes}, stream);
   }
 
-  // Seconds that so many copies take on `gpu`'s stream. `other` runs `back` at the same time on its own, and
-  // the clock stops when both are done.
+  // Returns the seconds that this number of copies takes on `gpu`'s stream. If `back` is not null, `other`
+  // runs it at the same time on its own stream, and the clock stops when both are done.
   template <class There, class Back>
   double timed(CopyGpu& gpu, CopyGpu& other, int copies, There&& there, Back* back) {
     cuda::Cuda& cuda = gpu.cuda;
@@ -163,7 +169,7 @@ class Copies {
     }
   }
 
-  // Page-locked memory of the GPU's own NUMA node, for as long as that GPU is measured.
+  // Measures with page-locked memory of the GPU's own NUMA node, which is freed before the next GPU.
   bool with_host(CopyGpu& gpu) {
     gpu.cuda.enter();
     run_near(gpu.visible.address);
@@ -221,7 +227,7 @@ class Copies {
     return gpu.cuda.error().empty();
   }
 
-  // Whether `gpu` reaches the other's memory by itself from now on.
+  // Enables access from `gpu` to the other GPU's memory. Returns false if that is not possible.
   bool reach(CopyGpu& gpu, CopyGpu& other) {
     int can = 0;
     gpu.cuda.quick("cuDeviceCanAccessPeer", &can, gpu.cuda.device(), other.cuda.device());
@@ -247,7 +253,7 @@ class Copies {
     fill(one, one.a);
     if (both) {
       other.cuda.enter();
-      --seed_;  // the same on both
+      --seed_;  // the same data on both
       fill(other, other.a);
     }
     auto back = [&] { copy_peer(other, one, other.back); };

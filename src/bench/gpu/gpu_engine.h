@@ -1,4 +1,4 @@
-// The copy engines of a node's GPUs, as an engine.
+// An engine that measures the copy engines of a node's GPUs.
 #pragma once
 
 #include "bench/core/engine.h"

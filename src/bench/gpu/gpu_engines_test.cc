@@ -23,8 +23,8 @@ const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
 
 class GpuEngines : public ::testing::Test {
  protected:
-  // The engines run in a fork of a program with threads. glibc readies its locks for that; the sanitizer does
-  // not, and the child now and then waits for a lock that nobody holds any more.
+  // The engines run in a fork of a program with threads. glibc prepares its locks for that; the sanitizer
+  // does not, and the child sometimes waits for a lock whose holder does not exist in the child.
   void SetUp() override {
     if (RAILBED_SANITIZED) GTEST_SKIP() << "the address sanitizer does not survive a fork among threads";
   }
@@ -173,7 +173,7 @@ TEST_F(GpuEngines, TrainingTakesTurnsAndSumsExactly) {
   EXPECT_GT(result.ready.front(), 0);
   EXPECT_LE(result.ready.front(), result.ready.back());
   EXPECT_LE(result.ready.back(), 1.0001);
-  // Both GPUs' gradients, what the rounds left and what was sent once more.
+  // The gradients of both GPUs: those of the rounds, and those that were exchanged once more.
   EXPECT_GE(result.times.checked_bytes, 4 * find_model("resnet50")->parameters() * 4);
   EXPECT_EQ(result.times.wrong_bytes, 0U);
 }
@@ -191,7 +191,7 @@ TEST_F(GpuEngines, AStepIsStretchedToWhatTheOwnOneTakes) {
   const auto result = train(stretched);
   ASSERT_FALSE(result.times.failure) << result.times.failure->cause;
   EXPECT_EQ(result.times.wrong_bytes, 0U);
-  // The fake's products take no time at all: what there is of it is the other work.
+  // The fake's products take no time, so all the time is that of the other work.
   EXPECT_GT(*std::ranges::max_element(result.times.compute), 0.005);
 }
 
@@ -208,7 +208,7 @@ TEST_F(GpuEngines, GradientsThatAreSummedWrongFailTheTraining) {
   const auto result = train(small);
   ASSERT_TRUE(result.times.failure);
   EXPECT_EQ(result.times.failure->stage, "verify");
-  // Of rank 1, the first of each bucket: of 1 MiB and of 64 MiB twice, in the rounds and once more.
+  // The first element of each bucket of rank 1: of 1 MiB and of 64 MiB twice, in the rounds and once more.
   EXPECT_EQ(result.times.wrong_bytes, 2U * 3 * 4);
 }
 

@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-constexpr int kIntegrated = 18;  // CU_DEVICE_ATTRIBUTE_INTEGRATED: it has no memory but the host's
+constexpr int kIntegrated = 18;  // CU_DEVICE_ATTRIBUTE_INTEGRATED: the GPU uses the host's memory
 
 }  // namespace
 

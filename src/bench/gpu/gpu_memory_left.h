@@ -1,4 +1,4 @@
-// What a GPU and its machine have left: asked in the child that will take of it, just before it does.
+// The free memory of a GPU and of its machine. The child that takes memory reads it just before it does.
 #pragma once
 
 #include "bench/core/spare_memory.h"
@@ -6,7 +6,8 @@
 
 namespace railbed {
 
-// Of the GPU whose context the thread has. After a failure of CUDA's, the host's part alone.
+// Reads the memory of the GPU whose context the calling thread has, and the host's. If CUDA fails, only the
+// host's part is set.
 MemoryLeft gpu_memory_left(cuda::Cuda& cuda);
 
 }  // namespace railbed

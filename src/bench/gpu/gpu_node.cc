@@ -13,7 +13,7 @@
 
 namespace railbed {
 void ask_for_nccl_log(bool choices) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is in a buffer is lost when the process ends
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a buffer's content is lost when the process ends
   setenv("NCCL_DEBUG", "INFO", 1);
   setenv("NCCL_DEBUG_SUBSYS", choices ? "INIT,ENV,NET,GRAPH,TUNING" : "INIT,ENV,NET,GRAPH", 1);
   unsetenv("NCCL_DEBUG_FILE");

@@ -17,18 +17,19 @@
 
 namespace railbed {
 
-// NCCL's log goes to stdout, which the parent reads. What it says of each launch is left out unless it was
-// asked for: writing takes longer than launching.
+// Sets NCCL's environment so that its log goes to stdout, which the parent reads. The log has a line about
+// the choices of each launch only if `choices` is true, because writing takes longer than launching.
 void ask_for_nccl_log(bool choices);
 
+// Lifecycle: find(), then run(). After find(), size(), ranks() and barrier() are valid.
 class GpuNode {
  public:
   using TellNews = std::function<void(const NodeNews&)>;
   GpuNode(NodePlace place, const NvidiaLibraries& from, const Tell& tell, TellNews news);
 
-  // Opens CUDA and finds the GPUs. Answers why it failed.
+  // Opens CUDA and finds the GPUs. Returns why it failed; empty if it did not.
   std::string find();
-  // After find().
+  // The number of GPUs of this node.
   std::size_t size() const { return gpus_.size(); }
   int ranks() const { return ranks_; }
   bool alone() const { return ranks_ == static_cast<int>(gpus_.size()); }
@@ -36,18 +37,20 @@ class GpuNode {
   cuda::Cuda& cuda() { return cuda_; }
 
   struct GpuThread {
-    std::size_t index;  // of this node's
-    int rank;           // of all
-    cuda::Cuda& cuda;   // its context is the thread's
+    std::size_t index;  // among the GPUs of this node
+    int rank;           // among all ranks
+    cuda::Cuda& cuda;   // its context is current in the thread
   };
-  // `work` on a thread for each GPU, beside it. It ends with barrier().leave() or give_up(). Answers why it
-  // failed. A thread that hangs ends with the process only: this object and `work` must last as long.
+  // Runs `work` for each GPU on a thread of its own, on a processor near the GPU. `work` must end with
+  // barrier().leave() or give_up(). Returns why it failed; empty if it did not. A thread that hangs ends only
+  // with the process, so this object and the data of `work` must live until then.
   std::string run(std::function<void(const GpuThread&)> work);
-  // What kind of failure find() or run() answered with.
+  // The kind of the failure that find() or run() returned.
   FailureKind failure_kind() const {
     return barrier_ && kind_ == FailureKind::kOther ? barrier_->kind() : kind_;
   }
-  // In a thread: NCCL once it is open. Where that fails, the process ends first.
+  // To be called in a thread of run(). Waits until NCCL is open. Does not return if opening fails; then the
+  // process ends.
   const NcclLibrary& nccl() const;
   const NcclUniqueId& id() const { return id_; }
 

@@ -6,10 +6,11 @@ namespace railbed {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocksEach = 16;  // a multiprocessor
+constexpr unsigned kBlocksEach = 16;  // for each multiprocessor
 
-// pattern(buffer, elements, type, seed, modulus, first, ranks, offset, block, wrong): writes what is
-// expected, or, with `wrong`, adds to it how many elements differ. Types are numbered as DataType is.
+// pattern(buffer, elements, type, seed, modulus, first, ranks, offset, block, wrong): writes the expected
+// numbers; or, if `wrong` is not null, adds the number of elements that differ to it. Types have the numbers
+// of DataType.
 constexpr const char* kPtx = R"(
 .version 6.0
 .target sm_50
@@ -146,7 +147,8 @@ END:
 }
 )";
 
-// Above this, not every whole number is one of the type's (IEEE 754; bfloat16 has 8 bits of significand).
+// Returns the bound up to which the type has every whole number (IEEE 754; bfloat16 has 8 bits of
+// significand).
 std::uint32_t exact_below(DataType type) {
   switch (type) {
     case DataType::kInt8:

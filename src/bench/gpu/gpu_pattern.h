@@ -1,6 +1,11 @@
-// What the buffers of GPU measurements hold: numbers that each rank and place determine, small enough that
-// sums over all ranks are exact in every type. Written and compared on the GPU, by a kernel in PTX that the
-// driver compiles for whatever GPU it finds (Maxwell and newer).
+// The content of the buffers of GPU measurements: numbers that follow from rank and index, small enough that
+// sums over all ranks are exact in every type. A kernel in PTX writes and compares them on the GPU; the
+// driver compiles it for the GPU that it finds (Maxwell and newer).
+//
+// A number is a hash of seed, rank and index, scaled to a modulus. So the kernel can compute the expected
+// result of any collective for itself, also a sum over ranks, and no reference data needs to be stored or
+// copied. The sums are exact because they stay below the largest whole number up to which the type has no
+// gaps.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +15,9 @@
 
 namespace railbed {
 
-// What stands at element i of a buffer. With `ranks` above 0: the sum over that many ranks, from `first` on,
-// of what each has at `offset` + i. With 0: blocks of `block` elements, block b what rank b has at `offset`
-// on.
+// The expected element i of a buffer. If `ranks` is above 0: the sum of the numbers of ranks `first` …
+// `first` + `ranks` − 1 at index `offset` + i. If `ranks` is 0: the buffer consists of blocks of `block`
+// elements, and block b holds the numbers of rank b from index `offset` on.
 struct Expected {
   std::uint32_t first = 0;
   std::uint32_t ranks = 1;
@@ -26,9 +31,10 @@ struct Pattern {
   std::uint32_t modulus = 1;  // numbers are below it
 };
 
-// The number that `rank` has at `index`, as the kernel computes it.
+// Returns the number of `rank` at `index`, as the kernel computes it.
 std::uint32_t pattern_number(const Pattern& pattern, std::uint32_t rank, std::uint64_t index);
-// The largest modulus with which the sum over `ranks` ranks is exact; 1 where there is none better.
+// Returns the largest modulus, at most 4096, with which the sum over `ranks` ranks is exact; 1 if there is
+// none. With 1 all numbers are 0.
 std::uint32_t modulus_for(DataType type, int ranks);
 
 // The kernel, loaded for one GPU's context.
@@ -38,7 +44,7 @@ class PatternKernel {
   explicit PatternKernel(cuda::Cuda& cuda);
   void fill(cuda::DevicePointer buffer, std::uint64_t elements, const Pattern& pattern,
             const Expected& expected, cuda::Stream stream);
-  // How many elements differ. Waits for the stream.
+  // Returns the number of elements that differ. Waits for the stream.
   std::uint64_t count_wrong(cuda::DevicePointer buffer, std::uint64_t elements, const Pattern& pattern,
                             const Expected& expected, cuda::Stream stream);
 

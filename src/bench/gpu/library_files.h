@@ -1,4 +1,4 @@
-// Where libraries of NVIDIA's lie that no package may have told the loader of.
+// The places of NVIDIA's libraries that the loader may not know.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace railbed {
 
-// Files that match, in the order of the shell.
+// Returns the files that match a pattern of the shell, in the shell's order.
 std::vector<std::string> matching_files(const std::string& pattern);
-// Of what pip installed: `pattern` within site-packages of $VIRTUAL_ENV, $CONDA_PREFIX, the home folder and
-// the system.
+// Returns the files that pip installed: those that match `pattern` in site-packages of $VIRTUAL_ENV,
+// $CONDA_PREFIX, the home folder and the system.
 std::vector<std::string> beside_python(std::string_view pattern);
 
-// The loader's words, and where else was looked.
+// Returns the loader's error text and the other files that were tried.
 std::string not_opened(const Library& library, const std::vector<std::string>& files);
 
 }  // namespace railbed

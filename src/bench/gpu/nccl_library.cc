@@ -114,7 +114,7 @@ std::string NcclLibrary::run(const Call& call, cuda::DevicePointer send, cuda::D
   }
 }
 
-// What NCCL has no single function for: sends and receives in one group.
+// Runs the operations for which NCCL has no single function, as sends and receives in one group.
 std::string NcclLibrary::exchange(const Call& call, cuda::DevicePointer send,
                                   cuda::DevicePointer receive) const {
   const int type = nccl_type(call.type);

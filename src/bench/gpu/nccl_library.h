@@ -1,6 +1,6 @@
-// NCCL as far as railbed calls it: our own declarations of what its public reference documents (NVIDIA, "NCCL
-// API Reference": Communicator Creation and Management Functions, Collective Communication Functions, Group
-// Calls, Point To Point Communication Functions, Types). Used in a child process only.
+// The part of NCCL that railbed calls: our own declarations, from its public reference (NVIDIA, "NCCL API
+// Reference": Communicator Creation and Management Functions, Collective Communication Functions, Group
+// Calls, Point To Point Communication Functions, Types). To be used only in a child process.
 #pragma once
 
 #include <optional>
@@ -22,19 +22,19 @@ struct NcclUniqueId {
 std::string to_hex(const NcclUniqueId& id);
 std::optional<NcclUniqueId> unique_id(std::string_view hex);
 
-// Where NCCL may lie: what the loader finds, then what pip installed beside Python (site-packages/nvidia/
-// nccl/lib of $VIRTUAL_ENV, $CONDA_PREFIX, the home folder and the system).
+// Returns the files that may be NCCL: the loader's, then those that pip installed with Python
+// (site-packages/nvidia/nccl/lib of $VIRTUAL_ENV, $CONDA_PREFIX, the home folder and the system).
 std::vector<std::string> nccl_files();
 
 // NCCL's number of a type (ncclDataType_t).
 int nccl_type(DataType type);
 
-// Each function answers why it failed: "ncclAllReduce: unhandled system error (2)"; empty when it did not.
+// The functions return why they failed: "ncclAllReduce: unhandled system error (2)"; empty if they did not.
 class NcclLibrary {
  public:
   explicit NcclLibrary(const std::vector<std::string>& files);
 
-  const std::string& error() const { return error_; }  // why it cannot be used; empty when it can
+  const std::string& error() const { return error_; }  // why it cannot be used; empty if it can
   const std::string& file() const { return library_.file(); }
   std::string version() const;  // "2.28.3"
 
@@ -57,7 +57,7 @@ class NcclLibrary {
  private:
   using Result = int;             // ncclResult_t
   static constexpr int kSum = 0;  // ncclRedOp_t
-  // Whole, since a missing one would be found in the middle of a run otherwise.
+  // All are bound at the start; otherwise a missing one would only be noticed in the middle of a run.
   struct Functions {
     Result (*get_version)(int*) = nullptr;
     const char* (*get_error)(Result) = nullptr;

@@ -30,7 +30,7 @@ void NcclRun::run(const Start& start, const Take& take) {
   std::ranges::sort(ranks, {}, &CollectiveRank::rank);
 }
 
-// Fills in each node's first rank, and how many there are after the last.
+// Fills in each node's first rank, and the number of ranks after the last. Returns false if a node failed.
 bool NcclRun::count_ranks(std::vector<int>& first) {
   std::vector<std::size_t> counts(nodes_.size());
   on_.measuring("asking for GPUs");
@@ -38,7 +38,7 @@ bool NcclRun::count_ranks(std::vector<int>& first) {
       nodes_.size(),
       [&](std::size_t i, std::stop_token stop) {
         counts[i] = nodes_[i].gpus.size();
-        if (counts[i] > 0) return EndState::kWell;  // they were named: no need to ask
+        if (counts[i] > 0) return EndState::kWell;  // the caller named them
         const auto visible =
             ask<VisibleGpus>(*nodes_[i].peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, std::move(stop));
         if (visible)
@@ -69,13 +69,14 @@ EndState NcclRun::node(std::size_t i, int first_rank, const std::string& id, con
   return session && ended ? EndState::kWell : EndState::kGone;
 }
 
-// "all_reduce of 4 MiB, one by one": what stands before the comma is enough, once.
+// Reports a step of the first node: of "all_reduce of 4 MiB, one by one" only the part before the comma,
+// once.
 void NcclRun::say(std::size_t i, std::string_view step) {
   if (i != 0 || step.substr(0, step.find(", ")) == said_) return;
   on_.measuring(said_ = step.substr(0, step.find(", ")));
 }
 
-// Logs of several nodes are mixed, but never within a line.
+// Passes on the log in whole lines. Lines of several nodes may be mixed.
 void NcclRun::keep_log(std::size_t i, std::string_view text) {
   const std::lock_guard lock(mutex_);
   logs_[i] += text;
@@ -85,7 +86,8 @@ void NcclRun::keep_log(std::size_t i, std::string_view text) {
   logs_[i].erase(0, end + 1);
 }
 
-// The others would wait for this node until their patience ends.
+// Keeps the first failure and stops all nodes. The others would otherwise wait for this node until their
+// timeouts.
 void NcclRun::give_up(std::size_t i, std::string stage, Error why, FailureKind kind) {
   if (why.kind == ErrorKind::kKilled) kind = FailureKind::kKilled;
   if (nodes_.size() > 1) why = at_node(nodes_[i].peer->node(), std::move(why));

@@ -1,5 +1,6 @@
-// A job of NCCL's over the GPUs of one node or of several: the controller's side of gpu_node.h. Nodes
-// meet by the unique id, which the first one makes.
+// A job of NCCL over the GPUs of one node or of several: the controller's side of gpu_node.h. The nodes find
+// each other by a unique id. The first node makes it, and the controller passes it to the others, which start
+// only then.
 #pragma once
 
 #include <atomic>
@@ -30,25 +31,25 @@ struct GpuNodeEnd {
 
 struct OnNcclRun {
   std::function<void(std::string_view)> measuring;
-  std::function<void(std::string_view)> log;  // NCCL's own, of any node, in whole lines
+  std::function<void(std::string_view)> log;  // receives NCCL's own log of any node, in whole lines
 };
 
 class NcclRun {
  public:
-  // `library`: NCCL's file on every node; empty: where it usually lies.
+  // `library` is NCCL's file on every node; empty: the usual places. The references must outlive the object.
   NcclRun(const std::vector<GpuNodeEnd>& nodes, std::string library, const OnNcclRun& on,
           std::stop_token stop);
 
-  // Asks node `i` to begin at its place.
+  // Requests node `i` to begin at its place.
   using Start = std::function<Result<ChildName>(std::size_t i, const NodePlace& place, std::stop_token stop)>;
-  // A line that node `i` told. Answers what of it is every node's news, or why the run must end. Called by
-  // one thread at a time.
+  // Takes a line from node `i`. Returns the NodeNews in it, if any, or an error if the run must end. Called
+  // by one thread at a time.
   using Take = std::function<Result<std::optional<NodeNews>>(std::size_t i, std::string_view line)>;
-  // Until every node has ended. Each GPU of every node is a rank, in this order. A node that fails
-  // is gone, as core/ask_all.h has it: all are stopped at once, and the first reason is kept.
+  // Returns when every node has ended. Each GPU of every node is a rank, in this order. A node that fails
+  // counts as kGone of core/ask_all.h: all are stopped at once, and the first reason is kept.
   void run(const Start& start, const Take& take);
 
-  // Complete before any node tells anything else than its beginning.
+  // The number of ranks. Valid before any node sends more than the news of its beginning.
   int count() const { return count_; }
   std::vector<CollectiveRank> ranks;
   std::string version;  // NCCL's

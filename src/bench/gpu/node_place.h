@@ -1,4 +1,4 @@
-// A node among those that NCCL joins: what its process is given, and what it tells of itself.
+// A node among those that NCCL joins: the parameters of its process, and the news from it.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace railbed {
 
-// This node's place among several; alone, both numbers are 0 and the id is empty.
+// This node's place among several nodes. For a single node both numbers are 0 and the id is empty.
 struct NodePlace {
   std::vector<int> gpus;  // ordinals on this node; empty: all
-  std::string library;    // NCCL's file; empty: where it usually lies
+  std::string library;    // NCCL's file; empty: the usual places
   int first_rank = 0;
   int ranks = 0;
-  std::string id;  // hex of ncclUniqueId; empty: make one, and say it
+  std::string id;  // ncclUniqueId in hexadecimal; empty: make one, and report it
   FIELDS(NodePlace, gpus, library, first_rank, ranks, id);
 };
 
-inline constexpr int kMostNcclRanks = 1 << 16;  // ours
+inline constexpr int kMostNcclRanks = 1 << 16;  // our own limit
 
-// What an agent accepts.
+// Returns whether an agent accepts this place.
 inline bool is_possible(const NodePlace& place) {
   return place.ranks >= 0 && place.ranks <= kMostNcclRanks && place.first_rank >= 0 &&
          place.first_rank <= place.ranks;
 }
 
-// What every such process tells of its beginning and its end; some of the members are there.
+// The news of every such process about its beginning and its end. Some of the members are set.
 struct NodeNews {
   std::optional<std::string> id = {};
   std::optional<std::string> version = {};

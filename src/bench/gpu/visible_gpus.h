@@ -1,4 +1,4 @@
-// The GPUs of this machine as the CUDA driver shows them. In a child process only.
+// The GPUs of this machine as the CUDA driver shows them. To be used only in a child process.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,11 @@
 
 namespace railbed {
 
-// Those of these numbers, or all of them; `cuda` is started. Numbers that no GPU has fail it.
+// Returns the GPUs with these ordinals, or all if there are none. `cuda` must be started. An ordinal that no
+// GPU has sets the error of `cuda`.
 std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<int>& ordinals);
 
-// Of its first failure.
+// Returns the kind of the first failure of `cuda`.
 FailureKind failure_kind(const cuda::Cuda& cuda);
 
 }  // namespace railbed

@@ -21,8 +21,8 @@ void rate_rung(Rung& rung) {
   rung.of_wire = wire == nullptr ? *rung.share : rung.rate() / wire->rate.bits_per_second;
 }
 
-// Walks up the rungs that `value` gives a number for, and answers where the largest part of what the rungs
-// below had left is lost; -1: nowhere a tenth.
+// Walks up the rungs, from `first`, for which `value` returns a number. Returns the rung at which the largest
+// part of the smallest value below it is lost; -1 if no rung loses a tenth.
 template <class Value>
 int largest_drop(const Ladder& ladder, std::size_t first, std::optional<double> before, Value value) {
   int loser = -1;

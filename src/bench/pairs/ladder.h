@@ -1,5 +1,9 @@
-// Which rung of a ladder loses bandwidth, and why: pure functions of what was measured and of both ends'
-// facts.
+// Finds the rung of a ladder that loses bandwidth, and the causes. These are pure functions of the
+// measurements and of both ends' facts.
+//
+// A ladder measures one path in several ways, each with one layer more than the one below: TCP, RDMA from
+// host memory, RDMA from GPU memory, NCCL. Each rung's bandwidth is divided by the limit of the wire. The
+// rung at which the largest part of the share that the rungs below had left is lost is the loser.
 #pragma once
 
 #include <string>
@@ -15,25 +19,26 @@ struct LadderEnd {
   std::string node;
   std::string interface;
   const Facts* facts = nullptr;
-  std::string gpu = {};  // PCI address of the one that is measured; empty: none
+  std::string gpu = {};  // PCI address of the measured GPU; empty: none
 };
 
-// From this share on nothing is lost that is worth a look. Ours: what healthy paths reach.
+// The smallest share that counts as good. Our own value: the share that healthy paths reach.
 inline constexpr double kGoodRung = 0.9;
 
-// Why a rung cannot be climbed; empty: it can.
+// Return why the RDMA rungs, or those with GPU memory, cannot be measured; empty if they can.
 std::string why_no_rdma(const LadderEnd& a, const LadderEnd& b);
 std::string why_no_gpu(const LadderEnd& a, const LadderEnd& b);
 
-// The path's limits, and each end's PCIe path to its GPU.
+// Returns the path's limits with the limit of each end's PCIe path to its GPU added.
 Ceiling with_gpu_paths(Ceiling path, const LadderEnd& a, const LadderEnd& b);
 
-// Sets shares, loser and causes from the rungs' measurements. TCP's loss is the ladder's only where nothing
-// above it has a number: what processors cannot do says nothing of the fabric. Where no limit binds (virtual
-// devices, one machine) a rung is held against the one below it.
+// Sets shares, loser and causes from the rungs' measurements. TCP can be the loser only if no rung above it
+// has a number: a limit of the processors is not a limit of the fabric. If no limit is known (virtual
+// devices, one machine), a rung is compared with the one below it.
 void judge_ladder(Ladder& ladder, const LadderEnd& a, const LadderEnd& b);
 
-// What makes this rung slower than the wire or than the rungs below it, the likeliest first. Never empty.
+// Returns the causes that make this rung slower than the wire or than the rungs below it, the most likely
+// first. Never empty.
 std::vector<std::string> causes_of(const Ladder& ladder, const Rung& rung, const LadderEnd& a,
                                    const LadderEnd& b);
 

@@ -1,4 +1,5 @@
-// Why a rung of a ladder loses: each cause is a fact of one of the ends, or of the measurement itself.
+// Finds the causes for the loss of a rung. Each cause is a fact of one of the ends, or of the measurement
+// itself. The order of the calls is the order of likelihood.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +39,7 @@ class Causes {
         add_nccl();
         add_gpu();
     }
-    // What the host rung below has already shown to be sound is none of it.
+    // If the RDMA rung from host memory was measured, it has judged the wire already.
     const bool below_is_measured = std::ranges::any_of(
         ladder_.rungs, [](const Rung& one) { return one.kind == RungKind::kRdma && one.has_number(); });
     if (rung_.kind >= RungKind::kRdmaGpu && !below_is_measured) add_wire();
@@ -78,14 +79,15 @@ class Causes {
   }
 
   void add_losses() {
-    constexpr double kMany = 1e-4;  // ours: a sound data-centre link loses far less
+    constexpr double kMany = 1e-4;  // our own value: a sound data-center link loses far less
     if (one_.packets == 0 || static_cast<double>(one_.lost) <= kMany * static_cast<double>(one_.packets))
       return;
     found_.push_back(fmt::format("{} of {} packets were lost: a cable, flow control, or a full switch buffer",
                                  one_.lost, one_.packets));
   }
 
-  // A flow stays on one member, and so does a queue pair.
+  // Each flow and each queue pair stays on one member of a bond. So a bond that carries no more than the
+  // speed of one member may have used only one.
   void add_bond(const LadderEnd& end) {
     const NetInterface* bond = find_interface(end.facts->net, end.interface);
     if (bond == nullptr || items(bond->bond_members).size() < 2) return;
@@ -100,7 +102,8 @@ class Causes {
     }
   }
 
-  // PCIe above this device carries less than the wire.
+  // Adds a cause if PCIe above this device carries less than the wire. If the wire's limit is unknown, adds
+  // one if a hop could be wider than it is.
   void add_pcie(const LadderEnd& end, const std::string& address) {
     const std::vector<PciDevice>& devices = items(end.facts->pci);
     const auto limit = pcie_limit(devices, address, end.node);
@@ -134,7 +137,7 @@ class Causes {
 
   void add_processors() {
     if (one_.engine != Engine::kTcp) return;
-    constexpr double kBusy = 0.8;  // ours: the rest is waiting for wake-ups
+    constexpr double kBusy = 0.8;  // our own value: the rest of the time is spent waiting for wake-ups
     const double busy = one_.cpu_seconds_per_gigabyte * one_.summary.median / 8e9;  // of both ends together
     if (busy <= kBusy * 2 * one_.streams) return;
     found_.push_back(fmt::format("processors: the {} {} of each end {} busy; more --streams need more cores",
@@ -205,7 +208,8 @@ class Causes {
     add_other_way(b_, way.through_b, sockets);
   }
 
-  // NCCL went by something else than the rail that the rungs below were measured on.
+  // Adds a cause if NCCL used another interface or device than the rail on which the rungs below were
+  // measured. A name with '/' is not judged.
   void add_other_way(const LadderEnd& end, const std::vector<std::string>& through, bool sockets) {
     const RdmaPortRef port = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
     const std::string own = sockets ? end.interface : port ? port.device->name : "";
@@ -220,7 +224,7 @@ class Causes {
   }
 
   std::string nothing_found() const {
-    // Seen between two H200 over veths: 24 Gb/s as NCCL starts, 73 with these.
+    // Measured between two H200 over veths: 24 Gb/s with NCCL's defaults, 73 Gb/s with these settings.
     if (rung_.nccl && rung_.nccl->network == "Socket")
       return "NCCL's sockets are few where nobody asks for more: "
              "NCCL_SOCKET_NTHREADS=4 and NCCL_NSOCKS_PERTHREAD=4 tell whether that is it";

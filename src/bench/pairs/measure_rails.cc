@@ -1,6 +1,8 @@
-// All rails are opened before the first of them is measured, so that what is measured begins at once: what
-// their beginnings differ by (a few round trips of ssh) is well within the time of warming up. Their samples,
-// 100 ms each, are then added one by one.
+// Bandwidth of several rails at the same time, and their total.
+//
+// All rails are opened before the first of them is measured, so that the measurements begin together: their
+// starts differ by a few round trips of ssh, which is well within the warm-up. Then the samples of the rails,
+// 100 ms each, are added one by one: sample i of the total is the sum of all samples i.
 #include "bench/pairs/measure_rails.h"
 
 #include <fmt/format.h>
@@ -40,7 +42,7 @@ void add_part(const Measurement& part, Measurement& total) {
     sum->interface += "," + end->interface;
 }
 
-// Weighed by what each rail carried.
+// Returns the mean of the CPU seconds per gigabyte, weighted by the bandwidth of each rail.
 double cpu_of(const std::vector<Measurement>& parts) {
   double cpu = 0;
   double carried = 0;
@@ -70,7 +72,7 @@ Measurement total_of(const std::vector<RailEnds>& rails, const std::vector<Measu
   return total;
 }
 
-// The engine of each rail, ready to begin.
+// Holds the engines of all rails. The constructor does their setup, measure() runs them all in threads.
 class RailsRun {
  public:
   RailsRun(const std::vector<RailEnds>& rails, const PairMeasuring& measuring, const BenchPlan& plan,

@@ -15,10 +15,11 @@ struct RailEnds {
   PairEnd b;
 };
 
-// Bandwidth of the plan's first engine with messages of its first size, from a to b and, of a plan that goes
-// both ways, from b to a: each time one measurement a rail, which say that all carried at once, and their
-// total (results/all_rails.h). Without a total where a rail failed. `rails` are at least two, between the
-// same nodes.
+// Measures the bandwidth of the plan's first engine, with messages of the plan's first size, on all rails at
+// the same time: from a to b and, if the plan goes both ways, from b to a. For each direction returns one
+// measurement for each rail, marked as measured at the same time as the others, and their total
+// (results/all_rails.h). The total is missing if a rail failed. `rails` must be at least two, between the
+// same two nodes.
 std::vector<Measurement> measure_rails(const std::vector<RailEnds>& rails, const BenchPlan& plan,
                                        const OnMeasuring& on_measuring, std::stop_token stop);
 

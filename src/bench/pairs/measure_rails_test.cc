@@ -18,7 +18,7 @@ const IpAddress kThisMachine = *IpAddress::parse("127.0.0.1");
 BenchPlan plan_at_once() {
   BenchPlan plan;
   plan.engines = {Engine::kTcp};
-  plan.seconds = 3;  // sixteen rails take turns on two processors, and none may get nothing
+  plan.seconds = 3;  // sixteen rails take turns on two processors, and each must get its time
   plan.warmup = 0.05;
   plan.sizes = {65536};
   plan.streams = 1;
@@ -26,7 +26,8 @@ BenchPlan plan_at_once() {
   return plan;
 }
 
-// A rail that was served late has an interval more or less than the others: the total has those of all rails.
+// A rail that was served late has an interval more or less than the others. The total has only the intervals
+// that all rails have.
 void expect_sum_of_rails(const AllRails& way) {
   const std::vector<double>& total = way.total->intervals;
   ASSERT_FALSE(total.empty());
@@ -40,7 +41,7 @@ void expect_sum_of_rails(const AllRails& way) {
   }
 }
 
-// So many rails that sessions of one measurement would lose each other if agents kept few.
+// With this many rails, the sessions of one measurement would push each other out if agents kept only a few.
 TEST(MeasureRails, AllCarryAtOnceEachWayAndAddUp) {
   constexpr std::size_t kRails = 16;
   LocalPeer a("a", bench_handlers(open_this_machine()));
@@ -59,7 +60,7 @@ TEST(MeasureRails, AllCarryAtOnceEachWayAndAddUp) {
     EXPECT_FALSE(one.failure) << one.failure->cause;
     EXPECT_EQ(one.operation, "all rails at once");
     EXPECT_EQ(one.wrong_bytes, 0u);
-    // Sixteen rails share these processors: one that waits for them has intervals with nothing in them.
+    // Sixteen rails share these processors: a rail that waits for a processor has empty intervals.
     ASSERT_FALSE(one.intervals.empty());
     EXPECT_GT(std::ranges::max(one.intervals), 0);
   }

@@ -85,7 +85,7 @@ TEST(MeasurePair, PortWithoutAddressIsAFailureWithARemedy) {
   EXPECT_FALSE(measurements[0].failure->remedy.empty());
 }
 
-// An agent that ends as soon as it is asked to run.
+// An agent that ends when it gets the request to run.
 class DyingPeer : public LocalPeer {
  public:
   DyingPeer(std::string node, std::string last_method)

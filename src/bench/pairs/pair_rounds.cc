@@ -1,14 +1,15 @@
-// Two ways to make rounds in which every node measures with at most one other.
+// Two schedules in which every node measures with at most one other in each round.
 //
-// The tournament is the circle method: seat the nodes at a round table with two rows, let opposite places
-// play, then move everybody but the first on by one place. After n − 1 moves everyone has met everyone. With
-// an odd number one place is empty, and whoever sits opposite rests.
+// The tournament is the circle method: place the nodes around a table with two rows and pair opposite places.
+// Then move every node except the first on by one place. After n − 1 rounds each node has met every other.
+// With an odd number of nodes one place is empty, and the node opposite to it rests.
 //
-// The XOR schedule needs only ⌈log2 n⌉ rounds. In round k node i meets i XOR 2^k: the number with one bit
-// turned over. That is its own inverse, so the pairs are disjoint by themselves, and the partners stand 1, 2,
-// 4, 8 … apart, so that neighbours in a rack and nodes at the far end of the hall are both met. Each node
-// gets as many partners as n has bits: from eight nodes on that is three, enough for a median to see through
-// one bad partner. Where n is no power of two some partners do not exist; those left alone meet one another.
+// The XOR schedule needs only ⌈log2 n⌉ rounds. In round k node i meets i XOR 2^k, the number with one bit
+// inverted. This mapping is its own inverse, so the pairs of a round are disjoint. The partners are 1, 2, 4,
+// 8 … numbers apart, so that a node meets neighbors in its rack and nodes at the far end of the hall. Each
+// node gets one partner for each bit of the largest number: from eight nodes on these are three, enough that
+// a median is not moved by one bad partner. If n is not a power of two, some partners do not exist; the nodes
+// without a partner meet one another.
 #include "bench/pairs/pair_rounds.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Which nodes measure with which, at once: rounds of disjoint pairs of node numbers 0 … n−1.
+// Schedules of measurements among many nodes: rounds of disjoint pairs of the node numbers 0 … n−1. The pairs
+// of a round can be measured at the same time.
 #pragma once
 
 #include <vector>
@@ -12,13 +13,13 @@ struct NodePair {
 };
 using Round = std::vector<NodePair>;
 
-// Every node with every other once: n − 1 rounds for an even number of nodes, n for an odd one (circle
-// method).
+// Returns rounds in which every node meets every other once: n − 1 rounds for an even number of nodes, n for
+// an odd one (circle method).
 std::vector<Round> tournament_rounds(int nodes);
 
-// ⌈log2 n⌉ rounds; round k pairs i with i XOR 2^k, so that each node meets that many partners and the pairs
-// span all distances. Nodes whose partner does not exist meet one another, or sit out the round when one is
-// left.
+// Returns ⌈log2 n⌉ rounds. Round k pairs i with i XOR 2^k, so that each node meets ⌈log2 n⌉ partners and the
+// pairs span all distances. Nodes whose partner does not exist meet one another; if one is left over, it
+// rests in that round.
 std::vector<Round> xor_rounds(int nodes);
 
 }  // namespace railbed

@@ -52,7 +52,7 @@ void PairRun::run_operation(int operation) {
     run_sizes({operation, Metric::kLatency, true, 0, 1}, plan_.latency_sizes);
 }
 
-// Until one fails.
+// Measures the sizes in turn until one fails, one is too large for the engine, or a stop is requested.
 void PairRun::run_sizes(PairNumber number, const std::vector<std::uint64_t>& sizes) {
   for (const std::uint64_t size : sizes) {
     if (size > work_->largest_message(number.operation)) return;

@@ -1,4 +1,4 @@
-// One engine at work over one pair: its numbers, one by one.
+// One engine at work on one pair. It measures the numbers of a plan one by one.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace railbed {
 
-// What is measured as one number.
+// The parameters of one number.
 struct PairNumber {
   int operation = 0;
   Metric metric = Metric::kBandwidth;
@@ -22,19 +22,19 @@ struct PairNumber {
   int streams = 1;
 };
 
-// All that is given outlives it.
+// Runs the engine for one pair. All arguments of the constructor must outlive the object, except `rail`.
 class PairRun {
  public:
   PairRun(Engine engine, const PairMeasuring& measuring, const PairEnd& a, const PairEnd& b,
           std::string_view rail, const BenchPlan& plan, PathExplainer& explainer,
           const OnMeasuring& on_measuring, const std::stop_token& stop);
 
-  // Each operation's bandwidths and latencies in turn.
+  // Measures the bandwidths and then the latencies of each operation in turn. To be called once.
   std::vector<Measurement> run();
 
   void get_ready() { work_->get_ready(); }
   int streams() const { return plan_.streams > 0 ? plan_.streams : measuring_.streams; }
-  // Without a look at what else the nodes do.
+  // Measures one number, without watching the other work of the nodes. Explains a failure by the path.
   Measurement measure(const PairNumber& number);
 
  private:

@@ -1,17 +1,19 @@
-// A slow node slows all its pairs, a slow link only one: that is how the two are told apart. Each bandwidth,
-// from i to j, is one cell of a table with a row for each sender and a column for each receiver. Bandwidths
-// are halved by causes, not lessened by a sum, so the table holds logarithms:
+// A slow node slows all its pairs, a slow link only one: this difference separates the two. Each bandwidth,
+// from i to j, is one cell of a table with a row for each sender and a column for each receiver. A cause
+// multiplies a bandwidth by a factor, rather than subtracts from it, so the table holds logarithms:
 //
 //   log(bandwidth i → j) = overall + sending(i) + receiving(j) + residual(i, j)
 //
-// Median polish finds the effects. It takes the median out of every row and adds it to that sender's effect,
-// then the same with columns, and so on until nothing moves. Medians, because one bad cell must not pull on
-// its row as it would on a mean: it stays behind as a residual. A low effect is then a slow node, in that
-// direction; a low residual is a slow link. The residuals' spread says what chance does, and what is within
-// five of its own deviations of it is no finding. The table may have holes: only what was measured counts.
+// Median polish finds the effects. It subtracts the median of every row from that row and adds it to that
+// sender's effect, then does the same with the columns, and repeats both until nothing changes. It uses
+// medians because one bad cell would shift a mean, but not a median: the bad cell remains as a residual. A
+// low effect is then a node that is slow in that direction; a low residual is a slow link. The spread of the
+// residuals shows the effect of chance: a value within five of its own standard deviations is not a finding,
+// nor is one within the tolerance. The table may have holes: only measured cells count.
 //
-// All pairs of a round run at once, so a shared switch may slow them together. Who is suspected is therefore
-// measured again alone, with partners that nobody suspects, and is cleared if that is as fast as sound pairs.
+// All pairs of a round run at the same time, so a shared switch may slow them together. Each suspect is
+// therefore measured again alone, with partners that are not suspects, and is cleared if it is as fast as
+// sound pairs.
 #include "bench/pairs/slow.h"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ namespace {
 
 constexpr int kXorFrom = 8;  // nodes: with three partners each, one odd partner does not move a median
 constexpr int kPolishSteps = 30;
-constexpr double kSigmas = 5;  // an effect below so many of its own standard deviations is no chance
+constexpr double kSigmas = 5;  // an effect of this many of its own standard deviations is not chance
 constexpr int kGoodPartners = 2;
 
 double middle_of(std::vector<double> values) {
@@ -39,7 +41,7 @@ struct Cell {
   double log = 0;
 };
 
-// One half step: moves the median of each group of residuals into that group's effect.
+// Does one half of a step: moves the median of each group of residuals into that group's effect.
 void sweep(std::vector<double>& effects, const std::vector<std::vector<std::size_t>>& groups,
            std::vector<double>& residuals) {
   for (std::size_t group = 0; group < groups.size(); ++group) {
@@ -67,7 +69,7 @@ double spread_of(const std::vector<double>& residuals) {
   return 1.4826 * middle_of(std::move(sizes));
 }
 
-// The search in progress: what was measured, who is suspected, who is not.
+// The search: its measurements so far, and the suspects.
 class Search {
  public:
   Search(int nodes, const MeasureRound& measure, const SlowOptions& options)
@@ -108,7 +110,8 @@ class Search {
     }
   }
 
-  // Four nodes are the fewest among which a node can be told from a link.
+  // Puts the suspects into the report. With fewer than four nodes a slow node cannot be separated from a slow
+  // link, so only links are suspected.
   void suspect() {
     suspect_silent();
     const Polish fit = median_polish(report_.nodes, report_.pairs);
@@ -137,7 +140,7 @@ class Search {
 
   void suspect_node(int node, const Polish& fit, int cells) {
     if (cells == 0) return;
-    // The standard error of a median is 1.25 of a mean's.
+    // The standard error of a median is 1.25 times that of a mean.
     const double chance = -kSigmas * fit.spread * 1.25 / std::sqrt(static_cast<double>(cells));
     const double below = std::min(limit_, chance);
     const double sending = fit.sending[static_cast<std::size_t>(node)];
@@ -163,7 +166,7 @@ class Search {
       report_.slow.push_back({SlowKind::kLink, ends.first, ends.second, std::exp(residual), false});
   }
 
-  // Nodes that no suspicion names, `count` at most, none of them `except`.
+  // Returns at most `count` nodes that no suspicion names, without `except`.
   std::vector<int> good_nodes(int count, int except) const {
     std::set<int> named;
     for (const Slow& one : report_.slow) named.insert({one.node, one.other});
@@ -173,7 +176,7 @@ class Search {
     return good;
   }
 
-  // Both directions of a pair by itself, kept in the report.
+  // Measures both directions of a pair with no other pair running, and keeps them in the report.
   PairResult alone(int a, int b) {
     const auto results = measure_({{a, b}});
     ++report_.retests;
@@ -183,8 +186,8 @@ class Search {
     return result;
   }
 
-  // As alone(); what is slow against the standard is measured once more and the better counts: nobody is
-  // accused for what a busy processor did to one measurement.
+  // Like alone(). If a direction is slower than the standard allows, measures once more and takes the better
+  // value, so that a busy processor during one measurement does not make a node or a link a suspect.
   PairResult surely_alone(int a, int b, double standard) {
     const double below = standard * (1 - options_.tolerance);
     PairResult first = alone(a, b);
@@ -219,13 +222,13 @@ class Search {
         if (value) sound.push_back(*value);
     }
     report_.alone = middle_of(sound);
-    // Too few sound nodes to measure between: what all reached together is the only standard left.
+    // With too few sound nodes to measure between, the median of the rounds is the only standard left.
     const double standard = sound.empty() ? report_.together : report_.alone;
     for (Slow& one : report_.slow)
       if (one.kind != SlowKind::kLink && one.kind != SlowKind::kSilent) confirm_node(one, standard);
     for (Slow& one : report_.slow)
       if (one.kind == SlowKind::kLink) confirm_link(one, standard * share_of_ends(one));
-    // A link that is as slow as its slow end says nothing that the end did not say.
+    // A link that is only as slow as its slow end is not a finding of its own.
     std::erase_if(report_.slow, [&](const Slow& one) {
       return one.kind == SlowKind::kLink && !one.confirmed && share_of_ends(one) < 1;
     });
@@ -245,14 +248,14 @@ class Search {
     const double below = 1 - options_.tolerance;
     one.confirmed = out < below || in < below;
     if (!one.confirmed) return;
-    // Alone nothing else blurs which direction it is.
+    // Only the measurement alone shows clearly which direction is slow.
     one.kind = out < below && in < below ? SlowKind::kNode
                : out < below             ? SlowKind::kSending
                                          : SlowKind::kReceiving;
     one.share = std::min(out, in);
   }
 
-  // What the confirmed slow ends of a link leave of it.
+  // Returns the share of the standard that the confirmed slow ends of a link leave; 1 if neither end is slow.
   double share_of_ends(const Slow& link) const {
     double share = 1;
     for (const Slow& one : report_.slow)

@@ -1,9 +1,10 @@
-// Finding the slow node or the slow link among many: rounds of pairs measured all at once, a fit that tells a
-// node from a link, and a retest of the suspects alone.
+// Finds the slow node or the slow link among many, in three steps: rounds of pairs that are measured at the
+// same time, a fit that separates slow nodes from slow links, and a retest of each suspect alone.
 //
 // The fit is log(bandwidth from i to j) = overall + sending(i) + receiving(j) + residual, by median polish
-// (Tukey, Exploratory Data Analysis, ch. 11): a low effect is a node, a low residual a link. A suspect that
-// is as fast as others when it is measured alone is cleared: what slowed it was company, not hardware.
+// (Tukey, Exploratory Data Analysis, ch. 11): a low effect is a slow node, a low residual a slow link. A
+// suspect that is as fast as others when it is measured alone is cleared: the other pairs slowed it, not its
+// hardware.
 #pragma once
 
 #include <array>
@@ -17,29 +18,31 @@
 
 namespace railbed {
 
-// Bits per second both ways; nothing where the measurement failed.
+// The bandwidth of a pair in bits per second in each direction; empty if the measurement failed.
 struct PairResult {
   std::optional<double> there;  // from a to b
   std::optional<double> back;
 };
 
-// Measures the pairs of a round at the same time and answers in their order.
+// Measures the pairs of a round at the same time and returns the results in their order.
 using MeasureRound = std::function<std::vector<PairResult>(const Round& round)>;
 
 struct SlowOptions {
-  bool every_pair =
-      false;  // the whole tournament; else ⌈log2 n⌉ rounds where that is enough to tell (8 nodes)
-  double tolerance = 0.1;  // this share below the others is slow
+  // Measure the whole tournament. Otherwise ⌈log2 n⌉ rounds if there are enough nodes for the fit (8).
+  bool every_pair = false;
+  double tolerance = 0.1;  // a suspect is slower than the others by more than this share
 };
 
+// Runs the search. If more than a quarter of the nodes and more than four suspects are found, reports
+// `too_many` and does not retest them.
 SlowReport find_slow(int nodes, const MeasureRound& measure, const SlowOptions& options = {});
 
-// The fit itself: effects and residuals of the pairs that have a number, as logarithms.
+// The result of the fit: effects and residuals as natural logarithms. Pairs without a number take no part.
 struct Polish {
   double overall = 0;
   std::vector<double> sending;
   std::vector<double> receiving;
-  std::vector<double> residuals;  // one a pair, 0 where it has no number
+  std::vector<double> residuals;  // one for each pair; 0 if the pair has no number
   double spread = 0;              // of the residuals, as a standard deviation (1.4826 × MAD)
 };
 Polish median_polish(int nodes, const std::vector<PairSpeed>& pairs);

@@ -9,7 +9,8 @@
 namespace railbed {
 namespace {
 
-// A cluster whose every path runs at 40 Gb/s, apart from what is told, with noise on each measurement.
+// A cluster in which every path runs at 40 Gb/s, except those that are set slower, with noise on each
+// measurement.
 struct Simulated {
   explicit Simulated(std::uint64_t seed, double noise_ = 0.02) : random(seed), noise(noise_) {}
 
@@ -163,7 +164,8 @@ TEST(FindSlow, ANodeAndALinkAtOnce) {
   EXPECT_EQ(kinds, (std::set{SlowKind::kNode, SlowKind::kLink}));
 }
 
-// Seen among real nodes: noise in company made one of a slow node's links look worse than the node.
+// Observed among real nodes: noise while other pairs ran made one of a slow node's links look worse than the
+// node.
 TEST(FindSlow, ALinkOfASlowNodeIsNotAccusedBesideIt) {
   Simulated cluster(10);
   cluster.slow_senders = cluster.slow_receivers = {8};

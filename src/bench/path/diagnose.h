@@ -1,6 +1,7 @@
-// Why a path does not carry, of what both its ends said: a table of layers, the lowest first, and the first
-// row that finds a fault is the root of all that failed above it. Pure: it knows what path.h holds, and
-// nothing else.
+// Finds the reason why a path fails, from the reports of both its ends. The method is a table of layers, the
+// lowest first: interface, link, address, route, neighbor, firewall, MTU, then TCP or RDMA. The first row
+// that finds a fault is the root of all that failed above it. diagnose() is a pure function: it uses only the
+// data of path.h and does no I/O.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace railbed {
 
-// One end as it was found. What its agent did not answer is not there.
+// The observations of one end. A request without a reply leaves its member empty.
 struct PathEndSeen {
   std::string node;
   std::string interface;
@@ -19,21 +20,22 @@ struct PathEndSeen {
   std::optional<PathOpened> opened;
   std::optional<PathLooked> looked;  // towards the other end
   std::optional<PathHeard> heard;    // from the other end
-  std::optional<PacketWay>
-      packets;  // that its RDMA port sent in the run that failed, and the other's received
+  // The packets that its RDMA port sent in the failed run, and those that the other end's port received.
+  std::optional<PacketWay> packets;
 };
 struct PathSeen {
   PathEndSeen a;
   PathEndSeen b;
-  bool rdma = false;    // what failed is RDMA, not TCP
-  bool set_up = false;  // it failed before a packet was sent: what only packets meet is not why
+  bool rdma = false;  // RDMA failed, not TCP
+  // It failed before a packet was sent, so a fault that only packets meet is not the root.
+  bool set_up = false;
 };
 
 struct Diagnosis {
-  FailureRoot root;  // of layer kNone: no fault was found, `seen` says what was asked
+  FailureRoot root;  // layer kNone: no fault was found; `seen` lists the observations
   std::string remedy;
 };
-// Nothing where neither agent answered.
+// Returns the root; empty if neither agent replied.
 std::optional<Diagnosis> diagnose(const PathSeen& path);
 
 }  // namespace railbed

@@ -42,7 +42,7 @@ PathSeen sound_path(bool rdma = false) {
           rdma};
 }
 
-// Nothing of `from` gets to `to`, nor an answer to it.
+// No packet from `from` reaches `to`, and so there is no reply.
 void cut(PathEndSeen& from, PathEndSeen& to) {
   for (Knocked* one :
        {&from.looked->tcp, &from.looked->ssh, &from.looked->small.ping, &from.looked->small.udp})
@@ -109,7 +109,7 @@ const std::vector<Scene>& scenes() {
       {"a wrong static neighbour", false,
        [](PathSeen& p) {
          cut_both(p);
-         p.a.heard->sizes = {128};  // b's packets come; a's answers go elsewhere
+         p.a.heard->sizes = {128};  // b's packets arrive; a's replies go elsewhere
          p.a.looked->neighbour = {"", "permanent", "02:00:00:00:00:99"};
        },
        PathLayer::kNeighbour, "a", "its static neighbour entry for 10.0.0.2 is wrong: 02:00:00:00:00:99"},
@@ -117,7 +117,7 @@ const std::vector<Scene>& scenes() {
        [](PathSeen& p) {
          cut(p.a, p.b);
          p.a.looked->tcp = {Reach::kRefused, ""};
-         p.a.looked->small.ping = kYes;  // it is that machine which answers
+         p.a.looked->small.ping = kYes;  // the other machine replies
          p.a.looked->neighbour.mac = "02:00:00:00:00:99";
        },
        PathLayer::kNeighbour, "", "another machine has that address"},
@@ -137,7 +137,7 @@ const std::vector<Scene>& scenes() {
        [](PathSeen& p) {
          cut(p.a, p.b);
          cut(p.b, p.a);
-         p.a.heard->sizes = {128};  // b may send, and does not hear the answers
+         p.a.heard->sizes = {128};  // b may send, but does not receive the replies
          p.a.looked->ssh = kYes;
        },
        PathLayer::kFirewall, "b",
@@ -306,7 +306,7 @@ TEST(Diagnose, AsksNoIpOfInfiniband) {
 
 TEST(Diagnose, LetsWhatArrivesSpeakForNeighbourAndRoute) {
   PathSeen path = sound_path();
-  path.a.looked->route.interface = "eth0";  // by another way, but it comes
+  path.a.looked->route.interface = "eth0";  // by another route, but it arrives
   path.a.looked->neighbour.mac = "02:00:00:00:00:99";
   EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
 }

@@ -10,12 +10,12 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::milliseconds kOpenDeadline{5000};
-constexpr std::chrono::milliseconds kOpenRdmaDeadline{10000};  // libibverbs has five seconds there
+constexpr std::chrono::milliseconds kOpenRdmaDeadline{10000};  // of which libibverbs gets five seconds
 constexpr std::chrono::milliseconds kLookDeadline{8000};
 constexpr std::chrono::milliseconds kCloseDoorDeadline{2000};
 constexpr int kEthernetMtu = 1500;
 
-// The same at both ends at once.
+// Runs the work for both ends at the same time.
 template <class Work>
 void at_both(const Work& work) {
   const std::jthread other([&] { work(false); });
@@ -27,7 +27,8 @@ std::optional<T> if_answered(Result<T> answer) {
   return answer ? std::optional<T>(std::move(*answer)) : std::nullopt;
 }
 
-// What both MTUs carry must pass; what only this end's does tells of a difference; 1500 of where a hole
+// Returns the sizes of the packets to send, in bytes. A packet of the smaller MTU must pass. One of this
+// end's own MTU detects a difference between the ends. One of 1500 bytes shows where a hole between them
 // begins.
 std::vector<int> sizes_to_ask(const PathInterface& own, const PathInterface& other) {
   if (own.mtu < kEthernetMtu || other.mtu < kEthernetMtu) return {};

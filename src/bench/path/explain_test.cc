@@ -1,4 +1,4 @@
-// The agents' handlers and the controller's questions together, on this machine's loopback.
+// The agents' handlers and the controller's requests together, on this machine's loopback.
 #include "bench/path/explain.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,9 @@
-// What one end can say of its path to the other, asked when a measurement has failed: three requests to each
-// of the two agents, open, look and close, as docs/reference/agent-protocol.md tells them.
+// The observations that one end can make of its path to the other, after a measurement has failed. The
+// controller sends three requests to each of the two agents, see docs/reference/agent-protocol.md:
+//
+//   open   examines the interface and its RDMA device, and opens echo ports for TCP and UDP,
+//   look   examines the route, and sends ping, TCP and UDP of several sizes to the other end's echo ports,
+//   close  closes the echo ports and returns the sizes of the other end's UDP packets that arrived.
 #pragma once
 
 #include <map>
@@ -22,14 +26,14 @@ inline constexpr std::string_view kPathClose = "bench.path.close";  // PathClose
 struct PathOpen {
   std::string interface;
   std::optional<IpAddress> address;
-  bool rdma = false;  // RDMA failed: look at its device, too
+  bool rdma = false;  // RDMA failed: also examine its device
   FIELDS(PathOpen, interface, address, rdma);
 };
 
-// The rail's interface now.
+// The present state of the rail's interface.
 struct PathInterface {
-  bool there = false;
-  std::optional<bool> up;  // nothing, as the next: it could not be read
+  bool there = false;      // it exists, or interfaces could not be read
+  std::optional<bool> up;  // this and the next two: empty if it could not be read
   std::optional<bool> carrier;
   std::optional<bool> has_address;
   std::string address_on;  // another interface that has the address
@@ -39,26 +43,26 @@ struct PathInterface {
   FIELDS(PathInterface, there, up, carrier, has_address, address_on, prefix, mtu, macs);
 };
 
-// The rail's RDMA device now.
+// The present state of the rail's RDMA device.
 struct PathRdma {
   std::string device;           // empty: no device belongs to the interface
   std::string driver;           // mlx5_core, rxe, siw
   std::string link_layer;       // Ethernet, InfiniBand
-  std::string state;            // ACTIVE; empty: it could not be read
-  std::string node;             // of /dev/infiniband: "uverbs0"; empty: ib_uverbs shows none for it
-  std::string node_error;       // why it cannot be opened; empty: it can
-  std::string verbs_error;      // why libibverbs does not open the device; empty: it does
-  std::optional<bool> has_gid;  // of the address
+  std::string state;            // ACTIVE; empty: unreadable
+  std::string node;             // its file in /dev/infiniband: "uverbs0"; empty: ib_uverbs shows none for it
+  std::string node_error;       // why the file cannot be opened; empty: it can
+  std::string verbs_error;      // why libibverbs cannot open the device; empty: it can, or no file to open
+  std::optional<bool> has_gid;  // it has a GID of the address; empty: unknown
   FIELDS(PathRdma, device, driver, link_layer, state, node, node_error, verbs_error, has_gid);
   bool is_software() const { return driver == "rxe" || driver == "siw"; }
 };
 
 struct PathOpened {
-  std::string session;     // empty: no door could be opened, `door_error` says why
-  std::string door_error;  // empty without an address, too
+  std::string session;     // of the echo ports; empty: they could not be opened, see `door_error`
+  std::string door_error;  // also empty if the interface has no address
   int tcp_port = 0;
   int udp_port = 0;
-  bool roce_port = false;  // it listens on UDP 4791 as well: nobody else on the node has that port
+  bool roce_port = false;  // it also listens on UDP 4791, which no other socket of the node uses
   std::string token;
   PathInterface interface;
   std::optional<PathRdma> rdma;
@@ -72,12 +76,12 @@ struct PathLook {
   int tcp_port = 0;
   int udp_port = 0;
   std::string token;
-  bool roce = false;       // ask UDP 4791, too
-  std::vector<int> sizes;  // of IP packets, beside a small one; each asked by ping and by UDP
+  bool roce = false;       // also send to UDP 4791
+  std::vector<int> sizes;  // of IP packets in bytes, in addition to a small one; each sent as ping and as UDP
   FIELDS(PathLook, interface, from, to, tcp_port, udp_port, token, roce, sizes);
 };
 
-// An IP packet of so many bytes, never fragmented.
+// The outcome of sending an IP packet of `bytes` bytes, never fragmented, as ping and as UDP.
 struct SizedKnock {
   int bytes = 0;
   Knocked ping;
@@ -88,9 +92,9 @@ struct SizedKnock {
 
 struct PathLooked {
   RouteAnswer route;
-  NeighbourAnswer neighbour;  // after everything was asked
+  NeighbourAnswer neighbour;  // read after all replies
   Knocked tcp;
-  Knocked ssh;   // TCP port 22 of the other's rail address
+  Knocked ssh;   // TCP port 22 at the other end's rail address
   Knocked roce;  // UDP 4791
   SizedKnock small;
   std::vector<SizedKnock> large;
@@ -102,7 +106,7 @@ struct PathClose {
   FIELDS(PathClose, session);
 };
 struct PathHeard {
-  std::vector<int> sizes;  // of the other's UDP packets that arrived
+  std::vector<int> sizes;  // of the other end's UDP packets that arrived, in bytes
   FIELDS(PathHeard, sizes);
 };
 

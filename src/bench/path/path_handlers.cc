@@ -43,7 +43,7 @@ void take_address(const Net& net, const NetInterface& own, const IpAddress& addr
 
 PathInterface look_at_interface(const Net& net, const PathOpen& question) {
   PathInterface seen;
-  if (!net.interfaces) return seen.there = true, seen;  // could not look: no trouble seen
+  if (!net.interfaces) return seen.there = true, seen;  // unreadable: report no trouble
   for (const NetInterface& one : *net.interfaces)
     if (one.mac && seen.macs.size() < 256) seen.macs.emplace(one.name, *one.mac);
   const NetInterface* own = find_interface(net, question.interface);
@@ -91,7 +91,7 @@ SizedKnock knock_sized(const KnockAt& knock, const PathLook& look, int bytes) {
   return sized;
 }
 
-// Everything at once, each within the knock's deadline.
+// Sends all requests at the same time; each returns within the deadline of KnockAt.
 Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
   RETURN_IF_ERROR(check_look(look));
   const KnockAt knock{.from = look.from, .to = look.to, .stop = std::move(stop)};
@@ -113,7 +113,7 @@ Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
   return looked;
 }
 
-// The door closes with its session.
+// Ends the session, which closes its ports, and returns the sizes of the packets that arrived.
 Result<PathHeard> close_path(EchoDoors& doors, const PathClose& request) {
   ASSIGN_OR_RETURN(const auto door, doors.find(request.session));
   doors.remove(request.session);

@@ -1,4 +1,4 @@
-// The agent's side of path.h: the only part that looks.
+// The agent's side of path.h: the only part of the diagnosis that examines the node.
 #pragma once
 
 #include "bench/core/agent_side.h"

@@ -62,7 +62,7 @@ Fault forbidden(const PathEndSeen& self, const PathEndSeen& peer) {
       "look at its rules for what goes out: nft list ruleset, or iptables -S OUTPUT"};
 }
 
-// What shows by which route its packets to the peer leave.
+// Returns the shell command that shows by which route this end's packets to the peer leave.
 std::string show_route_with(const PathEndSeen& self, const PathEndSeen& peer) {
   return command("ip route get {} from {}", address_of(peer), address_of(self)).text() + "; ip rule";
 }
@@ -75,8 +75,8 @@ Fault no_route(const PathEndSeen& self, const PathEndSeen& peer) {
                    "see what forbids it: " + show_route_with(self, peer)};
 }
 
-// RoCE goes by the GID's own interface, whatever routes say of TCP: only where nothing arrives is it the
-// root.
+// RoCE leaves by the GID's own interface, regardless of the routes that TCP uses. So a route by another
+// interface is the root only if no packet arrives.
 Fault other_route(const PathEndSeen& self, const PathEndSeen& peer) {
   const RouteAnswer& route = self.looked->route;
   if (route.interface.empty() || route.interface == self.interface || arrives(self, peer))
@@ -87,7 +87,7 @@ Fault other_route(const PathEndSeen& self, const PathEndSeen& peer) {
                    "find the route or rule that takes it there: " + show_route_with(self, peer)};
 }
 
-// Of IPoIB's twenty bytes the first four are a queue pair's.
+// An address of IPoIB has twenty bytes. The first four are those of a queue pair, so they are not compared.
 std::string_view part_that_counts(std::string_view mac) {
   constexpr std::size_t kIpoibText = 59;
   return mac.size() == kIpoibText ? mac.substr(12) : mac;
@@ -96,7 +96,7 @@ bool same_mac(std::string_view one, std::string_view other) {
   return part_that_counts(one) == part_that_counts(other);
 }
 
-// Which of the other's interfaces has this MAC; the rail's own first. Empty: none.
+// Returns the other end's interface that has this MAC, the rail's own if that has it; empty if none has it.
 std::string holder_of(const PathEndSeen& peer, const std::string& mac) {
   const auto& macs = own(peer).macs;
   const auto rail = macs.find(peer.interface);
@@ -110,8 +110,8 @@ std::string mac_of_rail(const PathEndSeen& peer) {
   return found == own(peer).macs.end() ? "another" : found->second;
 }
 
-// The entry that the other's MAC would be in; null where there is none to judge: packets that arrive had the
-// right one, and those of a gateway have the gateway's.
+// Returns the neighbor entry that should hold the other end's MAC; null if it cannot be judged: packets that
+// arrive had the right MAC, and packets through a gateway have the gateway's MAC.
 const NeighbourAnswer* judged_neighbour(const PathEndSeen& self, const PathEndSeen& peer) {
   const bool moot = arrives(self, peer) || !self.looked->route.gateway.empty() || own(peer).macs.empty();
   return moot ? nullptr : &self.looked->neighbour;
@@ -165,7 +165,7 @@ Fault no_neighbour(const PathEndSeen& self, const PathEndSeen& peer) {
                    "look at the VLANs of both switch ports, and whether both cables are on one rail"};
 }
 
-// Nothing of the other got in here: neither by what was heard nor by an answer.
+// Returns whether no packet of the peer got in at this end: none was received, and none got a reply.
 bool is_shut(const PathEndSeen& self, const PathEndSeen& peer) {
   return self.heard && self.heard->sizes.empty() && !peer.looked->small.answered() &&
          peer.looked->tcp.reach != Reach::kAnswered;
@@ -184,7 +184,7 @@ Fault shut(const PathEndSeen& self, const PathEndSeen& peer) {
             "shows the rules",
             self.interface, peer.interface)};
   const PathLooked& theirs = *peer.looked;
-  // A refusal is sshd's absence on that address, unless a firewall refuses everything.
+  // A refused connection means that sshd does not listen at that address, unless a firewall refuses all.
   const bool ssh_too = theirs.ssh.reach == Reach::kAnswered ||
                        (theirs.ssh.reach == Reach::kRefused && theirs.tcp.reach != Reach::kRefused);
   return PathFault{
@@ -237,13 +237,14 @@ bool lacks_tcp(const PathEndSeen& self) {
   return tcp != Reach::kAnswered && tcp != Reach::kUnable && self.looked->small.answered();
 }
 
-// Silence both ways is one side's, or the other's: what is dropped may be the question or its answer.
+// If TCP is silent in both directions, either side may drop it, because either the request or its reply may
+// be dropped. Then the fault names no node.
 Fault no_tcp(const PathEndSeen& self, const PathEndSeen& peer) {
   if (!lacks_tcp(self)) return std::nullopt;
   const bool refused = self.looked->tcp.reach == Reach::kRefused;
   const std::string show = "nft list ruleset, or iptables -S INPUT, shows the rules";
   if (!refused && lacks_tcp(peer)) {
-    if (peer.looked->tcp.reach == Reach::kRefused) return std::nullopt;  // which tells more: the other row's
+    if (peer.looked->tcp.reach == Reach::kRefused) return std::nullopt;  // the peer's own row has the cause
     return PathFault{
         "",
         fmt::format("ping or UDP is answered, and TCP between {} and {} is dropped both ways: a firewall of "

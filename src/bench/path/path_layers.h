@@ -1,4 +1,4 @@
-// The rows of the table that diagnose() reads. Each looks at one end's side of one layer.
+// The rows of the table that diagnose() reads. Each row judges one end's side of one layer.
 #pragma once
 
 #include <optional>
@@ -10,30 +10,31 @@
 namespace railbed {
 
 struct PathFault {
-  std::string node;  // empty: between the two, or it cannot be told
+  std::string node;  // the node at fault; empty: between the two, or unknown
   std::string cause;
   std::string remedy;
 };
 
-// What a row needs to be asked at all.
+// The condition under which a row applies.
 enum class PathNeeds {
-  kEnd,       // this end answered
-  kIp,        // both looked, and what failed goes by IP addresses: TCP, and RDMA on Ethernet
-  kPackets,   // as kIp, and packets were sent
-  kFiltered,  // as kPackets, and the other end's firewall sees it: TCP and software RDMA, not an adapter's
-              // RDMA
-  kRdma       // this end answered about its RDMA device
+  kEnd,      // this end replied
+  kIp,       // both ends looked, and the failed transport uses IP addresses: TCP, and RDMA on Ethernet
+  kPackets,  // as kIp, and packets were sent
+  // As kPackets, and the other end's firewall sees the packets: those of TCP and of software RDMA, but not
+  // those of an adapter's RDMA.
+  kFiltered,
+  kRdma  // this end reported its RDMA device
 };
 struct PathRow {
   PathLayer layer;
   PathNeeds needs;
   std::optional<PathFault> (*fault)(const PathEndSeen& self, const PathEndSeen& peer);
 };
-std::span<const PathRow> path_rows();
-std::span<const PathRow> tcp_rows();   // of TCP alone
-std::span<const PathRow> rdma_rows();  // of RDMA alone
+std::span<const PathRow> path_rows();  // of the layers that TCP and RDMA share
+std::span<const PathRow> tcp_rows();   // of TCP only
+std::span<const PathRow> rdma_rows();  // of RDMA only
 
-// Whether the other end surely got a packet of this one: its own token was in it.
+// Returns whether the other end certainly received a packet of this end: one with its token.
 bool arrives(const PathEndSeen& self, const PathEndSeen& peer);
 
 }  // namespace railbed

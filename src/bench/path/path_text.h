@@ -1,4 +1,4 @@
-// What was seen of a path, for people: a line each.
+// Returns the observations of a path as text for users: one line for each end, RDMA device and direction.
 #pragma once
 
 #include <string>

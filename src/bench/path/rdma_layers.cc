@@ -1,4 +1,4 @@
-// The rows of RDMA alone, above those of the path.
+// The rows that judge only RDMA. They are read after the rows of the path.
 #include <fmt/format.h>
 
 #include "base/shell.h"
@@ -11,8 +11,8 @@ using RdmaFault = std::optional<PathFault>;
 
 const PathRdma& device_of(const PathEndSeen& end) { return *end.opened->rdma; }
 
-// An adapter takes RDMA's packets before any firewall of the node; software RDMA gets them from the kernel's
-// IP.
+// An adapter takes the packets of RDMA before any firewall of the node; software RDMA gets them from the
+// kernel's IP stack, behind the firewall.
 RdmaFault no_udp(const PathEndSeen& self, const PathEndSeen& peer) {
   const PathLooked& looked = *self.looked;
   const bool other_answered =
@@ -39,9 +39,9 @@ RdmaFault roce_refused(const PathEndSeen& self, const PathEndSeen& peer) {
                   kRocePort)};
 }
 
-// Ping and other UDP pass, and of RoCE not one packet: what stands between looks for its port. Drivers count
-// in their own ways, and some nothing: that zero is one is sure only where the same driver counted what was
-// sent.
+// Ping and other UDP pass, but not one packet of RoCE: so a filter matches the port of RoCE. Drivers count in
+// their own ways, and some do not count at all. A count of zero received packets is reliable only if the same
+// driver counted the sent ones.
 RdmaFault roce_dropped(const PathEndSeen& self, const PathEndSeen& peer) {
   if (!self.packets || self.packets->sent == 0 || self.packets->received > 0) return std::nullopt;
   if (!peer.opened->rdma || !self.opened->rdma || device_of(self).driver != device_of(peer).driver ||

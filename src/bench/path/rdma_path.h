@@ -1,4 +1,4 @@
-// The rail's RDMA device as a program meets it: node, provider, GID.
+// The checks of the rail's RDMA device that a program depends on: device node, provider, GID.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace railbed {
 
-// Within some seconds: libibverbs is asked in a child of its own (host/calls.h).
+// Reads the state of the RDMA device that belongs to the interface; all members are empty if there is none.
+// Returns within some seconds, because libibverbs runs in a child of its own (host/calls.h).
 PathRdma look_at_rdma(Host& host, const Net& net, const std::string& interface,
                       const std::optional<IpAddress>& address);
 

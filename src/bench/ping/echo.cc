@@ -27,7 +27,8 @@ constexpr std::uint8_t kRequestV6 = 128;
 constexpr std::uint8_t kReplyV6 = 129;
 constexpr std::size_t kLargestEcho = 65536;
 
-// Without the IP header that raw sockets of IPv4 bring; its length stands in the low half of its first byte.
+// Returns the packet without the IP header that raw IPv4 sockets deliver. The low four bits of its first byte
+// are its length in units of four bytes. Empty if the packet is shorter than that.
 std::span<const std::byte> without_ip_header(std::span<const std::byte> packet) {
   if (packet.empty()) return packet;
   const auto length = 4 * (std::to_integer<std::size_t>(packet[0]) & 0xf);
@@ -74,7 +75,7 @@ bool EchoSocket::send(std::uint16_t sequence, std::span<const std::byte> payload
   std::vector<std::byte> packet(sizeof header + payload.size());
   std::memcpy(packet.data(), &header, sizeof header);
   std::memcpy(packet.data() + sizeof header, payload.data(), payload.size());
-  // Of IPv6, and without privileges, the kernel fills it in.
+  // For IPv6, and for a socket without privileges, the kernel replaces this checksum.
   header.checksum = internet_checksum(packet);
   std::memcpy(packet.data(), &header, sizeof header);
   const SocketAddress to = socket_address(to_, 0);

@@ -13,25 +13,26 @@
 
 namespace railbed {
 
-// Without privileges where net.ipv4.ping_group_range has the user's group (icmp(7)); else as root.
+// A non-blocking socket for echo requests to one address. It needs no privileges if net.ipv4.ping_group_range
+// includes the user's group (icmp(7)); otherwise it is a raw socket, which needs root.
 class EchoSocket {
  public:
   static Result<EchoSocket> open(const IpAddress& from, const IpAddress& to);
 
   int fd() const { return socket_.get(); }
-  // An echo request with this number; errno says why not.
+  // Sends an echo request with this sequence number. On failure returns false and sets errno.
   bool send(std::uint16_t sequence, std::span<const std::byte> payload);
-  // Whether one of the replies that wait is the one to this number.
+  // Takes one waiting packet. Returns true if it is the reply to this sequence number with this payload.
   bool receive(std::uint16_t sequence, std::span<const std::byte> payload);
 
  private:
   Fd socket_;
   IpAddress to_;
-  bool raw_ = false;  // packets come with their IP header, others' too
+  bool raw_ = false;  // receives other processes' replies too; over IPv4, packets include the IP header
   std::uint16_t id_ = 0;
 };
 
-// The Internet checksum of RFC 1071, as it stands in the packet.
+// Returns the Internet checksum of RFC 1071 in the byte order of the packet.
 std::uint16_t internet_checksum(std::span<const std::byte> bytes);
 
 }  // namespace railbed

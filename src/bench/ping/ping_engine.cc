@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::string_view kPingMethod = "bench.ping";  // PingOrder → PingAnswer
 constexpr std::uint64_t kSmallestPing = 8;
-constexpr std::uint64_t kLargestPing = 65'000;             // what fits in one IP packet, headers left off
-constexpr std::chrono::milliseconds kPingPause{10};        // pings are no load
-constexpr std::chrono::milliseconds kReplyPatience{1000};  // then a reply is taken for lost
-constexpr std::uint64_t kUnansweredAtFirst = 3;            // then nobody answers
+constexpr std::uint64_t kLargestPing = 65'000;             // fits in one IP packet with its headers
+constexpr std::chrono::milliseconds kPingPause{10};        // between pings, so that they are no load
+constexpr std::chrono::milliseconds kReplyPatience{1000};  // a later reply counts as lost
+constexpr std::uint64_t kUnansweredAtFirst = 3;            // give up if the first three pings get no reply
 constexpr double kMostPingSeconds = 3600;
 constexpr std::chrono::seconds kPingMargin{10};
 
@@ -49,6 +49,9 @@ Failure unanswered(const PingOrder& order, std::string cause) {
                       order.to.to_text())};
 }
 
+// Sends one echo request after the other and waits for each reply, with a pause in between. The time from a
+// request to its reply is one sample; half of it is the latency. Requests of the warm-up give no sample, but
+// count as sent and lost.
 class Pinger {
  public:
   Pinger(EchoSocket socket, const PingOrder& order, std::stop_token stop)

@@ -1,4 +1,5 @@
-// ICMP echo between two nodes, as an engine: what `ping` shows. The other end's kernel answers by itself.
+// An engine that measures the latency of ICMP echo between two nodes, as `ping` does. The other end's kernel
+// replies; no agent is needed there.
 #pragma once
 
 #include "bench/core/engine.h"

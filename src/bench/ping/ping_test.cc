@@ -39,7 +39,7 @@ TEST(Ping, MeasuresHalfARoundTrip) {
 }
 
 TEST(Ping, OfAnAddressThatNobodyHasFailsWithACause) {
-  const Measurement one = ping_once("203.0.113.7", 0.2);  // RFC 5737: of documentation
+  const Measurement one = ping_once("203.0.113.7", 0.2);  // reserved for documentation (RFC 5737)
   ASSERT_TRUE(one.failure);
   EXPECT_FALSE(one.failure->cause.empty());
 }

@@ -1,12 +1,13 @@
-// Latencies spread over five orders of magnitude, and a run makes many millions of them: neither keeping all
-// nor equal buckets will do. Here a bucket's width grows with the value (HdrHistogram made the layout
-// common): below 2^8 every integer has its own; above, each octave, [2^k, 2^(k+1)), is cut into 2^7 equal
-// buckets. So a bucket is never wider than 1/128 of what it holds, and its middle is never off by more than
-// 1/256, at any size, in 58 KiB. The bucket comes from the position of the highest bit and the seven bits
-// below it: a shift, no division and no search.
+// Latencies spread over five orders of magnitude, and a run makes many millions of them. So neither a list of
+// all values nor buckets of equal width would do. Here the width of a bucket grows with the value
+// (HdrHistogram made the layout common): below 2^8 every integer has its own bucket; above, each octave,
+// [2^k, 2^(k+1)), is divided into 2^7 equal buckets. So a bucket is never wider than 1/128 of the values that
+// it holds, and its middle is never off by more than 1/256, at any size, in 58 KiB. The position of the
+// highest bit and the seven bits below it give the bucket: a shift, no division and no search.
 //
-// Two histograms merge by adding buckets. Minimum, maximum and sum are exact beside the buckets; the
-// deviation runs along by Welford's recurrence, since squares of nanoseconds would overflow their sum.
+// Two histograms are merged by adding their buckets. Minimum, maximum and sum are kept separately and are
+// exact. The deviation is updated with each value by Welford's recurrence, because a sum of squares of
+// nanoseconds would overflow.
 #include "bench/statistics/histogram.h"
 
 #include <algorithm>

@@ -52,7 +52,7 @@ TEST(Histogram, EveryMagnitudeStaysWithinItsPrecision) {
     for (const std::uint64_t add :
          {std::uint64_t{0}, (std::uint64_t{1} << bit) / 3, (std::uint64_t{1} << bit) - 1}) {
       const std::uint64_t value = (std::uint64_t{1} << bit) + add;
-      Histogram three;  // the middle one is neither minimum nor maximum, so the bucket answers
+      Histogram three;  // the middle one is neither minimum nor maximum, so its value comes from the bucket
       three.add(0);
       three.add(value);
       three.add(UINT64_MAX);

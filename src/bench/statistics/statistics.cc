@@ -1,14 +1,16 @@
-// How sure is a median? Throughput and latency follow no known distribution, so nothing is assumed of one.
+// The confidence interval of a median. Throughput and latency follow no known distribution, so the method
+// assumes none.
 //
-// Order statistics: sort n values. Each is above the true median with probability 1/2, so how many are below
-// it is a coin thrown n times. The interval from the k-th smallest to the k-th largest misses the median only
-// if fewer than k throws show heads, or fewer than k show tails; k is the largest for which that is at most
-// 5 %. For six values it is their whole range, for 100 the 40th to the 61st.
+// Order statistics: sort n values. Each is above the true median with probability 1/2, so the number of
+// values below the median is distributed like the number of heads in n throws of a coin. The interval from
+// the k-th smallest to the k-th largest value misses the median only if fewer than k throws show heads, or
+// fewer than k show tails; k is the largest number for which the probability of that is at most 5 %. For six
+// values the interval is their whole range, for 100 values it is the 40th to the 61st.
 //
-// The coins must be independent, and neighbouring samples are not: a slow moment lasts. Left alone that makes
-// the interval too narrow, by any factor. So neighbours are averaged in batches, of two, four, eight …, until
-// the correlation of one batch with the next is no more than chance makes (two standard errors), and the
-// interval is that of the batches' means.
+// The throws must be independent, but neighboring samples are not: a slow moment lasts for several of them.
+// Without correction the interval would be too narrow, by any factor. So neighbors are averaged in batches of
+// two, four, eight …, until the correlation of one batch with the next is within chance (two standard
+// errors). The interval is then computed from the batches' means.
 #include "bench/statistics/statistics.h"
 
 #include <algorithm>
@@ -20,8 +22,9 @@ namespace {
 
 constexpr double kZ95 = 1.959964;
 
-// Ranks (from 1) whose values bound the median with at least 95 % confidence: exact binomial sums up to 200
-// values, the normal approximation above. David and Nagaraja, Order Statistics, 7.1.
+// The ranks (from 1) of the values that bound the median with at least 95 % confidence. Up to 200 values they
+// come from exact binomial sums, above from the normal approximation. David and Nagaraja, Order Statistics,
+// 7.1.
 struct Ranks {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -126,7 +129,8 @@ Summary LatencySampler::summary(bool halve) {
   summary.p999 = at(0.999);
   summary.p9999 = at(0.9999);
   const MedianInterval middle = median_interval(batch_means(medians_));
-  // The medians of batches bracket the median of all; where they are too few or skewed, it is kept inside.
+  // The batches' medians bracket the median of all samples. If they are too few or skewed, the interval is
+  // widened to include it.
   summary.low = std::min(middle.low * scale, summary.median);
   summary.high = std::max(middle.high * scale, summary.median);
   return summary;

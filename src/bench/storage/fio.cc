@@ -45,7 +45,7 @@ struct Document {
   }
 };
 
-// A terabyte per second, and a day: more is nonsense.
+// A terabyte per second, and a day. Larger numbers are impossible.
 constexpr double kMostBytesPerSecond = 1e12;
 constexpr double kMostNanoseconds = 86400e9;
 
@@ -67,7 +67,7 @@ bool sane(const FioResult& result) {
   return result.median <= result.p99 && result.p99 <= result.p999 && result.p999 <= result.p9999;
 }
 
-// fio splits file and folder names at colons: its HOWTO, "filename".
+// fio splits names of files and folders at colons: its HOWTO, "filename".
 std::string escape_colons(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped += c == ':' ? std::string("\\:") : std::string(1, c);
@@ -84,14 +84,14 @@ std::vector<std::string> fio_words(const FioJob& job) {
   const bool queued = job.depth > 1 && job.native;
   std::vector<std::string> words = {
       "fio", "--name=railbed", "--thread", "--output-format=json", "--eta=never", "--group_reporting",
-      // Requests' whole time: without it percentiles leave the submission out.
+      // Percentiles of the whole time of a request. Without this option they leave out the submission.
       "--lat_percentiles=1", "--clat_percentiles=0", "--percentile_list=50:99:99.9:99.99",
-      // A file that was only reserved is read without touching the drive.
+      // If the space of a file is only reserved, reads do not touch the drive.
       "--fallocate=none", "--norandommap", "--directory=" + escape_colons(job.folder), "--rw=" + job.pattern,
       fmt::format("--bs={}", job.block_bytes), fmt::format("--size={}", job.file_bytes),
       fmt::format("--direct={}", job.direct ? 1 : 0), queued ? "--ioengine=libaio" : "--ioengine=psync"};
   if (queued) words.push_back(fmt::format("--iodepth={}", job.depth));
-  // Without libaio each request that is under way needs a thread, all on one file.
+  // Without libaio each request in flight needs a thread; all are on one file.
   const int threads = queued ? job.threads : job.threads * job.depth;
   words.push_back(fmt::format("--numjobs={}", threads));
   words.push_back(job.threads > 1 ? "--filename_format=data.$jobnum" : "--filename=data.0");
@@ -129,7 +129,8 @@ Result<FioResult> parse_fio(std::string_view text, bool reads) {
                    percentile(latency, "99.000000"),
                    percentile(latency, "99.900000"),
                    percentile(latency, "99.990000")};
-  // They come from buckets 1.6 % wide: fio's stat.h, FIO_IO_U_PLAT_BITS.
+  // Percentiles come from buckets 1.6 % wide (fio's stat.h, FIO_IO_U_PLAT_BITS), so they may exceed the
+  // maximum.
   for (double* value : {&result.median, &result.p99, &result.p999, &result.p9999})
     *value = std::min(*value, result.maximum);
   if (!sane(result)) return fail(ErrorKind::kUnavailable, "fio's numbers make no sense");

@@ -12,7 +12,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// As fio 3.33 answers, shortened to what is read and a little beside.
+// The output of fio 3.33, shortened to the fields that are read and a few more.
 constexpr std::string_view kAnswer = R"(note: both iodepth >= 1 and synchronous I/O engine are selected
 {
   "fio version" : "fio-3.33",
@@ -49,7 +49,7 @@ TEST(ParseFio, TakesWhatWasMeasured) {
   EXPECT_EQ(result->median, 7110656);
   EXPECT_EQ(result->p99, 22675456);
   EXPECT_EQ(result->maximum, 36867115);
-  EXPECT_EQ(result->p9999, 36867115);  // a bucket's edge lies beyond the largest
+  EXPECT_EQ(result->p9999, 36867115);  // the edge of a bucket is beyond the maximum
 }
 
 TEST(ParseFio, ADirectionThatDidNothingIsNoNumber) { EXPECT_FALSE(parse_fio(kAnswer, true)); }

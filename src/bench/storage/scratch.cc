@@ -32,7 +32,7 @@ using Folder = std::unique_ptr<DIR, CloseFolder>;
 
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
-  // The stream owns its descriptor: it gets one of its own.
+  // The stream closes its descriptor, so it gets one of its own.
   const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const Folder stream(own < 0 ? nullptr : fdopendir(own));
   if (!stream) return names;
@@ -58,7 +58,7 @@ bool is_of_this_user(int folder) {
   return fstat(folder, &about) == 0 && about.st_uid == geteuid();
 }
 
-// True when nobody holds the lock. A folder without one is not finished, or not ours.
+// Returns true if no process holds the lock. A folder without a lock file is incomplete, or not from railbed.
 bool owner_is_dead(int folder) {
   const Fd lock(openat(folder, kLockName, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   return lock && flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
@@ -69,7 +69,8 @@ bool owner_is_dead(int folder) {
 Result<Scratch> Scratch::make(const std::string& parent) {
   auto within = open_folder_at(parent, Strangers::kMayWrite);
   if (!within) return cannot("make a folder in", parent, within.error());
-  // Its final name comes last: until then no sweep takes it for a dead one's.
+  // The folder gets its final name last, because sweep_scratch() of another process would remove it while its
+  // lock is free.
   const std::string random = random_hex(8);
   const std::string early = ".railbed-" + random;
   const std::string name = fmt::format("{}{}", kScratchPrefix, random);
@@ -79,7 +80,7 @@ Result<Scratch> Scratch::make(const std::string& parent) {
   Fd lock(folder && is_of_this_user(folder.get())
               ? openat(folder.get(), kLockName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
               : -1);
-  // A file system without locks leaves the folder of a killed process to its user.
+  // On a file system without locks, the user must remove the folder of a killed process.
   if (lock) flock(lock.get(), LOCK_EX | LOCK_NB);
   if (!lock || renameat(within->get(), early.c_str(), within->get(), name.c_str()) != 0) {
     const std::string why = reason();
@@ -96,7 +97,8 @@ Scratch::~Scratch() {
   unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
 }
 
-// fio looks at the path itself, which is a link of the kernel's; what is behind it is a folder.
+// The path ends in "/." because the part before is a link of the kernel, and fio examines the path itself:
+// with "/." it finds a folder.
 std::string Scratch::path() const { return fmt::format("/proc/{}/fd/{}/.", getpid(), folder_.get()); }
 
 void Scratch::empty() const { remove_files(folder_.get(), false); }
@@ -134,7 +136,7 @@ Result<void> try_direct(const std::string& folder) {
     return fail(ErrorKind::kUnavailable, why);
   };
   if (!fd) return refused();
-  // Some file systems open, and refuse to write.
+  // Some file systems allow to open the file, but not to write it.
   alignas(kDirectBlock) static constexpr std::byte kBlock[kDirectBlock] = {};
   if (pwrite(fd.get(), kBlock, kDirectBlock, 0) != static_cast<ssize_t>(kDirectBlock)) return refused();
   unlink(file.c_str());

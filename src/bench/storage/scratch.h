@@ -1,4 +1,4 @@
-// A folder of ours on somebody's file system: known by its name, gone when we are.
+// A temporary folder on the file system to be measured, with a recognizable name.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace railbed {
 
 inline constexpr std::string_view kScratchPrefix = "railbed-storage-";
 
-// Made in `parent`, removed with the files that lie in it by the destructor. A process that is killed leaves
-// its folder behind; the next one to come here removes it: a lock that the kernel lets go of tells the dead
-// from the living, on this host and, over NFS, on others.
+// A temporary folder in `parent`. The destructor removes it with the files in it. A process that is killed
+// leaves its folder behind, and a later one removes it with sweep_scratch(). Each folder has a file that its
+// process keeps locked. The kernel releases the lock when the process ends, on this host and, over NFS, on
+// others; so a folder whose lock is free belongs to no running process.
 class Scratch {
  public:
   static Result<Scratch> make(const std::string& parent);
@@ -23,11 +24,11 @@ class Scratch {
   Scratch& operator=(Scratch&&) = delete;
   ~Scratch();
 
-  // By the number of our descriptor of it, for us and our children: whatever is done to `parent` meanwhile,
-  // it leads to this folder.
+  // Returns a path by the number of this process's file descriptor, for this process and its children. It
+  // leads to this folder even if `parent` is moved or replaced.
   std::string path() const;
   const std::string& name() const { return name_; }  // in `parent`
-  // The files in it, but for the lock, so that the next job has the room.
+  // Removes the files in it, except the lock, so that the next job can use their space.
   void empty() const;
 
  private:
@@ -42,19 +43,21 @@ class Scratch {
   Fd lock_;
 };
 
-// Removes what dead processes of this user left in `parent`; answers the folders' names. Only plain files
-// directly in folders of that name are removed, never through a link. What cannot be told dead is left alone.
+// Removes the folders in `parent` that ended processes of this user left, and returns their names. Only plain
+// files directly in such folders are removed, never through a link. A folder whose owner may still run is not
+// touched.
 std::vector<std::string> sweep_scratch(const std::string& parent);
 
-// What may be used of a file system.
+// The size of a file system in bytes.
 struct Room {
   std::uint64_t size = 0;
   std::uint64_t free = 0;  // for this user
-  bool memory = false;     // tmpfs, ramfs: no storage at all
+  bool memory = false;     // tmpfs or ramfs: in memory, not on storage
 };
 Result<Room> room_at(const std::string& folder);
 
-// Whether files in `folder` can be written past the page cache; else the kernel's words. Leaves no file.
+// Succeeds if files in `folder` can be written past the page cache; else fails with the kernel's text. Leaves
+// no file.
 Result<void> try_direct(const std::string& folder);
 
 }  // namespace railbed

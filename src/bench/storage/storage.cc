@@ -20,9 +20,9 @@ namespace {
 constexpr std::uint64_t kKib = 1 << 10;
 constexpr std::uint64_t kMib = 1 << 20;
 
-// The first two and the sizes are the usual look at a drive; one request at a time shows latency, many what
-// the drive can do. A checkpoint is what training frameworks write: some large files at once, flushed at the
-// end.
+// The first two runs and the block sizes are the usual ones for a drive. One request at a time shows its
+// latency, many show its capacity. A checkpoint is written as by training frameworks: several large files at
+// the same time, flushed at the end.
 constexpr std::array<Workload, 8> kWorkloads{{
     {"sequential write", "write", kMib, 1, 1, false},
     {"sequential read", "read", kMib, 1, 1, false},
@@ -34,16 +34,16 @@ constexpr std::array<Workload, 8> kWorkloads{{
     {"checkpoint write", "write", 4 * kMib, 1, 4, true},
 }};
 
-// A drive slower than this is not waited for.
+// The deadline of a run is long enough for this bandwidth. On a slower drive the run fails.
 constexpr double kSlowest = 4e6;  // bytes per second
-constexpr double kPatience = 15;  // seconds beside
+constexpr double kPatience = 15;  // seconds in addition
 
 std::chrono::milliseconds job_deadline(double seconds, std::uint64_t bytes) {
   return std::chrono::milliseconds(
       static_cast<std::int64_t>((kPatience + seconds + static_cast<double>(bytes) / kSlowest) * 1000));
 }
 
-// What of fio's complaint a person needs.
+// Returns the first useful line of fio's error output, or its exit code.
 std::string complaint_of(const CommandOutput& output) {
   std::string text;
   for (const auto line : lines(output.error_output)) {
@@ -82,7 +82,7 @@ class Measuring {
             std::stop_token stop)
       : scratch_(scratch), request_(request), answer_(answer), stop_(std::move(stop)) {}
 
-  // False when it failed: what follows would fail as well.
+  // Returns false if it failed; then the runs that follow would fail as well.
   bool run(const Workload& workload) {
     StorageRun& run = answer_.runs.emplace_back();
     run.operation = workload.operation;
@@ -117,7 +117,7 @@ class Measuring {
     job.direct = answer_.not_direct.empty() && !workload.checkpoint;
     job.sync_at_end = !job.direct && !reads(workload);
     if (workload.checkpoint) scratch_.empty();
-    // What was not written is not read, and random writes stay inside.
+    // Reads and random writes stay within the bytes that were written.
     job.file_bytes = workload.pattern == "write" ? answer_.bytes / static_cast<unsigned>(workload.threads)
                                                  : written() / workload.block_bytes * workload.block_bytes;
     return job;
@@ -158,7 +158,7 @@ class Measuring {
 
 Failure refused(const Error& error, std::string remedy) { return {"start", error.text, std::move(remedy)}; }
 
-// What the folder lies on and how much of it may be used.
+// Checks the request, and fills in the folder's file system, its free space and the bytes to use.
 std::optional<Failure> look(Host& host, const StorageRequest& request, StorageAnswer& answer) {
   const bool plain = std::all_of(request.folder.begin(), request.folder.end(),
                                  [](unsigned char c) { return c >= ' ' && c != 0x7f; });
@@ -199,7 +199,7 @@ Result<std::uint64_t> bytes_to_use(std::uint64_t asked, std::uint64_t free, std:
 
 std::chrono::milliseconds storage_deadline(const StorageRequest& request) {
   const std::uint64_t bytes = request.bytes > 0 ? request.bytes : kDefaultBytes;
-  // Twice: where libaio is missing, runs are tried again.
+  // Twice, because runs are repeated if libaio is missing.
   return 2 * static_cast<int>(kWorkloads.size()) * job_deadline(request.seconds, bytes);
 }
 

@@ -6,8 +6,8 @@
 namespace railbed {
 namespace {
 
-// One request from start to end: the files live in it, so whatever ends it, an agent that loses its
-// controller too, removes them.
+// The whole measurement is one request, which owns the files. So they are removed whenever the request ends,
+// also when the agent loses its controller.
 Handlers storage_handlers(AgentSide& side) {
   Handlers handlers;
   handlers.emplace(kStorage, typed_handler<StorageRequest>([host = side.host](const StorageRequest& request,

@@ -1,4 +1,4 @@
-// Drives and file servers, as an engine.
+// An engine that measures drives and file servers.
 #pragma once
 
 #include "bench/core/engine.h"

@@ -1,4 +1,4 @@
-// What fio found on a node, as measurements beside what the drives' PCIe links allow.
+// Converts the results of fio on a node to measurements, with the limit of the drives' PCIe links.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
   return text;
 }
 
-// "0000:02:00.0 runs at PCIe Gen3 x4 of Gen4 x4": the drive could do more in another slot.
+// Returns a note if the drive's link is slower than the drive supports: "0000:02:00.0 runs at PCIe Gen3 x4,
+// and could at PCIe Gen4 x4"; then another slot may help. Empty if it is not slower.
 std::string below_its_best(const std::vector<PciDevice>& devices, const std::string& address) {
   const PciDevice* device = find_pci(devices, address);
   if (device == nullptr || !device->link_now || !device->link_max ||
@@ -34,7 +35,8 @@ std::string below_its_best(const std::vector<PciDevice>& devices, const std::str
                      describe_link(*device->link_max));
 }
 
-// Several drives under one file system: data may go over all their links at once.
+// Returns the sum of the drives' PCIe links, because data of one file system may use all of them at the same
+// time. If the limit of a drive is unknown, there is no ceiling and the note has the reason.
 Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const Facts* facts) {
   Ceiling ceiling;
   const auto none = [&](std::string why) {
@@ -68,7 +70,7 @@ Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const F
 
 Summary rate_of(const FioResult& result) {
   Summary summary;
-  summary.samples = 1;  // fio's rate over the whole run: repeats show its spread
+  summary.samples = 1;  // fio gives one rate for the whole run; only repeated runs show a spread
   for (double* value :
        {&summary.median, &summary.low, &summary.high, &summary.mean, &summary.minimum, &summary.maximum})
     *value = result.bytes_per_second * 8;
@@ -100,7 +102,7 @@ std::vector<Measurement> storage_measurements(const std::string& node, const Sto
     Measurement one;
     one.engine = Engine::kStorage;
     one.operation = run.operation;
-    // Another thing than past the cache, so that the history never compares the two.
+    // A name of its own, so that the history never compares these runs with those past the page cache.
     if (answer.memory)
       one.operation += " in memory";
     else if (!answer.not_direct.empty() && !checkpoint)

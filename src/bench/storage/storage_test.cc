@@ -65,7 +65,7 @@ TEST_F(StorageTest, EveryWorkloadHasANumberAndNothingIsLeft) {
     EXPECT_LE(run.result->median, run.result->maximum);
   }
   const FioResult& checkpoint = *answer.runs.back().result;
-  EXPECT_EQ(checkpoint.bytes, kFewestBytes);  // once, whole
+  EXPECT_EQ(checkpoint.bytes, kFewestBytes);  // written once
   EXPECT_EQ(checkpoint.requests, kFewestBytes / (4 << 20));
   EXPECT_TRUE(answer.mount);
   EXPECT_THAT(left(), IsEmpty());
@@ -158,12 +158,12 @@ TEST_F(StorageTest, ADeadRunsFolderIsSweptALivingOnesIsNot) {
 
 TEST_F(StorageTest, ASweepRemovesNothingButItsOwn) {
   const std::string prefix(kScratchPrefix);
-  fs::create_directories(folder_ / (prefix + "empty"));  // no lock: not ours
+  fs::create_directories(folder_ / (prefix + "empty"));  // no lock: not from railbed
   fs::create_directories(folder_ / "precious");
   std::ofstream(folder_ / "precious/file") << "1";
   fs::create_symlink(folder_ / "precious", folder_ / (prefix + "link"));
   std::ofstream(folder_ / (prefix + "file")) << "1";
-  fs::create_directories(folder_ / (prefix + "deep") / "folder");  // somebody else's in a dead one's
+  fs::create_directories(folder_ / (prefix + "deep") / "folder");  // foreign, in one without owner
   std::ofstream(folder_ / (prefix + "deep") / "owner") << "";
   EXPECT_THAT(sweep_scratch(folder_), IsEmpty());
   EXPECT_TRUE(fs::exists(folder_ / "precious/file"));

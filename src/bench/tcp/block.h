@@ -1,5 +1,9 @@
-// The unit of a TCP transfer: [stamp][pattern][stamp]. Stamps number the blocks of a stream, so a lost,
-// repeated or foreign block is seen; the pattern between them shifts from block to block.
+// The unit of a TCP transfer: [stamp][pattern][stamp]. Stamps number the blocks of a stream, so the receiver
+// detects a lost, repeated or foreign block. The pattern between them shifts from block to block.
+//
+// Both sides compute stamps and pattern from the same seed and stream number. The pattern of block n is a
+// part of one random buffer, at an offset that depends on n, so the sender writes no byte of it. The receiver
+// compares every stamp, and the pattern of one block of eight, chosen by a hash of its number.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,7 +18,7 @@ namespace railbed {
 
 struct BlockStamp {
   std::uint64_t sequence = 0;  // from 0; the highest bit marks a stream's last block
-  std::uint64_t proof = 0;     // scrambles sequence, seed and stream
+  std::uint64_t proof = 0;     // a hash of sequence, seed and stream
 };
 
 struct BlockCheck {
@@ -23,7 +27,7 @@ struct BlockCheck {
   bool last = false;
 };
 
-// One stream's blocks, on either side. Both sides make it from the same numbers.
+// The blocks of one stream, to send or to check. Both sides construct it from the same numbers.
 class Blocks {
  public:
   static constexpr std::size_t kSmallest = 64;
@@ -32,10 +36,11 @@ class Blocks {
   Blocks(std::size_t block_bytes, std::uint64_t seed, int stream);
   std::size_t size() const { return size_; }
 
-  // The next block to send: the pieces are valid until the next call, what they point to for kKept calls. No
-  // byte of the pattern is copied or written.
+  // Returns the next block to send. The pieces are valid until the next call; the bytes that they point to,
+  // for kKept calls. No byte of the pattern is copied or written.
   std::span<iovec> next(bool last);
-  // Checks the next block received: the stamps always, the pattern in one block of eight and in the last.
+  // Checks the next block received, which must have size() bytes: the stamps always, the pattern in one block
+  // of eight and in the last.
   BlockCheck check(std::span<const std::byte> block);
 
  private:

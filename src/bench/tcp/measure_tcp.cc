@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kTcpSetUpDeadline{5000};
 
-// When even the bounded waits of the engines have failed to end a run.
+// The deadline for a run: it passes only if the bounded waits of the engines failed to end the run.
 std::chrono::milliseconds run_deadline(const TcpPlan& plan) {
   return std::chrono::milliseconds(static_cast<std::int64_t>((plan.warmup + plan.seconds) * 1000)) +
          kConnectDeadline + 3 * kReceiverPatience;
 }
 
-// The listening side's door, and both requests that lead to it.
+// The requests to the two ends, after the listener was opened.
 struct TcpRequests {
   TcpServe serve;
   TcpCall call;

@@ -4,8 +4,8 @@
 
 namespace railbed {
 
-// Each fills in one measurement, whose engine, metric, ends, size and streams are set already. Both ends have
-// an address.
+// The controller's side. Each function fills in one measurement, whose engine, metric, ends, size and streams
+// are already set. Both ends must have an address. A failure is reported in `measurement.failure`.
 void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
                            Measurement& measurement, std::stop_token stop);
 void measure_tcp_latency(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,

@@ -1,4 +1,9 @@
-// The requests that the controller sends to the two agents of a pair. Answers are the engines' own results.
+// The requests that the controller sends to the two agents of a pair. The replies are the engines' own
+// results.
+//
+// One measurement: kTcpListen opens a port on the receiving node and returns a session, the port and a token.
+// Then kTcpReceive with that session on this node, and kTcpSend with port and token on the other node, run at
+// the same time. For latency these are kTcpEcho and kTcpPing.
 #pragma once
 
 #include <optional>
@@ -10,7 +15,7 @@
 
 namespace railbed {
 
-// Both sides of a measurement are the same program (the fleet pushes it), so these shapes carry no version.
+// Both sides of a measurement are the same program (the fleet pushes it), so these types carry no version.
 inline constexpr std::string_view kTcpListen = "bench.tcp.listen";    // TcpListen → TcpListening
 inline constexpr std::string_view kTcpReceive = "bench.tcp.receive";  // TcpServe → TcpReceived
 inline constexpr std::string_view kTcpSend = "bench.tcp.send";        // TcpCall → TcpSent
@@ -27,7 +32,7 @@ struct TcpListening {
   std::string token;
   FIELDS(TcpListening, session, port, token);
 };
-// The session ends with this request.
+// The request to run a listening engine. The session ends with this request.
 struct TcpServe {
   std::string session;
   std::string peer;  // the other node's name

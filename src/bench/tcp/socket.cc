@@ -24,7 +24,8 @@ constexpr std::size_t kHelloBytes = kTokenHex + 4;
 
 std::string reason(int error) { return std::strerror(error); }
 
-// Blocking calls return after a slice, so that stop requests and stalls are seen without another system call.
+// Blocking calls return after a slice, so that a thread notices stop requests and stalls without another
+// system call.
 void set_up(int fd) {
   set_blocking(fd, true);
   const timeval slice{0, kPollSliceMs * 1000};
@@ -41,7 +42,7 @@ std::optional<std::size_t> stream_of(std::string_view hello, std::string_view to
   return static_cast<std::size_t>(stream);
 }
 
-// Lets in who shows the token, each to its own stream.
+// Accepts the connections that send the token, and assigns each to its stream.
 class StreamDoor {
  public:
   StreamDoor(int listener, std::string_view token, int count)
@@ -78,7 +79,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Connecting {
   Socket socket;
-  int error = 0;  // what connect(2) came to
+  int error = 0;  // errno of connect(2); 0: connected
 };
 
 Result<Connecting> try_to_connect(const IpAddress& from, const IpAddress& to, int port,
@@ -97,9 +98,9 @@ Result<Connecting> try_to_connect(const IpAddress& from, const IpAddress& to, in
   return Connecting{std::move(socket), error};
 }
 
-// A link that has just come up may still have a search for the neighbour (ARP, NDP) that began while it was
-// down. When that search fails, the kernel refuses every connection that waited for it. A second attempt
-// searches anew.
+// On a link that has just come up, a search for the neighbor (ARP, NDP) that began while it was down may
+// still be running. When that search fails, the kernel refuses every connection that waited for it. A second
+// attempt starts a new search.
 Result<Socket> connect_socket(const IpAddress& from, const IpAddress& to, int port,
                               std::chrono::milliseconds deadline, const std::stop_token& stop) {
   const Clock::time_point until = Clock::now() + deadline;
@@ -181,7 +182,7 @@ Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience
     ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | flags);
     if (sent < 0) {
       if (errno == EPIPE || errno == ECONNRESET) return Break::kClosed;
-      // Without room for its notice of a call the kernel takes it with a copy.
+      // The kernel has no memory to report this zero-copy call later. Send it with a copy.
       if (errno == ENOBUFS && flags != 0)
         flags = 0;
       else if (errno != EAGAIN && errno != EINTR)

@@ -1,4 +1,4 @@
-// The TCP engines as they run on the two nodes: what an agent is asked and what it answers.
+// The TCP engines as they run on the two nodes: their parameters and their results.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace railbed {
 
-// How both sides run: the same numbers go to both.
+// The parameters of a run. Both sides get the same ones.
 struct TcpPlan {
   int streams = 1;
-  std::uint64_t message_bytes = 0;  // of a write, or of a ping
-  double warmup = 0;                // seconds, not counted
+  std::uint64_t message_bytes = 0;  // size of a block, or of a ping
+  double warmup = 0;                // seconds that are not counted
   double seconds = 0;
   std::uint64_t seed = 0;  // of the pattern
   bool busy_poll = false;  // ping-pong: never sleep
@@ -27,17 +27,17 @@ struct TcpPlan {
   FIELDS(TcpPlan, streams, message_bytes, warmup, seconds, seed, busy_poll, zero_copy);
 };
 
-// Where the connecting side connects to, and from which of its own addresses.
+// The address, port and token for the connecting side, and the address of its own that it connects from.
 struct TcpTarget {
   IpAddress from;
   IpAddress to;
   int port = 0;
   std::string token;
-  std::string peer;  // the other node's name, for complaints
+  std::string peer;  // the other node's name, for error messages
   FIELDS(TcpTarget, from, to, port, token, peer);
 };
 
-// What the listening side keeps between "listen" and the run.
+// The listener and its token, which the listening side keeps between the request to listen and the run.
 struct TcpDoor {
   Listener listener;
   std::string token;
@@ -49,7 +49,7 @@ struct TcpSent {
   double cpu_seconds = 0;
   double round_trip_us = 0;
   int mtu = 0;
-  std::uint64_t copied = 0;  // zero-copy calls that the kernel copied all the same
+  std::uint64_t copied = 0;  // zero-copy calls whose bytes the kernel copied
   std::optional<Failure> failure;
   FIELDS(TcpSent, packets, lost, cpu_seconds, round_trip_us, mtu, copied, failure);
 };
@@ -83,20 +83,22 @@ struct TcpEchoed {
   FIELDS(TcpEchoed, messages, failure);
 };
 
-// How long no progress at all is borne. The sender's limit is the shorter one: it knows more of the cause.
+// The stall limits: the longest time without any progress. The sender's limit is shorter than the receiver's,
+// because the sender knows more about the cause.
 inline constexpr std::chrono::milliseconds kSenderPatience{3000};
 inline constexpr std::chrono::milliseconds kReceiverPatience{4000};
 inline constexpr std::chrono::milliseconds kConnectDeadline{5000};
 
-// All four return within the planned time and a few seconds, whatever the network or the other side does.
-// `peer` is the other node's name.
+// All four functions return within the planned time and a few seconds, whatever the network or the other side
+// does. `peer` is the other node's name. Plans must have passed check_plan().
 TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop);
 TcpReceived tcp_receive(const TcpDoor& door, const TcpPlan& plan, std::string_view peer,
                         std::stop_token stop);
 TcpPinged tcp_ping(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop);
 TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view peer, std::stop_token stop);
 
-// Refuses what no caller may ask: untrusted numbers end here.
+// Checks numbers from an untrusted caller. Fails if the streams, the message size or the duration are outside
+// their limits.
 Result<void> check_plan(const TcpPlan& plan, std::uint64_t smallest_message);
 
 }  // namespace railbed

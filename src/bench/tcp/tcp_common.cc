@@ -18,7 +18,7 @@ constexpr std::uint64_t kLargestMessage = 4 << 20;
 constexpr std::string_view kLinkRemedy =
     "look at both ends' link (ip -s link), cable and switch port, and ping one end from the other";
 
-// Every way that a connection breaks off but by silence, which each side sees differently. Reads errno.
+// Returns the failure for every break except a stall, which each side sees differently. Reads errno.
 Failure broken_off(std::string_view peer, Break why, std::string_view doing) {
   if (why == Break::kClosed)
     return {"run", fmt::format("{} closed the connection before the end", peer),

@@ -1,4 +1,4 @@
-// What the TCP engines share: complaints.
+// The failures that the TCP engines report. `peer` is the other node's name.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace railbed {
 
 Failure connect_failure(std::string_view peer, const std::string& text);
-// Of a side that was sending when the transfer broke.
+// Returns the failure of a side that was sending when the transfer broke. Reads errno and TCP_INFO, so it
+// must be called at once, with the connection still open.
 Failure send_failure(std::string_view peer, Break why, int fd);
 Failure receive_failure(std::string_view peer, Break why);
 Failure verify_failure(std::string_view peer, std::uint64_t wrong_bytes);

@@ -1,4 +1,4 @@
-// TCP between two nodes, as an engine.
+// An engine that measures bandwidth and latency of TCP between two nodes.
 #pragma once
 
 #include "bench/core/engine.h"

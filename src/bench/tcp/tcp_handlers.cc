@@ -23,7 +23,7 @@ Result<TcpListening> listen(Doors& doors, const TcpListen& request) {
   return answer;
 }
 
-// Runs a listening engine on the session, which ends with it.
+// Runs a listening engine on the session, and ends the session.
 template <class Serve>
 auto serve(Doors& doors, const TcpServe& request, std::stop_token stop, std::uint64_t smallest, Serve run)
     -> Result<decltype(run(std::declval<const TcpDoor&>(), request.plan, request.peer, stop))> {

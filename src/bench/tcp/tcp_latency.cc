@@ -1,4 +1,6 @@
-// Ping-pong over one connection with TCP_NODELAY: each message carries its number and comes back unchanged.
+// Ping-pong over one connection with TCP_NODELAY. Each message carries its number, and the other side returns
+// it unchanged. The time from the send to the complete reply is one sample; half of it is the latency. The
+// comparison of the reply with the message is outside the timed region.
 #include <cstring>
 
 #include "bench/core/clock.h"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kBatch = 100'000'000;
 
-// The message numbered `sequence`: the number as far as it fits, then pattern.
+// Writes the number into the beginning of the message, as far as it fits. The rest stays pattern.
 void number(std::span<std::byte> message, std::uint64_t sequence) {
   std::memcpy(message.data(), &sequence, std::min<std::size_t>(message.size(), sizeof sequence));
 }
@@ -32,7 +34,8 @@ Break trade(int fd, Receive receive, std::span<std::byte> out, std::span<std::by
   return receive(fd, in, kSenderPatience, stop);
 }
 
-// Ping until `end`; what comes back is compared with what went out, outside the timed region.
+// Pings until `end`, and compares each reply with its message. Without a sampler (in the warm-up) only wrong
+// bytes are counted.
 Break ping_until(std::uint64_t end, int fd, Receive receive, std::span<std::byte> message,
                  LatencySampler* sampler, TcpPinged& pinged, std::uint64_t& sequence,
                  const std::stop_token& stop) {
@@ -99,7 +102,7 @@ TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view pe
   std::vector<std::byte> message(plan.message_bytes);
   while (!stop.stop_requested()) {
     Break why = receive(fd, message, kReceiverPatience, stop);
-    if (why == Break::kClosed) return echoed;  // the pinging side is through
+    if (why == Break::kClosed) return echoed;  // the pinging side is done
     iovec part{message.data(), message.size()};
     if (why == Break::kNone) why = send_all(fd, {&part, 1}, kReceiverPatience, stop);
     if (why != Break::kNone) {

@@ -34,7 +34,7 @@ TcpTarget target_of(const TcpDoor& door) {
 
 TcpPlan tcp_plan(int streams = 2) { return {streams, 64 << 10, 0.05, 0.4, 42}; }
 
-// Runs the listening engine beside the test's body.
+// Runs the listening engine in a thread while the test's body runs.
 template <class Engine>
 auto beside(Engine engine, const TcpDoor& door, const TcpPlan& plan, std::stop_token stop, auto body) {
   decltype(engine(door, plan, "vm1", stop)) result;
@@ -183,15 +183,16 @@ TEST(TcpThroughput, ReceiverThatStopsReadingIsNamed) {
   EXPECT_THAT(sent.failure->cause, HasSubstr("vm2 stopped reading"));
 }
 
-// As a path of 1 Mb/s would: bytes are acknowledged all the time, and the sender's buffer does not empty.
+// The receiver acts like a path of 1 Mb/s: bytes are acknowledged all the time, but the sender's buffer does
+// not empty.
 TEST(TcpThroughput, ReceiverThatReadsSlowlyIsNotCalledStopped) {
   const TcpDoor door = open_door();
   TcpSent sent;
   std::jthread sender([&] { sent = tcp_send(target_of(door), {1, 1 << 20, 0, 0.2, 42}, {}); });
   const auto streams = accept_streams(door.listener, door.token, 1, milliseconds(2000), {});
   ASSERT_TRUE(streams);
-  // A full window opens again once half of the buffer was read: this takes a second, not as long as the
-  // kernel's largest would.
+  // A full window opens again once half of the buffer was read. With this buffer that takes a second; with
+  // the kernel's largest it would take longer.
   const int buffer = 64 << 10;
   ASSERT_EQ(setsockopt(streams->front().get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer), 0);
   std::jthread reader([&](const std::stop_token& stop) {
@@ -221,7 +222,7 @@ TEST(TcpThroughput, StopEndsBothSides) {
   EXPECT_THAT(received.failure->cause, testing::AnyOf(HasSubstr("stopped on request"), HasSubstr("closed")));
 }
 
-// Stands between the engines and damages what passes: the nth byte, then every `every`th.
+// A proxy between the engines that damages the data: byte number `first`, then every `every`th byte.
 class Damager {
  public:
   Damager(int to_port, std::uint64_t first, std::uint64_t every) : first_(first), every_(every) {

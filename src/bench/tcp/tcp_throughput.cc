@@ -1,5 +1,11 @@
-// One thread a stream on both sides; the calling thread keeps the time. The receiver's clock measures what
-// arrived; the sender adds what only it knows: retransmissions, round trips, path MTU.
+// TCP bandwidth over several connections. Both sides have one thread for each stream; the calling thread
+// keeps the time.
+//
+// The receiver's clock counts: every 100 ms the timekeeper reads the bytes that all streams have received,
+// and each such interval gives one sample. The sender adds the numbers that only it has: retransmissions,
+// round trip, path MTU. The run ends with a block that is marked as the last: the sender then closes its
+// direction and waits until the receiver has read everything and closes. So a connection that closes before
+// the last block is a failure.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -21,10 +27,11 @@ namespace railbed {
 namespace {
 
 constexpr double kInterval = 0.1;
-// The sender goes on a little longer than it is measured, so that the receiver's last interval is full.
+// The sender continues a little longer than the measured time, so that the receiver's last interval is full.
+// Seconds.
 constexpr double kSlack = 0.15;
 
-// What the threads of one side share.
+// The state that the threads of one side share.
 class TcpRun {
  public:
   explicit TcpRun(std::stop_token outer) : stop_(std::move(outer)) {}
@@ -33,7 +40,7 @@ class TcpRun {
   void enter(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
   std::stop_token stop() const { return stop_.token(); }
 
-  // The first failure is the cause; the other streams are told to end.
+  // Keeps the first failure, which is the cause, and stops the other streams.
   void report(Failure failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
@@ -44,7 +51,7 @@ class TcpRun {
     ++ended_;
     changed_.notify_all();
   }
-  // Sleeps until `deadline_ns` of our clock; false when a stream ended or a stop was requested before.
+  // Sleeps until `deadline_ns` of now_ns(). Returns false if a stream ended or a stop was requested before.
   bool sleep_until(std::uint64_t deadline_ns) {
     std::unique_lock lock(mutex_);
     const std::uint64_t now = now_ns();
@@ -53,7 +60,7 @@ class TcpRun {
                       [&] { return ended_ > 0; });
     return ended_ == 0 && !stop_.requested();
   }
-  // After the threads were joined.
+  // To be called only after the threads were joined.
   std::optional<Failure> failure() const { return failure_; }
 
  private:
@@ -71,12 +78,13 @@ struct Outbound {
   std::uint64_t copied = 0;
 };
 
-// Sends blocks until the run is over, then says so and waits until the other side has read everything.
+// Sends blocks until the run is over, then the last block, and waits until the other side has read
+// everything.
 Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound& outbound) {
   const std::stop_token stop = run.stop();
   ThreadMeter& meter = outbound.meter;
   std::optional<ZeroCopySender> without_copy;
-  // A block may be sent by several calls: half of what is kept leaves room for that.
+  // One block may take several calls. Half of the kept blocks leaves room for that.
   if (zero_copy) without_copy.emplace(fd, Blocks::kKept / 2);
   const auto send = [&](std::span<iovec> parts) {
     return without_copy && without_copy->enabled() ? without_copy->send_all(parts, kSenderPatience, stop)
@@ -88,7 +96,7 @@ Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound&
     if (const Break why = send(blocks.next(false)); why != Break::kNone) return why;
   }
   meter.follow(Phase::kOver);
-  // A stop ends the run early: it is no whole run, and must not be taken for one.
+  // A stop ended the run early: do not send the last block, which would mark the run as complete.
   if (stop.stop_requested()) return Break::kStopped;
   if (const Break why = send(blocks.next(true)); why != Break::kNone) return why;
   if (without_copy) {
@@ -110,7 +118,8 @@ void add_tcp_info(TcpSent& sent, const std::vector<Socket>& sockets, int sign) {
   }
 }
 
-// One stream of the receiving side; the counters are read by the thread that keeps the time.
+// One stream of the receiving side. The thread that keeps the time reads `bytes` during the run, so it has a
+// cache line of its own.
 struct Inbound {
   alignas(64) std::atomic<std::uint64_t> bytes{0};
   std::uint64_t checked = 0;
@@ -156,7 +165,8 @@ void keep_time(TcpRun& run, const TcpPlan& plan, std::deque<Inbound>& inbound, T
     running = run.sleep_until(std::min(before_ns + to_ns(kInterval), end));
     const std::uint64_t now = now_ns();
     const std::uint64_t bytes = total();
-    // A stub at the end, or an interval cut short by a stream's end, would say nothing of the rate.
+    // An interval of less than half the length, at the end or because a stream ended, is not counted: it
+    // would show a wrong rate.
     if (now - before_ns >= to_ns(kInterval / 2)) {
       received.intervals.push_back(static_cast<double>(bytes - before_bytes) * 8e9 /
                                    static_cast<double>(now - before_ns));

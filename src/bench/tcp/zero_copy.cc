@@ -42,7 +42,7 @@ Break ZeroCopySender::wait_until(std::uint64_t below, std::chrono::nanoseconds p
   for (reap(); called_ - done_ >= below; reap()) {
     if (stop.stop_requested()) return Break::kStopped;
     if (const Break why = limit.waited(); why != Break::kNone) return why;
-    pollfd waiting{fd_, 0, 0};  // what the kernel is through with comes as an error
+    pollfd waiting{fd_, 0, 0};  // completions wake poll() as an error (POLLERR), which needs no request
     poll(&waiting, 1, kPollSliceMs);
     if ((waiting.revents & POLLHUP) != 0) return Break::kClosed;
   }
@@ -61,7 +61,7 @@ void ZeroCopySender::reap() {
       if (one->cmsg_len < CMSG_LEN(sizeof error)) continue;
       std::memcpy(&error, CMSG_DATA(one), sizeof error);
       if (error.ee_origin != SO_EE_ORIGIN_ZEROCOPY) continue;
-      const std::uint32_t calls = error.ee_data - error.ee_info + 1;  // a range of calls, both ends counted
+      const std::uint32_t calls = error.ee_data - error.ee_info + 1;  // an inclusive range of call numbers
       done_ += calls;
       if ((error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0) copied_ += calls;
     }

@@ -1,5 +1,6 @@
-// Sending without a copy into the kernel (MSG_ZEROCOPY): the bytes must stay as they are until the kernel
-// says that it is through with them (Documentation/networking/msg_zerocopy.rst).
+// Sending without a copy into the kernel (MSG_ZEROCOPY, Documentation/networking/msg_zerocopy.rst). The
+// kernel numbers the calls and reports on the socket's error queue which of them it no longer needs; until
+// then the sender must not change the bytes.
 #pragma once
 
 #include <chrono>
@@ -13,15 +14,16 @@ namespace railbed {
 
 class ZeroCopySender {
  public:
-  // `most` calls may be under way at once.
+  // send_all() begins to send only while fewer than `most` calls are in flight. It does not own `fd`.
   ZeroCopySender(int fd, std::uint64_t most);
-  // False: this kernel has none.
+  // False if this kernel does not support it.
   bool enabled() const { return enabled_; }
-  // Sends everything; waits first while too much is under way.
+  // Sends all bytes; first waits while too many calls are in flight. One call of send_all() may make several
+  // system calls, so up to that many more than `most` may then be in flight.
   Break send_all(std::span<iovec> parts, std::chrono::nanoseconds patience, const std::stop_token& stop);
-  // Until nothing is under way.
+  // Waits until no call is in flight.
   Break drain(std::chrono::nanoseconds patience, const std::stop_token& stop);
-  // Calls whose bytes the kernel copied all the same, as it does on its way to itself.
+  // The number of calls whose bytes the kernel copied nevertheless, as it does on the loopback interface.
   std::uint64_t copied() const { return copied_; }
 
  private:

@@ -1,9 +1,9 @@
-// CUDA's driver, cuBLAS and NCCL in one library, for machines that have none of them: memory is the heap, a
-// stream does at once what it is given, and ranks are threads of one process; or of several, which meet in a
-// file of the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed: their
-// matrices must lie in memory that was allocated. RAILBED_FAKE_FAULT says what goes wrong: wrong (one element
-// of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory
-// is free), no-dma-buf, copy (from GPU to host).
+// A fake of CUDA's driver, cuBLAS and NCCL in one library, for machines that have none of them. Memory is the
+// heap, a stream runs its work at once, and ranks are threads of one process, or of several that share a file
+// in the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed, but their matrices
+// must be in allocated memory. RAILBED_FAKE_FAULT chooses a fault: wrong (one element of each all_reduce),
+// hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free),
+// no-dma-buf, copy (from GPU to host).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ bool fault(const char* name) {
 }
 
 std::mutex memory_mutex;
-std::map<unsigned long long, std::size_t> memory;  // what was allocated
+std::map<unsigned long long, std::size_t> memory;  // allocated
 
 bool is_allocated(const void* start, std::size_t bytes) {
   const auto address = reinterpret_cast<unsigned long long>(start);
@@ -42,7 +42,8 @@ bool is_allocated(const void* start, std::size_t bytes) {
   return next != memory.begin() && address + bytes <= std::prev(next)->first + std::prev(next)->second;
 }
 
-// Of `count` matrices one after the other, `stride` elements from each to the next; cudaDataType_t.
+// Returns whether `count` matrices are in allocated memory. Each begins `stride` elements after the one
+// before. `type` is a cudaDataType_t.
 bool holds(const void* start, int type, int lead, int columns, long long stride, int count) {
   const std::size_t width = type == 0 ? 4 : 2;
   const auto last = static_cast<std::size_t>(stride) * static_cast<std::size_t>(count - 1);
@@ -126,7 +127,7 @@ struct Part {
 };
 
 constexpr std::size_t kSlot = 4 << 20;
-// What ranks of several processes share: zeroes at first.
+// The memory that ranks of several processes share. It begins as zeros.
 struct Hall {
   std::atomic<std::size_t> here;
   std::atomic<unsigned> round;
@@ -217,7 +218,7 @@ std::vector<char> sum_of(const Group& group, std::size_t offset, std::size_t cou
   return sum;
 }
 
-// Every rank shows what it sends, `result` is computed from all of it, and then written.
+// Every rank publishes its input, then computes `result` from all inputs, and then writes it.
 int collective(Communicator* comm, Stream* stream, const void* send, std::size_t sent, void* receive,
                std::function<std::vector<char>(const Group&)> result) {
   if (fault("die")) std::abort();
@@ -312,7 +313,7 @@ int cuMemFree_v2(unsigned long long address) {
 int cuMemHostRegister_v2(void*, std::size_t, unsigned) { return 0; }
 int cuMemHostUnregister(void*) { return 0; }
 int cuPointerSetAttribute(const void*, int, unsigned long long) { return 0; }
-// A file, if not one that an adapter could use.
+// Returns a file, but not one that an adapter could use.
 int cuMemGetHandleForAddressRange(void* handle, unsigned long long, std::size_t, int, unsigned long long) {
   if (fault("no-dma-buf")) return 801;
   *static_cast<int*>(handle) = memfd_create("fake", MFD_CLOEXEC);

@@ -1,5 +1,6 @@
-// A rehearsal of data-parallel training on GPUs, as it runs on the nodes: forward and backward are cuBLAS's
-// products, gradients are NCCL's all-reduces on a second stream. What an agent is asked and what it tells.
+// A rehearsal of data-parallel training on GPUs, as it runs on the nodes: the request to an agent and the
+// news from it. The forward and backward passes are matrix products of cuBLAS; the gradients are all-reduces
+// of NCCL on a second stream.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +21,30 @@ inline constexpr std::string_view kGpuTrain = "bench.gpu.train";  // GpuTrainPla
 struct GpuTrainPlan {
   std::string model;      // a word of model_words()
   StepPlan step;          // gradients are float32, or float16 with 2 bytes; its rate is not used
-  double seconds = 5;     // rounds go on as long; at least kFewestRounds of train.h
-  double patience = 60;   // seconds for one part of a round
-  double stretch_to = 0;  // seconds that computing takes with other work between the products; 0: these alone
-  std::string cublas;     // its file; empty: where it usually lies
+  double seconds = 5;     // time for all rounds; at least kFewestRounds of train.h are done
+  double patience = 60;   // timeout of one part of a round, in seconds
+  double stretch_to = 0;  // seconds of computing, with other work between the products; 0: only the products
+  std::string cublas;     // its file; empty: the usual places
   NodePlace place;
   FIELDS(GpuTrainPlan, model, step, seconds, patience, stretch_to, cublas, place);
 };
-// What an agent accepts.
+// Checks a plan from an untrusted caller. Fails if a number is outside its limits.
 Result<void> check_gpu_train(const GpuTrainPlan& plan);
 
-// Seconds of one round, by CUDA events: of a rank, or the slowest of several.
+// The seconds of one round, measured with CUDA events: of one rank, or the slowest of several.
 struct GpuTrainRound {
   double step = 0;
-  double exchange = 0;  // alone
-  double compute = 0;   // alone
+  double exchange = 0;  // without computing
+  double compute = 0;   // without exchange
   FIELDS(GpuTrainRound, step, exchange, compute);
 };
+// Replaces each time in `into` by that in `from` if the latter is longer.
 void keep_slower(GpuTrainRound& into, const GpuTrainRound& from);
 
 struct GpuTrainMeans {
   std::string cublas;              // its version: "13.1.0"
-  std::string type;                // of what is multiplied: "bf16"
-  std::uint64_t memory_bytes = 0;  // that the rehearsal takes of each GPU, without what the libraries take
+  std::string type;                // of the factors: "bf16"
+  std::uint64_t memory_bytes = 0;  // of each GPU that the rehearsal takes, without that of the libraries
   FIELDS(GpuTrainMeans, cublas, type, memory_bytes);
 };
 
@@ -52,13 +54,13 @@ struct GpuTrainChecked {
   FIELDS(GpuTrainChecked, bytes, wrong_bytes);
 };
 
-// One line of what the process on a node tells; one of the members is there.
+// One line of the news from the process on a node. Exactly one member is set.
 struct GpuTrainNews {
   std::optional<NodeNews> node = {};
   std::optional<GpuTrainMeans> means = {};
   std::optional<GpuTrainRound> round = {};        // rounds come in order, the same number on every node
-  std::optional<std::vector<double>> ready = {};  // of each bucket: after which part of the computing, 0 to 1
-  std::optional<GpuTrainChecked> checked = {};    // the last, at the end
+  std::optional<std::vector<double>> ready = {};  // for each bucket: the part of computing before it, 0 to 1
+  std::optional<GpuTrainChecked> checked = {};    // the last line
   FIELDS(GpuTrainNews, node, means, round, ready, checked);
 };
 

@@ -30,7 +30,7 @@ class TrainJob {
         work_(work_of(plan)),
         node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
 
-  // Answers why it failed.
+  // Returns why it failed; empty if it did not.
   std::string run() {
     if (auto why = node_.find(); !why.empty()) return why;
     if (auto why = open_cublas(); !why.empty()) return why;
@@ -63,12 +63,12 @@ class TrainJob {
                GpuTrainMeans{cublas_->version(), std::string(type_word(mine.type())), mine.memory_bytes()}});
     if (!mine.join(node_.nccl(), node_.id())) return give_up(mine);
     if (!rounds(mine, gpu.index) || !check(mine, gpu.index)) return;
-    // Alone, the end of the process is quicker; other nodes would take it for a fault.
+    // On a single node, the end of the process is quicker. Other nodes would take that end for a fault.
     if (!node_.alone() && !mine.leave()) return give_up(mine);
     node_.barrier().leave();
   }
 
-  // The first warms up and is not kept. Rank 0's clock decides for all.
+  // Runs the rounds. The first is the warm-up and is not kept. Rank 0's clock decides for all ranks.
   bool rounds(GpuTrainRank& mine, std::size_t i) {
     const std::uint64_t end = now_ns() + to_ns(plan_.seconds);
     for (int number = 0; number < kMostRounds; ++number) {
@@ -113,7 +113,7 @@ class TrainJob {
   GpuNode node_;
   std::unique_ptr<CublasLibrary> cublas_;
   bool no_cublas_ = false;
-  std::vector<GpuTrainRound> rounds_;     // of each thread, the round at hand
+  std::vector<GpuTrainRound> rounds_;     // the present round of each thread
   std::vector<GpuTrainChecked> checked_;  // of each thread
 };
 
@@ -121,7 +121,7 @@ class TrainJob {
 
 void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell) {
   ask_for_nccl_log(false);
-  // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
+  // If a thread hangs, it outlives the run. So the job that it uses is never deleted; the process ends soon.
   auto* job = new TrainJob(plan, from, tell);
   if (const std::string why = job->run(); !why.empty())
     job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});

@@ -1,5 +1,5 @@
-// All GPUs of one node in a rehearsal of training: the process that opens CUDA, cuBLAS and NCCL, with a
-// thread for each GPU.
+// All GPUs of one node in a rehearsal of training. One process opens CUDA, cuBLAS and NCCL, and has a thread
+// for each GPU.
 #pragma once
 
 #include "bench/train/gpu_train.h"
@@ -8,7 +8,8 @@
 
 namespace railbed {
 
-// To be run in a child. Tells GpuTrainNews, a line each; a failure is told as well and ends it.
+// Runs the rehearsal; to be called only in a child process. Reports each GpuTrainNews as one line through
+// `tell`. A failure is reported in the same way and ends the run.
 void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell);
 
 }  // namespace railbed

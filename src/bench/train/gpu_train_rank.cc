@@ -13,13 +13,13 @@ namespace {
 constexpr int kComputeMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr std::uint64_t kAligned = 256;
 constexpr unsigned char kTrainPoison = 0xa5;
-// More than any GPU's last-level cache holds: 126 MB on B200.
+// More than the last-level cache of any GPU: 126 MB on B200.
 constexpr std::uint64_t kBeyondCaches = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostGradients = std::uint64_t{512} << 20;
-// Numbers that fill the significand of bfloat16: zeros would be multiplied faster than data is.
+// The numbers fill the significand of bfloat16, because a GPU multiplies zeros faster than data.
 constexpr std::uint32_t kNumbers = 256;
-constexpr int kTrials = 3;          // until the step is as long as asked for
-constexpr double kShortest = 1e-6;  // seconds: what CUDA's events tell apart
+constexpr int kTrials = 3;          // to adjust the length of a step
+constexpr double kShortest = 1e-6;  // seconds: the resolution of CUDA's events
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
 
@@ -54,8 +54,8 @@ bool GpuTrainRank::say(std::string_view what) {
   return cuda_.error().empty();
 }
 
-// One after the other without a gap, and from the start again where the next does not fit any more. One rank
-// alone has nobody to exchange them with.
+// Places the buckets one after the other without a gap, and again from the start if the next does not fit. A
+// single rank has no exchange and needs none.
 void GpuTrainRank::place_buckets() {
   if (place_.ranks < 2) return;
   const std::uint64_t width = bytes_of(gradient_type_);
@@ -135,7 +135,7 @@ void GpuTrainRank::multiply(const Product& product) {
   fill(filled_ * product.multiplications());
 }
 
-// What stands for work without products: it goes through memory, not through the tensor cores.
+// Simulates the work that is not a product: it uses the memory, not the tensor cores.
 void GpuTrainRank::fill(double bytes) {
   for (double left = bytes; left >= 1; left -= static_cast<double>(outputs_.bytes)) {
     const auto size = static_cast<std::uint64_t>(std::min(left, static_cast<double>(outputs_.bytes)));
@@ -143,8 +143,9 @@ void GpuTrainRank::fill(double bytes) {
   }
 }
 
-// DistributedDataParallel copies each gradient into its bucket, and the sums back when all are there
-// (gradient_as_bucket_view=False, its default). Such a step is asked for by its own time.
+// DistributedDataParallel copies each gradient into its bucket, and the sums back when all have arrived
+// (gradient_as_bucket_view=False, its default). The rehearsal does so only if stretch() has set the time of a
+// step.
 void GpuTrainRank::copy_bucket(cuda::DevicePointer gradients, std::size_t bucket) {
   if (filled_ <= 0 || pieces_.empty()) return;
   const std::uint64_t width = bytes_of(gradient_type_);
@@ -164,7 +165,9 @@ double GpuTrainRank::time_alone(Work&& work) {
   return milliseconds / 1e3;
 }
 
-// How much is to be written is found by trying: small pieces reach another rate than large ones.
+// Finds the number of bytes to write by trials, because small pieces reach another rate than large ones: a
+// first guess from the rate of one large fill, then kTrials corrections by the ratio of the wanted to the
+// measured time.
 bool GpuTrainRank::stretch(double seconds) {
   if (seconds <= 0) return true;
   say("how long the products take alone");
@@ -192,7 +195,8 @@ void GpuTrainRank::all_reduce(std::size_t bucket) {
                         own_ + offset, sum_ + offset));
 }
 
-// Each bucket goes out when the products before it are done, as DistributedDataParallel sends it.
+// Queues the work of one step. Each bucket's exchange starts when the products before it are done, as in
+// DistributedDataParallel.
 bool GpuTrainRank::launch(bool computing, bool exchanging) {
   std::size_t bucket = 0;
   if (computing)
@@ -211,7 +215,8 @@ bool GpuTrainRank::launch(bool computing, bool exchanging) {
   return cuda_.error().empty();
 }
 
-// No rank's clock starts before all are there: none finishes this all_reduce sooner.
+// Synchronizes the ranks: no rank can finish this all-reduce before all have started it. The clock starts
+// after it.
 void GpuTrainRank::bring_together() {
   if (!cuda_.error().empty()) return;
   cuda_.note(nccl_->run(

@@ -1,5 +1,10 @@
 // One GPU's part of a rehearsal of training: its buffers, its two streams, its clock (CUDA events) and its
-// check. In a child process, a thread for each GPU.
+// check. It runs in a child process, on a thread for each GPU.
+//
+// A step computes on one stream and exchanges on the other. An event after each bucket's products lets the
+// exchange of that bucket start, while the products of the next one run: this is how frameworks hide the
+// exchange behind the computing. A round times three parts in turn: a whole step, only the exchange, only the
+// computing. The part of the exchange that is not hidden is the difference between the first and the last.
 #pragma once
 
 #include <optional>
@@ -19,38 +24,37 @@
 
 namespace railbed {
 
-// What this GPU multiplies fastest with sums in float32: bfloat16 from Ampere on, float16 on Volta and
-// Turing, float32 before.
+// Returns the type that this GPU multiplies fastest with sums in float32: bfloat16 from Ampere on, float16 on
+// Volta and Turing, float32 before.
 DataType product_type(cuda::Cuda& cuda);
 
 struct TrainPlace {
   int rank = 0;
   int ranks = 1;
-  int beside = 1;       // of them in this process
-  bool speaks = false;  // says what is done: the first of the process
+  int beside = 1;       // number of ranks in this process
+  bool speaks = false;  // true for the first rank of the process, which reports its steps
 };
 
 class GpuTrainRank {
  public:
-  // Everything given must last as long. The thread has the context.
+  // All references must outlive the object. The calling thread must have the GPU's context.
   GpuTrainRank(const TrainWork& work, int word_bytes, TrainPlace place, cuda::Cuda& cuda, Barrier& barrier,
                const Say& about_to);
 
-  // Memory, streams and the first computing, before any NCCL: a kernel that is loaded while NCCL's waits for
-  // another GPU may wait for it as well.
+  // Allocates memory and streams and computes once. To be called before join(): a kernel that is loaded while
+  // a kernel of NCCL waits for another GPU may wait for it as well.
   bool prepare(const CublasLibrary& cublas);
-  // Puts other work between the products, so that computing alone takes so many seconds, as a framework's
-  // step does: normalisation, activations, the optimiser. 0: none. An error when the products alone take
-  // longer.
+  // Adds other work between the products, so that computing takes `seconds`, as a framework's step does with
+  // normalization, activations and the optimizer. 0 adds none. Fails if the products alone take longer.
   bool stretch(double seconds);
   bool join(const NcclLibrary& nccl, const NcclUniqueId& id);
-  // What rank 0 wants: another round or not. Nothing after a failure.
+  // Returns the argument of rank 0: true for another round. Empty after a failure.
   std::optional<bool> agree(bool go_on);
-  // A whole step, the exchange alone, the computing alone.
+  // Times a whole step, only the exchange, and only the computing. Empty after a failure.
   std::optional<GpuTrainRound> round();
-  // Of each bucket, after which part of the last round's computing it was complete.
+  // Returns for each bucket the part of the last round's computing, 0 to 1, after which it was complete.
   std::vector<double> ready();
-  // Compares what the last step of a round left, then sends and compares other data.
+  // Compares the sums of the last exchange, then exchanges and compares other data. Empty after a failure.
   std::optional<GpuTrainChecked> check();
   bool leave();
 
@@ -60,8 +64,8 @@ class GpuTrainRank {
   FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
 
  private:
-  // Memory that is handed out piece by piece, from its start again at its end: consecutive pieces are not in
-  // the cache, as the layers of a model are not.
+  // Memory that is used piece by piece, and again from its start at its end. So the next piece is not in the
+  // cache, as the next layer of a model is not.
   struct Room {
     cuda::DevicePointer base = 0;
     std::uint64_t bytes = 0;
@@ -94,16 +98,16 @@ class GpuTrainRank {
   cuda::Cuda& cuda_;
   Barrier& barrier_;
   const Say& about_to_;
-  DataType type_;           // of what is multiplied
-  DataType gradient_type_;  // of what is exchanged
+  DataType type_;           // of the factors
+  DataType gradient_type_;  // of the gradients
   std::uint64_t memory_bytes_ = 0;
   Room inputs_;
   Room outputs_;
-  std::vector<Piece> pieces_;    // where each bucket lies in the gradients
-  std::uint64_t gradients_ = 0;  // elements: buckets share them where they are many
-  cuda::DevicePointer own_ = 0;  // gradients
+  std::vector<Piece> pieces_;    // the place of each bucket in the gradients
+  std::uint64_t gradients_ = 0;  // elements; if there are many buckets, several share a place
+  cuda::DevicePointer own_ = 0;  // this rank's gradients
   cuda::DevicePointer sum_ = 0;
-  cuda::DevicePointer word_ = 0;  // one int32, for what the ranks tell each other
+  cuda::DevicePointer word_ = 0;  // one int32 that ranks exchange
   cuda::Stream compute_ = nullptr;
   cuda::Stream exchange_ = nullptr;
   cuda::Event start_ = nullptr;
@@ -111,7 +115,7 @@ class GpuTrainRank {
   cuda::Event end_ = nullptr;
   std::vector<cuda::Event> ready_;  // of each bucket
   double computing_ = 0;            // seconds, of the last round
-  double filled_ = 0;               // bytes that are written between the products, for each multiplication
+  double filled_ = 0;               // bytes of other work for each multiplication of the products
   PatternKernel kernel_;
   Pattern pattern_;
   const CublasLibrary* cublas_ = nullptr;

@@ -25,7 +25,7 @@ class GpuTrainRun {
     nccl_.run([this](std::size_t i, const NodePlace& place,
                      std::stop_token stop) { return start(i, place, std::move(stop)); },
               [this](std::size_t i, std::string_view line) { return take(i, line); });
-    // Of a round that some node did not finish, nothing is kept.
+    // Drop the rounds that not every node has finished.
     rounds_.resize(std::min(rounds_.size(), *std::ranges::min_element(told_)));
     for (const GpuTrainRound& round : rounds_) {
       result_.times.step.push_back(round.step);
@@ -69,8 +69,8 @@ class GpuTrainRun {
   const GpuTrainPlan& plan_;
   NcclRun nccl_;
   GpuTrainResult result_;
-  std::vector<GpuTrainRound> rounds_;  // the slowest of the nodes that have told it
-  std::vector<std::size_t> told_;      // rounds, of each node
+  std::vector<GpuTrainRound> rounds_;  // the slowest of the nodes that have reported it
+  std::vector<std::size_t> told_;      // number of rounds that each node has reported
 };
 
 std::string gpu_names(const std::vector<CollectiveRank>& ranks) {
@@ -79,7 +79,7 @@ std::string gpu_names(const std::vector<CollectiveRank>& ranks) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The step at the rate that was measured, with buckets ready when they were.
+// Returns the step at the measured rate, with the measured times at which buckets were ready.
 Step measured_step(const Model& model, StepPlan plan, const GpuTrainResult& result, double flops) {
   plan.flops_per_second = flops;
   Step step = make_step(model, plan);
@@ -116,7 +116,7 @@ TrainReport report_of(const Model& model, const StepPlan& plan, const GpuTrainRe
   measured.flops_per_second = flops;
   const Step step = measured_step(model, plan, result, flops > 0 ? flops : 1);
   TrainReport report = report_of(model, measured, step, ranks, result.times);
-  if (flops == 0) report.hiding_rate = {};  // how long the computing takes is not known
+  if (flops == 0) report.hiding_rate = {};  // the time of the computing is unknown
   for (const CollectiveRank& rank : result.ranks) report.nodes.push_back(rank.node);
   report.transport = "NCCL";
   report.compute_kind = fmt::format("cuBLAS {} on {}", result.means.type, gpu_names(result.ranks));

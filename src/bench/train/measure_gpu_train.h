@@ -16,18 +16,20 @@ struct GpuTrainResult {
   std::vector<CollectiveRank> ranks;
   std::string nccl;  // its version
   GpuTrainMeans means;
-  std::vector<double> ready;  // of each bucket: after which part of the computing, 0 to 1
+  std::vector<double> ready;  // for each bucket: the part of the computing before it is complete, 0 to 1
 };
 
-// What one part of a round may take: a minute, and what 1 TFLOP/s and 1 Gb/s make of it.
+// Returns the timeout of one part of a round in seconds: a minute, and the times of the computing at 1
+// TFLOP/s and of the exchange at 1 Gb/s, and three times `stretch_to`; at most a day.
 double train_patience(const GpuTrainPlan& plan);
 
-// Every GPU of every node is a rank, in this order. The plan's place and patience are filled in. Always
-// answers: what went wrong stands in `times.failure`.
+// Runs the rehearsal. Every GPU of every node is a rank, in this order. The plan's place and patience are
+// filled in here. A failure is reported in `times.failure`, with the rounds until then.
 GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainPlan plan, const OnNcclRun& on,
                                  std::stop_token stop);
 
-// Pure: as report_of() for host buffers, with the step as it was measured. The ceilings are the caller's.
+// Like report_of() for host buffers, but with the measured step. A pure function. The caller fills in the
+// ceilings.
 TrainReport report_of(const Model& model, const StepPlan& plan, const GpuTrainResult& result);
 
 }  // namespace railbed

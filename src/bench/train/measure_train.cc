@@ -19,8 +19,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::milliseconds kTrainSetUpDeadline{5000};
-// Slow networks take their time for whole models: 7B over 1 Gb/s needs minutes
-// for one exchange.
+// Slow networks need long for whole models: one exchange of 7B over 1 Gb/s takes minutes.
 constexpr std::chrono::minutes kForRounds{30};
 
 double slowest(const Answers<TrainRan>& answers, std::vector<double> TrainRan::*times, std::size_t round) {
@@ -36,7 +35,8 @@ std::size_t rounds_of(const Answers<TrainRan>& answers) {
   return rounds;
 }
 
-// Makes the runs of all ranks and the links between them. Each fills in `runs`, or says what failed.
+// These two functions open the links between the ranks and enter them in `runs`. They return a failure, or
+// nothing.
 std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector<TrainRun>& runs,
                                    const std::stop_token& stop) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -52,7 +52,8 @@ std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector
   return std::nullopt;
 }
 
-// Link i is from rank i to the next; links close with their last user.
+// Link i is from rank i to the next. `links` must live until every rank has replied: its destructor closes
+// them.
 std::optional<Failure> link_by_rdma(const std::vector<PairEnd>& ends, std::vector<TrainRun>& runs,
                                     std::vector<std::unique_ptr<RdmaPair>>& links,
                                     const std::stop_token& stop) {
@@ -82,7 +83,7 @@ int mtu_of(const PairEnd& end) {
   return found != nullptr ? found->mtu.value_or(1500) : 1500;
 }
 
-// The lowest of the ceilings from each node to the next; `links` where they are linked by RDMA.
+// Returns the lowest of the ceilings from each node to the next. `links` are those of RDMA; empty for TCP.
 Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::unique_ptr<RdmaPair>>& links) {
   Ceiling lowest;
   bool has_wire = false;
@@ -132,7 +133,7 @@ TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, co
   common.seed = random_seed();
   std::vector<TrainRun> runs(ends.size(), common);
   for (std::size_t i = 0; i < ends.size(); ++i) runs[i].rank = static_cast<int>(i);
-  std::vector<std::unique_ptr<RdmaPair>> links;  // until every rank has answered
+  std::vector<std::unique_ptr<RdmaPair>> links;  // must live until every rank has replied
   result.failure =
       transport == Engine::kRdma ? link_by_rdma(ends, runs, links, stop) : link_by_tcp(ends, runs, stop);
   if (result.failure) return result;
@@ -184,7 +185,7 @@ TrainReport report_of(const Model& model, const StepPlan& plan, const Step& step
   report.step = summarize(result.step);
   report.exchange = summarize(result.exchange);
   report.compute = summarize(result.compute);
-  // Of each round by itself: what drifts from round to round falls out.
+  // Computed for each round by itself, so that a drift from round to round cancels out.
   std::vector<double> exposed;
   std::vector<double> efficiency;
   for (std::size_t i = 0; i < result.step.size(); ++i) {

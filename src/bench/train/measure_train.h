@@ -17,31 +17,33 @@ namespace railbed {
 
 template <class Answer>
 struct Answers;
-// The cause to show of what all ranks answered: the rule of core/ask_all.h, which believes first who answered
-// first, but those who only saw a connection closed last: that is what the others' ends look like.
+// Returns the cause to show, by the rule of core/ask_all.h. The failure of the rank that ended first is
+// preferred. Ranks that only saw a closed connection come last, because that is how another rank's end looks.
 std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const Answers<TrainRan>& answers);
 
 struct TrainResult {
   std::vector<double> step;      // seconds, the slowest rank's, round by round
-  std::vector<double> exchange;  // the exchange alone
-  std::vector<double> compute;   // the computing alone: what one rank does without the others
+  std::vector<double> exchange;  // only the exchange
+  std::vector<double> compute;   // only the computing, as one rank does it without the others
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   Ceiling ceiling;  // of the slowest link between two ranks
   std::optional<Failure> failure;
 };
 
-// One end is one rank, of which several may live on one node. Each sends to the next, the last to the first:
-// over TCP, whose ends need addresses, or over RDMA. Ends within `seconds`, some rounds, and a patience; what
-// went wrong stands in the failure, and no rank goes on without the others.
+// Runs the rehearsal. Each end is one rank; several may be on one node. Each rank sends to the next, the last
+// to the first: over TCP, whose ends need addresses, or over RDMA. Returns after `seconds` and the round that
+// is then running; each rank has half an hour more than `seconds`. A failure is reported in the result, and
+// no rank continues without the others.
 TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, const Step& step,
                           int word_bytes, double seconds, std::stop_token stop);
 
-// Pure. The report's names, ceiling and kinds are the caller's to fill in.
+// Computes the report; a pure function. The caller fills in the nodes, the transport and the kind of
+// computing.
 TrainReport report_of(const Model& model, const StepPlan& plan, const Step& step, int ranks,
                       const TrainResult& result);
 
-// For the history: the time of a step, and the exchange's bandwidth.
+// Returns two measurements for the history: the time of a step, and the bandwidth of the exchange.
 std::vector<Measurement> train_measurements(const TrainReport& report);
 
 }  // namespace railbed

@@ -1,4 +1,5 @@
-// Bytes of a ring in sends: copied into the memory of one session, out of that of the other.
+// The links of a ring over RDMA sends: bytes are copied into the memory of one session, and out of the memory
+// of the other.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -10,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// Towards the next rank.
+// The session to the next rank.
 class Outlet {
  public:
   Outlet(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
@@ -19,7 +20,8 @@ class Outlet {
         done_(state.queue_pairs.size()),
         completions_(state, state.lanes.front().sends, "sending to", std::move(stop), kNoLimit) {}
 
-  // Bytes that were taken; nothing when the connection is done for.
+  // Takes as many bytes as there are free slots for, and returns their number. Returns nothing once the
+  // connection has failed.
   std::optional<std::size_t> send(std::span<const std::byte> bytes) {
     if (posted_ > done_[0] && !completions_.poll(done_)) return std::nullopt;
     std::size_t taken = 0;
@@ -47,7 +49,7 @@ class Outlet {
     request.num_sge = 1;
     request.send_flags = IBV_SEND_SIGNALED;
     state_.address(request, RdmaOperation::kSend, 0, 0);
-    // A request that cannot be posted never completes, which the ring's patience notices.
+    // A request that cannot be posted never completes, so the ring's timeout ends the run.
     ibv_send_wr* bad = nullptr;
     ibv_post_send(state_.queue_pairs[0], &request, &bad);
   }
@@ -59,7 +61,7 @@ class Outlet {
   Completions completions_;
 };
 
-// From the rank before.
+// The session from the rank before.
 class Inlet {
  public:
   Inlet(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
@@ -67,7 +69,8 @@ class Inlet {
         slots_(state.slots(state.incoming(), run)),
         completions_(state, state.lanes.front().receives, "receiving from", std::move(stop), kNoLimit) {}
 
-  // Bytes that were there; nothing when the connection is done for. A message may be taken in parts.
+  // Copies received bytes and returns their number. A message may be taken in parts. Returns nothing once the
+  // connection has failed.
   std::optional<std::size_t> receive(std::span<std::byte> bytes) {
     if (bytes.empty()) return 0;
     if (arrived_.empty() && !completions_.poll([this](const ibv_wc& one) { note(one); })) return std::nullopt;
@@ -118,7 +121,8 @@ class VerbsRingLinks : public RingLinks {
     const auto received = in_.receive(receive);
     if (!received) return broken(in_.failure());
     if (*sent + *received > 0) return Moved{*sent, *received};
-    // What arrives wakes the sender too, who soon has room again: the ring moves as a whole.
+    // If there are bytes to receive, wait only for those: the ring moves as a whole, so soon there is also
+    // room to send.
     if (receive.empty() ? !out_.wait() : !in_.wait())
       return broken(receive.empty() ? out_.failure() : in_.failure());
     return Moved{};

@@ -1,15 +1,15 @@
-// The ring all-reduce: n ranks, each with the same number of bytes, want the sum of all of them everywhere.
-// The bytes are cut into n chunks, and every rank sends to the next and receives from the one before, all at
-// once.
+// The ring all-reduce: n ranks have the same number of bytes each, and all need the sum. The bytes are
+// divided into n chunks. In each step every rank sends to the next and receives from the one before, all at
+// the same time.
 //
-// Reduce-scatter, n − 1 steps: each rank sends a chunk and adds what arrives to its own copy of the chunk
-// before; in the next step it sends that sum on. A chunk so travels around the ring and collects one rank's
-// part at each stop; in the end every rank holds one chunk that is complete. All-gather, n − 1 steps more:
-// the complete chunks go around once and are copied.
+// Reduce-scatter, n − 1 steps: each rank sends a chunk, and adds the bytes that arrive to its own copy of the
+// chunk before; in the next step it sends that sum. So a chunk travels around the ring and collects one
+// rank's part at each stop. At the end every rank holds one complete chunk. All-gather, n − 1 more steps: the
+// complete chunks go around once and are copied.
 //
-// Each rank thus sends 2 (n − 1) / n of the bytes, hardly more than twice however many ranks there are, and
-// every link is busy all the time: that is why NCCL and Gloo do the same, and why its time stands for theirs.
-// Additions run beside the transfer, on what has arrived so far.
+// So each rank sends 2 (n − 1) / n times the bytes, which is less than twice for any number of ranks, and
+// every link is busy all the time. This is why NCCL and Gloo do the same, and why this time is comparable
+// with theirs. The additions run during the transfer, on the bytes that have arrived so far.
 #include "bench/train/ring.h"
 
 #include <array>
@@ -23,8 +23,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-// A line at a time, so that the compiler turns it into vector instructions
-// without being asked to.
+// Adds one line at a time, so that the compiler can use vector instructions.
 template <class Word>
 void add_lines(std::span<const std::byte> own, std::span<std::byte> sum) {
   using Line = std::array<Word, kLine / sizeof(Word)>;
@@ -65,7 +64,7 @@ std::span<std::byte> Ring::chunk(std::span<std::byte> all, int index) const {
 }
 
 bool Ring::all_reduce(std::span<const std::byte> input, std::span<std::byte> output, int word_bytes) {
-  // After step s a rank holds the sum over s + 2 ranks of chunk rank − s − 1.
+  // After step s a rank holds the sum of chunk rank − s − 1 over s + 2 ranks.
   for (int s = 0; s + 1 < ranks_; ++s) {
     const int sent = rank_ - s;
     const auto send = s == 0 ? chunk(input, sent) : std::span<const std::byte>(chunk(output, sent));
@@ -79,7 +78,7 @@ bool Ring::all_reduce(std::span<const std::byte> input, std::span<std::byte> out
 }
 
 std::optional<bool> Ring::agree(bool go_on) {
-  // Once around to gather everybody, once more to let them go.
+  // The word goes around twice: once to find that all ranks have arrived, once more to release them.
   std::byte word{static_cast<unsigned char>(go_on ? 1 : 0)};
   for (int round = 0; round < 2; ++round) {
     const bool first = rank_ == 0;

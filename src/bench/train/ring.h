@@ -13,28 +13,26 @@
 
 namespace railbed {
 
+// One rank of a ring, for one thread.
 class Ring {
  public:
-  // `patience`: how long no byte at all may come or go while some should.
+  // `patience` is the longest time without any byte sent or received during an exchange.
   Ring(int rank, int ranks, std::unique_ptr<RingLinks> links, std::chrono::milliseconds patience,
        std::stop_token stop);
 
-  // Sums `input` of all ranks into `output`, as unsigned integers of
-  // `word_bytes` (2 or 4) that wrap around: a sum that can be checked to the
-  // last bit. Reduce-scatter, then all-gather; both spans are of one size, the
-  // same on every rank and a multiple of 64 bytes. False after a failure, which
-  // then stands in failure().
+  // Sums `input` of all ranks into `output`, as unsigned integers of `word_bytes` (2 or 4) that wrap around:
+  // a sum that can be checked to the last bit. Both spans must have one size, the same on every rank and a
+  // multiple of 64 bytes. On failure returns false and sets failure().
   bool all_reduce(std::span<const std::byte> input, std::span<std::byte> output, int word_bytes);
 
-  // Everybody waits for everybody, and learns what rank 0 wants: to go on or
-  // not. Nothing after a failure.
+  // Waits until all ranks have called it. Returns the argument of rank 0: true to continue. On failure
+  // returns nothing and sets failure().
   std::optional<bool> agree(bool go_on);
 
   const std::optional<Failure>& failure() const { return failure_; }
 
  private:
-  // Sends and receives at once; adds `own` to what arrives while it does,
-  // unless `own` is empty.
+  // Sends and receives at the same time. Meanwhile adds `own` to the received bytes, unless `own` is empty.
   bool exchange(std::span<const std::byte> send, std::span<std::byte> receive, std::span<const std::byte> own,
                 int word_bytes);
   bool fail(Failure why);

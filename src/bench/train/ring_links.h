@@ -1,4 +1,4 @@
-// How a rank of a ring reaches its neighbours: over TCP, or over RDMA.
+// The connections of a rank to its neighbors in a ring: over TCP, or over RDMA.
 #pragma once
 
 #include <chrono>
@@ -24,15 +24,15 @@ class RingLinks {
     std::size_t sent = 0;
     std::size_t received = 0;
   };
-  // Some of `send` to the next rank, some of `receive` from the one before; waits a moment where neither
-  // goes. Nothing once a link is done for: broken() says why.
+  // Sends some of `send` to the next rank and receives some of `receive` from the one before. If neither is
+  // possible, waits a moment. Returns nothing once a link is broken; broken() then returns the failure.
   virtual std::optional<Moved> move(std::span<const std::byte> send, std::span<std::byte> receive) = 0;
   virtual Failure broken() const = 0;
-  // What to say where nothing has gone for so long, although it should: out, or in.
+  // Returns the failure to report if nothing was sent, or received, for `patience`.
   virtual Failure stalled(bool sending, std::chrono::milliseconds patience) const = 0;
 };
 
-// The nodes' names, for complaints.
+// The names of the nodes, for error messages.
 struct Neighbours {
   std::string next;
   std::string previous;
@@ -40,8 +40,8 @@ struct Neighbours {
 
 std::unique_ptr<RingLinks> tcp_ring_links(Socket to_next, Socket from_previous, Neighbours names);
 
-// Over connected sessions that were prepared for this run of sends, whose messages are the largest. What was
-// sent is on its way as long as the session is open, whether these links are there or not.
+// The sessions must be connected and prepared for `run`, a run of sends; its message size is the largest that
+// a link sends. Sent bytes still arrive after the links are destroyed, as long as the session is open.
 std::unique_ptr<RingLinks> rdma_ring_links(std::shared_ptr<RdmaSession> to_next,
                                            std::shared_ptr<RdmaSession> from_previous, const RdmaRun& run,
                                            std::stop_token stop);

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr milliseconds kPatience{20'000};
 
-// Each rank's two ends: towards the next, from the one before.
+// The two ends of each rank: to the next, and from the one before.
 struct Ends {
   Socket to_next;
   Socket from_previous;
@@ -40,7 +40,7 @@ Ring ring_of(int rank, int ranks, Ends ends, milliseconds patience = kPatience, 
               patience, std::move(stop));
 }
 
-// Runs `body(rank, ring)` on every rank at once.
+// Runs `body(rank, ring)` on every rank at the same time.
 template <class Body>
 void on_every_rank(int ranks, Body body) {
   auto ends = ends_of(ranks);

@@ -62,7 +62,7 @@ class TcpRingLinks : public RingLinks {
   }
 
  private:
-  // Of the last call that failed.
+  // Keeps errno of the call that just failed.
   std::nullopt_t broken(const std::string& peer) {
     error_ = errno;
     blamed_ = peer;

@@ -22,14 +22,14 @@ constexpr std::size_t kBufferLine = 64;
 constexpr std::uint64_t kLargestBucket = std::uint64_t{256} << 20;
 constexpr std::size_t kMostBuckets = 100'000;
 constexpr double kLongestStepSeconds = 600;
-// Buckets begin at different places of the gradients, so that what an earlier
-// one left is not taken for a sum.
+// Buckets begin at different places of the gradients, so that the bytes of an earlier bucket are not taken
+// for the sum.
 constexpr std::size_t kTrainShifts = 61;
-// Of each bucket one line in so many is compared, others in the next round.
+// One line in this many is compared in each bucket; the next round compares others.
 constexpr std::size_t kCheckStride = 64;
 
-// Sleeps until `deadline_ns` of now_ns(): the GPU computes, the processor is
-// free for the network.
+// Sleeps until `deadline_ns` of now_ns(), or until a stop is requested. This simulates the GPU's computing,
+// during which the processor is free for the network.
 void wait_until(std::uint64_t deadline_ns, const std::stop_token& stop) {
   constexpr std::uint64_t kSlice = 50'000'000;
   for (std::uint64_t now = now_ns(); now < deadline_ns && !stop.stop_requested(); now = now_ns()) {
@@ -58,8 +58,8 @@ std::uint64_t largest_bucket(const TrainRun& run) {
   return largest;
 }
 
-// Gradients whose sum is known: rank r holds r + 1 times what all ranks know,
-// so the sum is n (n + 1) / 2 times it.
+// Gradients with a known sum: rank r holds r + 1 times a pattern that all n ranks compute from the seed, so
+// the sum is n (n + 1) / 2 times the pattern.
 class Gradients {
  public:
   explicit Gradients(const TrainRun& run) {
@@ -99,7 +99,7 @@ class Gradients {
   std::vector<std::byte> got_;
 };
 
-// How many buckets the computing side has made ready for the exchanging one.
+// The number of buckets that the computing thread has made ready for the exchanging one. Thread-safe.
 class Ready {
  public:
   void set(std::size_t count) {
@@ -107,7 +107,7 @@ class Ready {
     count_ = count;
     changed_.notify_all();
   }
-  // False when stopped before.
+  // Returns false if a stop was requested before.
   bool wait_for(std::size_t count, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     return changed_.wait(lock, stop, [&] { return count_ >= count; });
@@ -141,7 +141,7 @@ class Rehearsal {
   }
 
  private:
-  // The first warms up and is not kept.
+  // Runs one round. Round 0 is the warm-up and is not kept.
   bool one_round(int round) {
     round_ = static_cast<std::size_t>(round);
     const auto seconds_of = [](const auto& part) -> std::optional<double> {
@@ -175,7 +175,7 @@ class Rehearsal {
   bool whole_step(std::uint64_t start) {
     ready_.set(0);
     bool exchanged = false;
-    std::stop_source over;  // of this step's waits, when the exchange has failed
+    std::stop_source over;  // ends the waits of this step if the exchange has failed
     {
       const std::jthread exchanging([&] {
         exchanged = exchange();
@@ -191,7 +191,7 @@ class Rehearsal {
     return exchanged && !stop_.stop_requested();
   }
 
-  // Every bucket as soon as it is ready.
+  // Exchanges and checks every bucket as soon as it is ready.
   bool exchange() {
     const auto& buckets = run_.step.buckets;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -218,7 +218,7 @@ std::chrono::milliseconds ring_patience(const Step& step) {
   return kReceiverPatience + std::chrono::milliseconds(static_cast<std::int64_t>(step.compute * 2000));
 }
 
-// Own, summed and received ones.
+// The rank's own gradients, the expected sums and the received sums.
 std::uint64_t memory_of(const TrainRun& run) {
   return 3 * (padded(largest_bucket(run)) + kTrainShifts * kBufferLine);
 }

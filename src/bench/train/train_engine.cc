@@ -17,7 +17,8 @@
 namespace railbed {
 namespace {
 
-// `host` may be null: then nothing is known of its memory.
+// Fails if the run is outside its limits or its gradients do not fit into memory. If `host` is null, the
+// memory is not checked.
 Result<void> check_here(Host* host, const TrainRun& run) {
   if (auto sane = check_run(run); !sane) return sane;
   const SpareMemory spare =

@@ -1,4 +1,4 @@
-// Training steps, rehearsed with and without GPUs, as an engine.
+// An engine that rehearses training steps, with and without GPUs.
 #pragma once
 
 #include "bench/core/engine.h"

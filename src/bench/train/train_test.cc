@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 const IpAddress kTrainLoopback = *IpAddress::parse("127.0.0.1");
 
-// Two buckets of a million bytes and a bit, in a step of 20 ms.
+// Two buckets of a little more than a million bytes, in a step of 20 ms.
 Step short_step() { return {0.020, {{0.010, 1'000'100}, {0.020, 1'000'000}}}; }
 
 class TrainTest : public testing::Test {
@@ -98,7 +98,7 @@ TEST_F(TrainTest, ANodeThatDiesMidStepEndsEverythingWithItsName) {
 }
 
 TEST_F(TrainTest, ANodeThatCannotListenIsNamed) {
-  ends_[2].address = *IpAddress::parse("192.0.2.7");  // RFC 5737: nobody's
+  ends_[2].address = *IpAddress::parse("192.0.2.7");  // reserved for documentation (RFC 5737)
   const TrainResult result = measure_train(ends_, Engine::kTcp, short_step(), 4, 0.1, {});
   ASSERT_TRUE(result.failure);
   EXPECT_THAT(result.failure->cause, HasSubstr("node2"));

@@ -6,7 +6,7 @@ namespace railbed {
 namespace {
 
 std::uint64_t padded_elements(std::uint64_t elements) {
-  constexpr std::uint64_t kAligned = 8;  // 16 bytes of a 2-byte type: what tensor cores' kernels ask for
+  constexpr std::uint64_t kAligned = 8;  // 16 bytes of a 2-byte type: the alignment for tensor cores
   return (elements + kAligned - 1) / kAligned * kAligned;
 }
 
@@ -16,9 +16,10 @@ struct Products {
   Product weight_gradient;
 };
 
-// Y (m×n) = X (m×k) · Wᵀ with rows one after the other is, column by column, Yᵀ = W · Xᵀ.
+// Returns the three products of one matrix of a layer. Frameworks store Y (m×n) = X (m×k) · Wᵀ row by row;
+// the same memory read column by column, as cuBLAS does, is Yᵀ = W · Xᵀ.
 Products products_of(const Gemm& gemm, bool has_weights, std::uint64_t batch) {
-  // Weights serve all samples of the batch; products without any are of each sample apart.
+  // One product with weights serves all samples of the batch. Products without weights are separate for each.
   const std::uint64_t m = has_weights ? gemm.m * batch : gemm.m;
   const std::uint64_t count = has_weights ? gemm.count : gemm.count * batch;
   const std::uint64_t k = padded_elements(gemm.k);

@@ -1,4 +1,4 @@
-// A training step as calls of cuBLAS and NCCL: pure arithmetic on a model.
+// Converts a training step to calls of cuBLAS and NCCL: pure arithmetic on a model.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace railbed {
 
-// What the backward pass does between two points at which gradients are complete.
+// The work of the backward pass between two points at which gradients are complete.
 struct BackwardLayer {
   std::vector<Product> products;
-  std::size_t buckets = 0;  // complete after them
+  std::size_t buckets = 0;  // number of buckets that are complete after these products
 };
 
 struct TrainWork {
@@ -22,13 +22,14 @@ struct TrainWork {
   std::vector<std::uint64_t> buckets;  // bytes, in the order in which they are complete
 };
 
-// Layers' matrices as frameworks store them: outputs × inputs, rows padded to 16 bytes. Of each forward
-// product the backward pass has two, for the weights' gradient and for the input's.
+// Returns the products of one step. The layers' matrices have the layout of frameworks: outputs × inputs,
+// rows padded to 16 bytes (of a 2-byte type). For each product of the forward pass the backward pass has two:
+// for the gradient of the weights and for that of the input.
 TrainWork make_work(const Model& model, const StepPlan& plan);
 
-// Elements that operands of any one product need.
+// The largest numbers of elements that the operands of one product need.
 struct Operands {
-  std::uint64_t inputs = 0;  // both together
+  std::uint64_t inputs = 0;  // of both inputs together
   std::uint64_t outputs = 0;
 };
 Operands largest_operands(const TrainWork& work);

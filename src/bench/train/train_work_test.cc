@@ -50,7 +50,7 @@ TEST(TrainWork, EveryUsualBatchFitsOnAGpuOf16GiB) {
   for (const auto word : model_words()) {
     const Model model = *find_model(word);
     const Operands most = largest_operands(make_work(model, plan_for(model)));
-    constexpr std::uint64_t kGradients = std::uint64_t{1} << 30;  // at most, theirs and their sums
+    constexpr std::uint64_t kGradients = std::uint64_t{1} << 30;  // at most: the gradients and their sums
     EXPECT_LT(2 * (most.inputs + most.outputs) + kGradients, std::uint64_t{14} << 30) << word;
   }
 }
@@ -128,7 +128,7 @@ TEST(GpuTrainReport, HoldsTheRateThatWasReachedAndTheBucketsAsTheyCame) {
   EXPECT_EQ(report.libraries, "NCCL 2.28.3, cuBLAS 13.1.0");
   EXPECT_NEAR(report.exposed, 0.02, 1e-12);
   EXPECT_NEAR(report.efficiency, 0.1 / 0.12, 1e-12);
-  // Buckets that are all ready late leave little to hide them.
+  // If all buckets are ready late, little computing is left to hide their exchange.
   result.ready.assign(report.buckets, 0.99);
   const TrainReport late = report_of(model, plan, result);
   EXPECT_GT(late.predicted_exposed, report.predicted_exposed);

@@ -12,7 +12,7 @@ namespace {
 
 bool is_v2(const GidOffer& offer) { return offer.type == "RoCE v2"; }
 
-// One subnet by both ends' own prefixes. Link-local addresses share theirs by definition.
+// Returns whether both are in one subnet by each end's own prefix. Link-local addresses are so by definition.
 bool share_subnet(const GidOffer& a, const GidOffer& b) {
   if (a.gid.is_link_local() || b.gid.is_link_local()) return a.gid.is_link_local() && b.gid.is_link_local();
   if (a.gid.is_v4() != b.gid.is_v4() || a.prefix < 0 || b.prefix < 0) return false;
@@ -27,7 +27,8 @@ bool can_meet(const GidOffer& a, const GidOffer& b) {
          a.gid.is_link_local() == b.gid.is_link_local() && (is_v2(a) || share_subnet(a, b));
 }
 
-// Greater is better; the lowest indexes break ties, as they are the oldest entries.
+// Returns a value that is greater for a better pair. The lowest indexes break ties, because they are the
+// oldest entries.
 auto worth(const GidOffer& a, const GidOffer& b) {
   return std::tuple(!a.gid.is_link_local(), is_v2(a), share_subnet(a, b), a.gid.is_v4(), -a.index, -b.index);
 }

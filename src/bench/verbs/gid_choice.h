@@ -1,5 +1,5 @@
-// Which GID each end uses on an Ethernet rail. Both ends offer what they have and one place decides: ends
-// that choose alone pick GIDs of different types or subnets, the classic failure.
+// Chooses the GID that each end uses on an Ethernet rail. Both ends offer their GIDs and one place decides:
+// ends that choose alone may pick GIDs of different types or subnets, a common failure.
 #pragma once
 
 #include <string>
@@ -16,26 +16,27 @@ namespace railbed {
 struct GidOffer {
   int index = 0;
   IpAddress gid;
-  std::string type;    // as the kernel words it: "RoCE v2", "IB/RoCE v1"
-  std::string netdev;  // the interface it belongs to; empty when the kernel does not say
-  int prefix = -1;     // of this address on that interface; -1 when the interface does not have it
+  std::string type;    // in the kernel's words: "RoCE v2", "IB/RoCE v1"
+  std::string netdev;  // the interface that it belongs to; empty if the kernel does not report it
+  int prefix = -1;     // length of this address's prefix on that interface; -1 if the interface lacks it
   FIELDS(GidOffer, index, gid, type, netdev, prefix);
 };
 
 struct GidSide {
   std::string node;
-  std::string interface;  // of the rail: VLANs and bonds on the same port have GIDs too
+  std::string interface;  // of the rail; VLANs and bonds on the same port have GIDs too
   std::vector<GidOffer> offers;
 };
 
 struct ChosenGids {
   GidOffer a;
   GidOffer b;
-  std::string doubt;  // why they may not work though they are the best there are; empty when there is none
+  std::string doubt;  // why even these, the best ones, may not work; empty if there is no doubt
 };
 
-// RoCE v2 before v1; one subnet before others; IPv4 before IPv6; link-local only where there is nothing else.
-// The error says which side lacks what.
+// Returns the best pair of GIDs that can reach each other. The order of preference: not link-local, RoCE v2
+// before v1, both in one subnet, IPv4 before IPv6, lowest index. Fails if there is no such pair; the error
+// names the side without GIDs, or lists the GIDs of both.
 Result<ChosenGids> choose_gids(const GidSide& a, const GidSide& b);
 
 }  // namespace railbed

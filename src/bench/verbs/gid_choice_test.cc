@@ -18,7 +18,7 @@ GidSide side(std::string node, std::vector<GidOffer> offers) {
 
 const std::string kV1 = "IB/RoCE v1";
 
-// The usual table of one port: link-local and IPv4, v1 and v2 of each.
+// A usual GID table of one port: link-local and IPv4, each as v1 and v2.
 GidSide usual(std::string node, int host) {
   const std::string v4 = "10.0.0." + std::to_string(host);
   const std::string local = "fe80::" + std::to_string(host);

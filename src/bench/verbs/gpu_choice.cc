@@ -24,7 +24,8 @@ std::string nearest_gpu(const Facts& facts, std::string_view interface) {
                                                : "";
   const std::vector<PciDevice>& devices = items(facts.pci);
   const PciDevice* nic = find_pci(devices, adapter);
-  // In a container PCI shows GPUs that are not ours to use, and the driver does not.
+  // In a container, PCI also shows GPUs that the container may not use. The driver shows only the usable
+  // ones.
   const auto answers = [](const Gpu& gpu) { return gpu.nvml.ok(); };
   const std::vector<Gpu>& gpus = items(facts.gpus.devices);
   const bool any_answers = std::ranges::any_of(gpus, answers);

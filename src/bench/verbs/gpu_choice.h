@@ -1,4 +1,4 @@
-// Which GPU's memory an end of an RDMA measurement uses.
+// Chooses the GPU whose memory an end of an RDMA measurement uses.
 #pragma once
 
 #include <string>
@@ -10,14 +10,16 @@ namespace railbed {
 
 struct Facts;
 
-// PCI address of the GPU that is closest to the adapter of this interface; empty where there is none.
+// Returns the PCI address of the GPU that is closest to the adapter of this interface; empty if there is no
+// GPU.
 std::string nearest_gpu(const Facts& facts, std::string_view interface);
 
-// "gpu": the closest to the interface; "gpu:1": by PCI order from 0; "gpu:0000:1b:00.0": that one, known to
-// the facts or not. The PCI address, or why there is none.
+// Returns the PCI address of the GPU that `memory` names. "gpu": the closest to the interface; "gpu:1": by
+// PCI order from 0; "gpu:0000:1b:00.0": this one, even if the facts do not contain it. Fails if there is
+// none.
 Result<std::string> choose_gpu(const Facts& facts, std::string_view interface, std::string_view memory);
 
-// Whether it is one of these forms, or "host".
+// Returns whether the text is one of these forms, or "host".
 bool is_memory(std::string_view text);
 
 }  // namespace railbed

@@ -43,17 +43,17 @@ GpuMemory::GpuMemory(const std::vector<std::string>& cuda_files, const std::stri
   for (std::size_t i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>(cuda_files, gpu));
   cuda::Cuda& cuda = lanes_.front()->outgoing.cuda_;
   cuda.enter();
-  // A DMA-BUF is of whole pages of the host (cuMemGetHandleForAddressRange), which cuMemAlloc does not
-  // promise.
+  // A DMA-BUF consists of whole pages of the host (cuMemGetHandleForAddressRange), but cuMemAlloc does not
+  // guarantee their alignment.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   whole_pages_ = round_up(image.size(), page);
   cuda.call("cuMemAlloc_v2", &allocation_, whole_pages_ + page);
   address_ = round_up(allocation_, page);
-  // Copies are then in order with what adapters see ("Developing a Linux Kernel Module using GPUDirect
-  // RDMA").
+  // With this attribute, copies are in order with the adapter's accesses ("Developing a Linux Kernel Module
+  // using GPUDirect RDMA").
   unsigned yes = 1;
   cuda.call("cuPointerSetAttribute", static_cast<const void*>(&yes), kSyncMemops, address_);
-  // Without this the driver would copy by way of a buffer of its own.
+  // Without this the driver would copy through a buffer of its own.
   cuda.allow(kHostMemoryAlreadyRegistered, "cuMemHostRegister_v2", static_cast<void*>(image.data()),
              image.size(), 0U);
 }
@@ -82,7 +82,7 @@ GpuMemory::~GpuMemory() {
 }
 
 Result<Fd> GpuMemory::dma_buf() {
-  // Asked apart: that a GPU has no such file is no failure of the others' calls.
+  // A separate CUDA object: if the GPU has no such file, the other objects must not record that as a failure.
   GpuCopies asking(cuda_files_, gpu_);
   cuda::Cuda& cuda = asking.cuda_;
   if (cuda.attribute(cuda::kDmaBuf).value_or(0) == 0)

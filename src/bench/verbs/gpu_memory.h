@@ -1,5 +1,5 @@
-// Memory of a GPU that an RDMA session sends from and receives into. CUDA works in the calling process: where
-// a driver that hangs must not be felt, that is a process of its own.
+// GPU memory that an RDMA session sends from and receives into. CUDA runs in the calling process. To be safe
+// from a driver that hangs, that process must be one of its own.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,15 @@
 
 namespace railbed {
 
-// Copies between host and GPU in one direction of a session; for one thread at a time.
+// Copies between host and GPU for one direction of a session. Not thread-safe.
 class GpuCopies {
  public:
   GpuCopies(const std::vector<std::string>& cuda_files, const std::string& gpu);
   ~GpuCopies();
   GpuCopies(const GpuCopies&) = delete;
   GpuCopies& operator=(const GpuCopies&) = delete;
-  // Start copies; `wait()` ends when all of them have. False, and why, once something failed.
+  // to_gpu() and to_host() start copies; wait() returns when all of them have ended. After a failure wait()
+  // returns false and error() the reason. Host memory must stay valid until then.
   void to_gpu(cuda::DevicePointer to, std::span<const std::byte> from);
   void to_host(std::span<std::byte> to, cuda::DevicePointer from);
   bool wait();
@@ -34,10 +35,11 @@ class GpuCopies {
   cuda::Stream stream_ = nullptr;
 };
 
+// Memory of one GPU, and an image of it in host memory with the same size. A byte of the image and the byte
+// of the GPU at the same offset belong together; bring() and store() copy between them.
 class GpuMemory {
  public:
-  // `gpu`: its PCI address. `image` is host memory as large, in which the same bytes stand at the same
-  // places; it must outlive this.
+  // Allocates memory with the size of `image`, which must outlive the object. `gpu` is the GPU's PCI address.
   static Result<std::unique_ptr<GpuMemory>> allocate(const std::vector<std::string>& cuda_files,
                                                      const std::string& gpu, std::span<std::byte> image,
                                                      std::size_t lanes = 1);
@@ -47,15 +49,15 @@ class GpuMemory {
 
   cuda::DevicePointer address() const { return address_; }
   std::size_t size() const { return image_.size(); }
-  // A file that stands for all of it, for ibv_reg_dmabuf_mr; or why CUDA gives none.
+  // Returns a DMA-BUF of all the memory, for ibv_reg_dmabuf_mr. Fails if CUDA exports none.
   Result<Fd> dma_buf();
 
-  // Parts of the image. Each lane has two threads, one that sends and one that receives.
+  // Start to copy a part of the image. Two threads may use a lane: one that sends and one that receives.
   void bring(std::span<std::byte> part, std::size_t lane = 0);        // from the GPU, before it is sent
   void store(std::span<const std::byte> part, std::size_t lane = 0);  // into the GPU, after it was received
   bool wait_brought(std::size_t lane = 0) { return lanes_[lane]->outgoing.wait(); }
   bool wait_stored(std::size_t lane = 0) { return lanes_[lane]->incoming.wait(); }
-  // Why a copy of that lane failed; empty: none did.
+  // Returns why a copy of that lane failed; empty if none did.
   std::string error(std::size_t lane = 0) const;
 
  private:

@@ -18,18 +18,18 @@
 namespace railbed {
 namespace {
 
-// Opening registers memory and preparing fills it: slow on slow machines.
+// Opening registers memory and preparing fills it, which takes long on slow machines.
 constexpr std::chrono::milliseconds kSetUpDeadline{20000};
-// With a process for CUDA and a GPU that may have slept; longer than that process is waited for.
+// For a process for CUDA and a GPU that may have slept. Longer than the agent waits for that process.
 constexpr std::chrono::milliseconds kGpuDeadline{90000};
 constexpr std::chrono::milliseconds kCloseDeadline{3000};
-// Twice what 400 Gb/s keeps under way at 100 µs; little enough that slow links drain in a moment.
+// More than 400 Gb/s keeps in flight at 100 µs (5 MB), but little enough that slow links drain soon.
 constexpr std::uint64_t kHalf = 8 << 20;
-constexpr std::uint64_t kHalfOfPings = 64 << 10;  // one message is under way at a time
+constexpr std::uint64_t kHalfOfPings = 64 << 10;  // one message is in flight at a time
 constexpr int kDepth = 128;
 constexpr std::size_t kSlotsAtLeast = 4;
-constexpr int kManySlots = 1 << 20;  // as many as the working set holds
-// What a dead path takes to be noticed by the slowest adapter, and a margin.
+constexpr int kManySlots = 1 << 20;  // no limit but the size of the working set
+// The time in which the slowest adapter notices a dead path, and a margin.
 constexpr std::chrono::milliseconds kRunMargin{15000};
 
 std::chrono::milliseconds run_deadline(const RdmaRun& run) {
@@ -46,7 +46,7 @@ std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
   return std::max({plan.working_set, plan.bandwidth ? kHalf : kHalfOfPings, needed});
 }
 
-// The same question to both ends at once.
+// Sends the same kind of request to both ends at the same time.
 template <class Answer, class Request>
 Answers<Answer> ask_ends(const PairEnd& a, const PairEnd& b, std::string_view method, const Request& to_a,
                          const Request& to_b, const std::stop_token& stop,
@@ -54,7 +54,8 @@ Answers<Answer> ask_ends(const PairEnd& a, const PairEnd& b, std::string_view me
   return ask_all<Answer>({a.peer, b.peer}, method, std::vector{to_a, to_b}, deadline, stop);
 }
 
-// During set-up the two ends do not speak to each other yet: each speaks of itself, and is named.
+// Returns the failure of an end during the setup, with its node's name. The two ends do not communicate yet,
+// so each can only report its own failure.
 template <class Answer>
 std::optional<Failure> own_failure(const std::string& node, const Result<Answer>& answer) {
   if (!answer) return Failure{"connect", fmt::format("the agent on {}: {}", node, answer.error().text), ""};
@@ -65,14 +66,14 @@ std::optional<Failure> own_failure(const std::string& node, const Result<Answer>
 }
 template <class Answer>
 std::optional<Failure> set_up_failure(const PairEnd& a, const PairEnd& b, const Answers<Answer>& answers) {
-  // An end that was stopped because the other went wrong has nothing to say.
+  // An end that was stopped because the other failed does not have the cause.
   const bool a_cancelled = !answers.ends[0] && answers.ends[0].error().kind == ErrorKind::kCancelled;
   auto of_a = own_failure(a.peer->node(), answers.ends[0]);
   auto of_b = own_failure(b.peer->node(), answers.ends[1]);
   return (of_a && !(a_cancelled && of_b)) ? of_a : of_b;
 }
 
-// The numbers of the side that saw the messages complete.
+// Copies the numbers of the side that saw the messages complete.
 void take_numbers(const RdmaTransferred& seen, Measurement& measurement) {
   measurement.intervals = seen.intervals;
   measurement.summary = summarize(seen.intervals);
@@ -89,7 +90,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Both directions of a measurement that ran at once, as one.
+// Adds the other direction of a duplex measurement. Rates are added interval by interval.
 void add_direction(const Measurement& other, Measurement& sum) {
   sum.intervals.resize(std::min(sum.intervals.size(), other.intervals.size()));
   for (std::size_t i = 0; i < sum.intervals.size(); ++i) sum.intervals[i] += other.intervals[i];
@@ -161,7 +162,7 @@ std::optional<Failure> RdmaPair::choose() {
   const RdmaOpened& a = a_.opened;
   const RdmaOpened& b = b_.opened;
   mtu_ = std::min(a.active_mtu, b.active_mtu);
-  if (mtu_ == 0) mtu_ = 1024;  // libibverbs would not say; every port can do this
+  if (mtu_ == 0) mtu_ = 1024;  // unknown; every port supports this one
   infiniband_ = a.link_layer == "InfiniBand";
   if (a.link_layer != b.link_layer)
     return Failure{"connect",
@@ -278,7 +279,7 @@ Result<RdmaDone> RdmaPair::finish(const Side& side, std::vector<std::uint64_t> m
                        kCloseDeadline, {});
 }
 
-// Of writes and reads one end does everything; the other only watches its adapter.
+// Runs writes or reads. One end does all the work; the other only watches its adapter.
 std::pair<Result<RdmaTransferred>, Result<RdmaDone>> RdmaPair::move_alone(const Side& active,
                                                                           const Side& passive,
                                                                           const RdmaRun& run,
@@ -323,7 +324,8 @@ std::pair<Result<RdmaTransferred>, Result<RdmaTransferred>> RdmaPair::move_to_re
       stop);
 }
 
-// Bytes travel from `from` to `to`. Writes and sends are the work of `from`, reads that of `to`.
+// Moves bytes from `from` to `to` and fills in the measurement. `from` does writes and sends, `to` does
+// reads.
 void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
                     const std::stop_token& stop) const {
   const std::string& from_node = from.end->peer->node();
@@ -352,7 +354,7 @@ void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measur
   const Side& passive = reads ? from : to;
   const auto [moved, watched] = move_alone(active, passive, run, stop);
   measurement.failure = cause_of(active.end->peer->node(), moved, passive.end->peer->node(), watched);
-  // What the other adapter tells of is why the work failed.
+  // An error of the passive end's adapter is the cause of the active end's failure.
   if (watched && watched->failure) {
     measurement.failure = watched->failure;
     measurement.failure->cause = fmt::format("{}: {}", passive.end->peer->node(), watched->failure->cause);

@@ -1,4 +1,4 @@
-// Pairs whose agents are played: what the controller makes of what they answer.
+// Pairs with fake agents: these tests check how the controller handles their replies.
 #include "bench/verbs/measure_rdma.h"
 
 #include <gmock/gmock.h>
@@ -14,11 +14,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An agent on InfiniBand that moves bytes in no time, once it could prepare.
+// A fake agent on InfiniBand that moves bytes in no time, once it has prepared.
 struct PlayedAgent {
   int opened = 0;
   int prepared = 0;
-  int refuses = 0;  // so many preparations, the first ones
+  int refuses = 0;  // number of preparations that fail first
 
   Handlers handlers() {
     Handlers all;

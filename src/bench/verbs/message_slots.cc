@@ -1,13 +1,15 @@
-// Data is checked without a look at it while it is timed: afterwards memory must tell what arrived, and in
-// which order. Message n of a queue pair goes to slot n mod slots, of each end's memory. Before the run the
-// sender fills its slots with pseudo-random bytes, another seed each, and the receiver its own with bytes
-// that no run sends. In the run the sender only writes the message's number into the slot, once a packet and
-// at the end, since an adapter may lose or repeat a packet, not a byte.
+// Checks data without reading it during the timed run: after the run, memory must show which messages
+// arrived, and in which order. Message n of a queue pair goes to slot n mod slots in each end's memory.
+// Before the run the sender fills its slots with pseudo-random bytes, each slot with another seed, and the
+// receiver fills its own with bytes that no run sends (the poison). During the run the sender only writes the
+// message's number into the slot, once for each packet and at the end, because an adapter may lose or repeat
+// a packet, but not a byte.
 //
-// Afterwards the receiver is told how many messages there were. From that follows which was the last in every
-// slot, and it must be there: body as filled, number in each packet. A message that never came leaves an
-// older number or the poison, one that came twice or late leaves an older one, one in the wrong place the
-// wrong body. Only the last message of each slot is seen; what a slot held before was written over.
+// After the run the receiver gets the number of messages. It determines the last message of every slot, which
+// must be there: with the body as filled and its number in each packet. A message that never arrived leaves
+// an older number or the poison, one that arrived twice or late leaves an older number, one in the wrong
+// place leaves the wrong body. Only the last message of each slot can be checked, because it overwrites the
+// ones before.
 #include "bench/verbs/message_slots.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How RDMA writes are laid out in memory and what they hold, so that the receiver can check them afterwards.
+// The layout and the content of RDMA messages in memory, so that the receiver can check them after the run.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,27 @@
 namespace railbed {
 
 // Each queue pair owns a ring of slots; its message n goes to slot n mod slots. A slot holds pseudo-random
-// bytes of its own, and the number of the message stands at the start of each packet and at the end, so every
-// packet of the last message can be told from those of an earlier one.
+// bytes of its own. The number of the message is at the start of each packet and at the end, so every packet
+// of the last message differs from those of an earlier one.
 class MessageSlots {
  public:
   MessageSlots(std::span<std::byte> memory, std::size_t message_bytes, int queue_pairs, int most_slots,
                int mtu, std::uint64_t seed);
 
-  // 0 when not even one message a queue pair fits.
+  // Returns the number of slots of each queue pair; 0 if not even one fits.
   int count() const { return count_; }
   std::size_t offset(int queue_pair, std::uint64_t message) const;
   std::span<std::byte> slot(int queue_pair, std::uint64_t message) const {
     return memory_.subspan(offset(queue_pair, message), message_bytes_);
   }
 
-  // Sender: fill every slot once, then number each message before it is posted. Until then a slot holds the
-  // first message that would go to it: what is read from an end that does not know of it.
+  // Sender: fill() fills every slot once, number() numbers each message before it is posted. Before it is
+  // numbered, a slot holds the first message that belongs to it. RDMA reads, which the sender does not
+  // notice, get this one.
   void fill() const;
   void number(int queue_pair, std::uint64_t message) const;
-  // Receiver: overwrite every slot with bytes that no run sends; only where the number goes, of one slot.
+  // Receiver: overwrites every slot with bytes that no run sends. The second form overwrites only the numbers
+  // of one slot.
   void poison() const;
   void poison(int queue_pair, std::uint64_t message) const;
 
@@ -35,11 +37,12 @@ class MessageSlots {
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
   };
-  // Receiver: every slot must hold the last message of `messages[queue pair]` that went to it; `as_filled`:
-  // the first.
+  // Receiver: compares every used slot with the message that it must hold: the last of the first
+  // `messages[queue pair]` messages that belongs to it; with `as_filled`, the first. Counts bytes.
   Check check(std::span<const std::uint64_t> messages, bool as_filled = false) const;
-  // Receiver: a message of at most a packet that may be any of the run's. `sender` is filled as the other
-  // end's is. Between the numbers at both ends `whole` messages only are compared.
+  // Receiver: checks a message of at most one packet, which may be any message of the run. `sender` must be
+  // filled like the other end's slots. Compares the numbers at start and end; with `whole`, also the bytes
+  // between them.
   Check check_datagram(int queue_pair, std::span<const std::byte> got, const MessageSlots& sender,
                        bool whole) const;
 

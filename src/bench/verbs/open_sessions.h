@@ -1,4 +1,4 @@
-// The RDMA sessions that an agent keeps open between requests. Whoever measures over them finds them here.
+// The RDMA sessions that an agent keeps open between requests. All engines that use RDMA share this table.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace railbed {
 // A session and the port that it uses.
 struct OpenRdma {
   std::shared_ptr<RdmaSession> engine;
-  // Where it is open in a process of its own: that process, and the session's name there.
+  // If the session is open in a process of its own: that process, and the session's name there. Then `engine`
+  // is null.
   std::shared_ptr<Peer> child_process;
   std::string name_in_child;
   std::string device;

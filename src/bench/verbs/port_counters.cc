@@ -8,9 +8,9 @@ namespace railbed {
 namespace {
 
 enum class Meaning {
-  kPackets,   // this end sent
-  kReceived,  // packets, by this end
-  kLost,      // a packet that got lost, as the end that noticed counts it; a trouble too
+  kPackets,   // packets that this end sent
+  kReceived,  // packets that this end received
+  kLost,      // lost packets, counted by the end that noticed; also in `troubles`
   kTrouble,
 };
 struct Row {
@@ -19,9 +19,10 @@ struct Row {
 };
 
 // rxe: drivers/infiniband/sw/rxe/rxe_hw_counters.c. mlx5: NVIDIA's "Understanding mlx5 Linux Counters and
-// Status Parameters". Of rxe it is the receiver's gaps that count as losses: its retries also come from a
-// peer whose processor was busy. The rest is the InfiniBand PortCounters attribute (specification, volume
-// 1, 16.1.3.5).
+// Status Parameters". For rxe, the gaps that the receiver sees count as losses, not the retries, which a peer
+// with a busy processor also causes. The rest is the InfiniBand PortCounters attribute (specification, volume
+// 1,
+// 16.1.3.5).
 constexpr std::array kRows{
     Row{"sent_pkts", Meaning::kPackets},
     Row{"port_xmit_packets", Meaning::kPackets},
@@ -66,7 +67,7 @@ RdmaCounters read_counters(const RdmaPort& port) {
     for (const auto& [name, value] : *counters) {
       const auto row = std::ranges::find(kRows, std::string_view(name), &Row::name);
       if (row == kRows.end() || !value) continue;
-      // A driver that counts packets twice, here and there, counts the same ones.
+      // If a driver has the packets in both groups of counters, these are the same packets.
       if (row->meaning == Meaning::kPackets)
         result.packets = std::max(result.packets, *value);
       else if (row->meaning == Meaning::kReceived)

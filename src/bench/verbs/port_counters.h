@@ -1,4 +1,5 @@
-// Which of a port's counters tell of trouble, and which count packets: names differ by driver.
+// Maps a port's counters, whose names differ by driver, to sent packets, received packets, lost packets and
+// troubles.
 #pragma once
 
 #include "bench/verbs/rdma.h"

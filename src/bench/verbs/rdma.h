@@ -1,6 +1,11 @@
-// The RDMA engines as they run on the two nodes: what an agent is asked and what it answers. Everything that
-// the two ends must know of each other (queue pairs, keys, GIDs) travels through the controller; no socket is
-// opened between them.
+// The RDMA engines as they run on the two nodes: the requests to an agent and its replies. All data that the
+// two ends need of each other (queue pairs, keys, GIDs) goes through the controller; no socket is opened
+// between them.
+//
+// One measurement: open and connect both ends, prepare both, then run. For writes and reads the active end
+// runs "transfer" while the other runs "watch"; for sends and datagrams the other runs "receive" until
+// "finish". Then the receiving end runs "check", except after datagrams, which it checks on arrival. For
+// latency one end runs "ping" while the other runs "echo" until "finish". "close" ends the session.
 #pragma once
 
 #include <array>
@@ -31,12 +36,12 @@ inline constexpr std::string_view kRdmaWatch = "bench.rdma.watch";        // Rdm
 inline constexpr std::string_view kRdmaCounters = "bench.rdma.counters";  // RdmaSessionName → RdmaCounters
 inline constexpr std::string_view kRdmaClose = "bench.rdma.close";        // RdmaSessionName → RdmaDone
 
-// How an adapter reaches the memory that messages lie in.
+// The way in which an adapter reaches the memory of the messages.
 enum class MemoryRoute {
   kHost,        // host memory
   kDmaBuf,      // GPU memory: ibv_reg_dmabuf_mr
   kPeerMemory,  // GPU memory: ibv_reg_mr, with nvidia-peermem
-  kStaged,      // it does not: messages are copied between GPU and host memory on their way
+  kStaged,      // GPU memory that it does not reach: messages are copied through host memory
 };
 constexpr auto enum_names(MemoryRoute) {
   return std::array<std::string_view, 4>{"host", "DMA-BUF", "nvidia-peermem", "staged"};
@@ -48,30 +53,30 @@ constexpr std::string_view to_text(MemoryRoute route) {
 
 struct RdmaOpen {
   std::string interface;         // of the rail
-  std::uint64_t half_bytes = 0;  // memory to send from, and as much to receive into
+  std::uint64_t half_bytes = 0;  // bytes to send from, and the same number to receive into
   int queue_pairs = 1;
-  int depth = 128;         // messages under way on each
+  int depth = 128;         // messages in flight on each queue pair
   int slots = 128;         // places in memory that a queue pair's messages take in turn, if they fit
   bool datagrams = false;  // unreliable datagrams (UD); else reliable connections (RC)
-  int threads = 1;         // that move data, queue pairs shared out among them
-  std::string gpu;         // PCI address of the one whose memory it is; empty: host memory
-  bool here = false;       // open it in this very process, although CUDA may hang
+  int threads = 1;         // that move data; the queue pairs are divided among them
+  std::string gpu;         // PCI address of the GPU that has the memory; empty: host memory
+  bool here = false;       // open it in this process, although CUDA may hang
   FIELDS(RdmaOpen, interface, half_bytes, queue_pairs, depth, slots, datagrams, threads, gpu, here);
 };
 
 struct QueuePairName {
   std::uint32_t number = 0;
-  std::uint32_t psn = 0;  // packet sequence number it starts to send with
+  std::uint32_t psn = 0;  // packet sequence number of the first packet that it sends
   FIELDS(QueuePairName, number, psn);
 };
 
-// One end, as the other has to know it.
+// The data of one end that the other end needs.
 struct RdmaEnd {
   std::vector<QueuePairName> queue_pairs;
-  std::uint64_t address = 0;  // of the half that is written to
-  std::uint64_t source = 0;   // of the half that is read from
+  std::uint64_t address = 0;  // of the half that the other end writes to
+  std::uint64_t source = 0;   // of the half that the other end reads from
   std::uint32_t key = 0;
-  int reads = 1;  // that it answers at once, on each queue pair
+  int reads = 1;  // RDMA reads that it serves at the same time on each queue pair
   int lid = 0;
   FIELDS(RdmaEnd, queue_pairs, address, source, key, reads, lid);
 };
@@ -82,10 +87,10 @@ struct RdmaOpened {
   int port = 1;
   std::string link_layer;  // Ethernet, InfiniBand
   int active_mtu = 0;
-  int inline_bytes = 0;  // largest message that needs no buffer
+  int inline_bytes = 0;  // the largest message that can be sent inline
   bool huge_pages = false;
   MemoryRoute route = MemoryRoute::kHost;
-  std::vector<std::string> refusals;  // of better routes
+  std::vector<std::string> refusals;  // why better routes are not possible
   RdmaEnd end;
   std::vector<GidOffer> gids;
   std::optional<Failure> failure;
@@ -95,12 +100,12 @@ struct RdmaOpened {
 
 struct RdmaConnect {
   std::string session;
-  std::string peer;  // the other node's name, for complaints
-  RdmaEnd end;       // the other's
+  std::string peer;  // the other node's name, for error messages
+  RdmaEnd end;       // the other end
   int mtu = 1024;
   int gid_index = -1;  // this end's; -1: InfiniBand by LID
-  IpAddress gid;       // the other's
-  // Queue pairs take these in turn. No flow labels: each gets one of its own.
+  IpAddress gid;       // the other end's
+  // Queue pairs take these in turn. Without flow labels each gets one of its own.
   std::vector<int> traffic_classes;
   std::vector<int> flow_labels;
   FIELDS(RdmaConnect, session, peer, end, mtu, gid_index, gid, traffic_classes, flow_labels);
@@ -113,35 +118,37 @@ struct RdmaRun {
   double warmup = 0;
   double seconds = 0;
   std::uint64_t seed = 0;
-  std::uint64_t pings = 0;  // of a ping: so many at most, each of them told; 0: as many as fit in the time
+  // Of a ping: the largest number of round trips, whose times are all returned. 0: only the time limits them.
+  std::uint64_t pings = 0;
   FIELDS(RdmaRun, session, operation, message_bytes, warmup, seconds, seed, pings);
 };
 
-// What one end moved: it wrote, read, sent or received.
+// The messages that one end moved: it wrote, read, sent or received them.
 struct RdmaTransferred {
   std::vector<double> intervals;  // bits per second, 100 ms each, by completed messages
   double seconds = 0;
   std::uint64_t bytes = 0;  // in the measured time
   double cpu_seconds = 0;
-  std::vector<std::uint64_t> messages;  // of each queue pair, warm-up included
-  std::uint64_t checked_bytes = 0;      // of datagrams, as they arrived
+  std::vector<std::uint64_t> messages;  // number of each queue pair's, warm-up included
+  std::uint64_t checked_bytes = 0;      // of datagrams, which are checked on arrival
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
   FIELDS(RdmaTransferred, intervals, seconds, bytes, cpu_seconds, messages, checked_bytes, wrong_bytes,
          failure);
 };
 
-// The active end is through: what the other may still wait for. Ends its receive or echo.
+// Sent when the active end has finished: sets the number of messages to wait for, and ends the other end's
+// receive or echo.
 struct RdmaFinish {
   std::string session;
-  std::vector<std::uint64_t> messages;  // as RdmaTransferred says; empty: wait for nothing
+  std::vector<std::uint64_t> messages;  // of RdmaTransferred; empty: wait for none
   FIELDS(RdmaFinish, session, messages);
 };
 
 struct RdmaCheck {
   std::string session;
   RdmaRun run;
-  std::vector<std::uint64_t> messages;  // as RdmaTransferred says
+  std::vector<std::uint64_t> messages;  // of RdmaTransferred
   FIELDS(RdmaCheck, session, run, messages);
 };
 
@@ -156,10 +163,10 @@ inline constexpr std::uint64_t kMostRoundTrips = 4096;
 struct RdmaPinged {
   Summary summary;
   double seconds = 0;
-  std::uint64_t lost = 0;  // datagrams that brought no answer
+  std::uint64_t lost = 0;  // datagrams without a reply
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
-  std::vector<std::uint64_t> round_trips;  // ns, where the run says how many; at most kMostRoundTrips
+  std::vector<std::uint64_t> round_trips;  // ns, if the run sets `pings`; at most kMostRoundTrips
   std::optional<Failure> failure;
   FIELDS(RdmaPinged, summary, seconds, lost, checked_bytes, wrong_bytes, round_trips, failure);
 };
@@ -174,11 +181,11 @@ struct RdmaDone {
   FIELDS(RdmaDone, failure);
 };
 
-// What the port counts: packets, and every event that tells of trouble.
+// The counters of a port: packets, and every event that points to a problem.
 struct RdmaCounters {
   std::uint64_t packets = 0;   // sent
   std::uint64_t received = 0;  // packets
-  std::uint64_t lost = 0;      // packets that this end noticed to be lost
+  std::uint64_t lost = 0;      // packets whose loss this end noticed
   std::map<std::string, std::uint64_t> troubles;
   FIELDS(RdmaCounters, packets, received, lost, troubles);
 };

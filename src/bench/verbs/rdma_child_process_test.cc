@@ -1,4 +1,4 @@
-// Sessions in GPU memory, which are opened in a process of their own: what of them passes through here.
+// Sessions in GPU memory, which are opened in a process of their own: the requests that this agent forwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Stands for the process: notes what it is asked.
+// A fake of the process that records its requests.
 struct ChildProcess {
   std::vector<std::string> asked;
   bool hangs = false;

@@ -10,9 +10,9 @@
 namespace railbed {
 namespace {
 
-constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU but the two smallest
+constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU except the two smallest
 
-// Keeps a connected pair for as many numbers as it serves.
+// Keeps a connected pair for all numbers for which it can be used.
 class RdmaEngine : public PairEngine {
  public:
   RdmaEngine(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, std::stop_token stop)
@@ -28,7 +28,8 @@ class RdmaEngine : public PairEngine {
     return plan_.memory == "host" ? text : text + ", GPU memory";
   }
 
-  // Nobody could see a message's last byte arrive in GPU memory, or answer it, but the GPU.
+  // Latency needs host memory: only the GPU itself could see a message's last byte arrive in its memory, and
+  // reply to it.
   bool can_measure(int /*operation*/, Metric metric) const override {
     return metric == Metric::kBandwidth || plan_.memory == "host";
   }
@@ -38,7 +39,7 @@ class RdmaEngine : public PairEngine {
     return usual;
   }
 
-  // Datagrams end at the MTU, which is known once a pair is connected.
+  // A datagram is at most as large as the MTU, which is known once a pair is connected.
   std::uint64_t largest_message(int /*operation*/) const override {
     if (!pair_ || !datagrams_ || pair_->failure()) return UINT64_MAX;
     return static_cast<std::uint64_t>(pair_->mtu());
@@ -46,8 +47,8 @@ class RdmaEngine : public PairEngine {
 
   void get_ready() override { open_for(at(0)); }
 
-  // A pair that failed is opened anew for what comes next, and so is one that has posted its receives. One
-  // that could not be prepared is opened anew once for the same number.
+  // A pair that failed is replaced before the next number, and so is one that has posted its receives. A pair
+  // that could not be prepared is replaced once for the same number.
   void measure(int operation, bool from_a, Measurement& measurement) override {
     Measurement again = measurement;
     try_once(at(operation), from_a, measurement);
@@ -61,7 +62,7 @@ class RdmaEngine : public PairEngine {
     const PairEnd& to = from_a ? b_ : a_;
     Ceiling ceiling = path_ceiling(ceiling_end(from), ceiling_end(to), pair_->wire(), measurement.mtu,
                                    measurement.message_bytes);
-    // What moves between an adapter and a GPU passes the GPU's own PCIe path.
+    // Data between an adapter and a GPU also passes the GPU's own PCIe path.
     for (const PairEnd* end : {&from, &to})
       if (const std::string& gpu = pair_->gpu_of(*end);
           !gpu.empty() && end->facts != nullptr && !ceiling.limits.empty())

@@ -1,4 +1,4 @@
-// RDMA between two nodes, as an engine.
+// An engine that measures bandwidth and latency of RDMA between two nodes.
 #pragma once
 
 #include "bench/core/engine.h"
@@ -6,7 +6,7 @@
 namespace railbed {
 
 EngineRegistration rdma_engine();
-// Tests give it a process for GPU memory of their own.
+// The agent's side. Declared here for tests, which pass their own process for GPU memory in `side`.
 Handlers rdma_handlers(AgentSide& side);
 
 }  // namespace railbed

@@ -23,7 +23,7 @@ constexpr int kDeepest = 4096;
 constexpr int kMostSlots = 1 << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
 constexpr std::chrono::seconds kGpuPatience{60};
-constexpr std::chrono::hours kLongestStep{2};  // the stop of who asked comes long before
+constexpr std::chrono::hours kLongestStep{2};  // the controller's stop comes long before
 
 int prefix_of(const Net& net, const std::string& interface, const IpAddress& address) {
   const NetInterface* found = find_interface(net, interface);
@@ -58,7 +58,7 @@ RdmaOpened refused(std::string cause, std::string remedy) {
   return answer;
 }
 
-// In a process of its own, which is waited for as long as a GPU that slept may take, and no longer.
+// Opens the session in a process of its own. Waits for it at most as long as a GPU that slept may take.
 Result<RdmaOpened> open_in_child(RdmaSessions& opens, RdmaOpen request, const StartPeer& start,
                                  std::stop_token stop) {
   OpenRdma session;
@@ -75,7 +75,7 @@ Result<RdmaOpened> open_in_child(RdmaSessions& opens, RdmaOpen request, const St
   return answer;
 }
 
-// nv_peer_mem came before nvidia-peermem; with ConnectX-3 it may still do it.
+// nv_peer_mem is the predecessor of nvidia-peermem; with ConnectX-3 it may still be in use.
 bool has_peer_memory(Host& host) {
   const Kernel kernel = collect_kernel(host);
   return std::ranges::any_of(items(kernel.present_modules), [](const std::string& module) {
@@ -83,8 +83,9 @@ bool has_peer_memory(Host& host) {
   });
 }
 
-// Why its two halves are more than this machine can spare; empty: they are not. A GPU's memory may be
-// registered without the image of it that the host keeps.
+// Returns why this machine cannot spare the two halves of memory; empty if it can. For GPU memory,
+// RLIMIT_MEMLOCK is not the limit: the adapter may register the GPU's memory without its image in host
+// memory.
 std::string too_little_memory(Host& host, const RdmaOpen& request) {
   const MemoryUse use = request.gpu.empty() ? MemoryUse::kLocked : MemoryUse::kPinned;
   const SpareMemory spare = spare_memory(memory_left(host), use);
@@ -93,7 +94,8 @@ std::string too_little_memory(Host& host, const RdmaOpen& request) {
                      spare.why);
 }
 
-// Which of the numbers asked for no session has, and what lowers it; empty: none.
+// Returns which of the requested numbers is outside the limits of a session, and the option that changes it;
+// empty if none is.
 std::string beyond_limits(const RdmaOpen& request) {
   struct Asked {
     std::string_view name;
@@ -157,7 +159,8 @@ Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request
   return answer;
 }
 
-// Adds a step of an open session: Function takes (OpenRdma, Request, stop).
+// Adds the handler of a step of an open session. Function takes (OpenRdma, Request, stop). If the session is
+// open in another process, the handler forwards the request to it.
 template <class Request, class Function>
 void add_step(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
               Function function) {
@@ -174,7 +177,7 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Rdma
                           }));
 }
 
-// A step that runs what was prepared.
+// Adds a step that runs a prepared run. The handler fails if the run was not prepared.
 template <class Answer, class Function>
 void add_run(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
              Function function) {
@@ -247,7 +250,7 @@ Handlers rdma_handlers(AgentSide& side) {
   add_step<RdmaSessionName>(
       all, kRdmaCounters, opens,
       [host](OpenRdma& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
-  // The child process, if any, ends with the last reference to it.
+  // Ends the session. A child process ends with the last reference to it.
   all.emplace(kRdmaClose, typed_handler<RdmaSessionName>(
                               [opens](const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
                                 opens->remove(request.session);

@@ -21,15 +21,16 @@ struct RdmaSetUp {
   int slots = 128;
   bool datagrams = false;
   int threads = 1;        // that move data; queue pairs belong to them in turn
-  std::vector<int> cpus;  // of the adapter's NUMA node; engines run there. Empty: anywhere
+  std::vector<int> cpus;  // of the adapter's NUMA node, on which engines run; empty: on any
   std::string gpu = {};   // PCI address; empty: host memory
   std::vector<std::string> cuda_files = {};
   bool peer_memory = false;  // nvidia-peermem is loaded
 };
 
+// The lifecycle is open, connect, then for each run prepare followed by transfer, receive, ping or echo.
 class RdmaSession {
  public:
-  // Errors say what to do: no library, no such device, locked-memory limit …
+  // Fails without a library, without the device, at the limit of locked memory. Errors include the remedy.
   static Result<std::shared_ptr<RdmaSession>> open(const RdmaSetUp& set_up);
   ~RdmaSession();
 
@@ -37,24 +38,25 @@ class RdmaSession {
   int inline_bytes() const;
   bool huge_pages() const;
   MemoryRoute route() const;
-  const std::vector<std::string>& refusals() const;  // of routes that would have been better
+  const std::vector<std::string>& refusals() const;  // why better routes are not possible
   Result<void> connect(const RdmaConnect& request);
 
-  // Fills the half that is sent from, poisons the half that is received into and posts receives for sends,
-  // which a session can do once.
+  // Fills the half to send from and poisons the half to receive into. For operations with a receiver also
+  // posts receives, which a session can do only once. Fails for a run that the session cannot do.
   Result<void> prepare(const RdmaRun& run);
-  // The others refuse nothing: ask this first.
+  // The functions below do not check the run. Callers must check this first.
   bool is_prepared_for(const RdmaRun& run) const;
-  // Writes, reads or sends for the time of the run, then waits for what is under way.
+  // Writes, reads or sends for the time of the run, then waits for the messages in flight.
   RdmaTransferred transfer(const RdmaRun& run, std::stop_token stop);
-  // Takes what the other sends until finish() says how much there is.
+  // Receives messages until finish() sets their number and all have arrived.
   RdmaTransferred receive(const RdmaRun& run, std::stop_token stop);
   RdmaChecked check(const RdmaCheck& check) const;
   RdmaPinged ping(const RdmaRun& run, std::stop_token stop);
-  // Until finish().
+  // Returns each ping until finish() is called.
   RdmaDone echo(const RdmaRun& run, std::stop_token stop);
   void finish(std::vector<std::uint64_t> messages);
-  // Until stopped, or until the adapter tells of trouble: its port went down, the device died.
+  // Waits until a stop is requested, or until the adapter reports an error: its port went down, or the
+  // device failed. May run at the same time as the functions above.
   RdmaDone watch(std::stop_token stop) const;
 
   struct State;  // verbs_state.h

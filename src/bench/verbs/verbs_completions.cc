@@ -1,12 +1,12 @@
-// Waiting for completions, and telling why none come. A processor to spare polls: an interrupt costs more
-// than a small message takes. Where processors are few, polling would take time from the very software that
-// is waited for (rxe), so the queue is armed and the thread sleeps until an event; what completed before it
-// was armed brings none, hence one more poll between arming and sleeping. The clock is read once in 256 idle
-// polls.
+// Waits for completions, and finds the cause if none come. With processors to spare the thread polls, because
+// an interrupt costs more than a small message takes. With few processors, polling would take time from the
+// software that the thread waits for (rxe). So there the queue is armed and the thread sleeps until an event.
+// A completion from before the queue was armed causes no event, hence one more poll between arming and
+// sleeping. While polling, the clock is read once in 256 idle polls.
 //
-// Of many failed completions the first is the cause. When a queue pair breaks the adapter returns everything
-// else that was posted on it as flushed, possibly before the cause itself: a flush is kept only until the
-// real reason comes.
+// Of many failed completions the first is the cause. When a queue pair breaks, the adapter returns all other
+// requests on it as flushed, possibly before the cause itself. So a flush is kept only until the real cause
+// comes.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -51,11 +51,12 @@ Completions::Completions(const RdmaSession::State& state, const CompletionQueue&
       sleeps_(few_processors()),
       last_completion_(now_ns()) {}
 
-// The first failure is the cause; what follows on the same queue pair is only flushed.
+// Returns true for a good completion. Keeps the first failure, because later requests on the same queue pair
+// are only flushed.
 bool Completions::note(const ibv_wc& completion) {
   if (completion.status == IBV_WC_SUCCESS) {
     idle_polls_ = 0;
-    last_completion_ = 0;  // now, as soon as anybody asks
+    last_completion_ = 0;  // wait() replaces it with the present time
     return true;
   }
   if (status_ && (*status_ != IBV_WC_WR_FLUSH_ERR || completion.status == IBV_WC_WR_FLUSH_ERR)) return false;
@@ -71,13 +72,13 @@ bool Completions::wait() {
   const std::uint64_t now = now_ns();
   if (last_completion_ == 0) last_completion_ = now;
   silent_ns_ = now - last_completion_;
-  // Some drivers (rxe) let writes hang on a port that is down: ask before the long silence is over.
+  // Some drivers (rxe) let writes hang on a port that is down. Check the adapter before the limit of silence.
   if (silent_ns_ > kSuspiciousSilence && (trouble_ = adapter_trouble(state_, 0))) return false;
   return silent_ns_ < longest_silence_;
 }
 
-// What completed before the queue was armed brings no event: the first call only arms, the caller polls
-// again.
+// A completion from before the queue was armed causes no event. So the first call only arms the queue, and
+// the caller polls again before the next call sleeps.
 void Completions::sleep() {
   if (!armed_) {
     armed_ = ibv_req_notify_cq(queue_.cq, 0) == 0;

@@ -1,4 +1,4 @@
-// Several threads of one transfer, a lane of the session each. The first keeps the time for all.
+// The threads of one transfer. Each has a lane of the session; the first keeps the time for all.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,12 @@
 
 namespace railbed {
 
-// What the threads of a transfer know of each other.
+// The state that the threads of a transfer share. Thread-safe.
 class Course {
  public:
   explicit Course(std::size_t lanes) : counts_(lanes) {}
 
-  // Messages that a lane has completed so far.
+  // Sets the number of messages that a lane has completed so far.
   void count(std::size_t lane, std::uint64_t messages) {
     counts_[lane].messages.store(messages, std::memory_order_relaxed);
   }
@@ -25,10 +25,10 @@ class Course {
     for (const Count& count : counts_) total += count.messages.load(std::memory_order_relaxed);
     return total;
   }
-  // The first lane enters, the others follow.
+  // Only the first lane calls enter(); the others read phase().
   void enter(Phase phase) { phase_ = phase; }
   Phase phase() const { return phase_; }
-  // Of a lane that failed: the others end too, and have nothing to complain of.
+  // To be called by a lane that failed. The others then end without a failure of their own.
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
 
@@ -41,8 +41,8 @@ class Course {
   std::atomic<bool> given_up_{false};
 };
 
-// Runs `work` for every lane, each on a thread near the adapter, and adds up what they moved. Bytes, seconds
-// and intervals are the first lane's, who counts for all.
+// Runs `work` for every lane, each on a thread near the adapter, and adds up the results. Bytes, seconds and
+// intervals are those of the first lane, which counts the messages of all lanes.
 RdmaTransferred run_lanes(const RdmaSession::State& state,
                           const std::function<RdmaTransferred(std::size_t lane)>& work);
 

@@ -1,14 +1,14 @@
 // Latency: ping-pong of writes or sends, or one read after the other. With writes each side spins on the last
-// byte of its own memory; the echo is sent from the very memory that the ping arrived in, so the pinging side
-// can check both ways.
+// byte of its own memory. The echo is sent from the same memory in which the ping arrived, so the pinging
+// side can check both directions.
 //
-// The rule of acknowledgements: neither end sends before its own last request has completed, which on a
-// reliable connection means that the other adapter has acknowledged it. The answer to a ping often overtakes
-// that acknowledgement. An end that went on at once would have the old request and the new one under way
-// together, and they slow each other down, most of all in software RDMA; the numbers would depend on how the
-// two happened to fall. The pinging side waits before it starts the clock (settle(), then `sent`), so the
-// wait is not counted: what is timed is one message there and one back, on an adapter that has nothing else
-// to do. Of reads the completion is the answer itself, and the whole round trip is told, not half.
+// The rule of acknowledgments: neither end sends before its own last request has completed, which on a
+// reliable connection means that the other adapter has acknowledged it. The reply to a ping often overtakes
+// that acknowledgment. An end that continued at once would have the old request and the new one in flight
+// together. These slow each other down, most of all in software RDMA, and the numbers would depend on their
+// relative timing. The pinging side waits before it starts the clock (settle(), then `sent`), so the wait is
+// not counted: the timed interval is one message there and one back, on an adapter that has nothing else to
+// do. For reads the completion is the reply itself, and the result is the whole round trip, not half of it.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kLatencyBatch = 100'000'000;
 constexpr std::uint64_t kPingPatience = 4'000'000'000;
 constexpr std::uint64_t kEchoPatience = 6'000'000'000;
-// A datagram that brought no answer for so long is taken for lost.
+// A datagram without a reply for this time counts as lost. Nanoseconds, as are the other two.
 constexpr std::uint64_t kDatagramPatience = 200'000'000;
 constexpr std::uint64_t kSpinsToYield = 16384;
 constexpr std::uint64_t kSpinsToLook = 1024;
@@ -38,7 +38,7 @@ unsigned char look(std::byte* at) {
   return std::atomic_ref(*reinterpret_cast<unsigned char*>(at)).load(std::memory_order_acquire);
 }
 
-// Posts requests on the first queue pair, and spins.
+// Posts requests on the first queue pair, and spins for their completions and for messages.
 class Player {
  public:
   Player(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop, std::uint64_t patience)
@@ -51,7 +51,8 @@ class Player {
         completions_(state, state.lanes.front().sends, "trading with", stop),
         inbox_(state, state.lanes.front().receives, "trading with", std::move(stop)) {}
 
-  // `offset`: into the other's half.
+  // Posts one request. `offset` is the destination in the other end's half. Returns false once the queue pair
+  // has failed.
   bool post(std::span<const std::byte> local, std::size_t offset) {
     ibv_sge piece{reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()),
                   state_.mr->lkey};
@@ -67,7 +68,7 @@ class Player {
     ibv_post_send(state_.queue_pairs[0], &request, &bad);
     return !broken_;
   }
-  // Waits until all that was posted is done.
+  // Waits until all posted requests have completed. Returns false on failure.
   bool settle() {
     return spin([this] { return poll_sends() && done_[0] >= posted_; }, [](std::uint64_t) { return false; });
   }
@@ -76,7 +77,7 @@ class Player {
     return !broken_;
   }
 
-  // Messages that arrived by send since the last call, by number.
+  // Returns the numbers of the messages that arrived by send since the last call.
   const std::vector<std::uint64_t>& arrivals() {
     arrivals_.clear();
     if (!inbox_.poll([&](const ibv_wc& one) { arrivals_.push_back(one.wr_id & 0xffff'ffff'ffff); }))
@@ -84,13 +85,13 @@ class Player {
     return arrivals_;
   }
   std::span<std::byte> arrived(std::uint64_t message) const { return slots_.slot(0, message); }
-  // Posts the receive that follows on this message's, once for each message.
+  // Posts one new receive, to be called once for each message that arrived.
   void receive_after(std::uint64_t message) { state_.post_receives(slots_, 0, message + depth(), 1); }
   std::uint64_t depth() const { return state_.receive_depth(slots_); }
 
-  // Spins until `arrived()`; false when the wait was in vain, or when `over(since)`, which is asked now and
-  // then; `since` is 0 until the wait gets long: in a virtual machine one look at the clock may take as long
-  // as a message.
+  // Spins until `arrived()` returns true. Returns false on failure, after the timeout, or if `over(since)`
+  // returns true, which is called from time to time. `since` is the time at which the clock was first read;
+  // it is 0 until the wait gets long, because in a virtual machine one reading may take as long as a message.
   template <class Arrived, class Over>
   bool spin(Arrived arrived, Over over) {
     std::uint64_t since = 0;
@@ -180,12 +181,13 @@ class Pinger {
     return true;
   }
 
-  // Whether all the pings that the run asks for have been made.
+  // Returns whether all pings that the run requests are done.
   bool through() const {
     return run_.pings > 0 && pinged_.round_trips.size() >= std::min(run_.pings, kMostRoundTrips);
   }
 
-  // Whether there was no answer for no worse reason than that datagrams get lost.
+  // Counts a lost datagram. Returns false if the missing reply is a failure: the operation is not a datagram,
+  // the queue pair failed, or no reply has come for too long.
   bool lost(std::uint64_t now) {
     if (run_.operation != RdmaOperation::kDatagram || player_.failure()) return false;
     ++pinged_.lost;
@@ -223,7 +225,8 @@ class Pinger {
     return false;
   }
 
-  // A datagram that was given up may still come; it is not the answer to this one.
+  // Returns whether the reply arrived. With `may_be_late`, skips replies to earlier datagrams, which may
+  // still arrive after they were counted as lost.
   bool replied(bool may_be_late) {
     bool found = false;
     for (const std::uint64_t message : player_.arrivals()) {
@@ -282,7 +285,7 @@ RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
     }
     return {player.failure()};
   }
-  // A slot may be received into again when the echo that it holds has long left.
+  // The receive for a slot is posted again only when the echo from that slot has left long ago.
   const std::uint64_t lag = player.depth() / 2;
   std::vector<std::uint64_t> arrivals;
   while (player.spin([&] { return !(arrivals = player.arrivals()).empty(); }, over))

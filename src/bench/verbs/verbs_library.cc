@@ -67,7 +67,7 @@ Result<const VerbsLibrary*> verbs_library() {
 }
 
 std::string status_name(ibv_wc_status status) {
-  // enum ibv_wc_status, in its order.
+  // In the order of enum ibv_wc_status.
   constexpr std::array<std::string_view, 24> kNames{"SUCCESS",
                                                     "LOC_LEN_ERR",
                                                     "LOC_QP_OP_ERR",

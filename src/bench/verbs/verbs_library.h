@@ -1,4 +1,4 @@
-// libibverbs, opened at run time. Only the verbs_*.cc files of this room know its header.
+// libibverbs, opened at run time. Only the verbs_*.cc files of this room include its header.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -8,14 +8,14 @@
 
 #include "base/result.h"
 
-// verbs.h makes macros of names whose symbols we look up ourselves.
+// verbs.h defines these names as macros. They must be plain names, because their symbols are looked up here.
 #undef ibv_get_device_list
 #undef ibv_query_port
 #undef ibv_reg_mr
 
 namespace railbed {
 
-// The functions that verbs.h does not define inline. dlsym answers each symbol's default version.
+// The functions that verbs.h does not define inline. dlsym returns each symbol's default version.
 struct VerbsLibrary {
   ibv_device** (*get_device_list)(int*) = nullptr;
   void (*free_device_list)(ibv_device**) = nullptr;
@@ -26,9 +26,9 @@ struct VerbsLibrary {
   ibv_pd* (*alloc_pd)(ibv_context*) = nullptr;
   int (*dealloc_pd)(ibv_pd*) = nullptr;
   ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = nullptr;
-  // Newer; knows relaxed ordering. Null in libraries before rdma-core 28.
+  // Supports relaxed ordering. Null in libraries before rdma-core 28.
   ibv_mr* (*reg_mr_iova2)(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) = nullptr;
-  // Newer still. Null in libraries before rdma-core 34.
+  // Null in libraries before rdma-core 34.
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) = nullptr;
   int (*dereg_mr)(ibv_mr*) = nullptr;
   ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = nullptr;
@@ -47,10 +47,11 @@ struct VerbsLibrary {
   const char* (*event_type_str)(ibv_event_type) = nullptr;
 };
 
-// Opened once, kept until the process ends.
+// Returns the library, which is opened at the first call and kept until the process ends. Thread-safe. Fails
+// if it is not installed or lacks a function.
 Result<const VerbsLibrary*> verbs_library();
 
-// "IBV_WC_RETRY_EXC_ERR"
+// Returns the name of a status, as in "IBV_WC_RETRY_EXC_ERR".
 std::string status_name(ibv_wc_status status);
 
 }  // namespace railbed

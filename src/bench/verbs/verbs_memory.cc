@@ -26,7 +26,7 @@ Result<PinnedMemory> PinnedMemory::map(std::size_t bytes) {
                   fmt::format("{} MiB of memory: {}", bytes >> 20, std::strerror(errno)));
     madvise(start, bytes, MADV_HUGEPAGE);
   }
-  // The agent forks for other requests; children must neither copy nor hold pages that the adapter writes.
+  // The agent forks for other requests. Children must neither copy nor keep pages that the adapter writes.
   madvise(start, bytes, MADV_DONTFORK);
   PinnedMemory memory;
   memory.bytes_ = {static_cast<std::byte*>(start), bytes};

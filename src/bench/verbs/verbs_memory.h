@@ -1,4 +1,4 @@
-// Memory that an adapter may read and write: whole pages, huge ones where they can be had.
+// Memory that an adapter may read and write: whole pages, huge ones if possible.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@ namespace railbed {
 
 class PinnedMemory {
  public:
+  // Maps at least `bytes` bytes, rounded up to 2 MiB. Child processes do not inherit the memory.
   static Result<PinnedMemory> map(std::size_t bytes);
   PinnedMemory() = default;
   PinnedMemory(PinnedMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, {})), huge_(other.huge_) {}
@@ -21,7 +22,8 @@ class PinnedMemory {
   }
   ~PinnedMemory();
   std::span<std::byte> bytes() const { return bytes_; }
-  // Of the pool that an administrator set aside; without it the kernel may still give huge pages unasked.
+  // Returns whether the pages come from the pool of huge pages that an administrator reserved. If not, the
+  // kernel may still use transparent huge pages.
   bool huge() const { return huge_; }
 
  private:

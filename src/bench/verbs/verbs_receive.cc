@@ -1,16 +1,18 @@
-// Bandwidth of sends, the passive end: takes messages, posts receives anew, and keeps the time of what
-// arrived.
+// Bandwidth of sends and datagrams, the passive end: takes messages, posts new receives, and measures the
+// rate at which messages arrive. The run ends when finish() has set the number of messages and all have
+// arrived. Datagrams are checked when they arrive, because some may be lost.
 #include "bench/core/clock.h"
 #include "bench/verbs/verbs_lanes.h"
 
 namespace railbed {
 namespace {
 
-// Datagrams that have not come this long after the last one was sent are lost.
+// Once the sender has finished, datagrams that have not come for this time (ns) after the last arrival are
+// lost.
 constexpr std::uint64_t kLateDatagram = 300'000'000;
-constexpr std::uint64_t kWholeOneIn = 8;
+constexpr std::uint64_t kWholeOneIn = 8;  // of this many datagrams, one is compared with all its bytes
 
-// What one thread does.
+// The work of one thread.
 class Receiver {
  public:
   Receiver(RdmaSession::State& state, const RdmaRun& run, std::size_t lane, Course& course,

@@ -1,4 +1,8 @@
-// Memory of a session, of the host or of a GPU, made known to the adapter.
+// Registers the memory of a session, of the host or of a GPU, with the adapter.
+//
+// For GPU memory the routes are tried in order: a DMA-BUF, then nvidia-peermem. If both fail, the host's
+// image of the memory is registered instead, and messages are copied (staged). The reason of each failure is
+// kept.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -22,7 +26,7 @@ Result<void> register_host_memory(RdmaSession::State& state) {
   return {};
 }
 
-// Each registers the memory of the GPU, or says why it cannot.
+// These two register the memory of the GPU. They return the reason for a failure, or an empty string.
 std::string register_dma_buf(RdmaSession::State& state) {
   if (state.verbs->reg_dmabuf_mr == nullptr)
     return "libibverbs has no ibv_reg_dmabuf_mr: rdma-core is older than 34";
@@ -75,8 +79,8 @@ Result<void> register_memory(RdmaSession::State& state) {
   return state.set_up.gpu.empty() ? register_host_memory(state) : register_gpu_memory(state);
 }
 
-// The processor that numbers, answers and compares messages does not see those in GPU memory; and of a write
-// or a read the other end hears nothing that would tell it to copy.
+// The processor numbers and compares messages and replies to them, but cannot read those in GPU memory. A
+// staged write or read is not possible, because the other end gets no event after which it could copy.
 Result<void> allowed_by_route(const RdmaSession::State& state, RdmaOperation operation) {
   if (state.in_host_memory() || operation == RdmaOperation::kSend) return {};
   if (operation == RdmaOperation::kDatagram)
@@ -85,8 +89,8 @@ Result<void> allowed_by_route(const RdmaSession::State& state, RdmaOperation ope
   return {};
 }
 
-// Both halves, as they were prepared in the image. The image itself then holds neither: what is sent or
-// checked must have been copied back.
+// Copies both halves, as they were prepared in the image. Then overwrites the sending half of the image with
+// the poison of the other half, so that bytes count as right only after a copy back from the GPU.
 Result<void> fill_gpu(RdmaSession::State& state) {
   state.gpu->store(state.outgoing());
   state.gpu->store(state.incoming());

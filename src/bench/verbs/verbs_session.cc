@@ -16,11 +16,12 @@
 namespace railbed {
 namespace {
 
-// 4.096 µs × 2^16 = 0.27 s until a packet is sent again, seven times over: a dead path ends in two seconds
-// (the specification lets adapters take up to four times as long). Never 7: rxe takes it for "for ever".
+// A packet is sent again after 4.096 µs × 2^16 = 0.27 s, and the seventh timeout is an error: a dead path is
+// detected in two seconds (the specification lets adapters take up to four times as long). The number of
+// retries must not be 7, which rxe takes as infinite.
 constexpr std::uint8_t kAckTimeout = 16;
 constexpr std::uint8_t kRetries = 6;
-// A receiver that posts no receives is waited for without end; the engines' own patience ends it.
+// 7 waits without limit for a receiver that has posted no receives; the engines' own timeouts end the wait.
 constexpr std::uint8_t kReceiverRetries = 7;
 constexpr std::uint8_t kRnrTimer = 12;
 constexpr int kMostReads = 16;
@@ -45,7 +46,7 @@ Result<void> open_device(RdmaSession::State& state) {
                             "and ib_uverbs loaded?",
                             state.set_up.device));
   if (state.context == nullptr) return failed("ibv_open_device " + state.set_up.device, error);
-  // Two engines of a session may ask for events at once; the one that comes second must not hang.
+  // Two engines of a session may request events at the same time. The second one must not block.
   fcntl(state.context->async_fd, F_SETFL, fcntl(state.context->async_fd, F_GETFL) | O_NONBLOCK);
   ibv_device_attr attributes{};
   if (state.verbs->query_device(state.context, &attributes) == 0)
@@ -54,7 +55,8 @@ Result<void> open_device(RdmaSession::State& state) {
   return {};
 }
 
-// Adapters differ in how much they take inline: ask for less until one agrees.
+// Creates a queue pair with the largest inline size that the adapter accepts. Adapters differ in that, so it
+// tries smaller sizes until one succeeds. Returns null if none does.
 ibv_qp* create_queue_pair(RdmaSession::State& state) {
   for (std::uint32_t wanted = kWantedInline;; wanted = wanted > 16 ? wanted / 2 : 0) {
     ibv_qp_init_attr attributes{};
@@ -115,7 +117,8 @@ ibv_mtu mtu_code(int bytes) {
   return static_cast<ibv_mtu>(code);
 }
 
-// The one of the list whose turn it is; the lists are checked by connect().
+// Returns element `index` modulo the size of the list; `otherwise` if the list is empty. connect() has
+// checked the lists.
 int in_turn(const std::vector<int>& list, std::size_t index, int otherwise) {
   return list.empty() ? otherwise : list[index % list.size()];
 }
@@ -130,7 +133,7 @@ ibv_ah_attr way_to(const RdmaSession::State& state, std::size_t index, const Rdm
   way.grh.sgid_index = static_cast<std::uint8_t>(request.gid_index);
   way.grh.hop_limit = kHopLimit;
   way.grh.traffic_class = static_cast<std::uint8_t>(in_turn(request.traffic_classes, index, 0));
-  // Differs by queue pair, so that switches spread them over equal paths.
+  // A flow label that differs by queue pair, so that switches spread queue pairs over equal paths.
   const auto own = static_cast<int>(scramble(request.end.queue_pairs[index].number) & 0xfffff);
   way.grh.flow_label = static_cast<std::uint32_t>(in_turn(request.flow_labels, index, own));
   return way;
@@ -198,7 +201,7 @@ RdmaSession::State::~State() {
       if (queue.channel != nullptr) verbs->destroy_comp_channel(queue.channel);
     }
   if (mr != nullptr) verbs->dereg_mr(mr);
-  gpu.reset();  // before the image that it knows of
+  gpu.reset();  // before its image
   if (pd != nullptr) verbs->dealloc_pd(pd);
   if (context != nullptr) verbs->close_device(context);
 }
@@ -256,7 +259,7 @@ Result<std::shared_ptr<RdmaSession>> RdmaSession::open(const RdmaSetUp& set_up) 
   auto state = std::make_unique<State>();
   state->verbs = verbs;
   state->set_up = set_up;
-  pin_to(set_up.cpus);  // memory is touched here first
+  pin_to(set_up.cpus);  // the first touch of memory decides its NUMA node
   RETURN_IF_ERROR(open_device(*state));
   state->pd = state->verbs->alloc_pd(state->context);
   if (state->pd == nullptr) return failed("ibv_alloc_pd", errno);
@@ -316,7 +319,7 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
   const MessageSlots incoming = state_->slots(state_->incoming(), run);
   state_->slots(state_->outgoing(), run).fill();
   incoming.poison();
-  state_->incoming()[run.message_bytes - 1] = std::byte{0};  // where a ping by write is looked for
+  state_->incoming()[run.message_bytes - 1] = std::byte{0};  // the byte on which a ping by write spins
   if (state_->gpu)
     if (auto copied = fill_gpu(*state_); !copied) return copied;
   if (has_receiver(run.operation)) {
@@ -326,7 +329,7 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
       state_->post_receives(incoming, qp, 0, state_->receive_depth(incoming));
   }
   while (adapter_trouble(*state_, 0)) {
-  }  // what happened before this run is no news
+  }  // drop the events from before this run
   state_->finished = false;
   state_->prepared = run;
   return {};
@@ -340,13 +343,13 @@ bool RdmaSession::is_prepared_for(const RdmaRun& run) const {
 }
 
 RdmaChecked RdmaSession::check(const RdmaCheck& check) const {
-  // What a copy back leaves as it was counts as wrong.
+  // Poison the image first, so that bytes which the copy back does not change count as wrong.
   if (state_->gpu) {
     state_->slots(state_->incoming(), check.run).poison();
     state_->gpu->bring(state_->incoming());
     state_->gpu->wait_brought();
   }
-  // Messages in GPU memory are not numbered: it would be the processor's work.
+  // Messages in GPU memory are not numbered, because the processor would have to write the numbers.
   const bool as_filled = check.run.operation == RdmaOperation::kRead || !state_->in_host_memory();
   const auto found = state_->slots(state_->incoming(), check.run).check(check.messages, as_filled);
   return {found.checked, found.wrong};

@@ -1,19 +1,20 @@
-// Bandwidth, the active end: every queue pair keeps as many messages under way as its window allows.
+// Bandwidth, the active end: every queue pair keeps the number of messages in flight that its window allows.
 //
-// Two things cost a processor more than the message itself, and are shared among many messages:
+// Two steps cost a processor more than the message itself, and are shared among many messages:
 //
 //   * Ringing the adapter's doorbell. Requests are linked to a chain of up to kChain and posted by one call.
-//   * Completions. An adapter reports only requests that ask for it (IBV_SEND_SIGNALED), and a queue pair
-//     completes in order: the report on message n says that all up to n are done. So only every signal_-th
-//     asks, once in 256 KiB, and the number of the message travels in the request's id.
+//   * Completions. An adapter reports only signaled requests (IBV_SEND_SIGNALED), and a queue pair completes
+//     in order: the report on message n means that all up to n are done. So only every signal_-th request,
+//     one in 256 KiB, is signaled, and the number of the message is in the request's id.
 //
-// Fewer reports mean that the window is given free in larger portions, and it must never run dry meanwhile:
-// at least kSignalsOfWindow of them fall into one window. A thread that has several queue pairs fills the
-// windows of all of them, then takes what has completed on their common queue, at most a batch at a time.
+// Fewer reports free the window in larger portions, and it must never run empty in between. So at least
+// kSignalsOfWindow of them fall into one window. A thread that has several queue pairs fills the windows of
+// all of them, then takes the completions from their common queue, at most one batch at a time.
 //
-// Whatever is under way when the time is up must still arrive, and a full window takes many seconds on a link
-// of some Mb/s. So the window starts with kFirstWindow and doubles as long as a whole one completes within
-// kWindowTakes: a fast link has all of it in the first milliseconds of the warm-up, a slow one stays small.
+// Messages that are in flight when the time is up must still arrive, and a full window takes many seconds on
+// a link of some Mb/s. So the window starts with kFirstWindow and doubles as long as a whole one completes
+// within kWindowTakes: on a fast link it is full in the first milliseconds of the warm-up, on a slow link it
+// stays small.
 #include <algorithm>
 #include <array>
 
@@ -23,10 +24,11 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kChain = 16;  // requests a doorbell
+constexpr std::size_t kChain = 16;  // requests for each doorbell
 constexpr std::uint64_t kTurnsToClock = 64;
-// Bytes to a completion, and completions a window at least: fewer wake the thread less often, more cut the
-// intervals finer. Of reads more, since the other end idles where the next ones come in bursts.
+// The bytes for each completion, and the smallest number of completions in a window. Fewer completions wake
+// the thread less often; more of them divide the intervals more finely. Reads need more, because the other
+// end idles if the next ones come in bursts.
 constexpr std::uint64_t kBytesToSignal = 256 << 10;
 constexpr std::uint64_t kSignalsOfWindow = 4;
 constexpr std::uint64_t kSignalsOfReads = 64;
@@ -44,7 +46,7 @@ std::string_view doing(RdmaOperation operation) {
   }
 }
 
-// What one thread does.
+// The work of one thread.
 class Mover {
  public:
   Mover(const RdmaSession::State& state, const RdmaRun& run, std::size_t lane, Course& course,
@@ -79,7 +81,8 @@ class Mover {
   }
 
  private:
-  // Sends fill half of the other end's receives, so that it can post new ones in time.
+  // Returns the largest window. Sends use only half of the other end's receives, so that it can post new ones
+  // in time.
   std::uint64_t most() const {
     const std::uint64_t most = state_.receive_depth(slots_);
     return has_receiver(run_.operation) ? std::max<std::uint64_t>(1, most / 2) : most;
@@ -91,8 +94,8 @@ class Mover {
                                      std::max<std::uint64_t>(1, seldom));
   }
 
-  // Once a window of every queue pair has completed. What was posted before asks for completions more often
-  // than the larger window needs.
+  // Grows the window once a whole window of every queue pair has completed. Requests from before are signaled
+  // more often than the larger window needs, which does no harm.
   void grow_window() {
     if (window_ >= most_) return;
     const std::uint64_t queue_pairs =
@@ -122,13 +125,14 @@ class Mover {
     cpu_.follow(phase);
   }
 
-  // Until one interval is full at least: a large message may need longer than all the time there is.
+  // Moves messages until `end`, and longer until at least one interval is full: a large message may take
+  // longer than the whole run.
   bool move_until(std::uint64_t end, std::vector<double>* intervals) {
     std::uint64_t now = now_ns();
     const auto lacks_one = [&] { return intervals != nullptr && intervals->empty(); };
     for (std::uint64_t turn = 1; now < end || lacks_one(); ++turn) {
       if (!take_turn()) return false;
-      // Where the clock is no register (emulated machines) reading it costs as much as a small message.
+      // If the clock is not a register (emulated machines), reading it takes as long as a small message.
       if (progressed_ || turn % kTurnsToClock == 0) now = now_ns();
       if (intervals != nullptr && progressed_)
         meter_.progress(now, course_.total(), run_.message_bytes, *intervals);
@@ -144,7 +148,8 @@ class Mover {
     cpu_.follow(Phase::kOver);
   }
 
-  // Fills every window, then takes what completed, or waits. False when that is the end.
+  // Fills every window, then takes completions, or waits if there are none. Returns false if the transfer
+  // must end.
   bool take_turn() {
     bool posted = false;
     for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) posted |= post(qp, false);
@@ -167,7 +172,8 @@ class Mover {
     return false;
   }
 
-  // Everything under way arrives; the last message of each queue pair is signalled, so that all are counted.
+  // Waits for all messages in flight. One more message of each queue pair is signaled, so that all are
+  // counted.
   void drain() {
     const auto step = [&] { return take_completions() && (progressed_ || wait()) && !course_.given_up(); };
     for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) {
@@ -179,7 +185,8 @@ class Mover {
       if (!step()) return;
   }
 
-  // Posts a chain as far as the window allows, one message alone when it is the last.
+  // Posts a chain of as many messages as the window allows, or one signaled message if it is the last.
+  // Returns false if the window is full.
   bool post(std::size_t qp, bool last) {
     const std::uint64_t room = window_ - (posted_[qp] - done_[qp]);
     const std::size_t count = last ? 1 : std::min<std::uint64_t>(room, kChain);
@@ -205,7 +212,7 @@ class Mover {
       state_.address(request, run_.operation, qp, slots_.offset(static_cast<int>(qp), message));
     }
     if (state_.staged() && !state_.gpu->wait_brought(lane_)) return fail();
-    // A request that cannot be posted never completes, which the limit of silence notices.
+    // A request that cannot be posted never completes, so the limit of silence ends the transfer.
     ibv_send_wr* bad = nullptr;
     ibv_post_send(state_.queue_pairs[qp], requests.data(), &bad);
     return true;
@@ -223,11 +230,11 @@ class Mover {
   Course& course_;
   bool reads_;
   MessageSlots slots_;
-  std::uint64_t most_;    // messages of a queue pair that may be under way
-  std::uint64_t window_;  // and those that may be now
-  std::uint64_t signal_;
+  std::uint64_t most_;    // the largest window
+  std::uint64_t window_;  // messages of a queue pair that may be in flight now
+  std::uint64_t signal_;  // every signal_-th request is signaled
   std::uint64_t grown_at_;
-  std::uint64_t grown_from_ = 0;  // messages completed then
+  std::uint64_t grown_from_ = 0;  // messages that had completed at grown_at_
   std::vector<std::uint64_t> posted_;
   std::vector<std::uint64_t> done_;
   std::uint64_t total_ = 0;  // of done_
