@@ -71,7 +71,7 @@ Reading<Firewall> list_rules(Host& host, const std::vector<std::string>& words,
   return output.parsed([&](const CommandOutput& said) { return parse(said.output); });
 }
 
-// Returns true if iptables-save may know more than nft: a comparison that nft could not express may be
+// Returns true if iptables-save may list more than nft: a comparison that nft could not express may be
 // iptables-nft's, and tables of the older iptables are invisible to nft.
 bool wants_iptables(Host& host, const Reading<Firewall>& nft) {
   if (nft.absent()) return true;

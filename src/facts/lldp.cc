@@ -1,6 +1,6 @@
 // Reads the neighbours that lldpd has received. lldpcli's "json0" writes every element as a list and every
 // value as a string (lldpd, src/client/json_writer.c). It prints the frame size with "details" only
-// (display.c). DCBX's PFC is not an element that lldpd knows, so it is among the unknown ones, by number.
+// (display.c). lldpd does not decode DCBX's PFC, so it is among the unknown elements, by number.
 #include <algorithm>
 
 #include "base/fields.h"

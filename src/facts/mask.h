@@ -27,6 +27,7 @@ inline constexpr std::size_t kShortestHidden = 3;
 // Not thread-safe.
 class Mask {
  public:
+  // Masks this name in all later texts. Ignored for "localhost" and for names shorter than kShortestHidden.
   void hide(std::string_view name);
   std::string operator()(std::string_view text);
   // Masks like operator() except for hidden names: in the kernel's messages a module may have the same name

@@ -247,8 +247,8 @@ Tree masked(const Tree& tree, Mask& mask) {
   for (const auto step : split(home_folder, '/')) mask.hide(step);
   Tree hidden;
   tree.each([&](const std::string& path, const TreeEntry& entry) {
-    // A host key identifies a machine, and every host on its network can request it; so do the keys of the
-    // hosts that it knows.
+    // A host key identifies a machine, and every host on its network can request it; so do the keys in its
+    // known_hosts.
     if (entry.kind == TreeEntry::Kind::kFile && (path.starts_with("/etc/ssh/") || path.ends_with(".pub")))
       return;
     TreeEntry kept = entry;

@@ -18,7 +18,7 @@ class Host;
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
 // Returns why the mount that holds `path` is read-only: the type or the options of the file system, or the
-// options of the mount. The caller knows that it is read-only; nullopt if the text gives no reason.
+// options of the mount. Call it only for a read-only mount; nullopt if the text gives no reason.
 std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path);
 
 // Returns the mount that holds a folder of this host, with its drives. A partition is reported as its drive,

@@ -97,7 +97,7 @@ Reading<std::vector<Vlan>> collect_vlans(Host& host) {
       });
 }
 
-// Reads the speed. The kernel returns -1 if the driver does not know it (ethtool's SPEED_UNKNOWN).
+// Reads the speed. The kernel returns -1 if the driver reports none (ethtool's SPEED_UNKNOWN).
 Reading<int> read_speed(Host& host, const std::string& path) {
   const auto speed = read_number<int>(host, path);
   if (speed && *speed < 0) return {Miss{Missing::kUnsupported, "the driver does not know (-1)"}, path};

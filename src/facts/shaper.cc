@@ -44,7 +44,7 @@ std::optional<Shaper> shaper_of(const json::Value& queue) {
   return holds_back ? std::optional(shaper) : std::nullopt;
 }
 
-// Kinds that only order packets. For all others tc has to be read, because it knows their options.
+// Kinds that only order packets. All other kinds have options, which only tc reports.
 constexpr std::string_view kHarmless[] = {"noqueue", "pfifo_fast", "pfifo",    "bfifo", "mq",
                                           "mqprio",  "fq",         "fq_codel", "codel", "ingress",
                                           "clsact",  "noop",       "sfq"};

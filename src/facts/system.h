@@ -253,7 +253,7 @@ struct System {
   // The values that files set for these keys at boot. systemd-sysctl reads /etc/sysctl.d and the other
   // sysctl.d folders.
   Reading<std::vector<BootSetting>> sysctl_at_boot;
-  // The units that railbed knows (rdma-cm-tos, opensm, nvidia-fabricmanager, …) and that exist here, from
+  // The units of railbed's list (rdma-cm-tos, opensm, nvidia-fabricmanager, …) that exist here, from
   // `systemctl show`.
   Reading<std::vector<Service>> services;
   Firmware firmware;
