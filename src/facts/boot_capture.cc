@@ -1,5 +1,5 @@
-// What a captured tree keeps of files that configure interfaces: they also hold pass phrases and the names of
-// wireless networks. What is kept gives the same sections.
+// Reduces files that configure interfaces to what a captured tree keeps. They also hold pass phrases and the
+// names of wireless networks. The parsers get the same sections from the reduced text.
 #include <algorithm>
 
 #include "base/text.h"
@@ -39,9 +39,12 @@ bool is_used(const IniPair& pair) {
          std::ranges::any_of(kUsedStarts, starts);
 }
 
-// That such a key is there makes it undecided which interface the file is for; an SSID says where it was.
+// The presence of such a key in [Match] makes it undecided which interface the file applies to. Its value is
+// masked, because an SSID reveals where the machine was.
 bool only_restricts(const IniPair& pair) { return pair.section == "Match" || pair.section == "match"; }
 
+// Returns the pairs that a parser uses, under their sections. Criteria of [Match] that are not used stay as
+// "masked".
 std::string used_pairs(std::string_view text) {
   std::string used;
   std::string_view section;
@@ -78,7 +81,7 @@ bool is_used_below_device(std::string_view key) {
          key.starts_with("ipv6.address") || key.find('/') != std::string_view::npos;
 }
 
-// "ethernets: {…}" as one line; the names of devices are nobody's secret.
+// Returns "ethernets: {…}" as one line. The names of devices are not secret.
 std::string used_kind(const YamlValue& kind) {
   std::string text;
   for (std::size_t i = 0; i < kind.keys.size(); ++i)
@@ -87,10 +90,11 @@ std::string used_kind(const YamlValue& kind) {
   return "{" + text + "}";
 }
 
+// Writes netplan's file again with the keys that Netplan reads, one line per kind of device.
 std::string used_netplan(std::string_view text) {
   Complaints complaints(text, "");
   const auto root = parse_yaml(text, complaints);
-  if (!root) return is_empty_yaml(text) ? "" : "[\n";  // as little YAML as it was
+  if (!root) return is_empty_yaml(text) ? "" : "[\n";  // still not valid YAML
   std::string used = "network:\n  version: 2\n";
   for (std::size_t i = 0; i < root->keys.size(); ++i) {
     if (root->keys[i].text != "network") continue;
@@ -105,7 +109,7 @@ std::string used_netplan(std::string_view text) {
   return used;
 }
 
-// Of a line that begins so; what follows is read by nobody.
+// Returns how many words of a line with this first word are used; no parser reads the rest.
 std::size_t words_used(std::string_view first) {
   constexpr std::size_t kMany = 64;  // names of interfaces, files
   if (first == "iface") return 4;
@@ -119,6 +123,8 @@ std::string first_words(const std::vector<std::string_view>& columns, std::size_
   return kept;
 }
 
+// Writes interfaces(5) again with the lines and words that parse_ifupdown() reads. Of commands only "mtu
+// VALUE" and "add VALUE" stay.
 std::string used_ifupdown(std::string_view text) {
   std::string used;
   for (const auto line : lines(text)) {

@@ -32,7 +32,8 @@ void take_option(const std::vector<std::string_view>& words, BootProfile& says, 
   if (words[0] == "up" || words[0] == "pre-up" || words[0] == "post-up") take_command(words, says);
 }
 
-// An interface has one stanza a family of addresses.
+// Returns the section of an interface. An interface has one stanza for each family of addresses; they share a
+// section. Null if there are too many interfaces.
 BootProfile* stanza_of(std::string_view name, Ifupdown& found) {
   const auto same = [&](const BootSection& one) { return one.names.front() == name; };
   const auto earlier = std::ranges::find_if(found.stanzas, same);

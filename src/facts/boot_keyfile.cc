@@ -1,4 +1,5 @@
-// Files of "[section]" and "key=value": NetworkManager's connections and what systemd-networkd and udev read.
+// Parsers of files of "[section]" and "key=value": NetworkManager's connections, and files of
+// systemd-networkd and udev.
 #include <algorithm>
 #include <map>
 
@@ -26,12 +27,15 @@ void add_words(std::string_view text, std::vector<std::string>& all) {
     if (all.size() < kMostGlobs) all.emplace_back(word.substr(0, 64));
 }
 
-// "address1=192.168.100.1/24,192.168.100.254": the second is the gateway. "addresses=A/24;B/24;"
+// Parses "address1=192.168.100.1/24,192.168.100.254", where the second is the gateway, and
+// "addresses=A/24;B/24;".
 void add_keyfile_addresses(std::string_view value, BootProfile& says) {
   for (const auto part : split(value, ','))
     for (const auto one : split(part, ';')) add_address(one, says);
 }
 
+// Adds a line of [Match] to the section. Criteria other than name, MAC address and driver, and inverted ones,
+// make the section undecided.
 void take_match(const IniPair& pair, BootSection& section) {
   const bool inverted = pair.value.find('!') != std::string_view::npos;
   if (pair.key == "Name" && !inverted)
@@ -43,7 +47,7 @@ void take_match(const IniPair& pair, BootSection& section) {
   else if (pair.key == "OriginalName" && pair.value == "*")
     section.names = {"*"};
   else
-    section.undecided = true;  // other names of that kind are of before the interface got its own
+    section.undecided = true;  // OriginalName is the kernel's first name, not the current one
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// netplan: netplan.io/reference, "YAML configuration"; files are merged as netplan-generate(8) says: lists
-// grow, other values are replaced.
+// netplan: netplan.io/reference, "YAML configuration". Files are merged as netplan-generate(8) describes:
+// lists grow, other values are replaced.
 #include <algorithm>
 
 #include "base/text.h"
@@ -25,7 +25,7 @@ std::string text_of(const YamlValue* mapping, std::string_view key) {
   return value == nullptr ? "" : value->text;
 }
 
-// YAML 1.1, as netplan's parser takes it.
+// Returns true for a true boolean of YAML 1.1, which netplan's parser follows.
 bool is_true(std::string_view text) {
   const std::string word = lower(text);
   return word == "true" || word == "yes" || word == "on" || word == "y";
@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const YamlValue* value) {
   return names;
 }
 
-// A list of "10.0.0.1/24", each alone or as the key of its options.
+// Adds a list of "10.0.0.1/24". Each entry is a text, or the key of the address's options.
 void add_netplan_addresses(const YamlValue* list, BootProfile& says) {
   if (list == nullptr || list->kind != YamlValue::Kind::kList) return;
   for (const YamlValue& one : list->items) {
@@ -49,7 +49,7 @@ void add_netplan_addresses(const YamlValue* list, BootProfile& says) {
   }
 }
 
-// What NetworkManager said there, and netplan has no word for.
+// Reads the settings that NetworkManager stored there because netplan has no key for them.
 void take_passthrough(const YamlValue* networkmanager, BootProfile& says, bool& starts) {
   const YamlValue* all = value_of(networkmanager, "passthrough");
   if (all == nullptr) return;
@@ -93,6 +93,7 @@ bool Netplan::add(std::string_view text, const std::string& file) {
   return true;
 }
 
+// Merges one definition into the device `id`: addresses are added, all other values replace earlier ones.
 void Netplan::add_device(const std::string& id, const YamlValue& value, const std::string& renderer_of_kind,
                          const std::string& file) {
   auto found = std::ranges::find(devices_, id, &std::pair<std::string, Device>::first);
@@ -126,7 +127,7 @@ std::vector<BootSection> Netplan::sections() const {
     if (!device.starts) continue;
     BootSection section = device.section;
     if (!device.has_match) section.names = {id};
-    // A name that it gives is the one that the interface has now.
+    // If netplan renames the interface, it has the new name now.
     if (device.set_name && !section.names.empty()) section.names.push_back(*device.set_name);
     const std::string& renderer = device.renderer.empty() ? renderer_ : device.renderer;
     section.says.manager = renderer == "NetworkManager" ? "NetworkManager" : "systemd-networkd";

@@ -10,7 +10,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::ptrdiff_t kMostWildcards = 4;  // what matching a pattern may cost
+constexpr std::ptrdiff_t kMostWildcards = 4;  // bounds the cost of a match
 constexpr std::size_t kMostIniPairs = 1024;
 constexpr std::size_t kMostBootAddresses = 64;
 
@@ -54,7 +54,7 @@ int prefix_of_netmask(std::string_view text) {
 
 int mtu_of(std::string_view text) {
   const int mtu = parse_number<int>(text).value_or(0);
-  return mtu >= 68 && mtu <= 65'536 ? mtu : 0;  // what an interface can have: linux/if_ether.h, loopback
+  return mtu >= 68 && mtu <= 65'536 ? mtu : 0;  // limits of interfaces: linux/if_ether.h, loopback
 }
 
 std::vector<IniPair> ini_pairs(std::string_view text) {

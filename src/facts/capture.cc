@@ -13,17 +13,20 @@
 namespace railbed {
 namespace {
 
+// Returns true for an entry of a GID table that is not in use.
 bool is_empty_gid(const std::string& path, const TreeEntry& entry) {
   return entry.kind == TreeEntry::Kind::kFile && path.find("/gids/") != std::string::npos &&
          entry.content.find_first_not_of("0:\n") == std::string::npos;
 }
 
-// A wireless network's, whose name tells where its user has been.
+// Returns true for a boot file of which nothing was kept, such as that of a wireless network. Its name would
+// reveal where the user was.
 bool is_empty_boot_file(const std::string& path, const TreeEntry& entry) {
   return entry.kind == TreeEntry::Kind::kFile && is_boot_file(path) && entry.content.empty();
 }
 
-// Environments hold other programs' secrets: what NCCL does not read is not kept, masked or not.
+// Reduces environments to the variables that NCCL reads, in masked and unmasked captures alike: the others
+// may hold secrets of other programs.
 void keep_nccl_only(Tree& tree) {
   std::vector<std::string> files{"/etc/environment"};
   for (auto& [words, output] : tree.commands) {

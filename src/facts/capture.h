@@ -1,4 +1,4 @@
-// A machine packed into a tree: exactly what the collectors looked at, so that it can be looked at again.
+// A machine packed into a tree: the inputs of the collectors, so that they can run again elsewhere.
 #pragma once
 
 #include "facts/facts.h"
@@ -6,8 +6,9 @@
 
 namespace railbed {
 
-// Runs collect_facts() and keeps what it touched. What is bulky and says nothing is left out: empty GID slots
-// (there may be a thousand) and lines of the kernel's configuration that no fact is made of.
+// Runs collect_facts() and returns all inputs that it read. Drops bulky inputs that no fact uses: empty GID
+// slots (there may be a thousand) and unused options of the kernel's configuration. Also drops the parts of
+// environments and configuration files that no collector uses, because they may hold secrets.
 Tree capture(Host& host, const CollectOptions& options = {});
 
 }  // namespace railbed

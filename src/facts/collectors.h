@@ -1,4 +1,5 @@
-// The parts of collect_system(), timed one by one by collect_facts().
+// The collectors of the operating system's facts. collect_facts() calls and times them one by one. The
+// functions used_*() return the lines of a file that the collector reads; a capture keeps only those.
 #pragma once
 
 #include "facts/system.h"
@@ -7,32 +8,32 @@ namespace railbed {
 
 Os collect_os(Host& host);
 Kernel collect_kernel(Host& host);
-// The lines of a kernel configuration that collect_kernel() looks at.
+// Returns the lines of a kernel configuration that collect_kernel() reads.
 std::string used_config(std::string_view text);
-// What keeps modules out; the lines of a modprobe.d file that collect_blocked_modules() looks at.
+// Returns the modules that modprobe.d files and the kernel's command line block.
 Reading<std::vector<BlockedModule>> collect_blocked_modules(Host& host,
                                                             const Reading<std::string>& command_line);
 std::string used_modprobe(std::string_view text);
 Reading<bool> collect_signatures_required(Host& host);
 Cpu collect_cpu(Host& host);
-// Service limits are read from the main process of those services that run.
+// Reads the limits of services from the main processes of those that run.
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
-// `paths`: file systems to ask about beside the usual ones.
+// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm").
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {});
 Firmware collect_firmware(Host& host);
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
 std::map<std::string, Reading<std::string>> collect_sysctl(Host& host);
 Reading<std::vector<BootSetting>> collect_sysctl_at_boot(Host& host);
-// The lines of a sysctl.d file that it looks at.
+// Returns the lines of a sysctl.d file that collect_sysctl_at_boot() reads.
 std::string used_sysctl(std::string_view text);
-// The words of a setting's value, one space between them.
+// Returns the words of a setting's value, separated by single spaces.
 std::string spaced(std::string_view text);
 Reading<std::vector<Service>> collect_services(Host& host);
-// What systemd says of these units, whether it found them or not.
+// Returns the state of these units, including units that systemd does not find. `units` have no ".service".
 Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units);
 ConsoleFacts collect_console(Host& host, const Reading<std::string>& command_line);
-// Of a file of GRUB's settings the lines that collect_console() looks at.
+// Returns the lines of a GRUB settings file that collect_console() reads.
 std::string used_boot_menu(std::string_view text);
 bool is_boot_menu_file(std::string_view path);
 

@@ -1,5 +1,5 @@
-// What a person sees of a machine whose network is gone: serial ports, logins on them, GRUB's terminal and
-// the graphics controllers that a screen may hang on.
+// The consoles of a machine whose network is down: serial ports, logins on them, GRUB's terminal, and the
+// graphics controllers to which a screen may be connected.
 #include <algorithm>
 
 #include "facts/collectors.h"
@@ -17,11 +17,11 @@ constexpr std::size_t kLargestGrubFile = 1 << 16;
 constexpr std::size_t kLongestGrubValue = 160;
 constexpr int kPortsOfAPc = 4;
 
-// Where the menu is drawn and read from; grub-mkconfig(8), util/grub-mkconfig.in.
+// The settings that select the terminal of GRUB's menu; grub-mkconfig(8), util/grub-mkconfig.in.
 constexpr std::string_view kGrubKeys[] = {"GRUB_TERMINAL", "GRUB_TERMINAL_INPUT", "GRUB_TERMINAL_OUTPUT",
                                           "GRUB_SERIAL_COMMAND"};
 
-// Of KEY=VALUE, which the shell reads.
+// Returns the value of KEY=VALUE as a shell would read it.
 std::string shell_value(std::string_view text) {
   const bool quoted = text.starts_with('"') || text.starts_with('\'');
   const auto value =
@@ -48,7 +48,8 @@ void add_grub_file(const Reading<std::string>& text, std::vector<BootSetting>& s
     }
 }
 
-// Debian's and Ubuntu's update-grub reads the folder after the file; RHEL's grub2-mkconfig does not know it.
+// Reads the settings. Debian's and Ubuntu's update-grub reads the folder after the file; RHEL's
+// grub2-mkconfig does not use the folder.
 Reading<std::vector<BootSetting>> collect_boot_menu(Host& host) {
   const auto text = host.read(kGrubFile, kLargestGrubFile);
   if (!text) return {text.miss(), text.from()};
@@ -63,8 +64,8 @@ Reading<std::vector<BootSetting>> collect_boot_menu(Host& host) {
   return {std::move(settings), kGrubFile};
 }
 
-// The kernel makes ttyS0 to ttyS3 whether there is hardware or not; one without is of type 0
-// (PORT_UNKNOWN, include/uapi/linux/serial_core.h).
+// Returns the serial ports that have hardware. The kernel creates ttyS0 to ttyS3 in any case; a port without
+// hardware has type 0 (PORT_UNKNOWN, include/uapi/linux/serial_core.h).
 Reading<std::vector<std::string>> collect_ports(Host& host) {
   std::vector<std::string> ports;
   Reading<int> type;
@@ -116,7 +117,7 @@ bool is_boot_menu_file(std::string_view path) {
   return path == kGrubFile || path.starts_with(kGrubFolder + "/");
 }
 
-// The others may hold passwords: of the menu, of the kernel's command line.
+// The other settings may hold passwords: of the menu, of the kernel's command line.
 std::string used_boot_menu(std::string_view text) {
   std::string used;
   for (const auto line : lines(text))

@@ -12,18 +12,21 @@
 namespace railbed {
 namespace {
 
-// One look at a time: a second one is refused by its name, and what a killed client left is removed by it.
+// The name of the container. It allows one run at a time, because a second one fails while the name is in
+// use. A container that a killed client left behind is removed by this name.
 constexpr const char* kContainerName = "railbed-look";
 
-// Plain sh, busybox's included, in one line, so that a captured tree can name it. The folders are those into
-// which NVIDIA's toolkit puts the driver's libraries. "end" says that nothing was cut off.
+// The script that runs in the container. It is plain sh, which includes busybox, in one line so that a
+// captured tree can name it. The folders are those into which NVIDIA's toolkit puts the driver's libraries.
+// The last line, "end", proves that nothing was cut off.
 constexpr const char* kLookScript =
     R"(for f in /dev/nvidia[0-9]*; do test -c $f && echo gpu ${f#/dev/nvidia}; done; for f in /dev/infiniband/*; do test -c $f && echo rdma ${f##*/}; done; while read -r a b c d e; do test "$a $b $c" = "Max locked memory" && echo memlock $d; done </proc/self/limits; for d in /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib64 /usr/lib /lib64 /lib /usr/local/nvidia/lib64; do test -e $d/libcuda.so.1 && echo libcuda && break; done; command -v nvidia-smi >/dev/null && nvidia-smi -L 2>&1 | { n=0; s=; while read -r a b; do case $a in GPU) n=$((n+1));; MIG) ;; *) test "$s" || s="$a $b";; esac; done; echo smi $n; test "$s" && printf 'said %s\n' "$s"; }; echo end)";
 
-// A job with GPUs gets this much: devices, locked memory, no more. --read-only is left out, for NVIDIA's CDI
-// hooks write into the container's file system and fail without (kserve/kserve pull request 5711), and the
-// layer is removed with the container. label=disable: NVIDIA's guide for podman, whose containers SELinux
-// keeps from the devices otherwise.
+// Returns the command that starts the container with the devices and the locked memory that a job with GPUs
+// gets, and nothing more. --read-only is not used: NVIDIA's CDI hooks write into the container's file system
+// and fail with it (kserve/kserve pull request 5711), and the layer is removed with the container.
+// label=disable follows NVIDIA's guide for podman, because SELinux otherwise denies its containers the
+// devices.
 std::vector<std::string> start_command(const std::string& runtime, const ContainerPlan& plan) {
   std::vector<std::string> words = {runtime,      "run",          "--rm",           "--pull=never",
                                     "--name",     kContainerName, "--network",      "none",
@@ -40,7 +43,7 @@ std::vector<std::string> start_command(const std::string& runtime, const Contain
   return words;
 }
 
-// The words without line breaks and the hint that docker prints behind them.
+// Returns the error message in one line, without the hint that docker appends.
 std::string in_one_line(std::string_view error) {
   constexpr std::size_t kLongest = 600;
   std::string text;
@@ -56,7 +59,7 @@ std::optional<std::uint64_t> memlock_of(std::string_view text) {
   return text == "unlimited" ? std::optional(kUnlimited) : parse_number<std::uint64_t>(text);
 }
 
-// One line of the look; false: nothing that it prints.
+// Parses one line of the script's output; returns false if the script never prints such a line.
 bool read_sight_line(std::string_view line, ContainerSight& sight, bool& limited) {
   constexpr std::size_t kMostNodes = 1024;
   const auto space = line.find(' ');
@@ -92,18 +95,20 @@ ContainerLook without_runtime(const ContainerPlan& plan) {
           .inside = {}};
 }
 
+// Starts the container with one runtime. The reading is absent if the runtime is not installed. A failed
+// start is a value.
 Reading<ContainerLook> start_with(Host& host, const std::string& runtime, const ContainerPlan& plan) {
   const auto output = host.run(start_command(runtime, plan), plan.deadline);
   const std::string from = runtime + " run " + plan.image;
   if (!output) {
-    // The client was killed, and the container may go on. podman gives it ten seconds to end by itself.
+    // The client was killed, but the container may still run. podman gives it ten seconds to end by itself.
     constexpr std::chrono::seconds kRemoval{15};
     if (!output.absent()) (void)host.run({runtime, "rm", "--force", kContainerName}, kRemoval);
     return {output.miss(), from};
   }
   ContainerLook look{.runtime = runtime, .image = plan.image, .start = {}, .said = {}, .inside = {}};
   if (output->exit_code != 0) {
-    // A tree keeps one output of a command.
+    // A captured tree keeps only one output per command.
     const std::string& error = output->error_output.empty() ? output->output : output->error_output;
     look.start = why_not_started(error);
     look.said = in_one_line(error);
@@ -128,9 +133,10 @@ std::optional<ContainerSight> parse_container_sight(std::string_view output) {
   return limited ? std::optional(std::move(sight)) : std::nullopt;
 }
 
-// In this order: a name that stands in the words (of an image, say) must not decide before what is certain.
-// docker 20 to 29 (cli and moby), podman 4 and 5, runc, crun, nvidia-container-toolkit. A CDI description of
-// an older driver names libraries that are gone.
+// The order matters: specific messages come first, because a later text may also occur in a name, such as an
+// image's. Sources: docker 20 to 29 (cli and moby), podman 4 and 5, runc, crun, nvidia-container-toolkit. The
+// names of libraries are there because a CDI description of an older driver refers to libraries that no
+// longer exist.
 ContainerStart why_not_started(std::string_view said) {
   using enum ContainerStart;
   static constexpr std::pair<std::string_view, ContainerStart> kWords[] = {
@@ -169,7 +175,7 @@ Reading<ContainerLook> look_into_container(Host& host, const ContainerPlan& plan
     if (!plan.runtime.empty() && plan.runtime != runtime) continue;
     auto look = start_with(host, runtime, plan);
     if (!look.absent()) return look;
-    // A captured tree answers neither.
+    // A captured tree has no result of either program.
     known = known && host.run({"test", "-e", std::string("/usr/bin/") + runtime}).ok();
   }
   if (!known) return {Miss{Missing::kAbsent, "no container was started here"}, "docker, podman"};

@@ -12,7 +12,7 @@
 namespace railbed {
 namespace {
 
-// Answers one program after the other as told; what else is asked is not there. Remembers all.
+// Returns the given outputs in order; everything else is absent. Records all commands.
 class Answers : public Host {
  public:
   explicit Answers(std::deque<Reading<CommandOutput>> outputs) : outputs_(std::move(outputs)) {}

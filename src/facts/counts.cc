@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kInterfaces = "/sys/class/net";
 
-// Of two dozen files those that somebody watches. One that fails alone is simply not there.
+// The files that are watched, out of two dozen. A file that cannot be read is left out of the map.
 constexpr std::array<std::string_view, 9> kStatisticsFiles = {"rx_bytes",         "rx_dropped", "rx_errors",
                                                               "rx_missed_errors", "rx_packets", "tx_bytes",
                                                               "tx_dropped",       "tx_errors",  "tx_packets"};

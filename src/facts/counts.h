@@ -1,6 +1,6 @@
-// What a node's network adapters count, and the states that may differ a second later: what is looked at far
-// more often than the facts, so nothing here starts a program. What stands still (firmware, GIDs, PCI) is in
-// the facts.
+// The counters of a node's network adapters, and the port and link states that may change within a second.
+// They are read far more often than the facts, so nothing here starts a program. Properties that do not
+// change (firmware, GIDs, PCI) are in the facts.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@
 
 namespace railbed {
 
+// The counters of an interface. N = /sys/class/net/NAME
 struct InterfaceCounts {
-  NetInterface link = {};                                // its name, and what read_link() reads
+  NetInterface link = {};                                // the name, and the fields that read_link() reads
   std::map<std::string, std::uint64_t> statistics = {};  // N/statistics: rx_bytes … tx_dropped
-  std::map<std::string, std::uint64_t> driver =
-      {};  // Host call "statistics NAME": as `ethtool -S`, of an adapter
+  // Host call "statistics NAME", as `ethtool -S`; adapters only.
+  std::map<std::string, std::uint64_t> driver = {};
 };
 
 struct PortCounts {
   std::string device;
-  RdmaPort port = {};  // what read_port() reads
+  RdmaPort port = {};  // the number, and the fields that read_port() reads
 };
 
 struct Counts {
-  std::vector<std::string> devices = {};  // the RDMA devices that are there now, whether known or not
+  std::vector<std::string> devices = {};  // RDMA devices that exist now, known or not
   std::vector<PortCounts> ports = {};
   std::vector<InterfaceCounts> interfaces = {};
 };
 
-// Of the devices and ports that `known` holds, and of all interfaces that are there but the loopback. A port
-// whose adapter manages NVSwitches is not asked for its counters; see RdmaDevice::management.
+// Reads the counters of the devices and ports in `known`, and of all interfaces except the loopback. The
+// counters of a port whose adapter manages NVSwitches are not read; see RdmaDevice::management.
 Counts collect_counts(Host& host, const Rdma& known);
 
 }  // namespace railbed

@@ -7,7 +7,8 @@ namespace {
 
 constexpr const char* kAgent = "the agent's counts";
 
-// What was counted before is known by its request alone.
+// Rebuilds the part of the node's RDMA facts that collect_counts() needs from the request. The agent keeps no
+// state between requests.
 Rdma known_by(const CountsRequest& request) {
   std::vector<RdmaDevice> devices;
   for (const KnownPort& one : request.ports) {
@@ -53,6 +54,7 @@ CountedInterface counted(const InterfaceCounts& counts, const std::vector<std::s
   return one;
 }
 
+// Set a reading unless the value is missing.
 template <class T>
 void put(Reading<T>& reading, const std::optional<T>& value) {
   if (value) reading = Reading<T>(*value, kAgent);

@@ -1,5 +1,5 @@
-// A node's counts as its agent answers them: what a fleet's live page needs, and no more, for it is asked
-// every few seconds.
+// A node's counts as its agent sends them. A fleet's live page requests them every few seconds, so they hold
+// only what that page needs.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct CountedPort {
   std::string link_layer;
   std::string rate_text;
   std::optional<BitRate> rate;
-  std::map<std::string, std::uint64_t> counters;  // of counters/ and hw_counters/
+  std::map<std::string, std::uint64_t> counters;  // from counters/ and hw_counters/
   FIELDS(CountedPort, device, number, state, link_layer, rate_text, rate, counters);
 };
 
@@ -31,21 +31,21 @@ struct CountedInterface {
   std::optional<int> mtu;
   std::optional<int> speed_mbps;
   std::map<std::string, std::uint64_t> statistics;
-  std::map<std::string, std::uint64_t> driver;  // of those that were asked for
+  std::map<std::string, std::uint64_t> driver;  // the requested ones
   FIELDS(CountedInterface, name, state, carrier, mtu, speed_mbps, statistics, driver);
 };
 
 struct KnownPort {
   std::string device;
   int number = 1;
-  bool management = false;  // of NVSwitches: its counters are not read
+  bool management = false;  // manages NVSwitches: its counters are not read
   FIELDS(KnownPort, device, number, management);
 };
 
 struct CountsRequest {
-  std::vector<KnownPort> ports;     // as the node's facts know them
-  std::vector<std::string> driver;  // names of the drivers' counters that are wanted
-  std::vector<std::string> gpus;    // PCI addresses of those that NVML is asked about
+  std::vector<KnownPort> ports;     // the ports in the node's facts
+  std::vector<std::string> driver;  // names of the drivers' counters to return
+  std::vector<std::string> gpus;    // PCI addresses of the GPUs to read through NVML
   FIELDS(CountsRequest, ports, driver, gpus);
 };
 
@@ -57,8 +57,11 @@ struct CountsAnswer {
   FIELDS(CountsAnswer, devices, ports, interfaces, gpus);
 };
 
+// Makes the controller's request from a node's facts. `driver` names the drivers' counters to return.
 CountsRequest counts_request(const Rdma& known, std::vector<std::string> driver);
+// Collects the requested counts; runs on the agent.
 CountsAnswer answer_counts(Host& host, const CountsRequest& request);
+// Converts an agent's reply back to Counts. Values that the reply lacks stay absent.
 Counts counts_of(const CountsAnswer& answer);
 
 }  // namespace railbed

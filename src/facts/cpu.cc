@@ -14,6 +14,7 @@ namespace {
 
 const std::string kCpus = "/sys/devices/system/cpu";
 
+// Returns the number of entries in a list of CPUs such as "0-15,32".
 Reading<int> count_of(Host& host, const std::string& path) {
   return host.read_line(path).parsed([](const std::string& line) -> std::optional<int> {
     const auto numbers = parse_list(line);
@@ -22,7 +23,7 @@ Reading<int> count_of(Host& host, const std::string& path) {
   });
 }
 
-// Cores of Arm's own by their part number: the kernel's arch/arm64/include/asm/cputype.h.
+// Arm's own cores by part number: the kernel's arch/arm64/include/asm/cputype.h.
 constexpr std::pair<std::string_view, std::string_view> kArmCores[] = {
     {"0xd03", "Cortex-A53"},  {"0xd05", "Cortex-A55"},  {"0xd07", "Cortex-A57"},  {"0xd08", "Cortex-A72"},
     {"0xd09", "Cortex-A73"},  {"0xd0a", "Cortex-A75"},  {"0xd0b", "Cortex-A76"},  {"0xd0c", "Neoverse-N1"},
@@ -39,7 +40,7 @@ std::string arm_core(std::string_view implementer, std::string_view part) {
   return "implementer " + std::string(implementer) + " part " + std::string(part);
 }
 
-// Of each kind of core once, as a DGX Spark has two: "Arm Cortex-X925, Arm Cortex-A725".
+// Returns each kind of core once. A DGX Spark has two: "Arm Cortex-X925, Arm Cortex-A725".
 std::string arm_cores(std::string_view cpuinfo) {
   constexpr std::size_t kMostKinds = 4;
   std::vector<std::string> kinds;
@@ -55,7 +56,7 @@ std::string arm_cores(std::string_view cpuinfo) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-// x86 calls it "model name"; arm64 has numbers instead.
+// Returns the model. On x86 it is "model name"; arm64 has numbers instead.
 Reading<std::string> model_of(const Reading<std::string>& cpuinfo) {
   auto model = pick(cpuinfo, ':', "model name");
   if (model || !cpuinfo) return model;
@@ -64,8 +65,9 @@ Reading<std::string> model_of(const Reading<std::string>& cpuinfo) {
   return {std::move(cores), cpuinfo.from()};
 }
 
-// The instructions of each level as the kernel names them (x86-64 psABI, "Microarchitecture levels"; "pni" is
-// SSE3, "abm" LZCNT). Level 1 is every x86-64.
+// Returns the microarchitecture level of an x86-64 processor: the highest one whose instructions, and those
+// of all levels below, are in `flags`. Names as in the kernel (x86-64 psABI, "Microarchitecture levels";
+// "pni" is SSE3, "abm" LZCNT). Every x86-64 has level 1.
 int level_of(const std::set<std::string_view>& flags) {
   static const std::array<std::vector<std::string_view>, 3> kLevels = {{
       {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
@@ -87,6 +89,7 @@ Reading<int> x86_level_of(const Reading<std::string>& cpuinfo) {
   });
 }
 
+// Returns the number of sockets: distinct values of "physical id".
 Reading<int> sockets_of(const Reading<std::string>& cpuinfo) {
   if (!cpuinfo) return {cpuinfo.miss(), cpuinfo.from()};
   std::set<std::string_view> sockets;

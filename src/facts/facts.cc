@@ -16,10 +16,11 @@
 namespace railbed {
 namespace {
 
-// No node's facts come near this; a hostile document must not fill the memory.
+// The size limit of facts from elsewhere. Real facts are far smaller; a hostile document must not fill the
+// memory.
 constexpr std::size_t kMaxFactsBytes = 8 << 20;
 
-// Runs one collector and keeps its time.
+// Runs one collector and records its duration.
 template <class Collect>
 auto timed(const char* name, std::vector<CollectorRun>& runs, Collect&& collect) {
   const auto start = std::chrono::steady_clock::now();
@@ -29,7 +30,7 @@ auto timed(const char* name, std::vector<CollectorRun>& runs, Collect&& collect)
   return result;
 }
 
-// One thread's share of the collectors, with their times.
+// The result of one thread's collector, with its duration.
 template <class Part>
 struct Share {
   Part part;
@@ -42,7 +43,7 @@ std::optional<std::string> utc_of(const std::string& answer) {
   return parsed->utc;
 }
 
-// What waits for other programs runs beside the rest.
+// Collectors that wait for other programs run in threads of their own.
 Share<Net> collect_net_share(Host& host) {
   Share<Net> share;
   share.part = timed("net", share.runs, [&] { return collect_net(host); });
@@ -61,7 +62,7 @@ Share<Gpus> collect_gpu_share(Host& host, const Reading<std::vector<PciDevice>>&
   return share;
 }
 
-// As a job with GPUs would be started on this machine.
+// Starts the container with the devices that a job on this machine would get.
 Reading<ContainerLook> look_as_a_job(Host& host, const CollectOptions& options, const Facts& facts) {
   ContainerPlan plan{.image = options.container, .runtime = options.container_runtime};
   plan.gpus = std::ranges::any_of(items(facts.pci), is_gpu);
@@ -70,6 +71,7 @@ Reading<ContainerLook> look_as_a_job(Host& host, const CollectOptions& options, 
   return look_into_container(host, plan);
 }
 
+// Returns a note for each folder that has more entries than are read.
 std::vector<std::string> count_left_out(Host& host) {
   std::vector<std::string> found;
   for (const auto& [folder, most] : {std::pair{"/sys/class/net", kMostOfAKind},
@@ -126,7 +128,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
   runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
   facts.container = timed("container", runs, [&] { return look_as_a_job(host, options, facts); });
-  // Last, and alone: nothing else that is looked at may be disturbed.
+  // The load runs last and alone, because it would disturb all other measurements.
   if (options.load_seconds)
     facts.load = timed("load", runs, [&] { return collect_load(host, *options.load_seconds); });
   return facts;
@@ -136,8 +138,8 @@ std::string facts_to_json(const Facts& facts) { return json::dump_pretty(json::e
 
 namespace {
 
-// The name in facts from elsewhere that no such thing can have; "" when all are fit to stand in a path, a
-// YAML file or a command.
+// Returns a description of the first name in untrusted facts that such a thing cannot have; empty if all
+// names are safe in a path, a YAML file or a command.
 std::string odd_name(const Facts& facts) {
   const auto odd = [](std::string_view name, std::size_t most) { return !is_device_name(name, most); };
   for (const NetInterface& one : items(facts.net.interfaces)) {
@@ -175,7 +177,8 @@ std::string odd_name(const Facts& facts) {
   return "";
 }
 
-// Likewise of a key; what its own fingerprint is not would be compared with another machine's.
+// Returns a description of the first bad key; empty if there is none. A fingerprint that is not the key's own
+// would be compared with another machine's.
 std::string odd_key(const Facts& facts) {
   for (const HostKey& one : items(facts.system.ssh.host_keys))
     if (one.key == PublicKey{} || one.fingerprint != fingerprint_of(one.key))

@@ -1,4 +1,4 @@
-// Everything railbed knows of one node, as one document (`railbed facts --json`).
+// All facts of one node as one document (`railbed facts --json`).
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ namespace railbed {
 
 inline constexpr int kFactsVersion = 1;
 
-// One collector's own health: a slow or empty one is seen, never guessed.
+// How long one collector took, so that a slow one is visible.
 struct CollectorRun {
   std::string name;
   double milliseconds = 0;
@@ -40,36 +40,40 @@ struct Facts {
   Rdma rdma;
   Gpus gpus;
   Nccl nccl;
-  Reading<Load> load;  // absent unless it was asked for
+  Reading<Load> load;  // absent unless load_seconds is set
   Reading<KernelLog> kernel_log;
-  Reading<PyTorch> pytorch;          // absent unless a venv was named
-  Reading<ContainerLook> container;  // absent unless an image was named
+  Reading<PyTorch> pytorch;          // absent unless a venv is given
+  Reading<ContainerLook> container;  // absent unless an image is given
   Toolkit toolkit;
-  std::vector<std::string> left_out;  // what there was too much of: "4096 of 50000 in /sys/class/net"
+  std::vector<std::string> left_out;  // lists that were cut off: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
   FIELDS(Facts, version, railbed, collected_at, system, pci, net, rdma, gpus, nccl, load, kernel_log, pytorch,
          container, toolkit, left_out, collectors);
 };
 
-// What a look at a machine may do beyond reading what lies there. Sent to agents as JSON.
+// Options of collect_facts(): steps beyond reading files, and parts to skip. Sent to agents as JSON.
 struct CollectOptions {
-  std::optional<int> load_seconds;  // put the machine under load for so long, and see what changes
-  std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
-  std::vector<std::string> paths;   // file systems whose room is asked for
-  std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
-  int venv_seconds = 60;          // how long that may take: a first import from a network file system is slow
-  bool venv_on_gpu = true;        // let PyTorch compute where no process uses a GPU
-  std::string container;          // image that is started once; empty: none is
-  std::string container_runtime;  // docker or podman; empty: the first of them that is installed
-  int container_seconds = 60;     // how long that may take
-  std::vector<std::string> left_alone;  // RDMA devices and interfaces of which nothing is opened
+  std::optional<int> load_seconds;      // run the load window for this long; nullopt: no load
+  std::string log_since;                // start of the kernel log ("2026-11-21T08:00:00Z"); empty: since boot
+  std::vector<std::string> paths;       // file systems to report in addition to the default ones
+  std::string venv;                     // Python environment whose PyTorch is tried; empty: no test
+  int venv_seconds = 60;                // timeout: a first import from a network file system is slow
+  bool venv_on_gpu = true;              // let PyTorch compute if no process uses a GPU
+  std::string container;                // image to start once; empty: no container
+  std::string container_runtime;        // docker or podman; empty: the first one installed
+  int container_seconds = 60;           // timeout
+  std::vector<std::string> left_alone;  // RDMA devices and interfaces whose files are not opened
   FIELDS(CollectOptions, load_seconds, log_since, paths, venv, venv_seconds, venv_on_gpu, container,
          container_runtime, container_seconds, left_alone);
 };
 
+// Collects all facts. Runs collectors in parallel threads, so `host` has to be thread-safe. The load window
+// runs last and alone.
 Facts collect_facts(Host& host, const CollectOptions& options = {});
 
-// JSON both ways. Reading accepts untrusted text.
+// Convert facts to JSON and back. facts_from_json() accepts untrusted text: it rejects more than 8 MiB,
+// another version, names that are not valid for a device or host, and host keys whose fingerprint does not
+// match.
 std::string facts_to_json(const Facts& facts);
 Result<Facts> facts_from_json(std::string_view text);
 

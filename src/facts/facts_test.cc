@@ -50,7 +50,7 @@ std::vector<fs::path> all_trees() {
   return files;
 }
 
-// The collectors' times are the only thing in the facts that looking twice changes.
+// Between two collections only the collectors' times differ.
 json::Value facts_of(Host& host) {
   Facts facts = collect_facts(host);
   facts.collectors.clear();

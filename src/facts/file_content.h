@@ -1,5 +1,5 @@
-// A file's bytes, exactly, on their way between nodes: other texts are cleaned as they are decoded
-// (base/json.h), and a file that was cleaned is another file. Nobody shows `bytes` without printable().
+// The exact bytes of a file in transit between nodes. Other texts are cleaned when they are decoded
+// (base/json.h), which would change a file's content. Pass `bytes` through printable() before showing them.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,9 @@ namespace railbed {
 struct FileContent {
   std::string bytes = {};
 
-  // "t" and the text where it is UTF-8, else "x" and its bytes in hexadecimal digits.
+  // Returns "t" and the text if the bytes are UTF-8, else "x" and the bytes in hexadecimal digits.
   std::string to_text() const;
+  // Parses the form of to_text(); nullopt if the text has another form.
   static std::optional<FileContent> parse(std::string_view text);
   bool operator==(const FileContent&) const = default;
 };

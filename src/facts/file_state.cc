@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLargestAskedFile = 4 << 20;  // a hosts file of a hundred thousand names
 constexpr std::string_view kOwnName = "railbed";
 
-// Where railbed writes files of its own. Drop-ins of units lie one folder deeper.
+// The folders into which railbed writes files. Drop-ins of units are one folder deeper.
 const std::string kOwnFolders[] = {"/etc/netplan",
                                    "/etc/NetworkManager/system-connections",
                                    "/etc/NetworkManager/conf.d",
@@ -59,7 +59,7 @@ class FileReader {
   }
 
   Host& host_;
-  std::map<std::string, Modes> modes_;  // by folder
+  std::map<std::string, Modes> modes_;  // by folder; each folder is read once
 };
 
 void add_own_names(Host& host, const std::string& folder, std::set<std::string>& paths) {

@@ -1,5 +1,5 @@
-// Files as a node has them, whole: what `railbed plan` compares with what they shall be. Asked for by path,
-// and no part of the facts.
+// Whole files of a node, which `railbed plan` compares with their intended content. They are read by path and
+// are not part of the facts.
 #pragma once
 
 #include <map>
@@ -18,16 +18,16 @@ class Host;
 
 struct FileState {
   FileContent content;
-  std::optional<int> mode;  // permissions; none: nobody told (a captured tree)
+  std::optional<int> mode;  // permissions; nullopt if not recorded (a captured tree)
   FIELDS(FileState, content, mode);
   bool operator==(const FileState&) const = default;
 };
 
-// By path. A file that is not there is absent, one that may not be read is denied.
+// Maps paths to files. A missing file is absent; an unreadable one is denied; one above 4 MiB is unsupported.
 using FileStates = std::map<std::string, Reading<FileState>>;
 
-// The asked files, and every file whose name says that it is railbed's in the folders where railbed writes:
-// one that nothing asks for any more is found too. More than kMostAskedFiles are left out.
+// Reads the files in `paths`. Also reads every file whose name contains "railbed" in the folders where
+// railbed writes, to find its files that are no longer wanted. Returns at most kMostAskedFiles files.
 inline constexpr std::size_t kMostAskedFiles = 1024;
 FileStates collect_files(Host& host, const std::vector<std::string>& paths);
 

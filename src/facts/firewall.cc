@@ -10,7 +10,8 @@
 namespace railbed {
 namespace {
 
-// A node with more has them for its containers, and they would fill its facts.
+// The limit of a node's chains and rules together. Nodes with more have them for their containers; they would
+// fill the facts.
 constexpr std::size_t kMostRules = 4096;
 
 using ChainNames = std::set<std::string, std::less<>>;
@@ -23,8 +24,8 @@ std::map<std::string, ChainNames> by_table(const Firewall& firewall) {
   return tables;
 }
 
-// iptables-nft keeps its tables where nft sees them too, without the words for all of its matches: of a table
-// that both list, chain for chain, iptables' text says more.
+// Combines both lists. A table of iptables-nft is in both; if its chains are the same, iptables' text has
+// more detail and replaces nft's.
 Firewall merged(Firewall nft, Firewall iptables) {
   const auto theirs = by_table(iptables);
   const auto ours = by_table(nft);
@@ -36,7 +37,8 @@ Firewall merged(Firewall nft, Firewall iptables) {
   return nft;
 }
 
-// Without the chains that nothing which comes in passes.
+// Removes the chains that no incoming packet passes: those that no prerouting or input hook reaches through
+// jumps.
 void keep_reached(Firewall& firewall) {
   std::map<std::string, const FirewallChain*> named;
   for (const auto& chain : firewall.chains) named[table_of(chain) + " " + chain.name] = &chain;
@@ -69,7 +71,8 @@ Reading<Firewall> list_rules(Host& host, const std::vector<std::string>& words,
   return output.parsed([&](const CommandOutput& said) { return parse(said.output); });
 }
 
-// A comparison that nft could only name may be iptables-nft's; tables of the older iptables nft does not see.
+// Returns true if iptables-save may list more than nft: a comparison that nft could not express may be
+// iptables-nft's, and tables of the older iptables are invisible to nft.
 bool wants_iptables(Host& host, const Reading<Firewall>& nft) {
   if (nft.absent()) return true;
   if (!nft) return false;
@@ -80,8 +83,8 @@ bool wants_iptables(Host& host, const Reading<Firewall>& nft) {
   return std::ranges::any_of(nft->chains, is_theirs);
 }
 
-// The kernel holds rules in nftables, or in the older iptables' tables: where it holds none, no program is
-// asked.
+// Returns true if the kernel has no rules, neither in nftables nor in the older iptables' tables. Then no
+// program has to run.
 bool has_no_rules(Host& host, const Reading<std::string>& nf_tables) {
   if (!nf_tables) return false;
   const auto tables = json::read<std::vector<std::string>>(*nf_tables);
@@ -97,6 +100,12 @@ std::size_t count_rules(const Firewall& firewall) {
 
 }  // namespace
 
+// The kernel may hold rules of nftables, rules of iptables-nft (which are nftables' too), and rules of the
+// older iptables in tables of its own. `nft` lists the first two, but it cannot express all matches of
+// iptables-nft. So nft is read first, and `iptables-save` in addition if wants_iptables() sees a sign of
+// iptables. merged() takes a table that both list from iptables-save. keep_reached() then follows jumps from
+// the hooks of incoming packets and drops every chain that they do not reach. Its cost is linear in the
+// rules, apart from the lookups by name.
 Reading<Firewall> collect_firewall(Host& host) {
   if (const auto nf_tables = host.call("nf-tables"); has_no_rules(host, nf_tables))
     return {Firewall{}, nf_tables.from()};

@@ -11,8 +11,9 @@ namespace {
 
 const std::string kDriver = "/proc/driver/nvidia";
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun …" and
-// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …".
+// Returns the version in either form of this line:
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun …"
+// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …"
 std::optional<std::string> version_in(std::string_view line) {
   for (const auto word : words(line)) {
     if (is_driver_version(word)) return std::string(word);
@@ -28,7 +29,7 @@ Reading<std::string> nvrm_line(Host& host) {
   return {Miss{Missing::kGarbled, "no NVRM line"}, text.from()};
 }
 
-// Answers come from a library or a file: what does not fit is garbled.
+// Makes a host call and parses its JSON. The text comes from a library or a file; any other form is garbled.
 template <class Answer>
 Reading<Answer> ask(Host& host, const std::string& call) {
   return host.call(call).parsed([](const std::string& text) -> std::optional<Answer> {
@@ -38,8 +39,8 @@ Reading<Answer> ask(Host& host, const std::string& call) {
   });
 }
 
-// A program that runs there, or memory that nobody gave back: a test would disturb the one and trip over the
-// other.
+// Runs the CUDA test on a GPU without processes. On a GPU in use it would disturb the process and could fail
+// itself.
 Reading<CudaAnswer> try_cuda(Host& host, const Gpu& gpu) {
   const std::string call = "cuda " + gpu.pci_address;
   const auto skipped = [&](const std::string& why) {
@@ -60,7 +61,8 @@ Gpu collect_gpu(Host& host, const std::string& address, bool driver) {
   return gpu;
 }
 
-// Their PCI addresses; NVML's list where what we read from does not tell of PCI.
+// Returns the PCI addresses of the GPUs. If the source has no data on PCI, as a support report may, NVML's
+// list is used.
 Reading<std::vector<std::string>> find_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   if (pci.unknown())
     if (auto listed = ask<std::vector<std::string>>(host, "nvml list")) return listed;
@@ -93,7 +95,7 @@ ModuleFile module_file_in(std::string_view output) {
           !value("sig_id").empty() || !value("sig_hashalgo").empty()};
 }
 
-// modinfo(8) ends with 1 where it finds none, and where it cannot read the one it found.
+// Returns true if modinfo(8) found no module. It also ends with 1 if it cannot read the module that it found.
 bool found_none(const CommandOutput& output) {
   return output.exit_code == 1 &&
          (output.error_output.empty() || output.error_output.find("not found") != std::string::npos);
@@ -122,7 +124,7 @@ std::optional<std::string> fabric_version_in(const CommandOutput& output) {
   return said.size() == 1 && is_driver_version(said[0]) ? std::optional(std::string(said[0])) : std::nullopt;
 }
 
-// It is installed beside boards that have NVSwitch.
+// Reads Fabric Manager's version. The program is installed on machines with NVSwitch.
 Reading<std::string> collect_fabric_manager(Host& host) {
   const auto there = host.resolve("/usr/bin/nv-fabricmanager");
   if (!there) return {there.miss(), there.from()};
@@ -208,7 +210,8 @@ std::string cuda_version_text(int version) {
 }
 
 bool are_idle(const Gpus& gpus) {
-  // The driver's own, with error correction and without persistence mode: below 1 GiB on every GPU of today.
+  // The driver's own use with error correction and without persistence mode: below 1 GiB on every current
+  // GPU.
   constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
   const auto idle = [](const Gpu& gpu) {
     return gpu.nvml && gpu.nvml->processes && gpu.nvml->processes->empty() && gpu.nvml->memory_used &&

@@ -1,4 +1,4 @@
-// GPUs as PCI, the NVIDIA kernel driver, NVML and CUDA show them.
+// GPUs as seen by PCI, the NVIDIA kernel driver, NVML and CUDA.
 #pragma once
 
 #include <string>
@@ -14,21 +14,22 @@ namespace railbed {
 class Host;
 struct CommandOutput;
 
+// One GPU. Each reading is missing on its own if its source does not provide it.
 struct Gpu {
   std::string pci_address;
   Reading<std::string> model;  // "Model:" of /proc/driver/nvidia/gpus/ADDRESS/information
-  Reading<std::string> uuid;   // "GPU UUID:" of the same
+  Reading<std::string> uuid;   // "GPU UUID:" of the same file
   Reading<NvmlGpu> nvml;       // Host call "nvml ADDRESS"
-  Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; not tried where a program runs on the GPU
+  Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; absent if a process runs on the GPU
   FIELDS(Gpu, pci_address, model, uuid, nvml, cuda);
 };
 
-// The driver's module as it lies on the disk for the running kernel. `modinfo nvidia`, and of its other name
-// (Debian), nvidia-current
+// The driver's module on disk for the running kernel. `modinfo nvidia`, else `modinfo nvidia-current`
+// (Debian's name).
 struct ModuleFile {
-  std::string path;  // "": there is none
+  std::string path;  // empty if there is none
   std::string version;
-  std::string kernel;   // the first word of "vermagic": the release that it was built for
+  std::string kernel;   // first word of "vermagic": the release it was built for
   std::string license;  // "Dual MIT/GPL": the open module
   bool is_signed = false;
   FIELDS(ModuleFile, path, version, kernel, license, is_signed);
@@ -37,38 +38,43 @@ struct ModuleFile {
 struct Gpus {
   Reading<std::vector<Gpu>> devices;       // PCI: vendor 0x10de, class 0x03xxxx
   Reading<std::string> driver_version;     // /proc/driver/nvidia/version, NVRM line
-  Reading<bool> open_module;               // the same line says "Open Kernel Module"
+  Reading<bool> open_module;               // the same line contains "Open Kernel Module"
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
-  Reading<ModuleFile> module_file;         // asked for where PCI shows a GPU
-  // "580.95.05"; nv-fabricmanager --version, asked where that program is installed
+  Reading<ModuleFile> module_file;         // read if PCI has a GPU
+  // "580.95.05" from `nv-fabricmanager --version`; absent if that program is not installed
   Reading<std::string> fabric_manager;
   Reading<NvmlSystem> nvml;  // Host call "nvml"
-  Reading<NvmlPeers> peers;  // Host call "nvml p2p"; not asked where there is one GPU
+  Reading<NvmlPeers> peers;  // Host call "nvml p2p"; absent with a single GPU
   FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
          nvml, peers);
 };
 
-// The driver knows of no process on any of them, nor of memory in use. False where it did not say.
+// Returns true if there are GPUs, no process runs on any of them, and each has less than 1 GiB of memory in
+// use, which the driver needs for itself. False if NVML does not report this for every GPU.
 bool are_idle(const Gpus& gpus);
 
-// Of modinfo's output the lines that a ModuleFile is made of. What it complains of is not kept: 1 is the exit
-// code where it found none, 2 where it failed otherwise.
+// Returns modinfo's output with only the lines that ModuleFile needs. A captured tree does not keep stderr,
+// so the exit code tells the cases apart: 1 if modinfo found no module, 2 if it ended with 1 for another
+// reason.
 CommandOutput used_modinfo(CommandOutput output);
 
-// "570.124.06": digits and dots, as the driver and what belongs to it are numbered.
+// Returns true for digits and dots such as "570.124.06", the form of the versions of the driver and its
+// tools.
 bool is_driver_version(std::string_view text);
 
-// Null when it is not there, or the list could not be read.
+// Returns the GPU at this address; null if it is not listed or the list could not be read. The pointer is
+// valid as long as `gpus`.
 const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address);
 
-// A version as NVML and CUDA count it: 12080 is "12.8".
+// Returns a version in the encoding of NVML and CUDA as text: 12080 is "12.8".
 std::string cuda_version_text(int version);
 
-// What NVML says of one of them now.
+// Reads the current state of one GPU from NVML.
 Reading<NvmlGpu> read_nvml(Host& host, const std::string& pci_address);
 
-// Asks NVML and CUDA about every GPU at once: each may take a second, and a sick one its whole deadline.
+// Reads NVML and CUDA for all GPUs in parallel: each may take a second, and a faulty one takes its whole
+// timeout.
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci);
 
 }  // namespace railbed

@@ -6,7 +6,7 @@
 namespace railbed {
 namespace {
 
-// hosts(5): an address and names; what follows # is a comment.
+// Parses hosts(5): an address and names on each line; "#" starts a comment.
 std::vector<HostsEntry> parse_hosts(std::string_view text) {
   std::vector<HostsEntry> entries;
   for (const auto line : lines(text)) {
@@ -29,6 +29,7 @@ Reading<std::vector<HostsEntry>> collect_hosts(Host& host) {
   });
 }
 
+// Reads the processes that the host call "stuck" reports.
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host) {
   return host.call("stuck").parsed([](const std::string& text) -> std::optional<std::vector<StuckProcess>> {
     const auto answers = json::read<std::vector<StuckAnswer>>(text);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostVectors = 2048;  // the limit of MSI-X, PCI Express Base Specification 7.7.2
 
-// An interrupt that nobody asked for has an empty list.
+// Adds the cores of one interrupt. An interrupt that no driver requested has an empty list.
 void count_cores(Host& host, const std::string& number, std::map<std::string, int>& cores) {
   const std::string folder = "/proc/irq/" + number;
   auto list = host.read_line(folder + "/effective_affinity_list");

@@ -1,4 +1,4 @@
-// Which processor cores serve the interrupts of RDMA adapters.
+// The processor cores that serve the interrupts of RDMA adapters.
 #pragma once
 
 #include <map>
@@ -15,12 +15,13 @@ struct PciDevice;
 
 struct AdapterInterrupts {
   std::string pci_address;
-  // CPU list ("0", "0-15") → how many interrupts it serves: the numbers in
-  // /sys/bus/pci/devices/ADDRESS/msi_irqs, each with /proc/irq/N/effective_affinity_list
+  // Maps a CPU list ("0", "0-15") to the number of interrupts it serves. The interrupts are the numbers in
+  // /sys/bus/pci/devices/ADDRESS/msi_irqs; the CPU list of each is in /proc/irq/N/effective_affinity_list.
   Reading<std::map<std::string, int>> cores;
   FIELDS(AdapterInterrupts, pci_address, cores);
 };
 
+// Collects the interrupts of NVIDIA (Mellanox) network adapters, without virtual functions.
 Reading<std::vector<AdapterInterrupts>> collect_interrupts(Host& host,
                                                            const Reading<std::vector<PciDevice>>& pci);
 

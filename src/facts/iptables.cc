@@ -1,4 +1,4 @@
-// iptables-save(8): "-A CHAIN -i ens6 -p tcp -m tcp --dport 22 -j ACCEPT" under "*TABLE".
+// Parser of iptables-save(8): "-A CHAIN -i ens6 -p tcp -m tcp --dport 22 -j ACCEPT" under "*TABLE".
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,10 +9,10 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostWords = 256;  // of a line; iptables itself takes 255 (MAX_ARGC)
+constexpr std::size_t kMostWords = 256;  // words of a line; iptables itself accepts 255 (MAX_ARGC)
 constexpr std::size_t kLongestChain = 128;
 
-// Words of a line; what stands in double quotes is one, with \" inside.
+// Returns the words of a line. Text in double quotes is one word and may contain \".
 std::vector<std::string> quoted_words(std::string_view line) {
   std::vector<std::string> found;
   bool inside = false, open = false;
@@ -66,7 +66,7 @@ std::string verdict_of(const std::string& target) {
   if (target == "RETURN") return "return";
   for (const std::string_view ends : {"QUEUE", "NFQUEUE", "TPROXY", "SYNPROXY", "DNAT", "REDIRECT"})
     if (target == ends) return "other";
-  // Other targets only look or mark, unless a chain has the name.
+  // All other targets only log or mark, unless a chain has that name.
   return "jump";
 }
 
@@ -77,12 +77,13 @@ struct Line {
   std::string next() { return at < words.size() ? words[at++] : std::string(); }
 };
 
-// ens+ is iptables' ens*.
+// Converts iptables' "ens+" to "ens*".
 std::string interface_pattern(std::string name) {
   if (name.ends_with('+')) name.back() = '*';
   return name;
 }
 
+// Adds a match option to the rule and consumes its arguments; false if the word is not a known option.
 bool take_plain(const std::string& word, Line& line, FirewallRule& rule) {
   const auto option = std::ranges::find(kMatchOptions, word, &MatchOption::word);
   if (option != std::end(kMatchOptions)) {
@@ -101,6 +102,8 @@ bool take_plain(const std::string& word, Line& line, FirewallRule& rule) {
   return true;
 }
 
+// Parses one rule. An option that is not known becomes a match with the key "other". Parsing ends at the
+// target.
 FirewallRule read_line_rule(const std::vector<std::string>& words) {
   FirewallRule rule;
   Line line{words};
@@ -110,7 +113,7 @@ FirewallRule read_line_rule(const std::vector<std::string>& words) {
       line.negated = true;
       continue;
     }
-    if (word == "-j" || word == "-g") {  // what follows belongs to the target
+    if (word == "-j" || word == "-g") {  // the rest are options of the target
       rule.target = line.next();
       rule.verdict = word == "-g" ? "goto" : verdict_of(rule.target);
       if (rule.verdict != "jump" && rule.verdict != "goto") rule.target.clear();
@@ -134,6 +137,7 @@ constexpr Hook kHooks[] = {{"raw", "PREROUTING", "prerouting", -300},
                            {"filter", "INPUT", "input", 0},
                            {"security", "INPUT", "input", 50}};
 
+// Returns an empty chain; a built-in chain gets its hook, priority and policy.
 FirewallChain new_chain(std::string_view table, std::string_view name, std::string_view policy) {
   FirewallChain chain{"ip", std::string(table), std::string(name), "", 0, "", {}};
   for (const Hook& one : kHooks)
@@ -145,7 +149,7 @@ FirewallChain new_chain(std::string_view table, std::string_view name, std::stri
   return chain;
 }
 
-// A target that is no chain of the table does something to a packet that goes on: LOG, MARK.
+// Clears targets that are no chain of the table. They do something to a packet that then goes on: LOG, MARK.
 void drop_other_targets(Firewall& firewall) {
   std::map<std::string, std::vector<std::string_view>> chains;
   for (const auto& chain : firewall.chains) chains[chain.table].push_back(chain.name);

@@ -11,11 +11,14 @@
 namespace railbed {
 namespace {
 
-// Seconds within which "BUG: unable to handle …" and "Oops: …" are one event.
+// Seconds within which several lines of one failure count as one event: "BUG: unable to handle …" and "Oops:
+// …".
 constexpr double kSameMoment = 1;
 
 }  // namespace
 
+// The log reader has already folded repeated lines. This folds them further, to one event per kind, subject
+// and code. The counts add up, except for lines that came together with those before.
 Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since) {
   const auto text = host.call(since.empty() ? "kernel-log" : "kernel-log " + since);
   if (!text) return {text.miss(), text.from()};

@@ -1,6 +1,6 @@
-// What the kernel's log tells of hardware: the lines that people grep it for, as events. Lines come from
-// Host::call("kernel-log"); their forms are those of the drivers' and the kernel's own sources, named in
-// log_line.cc.
+// The kernel's log as hardware events: the lines that administrators search it for. Lines come from
+// Host::call("kernel-log"). Their forms are taken from the sources of the drivers and the kernel, which
+// log_line.cc names.
 #pragma once
 
 #include <array>
@@ -20,28 +20,28 @@ class Host;
 
 enum class LogKind {
   kXid,             // code: the Xid; subject: the GPU's PCI address
-  kXidNvlinkFatal,  // likewise, of NVLink 5 (Xid 144 to 150), where the driver calls it fatal
+  kXidNvlinkFatal,  // same, of NVLink 5 (Xid 144 to 150), if the driver calls it fatal
   kSxidFatal,       // code: the SXid; subject: the NVSwitch's PCI address
   kSxidNonFatal,
   kGpuLost,        // "fallen off the bus"
   kGpuInitFailed,  // the driver could not start this GPU
   kGpuTaken,       // another driver holds this GPU; its name ends the text
-  kGpuNotProbed,   // the kernel gave the driver fewer GPUs than there are
-  kGpuNoWindow,    // code: the base address register for which the firmware gave no memory
+  kGpuNotProbed,   // the kernel gave the driver fewer GPUs than exist
+  kGpuNoWindow,    // code: the base address register to which the firmware gave no memory
   kGpuNeedsOpenModule,
-  kGpuFirmwareMissing,  // the driver found no file for the GPU's own processor
+  kGpuFirmwareMissing,  // the driver found no firmware file for the GPU
   kModuleRejected,      // subject: a kernel module that does not fit this kernel or its other modules
-  kUnknownSymbol,       // likewise, that needs what nothing loaded offers; code: the kernel's error
-  kSignatureRejected,  // a module without a signature that this kernel trusts; subject: older kernels name it
-  kModuleUnsigned,     // likewise, that was loaded all the same
-  kVersionMismatch,    // NVIDIA's libraries are of another version than its module
-  kAdapterHealth,      // subject: the adapter's PCI address
-  kAdapterStartFailed,  // likewise; code: the kernel's error, 0 where the line has none
+  kUnknownSymbol,       // same; it needs a symbol that nothing loaded exports; code: the kernel's error
+  kSignatureRejected,   // a module without a trusted signature; subject: older kernels name it
+  kModuleUnsigned,      // same, but it was loaded
+  kVersionMismatch,     // NVIDIA's libraries and its module differ in version
+  kAdapterHealth,       // subject: the adapter's PCI address
+  kAdapterStartFailed,  // same; code: the kernel's error, 0 if the line has none
   kSlotPower,           // code: the watts the slot offers
   kAdapterHot,
   kCablePlugged,  // code: the port's number, from 0
   kCableUnplugged,
-  kCableError,    // the module or cable is refused or broken
+  kCableError,    // the transceiver or cable is rejected or broken
   kAerCorrected,  // subject: the PCI address that reports it
   kAerNonFatal,
   kAerFatal,
@@ -52,7 +52,7 @@ enum class LogKind {
   kTransmitTimeout,
   kIommuFault,      // subject: the PCI address whose transfer was refused
   kOutOfMemory,     // subject: the process that was killed
-  kJobOutOfMemory,  // likewise, at the limit of its own control group
+  kJobOutOfMemory,  // same, at the limit of its own control group
   kHungTask,        // subject: the process
   kLockup,          // a processor made no progress
   kOops,            // the kernel failed
@@ -62,11 +62,11 @@ enum class LogKind {
   kDiskError,     // subject: the block device
   kReadOnly,      // a file system stopped writing
   kDiskTimeout,
-  kDiskLost,       // the kernel gave the drive up
-  kArrayDegraded,  // subject: the drive that an array put out
-  kPathFailed,     // one of several ways to a drive
+  kDiskLost,       // the kernel removed the drive
+  kArrayDegraded,  // subject: the drive that an array removed
+  kPathFailed,     // one of several paths to a drive
   kServerSilent,   // subject: a file server
-  kServerBack,     // likewise, that answers again
+  kServerBack,     // same; it responds again
 };
 constexpr auto enum_names(LogKind) {
   return std::array<std::string_view, 48>{"xid",
@@ -119,10 +119,11 @@ constexpr auto enum_names(LogKind) {
                                           "server-back"};
 }
 
+// All lines of one kind, subject and code.
 struct LogEvent {
   LogKind kind = LogKind::kXid;
   int code = 0;
-  std::string subject;  // "" when the line names none
+  std::string subject;  // empty if the line names none
   std::uint64_t count = 0;
   double first = 0;  // Unix seconds
   double last = 0;
@@ -131,27 +132,28 @@ struct LogEvent {
 };
 
 struct KernelLog {
-  double begins = 0;  // Unix seconds: the boot, or the time that was asked for
+  double begins = 0;  // Unix seconds: the boot, or the requested time
   double ends = 0;
-  bool beginning_lost = false;   // the log no longer reaches back so far
-  std::uint64_t dropped = 0;     // lines that were too many to keep
+  bool beginning_lost = false;   // the log starts later than that
+  std::uint64_t dropped = 0;     // lines beyond the limit of the log reader
   std::vector<LogEvent> events;  // by kind, then subject and code
   FIELDS(KernelLog, begins, ends, beginning_lost, dropped, events);
 };
 
-// Whether two of them, events or lines, came as often and within so many seconds of each other, first and
-// last: one failure says several things.
+// Returns true if two events or lines occurred equally often, and their first and last times differ by at
+// most `seconds`. One failure often writes several different lines.
 template <class One, class Other>
 bool came_together(const One& one, const Other& other, double seconds) {
   return one.count == other.count && std::abs(one.first - other.first) <= seconds &&
          std::abs(one.last - other.last) <= seconds;
 }
 
-// One line → its event, with count, first and last left alone; nothing when the line is none of them.
+// Parses one line to an event; `count`, `first` and `last` are not set. Returns nullopt if the line is not a
+// known event.
 std::optional<LogEvent> parse_log_line(std::string_view line);
 
-// `since`: base/moment.h, empty: since boot. The reading's source says whether the kernel or the journal was
-// asked.
+// Collects the events since `since` (base/moment.h), or since boot if it is empty. The reading's source names
+// the kernel or the journal.
 Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since);
 
 }  // namespace railbed

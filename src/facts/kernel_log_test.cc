@@ -17,7 +17,7 @@ struct Sample {
   std::string_view line;
 };
 
-// As the drivers of several generations print them.
+// Lines as the drivers of several generations print them.
 constexpr Sample kSamples[] = {
     {LogKind::kXid, 79, "0000:06:00.0",
      "NVRM: Xid (PCI:0000:06:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."},
@@ -42,7 +42,7 @@ constexpr Sample kSamples[] = {
      "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 0x0)"},
     {LogKind::kXidNvlinkFatal, 149, "0000:04:00.0",
      "NVRM: Xid (PCI:0000:04:00): 149, pid=4711, name=python, NETIR/NETIR_INT Fatal XC0 i0 Link 00 (0x18 0x0)"},
-    // what a program is called must not make an error fatal
+    // a program's name must not make an error fatal
     {LogKind::kXid, 145, "0000:5f:00.0",
      "NVRM: Xid (PCI:0000:5f:00): 145, pid=4711, name=a, B Fatal XC0, RLW_REMAP Nonfatal XC0 i0 Link 02 (0x4)"},
     {LogKind::kGpuTaken, 0, "0000:01:00.0", "NVRM: GPU 0000:01:00.0 is already bound to nouveau."},
@@ -219,7 +219,7 @@ Tree tree_with(std::string answer) {
   return tree;
 }
 
-// Each as the kernel prints it of a program and a file that a user named so.
+// Lines as the kernel prints them for a program and a file whose names a user chose.
 TEST(KernelLog, UsersForgeNothing) {
   for (
       const char* line :

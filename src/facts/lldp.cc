@@ -1,6 +1,6 @@
-// What switches say of themselves. lldpcli's "json0" writes every element as a list and every value as a
-// string (lldpd, src/client/json_writer.c); a frame's size comes with "details" only (display.c). PFC of DCBX
-// is none of lldpd's own elements: it is among those that it does not know, by number.
+// Reads the neighbours that lldpd has received. lldpcli's "json0" writes every element as a list and every
+// value as a string (lldpd, src/client/json_writer.c). It prints the frame size with "details" only
+// (display.c). lldpd does not decode DCBX's PFC, so it is among the unknown elements, by number.
 #include <algorithm>
 
 #include "base/fields.h"
@@ -62,7 +62,8 @@ std::string first_value(const std::vector<LldpValue>& values) {
   return values.empty() ? std::string() : values.front().value.substr(0, kLongestHost);
 }
 
-// IEEE 802.1Qaz, D.2.10: a byte of flags, then a bit for each priority that has PFC.
+// Returns the priorities with PFC; nullopt if the neighbour sends none. IEEE 802.1Qaz, D.2.10: a byte of
+// flags, then one bit for each priority that has PFC.
 std::optional<std::vector<int>> lossless_of(const LldpInterface& neighbour) {
   for (const LldpElements& list : neighbour.unknown)
     for (const LldpElement& element : list.elements) {

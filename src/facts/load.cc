@@ -30,7 +30,8 @@ std::optional<GpuLoads> gpus_of(const std::string& text) {
   return std::move(*answer);
 }
 
-// Modules answer over a slow bus, a tenth of a second each: all at once, and only where RDMA runs.
+// Reads all modules in parallel, because each takes a tenth of a second over a slow bus. Only interfaces with
+// an RDMA device are read.
 void collect_optics(Host& host, Load& load) {
   std::vector<std::future<void>> asked;
   for (auto& interface : load.interfaces)
@@ -42,6 +43,7 @@ void collect_optics(Host& host, Load& load) {
 
 }  // namespace
 
+// Parses lines such as
 // "	Module temperature                        : 35.21 degrees C / 95.38 degrees F"
 // "	Module temperature high alarm             : Off"
 Optics parse_optics(std::string_view text) {

@@ -1,4 +1,4 @@
-// The load window (`railbed verify --load`): what moved on the machine while its GPUs were busy.
+// The load window (`railbed verify --load`): the counters that changed while the GPUs were busy.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ namespace railbed {
 
 class Host;
 
-// How far each counter went during the window. What the machine does not count, or reset, is not in it.
+// The increase of each counter during the window. Counters that are missing or were reset are left out.
 using CounterMoves = std::map<std::string, std::uint64_t>;
 
+// The counters of an RDMA port. P = /sys/class/infiniband/DEVICE/ports/N
 struct PortLoad {
   std::string device;  // mlx5_0
   int number = 1;
@@ -29,20 +30,23 @@ struct PortLoad {
 
 // The transceiver or cable in a port. `ethtool -m IF`
 struct Optics {
-  std::optional<double> celsius;    // "Module temperature"
-  std::vector<std::string> alarms;  // flags of the module that are on: "Laser rx power low alarm"
+  std::optional<double> celsius;  // "Module temperature"
+  // Names of the module's alarms and warnings that are on: "Laser rx power low alarm".
+  std::vector<std::string> alarms;
   FIELDS(Optics, celsius, alarms);
 };
 Optics parse_optics(std::string_view text);
 
+// The counters of a network interface. N = /sys/class/net/NAME
 struct InterfaceLoad {
   std::string name;
   CounterMoves statistics;  // N/statistics, and N/carrier_changes
-  CounterMoves driver;      // `ethtool -S`, without those of single queues
+  CounterMoves driver;      // `ethtool -S`, without the counters of single queues
   Reading<Optics> optics;   // at the end of the window, of interfaces with an RDMA adapter
   FIELDS(InterfaceLoad, name, statistics, driver, optics);
 };
 
+// The error counters of a PCI device. D = /sys/bus/pci/devices/ADDRESS
 struct PciLoad {
   std::string address;
   CounterMoves errors;  // D/aer_dev_*: correctable, nonfatal, fatal
@@ -51,18 +55,18 @@ struct PciLoad {
 
 // Host call "load SECONDS"
 struct Load {
-  double seconds = 0;  // that really passed
+  double seconds = 0;  // the actual duration
   std::vector<PortLoad> ports;
-  std::vector<InterfaceLoad> interfaces;  // those on PCI
+  std::vector<InterfaceLoad> interfaces;  // interfaces on PCI
   std::vector<PciLoad> pci;
   Reading<GpuLoads> gpus;  // Host call "gpu-load SECONDS"
   FIELDS(Load, seconds, ports, interfaces, pci, gpus);
 };
 
-// The window of `verify --load` when it is given no number, and the one that captured trees replay.
+// Length in seconds of the window if `verify --load` gets no number, and of the window in captured trees.
 inline constexpr int kLoadSeconds = 10;
 
-// Takes `seconds`: the GPUs work while the counters run.
+// Runs the GPUs for `seconds` and returns the change of all counters. Blocks for that time.
 Reading<Load> collect_load(Host& host, int seconds);
 
 }  // namespace railbed

@@ -1,31 +1,31 @@
-// Which event a line of the kernel's log tells.
+// Recognizes the events in the lines of the kernel's log.
 //
-// Users write into that log. A program that crashes leaves its name there and those of its files, as in
-// "a.out[7]: segfault at 0 ip … in libx.so[7f…]", and both may be called whatever its owner likes: a file
-// named "NVRM: Xid (PCI:0000:1b:00): 79, x" must not take a node out of service. So nothing is searched for.
-// A line is an event when the kernel's own words stand where the kernel writes them: each form below is held
-// against the whole line, from its first byte on, and what it leaves open ("*") lies behind words that no
-// user chooses.
+// Users can write into that log. A program that crashes leaves its name and those of its files there, as in
+// "a.out[7]: segfault at 0 ip … in libx.so[7f…]", and the program's owner chooses both: a file named "NVRM:
+// Xid (PCI:0000:1b:00): 79, x" must not take a node out of service. So no line is searched for a text. A line
+// is an event only if the kernel's own words are where the kernel writes them: each form below is matched
+// against the whole line from its first byte, and the parts that it leaves open ("*") come after words that
+// no user chooses.
 //
-// One door is left. A line may begin with the name of a task, and that name is up to 15 bytes of anything.
-// The kernel puts the task's number behind it, or says that it "invoked oom-killer"; begins_with_a_task() (in
-// host/kernel_log.h) knows such lines, and none of them is an event.
+// One gap remains. A line may begin with the name of a task, which is up to 15 arbitrary bytes. The kernel
+// puts the task's number behind it, or "invoked oom-killer". begins_with_a_task() (host/kernel_log.h)
+// recognizes such lines, and none of them is an event.
 //
-// In a form stand, besides text:
+// A form consists of text and these placeholders:
 //   <pci>     a PCI address; the event's subject, as sysfs writes it
 //   <code>    a number; the event's code
 //   <n>       a number
 //   <name>    a word that is the subject: an interface, a module, a file system's device
-//   <disk>    likewise, of a block device that is no floppy, optical or loop device
-//   <nvme>    likewise, of an NVMe controller
-//   <server>  likewise, of a file server: a name or an address
+//   <disk>    same, a block device that is no floppy, optical or loop device
+//   <nvme>    same, an NVMe controller
+//   <server>  same, a file server: a name or an address
 //   <mc>      the number of a memory controller; subject "mc0"
 //   <task>    the name of a task, which may hold anything; the subject
-//   <word>    a word; <bus> one with colons, which a device's address is
+//   <word>    a word; <bus> one with colons, as a device's address has
 //   <path>    a word with slashes
 //   <gap>     spaces
-//   <up>      "Link is Up" as drivers write it; <down> likewise
-//   *         anything, as little of it as will do
+//   <up>      "Link is Up" as drivers write it; <down> accordingly
+//   *         anything, as short as possible
 #include <algorithm>
 #include <optional>
 
@@ -43,16 +43,16 @@ struct LogForm {
 
 // A message of several lines is one record, and /dev/kmsg writes a line break in it as \x0a.
 //
-// The first that a line has is its event. Sources: NVIDIA's open kernel modules (nv.c, nv-pci.c,
-// os-interface) and its Xid catalog for NVLink 5's, and of Linux kernel/module (main.c, signing.c,
-// version.c), security/lockdown, drivers/base/firmware_loader, kernel/watchdog.c, kernel/rcu,
-// kernel/hung_task.c, mm/oom_kill.c, arch/x86 (traps, mm/fault, cpu/mce), arch/arm64/mm/fault.c, drivers/pci
-// (pcie/aer.c, pci.c, hotplug/pciehp_ctrl.c), drivers/iommu, drivers/net/ethernet/mellanox
-// (mlx5/core/{main,health,cmd,events}.c, mlx4/catas.c), net/sched/sch_generic.c, drivers/acpi/apei/ghes.c,
-// drivers/edac/edac_mc.c, block/blk-core.c, fs/buffer.c, fs/ext4, fs/xfs, drivers/nvme/host, drivers/md
-// (raid*.c, dm-mpath.c), net/sunrpc/clnt.c.
+// The first form that matches a line decides. Sources: NVIDIA's open kernel modules (nv.c, nv-pci.c,
+// os-interface) and its Xid catalog for NVLink 5. Of Linux: kernel/module (main.c, signing.c, version.c),
+// security/lockdown, drivers/base/firmware_loader, kernel/watchdog.c, kernel/rcu, kernel/hung_task.c,
+// mm/oom_kill.c, arch/x86 (traps, mm/fault, cpu/mce), arch/arm64/mm/fault.c, drivers/pci (pcie/aer.c, pci.c,
+// hotplug/pciehp_ctrl.c), drivers/iommu, drivers/net/ethernet/mellanox (mlx5/core/{main,health,cmd,events}.c,
+// mlx4/catas.c), net/sched/sch_generic.c, drivers/acpi/apei/ghes.c, drivers/edac/edac_mc.c, block/blk-core.c,
+// fs/buffer.c, fs/ext4, fs/xfs, drivers/nvme/host, drivers/md (raid*.c, dm-mpath.c), net/sunrpc/clnt.c.
 constexpr LogForm kForms[] = {
-    // A task's name stands before the rest where there was one: more stands behind it than fits into a name.
+    // If the fault has a task, its name comes before the rest. The text behind it is longer than a task's
+    // name, so a name cannot imitate it.
     {LogKind::kXidNvlinkFatal,
      "NVRM: Xid (PCI:<pci>): <code>, <path><gap>Fatal<gap>XC<n> i<n> Link <n> (0x*"},
     {LogKind::kXidNvlinkFatal,
@@ -98,7 +98,7 @@ constexpr LogForm kForms[] = {
     {LogKind::kSignatureRejected, "<name>: Loading of module with *is rejected*"},
     {LogKind::kSignatureRejected, "<name>: loading of unsigned module is rejected*"},
     {LogKind::kSignatureRejected, "<name>: loading of module with *is rejected*"},
-    // Who asked stands first; what was refused is longer than a task's name.
+    // The name of the calling task comes first. The refused operation behind it is longer than a task's name.
     {LogKind::kSignatureRejected, "Lockdown: *: unsigned module loading is restricted*"},
     {LogKind::kModuleUnsigned, "<name>: module verification failed: signature and/or required key missing*"},
 
@@ -189,13 +189,12 @@ constexpr LogForm kForms[] = {
     {LogKind::kServerSilent, "nfs: server <server> not responding, *"},
     {LogKind::kServerBack, "nfs: server <server> OK*"},
 
-    // Since Linux 6.8 the device stands in front, before it behind.
+    // Since Linux 6.8 the device comes first; before, it came after "NETDEV WATCHDOG".
     {LogKind::kTransmitTimeout, "NETDEV WATCHDOG: <name> (<word>): transmit queue <n> timed out*"},
     {LogKind::kTransmitTimeout,
      "<word> <bus> <name>: NETDEV WATCHDOG: CPU: <n>: transmit queue <n> timed out*"},
-    // Of links the drivers say it as they like: "mlx5_core 0000:c1:00.0 ens3: Link down", "mlx4_en: ens6:
-    // Link
-    // Down", "bnxt_en 0000:19:00.0 eno1: NIC Link is Down", "e1000e: eth0 NIC Link is Down".
+    // Each driver has its own wording for links: "mlx5_core 0000:c1:00.0 ens3: Link down", "mlx4_en: ens6:
+    // Link Down", "bnxt_en 0000:19:00.0 eno1: NIC Link is Down", "e1000e: eth0 NIC Link is Down".
     {LogKind::kLinkUp, "<word> <bus> <name>: <up>"},
     {LogKind::kLinkDown, "<word> <bus> <name>: <down>"},
     {LogKind::kLinkUp, "<word> <bus> <name>: NIC <up>"},
@@ -217,13 +216,14 @@ bool is_of_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
 }
 
-// How many bytes at the start of the text are of this kind.
+// Returns the number of bytes at the start of the text that satisfy `is`.
 std::size_t run_of(std::string_view text, bool (*is)(char)) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is) - text.begin());
 }
 
-// Length of the PCI address that the text begins with, and the address as sysfs writes it: "0000:06:00" and
-// "00000000:06:00.0" are "0000:06:00.0"; so is "06:00.0" (Intel's IOMMU names no domain before Linux 5.13).
+// Parses the PCI address at the start of the text and returns its length, or 0. `address` gets the form of
+// sysfs: "0000:06:00" and "00000000:06:00.0" become "0000:06:00.0"; so does "06:00.0" (Intel's IOMMU writes
+// no domain before Linux 5.13).
 std::size_t pci_address(std::string_view text, std::string& address) {
   std::size_t at = run_of(text, is_of_hex);
   std::string domain = at == 2 ? "0000" : std::string(text.substr(0, at));
@@ -244,7 +244,8 @@ std::size_t pci_address(std::string_view text, std::string& address) {
   return at + (function ? 7 : 5);
 }
 
-// Bytes of "link up", "Link is Up 1000 Mbps", "Link Up." that the text begins with: all of it, or none.
+// Returns the length of the text if it begins with "link up", "Link is Up 1000 Mbps", "Link Up." or the like,
+// else 0.
 std::size_t link_state(std::string_view text, std::string_view state) {
   const std::string small = lower(text);
   std::size_t at = 0;
@@ -262,8 +263,8 @@ bool is_disk(std::string_view name) {
   return !name.starts_with("fd") && !name.starts_with("sr") && !name.starts_with("loop");
 }
 
-// Takes what a placeholder stands for from the start of the text: how many bytes that is, 0 when it is not
-// there.
+// Matches a placeholder at the start of the text and stores its value in `event`. Returns the number of
+// bytes, or 0 if it does not match.
 std::size_t take(std::string_view placeholder, std::string_view text, LogEvent& event) {
   const auto kept = [&](std::size_t bytes) {
     event.subject = text.substr(0, bytes);
@@ -294,8 +295,12 @@ std::size_t take(std::string_view placeholder, std::string_view text, LogEvent& 
   return 0;
 }
 
-constexpr std::size_t kMaxTaskName = 64;  // a worker of the kernel's; TASK_COMM_LEN lets users have 15 bytes
+constexpr std::size_t kMaxTaskName = 64;  // a kernel worker; users have 15 bytes (TASK_COMM_LEN)
 
+// Returns true if the whole line has this form; stores the subject and the code in `event`. Proceeds from
+// left to right. At "*" and "<task>" it tries the shortest text first and recurses on the rest, so it may
+// backtrack: the cost grows with the line's length once per such placeholder that does not end the form.
+// `event` is only valid if the result is true.
 bool has_form(std::string_view form, std::string_view line, LogEvent& event) {
   while (!form.empty()) {
     const bool task = form.starts_with("<task>");

@@ -16,7 +16,7 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// `count` groups of `digits` hexadecimal digits with `separator` between.
+// Returns true for `count` groups of `digits` hexadecimal digits with `separator` between them.
 bool is_groups(std::string_view text, std::size_t count, std::size_t digits, char separator) {
   if (text.size() != count * (digits + 1) - 1) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -34,7 +34,7 @@ std::uint64_t number_of(std::string_view text) {
   return value;
 }
 
-// The 64 low bits in four groups, as GUIDs and the long form of GIDs are written.
+// Returns the 64 bits in four groups, the notation of GUIDs and of the long form of GIDs.
 std::string four_groups(std::uint64_t value) {
   return fmt::format("{:04x}:{:04x}:{:04x}:{:04x}", value >> 48, value >> 32 & 0xffff, value >> 16 & 0xffff,
                      value & 0xffff);
@@ -62,7 +62,7 @@ std::string octets(std::uint64_t value, int count) {
   return text;
 }
 
-// RFC 6890 and RFC 3927: what says nothing about where a machine is.
+// Returns true for IPv4 addresses that do not reveal where a machine is: RFC 6890 and RFC 3927.
 bool is_private(const std::array<std::uint8_t, 16>& bytes) {
   const auto a = bytes[12];
   const auto b = bytes[13];
@@ -80,7 +80,7 @@ bool sounds_secret(std::string_view key) {
   return false;
 }
 
-// "…password=VALUE…" up to the next space or quote.
+// Replaces VALUE in "…password=VALUE…", up to the next space or quote.
 std::string without_secrets(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -111,13 +111,14 @@ std::string Mask::placeholder(std::string_view kind, std::string_view name) {
   return fmt::format("{}{}", kind, numbered(kind, std::string(name)));
 }
 
-// Locally administered addresses, counted.
+// Returns a locally administered address with the number of this MAC address.
 std::uint64_t Mask::mac_number(std::uint64_t mac) {
   if (mac == 0 || mac == 0xffffffffffff) return mac;
   return 0x020000000000 | numbered("mac", fmt::format("{:012x}", mac));
 }
 
-// An EUI-64 made from a MAC address stays that of the masked one; small numbers were given by people.
+// Masks the lower half of an IPv6 address, or a GUID. An EUI-64 that was made from a MAC address becomes that
+// of the masked MAC address. Small numbers stay, because administrators choose them.
 std::uint64_t Mask::interface_id(std::uint64_t id) {
   constexpr std::uint64_t kUniversal = 0x0200000000000000;
   if (id >> 16 == 0) return id;
@@ -133,6 +134,8 @@ std::string Mask::uuid(std::string_view text) {
   return fmt::format("00000000-0000-4000-8000-{:012x}", numbered("uuid", lower(text)));
 }
 
+// Keeps the lowest 10 bits and replaces the network above them by its number. 198.18.0.0/15 has 128 such
+// networks; if there are more, two networks share one.
 std::string Mask::ipv4(std::string_view text) {
   auto bytes = IpAddress::parse(text)->bytes();
   if (is_private(bytes)) return std::string(text);
@@ -145,6 +148,8 @@ std::string Mask::ipv4(std::string_view text) {
   return fmt::format("{}.{}.{}.{}", hidden >> 24, hidden >> 16 & 0xff, hidden >> 8 & 0xff, hidden & 0xff);
 }
 
+// Masks the two halves of an address on their own: the prefix if it is global unicast, and the interface ID.
+// The result is in long form if the input was, as GIDs are.
 std::string Mask::ipv6(std::string_view text) {
   const IpAddress address = *IpAddress::parse(text);
   const bool long_form = is_groups(text, 8, 4, ':');
@@ -161,7 +166,7 @@ std::string Mask::ipv6(std::string_view text) {
   return long_form ? long_text(hidden) : hidden.to_text();
 }
 
-// `run` consists of hexadecimal digits, colons, dots and dashes.
+// Masks a run of hexadecimal digits, colons, dots and dashes according to its form.
 std::string Mask::token(std::string_view run) {
   if (is_groups(run, 6, 2, ':')) return octets(mac_number(number_of(run)), 6);
   if (is_groups(run, 20, 2, ':')) {
@@ -178,7 +183,8 @@ std::string Mask::token(std::string_view run) {
   return run.find(':') == std::string_view::npos ? ipv4(run) : ipv6(run);
 }
 
-// /home/NAME
+// Copies /home/NAME at `at` as "/home/user" and advances `at`; false if the text has something else there.
+// The two functions below work in the same way.
 bool Mask::take_home(std::string_view text, std::size_t& at, std::string& out) const {
   constexpr std::string_view kHome = "/home/";
   if (!text.substr(at).starts_with(kHome)) return false;
@@ -187,7 +193,7 @@ bool Mask::take_home(std::string_view text, std::size_t& at, std::string& out) c
   return true;
 }
 
-// A run of what addresses are made of, unless it is part of something longer.
+// Takes a run of the characters of addresses, unless it is part of something longer.
 bool Mask::take_address(std::string_view text, std::size_t& at, std::string& out) {
   if (at > 0 && (is_word(text[at - 1]) || text[at - 1] == ':' || text[at - 1] == '.')) return false;
   const auto end = std::min(text.find_first_not_of("0123456789abcdefABCDEF:.-", at), text.size());
@@ -201,7 +207,7 @@ bool Mask::take_address(std::string_view text, std::size_t& at, std::string& out
   return true;
 }
 
-// A hidden name, whole or up to its first dot.
+// Takes a hidden name, whole or up to its first dot.
 bool Mask::take_name(std::string_view text, std::size_t& at, std::string& out) const {
   auto end = at;
   while (end < text.size() && (is_word(text[end]) || text[end] == '-' || text[end] == '.')) ++end;
@@ -216,6 +222,16 @@ bool Mask::take_name(std::string_view text, std::size_t& at, std::string& out) c
   return false;
 }
 
+// Blanks the values of keys that look like secrets, then walks the text once. Where a word starts it tries,
+// in this order: /home/NAME, an address, a hidden name. An address is a run of hexadecimal digits, colons,
+// dots and dashes that is not part of a longer word. token() recognizes it by its groups of digits: 6 × 2 is
+// a MAC address, 20 × 2 an IPoIB hardware address, 8 × 2 or 4 × 4 a GUID, 8-4-4-4-12 a UUID; any other run is
+// an IP address or stays as it is.
+//
+// numbered() counts the distinct values of each kind, and the number becomes part of the placeholder.
+// Placeholders are from ranges that are never public: locally administered MAC addresses, IPv4 addresses of
+// 198.18.0.0/15 (RFC 2544), and IPv6 prefixes of 2001:db8::/32. An interface ID that was made from a MAC
+// address is made again from the masked one, so both still belong together.
 std::string Mask::replaced(std::string_view whole, bool names) {
   const std::string text = without_secrets(whole);
   std::string out;

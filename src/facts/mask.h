@@ -1,5 +1,5 @@
-// Hides who and where a machine is, and keeps what it is: a masked capture gives the same facts but for
-// names.
+// Masks the identity and location of a machine in a capture and keeps its properties: a masked capture gives
+// the same facts except for names.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,26 @@
 
 namespace railbed {
 
-// Shorter names stand within half of all words.
+// Names of fewer characters are not masked in texts: they occur inside too many other words.
 inline constexpr std::size_t kShortestHidden = 3;
 
-// Replaces in any text: MAC addresses, GUIDs and the GIDs and IPv6 addresses made from them, UUIDs, public IP
-// addresses, /home/NAME, values of keys that sound like secrets, and the names told to hide(). The same input
-// gives the same placeholder of the same shape as long as the Mask lives, so equality survives; so do private
-// addresses, and subnets of public ones (IPv4 up to /22, IPv6 up to /64).
+// Replaces names and addresses in texts by placeholders of the same shape.
+//
+// Masked are MAC addresses, GUIDs and the GIDs and IPv6 addresses made from them, UUIDs, public IP addresses,
+// /home/NAME, values of keys that look like secrets, and the names passed to hide(). During the life of a
+// Mask the same input gives the same placeholder, so equal values stay equal. Private addresses stay.
+// Addresses of one public subnet (IPv4 up to /22, IPv6 up to /64) stay in one subnet.
+//
+// Not thread-safe.
 class Mask {
  public:
+  // Masks this name in all later texts. Ignored for "localhost" and for names shorter than kShortestHidden.
   void hide(std::string_view name);
   std::string operator()(std::string_view text);
-  // Likewise but for hidden names: in what the kernel prints, a module may be called as the host is.
+  // Masks like operator() except for hidden names: in the kernel's messages a module may have the same name
+  // as the host.
   std::string addresses(std::string_view text);
-  // "switch3": of things of a kind equal names get equal ones.
+  // Returns a placeholder such as "switch3". Equal names of one kind get equal placeholders.
   std::string placeholder(std::string_view kind, std::string_view name);
 
  private:
@@ -43,34 +49,35 @@ class Mask {
   std::uint64_t mac_number(std::uint64_t mac);
   std::uint64_t numbered(std::string_view kind, const std::string& key);
 
-  std::map<std::string, std::map<std::string, std::uint64_t>, std::less<>>
-      numbers_;  // kind → what → its number
+  // Kind → key → its number.
+  std::map<std::string, std::map<std::string, std::uint64_t>, std::less<>> numbers_;
   std::map<std::string, std::string, std::less<>> names_;
 };
 
-// /proc/cmdline with every word replaced that is not known to say how the kernel treats hardware.
+// Returns /proc/cmdline with every word replaced that is not a known setting of how the kernel treats
+// hardware.
 std::string masked_command_line(std::string_view line);
 
-// Names that a tree shows anyhow: its interfaces and RDMA devices, and the paths of its files.
+// Names that a tree contains in any case: its interfaces and RDMA devices, and the paths of its files.
 using KnownNames = std::set<std::string, std::less<>>;
 
-// A value of NCCL's or UCX's variables with every piece replaced that is neither known nor a number, an
-// address or a device by its form.
+// Returns a value of an NCCL or UCX variable with its unknown pieces masked. Known are the names in `known`,
+// numbers, addresses, names of the form of a device, and words of the documentation.
 std::string masked_nccl_value(std::string_view value, const KnownNames& known, Mask& mask);
-// Of a file the lines that set such variables, and of what follows each name likewise.
+// Returns the lines of a file that set such variables, with their values masked in this way.
 std::string masked_nccl_lines(std::string_view text, const KnownNames& known, Mask& mask);
-// Of `systemctl show` with kShowEnvironment.
+// Masks the output of `systemctl show` with kShowEnvironment.
 std::string masked_unit_environments(std::string_view output, const KnownNames& known, Mask& mask);
 
-// What the collectors read of a program's output, and of an answer of Host::call(); nothing of one that no
-// collector asks.
+// Return the masked part of a program's output, or of the reply of Host::call(), that the collectors read;
+// nullopt if no collector runs that command or makes that call.
 std::optional<std::string> known_output(std::string_view command, const std::string& output, Mask& mask,
                                         const KnownNames& known);
 std::optional<std::string> known_answer(std::string_view call, const std::string& answer, Mask& mask,
                                         const KnownNames& known);
 
-// Everything is cut down to what the collectors use, and of that what may be anybody's words is replaced:
-// what is not known to be harmless is not kept.
+// Returns the tree reduced to what the collectors use, with all free text in it masked. Only content that is
+// known to be harmless stays.
 Tree masked(const Tree& tree, Mask& mask);
 
 }  // namespace railbed

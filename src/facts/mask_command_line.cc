@@ -1,9 +1,9 @@
-// What a masked capture keeps of the kernel's command line.
+// Reduces the kernel's command line to what a masked capture keeps.
 //
-// A site passes whatever it likes to its kernel and its init: addresses, passwords, names of volumes. So
-// nothing is kept because it looks harmless. A parameter stays when its whole name is in the list of those
-// that say how the kernel treats hardware, and of its value each piece stays that is a number or a word of
-// the list below; every other piece becomes "masked", so that one sees that something stood there.
+// A site passes arbitrary text to its kernel and its init: addresses, passwords, names of volumes. So nothing
+// is kept because it looks harmless. A parameter stays if its whole name is in the list of those that control
+// how the kernel treats hardware. Of its value a piece stays if it is a number or a word of the list below.
+// Every other piece becomes "masked", so that its place is still visible.
 #include <algorithm>
 #include <array>
 
@@ -13,8 +13,7 @@
 namespace railbed {
 namespace {
 
-// Documentation/admin-guide/kernel-parameters.txt. A name that ends in "." is that of a module with
-// parameters.
+// Documentation/admin-guide/kernel-parameters.txt.
 constexpr std::string_view kNames[] = {"amd_iommu",
                                        "amd_pstate",
                                        "clocksource",
@@ -62,10 +61,11 @@ constexpr std::string_view kNames[] = {"amd_iommu",
                                        "skew_tick",
                                        "transparent_hugepage",
                                        "tsc"};
+// Modules whose parameters are kept.
 constexpr std::string_view kModules[] = {"mlx4_core",  "mlx4_en",    "mlx5_core",      "nvidia",
                                          "nvidia-drm", "nvidia_drm", "nvidia-modeset", "nvidia_modeset"};
 
-// Pieces of values that are no number.
+// Pieces of values that are not numbers.
 constexpr std::string_view kWords[] = {"active",
                                        "acpi_pm",
                                        "always",
@@ -175,7 +175,7 @@ bool is_number(std::string_view text) {
          });
 }
 
-// The value with each piece that is not known replaced; pieces stand between , : = and @.
+// Returns the value with each unknown piece replaced. Pieces are separated by "," ":" "=" "@" and ";".
 std::string masked_value(std::string_view value) {
   std::string result;
   while (!value.empty()) {
@@ -198,7 +198,7 @@ bool is_known(std::string_view name) {
 
 std::string masked_command_line(std::string_view line) {
   std::string kept;
-  // Behind "--" stands what is init's.
+  // The words behind "--" are for init.
   for (const auto word : words(line.substr(0, line.find(" -- ")))) {
     const auto equals = word.find('=');
     const auto name = word.substr(0, equals);

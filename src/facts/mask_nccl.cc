@@ -1,8 +1,9 @@
-// What a masked capture keeps of the values that NCCL's and UCX's variables have.
+// Reduces the values of NCCL's and UCX's variables to what a masked capture keeps.
 //
-// Whoever sets one may set a secret beside it, and what is none to its author may be one to others. So of a
-// value each piece stays that is a number, an address, a device of this machine or by its form, or a word of
-// NCCL's or UCX's own documentation; every other piece becomes "masked1", "masked2".
+// A value may contain a secret beside its setting, and a piece that is harmless to its author may be a secret
+// to others. So a piece of a value stays if it is a number, an address, a device of this machine or of the
+// form of one, or a word of NCCL's or UCX's own documentation. Every other piece becomes "masked1",
+// "masked2".
 #include <algorithm>
 
 #include "base/ip.h"
@@ -13,7 +14,8 @@
 namespace railbed {
 namespace {
 
-// docs.nvidia.com, NCCL, "Environment Variables"; openucx.readthedocs.io; and what stands for a masked piece.
+// docs.nvidia.com, NCCL, "Environment Variables"; openucx.readthedocs.io; and the text that replaces a masked
+// piece.
 constexpr std::string_view kValueWords[] = {"masked",
                                             "export",
                                             "INFO",
@@ -123,8 +125,9 @@ constexpr std::string_view kValueWords[] = {"masked",
                                             "GPU",
                                             "MIG"};
 
-// Names of interfaces (systemd.net-naming-scheme(7), and those that people and programs give) and of RDMA
-// devices (the kernel's drivers; rdma-core's udev rules) begin so, and go on in digits and these letters.
+// Beginnings of the names of interfaces (systemd.net-naming-scheme(7), and names that people and programs
+// choose) and of RDMA devices (the kernel's drivers; rdma-core's udev rules). The rest of a name is digits
+// and the letters of kGoesOn.
 constexpr std::string_view kDeviceStarts[] = {
     "mlx4_", "mlx5_",  "bnxt_re", "irdma", "rxe", "siw",  "hfi1_", "efa_", "rocep", "roceP", "roceo", "roces",
     "ibp",   "ibP",    "ibo",     "ibs",   "ib",  "eth",  "eno",   "ens",  "enp",   "enP",   "en",    "bond",
@@ -178,7 +181,7 @@ std::string masked_pieces(std::string_view text, const Known& known, Mask& mask)
     while (end < text.size() && is_of_piece(text[end])) ++end;
     const auto piece = text.substr(0, end);
     if (!piece.empty()) kept += known(piece) ? std::string(piece) : mask.placeholder("masked", piece);
-    // Of what stands between pieces, bytes beyond ASCII are letters of somebody's language.
+    // The characters between pieces stay, except bytes beyond ASCII, which may be letters of a word.
     if (end < text.size() && static_cast<unsigned char>(text[end]) < 0x80) kept += text[end];
     text.remove_prefix(std::min(end + 1, text.size()));
   }

@@ -1,5 +1,5 @@
-// What a masked capture keeps of what programs printed and of what the kernel logged: of each program that a
-// collector asks the parts that it reads, and nothing of any other program.
+// Reduces the output of programs and the kernel's log to what a masked capture keeps: of each program that a
+// collector runs the parts that the collector reads, and nothing of any other program.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -23,8 +23,8 @@ using Keys = std::span<const std::string_view>;
 
 bool is_among(Keys keys, std::string_view key) { return std::ranges::find(keys, key) != keys.end(); }
 
-// The members that are known. Of others that are objects or lists the name stays: nft's parser counts them as
-// something that a rule does.
+// Returns the known members of a JSON value. Of an unknown member that is an object or a list the name stays,
+// with null: nft's parser counts it as an effect of the rule.
 json::Value only_known(const json::Value& value, Keys keys) {
   if (value.is_array()) {
     json::Value kept = json::Value::array();
@@ -34,7 +34,7 @@ json::Value only_known(const json::Value& value, Keys keys) {
   if (!value.is_object()) return value;
   json::Value kept = json::Value::object();
   for (const auto& [key, member] : value.items()) {
-    // nft's "prefix" is a network, and what a log line begins with.
+    // nft uses "prefix" for a network and for the text before a log line.
     const bool text_of_log = key == "prefix" && member.is_string();
     if (is_among(keys, key) && !text_of_log)
       kept[key] = only_known(member, keys);
@@ -49,7 +49,7 @@ std::string known_json(const std::string& text, Keys keys) {
   return value ? json::dump(only_known(*value, keys)) + "\n" : std::string();
 }
 
-// Lines of "Key=value" or "Key : value" of which the key is known.
+// Returns the empty lines, and the lines of "Key=value" or "Key : value" whose key is known.
 std::string known_lines(std::string_view text, char separator, bool (*known)(std::string_view key)) {
   std::string kept;
   for (const auto line : lines(text)) {
@@ -74,7 +74,7 @@ constexpr std::string_view kFirewallKeys[] = {
     "elem",     "val",      "range", "prefix",   "addr",   "len",  "stmt",    "target", "accept", "drop",
     "return",   "jump",     "goto",  "continue", "concat", "expr", "&",       "|",      "handle"};
 
-// Names of switches and ports are somebody's own: they stay equal and unequal.
+// Replaces the names of switches and ports, which reveal the site, by placeholders. Equal names stay equal.
 void rename_neighbours(json::Value& value, std::string_view kind, Mask& mask) {
   if (value.is_array())
     for (auto& one : value) rename_neighbours(one, kind, mask);
@@ -99,8 +99,8 @@ std::string known_neighbours(const std::string& text, Mask& mask) {
   return json::dump(kept) + "\n";
 }
 
-// Comments and what is written into logs are people's words; so may be the value of any option that is not
-// known.
+// Returns the output of iptables-save without comments and log texts, which are free text, and without the
+// values of options that are not known.
 std::string known_iptables(std::string_view text) {
   constexpr std::string_view kOptions[] = {
       "-A",        "-s",      "-d",         "-p",          "-i",         "-o",         "-m",
@@ -140,7 +140,7 @@ bool is_optics_key(std::string_view key) {
 
 bool is_version_key(std::string_view key) { return key == "Fabric Manager version is"; }
 
-// railbed's own script printed them, but for what nvidia-smi said.
+// Returns the lines that railbed's own script printed, with nvidia-smi's message masked.
 std::string known_sight(std::string_view text, Mask& mask) {
   std::string kept;
   for (const auto line : lines(text)) {
@@ -166,7 +166,7 @@ std::string known_pytorch(std::string_view text, Mask& mask) {
   return mask(json::dump(json::encode(*torch))) + "\n";
 }
 
-// What stands between two texts replaced: a process is called as its user likes.
+// Replaces the text between `begin` and `end`. Users choose the names of processes.
 void hide_between(std::string& text, std::string_view begin, std::string_view end, Mask& mask) {
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return;
@@ -175,6 +175,7 @@ void hide_between(std::string& text, std::string_view begin, std::string_view en
   text.replace(from, to - from, mask.placeholder("task", text.substr(from, to - from)));
 }
 
+// Returns a line of an event with the name of the process or server masked; nullopt for all other lines.
 std::optional<std::string> known_log_line(std::string text, Mask& mask) {
   const auto event = parse_log_line(text);
   if (!event) return std::nullopt;
@@ -222,7 +223,7 @@ std::optional<std::string> known_output(std::string_view command, const std::str
 std::optional<std::string> known_answer(std::string_view call, const std::string& answer, Mask& mask,
                                         const KnownNames& known) {
   const std::string_view name = call.substr(0, call.find(' '));
-  // railbed's own answers, in its own words: numbers, names of devices, versions.
+  // Replies that railbed composes itself: numbers, names of devices, versions.
   constexpr std::string_view kOwn[] = {
       "uname",          "clock", "statvfs",    "verbs",          "load",   "ethernet",
       "statistics",     "nvme",  "addresses",  "default-routes", "queues", "nf-tables",

@@ -150,7 +150,7 @@ TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   EXPECT_EQ(hidden.calls.find("environment HOME")->second.value(), R"({"HOME":"/home/user"})");
 }
 
-// What a collector may read, with somebody's word in every place that is not the kernel's.
+// Inputs of collectors, with a secret in every place where users may write.
 TEST(MaskTree, AHomeIsHiddenWhereverItIs) {
   Tree tree;
   ASSERT_TRUE(tree.set("/srv/ann.lee/.nccl.conf", {TreeEntry::Kind::kFile, "NCCL_DEBUG=INFO\n", 0}));

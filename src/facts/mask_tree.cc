@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kHostname = "/proc/sys/kernel/hostname";
 constexpr std::string_view kAskFileSystem = "statvfs ";
 
-// The Device Serial Number capability is the adapter's GUID.
+// Blanks the Device Serial Number capability, which is the adapter's GUID.
 std::string without_serial_number(std::string config) {
   constexpr std::uint16_t kSerialNumber = 0x0003;
   const auto at = find_extended_capability(config, kSerialNumber);
@@ -25,7 +25,7 @@ std::string without_serial_number(std::string config) {
   return config;
 }
 
-// VPD holds serial and part numbers; one mark in it is a fact (rdma.h, management).
+// Returns the one mark in VPD that is a fact (rdma.h, management). The rest holds serial and part numbers.
 std::string only_mark(std::string_view vpd) {
   constexpr std::string_view kMark = "SW_MNG";
   return vpd.find(kMark) == std::string_view::npos ? "\n" : std::string(kMark) + "\n";
@@ -37,7 +37,8 @@ bool is_host_name(std::string_view name) {
              std::string_view::npos;
 }
 
-// Addresses and names, line by line; a name that cannot be hidden in texts gets its placeholder here.
+// Returns /etc/hosts with masked addresses and names, line by line. Names that Mask does not hide in texts
+// get a placeholder here.
 std::string known_hosts_file(std::string_view text, Mask& mask) {
   std::string kept;
   for (const auto line : lines(text)) {
@@ -55,7 +56,8 @@ std::string known_hosts_file(std::string_view text, Mask& mask) {
   return kept;
 }
 
-// os-release(5): what makes the release known. Its pretty name without what stands in parentheses.
+// Returns the lines of os-release(5) that identify the release, with the pretty name cut before its
+// parentheses.
 std::string known_release(std::string_view text) {
   constexpr std::string_view kWords[] = {
       "AlmaLinux", "Amazon", "CentOS", "DGX",    "Debian", "Enterprise", "Fedora", "GNU/Linux",
@@ -83,7 +85,7 @@ std::string known_release(std::string_view text) {
   return kept;
 }
 
-// What GRUB's terminal settings are made of (GRUB's manual, "terminal_input" and "serial").
+// Returns GRUB's terminal settings with unknown words masked (GRUB's manual, "terminal_input" and "serial").
 std::string known_boot_menu(std::string_view text, Mask& mask) {
   static const KnownNames kWords = {
       "console",   "serial",      "gfxterm", "vga_text", "ofconsole", "at_keyboard", "usb_keyboard",
@@ -103,7 +105,7 @@ std::string known_boot_menu(std::string_view text, Mask& mask) {
   return kept;
 }
 
-// Numbers; every other value is a word that a person wrote.
+// Returns the settings with their numbers. Every other value is free text and is masked.
 std::string known_sysctl(std::string_view text, Mask& mask) {
   std::string kept;
   const std::string used = used_sysctl(text);
@@ -118,8 +120,8 @@ std::string known_sysctl(std::string_view text, Mask& mask) {
   return kept;
 }
 
-// Lines of the mounts that somebody asked about, by the folders above them. What is mounted is a device, or a
-// server that somebody named.
+// Returns the lines of the mounts that were queried, and of the folders above them. A source that is not a
+// device may be a server's name, so it is masked.
 std::string known_mounts(std::string_view text, const Tree& tree, Mask& mask) {
   std::vector<std::string> asked = {"/"};
   for (const auto& [call, answer] : tree.calls)
@@ -146,7 +148,7 @@ std::string known_mounts(std::string_view text, const Tree& tree, Mask& mask) {
   return kept;
 }
 
-// Names that the tree shows anyhow.
+// Returns the names that the tree contains in any case.
 KnownNames known_names(const Tree& tree) {
   KnownNames names;
   tree.each([&](const std::string& path, const TreeEntry&) {
@@ -160,8 +162,8 @@ KnownNames known_names(const Tree& tree) {
 
 std::string_view short_name(std::string_view hostname) { return hostname.substr(0, hostname.find('.')); }
 
-// Whoever stands in /etc/hosts is a machine with a name. By the alphabet: nodes whose files have the same
-// names then get the same words for them, whichever of them each lists first.
+// Hides the names in /etc/hosts, in alphabetical order: nodes whose files have the same names then get the
+// same placeholders, whatever the order in each file.
 void hide_hosts(std::string_view text, Mask& mask) {
   std::set<std::string_view> names;
   for (const auto line : lines(text)) {
@@ -171,7 +173,7 @@ void hide_hosts(std::string_view text, Mask& mask) {
   for (const auto name : names) mask.hide(name);
 }
 
-// A name that is too short to be hidden in other texts is hidden here.
+// Masks the host's name, including one that is too short to be hidden in other texts.
 std::string masked_hostname(std::string_view name, Mask& mask) {
   return (name.size() < kShortestHidden ? "host" : mask(name)) + "\n";
 }
@@ -180,7 +182,8 @@ std::string masked_name(const std::string& name, Mask& mask) {
   return name.find("/home/") == std::string::npos ? name : mask(name);
 }
 
-// A home that is neither root's nor below /home: its folders are somebody's names.
+// Returns the home folder if it is neither root's nor below /home, else an empty text. The names of its
+// folders may identify a person.
 std::string odd_home(const Tree& tree) {
   const auto answer = tree.calls.find("environment HOME");
   if (answer == tree.calls.end()) return "";
@@ -198,6 +201,7 @@ bool is_users_file(std::string_view path) {
          !path.starts_with("/boot/");
 }
 
+// Returns the content of a file reduced by the rule for its path.
 std::string masked_file(const Tree& tree, const std::string& path, const std::string& content,
                         const KnownNames& known, Mask& mask) {
   if (path.ends_with("/vpd")) return only_mark(content);
@@ -216,7 +220,7 @@ std::string masked_file(const Tree& tree, const std::string& path, const std::st
   return is_users_file(path) ? mask(masked_nccl_lines(content, known, mask)) : mask.addresses(content);
 }
 
-// An ARM board's serial number stands at the end of /proc/cpuinfo.
+// Masks the serial number of an ARM board at the end of /proc/cpuinfo.
 std::string without_serial_line(const std::string& cpuinfo) {
   std::string kept;
   for (const auto line : lines(cpuinfo))
@@ -226,6 +230,11 @@ std::string without_serial_line(const std::string& cpuinfo) {
 
 }  // namespace
 
+// First collects the names to hide: those of /etc/hosts, the host's own, and the folders of an unusual home.
+// Then reduces each file by the rule for its path, see masked_file(). In files that users write, only lines
+// with variables of NCCL, UCX and CUDA stay; in files of the kernel and of packages all lines stay, with
+// addresses masked. Files of ssh are dropped. The outputs of programs and the replies to host calls go
+// through known_output() and known_answer(), which let only known parts pass.
 Tree masked(const Tree& tree, Mask& mask) {
   if (const TreeEntry* hosts = tree.find("/etc/hosts")) hide_hosts(hosts->content, mask);
   if (const TreeEntry* hostname = tree.find(kHostname)) {
@@ -238,8 +247,8 @@ Tree masked(const Tree& tree, Mask& mask) {
   for (const auto step : split(home_folder, '/')) mask.hide(step);
   Tree hidden;
   tree.each([&](const std::string& path, const TreeEntry& entry) {
-    // A host key is the name of a machine, which anybody on its network can ask for; so are the hosts it
-    // knows.
+    // A host key identifies a machine, and every host on its network can request it; so do the keys in its
+    // known_hosts.
     if (entry.kind == TreeEntry::Kind::kFile && (path.starts_with("/etc/ssh/") || path.ends_with(".pub")))
       return;
     TreeEntry kept = entry;

@@ -4,7 +4,7 @@
 namespace railbed {
 namespace {
 
-// "16384 kB" or a bare count.
+// Returns the bytes of "16384 kB", or a plain count.
 Reading<std::uint64_t> pick_count(const Reading<std::string>& meminfo, std::string_view key) {
   return pick(meminfo, ':', key).parsed([](const std::string& value) -> std::optional<std::uint64_t> {
     const auto number = parse_number<std::uint64_t>(value.substr(0, value.find(' ')));
@@ -17,6 +17,7 @@ Reading<ByteCount> pick_bytes(const Reading<std::string>& meminfo, std::string_v
   return pick_count(meminfo, key).parsed([](std::uint64_t bytes) { return std::optional(ByteCount{bytes}); });
 }
 
+// Returns the soft or hard limit in a line such as
 // "Max locked memory         65536                unlimited            bytes"; proc_pid_limits(5).
 Reading<std::uint64_t> locked_memory(const Reading<std::string>& limits, bool hard) {
   constexpr std::string_view kRow = "Max locked memory";
@@ -32,7 +33,7 @@ Reading<std::uint64_t> locked_memory(const Reading<std::string>& limits, bool ha
   return {Miss{Missing::kGarbled, "no usable line \"Max locked memory\""}, limits.from()};
 }
 
-// Sum over the memory controllers; a controller that cannot be read makes the sum unknown.
+// Returns the sum over the memory controllers. If one of them cannot be read, the sum is missing.
 Reading<std::uint64_t> edac_sum(Host& host, const std::string& count) {
   const std::string folder = "/sys/devices/system/edac/mc";
   const auto names = host.list(folder);
@@ -50,7 +51,7 @@ Reading<std::uint64_t> edac_sum(Host& host, const std::string& count) {
   return {sum, folder + "/mc*/" + count};
 }
 
-// What starts jobs on a node: their children inherit these limits.
+// Returns true for services that start jobs. The jobs inherit their limits.
 bool starts_jobs(const std::string& service) {
   return service == "slurmd" || service == "containerd" || service == "docker" || service == "kubelet";
 }

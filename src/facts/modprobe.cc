@@ -1,4 +1,4 @@
-// What keeps a kernel module from being loaded: modprobe's configuration, and the kernel's wish for
+// Detects what keeps a kernel module from being loaded: modprobe's configuration, and a kernel that requires
 // signatures.
 #include <algorithm>
 #include <set>
@@ -9,30 +9,30 @@
 namespace railbed {
 namespace {
 
-// modprobe.d(5), the strongest first: a file hides those of its name in the folders behind. /lib is a link
-// to /usr/lib on merged systems.
+// modprobe.d(5), in falling precedence: a file hides the files of the same name in later folders. On merged
+// systems /lib is a link to /usr/lib.
 const std::string kFolders[] = {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
                                 "/usr/lib/modprobe.d", "/lib/modprobe.d"};
 constexpr std::size_t kMostFiles = 256;
 constexpr std::size_t kLargestFile = 1 << 16;
 constexpr std::size_t kLongestModule = 55;  // MODULE_NAME_LEN - 1, linux/module.h
 
-// The drivers of GPUs and RDMA adapters; what else is left out is nobody's business.
+// Returns true for the drivers of GPUs and RDMA adapters. Other blocked modules are not collected.
 bool is_watched(std::string_view module) {
   constexpr std::string_view kBegins[] = {"nvidia", "nouveau", "nova", "mlx4_", "mlx5_", "ib_", "rdma_"};
   return module.size() <= kLongestModule &&
          std::ranges::any_of(kBegins, [&](std::string_view begins) { return module.starts_with(begins); });
 }
 
-// modprobe(8) takes both for the same.
+// Replaces dashes by underscores; modprobe(8) treats them as equal.
 std::string with_underscores(std::string_view name) {
   std::string module(name);
   std::ranges::replace(module, '-', '_');
   return module;
 }
 
-// "blacklist nvidia", "install nvidia /bin/false": nothing when the line keeps out no module that is watched.
-// Debian's "install nvidia modprobe -i nvidia-current" loads one, by another name.
+// Parses "blacklist nvidia" or "install nvidia /bin/false"; nullopt if the line does not block a watched
+// module. Debian's "install nvidia modprobe -i nvidia-current" loads the module, by another name.
 std::optional<BlockedModule> blocked_by(std::string_view line) {
   const auto parts = words(line.substr(0, line.find('#')));
   if (parts.size() < 2) return std::nullopt;
@@ -103,7 +103,7 @@ std::string used_modprobe(std::string_view text) {
   return used;
 }
 
-// Under Secure Boot distributions lock the kernel down, and a kernel that is locked down wants signatures.
+// Under Secure Boot, distributions lock the kernel down, and a locked kernel requires signatures.
 Reading<bool> collect_signatures_required(Host& host) {
   const auto enforced = host.read_line("/sys/module/module/parameters/sig_enforce");
   if (enforced && *enforced == "Y") return {true, enforced.from()};

@@ -10,7 +10,8 @@
 namespace railbed {
 namespace {
 
-// Spaces, tabs, newlines and backslashes stand as three octal digits behind a backslash: proc(5).
+// Decodes spaces, tabs, newlines and backslashes, which are written as a backslash and three octal digits:
+// proc(5).
 std::string unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -32,11 +33,11 @@ bool lies_below(std::string_view path, std::string_view point) {
   return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
 }
 
-// 36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw
+// A line such as "36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw".
 struct MountLine {
   Mount mount;
   std::string_view options;              // of this mount
-  std::string_view file_system_options;  // of what is mounted
+  std::string_view file_system_options;  // of the file system
 };
 
 std::optional<MountLine> parse_line(std::string_view line) {
@@ -52,8 +53,10 @@ bool has_option(std::string_view options, std::string_view wanted) {
   return std::find(all.begin(), all.end(), wanted) != all.end();
 }
 
-constexpr int kDeepest = 8;  // volumes on volumes
+constexpr int kDeepest = 8;  // limit for volumes on top of volumes
 
+// Adds the drives below a block device. A volume is followed to its slaves, kDeepest levels at most; a
+// partition counts as its drive.
 void add_drives(Host& host, const std::string& name, int depth, std::vector<std::string>& drives) {
   const std::string folder = "/sys/class/block/" + name;
   if (const auto slaves = host.list(folder + "/slaves"); slaves && !slaves->empty() && depth < kDeepest) {
@@ -62,17 +65,18 @@ void add_drives(Host& host, const std::string& name, int depth, std::vector<std:
   }
   const auto resolved = host.resolve(folder);
   if (!resolved) return;
-  // A partition is a folder within its drive's.
+  // A partition's folder is inside its drive's folder.
   std::string drive = last_part(*resolved);
   if (host.read_line(folder + "/partition")) drive = last_part(resolved->substr(0, resolved->rfind('/')));
   if (std::find(drives.begin(), drives.end(), drive) == drives.end()) drives.push_back(std::move(drive));
 }
 
+// Returns the line of the mount that holds `path`: the one with the longest mount point above it.
 std::optional<MountLine> find_line(std::string_view mountinfo, std::string_view path) {
   std::optional<MountLine> best;
   for (const auto line : lines(mountinfo)) {
     auto found = parse_line(line);
-    // Of two at one point the later one hides the other.
+    // Of two mounts at one point the later one hides the earlier one.
     if (found && lies_below(path, found->mount.point) &&
         (!best || found->mount.point.size() >= best->mount.point.size()))
       best = std::move(found);

@@ -1,4 +1,4 @@
-// What a folder lies on: the file system mounted there, and the drives below it.
+// The file system that holds a folder, and the drives below it.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace railbed {
 
 class Host;
 
-// The mount that `path` (absolute, resolved) lies on, of the text of /proc/self/mountinfo: proc(5). Its
-// devices are left empty.
+// Returns the mount that holds `path` (absolute, resolved), from the text of /proc/self/mountinfo: proc(5).
+// `devices` stays empty.
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
-// By what the mount that `path` lies on cannot be written, given that it cannot: the mount's own options, its
-// type or the options of the file system, all of that text.
+// Returns why the mount that holds `path` is read-only: the type or the options of the file system, or the
+// options of the mount. Call it only for a read-only mount; nullopt if the text gives no reason.
 std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path);
 
-// Likewise for a folder of this host. A partition stands for its drive; a volume (device mapper, md) for the
-// drives that it is made of: /sys/class/block/X/slaves.
+// Returns the mount that holds a folder of this host, with its drives. A partition is reported as its drive,
+// and a volume (device mapper, md) as the drives that it consists of: /sys/class/block/X/slaves.
 Reading<Mount> collect_mount(Host& host, const std::string& folder);
 
 }  // namespace railbed

@@ -14,17 +14,19 @@ namespace {
 
 using Variables = std::vector<NcclVariable>;
 
-// Of one place. NCCL has some two hundred; each that it does not know is compared with all of them.
+// Limit of the variables of one place. NCCL has about two hundred, and each unknown one is compared with all
+// of them.
 constexpr std::size_t kMostVariables = 1024;
 
-// How a file is written.
+// The syntax of a file.
 enum class Syntax {
   kNccl,   // NAME=value to the letter; # only in the first column (NCCL src/misc/param.cc)
-  kShell,  // [export] NAME='value'; also what pam_env and systemd take
+  kShell,  // [export] NAME='value'; also for pam_env and systemd
 };
 
-// NCCL takes what stands before the first "=" as the name, "export " and spaces too. Such lines are kept as
-// they are when they are about a known name: the lint says that they do nothing.
+// Parses a line as NCCL does. NCCL takes everything before the first "=" as the name, including "export " and
+// spaces. Lines whose plain name is known are kept as they are, so that the lint can report that they have no
+// effect.
 std::optional<NcclVariable> parse_nccl(std::string_view line, const std::string& from) {
   constexpr std::size_t kMost = 1023;  // NCCL's own buffers
   const auto equals = line.find('=');
@@ -44,11 +46,11 @@ std::optional<NcclVariable> parse_shell(std::string_view line, const std::string
   return NcclVariable{std::string(line.substr(0, equals)), first_shell_word(line.substr(equals + 1)), from};
 }
 
-// Nothing where there are more than anybody writes.
+// Returns the variables of a file; nullopt if there are more than kMostVariables, which no real file has.
 std::optional<Variables> parse_file(std::string_view text, const std::string& path, Syntax syntax) {
   Variables found;
   int number = 0;
-  while (!text.empty()) {  // not lines(): a value's last space and carriage return count
+  while (!text.empty()) {  // not lines(): trailing spaces and carriage returns belong to the value
     const auto end = text.find('\n');
     const auto line = text.substr(0, end);
     const std::string from = path + ":" + std::to_string(++number);
@@ -65,7 +67,7 @@ Reading<Variables> read_file(Host& host, const std::string& path, Syntax syntax)
   return host.read(path).parsed([&](const std::string& text) { return parse_file(text, path, syntax); });
 }
 
-// /etc/environment first, then /etc/profile.d/*.sh in the order a shell reads them: later ones win.
+// Reads /etc/environment, then /etc/profile.d/*.sh in the order in which a shell reads them: later ones win.
 Reading<Variables> read_profile(Host& host) {
   const std::string folder = "/etc/profile.d";
   std::vector<std::string> files{"/etc/environment"};
@@ -87,6 +89,7 @@ Reading<Variables> read_profile(Host& host) {
 
 using Strings = std::map<std::string, std::string>;
 
+// Reads this process's own variables of NCCL, UCX and CUDA.
 Reading<Variables> read_environment(Host& host) {
   auto all = host.call("environment NCCL").parsed([](const std::string& answer) -> std::optional<Variables> {
     const auto variables = json::read<Strings>(answer);
@@ -107,7 +110,7 @@ Reading<Variables> read_environment(Host& host) {
   return {std::move(found), all.from()};
 }
 
-// $NCCL_CONF_FILE unless it is empty, else ~/.nccl.conf.
+// Returns the path $NCCL_CONF_FILE unless it is empty, else ~/.nccl.conf.
 std::string user_file(Host& host, const Nccl& nccl) {
   const NcclVariable* const named = effective(nccl, "NCCL_CONF_FILE");
   if (named != nullptr && !named->value.empty()) return named->value;
@@ -116,7 +119,7 @@ std::string user_file(Host& host, const Nccl& nccl) {
   return (variables && found != variables->end() ? found->second : "/root") + "/.nccl.conf";
 }
 
-// Files named by EnvironmentFile= come after Environment= and win (systemd.exec(5)).
+// Reads a service's variables. Files of EnvironmentFile= come after Environment= and win (systemd.exec(5)).
 NcclService read_service(Host& host, const UnitEnvironment& unit) {
   Variables found;
   for (const auto& [name, value] : unit.variables)
@@ -126,6 +129,7 @@ NcclService read_service(Host& host, const UnitEnvironment& unit) {
   return {unit.name, {std::move(found), "systemctl show " + unit.name}};
 }
 
+// Reads the environments of those services that exist, with one call of systemctl.
 std::vector<NcclService> read_services(Host& host, const Reading<std::vector<Service>>& services) {
   constexpr std::string_view kStarters[] = {"slurmd", "containerd", "docker", "kubelet"};
   auto words = railbed::words(kShowEnvironment);
@@ -149,7 +153,8 @@ std::vector<NcclService> read_services(Host& host, const Reading<std::vector<Ser
   return found;
 }
 
-// The link's target names the version: libnccl.so.2 → libnccl.so.2.28.9, as NVIDIA's packages install it.
+// Reads the version from the link's target: libnccl.so.2 → libnccl.so.2.28.9, as NVIDIA's packages install
+// it.
 Reading<NcclFile> read_library(Host& host) {
   constexpr std::string_view kFolders[] = {
       "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
@@ -167,7 +172,7 @@ Reading<NcclFile> read_library(Host& host) {
   return {Miss{Missing::kAbsent, "no libnccl.so.2 in the usual folders"}, "/usr/lib*/libnccl.so.2"};
 }
 
-// The line without what people wrote behind the value, and without a value that may be a secret.
+// Returns the line with the comment behind the value masked, and the value too if it may be a secret.
 std::string without_site(std::string_view line) {
   std::string kept(line);
   for (std::size_t at = kept.find('#'); at != std::string::npos; at = kept.find('#', at + 1)) {

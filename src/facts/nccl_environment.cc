@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kService = ".service";
 
-// Takes one word off the text, quotes and backslashes resolved, up to an unquoted one of `stops`.
+// Removes the first word from the text and returns it with quotes and backslashes resolved. The word ends at
+// the first unquoted character of `stops`.
 std::string take_word(std::string_view& text, std::string_view stops) {
   std::string word;
   char quote = 0;
@@ -37,7 +38,7 @@ std::string take_word(std::string_view& text, std::string_view stops) {
   return word;
 }
 
-// "A=1 \"B=two words\""
+// Adds the variables of a text such as "A=1 \"B=two words\"".
 void add_variables(std::string_view text, UnitEnvironment& unit) {
   for (text = trim(text); !text.empty(); text = trim(text)) {
     const std::string word = take_word(text, " \t");
@@ -93,7 +94,6 @@ std::string first_values(std::string_view text) {
   return kept;
 }
 
-// A value that looks like a token: long, and letters of both cases with digits between.
 bool looks_secret(std::string_view value) {
   const auto has = [&](char low, char high) {
     return std::ranges::any_of(value, [&](char c) { return c >= low && c <= high; });

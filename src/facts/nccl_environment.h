@@ -1,4 +1,4 @@
-// Environments as shells and systemd write them.
+// Parsers of environments in the syntax of shells and of systemd.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace railbed {
 
-// The first word of a shell's text, quotes and backslashes resolved; ends at a space, ";" or a comment.
-// Variables in it stay as they are written.
+// Returns the first word of a shell's text with quotes and backslashes resolved. The word ends at a space, a
+// tab, a ";" or a carriage return. Variables in it are not expanded.
 std::string first_shell_word(std::string_view text);
-// Likewise, and takes it off the text.
+// Returns that word and removes it from the text.
 std::string take_shell_word(std::string_view& text);
 
 // One block of `systemctl show --property=Id,Environment,EnvironmentFiles`.
@@ -24,10 +24,10 @@ struct UnitEnvironment {
 
 std::vector<UnitEnvironment> parse_unit_environments(std::string_view output);
 
-// Of the lines of a shell's file, as only_nccl_lines() leaves them, what sets the first variable: what
-// follows its value may be anything.
+// Reduces each line of a shell file, as only_nccl_lines() returns it, to its first assignment, because the
+// rest of the line may be anything. A comment right behind the value stays.
 std::string first_values(std::string_view text);
-// only_nccl_environment() with other values and names of files.
+// Does the same as only_nccl_environment() in nccl.h, with values and file names replaced.
 using ReplaceText = std::function<std::string(const std::string&)>;
 std::string only_nccl_environment(std::string_view output, const ReplaceText& value_of,
                                   const ReplaceText& file_of);

@@ -1,4 +1,4 @@
-// NCCL's own configuration files, wherever they lie.
+// The parser of NCCL's own configuration files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace railbed {
 
-// NAME=value to the letter, as NCCL takes it; `path` stands before the line's number.
+// Parses lines of NAME=value literally, as NCCL does. `path` and the line's number become NcclVariable::from.
+// Returns nothing if there are more than 1024 variables.
 std::vector<NcclVariable> parse_nccl_file(std::string_view text, const std::string& path);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// Whether the network plugins that NCCL_NET_PLUGIN names are there.
+// Finds the files of the network plugins that NCCL_NET_PLUGIN names.
 #include "facts/nccl_plugin.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kMostPlugins = 16;
 constexpr std::size_t kLongestPlugin = 255;
 
-// NCCL 2.27 takes a list; "none" in any case asks for none (src/plugin/net.cc).
+// Returns the names in a value. NCCL 2.27 accepts a list; "none" in any case selects no plugin
+// (src/plugin/net.cc).
 std::vector<std::string> names_in(std::string_view value) {
   std::vector<std::string> names;
   for (const auto part : split(value, ','))
@@ -28,9 +29,10 @@ void add_names(const Reading<std::vector<NcclVariable>>& variables, std::vector<
   }
 }
 
+// Looks a plugin up in the output of ldconfig:
 // "\tlibnccl-net-ofi.so (libc6,x86-64) => /opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so"
 Reading<std::string> in_loader_cache(const Reading<CommandOutput>& cache, const std::string& name) {
-  // Without ldconfig nobody knows whether the plugin is there: that is not "absent".
+  // Without ldconfig it is not known whether the plugin exists: that is not "absent".
   if (!cache || cache->exit_code != 0)
     return {Miss{Missing::kUnsupported, cache ? "ldconfig failed" : cache.miss().why}, cache.from()};
   for (const auto line : lines(cache->output)) {

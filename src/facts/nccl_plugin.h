@@ -1,4 +1,4 @@
-// NCCL's network plugins, as far as a variable names them.
+// NCCL's network plugins that a variable names.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace railbed {
 
-// `nccl` has its variables already.
+// Returns the plugins that the variables in `nccl` name. Collect the variables first.
 std::vector<NcclPlugin> collect_net_plugins(Host& host, const Nccl& nccl);
-// Of ldconfig's output the lines about NCCL.
+// Returns the lines of ldconfig's output about NCCL.
 std::string used_loader_cache(std::string_view output);
 
 }  // namespace railbed

@@ -13,7 +13,7 @@ namespace {
 
 using Addresses = std::map<std::string, std::vector<InterfaceAddress>, std::less<>>;
 
-// iproute2's JSON, as far as it is used here.
+// The members of iproute2's JSON that are used here.
 struct IpRoute {
   std::string dev;
   FIELDS(IpRoute, dev);
@@ -34,7 +34,7 @@ struct IpVlan {
   FIELDS(IpVlan, ifname, link, linkinfo);
 };
 
-// iproute2 prints nothing at all where a list is empty.
+// Parses the output of iproute2, which prints nothing for an empty list.
 template <class T>
 Reading<T> read_json(const Reading<std::string>& text) {
   if (!text) return {text.miss(), text.from()};
@@ -49,7 +49,7 @@ Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
   return read_json<T>(run_and_read(host, words));
 }
 
-// Reports that people send and older captures hold what ip(8) printed.
+// Reads the addresses. Support reports and older captures have the output of ip(8) only.
 Reading<Addresses> collect_addresses(Host& host) {
   auto text = host.call("addresses");
   if (!text) text = run_and_read(host, {"ip", "-j", "address", "show"});
@@ -81,7 +81,8 @@ Reading<std::vector<std::string>> collect_default_routes(Host& host) {
       });
 }
 
-// The kernel's 8021q keeps a folder for them: where there is none, no program has to be asked.
+// Reads the VLANs. The kernel's 8021q has a folder for them; without it there are none, and no program has to
+// run.
 Reading<std::vector<Vlan>> collect_vlans(Host& host) {
   const std::string folder = "/proc/net/vlan";
   if (host.list(folder).absent()) return {std::vector<Vlan>{}, folder};
@@ -96,7 +97,7 @@ Reading<std::vector<Vlan>> collect_vlans(Host& host) {
       });
 }
 
-// The kernel answers -1 where the driver does not know (ethtool's SPEED_UNKNOWN).
+// Reads the speed. The kernel returns -1 if the driver reports none (ethtool's SPEED_UNKNOWN).
 Reading<int> read_speed(Host& host, const std::string& path) {
   const auto speed = read_number<int>(host, path);
   if (speed && *speed < 0) return {Miss{Missing::kUnsupported, "the driver does not know (-1)"}, path};
@@ -126,7 +127,7 @@ Reading<std::vector<std::string>> read_words(Host& host, const std::string& path
   });
 }
 
-// What was captured before railbed asked for modes states none.
+// Returns the link modes; absent if none is stated, as in captures of earlier versions of railbed.
 Reading<LinkModes> modes_in(const EthernetAnswer& answer, const std::string& from) {
   if (!answer.modes_error.empty()) return {Miss{Missing::kUnsupported, answer.modes_error}, from};
   if (answer.supported_mbps == 0 && answer.advertised_mbps == 0)
@@ -135,6 +136,7 @@ Reading<LinkModes> modes_in(const EthernetAnswer& answer, const std::string& fro
           from};
 }
 
+// Sets modes, pause and priorities. Each is missing on its own if the driver does not support it.
 void collect_ethernet(Host& host, NetInterface& interface) {
   const auto answer = host.call("ethernet " + interface.name)
                           .parsed([](const std::string& text) -> std::optional<EthernetAnswer> {
@@ -159,7 +161,7 @@ void collect_ethernet(Host& host, NetInterface& interface) {
     interface.priorities = {Miss{Missing::kUnsupported, answer->dcb_error}, answer.from()};
 }
 
-// Priorities whose file says 1.
+// Returns the priorities whose file contains 1.
 std::vector<int> enabled_in(Host& host, const std::string& folder) {
   std::vector<int> found;
   for (int priority = 0; priority < 8; ++priority)

@@ -1,4 +1,4 @@
-// Network interfaces: what the kernel and iproute2 say of each.
+// Network interfaces as the kernel and iproute2 report them.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace railbed {
 
 class Host;
 
-// What a port offers, in Mb/s of its fastest mode. ETHTOOL_GLINKSETTINGS, as `ethtool IF`
+// The speeds of a port: Mb/s of its fastest mode. ETHTOOL_GLINKSETTINGS, as `ethtool IF`
 struct LinkModes {
   bool autonegotiates = false;
-  int supported_mbps = 0;   // by port, firmware and transceiver
-  int advertised_mbps = 0;  // 0, as the next: it is not stated
-  int peer_mbps = 0;        // what the other end advertises
+  int supported_mbps = 0;   // by port, firmware and transceiver together
+  int advertised_mbps = 0;  // 0 if not stated, also in peer_mbps
+  int peer_mbps = 0;        // advertised by the other end
   FIELDS(LinkModes, autonegotiates, supported_mbps, advertised_mbps, peer_mbps);
 };
 // Pause frames that stop the whole port. ETHTOOL_GPAUSEPARAM, as `ethtool -a`
@@ -31,7 +31,7 @@ struct Pause {
 };
 // Priorities of a port. DCB netlink, as `dcb pfc show` and `dcb app show`
 struct Priorities {
-  std::vector<int> lossless;        // those with PFC
+  std::vector<int> lossless;        // priorities with PFC
   std::map<std::string, int> dscp;  // DSCP → priority; empty: the port trusts the VLAN tag, not DSCP
   FIELDS(Priorities, lossless, dscp);
 };
@@ -57,8 +57,8 @@ struct NetInterface {
   Reading<std::string> driver;             // last part of N/device/driver, resolved
   Reading<std::string> pci_address;        // from N/device, resolved; absent for virtual interfaces
   Reading<int> device_port;                // N/dev_port: which port of a multi-port adapter (mlx4)
-  Reading<std::string> master;             // bond or bridge that owns it: last part of N/master, resolved
-  Reading<std::string> bond_mode;          // N/bonding/mode, first word; absent unless it is a bond
+  Reading<std::string> master;     // bond or bridge that it belongs to: last part of N/master, resolved
+  Reading<std::string> bond_mode;  // N/bonding/mode, first word; absent unless it is a bond
   Reading<std::vector<std::string>> bond_members;    // N/bonding/slaves
   Reading<std::string> ipoib_mode;                   // N/mode: datagram or connected; absent unless IPoIB
   Reading<std::uint16_t> ipoib_pkey;                 // N/pkey: its partition; absent unless IPoIB
@@ -76,44 +76,48 @@ struct NetInterface {
          modes, pause, priorities, congestion);
 };
 
-// An interface whose frames carry a VLAN's tag on another one. `ip -d -j link show type vlan`
+// An interface that sends and receives frames of one VLAN on another interface. `ip -d -j link show type
+// vlan`
 struct Vlan {
   std::string interface;
-  std::string parent;  // empty: in another network namespace
+  std::string parent;  // empty if it is in another network namespace
   int id = 0;
   FIELDS(Vlan, interface, parent, id);
 };
 
-// What the other end of a cable says of itself, as lldpd heard it. `lldpcli -f json0 show neighbors details`
+// The identity of the other end of a cable, received by lldpd. `lldpcli -f json0 show neighbors details`
 struct LldpNeighbour {
   std::string interface;         // of this node
   std::string chassis;           // its identifier, most often a MAC address
-  std::string name;              // of the switch: "leaf1"; empty: it does not say
-  std::string port;              // of the switch, as it calls it
+  std::string name;              // name of the switch: "leaf1"; empty if it sends none
+  std::string port;              // port of the switch, in its own naming
   std::optional<int> max_frame;  // bytes, header and checksum included (IEEE 802.3, Maximum Frame Size)
   std::optional<std::vector<int>> lossless;  // priorities with PFC (IEEE 802.1Qaz, PFC Configuration)
   FIELDS(LldpNeighbour, interface, chassis, name, port, max_frame, lossless);
 };
 
-// A queue discipline that holds back what an interface sends. `tc -j qdisc show`
+// A queue discipline that limits, delays or drops what an interface sends. `tc -j qdisc show`
 struct Shaper {
   std::string interface;
-  std::string kind;            // "tbf", "netem", "cake"; "htb", "hfsc", "cbq": their classes say how much
-  double bits_per_second = 0;  // 0: it does not limit, or does not say
+  // "tbf", "netem", "cake". "htb", "hfsc" and "cbq" have their limits in classes, which are not read.
+  std::string kind;
+  double bits_per_second = 0;  // 0 if it does not limit or the limit is not known
   double delay_ms = 0;
-  double loss = 0;  // the share of packets that it drops on purpose
+  double loss = 0;  // share of packets that it drops on purpose, 0 to 1
   FIELDS(Shaper, interface, kind, bits_per_second, delay_ms, loss);
 };
 
-// What one file says of an interface for the next boot; two files of netplan that are merged are one.
+// The settings for an interface at the next boot from one file. Two netplan files that are merged count as
+// one.
 struct BootProfile {
   std::string interface;
-  std::string manager;  // who reads it: "NetworkManager", "systemd-networkd", "ifupdown", "udev"
-  std::string file;     // of several that are merged the last
-  std::string id;       // netplan's of the device, NetworkManager's UUID; else empty
-  bool kept = true;     // false: it lies in /run, which a reboot empties
-  bool certain = true;  // false: whether it is for this interface, or all that counts, cannot be told
-  int mtu = 0;          // 0: it sets none
+  std::string manager;  // the program that reads it: "NetworkManager", "systemd-networkd", "ifupdown", "udev"
+  std::string file;     // the file; the last one of several that are merged
+  std::string id;       // the device's ID in netplan, or NetworkManager's UUID; else empty
+  bool kept = true;     // false if the file is in /run, which a reboot empties
+  // False if railbed cannot decide whether the file applies to this interface, or whether another file wins.
+  bool certain = true;
+  int mtu = 0;  // bytes; 0 if it sets none
   std::vector<InterfaceAddress> addresses;
   bool dhcp = false;  // IPv4
   FIELDS(BootProfile, interface, manager, file, id, kept, certain, mtu, addresses, dhcp);
@@ -124,24 +128,27 @@ struct Net {
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
   Reading<std::vector<Vlan>> vlans;
   Reading<std::vector<Shaper>> shapers;
-  Reading<std::vector<LldpNeighbour>> lldp;  // absent where there is no lldpcli, unsupported where no lldpd
-  // Of interfaces on PCI, IPoIB, bonds and VLANs. netplan, NetworkManager, systemd-networkd and ifupdown;
-  // absent where none of their folders is there.
+  Reading<std::vector<LldpNeighbour>> lldp;  // absent without lldpcli, unsupported without lldpd
+  // For interfaces on PCI, IPoIB, bonds and VLANs, from the files of netplan, NetworkManager,
+  // systemd-networkd and ifupdown. Absent if none of their folders exists.
   Reading<std::vector<BootProfile>> at_boot;
   FIELDS(Net, interfaces, default_routes, vlans, shapers, lldp, at_boot);
 };
 
 Net collect_net(Host& host);
-// What may differ a second later: MTU, speed, state and carrier.
+// Reads the fields that may change within a second: MTU, speed, state, carrier and its changes.
+// `interface.name` must be set.
 void read_link(Host& host, NetInterface& interface);
 Reading<std::vector<Shaper>> collect_shapers(Host& host);
 Reading<std::vector<LldpNeighbour>> collect_lldp(Host& host);
 Reading<std::vector<BootProfile>> collect_net_at_boot(Host& host, const Net& net);
 
+// Return the entry of this name; null if there is none. The pointers point into `net`.
 const NetInterface* find_interface(const Net& net, std::string_view name);
 const Vlan* find_vlan(const Net& net, std::string_view interface);
 bool has_default_route(const Net& net, std::string_view interface);
-// The interface whose port carries this one: a VLAN's parent, else itself. Null: there is no such interface.
+// Returns the interface whose port carries this one: a VLAN's parent, else the interface itself. Null if
+// there is no such interface.
 const NetInterface* carrier_of(const Net& net, std::string_view name);
 
 }  // namespace railbed

@@ -1,5 +1,14 @@
-// What the next boot makes of the interfaces: the files of those who configure them. What lies in /run is
-// gone then, but for what netplan writes there from its own files at every boot.
+// Determines what the next boot makes of the interfaces, from the files of netplan, NetworkManager,
+// systemd-networkd, udev and ifupdown.
+//
+// Files of one kind form a BootGroup: their sections in the order in which the program reads them. Each
+// section that fits an interface gives a BootProfile. systemd-networkd and udev apply only the first section
+// that fits (`first_only`), so the search ends at the first certain fit; if an earlier section fits perhaps,
+// all later ones are uncertain, too. Elsewhere every section counts.
+//
+// Files in /run are gone after a reboot, so their profiles are not `kept`. The files that netplan writes
+// there from its own files at every boot are skipped. If a file cannot be read, or netplan's YAML cannot be
+// parsed, the whole reading is missing, because that file might have decided.
 #include <algorithm>
 #include <map>
 
@@ -9,7 +18,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostBootFiles = 64;  // of a kind
+constexpr std::size_t kMostBootFiles = 64;  // files of one kind
 constexpr std::size_t kMostSections = 512;
 constexpr std::size_t kMostBootInterfaces = 256;
 constexpr std::size_t kMostProfiles = 1024;
@@ -23,16 +32,17 @@ struct BootText {
 
 // The sections of one kind of files.
 struct BootGroup {
-  bool first_only = false;  // the first that fits is the only one
+  bool first_only = false;  // only the first section that fits applies
   std::vector<BootSection> sections = {};
 };
 
-// Reads files of one kind after the other and keeps what went wrong first.
+// Reads files and remembers the first failure.
 class BootReader {
  public:
   explicit BootReader(Host& host) : host_(host) {}
 
-  // By name, as all of these programs read them; a file hides those of its name in the folders behind.
+  // Returns the files in order of their names, as all of these programs read them. A file hides files of the
+  // same name in later folders. Names that start with `but` are skipped.
   std::vector<BootText> read(const Folders& folders, std::string_view begin, std::string_view end,
                              std::string_view but = "") {
     std::map<std::string, std::string> paths;
@@ -81,6 +91,7 @@ BootGroup netplan_group(BootReader& reader, const Folders& folders) {
   return {false, netplan.sections()};
 }
 
+// Adds a section that `file` defines.
 void place(BootSection section, const std::string& file, BootGroup& group) {
   section.says.file = file;
   if (group.sections.size() < kMostSections) group.sections.push_back(std::move(section));
@@ -90,7 +101,7 @@ BootGroup connection_group(BootReader& reader, const Folders& folders, std::stri
   BootGroup group;
   for (const auto& [path, text] : reader.read(folders, "", "", but))
     if (auto section = parse_keyfile(text)) {
-      section->undecided = !path.ends_with(".nmconnection");  // as it was long ago, or a copy
+      section->undecided = !path.ends_with(".nmconnection");  // an old format, or a copy
       place(std::move(*section), path, group);
     }
   return group;
@@ -110,7 +121,7 @@ BootGroup networkd_group(BootReader& reader, const Folders& folders) {
   return group;
 }
 
-// The MTU that udev gives an interface as it appears.
+// The MTU that udev sets when an interface appears.
 BootGroup link_group(BootReader& reader, const Folders& folders) {
   BootGroup group{true};
   for (const auto& [path, text] : reader.read(folders, "", ".link", "10-netplan-")) {
@@ -121,7 +132,7 @@ BootGroup link_group(BootReader& reader, const Folders& folders) {
   return group;
 }
 
-// What adds to a file, perhaps to one that netplan writes.
+// Drop-ins that extend another file, which may be one that netplan writes.
 BootGroup drop_in_group(BootReader& reader) {
   BootGroup group;
   const std::string folder = "/etc/systemd/network";
@@ -136,7 +147,7 @@ BootGroup drop_in_group(BootReader& reader) {
   return group;
 }
 
-// Its files count where its service starts at boot: Debian's ifupdown, networking.service.
+// ifupdown's files apply if its service starts at boot: Debian's networking.service.
 BootGroup ifupdown_group(BootReader& reader, Host& host) {
   BootGroup group;
   if (!host.resolve("/etc/systemd/system/multi-user.target.wants/networking.service") &&
@@ -157,17 +168,21 @@ BootGroup ifupdown_group(BootReader& reader, Host& host) {
   return group;
 }
 
+// Marks the profiles of files that a reboot deletes.
 BootGroup gone(BootGroup group) {
   for (BootSection& section : group.sections) section.says.kept = false;
   return group;
 }
 
+// Returns true for interfaces on PCI, bonds, IPoIB and VLANs.
 bool is_looked_at(const NetInterface& interface, const Net& net) {
   constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND, linux/if_arp.h
   return interface.pci_address.ok() || interface.bond_mode.ok() ||
          interface.link_type.value_or(0) == kInfiniBand || find_vlan(net, interface.name) != nullptr;
 }
 
+// Adds the profiles of one group for an interface, as the head of this file explains. An uncertain profile
+// without settings is left out.
 void add_profiles(const NetInterface& interface, const BootGroup& group, std::vector<BootProfile>& all) {
   bool sure = true;
   for (const BootSection& section : group.sections) {

@@ -42,7 +42,7 @@ std::string at_boot(const Tree& tree) {
   return text;
 }
 
-// A capture, masked or not, says the same.
+// A capture, masked or not, gives the same profiles.
 std::string said(std::string_view lines) {
   const Tree tree = tree_with(lines);
   const std::string text = at_boot(tree);

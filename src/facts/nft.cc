@@ -1,4 +1,10 @@
-// nftables' own words: libnftables-json(5) of `nft -j list ruleset`.
+// Converts nftables' rules to FirewallRule: libnftables-json(5) of `nft -j list ruleset`.
+//
+// The first pass over the document collects chains and the elements of named sets and maps, the second pass
+// the rules. A rule is a list of statements that apply in order until one gives a verdict. A comparison
+// becomes a FirewallMatch; some imply another one, as "tcp dport" implies that the protocol is TCP. A verdict
+// map becomes one rule per entry. A statement that railbed cannot interpret becomes a match with the key
+// "other", so that the rule is never taken for one that applies to all packets.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,10 +16,10 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostValues = 1024;  // of one comparison: longer lists of addresses are not compared
-constexpr std::size_t kLongestWord = 128;  // NFT_NAME_MAXLEN is 256, and nobody writes so long names
+constexpr std::size_t kMostValues = 1024;  // of one comparison; longer lists are not compared
+constexpr std::size_t kLongestWord = 128;  // NFT_NAME_MAXLEN is 256; real names are far shorter
 
-using Values = std::optional<std::vector<std::string>>;  // nothing: railbed cannot compare them
+using Values = std::optional<std::vector<std::string>>;  // nullopt: railbed cannot compare them
 
 const json::Value* part(const json::Value& value, const char* key) {
   if (!value.is_object()) return nullptr;
@@ -34,6 +40,7 @@ struct Scope {
   std::string table;  // "family table "
 };
 
+// Returns the elements of a set, either anonymous or named ("@name"); null if it is not known.
 const json::Value* elements_of(const json::Value& set, const Scope& scope) {
   if (set.is_array()) return &set;
   if (!set.is_string()) return nullptr;
@@ -42,7 +49,7 @@ const json::Value* elements_of(const json::Value& set, const Scope& scope) {
   return found == scope.sets.end() ? nullptr : found->second;
 }
 
-// A word, a number, a prefix or a range; "" for what is none of these.
+// Returns a word, a number, a prefix or a range as text; empty for any other value.
 std::string value_text(const json::Value& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return value.dump();
@@ -72,6 +79,7 @@ Values list_values(const json::Value& list) {
   return values;
 }
 
+// Returns the right side of a comparison as a list of values; nullopt if railbed cannot compare them.
 Values values_of(const json::Value& right, const Scope& scope) {
   const bool named = right.is_string() && right.get_ref<const std::string&>().starts_with('@');
   const auto* set = part(right, "set");
@@ -85,10 +93,11 @@ Values values_of(const json::Value& right, const Scope& scope) {
 }
 
 struct Compared {
-  std::vector<FirewallMatch> implied;  // tcp dport: the protocol is TCP
+  std::vector<FirewallMatch> implied;  // "tcp dport" implies that the protocol is TCP
   std::string key = "other";
 };
 
+// Returns the property that a comparison with the packet's content tests.
 Compared payload_key(const json::Value& payload) {
   const std::string protocol = text_part(payload, "protocol"), field = text_part(payload, "field");
   Compared found;
@@ -112,6 +121,7 @@ Compared payload_key(const json::Value& payload) {
   return found;
 }
 
+// Returns the property on the left side of a comparison; "other" if railbed does not support it.
 Compared compared_by(const json::Value& left) {
   Compared found;
   if (const auto* meta = part(left, "meta")) {
@@ -135,7 +145,7 @@ Compared compared_by(const json::Value& left) {
   return found;
 }
 
-// Flags are a list, or joined by |, whichever version of nft writes.
+// Joins flags by commas. Depending on its version, nft writes them as a list or joined by "|".
 void gather_flags(const json::Value& value, std::string& out, int depth = 0) {
   if (value.is_string()) out += (out.empty() ? "" : ",") + value.get<std::string>();
   const auto* joined = part(value, "|");
@@ -144,7 +154,7 @@ void gather_flags(const json::Value& value, std::string& out, int depth = 0) {
   for (const auto& one : list) gather_flags(one, out, depth + 1);
 }
 
-// tcp flags & (fin | syn | rst | ack) == syn
+// Parses a comparison such as "tcp flags & (fin | syn | rst | ack) == syn"; nullopt for any other.
 std::optional<FirewallMatch> flags_match(const json::Value& left, const json::Value& right, bool negated) {
   const auto* masked = part(left, "&");
   if (masked == nullptr || !masked->is_array() || masked->size() != 2) return std::nullopt;
@@ -159,6 +169,7 @@ std::optional<FirewallMatch> flags_match(const json::Value& left, const json::Va
   return FirewallMatch{"tcp-flags", negated, {mask + "/" + set}};
 }
 
+// Adds one comparison to the rule. A comparison that is not supported becomes "other".
 void add_match(const json::Value& match, const Scope& scope, FirewallRule& rule) {
   const auto *left = part(match, "left"), *right = part(match, "right");
   const std::string op = text_part(match, "op");
@@ -181,6 +192,8 @@ void add_match(const json::Value& match, const Scope& scope, FirewallRule& rule)
     rule.matches.push_back({"other", false, {}});
 }
 
+// Sets the rule's verdict if the statement gives one; returns whether the rule has one. Statements that
+// redirect a packet give "other".
 bool take_verdict(const json::Value& statement, FirewallRule& rule) {
   for (const char* verdict : {"accept", "drop", "reject", "return"})
     if (part(statement, verdict) != nullptr) rule.verdict = verdict;
@@ -194,7 +207,8 @@ bool take_verdict(const json::Value& statement, FirewallRule& rule) {
   return !rule.verdict.empty();
 }
 
-// ct state vmap { established : accept, invalid : drop }: a rule for each.
+// Expands a verdict map such as "ct state vmap { established : accept, invalid : drop }" to one rule per
+// entry.
 std::vector<FirewallRule> rules_of_map(const json::Value& map, const Scope& scope,
                                        const FirewallRule& before) {
   const auto *key = part(map, "key"), *data = part(map, "data");
@@ -215,7 +229,7 @@ std::vector<FirewallRule> rules_of_map(const json::Value& map, const Scope& scop
   return rules;
 }
 
-// What neither compares nor ends a rule.
+// Returns true for statements that neither compare nor end a rule.
 bool goes_on(const json::Value& statement) {
   if (const auto* set = part(statement, "set")) return part(*set, "stmt") == nullptr;
   return std::ranges::any_of(
@@ -235,7 +249,7 @@ std::vector<FirewallRule> read_rule(const json::Value& value, const Scope& scope
       return rules_of_map(*map, scope, rule);
     else if (take_verdict(statement, rule))
       break;
-    else if (!goes_on(statement))  // limits, and what iptables-nft cannot say in nftables' words
+    else if (!goes_on(statement))  // limits, and matches of iptables-nft that nftables cannot express
       rule.matches.push_back({"other", false, {}});
   }
   return {std::move(rule)};
@@ -246,6 +260,8 @@ bool fit_names(const FirewallChain& chain) {
          is_plain_word(chain.name, kLongestWord);
 }
 
+// Reads a chain's description. Chains that only translate addresses get the hook "nat", so that they are not
+// followed.
 FirewallChain read_chain(const json::Value& value) {
   FirewallChain chain{text_part(value, "family"),
                       text_part(value, "table"),

@@ -1,4 +1,5 @@
-// What a transceiver or cable says of itself, one at a time: over a slow bus, a tenth of a second each.
+// The diagnostics of a transceiver or cable. Modules are read over a slow bus, which takes a tenth of a
+// second each.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace railbed {
 
-// Of the interface's module: `ethtool -m NAME`.
+// Reads the interface's module: `ethtool -m NAME`. Denied for users who may not; unsupported if the program
+// fails for another reason, such as a port without a module.
 Reading<Optics> read_optics(Host& host, const std::string& interface);
 
 }  // namespace railbed

@@ -13,8 +13,8 @@
 namespace railbed {
 namespace {
 
-// The options that GPUDirect over DMA-BUF needs, the ones that say which RDMA drivers can exist at all, and
-// what the kernel does with memory when nobody tells it.
+// The options that GPUDirect over DMA-BUF needs, those that decide which RDMA drivers can exist at all, and
+// the default of the kernel's NUMA balancing.
 constexpr std::string_view kOptions[] = {
     "CONFIG_PCI_P2PDMA",          "CONFIG_DMABUF_MOVE_NOTIFY", "CONFIG_DMA_SHARED_BUFFER",
     "CONFIG_INFINIBAND",          "CONFIG_MLX4_INFINIBAND",    "CONFIG_MLX5_INFINIBAND",
@@ -31,7 +31,7 @@ Reading<std::string> architecture_of(Host& host) {
 
 using KernelConfig = std::map<std::string, std::string>;
 
-// What is not set has no line; nothing else is looked at.
+// Returns the values of kOptions. Options that are not set have no line in a configuration, so they get "n".
 KernelConfig every_option(KernelConfig set) {
   std::erase_if(set,
                 [](const auto& one) { return std::ranges::find(kOptions, one.first) == std::end(kOptions); });
@@ -39,7 +39,7 @@ KernelConfig every_option(KernelConfig set) {
   return set;
 }
 
-// What the kernel itself tells, where it was built to.
+// Reads the options from the running kernel if it was built to provide them.
 Reading<KernelConfig> running_config(Host& host) {
   return host.call(fmt::format("kernel-options {}", fmt::join(kOptions, ",")))
       .parsed([](const std::string& answer) -> std::optional<KernelConfig> {
@@ -48,6 +48,7 @@ Reading<KernelConfig> running_config(Host& host) {
       });
 }
 
+// Reads the kernel's configuration from /boot, else from /lib/modules, else from the running kernel.
 Reading<KernelConfig> collect_config(Host& host, const Reading<std::string>& release) {
   const std::string kernel = release.value_or("unknown");
   auto text = host.read("/boot/config-" + kernel);
@@ -59,10 +60,10 @@ Reading<KernelConfig> collect_config(Host& host, const Reading<std::string>& rel
   });
 }
 
-// "6.8.0-9" before "6.8.0-87": numbers count as numbers.
+// Returns true if release `a` is older: "6.8.0-9" is before "6.8.0-87", as numbers compare as numbers.
 bool older(const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) < 0; }
 
-// A folder that holds modules; headers alone leave one with nothing but a link.
+// Returns the releases whose folder holds modules. A folder of headers alone contains only a link.
 Reading<std::vector<std::string>> collect_installed(Host& host) {
   const std::string folder = "/lib/modules";
   return host.list(folder).parsed([&](std::vector<std::string> releases) {
@@ -81,7 +82,8 @@ Reading<bool> is_there(Host& host, const std::string& path) {
   return {found.miss(), path};
 }
 
-// DKMS keeps a link kernel-RELEASE-ARCHITECTURE for each build that is installed; dkms(8).
+// Reads the modules of DKMS, which keeps a link kernel-RELEASE-ARCHITECTURE for each installed build;
+// dkms(8).
 Reading<std::vector<DkmsModule>> collect_dkms(Host& host, const std::string& architecture) {
   const std::string folder = "/var/lib/dkms";
   return host.list(folder).parsed([&](const std::vector<std::string>& names) {
@@ -102,7 +104,7 @@ Reading<std::vector<DkmsModule>> collect_dkms(Host& host, const std::string& arc
 }
 
 Reading<bool> collect_reboot_required(Host& host) {
-  // Written by update-notifier's hooks; other distributions have no such mark.
+  // update-notifier's hooks write the mark; other distributions have none.
   const auto debian = host.resolve("/var/lib/dpkg");
   if (debian.unknown()) return {debian.miss(), "/run/reboot-required"};
   if (!debian) return {Miss{Missing::kAbsent, "only Debian and Ubuntu leave a mark"}, "/run/reboot-required"};

@@ -7,7 +7,8 @@ constexpr std::size_t kStatus = 0x06;
 constexpr std::uint16_t kStatusHasList = 0x10;
 constexpr std::size_t kListHead = 0x34;
 constexpr std::size_t kExtendedHead = 0x100;
-// As the kernel's PCI_FIND_CAP_TTL, and the extended space divided by the smallest capability.
+// Limits of the two lists: the kernel's PCI_FIND_CAP_TTL, and the extended space divided by the smallest
+// capability.
 constexpr int kMaxCapabilities = 48;
 constexpr int kMaxExtended = (4096 - 256) / 8;
 

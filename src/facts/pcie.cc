@@ -12,7 +12,7 @@ namespace {
 
 const std::string kDevices = "/sys/bus/pci/devices/";
 
-// "0000:02:00.0"; the domain may have more than four digits (VMD, some arm64 machines).
+// Returns true for "0000:02:00.0". The domain may have more than four digits (VMD, some arm64 machines).
 bool is_pci_address(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos || colon < 4 || colon > 8 || text.size() != colon + 8) return false;
@@ -23,7 +23,7 @@ bool is_pci_address(std::string_view text) {
          is_hex(text.substr(colon + 4, 2)) && text[colon + 6] == '.' && is_hex(text.substr(colon + 7));
 }
 
-// The PCI addresses in a resolved path, from the root port down.
+// Returns the PCI addresses in a resolved path, from the root port down.
 std::vector<std::string> addresses_in(std::string_view resolved) {
   std::vector<std::string> found;
   for (const auto piece : split(resolved, '/'))
@@ -31,7 +31,8 @@ std::vector<std::string> addresses_in(std::string_view resolved) {
   return found;
 }
 
-// "8.0 GT/s PCIe" and "8"; "Unknown" and width 0 or 63 (a device that trained no link) are no link.
+// Reads a speed such as "8.0 GT/s PCIe" and a width such as "8". "Unknown" and widths of 0 or 63 (a device
+// without a trained link) are unsupported.
 Reading<PcieLink> read_link(Host& host, const std::string& folder, const std::string& which) {
   const std::string path = folder + "/" + which + "_link_speed";
   const auto speed = host.read_line(path);
@@ -44,10 +45,11 @@ Reading<PcieLink> read_link(Host& host, const std::string& folder, const std::st
   return {PcieLink{*rate, *width}, path};
 }
 
-// A line for each register: start, end and flags. drivers/pci/pci-sysfs.c, include/linux/ioport.h.
+// Returns the numbers of the registers without memory. The text has a line for each register: start, end and
+// flags. drivers/pci/pci-sysfs.c, include/linux/ioport.h.
 std::optional<std::vector<int>> unassigned_in(const std::string& text) {
   constexpr std::uint64_t kUnset = 0x20000000;  // IORESOURCE_UNSET
-  constexpr int kRegisters = 6;  // behind them: the ROM, and those of virtual functions and bridges
+  constexpr int kRegisters = 6;  // followed by the ROM, and by registers of virtual functions and bridges
   std::vector<int> found;
   int number = 0;
   for (const auto line : lines(text)) {
@@ -66,7 +68,7 @@ struct Control {
   Reading<std::uint16_t> device;  // Device Control of the PCI Express capability
 };
 
-// A register of a capability, or why there is none.
+// Returns a register of a capability, or why it is missing.
 Reading<std::uint16_t> read_register(const Reading<std::string>& config,
                                      std::optional<std::size_t> capability, std::size_t offset,
                                      std::string_view name) {
@@ -76,9 +78,10 @@ Reading<std::uint16_t> read_register(const Reading<std::string>& config,
   return {Miss{Missing::kGarbled, "it ends inside the " + std::string(name) + " capability"}, config.from()};
 }
 
-// Each four bytes of the configuration space are read from the device itself, and a hypervisor answers them
-// one by one, in 20 microseconds each. So of devices without a link, which are not PCI Express, nothing is
-// read, and of others than bridges, which may redirect (ACS), the first 256 bytes.
+// Reads the control registers. The device itself serves each read of four bytes of its configuration space,
+// and under a hypervisor each takes 20 microseconds. So nothing is read of devices without a link, which are
+// not PCI Express, and only the first 256 bytes of devices other than bridges: only bridges may redirect
+// (ACS).
 Control read_control(Host& host, const std::string& folder, bool bridge) {
   constexpr std::uint8_t kExpress = 0x10;
   constexpr std::uint16_t kAcs = 0x000d;
@@ -88,7 +91,7 @@ Control read_control(Host& host, const std::string& folder, bool bridge) {
     return {{no_express, folder + "/config"}, {no_express, folder + "/config"}};
   const auto config = host.read(folder + "/config", bridge ? 4096 : 256);
   if (!config) return {{config.miss(), config.from()}, {config.miss(), config.from()}};
-  // Documentation/ABI/testing/sysfs-bus-pci: without CAP_SYS_ADMIN only the header is given.
+  // Documentation/ABI/testing/sysfs-bus-pci: without CAP_SYS_ADMIN a read returns only the header.
   const Miss denied{Missing::kDenied, "only the first 64 bytes can be read: run as root"};
   if (config->size() <= kHeader) return {{denied, config.from()}, {denied, config.from()}};
   Control control;
@@ -135,7 +138,7 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
     const int code = value >> 12 & 7;
     return code <= 5 ? std::optional(128 << code) : std::nullopt;
   });
-  // Bits 7:5 likewise.
+  // Bits 7:5 are encoded in the same way.
   device.max_payload = control.device.parsed([](std::uint16_t value) -> std::optional<int> {
     const int code = value >> 5 & 7;
     return code <= 5 ? std::optional(128 << code) : std::nullopt;
@@ -150,7 +153,8 @@ bool has_class(const PciDevice& device, std::uint32_t code, int bits) {
   return device.class_code && *device.class_code >> bits == code;
 }
 
-// Cheap enough to ask of every function on the machine; the rest is read only of those that matter.
+// Returns true for GPUs, network adapters and NVMe. This check is cheap enough for every function of the
+// machine; all other data is read only for functions that pass it.
 bool matters(Host& host, const std::string& address) {
   PciDevice device;
   device.class_code = read_number<std::uint32_t>(host, kDevices + address + "/class", 16);
@@ -177,7 +181,7 @@ Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
       if (!is_pci_address(address) || !matters(host, address)) continue;
       const auto resolved = host.resolve(kDevices + address);
       chosen[address] = resolved.value_or("");
-      // Above it: every prefix of the resolved path that ends in a PCI address.
+      // The bridges above it: every prefix of the resolved path that ends in a PCI address.
       std::string_view above = chosen[address];
       while (above.rfind('/') != std::string_view::npos) {
         above = above.substr(0, above.rfind('/'));
@@ -204,7 +208,7 @@ std::string last_pci_address(std::string_view resolved) {
 }
 
 const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_view address) {
-  // Collected devices stand in order; those of a file may not.
+  // Collected devices are in order; those of a file may not be.
   const auto found = std::ranges::lower_bound(devices, address, {}, &PciDevice::address);
   if (found != devices.end() && found->address == address) return &*found;
   for (const auto& device : devices)
@@ -214,7 +218,7 @@ const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_vie
 
 std::vector<const PciDevice*> path_to_root(const std::vector<PciDevice>& devices, const PciDevice& device) {
   std::vector<const PciDevice*> path{&device};
-  // Facts may come from elsewhere: a ring of parents must end too.
+  // Facts may be untrusted: a cycle of parents has to end, too.
   while (path.size() <= devices.size() && path.back()->parent) {
     const PciDevice* above = find_pci(devices, *path.back()->parent);
     if (above == nullptr) break;

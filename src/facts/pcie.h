@@ -12,9 +12,11 @@ namespace railbed {
 
 class Host;
 
-// "0000:1b:00.0", also of nvidia-smi's "00000000:1B:00.0"; empty when the text is no PCI address.
+// Returns a PCI address in the form of sysfs, "0000:1b:00.0", also for nvidia-smi's "00000000:1B:00.0". Empty
+// if the text is no PCI address.
 std::string sysfs_pci_address(std::string_view text);
 
+// The speed (GT/s per lane) and width of a PCI Express link.
 struct PcieLink {
   double gigatransfers = 0;  // 8.0 is Gen3, 16 Gen4, 32 Gen5
   int width = 0;             // lanes
@@ -30,16 +32,16 @@ struct PciDevice {
   Reading<std::uint16_t> device;  // D/device
   Reading<std::uint32_t> class_code;   // D/class: 0x020000 Ethernet, 0x0207.. InfiniBand, 0x03.. display/3D
   Reading<std::string> driver;         // last part of D/driver, resolved
-  Reading<int> numa_node;              // D/numa_node; -1 when the firmware does not say
+  Reading<int> numa_node;              // D/numa_node; -1 if the firmware does not define it
   Reading<PcieLink> link_now;          // D/current_link_speed, D/current_link_width
   Reading<PcieLink> link_max;          // D/max_link_speed, D/max_link_width
-  Reading<bool> virtual_function;      // D/physfn is there
+  Reading<bool> virtual_function;      // D/physfn exists
   Reading<std::string> iommu_type;     // D/iommu_group/type: identity, DMA, DMA-FQ
-  Reading<std::uint16_t> acs_control;  // of a bridge: extended capability 0x000d of D/config; absent: no ACS
+  Reading<std::uint16_t> acs_control;  // bridges only: extended capability 0x000d of D/config; absent: no ACS
   Reading<int> max_read_request;       // bytes; PCI Express capability, Device Control
-  Reading<bool> relaxed_ordering;      // likewise
-  Reading<int> max_payload;            // bytes; likewise
-  // Numbers of the base address registers, 0 to 5, for which the firmware and the kernel found no room;
+  Reading<bool> relaxed_ordering;      // same register
+  Reading<int> max_payload;            // bytes; same register
+  // Numbers, 0 to 5, of the base address registers to which the firmware and the kernel assigned no memory;
   // D/resource
   Reading<std::vector<int>> unassigned_bars;
   FIELDS(PciDevice, address, parent, vendor, device, class_code, driver, numa_node, link_now, link_max,
@@ -47,23 +49,26 @@ struct PciDevice {
          unassigned_bars);
 };
 
+// Collects these devices, ordered by address.
 Reading<std::vector<PciDevice>> collect_pcie(Host& host);
 
 inline constexpr std::uint16_t kVendorNvidia = 0x10de;
 inline constexpr std::uint16_t kVendorMellanox = 0x15b3;
 
-// Classes by the PCI Code and ID Assignment Specification.
+// Compare the class with the PCI Code and ID Assignment Specification.
 bool is_gpu(const PciDevice& device);      // NVIDIA, display controller 0x03xxxx
 bool is_network(const PciDevice& device);  // 0x02xxxx
 bool is_nvme(const PciDevice& device);     // 0x0108xx
 bool is_bridge(const PciDevice& device);   // 0x0604xx
 
-// The last PCI address in a resolved sysfs path; empty when there is none.
+// Returns the last PCI address in a resolved sysfs path; empty if there is none.
 // "/sys/devices/pci0000:00/0000:00:01.0/ 0000:02:00.0/net/ens6" → "0000:02:00.0".
 std::string last_pci_address(std::string_view resolved);
 
+// Returns the device at this address; null if there is none. Bisection finds devices that are in order;
+// otherwise a linear search follows.
 const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_view address);
-// From the device up to its root port, the device first.
+// Returns the devices from this one up to its root port. The pointers point to `device` and into `devices`.
 std::vector<const PciDevice*> path_to_root(const std::vector<PciDevice>& devices, const PciDevice& device);
 
 }  // namespace railbed

@@ -23,7 +23,7 @@ struct QueuePairLine {
   FIELDS(QueuePairLine, ifname, port, type, state, pid);
 };
 
-// What every process is held against, asked once.
+// The node's data that every process is compared with; read once.
 struct Node {
   Host& host;
   Reading<std::string> queue_pairs;
@@ -44,6 +44,7 @@ Node look_at_node(Host& host) {
   return node;
 }
 
+// Returns the RDMA devices whose uverbs node the process may read and write.
 Reading<std::vector<std::string>> usable_devices(const Node& node, const ProcessAnswer& seen) {
   return seen.rdma_nodes.parsed([&](const std::vector<DeviceNode>& nodes) {
     std::vector<std::string> found;
@@ -67,6 +68,7 @@ Reading<std::vector<NcclVariable>> variables_of(const Reading<std::string>& file
   });
 }
 
+// Returns NCCL's inputs of a process. Masks values that look like secrets, also in `seen`.
 Nccl nccl_of(ProcessAnswer& seen) {
   Nccl nccl;
   seen.environment = seen.environment.parsed([](std::map<std::string, std::string> all) {
@@ -119,7 +121,7 @@ bool helps_another(const SeenProcess& one, const std::vector<SeenProcess>& all) 
   return std::ranges::any_of(all, [&](const SeenProcess& parent) { return is_forked_helper(one, parent); });
 }
 
-// They have told what they are for.
+// Removes the inodes of sockets, which are only needed to recognize forked helpers.
 Process without_sockets(Process process) {
   process.seen.flows = process.seen.flows.parsed([](std::vector<TcpFlow> flows) {
     for (TcpFlow& flow : flows) flow.sockets.clear();
@@ -128,7 +130,7 @@ Process without_sockets(Process process) {
   return process;
 }
 
-// Looks at each; one that ended meanwhile is no error.
+// Examines each process and removes forked helpers. A process that ended meanwhile is not an error.
 Processes look_at_each(Host& host, const ProcessList& list, std::vector<ProcessBrief> wanted) {
   const Node node = look_at_node(host);
   Processes all;
@@ -151,7 +153,7 @@ Processes look_at_each(Host& host, const ProcessList& list, std::vector<ProcessB
   return all;
 }
 
-// The identifier by the first of docker and podman that knows the name.
+// Returns the container's identifier, from docker, else from podman.
 Result<std::string> container_id(Host& host, const std::string& name) {
   const bool is_id = name.size() >= 12 && name.size() <= 64 &&
                      name.find_first_not_of("0123456789abcdef") == std::string::npos;

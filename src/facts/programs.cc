@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostPrograms = 32'768;
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of include/linux/sched.h
 
-// The fields after the name, which may hold anything; they count from 3.
+// The fields after the name, which may contain anything. They are numbered from 3, as in proc_pid_stat(5).
 struct Stat {
   std::string_view name;
   std::vector<std::string_view> fields;
@@ -29,6 +29,7 @@ std::optional<Stat> parse_stat(std::string_view text) {
   return Stat{text.substr(begin + 1, end - begin - 1), words(trim(text.substr(end + 1)))};
 }
 
+// Parses /proc/PID/stat; nullopt for kernel threads and for text of another form.
 std::optional<ProgramTimes> program_of(int pid, std::string_view text) {
   const auto stat = parse_stat(text);
   if (!stat) return std::nullopt;
@@ -46,7 +47,7 @@ Reading<Programs> read_programs(Host& host) {
   const std::string kFrom = "/proc/PID/stat";
   const auto names = host.list("/proc");
   if (!names) return {names.miss(), names.from()};
-  // Where others are hidden nobody but root sees the first of all.
+  // If other users' processes are hidden, only root can read pid 1.
   if (!host.read_line("/proc/1/stat")) return {Miss{Missing::kDenied, "hidepid"}, kFrom};
   Programs programs;
   if (const auto online = host.read_line("/sys/devices/system/cpu/online"))

@@ -1,5 +1,5 @@
-// What the programs of a machine have used of its processors since they began: read twice, it tells who was
-// busy meanwhile. No part of a node's facts.
+// The processor time that each program has used since it started. Two snapshots give the programs that were
+// busy in between. Not part of a node's facts.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@ namespace railbed {
 
 class Host;
 
-// /proc/PID/stat, proc_pid_stat(5). Threads of the kernel are left out.
+// One process: /proc/PID/stat, proc_pid_stat(5). Kernel threads are left out.
 struct ProgramTimes {
   int pid = 0;
-  std::string name;           // of the file that it runs, cut after 15 bytes
-  std::uint64_t started = 0;  // ticks after boot: with the pid it tells a program from its successor
-  std::uint64_t ticks = 0;    // of processors, in user and kernel mode, all of its threads
+  std::string name;  // name of its executable file, cut after 15 bytes
+  // Clock ticks after boot. With the pid it identifies a process even if the pid is reused.
+  std::uint64_t started = 0;
+  std::uint64_t ticks = 0;  // clock ticks of processor time, user and kernel mode, all threads
 };
 struct Programs {
   int processors = 0;             // online: /sys/devices/system/cpu/online
-  std::string own_name;           // of the program that asks: /proc/self/stat
+  std::string own_name;           // name of the calling program: /proc/self/stat
   std::vector<ProgramTimes> all;  // by pid
 };
 
-// Denied where programs of other users are hidden (hidepid of proc(5)).
+// Reads the times of all programs. Denied if the programs of other users are hidden (hidepid of proc(5)).
 Reading<Programs> read_programs(Host& host);
 
 }  // namespace railbed

@@ -7,7 +7,7 @@
 namespace railbed {
 namespace {
 
-// Answers every program alike; remembers the words.
+// Returns the same output for every program; records the words.
 class OneAnswer : public Host {
  public:
   explicit OneAnswer(CommandOutput output) : output_(std::move(output)) {}
@@ -22,7 +22,7 @@ class OneAnswer : public Host {
     return {output_, "python"};
   }
   std::vector<std::string> asked;
-  std::string changeable;  // what the call "changeable" answers
+  std::string changeable;  // result of the call "changeable"
 
  private:
   static Reading<std::string> none(std::string_view path) {

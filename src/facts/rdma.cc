@@ -16,7 +16,7 @@ namespace {
 const std::string kClass = "/sys/class/infiniband";
 constexpr std::size_t kMostPorts = 8;  // adapters have one or two
 
-// The first of them: no port has more entries than that in a table.
+// Returns the first `most` of the numeric names in order. No port has more than 4096 entries in a table.
 std::vector<int> sorted_numbers(const std::vector<std::string>& names, std::size_t most = 4096) {
   std::vector<int> numbers;
   for (const auto& name : names)
@@ -26,7 +26,7 @@ std::vector<int> sorted_numbers(const std::vector<std::string>& names, std::size
   return numbers;
 }
 
-// "4: ACTIVE", "5: LinkUp" → the word; drivers/infiniband/core/sysfs.c.
+// Reads the word of "4: ACTIVE" or "5: LinkUp"; drivers/infiniband/core/sysfs.c.
 Reading<std::string> read_word(Host& host, const std::string& path) {
   return host.read_line(path).parsed([](const std::string& line) -> std::optional<std::string> {
     const auto pair = key_value(line, ':');
@@ -35,7 +35,8 @@ Reading<std::string> read_word(Host& host, const std::string& path) {
   });
 }
 
-// A counter that the hardware does not have reads "N/A (no PMA)", or fails with EINVAL: it alone is missing.
+// Reads all counters in a folder. A counter that the hardware lacks reads as "N/A (no PMA)" or fails with
+// EINVAL; only that one is missing.
 std::map<std::string, Reading<std::uint64_t>> read_counters(Host& host, const std::string& folder) {
   std::map<std::string, Reading<std::uint64_t>> counters;
   for (const auto& name : host.list(folder).value_or({}))
@@ -44,7 +45,7 @@ std::map<std::string, Reading<std::uint64_t>> read_counters(Host& host, const st
   return counters;
 }
 
-// Empty slots read as zero and answer EINVAL when asked for their type: they are left out.
+// Reads the GID table. Empty slots, which read as zero and whose type fails with EINVAL, are left out.
 Reading<std::vector<Gid>> read_gids(Host& host, const std::string& port) {
   const auto names = host.list(port + "/gids");
   if (!names) return {names.miss(), names.from()};
@@ -64,7 +65,7 @@ Reading<std::vector<Gid>> read_gids(Host& host, const std::string& port) {
   return {std::move(gids), names.from()};
 }
 
-// Partitions that the port is in; the highest bit says full member (InfiniBand Architecture 10.9.1).
+// Reads the port's partitions. The highest bit marks a full member (InfiniBand Architecture 10.9.1).
 Reading<std::vector<std::uint16_t>> read_pkeys(Host& host, const std::string& port) {
   const auto names = host.list(port + "/pkeys");
   if (!names) return {names.miss(), names.from()};
@@ -76,7 +77,7 @@ Reading<std::vector<std::uint16_t>> read_pkeys(Host& host, const std::string& po
   return {std::move(keys), names.from()};
 }
 
-// "40 Gb/sec (4X QDR)"
+// Parses the rate of "40 Gb/sec (4X QDR)".
 std::optional<BitRate> parse_rate(const std::string& line) {
   const auto gigabits = parse_real(std::string_view(line).substr(0, line.find(' ')));
   if (!gigabits || line.find("Gb/sec") == std::string::npos) return std::nullopt;
@@ -90,7 +91,8 @@ std::optional<std::string> parse_rate_text(const std::string& line) {
   return line.substr(open + 1, close - open - 1);
 }
 
-// rdma_cm's setting stands in configfs once someone made the folder; NVIDIA's OFED shows its own under tc/.
+// Reads the default traffic class. rdma_cm's setting is in configfs once its folder has been created;
+// NVIDIA's OFED has its own under tc/.
 Reading<int> read_tos(Host& host, const std::string& device, int port) {
   const std::string number = std::to_string(port);
   auto tos = read_number<int>(
@@ -104,6 +106,7 @@ Reading<int> read_tos(Host& host, const std::string& device, int port) {
   });
 }
 
+// Returns an MTU that libibverbs reports for a port, or why there is none.
 Reading<int> verbs_mtu(const Reading<VerbsAnswer>& verbs, const std::string& device, int number,
                        int VerbsPort::*mtu) {
   const std::string from = "ibv_query_port";
@@ -148,8 +151,9 @@ RdmaPort collect_port(Host& host, const std::string& device, int number, const R
   return port;
 }
 
-// A software device says "rxe" in its parent's or its own name only; the kernel has no file for it. Its node
-// type tells nothing either, so the resolved path decides: /sys/devices/virtual/infiniband/rxe0.
+// Returns the driver. The kernel has no file for a software device's driver, and its node type does not
+// identify it either. So the resolved path decides that it is one, /sys/devices/virtual/infiniband/rxe0, and
+// its name which one.
 Reading<std::string> driver_of(Host& host, const std::string& name, const Reading<std::string>& resolved) {
   const std::string link = kClass + "/" + name + "/device/driver";
   auto driver = read_link_name(host, link);
@@ -198,7 +202,7 @@ RdmaDevice collect_device(Host& host, const std::string& name, const Reading<boo
   return device;
 }
 
-// The devices that the uverbs nodes name.
+// Returns the devices that the uverbs nodes belong to.
 Reading<std::vector<std::string>> collect_user_nodes(Host& host) {
   const std::string folder = "/sys/class/infiniband_verbs";
   return host.list(folder).parsed([&](const std::vector<std::string>& nodes) {
@@ -210,7 +214,7 @@ Reading<std::vector<std::string>> collect_user_nodes(Host& host) {
   });
 }
 
-// VPD is slow to read: all devices at once, unless a hostile tree has thousands.
+// Reads the VPD of all devices in parallel, because it is slow; in sequence if a hostile tree has thousands.
 std::map<std::string, Reading<bool>> read_management(Host& host, const std::vector<std::string>& devices) {
   std::map<std::string, std::future<Reading<bool>>> asked;
   const auto how = devices.size() <= 64 ? std::launch::async : std::launch::deferred;
@@ -242,7 +246,8 @@ void read_port(Host& host, const std::string& device, bool with_counters, RdmaPo
 Rdma collect_rdma(Host& host) {
   Rdma rdma;
   auto names = device_names(host, kClass, kLongestDevice, kMostRdmaDevices);
-  // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
+  // Without ib_core the folder does not exist: such a machine has no RDMA devices, and the reading is not
+  // missing.
   if (names.absent()) names = {std::vector<std::string>{}, kClass};
   const auto management = read_management(host, items(names));
   std::string left_alone;

@@ -1,4 +1,8 @@
-// Which RDMA port carries an interface: the question that every rule about rails starts with.
+// Maps an interface to the RDMA port that carries it; every rule about rails starts with this.
+//
+// A port whose GID table names the interface is certain. Otherwise the first port is inferred whose device is
+// a software device on the interface or on its VLAN's parent, or shares the PCI function with it. On a
+// function with two ports, dev_port selects the port.
 #include "facts/net.h"
 #include "facts/rdma.h"
 
@@ -11,7 +15,8 @@ bool gid_names(const RdmaPort& port, std::string_view interface) {
   return false;
 }
 
-// Both ports of a ConnectX-3 are one PCI function; dev_port then counts them from 0.
+// Returns true if the interface is on this port's PCI function. Both ports of a ConnectX-3 are on one
+// function; dev_port then counts them from 0.
 bool shares_function(const RdmaDevice& device, const RdmaPort& port, const NetInterface& interface) {
   if (!device.pci_address || !interface.pci_address || *device.pci_address != *interface.pci_address)
     return false;
@@ -23,7 +28,7 @@ bool shares_function(const RdmaDevice& device, const RdmaPort& port, const NetIn
 RdmaPortRef rdma_port_of(const Rdma& rdma, const Net& net, std::string_view interface) {
   if (!rdma.devices) return {};
   const NetInterface* found = carrier_of(net, interface);
-  // The port's own word first; what is only inferred last.
+  // The GID table has precedence over inference.
   RdmaPortRef inferred;
   for (const auto& device : *rdma.devices) {
     if (!device.ports) continue;

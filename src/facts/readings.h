@@ -1,4 +1,4 @@
-// Small steps that every collector takes: a file to a typed Reading.
+// Helpers for collectors: from a file or a command to a typed Reading.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace railbed {
 
-// The file's first line as a number. Words where a number should stand ("N/A (no PMA)", "Unknown") are the
-// driver's way to say that it has none: unsupported.
+// Reads the first line of a file as a number. If it has words instead ("N/A (no PMA)", "Unknown"), or -1 for
+// an unsigned type, the driver has no value: unsupported. Any other text is garbled.
 template <std::integral T>
 Reading<T> read_number(Host& host, const std::string& path, int base = 10) {
   const auto line = host.read_line(path);
@@ -24,27 +24,30 @@ Reading<T> read_number(Host& host, const std::string& path, int base = 10) {
           path};
 }
 
+// Reads a number from a file; true unless it is 0.
 inline Reading<bool> read_flag(Host& host, const std::string& path) {
   return read_number<int>(host, path).parsed([](int value) { return std::optional<bool>(value != 0); });
 }
 
+// Returns the part of a path behind its last slash.
 inline std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
 inline constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ - 1, linux/if.h
 inline constexpr std::size_t kLongestDevice = 63;     // IB_DEVICE_NAME_MAX - 1, rdma/ib_verbs.h
 inline constexpr std::size_t kLongestHost = 253;      // RFC 1035
 
-// How many of a kind are looked at; a machine has far fewer, and a captured tree is anybody's.
-// Facts::left_out tells of more.
+// Most entries of a list that are read. A machine has far fewer, but a captured tree may be hostile.
+// Facts::left_out reports the rest.
 inline constexpr std::size_t kMostOfAKind = 4096;
 inline constexpr std::size_t kMostRdmaDevices = 1024;
 
-// A word that can name a device: it stands in paths, in commands and in YAML.
+// Returns true if the word can name a device: it is safe in paths, in commands and in YAML.
 inline bool is_device_name(std::string_view name, std::size_t most) {
   return is_plain_word(name, most) && name.find('/') == std::string_view::npos;
 }
 
-// The names in a folder of devices. What no device can be called was made up by somebody, and is left out.
+// Returns the names in a folder of devices. Names that no device can have are left out, as they must be
+// forged.
 inline Reading<std::vector<std::string>> device_names(Host& host, const std::string& folder,
                                                       std::size_t longest, std::size_t most = kMostOfAKind) {
   return host.list(folder).parsed([&](std::vector<std::string> names) {
@@ -54,7 +57,7 @@ inline Reading<std::vector<std::string>> device_names(Host& host, const std::str
   });
 }
 
-// The name of what a link leads to: /sys/.../device/driver → mlx5_core.
+// Returns the name of a link's target: /sys/.../device/driver → mlx5_core.
 inline Reading<std::string> read_link_name(Host& host, const std::string& path) {
   return host.resolve(path).parsed([](const std::string& target) {
     std::string name = last_part(target);
@@ -62,7 +65,7 @@ inline Reading<std::string> read_link_name(Host& host, const std::string& path) 
   });
 }
 
-// What a command printed; one that failed has no answer to give.
+// Returns the output of a command; unsupported if it exits with an error.
 inline Reading<std::string> run_and_read(Host& host, const std::vector<std::string>& words) {
   const auto output = host.run(words);
   if (!output) return {output.miss(), output.from()};
@@ -71,7 +74,7 @@ inline Reading<std::string> run_and_read(Host& host, const std::vector<std::stri
   return {output->output, output.from()};
 }
 
-// "key<separator>value" lines; quotes around a value removed. The first line with a key wins.
+// Parses lines of "key<separator>value". Removes quotes around a value. The first line with a key wins.
 inline std::map<std::string, std::string, std::less<>> key_values(std::string_view text, char separator) {
   std::map<std::string, std::string, std::less<>> found;
   for (const auto line : lines(text)) {
@@ -85,7 +88,7 @@ inline std::map<std::string, std::string, std::less<>> key_values(std::string_vi
   return found;
 }
 
-// One key of such a text as a Reading that tells the key apart from the file.
+// Returns one value of such a text. A missing key and a missing file give different reasons.
 inline Reading<std::string> pick(const Reading<std::string>& text, char separator, std::string_view key) {
   if (!text) return text;
   const auto values = key_values(*text, separator);

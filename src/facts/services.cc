@@ -18,10 +18,10 @@ constexpr std::string_view kUnits[] = {
     "chrony", "chronyd", "systemd-timesyncd", "ntpsec", "tuned", "cpufrequtils", "cpupower", "irqbalance",
     // firewalls and network configuration
     "ufw", "firewalld", "nftables", "NetworkManager", "systemd-networkd",
-    // what starts jobs
+    // services that start jobs, and others
     "slurmd", "containerd", "docker", "kubelet", "ssh", "sshd", "unattended-upgrades"};
 
-// Blocks of "Key=value" lines with an empty line between units; systemctl(1), `show`.
+// Parses blocks of "Key=value" lines with an empty line between units; systemctl(1), `show`.
 std::vector<Service> parse_units(std::string_view text) {
   std::vector<Service> services;
   Service current;
@@ -49,7 +49,7 @@ std::vector<Service> parse_units(std::string_view text) {
 }  // namespace
 
 Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units) {
-  // Debian's systemd leaves this folder as its mark (sd_booted(3)); without it systemctl can only complain.
+  // systemd creates this folder at boot (sd_booted(3)); without it systemctl can only fail.
   const auto booted = host.resolve("/run/systemd/system");
   if (booted.unknown()) return {booted.miss(), booted.from()};
   if (!booted) return {Miss{Missing::kAbsent, "this machine was not booted with systemd"}, booted.from()};
@@ -66,7 +66,7 @@ Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::stri
 
 Reading<std::vector<Service>> collect_services(Host& host) {
   return show_units(host, {std::begin(kUnits), std::end(kUnits)}).parsed([](std::vector<Service> services) {
-    // Aliases (ssh and sshd) answer with one name; a unit that is not there tells a rule nothing.
+    // Aliases (ssh and sshd) have one Id. A unit that does not exist is of no use to any rule.
     std::sort(services.begin(), services.end(),
               [](const Service& a, const Service& b) { return a.name < b.name; });
     services.erase(std::unique(services.begin(), services.end(),

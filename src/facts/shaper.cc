@@ -1,5 +1,5 @@
-// Queue disciplines that hold back what an interface sends. iproute2's `tc -j qdisc show` prints their own
-// options, whose forms differ by kind: rates in bytes a second, times in seconds, losses as shares.
+// Reads the queue disciplines that limit what an interface sends. iproute2's `tc -j qdisc show` prints their
+// options in forms that differ by kind: rates in bytes a second, times in seconds, losses as shares.
 #include <algorithm>
 #include <initializer_list>
 
@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// The number at the end of these keys; 0 where there is none (cake's "unlimited").
+// Returns the number at this path of keys; 0 if there is none (cake's "unlimited").
 double number_at(const json::Value& value, std::initializer_list<const char*> keys) {
   const json::Value* at = &value;
   for (const char* key : keys) {
@@ -27,12 +27,12 @@ std::string word_at(const json::Value& value, const char* key) {
   return found != value.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Nothing: it holds nothing back, or not by itself.
+// Returns the limits of a queue discipline; nullopt if it has none.
 std::optional<Shaper> shaper_of(const json::Value& queue) {
   constexpr double kBits = 8, kMilliseconds = 1000;
   Shaper shaper{word_at(queue, "dev"), word_at(queue, "kind"), 0, 0, 0};
   if (!is_device_name(shaper.interface, kLongestInterface)) return std::nullopt;
-  if (shaper.kind == "htb" || shaper.kind == "hfsc" || shaper.kind == "cbq") return shaper;  // by its classes
+  if (shaper.kind == "htb" || shaper.kind == "hfsc" || shaper.kind == "cbq") return shaper;  // in its classes
   if (shaper.kind == "tbf") shaper.bits_per_second = kBits * number_at(queue, {"options", "rate"});
   if (shaper.kind == "cake") shaper.bits_per_second = kBits * number_at(queue, {"options", "bandwidth"});
   if (shaper.kind == "netem") {
@@ -44,7 +44,7 @@ std::optional<Shaper> shaper_of(const json::Value& queue) {
   return holds_back ? std::optional(shaper) : std::nullopt;
 }
 
-// What only tells the next packet to send. Of all others tc knows more than their kind.
+// Kinds that only order packets. All other kinds have options, which only tc reports.
 constexpr std::string_view kHarmless[] = {"noqueue", "pfifo_fast", "pfifo",    "bfifo", "mq",
                                           "mqprio",  "fq",         "fq_codel", "codel", "ingress",
                                           "clsact",  "noop",       "sfq"};

@@ -19,11 +19,11 @@ constexpr std::size_t kMostKnownHosts = 16384;
 constexpr std::size_t kMostKnownNames = 64;
 constexpr std::size_t kLongestKeyPath = 255;
 
-// sshd_config(5): what it uses where no file says otherwise.
+// sshd_config(5): the default host keys of sshd.
 const std::vector<std::string> kDefaultKeys = {"/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_ecdsa_key",
                                                "/etc/ssh/ssh_host_rsa_key"};
 
-// The value of "Keyword value", "Keyword=value" or "Keyword "value""; empty: it is another line.
+// Returns the value of "Keyword value", "Keyword=value" or "Keyword "value""; empty for another line.
 std::string_view sshd_value(std::string_view line, std::string_view keyword) {
   line = trim(line);
   const std::size_t end = line.find_first_of(" \t=");
@@ -46,7 +46,8 @@ void add_named(std::string_view config, std::vector<std::string>& files) {
   }
 }
 
-// One that may not be read names none: RHEL keeps its own to root, and HostKey commented out.
+// Returns the files of host keys. A configuration that cannot be read counts as naming none: RHEL lets only
+// root read its own, in which HostKey is commented out.
 std::vector<std::string> key_files(Host& host) {
   const auto config = host.read(kSshdConfig, kLargestConfig);
   if (!config) return kDefaultKeys;
@@ -62,7 +63,7 @@ std::vector<std::string> key_files(Host& host) {
   return files.empty() ? kDefaultKeys : files;
 }
 
-// "TYPE BASE64 COMMENT" → "TYPE BASE64".
+// Returns "TYPE BASE64" of "TYPE BASE64 COMMENT".
 std::string without_comment(std::string_view line) {
   const auto columns = words(line);
   return columns.size() < 2 ? "" : std::string(columns[0]) + " " + std::string(columns[1]);
@@ -79,6 +80,8 @@ Reading<HostKey> read_host_key(Host& host, const std::string& file) {
   });
 }
 
+// Reads the host keys. Without any key the reading has the reason of a file that exists but cannot be used,
+// if there is one, else that of a missing file.
 Reading<std::vector<HostKey>> collect_host_keys(Host& host) {
   std::vector<HostKey> keys;
   Reading<HostKey> missed;

@@ -45,7 +45,7 @@ TEST(Ssh, KeysAreThoseThatSshdUses) {
   EXPECT_THAT(files_of(plain),
               ElementsAre("/etc/ssh/ssh_host_ed25519_key.pub", "/etc/ssh/ssh_host_ecdsa_key.pub"));
   EXPECT_EQ(plain.host_keys->front().key.to_text(), kEd25519);
-  // As `ssh-keygen -l` prints it.
+  // The form that `ssh-keygen -l` prints.
   EXPECT_EQ(plain.host_keys->front().fingerprint, "SHA256:nXpINRNvn/vc6CtAc4XmEvrz9h0e0UlUa+0nX4I9y7s");
   EXPECT_THAT(
       files_of(ssh_of(kBoth + file("/etc/ssh/sshd_config",
@@ -57,7 +57,7 @@ TEST(Ssh, KeysAreThoseThatSshdUses) {
                            "Include /etc/ssh/sshd_config.d/*.conf\nHostKey=/etc/ssh/ssh_host_ecdsa_key") +
                       file("/etc/ssh/sshd_config.d/10-ours.conf", "HostKey /etc/ssh/other"))),
       ElementsAre("/etc/ssh/other.pub", "/etc/ssh/ssh_host_ecdsa_key.pub"));
-  // Without Include nobody reads that folder.
+  // Without Include sshd does not read that folder.
   EXPECT_EQ(files_of(ssh_of(kBoth + file("/etc/ssh/sshd_config", "Port 22") +
                             file("/etc/ssh/sshd_config.d/10-ours.conf", "HostKey /etc/ssh/other")))
                 .size(),

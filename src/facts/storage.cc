@@ -9,6 +9,7 @@
 namespace railbed {
 namespace {
 
+// Returns false for loop, RAM, optical, floppy and network block devices.
 bool is_real(const std::string& name) {
   for (const std::string_view made_up : {"loop", "ram", "zram", "sr", "fd", "nbd"})
     if (name.starts_with(made_up)) return false;
@@ -20,7 +21,7 @@ BlockDevice collect_block_device(Host& host, const std::string& name) {
   BlockDevice device;
   device.name = name;
   device.model = host.read_line(folder + "/device/model");
-  // In sectors of 512 bytes whatever the device's own are: Documentation/ABI/stable/sysfs-block.
+  // The unit is 512 bytes whatever the device's sector size: Documentation/ABI/stable/sysfs-block.
   device.size = read_number<std::uint64_t>(host, folder + "/size").parsed([](std::uint64_t sectors) {
     return std::optional(ByteCount{sectors * 512});
   });
@@ -32,7 +33,7 @@ BlockDevice collect_block_device(Host& host, const std::string& name) {
   return device;
 }
 
-// Old captures know sizes only: what they do not hold is absent, not zero.
+// Returns a member of the reply; absent if it was not recorded, as old captures hold sizes only.
 template <class T>
 Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T StatvfsAnswer::*member) {
   if (!answer) return {answer.miss(), answer.from()};
@@ -44,6 +45,7 @@ Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T St
   });
 }
 
+// Returns why the file system is read-only; absent if it can be written.
 Reading<ReadOnlyBy> collect_read_only_by(Host& host, const FileSystem& one) {
   const std::string from = "/proc/self/mountinfo";
   if (!one.read_only.value_or(false))
@@ -76,7 +78,7 @@ Reading<NvmeHealth> health_of(const Reading<std::vector<NvmeAnswer>>& answers, c
   if (!answers) return {answers.miss(), answers.from()};
   for (const auto& one : *answers) {
     if (one.name != name) continue;
-    // Opening /dev/nvmeN is root's alone.
+    // Only root may open /dev/nvmeN.
     const bool denied =
         one.error.find("denied") != std::string::npos || one.error.find("permitted") != std::string::npos;
     if (!one.error.empty())

@@ -10,7 +10,7 @@ std::map<std::string, Reading<std::string>> collect_sysctl(Host& host) {
   for (const auto key : kSysctlKeys) {
     std::string path = "/proc/sys/" + std::string(key);
     std::replace(path.begin() + 10, path.end(), '.', '/');
-    // tcp_rmem separates its numbers by tabs.
+    // The numbers of tcp_rmem are separated by tabs.
     auto value =
         host.read_line(path).parsed([](const std::string& line) { return std::optional(spaced(line)); });
     found.emplace(key, std::move(value));

@@ -1,5 +1,10 @@
-// What the files of sysctl.d set when the machine starts, read as systemd-sysctl reads them: sysctl.d(5), and
-// the sources of systemd, src/sysctl/sysctl.c.
+// Determines what the files of sysctl.d set at boot, in the way of systemd-sysctl: sysctl.d(5), and the
+// sources of systemd, src/sysctl/sysctl.c.
+//
+// All files are read in the order of their names, whatever their folder; of files with one name only the one
+// in the strongest folder counts. A line replaces an earlier line with the same key. A key may be a pattern.
+// For a setting, a line with its exact key decides, wherever it is; otherwise the last pattern that covers
+// it. "-key" without a value excludes the key from all patterns.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -12,8 +17,9 @@
 namespace railbed {
 namespace {
 
-// The strongest first: a file hides those of its name in the folders behind. Debian, Ubuntu and RHEL have
-// /etc/sysctl.conf read by a link, /etc/sysctl.d/99-sysctl.conf; without it nobody reads that file at boot.
+// In falling precedence: a file hides the files of the same name in later folders. Debian, Ubuntu and RHEL
+// read /etc/sysctl.conf through a link, /etc/sysctl.d/99-sysctl.conf; without it that file is not read at
+// boot.
 const std::string kSysctlFolders[] = {"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d",
                                       "/usr/lib/sysctl.d", "/lib/sysctl.d"};
 constexpr std::size_t kMostSysctlFiles = 256;
@@ -21,15 +27,15 @@ constexpr std::size_t kLargestSysctlFile = 1 << 16;
 constexpr std::size_t kMostAssignments = 1024;
 constexpr std::size_t kLongestKey = 128;
 constexpr std::size_t kLongestValue = 80;
-constexpr std::ptrdiff_t kMostStars = 4;  // what matching a pattern may cost
+constexpr std::ptrdiff_t kMostStars = 4;  // bounds the cost of a match
 
 struct Assignment {
   std::string key;                   // as a path: "net/core/rmem_max", or a pattern of such
-  std::optional<std::string> value;  // none: "-key" takes the key out of patterns
+  std::optional<std::string> value;  // nullopt: "-key" excludes the key from patterns
   std::string file;
 };
 
-// Where the first separator is a dot, dots and slashes change places.
+// Returns a key as a path. If its first separator is a dot, dots and slashes swap their roles.
 std::string as_path(std::string key) {
   const auto first = key.find_first_of("./");
   if (first == std::string::npos || key[first] == '/') return key;
@@ -46,7 +52,7 @@ bool covers(const std::string& pattern, const std::string& path) {
          fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
 }
 
-// Nothing of comments, and of keys that are not looked at.
+// Parses a line; nullopt for comments and for keys that are not collected.
 std::optional<Assignment> assignment_in(std::string_view line) {
   line = trim(line);
   if (line.empty() || line.front() == '#' || line.front() == ';') return std::nullopt;
@@ -54,7 +60,7 @@ std::optional<Assignment> assignment_in(std::string_view line) {
   const bool takes_out = equals == std::string_view::npos;
   if (takes_out && line.front() != '-') return std::nullopt;
   std::string_view key = line.substr(0, equals);
-  if (key.starts_with('-')) key.remove_prefix(1);  // also: an error is none
+  if (key.starts_with('-')) key.remove_prefix(1);  // it also means that an error is ignored
   key = trim(key);
   if (key.empty() || key.size() > kLongestKey) return std::nullopt;
   Assignment found{as_path(std::string(key)), std::nullopt, {}};
@@ -64,7 +70,8 @@ std::optional<Assignment> assignment_in(std::string_view line) {
   return found;
 }
 
-// A later line for the same key takes the place of the earlier one, at the end of the line.
+// Adds an assignment at the end and removes an earlier one for the same key. Keeps the earlier place if the
+// value is the same.
 void add_assignment(Assignment one, std::vector<Assignment>& all) {
   const auto earlier = std::ranges::find(all, one.key, &Assignment::key);
   if (earlier != all.end()) {
@@ -74,7 +81,8 @@ void add_assignment(Assignment one, std::vector<Assignment>& all) {
   if (all.size() < kMostAssignments) all.push_back(std::move(one));
 }
 
-// A line with the key itself decides over all patterns; of these the last decides.
+// Returns the assignment that decides about `path`; null if there is none. An exact key has precedence over
+// all patterns; among patterns the last one decides.
 const Assignment* decides(const std::vector<Assignment>& all, const std::string& path) {
   const Assignment* last = nullptr;
   for (const Assignment& one : all) {
@@ -84,7 +92,7 @@ const Assignment* decides(const std::vector<Assignment>& all, const std::string&
   return last;
 }
 
-// By name over all folders: that is the order in which they are read.
+// Returns the files by name over all folders, which is the order in which they are read.
 Reading<std::map<std::string, std::string>> sysctl_files(Host& host) {
   std::map<std::string, std::string> files;
   bool any = false;
@@ -122,7 +130,7 @@ Reading<std::vector<BootSetting>> collect_sysctl_at_boot(Host& host) {
   if (!files) return {files.miss(), files.from()};
   std::vector<Assignment> all;
   for (const auto& [name, path] : *files) {
-    if (host.resolve(path).value_or("") == "/dev/null") continue;  // how an administrator masks a file
+    if (host.resolve(path).value_or("") == "/dev/null") continue;  // a masked file
     const auto text = host.read(path, kLargestSysctlFile);
     if (text.absent()) continue;
     if (!text) return {text.miss(), text.from()};

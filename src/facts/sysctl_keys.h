@@ -1,4 +1,4 @@
-// The kernel settings that are looked at, as sysctl writes them.
+// The kernel settings that are collected, in the notation of sysctl.
 #pragma once
 
 #include <string_view>

@@ -18,6 +18,7 @@ namespace railbed {
 
 class Host;
 
+// The operating system's identity.
 struct Os {
   Reading<std::string> hostname;      // /proc/sys/kernel/hostname
   Reading<std::string> id;            // ID of /etc/os-release: debian, ubuntu, rhel
@@ -34,16 +35,17 @@ struct DkmsModule {
   FIELDS(DkmsModule, name, kernels);
 };
 
-// A module that the configuration keeps out.
+// A module that the configuration keeps from being loaded.
 struct BlockedModule {
   std::string name;  // with underscores
-  std::string how;   // blacklist: not by itself, only by name; install: a program runs instead;
-                     // modprobe.blacklist, module_blacklist: kernel parameters
-  std::string file;  // where that is written
+  // blacklist: loaded only by name, never automatically; install: a program runs instead;
+  // modprobe.blacklist, module_blacklist: kernel parameters
+  std::string how;
+  std::string file;  // where that is configured
   FIELDS(BlockedModule, name, how, file);
 };
 
-// What the maker's firmware says of the machine; serial numbers are not read. I = /sys/class/dmi/id
+// The DMI identity that the firmware publishes; serial numbers are not read. I = /sys/class/dmi/id
 struct Firmware {
   Reading<std::string> maker;    // I/sys_vendor
   Reading<std::string> product;  // I/product_name
@@ -52,11 +54,11 @@ struct Firmware {
   FIELDS(Firmware, maker, product, version, date);
 };
 
-// A process that cannot be interrupted, for longer than a disk takes. Host call "stuck"
+// A process in uninterruptible sleep for longer than a disk takes. Host call "stuck"
 struct StuckProcess {
   int pid = 0;
   std::string name;
-  std::string waits;  // the kernel's function; "0" when it may not be seen
+  std::string waits;  // kernel function it waits in; "0" if it is hidden
   FIELDS(StuckProcess, pid, name, waits);
 };
 
@@ -67,6 +69,7 @@ struct HostsEntry {
   FIELDS(HostsEntry, address, names);
 };
 
+// The running kernel, its modules, and the state of the packages that belong to it.
 struct Kernel {
   Reading<std::string> release;                       // /proc/sys/kernel/osrelease
   Reading<std::string> command_line;                  // /proc/cmdline
@@ -79,12 +82,13 @@ struct Kernel {
   // /lib/modules/RELEASE/config, else /proc/config.gz
   Reading<std::map<std::string, std::string>> config;
   Reading<std::vector<std::string>> installed;  // releases in /lib/modules, the oldest first
-  Reading<bool> headers;                        // /lib/modules/RELEASE/build leads somewhere
+  Reading<bool> headers;                        // /lib/modules/RELEASE/build resolves
   Reading<std::vector<DkmsModule>> dkms;        // /var/lib/dkms; absent without DKMS
-  Reading<bool> reboot_required;                // /run/reboot-required is there (Debian, Ubuntu)
-  // Drivers of GPUs and RDMA adapters only; /etc/modprobe.d and its kin, /proc/cmdline
+  Reading<bool> reboot_required;                // /run/reboot-required exists (Debian, Ubuntu)
+  // Drivers of GPUs and RDMA adapters only. Read from /etc/modprobe.d, the other modprobe.d folders and
+  // /proc/cmdline.
   Reading<std::vector<BlockedModule>> blocked_modules;
-  // The kernel loads no module without a signature that it trusts, as under Secure Boot:
+  // The kernel loads only modules with a signature that it trusts, as under Secure Boot:
   // /sys/module/module/parameters/sig_enforce, /sys/kernel/security/lockdown
   Reading<bool> signatures_required;
   FIELDS(Kernel, release, command_line, loaded_modules, present_modules, uptime_seconds, boot_id,
@@ -105,7 +109,7 @@ struct Cpu {
   Reading<int> possible;                          // /sys/devices/system/cpu/possible, counted
   Reading<int> present;                           // /sys/devices/system/cpu/present, counted
   Reading<int> sockets;                           // distinct "physical id" in /proc/cpuinfo
-  Reading<std::map<std::string, int>> governors;  // cpufreq/policy*/scaling_governor → how many policies
+  Reading<std::map<std::string, int>> governors;  // cpufreq/policy*/scaling_governor → number of policies
   Reading<std::string> frequency_driver;          // cpufreq/policy0/scaling_driver
   Reading<std::string> clocksource;               // clocksource0/current_clocksource
   std::vector<NumaNode> numa_nodes;
@@ -113,9 +117,10 @@ struct Cpu {
          numa_nodes);
 };
 
-// A limit in bytes; unlimited is the largest value.
+// The value of a limit in bytes that is unlimited.
 inline constexpr std::uint64_t kUnlimited = UINT64_MAX;
 
+// The limit of locked memory of a running service that starts jobs. Its jobs inherit it.
 struct ServiceLimit {
   std::string service;               // slurmd, containerd
   Reading<std::uint64_t> max_bytes;  // "Max locked memory", soft, of /proc/PID/limits
@@ -138,6 +143,7 @@ struct Memory {
          memlock_hard, service_memlock, edac_uncorrectable, edac_correctable);
 };
 
+// A systemd service, as `systemctl show` reports it.
 struct Service {
   std::string name;             // unit name without .service
   std::string load_state;       // loaded, not-found, masked
@@ -152,7 +158,7 @@ struct BlockDevice {
   Reading<std::string> model;        // /sys/block/X/device/model
   Reading<ByteCount> size;           // /sys/block/X/size × 512
   Reading<bool> rotational;          // /sys/block/X/queue/rotational
-  Reading<std::string> pci_address;  // of the controller, from the resolved path
+  Reading<std::string> pci_address;  // address of the controller, from the resolved path
   FIELDS(BlockDevice, name, model, size, rotational, pci_address);
 };
 
@@ -161,7 +167,7 @@ struct NvmeHealth {
   int critical_warning = 0;  // bits: 1 spare, 2 temperature, 4 reliability, 8 read only, 16 backup
   int spare_percent = 0;
   int spare_threshold_percent = 0;
-  int used_percent = 0;  // of the rated endurance
+  int used_percent = 0;  // percent of the rated endurance
   std::uint64_t media_errors = 0;
   int celsius = 0;
   FIELDS(NvmeHealth, critical_warning, spare_percent, spare_threshold_percent, used_percent, media_errors,
@@ -177,18 +183,19 @@ struct NvmeController {
   FIELDS(NvmeController, name, model, firmware, state, pci_address, health);
 };
 
-// Why a file system cannot be written: this mount of it, what it is (squashfs), or the file system itself,
-// which the kernel freezes when its disk fails.
+// The reason why a file system is read-only: the options of this mount, its type (squashfs), or the options
+// of the file system itself, which the kernel sets when the disk fails.
 enum class ReadOnlyBy { kMount, kKind, kFileSystem };
 constexpr auto enum_names(ReadOnlyBy) {
   return std::array<std::string_view, 3>{"mount", "kind", "file-system"};
 }
 
+// The space of a file system, as statvfs(3) reports it for users other than root.
 struct FileSystem {
-  std::string path;               // the mount point asked about: "/", "/tmp"
+  std::string path;               // the requested path: "/", "/tmp"
   Reading<ByteCount> size;        // statvfs
   Reading<ByteCount> available;   // statvfs f_bavail
-  Reading<std::uint64_t> inodes;  // statvfs f_files; 0 where they are made as needed
+  Reading<std::uint64_t> inodes;  // statvfs f_files; 0 if inodes are created on demand
   Reading<std::uint64_t> inodes_available;
   Reading<bool> read_only;  // statvfs ST_RDONLY
   Reading<ReadOnlyBy> read_only_by;
@@ -202,7 +209,7 @@ struct Storage {
   FIELDS(Storage, block_devices, nvme, file_systems);
 };
 
-// What the next boot sets, and the file that decides it: sysctl.d(5).
+// A value that the next boot sets, and the file that decides it: sysctl.d(5).
 struct BootSetting {
   std::string key;    // "net.core.rmem_max"
   std::string value;  // "268435456"
@@ -216,20 +223,20 @@ struct Display {
   std::string address;
   Reading<std::uint16_t> vendor;  // D/vendor
   Reading<std::uint16_t> device;  // D/device
-  Reading<bool> boot_vga;         // D/boot_vga: the firmware drew on this one
+  Reading<bool> boot_vga;         // D/boot_vga: the firmware used this one for its output
   FIELDS(Display, address, vendor, device, boot_vga);
 };
 
-// What a person without network sees of this machine, from the boot menu to the login.
+// The consoles of this machine that work without a network, from the boot menu to the login.
 struct ConsoleFacts {
   Reading<std::vector<std::string>> active;  // /sys/class/tty/console/active: where the kernel writes
-  // Those of ttyS0 to ttyS3 behind which is hardware: /sys/class/tty/ttySN/type is not 0
+  // The ports ttyS0 to ttyS3 that have hardware: /sys/class/tty/ttySN/type is not 0
   Reading<std::vector<std::string>> ports;
-  // serial-getty@PORT of each serial port that the kernel's command line names; also those that systemd has
-  // not found. `systemctl show`
+  // The unit serial-getty@PORT of each serial port that the kernel's command line names, even if systemd has
+  // not found it. `systemctl show`
   Reading<std::vector<Service>> logins;
-  // GRUB_TERMINAL and its kin, GRUB_SERIAL_COMMAND, in the order in which update-grub reads them, the last
-  // wins: /etc/default/grub, /etc/default/grub.d/*.cfg
+  // GRUB_TERMINAL, GRUB_TERMINAL_INPUT, GRUB_TERMINAL_OUTPUT and GRUB_SERIAL_COMMAND in the order in which
+  // update-grub reads them; the last assignment wins: /etc/default/grub, /etc/default/grub.d/*.cfg
   Reading<std::vector<BootSetting>> boot_menu;
   Reading<std::vector<Display>> displays;  // /sys/bus/pci/devices
   FIELDS(ConsoleFacts, active, ports, logins, boot_menu, displays);
@@ -243,9 +250,11 @@ struct System {
   Storage storage;
   // Keys as sysctl writes them ("net.core.rmem_max"), from /proc/sys.
   std::map<std::string, Reading<std::string>> sysctl;
-  // Of the same keys those that a file sets; systemd-sysctl reads /etc/sysctl.d and its kin.
+  // The values that files set for these keys at boot. systemd-sysctl reads /etc/sysctl.d and the other
+  // sysctl.d folders.
   Reading<std::vector<BootSetting>> sysctl_at_boot;
-  // The units railbed knows (rdma-cm-tos, opensm, nvidia-fabricmanager, …), from `systemctl show`.
+  // The units of railbed's list (rdma-cm-tos, opensm, nvidia-fabricmanager, …) that exist here, from
+  // `systemctl show`.
   Reading<std::vector<Service>> services;
   Firmware firmware;
   Reading<std::vector<StuckProcess>> stuck;
@@ -258,6 +267,8 @@ struct System {
          firewall, hosts, ssh, interrupts, console);
 };
 
+// Collects the fields of System except ssh, interrupts and console. collect_facts() does not use it: it calls
+// the collectors of collectors.h itself to time each of them.
 System collect_system(Host& host);
 
 }  // namespace railbed

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostFolders = 64;  // of one name
 
-// Numbers with points between them, as versions are.
+// Returns true for a version: numbers with dots between them.
 bool is_version(std::string_view text) {
   return !text.empty() && text.size() <= 32 && is_digit(text.front()) && is_digit(text.back()) &&
          text.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -30,7 +30,7 @@ struct CudaVersions {
   FIELDS(CudaVersions, cuda);
 };
 
-// "CUDA Version 10.2.89": toolkits before 11.1, and Debian's.
+// Parses "CUDA Version 10.2.89" of toolkits before 11.1 and of Debian.
 std::optional<std::string> parse_version_text(const std::string& text) {
   constexpr std::string_view kBefore = "CUDA Version ";
   if (!text.starts_with(kBefore)) return std::nullopt;
@@ -38,6 +38,8 @@ std::optional<std::string> parse_version_text(const std::string& text) {
   return is_version(version) ? std::optional(std::string(version)) : std::nullopt;
 }
 
+// Returns a toolkit's version from version.json, else version.txt, else the folder's name; empty if none has
+// it.
 std::string version_in(Host& host, const std::string& folder) {
   const auto json = host.read(folder + "/version.json").parsed(parse_cuda_version);
   if (json) return *json;
@@ -48,7 +50,7 @@ std::string version_in(Host& host, const std::string& folder) {
   return is_version(behind) ? behind : "";
 }
 
-// The names of the folder's entries that begin so; few of them.
+// Returns the names in a folder that start with `begin`, kMostFolders at most.
 std::vector<std::string> named_like(Host& host, const std::string& folder, std::string_view begin) {
   auto names = device_names(host, folder, kLongestHost).value_or({});
   std::erase_if(names, [&](const std::string& name) { return !name.starts_with(begin); });
@@ -56,6 +58,7 @@ std::vector<std::string> named_like(Host& host, const std::string& folder, std::
   return names;
 }
 
+// Finds toolkits by resolved path, so that a link such as /usr/local/cuda does not count twice.
 Reading<std::vector<CudaToolkit>> collect_cuda(Host& host) {
   if (const auto local = host.list("/usr/local"); local.unknown()) return {local.miss(), local.from()};
   const std::string chosen = host.resolve("/usr/local/cuda").value_or("");
@@ -74,11 +77,12 @@ Reading<std::vector<CudaToolkit>> collect_cuda(Host& host) {
   return {std::move(found), from};
 }
 
+// Reads the first nccl.h in the order of a compiler's search.
 Reading<NcclHeader> collect_nccl_header(Host& host) {
   constexpr std::string_view kFolders[] = {"/usr/local/include", "/usr/include/x86_64-linux-gnu",
                                            "/usr/include/aarch64-linux-gnu", "/usr/include",
                                            "/usr/local/cuda/include"};
-  // The version stands in its first kilobyte.
+  // The version is in the header's first kilobyte.
   constexpr std::size_t kEnough = 16 << 10;
   for (const auto folder : kFolders) {
     const std::string path = std::string(folder) + "/nccl.h";

@@ -1,5 +1,5 @@
-// What programs are built with on this node: CUDA's compiler, NCCL's header, MPI's compiler. Only files are
-// read, in the folders of packages; environment modules, conda and network folders have their own.
+// The build tools on this node: CUDA's compiler, NCCL's header, MPI's compiler. Only files in the folders of
+// packages are read; environment modules, conda and network folders are not covered.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ class Host;
 
 struct CudaToolkit {
   std::string path;         // /usr/local/cuda-12.8
-  std::string version;      // "12.8.1", of version.json, else version.txt, else of the path; empty: not known
-  bool is_default = false;  // /usr/local/cuda leads there
+  std::string version;      // "12.8.1" from version.json, else version.txt, else the path; empty if not known
+  bool is_default = false;  // /usr/local/cuda resolves to it
   FIELDS(CudaToolkit, path, version, is_default);
   bool operator==(const CudaToolkit&) const = default;
 };
@@ -29,17 +29,17 @@ struct NcclHeader {
 };
 
 struct Toolkit {
-  Reading<std::vector<CudaToolkit>> cuda;           // those with nvcc; /usr/local/cuda*, /usr/lib/cuda
-  Reading<NcclHeader> nccl_header;                  // the first that a compiler finds
-  Reading<std::vector<std::string>> mpi_compilers;  // mpicc of packages, MLNX_OFED, HPC-X and oneAPI
+  Reading<std::vector<CudaToolkit>> cuda;           // toolkits with nvcc; /usr/local/cuda*, /usr/lib/cuda
+  Reading<NcclHeader> nccl_header;                  // the first one on a compiler's search path
+  Reading<std::vector<std::string>> mpi_compilers;  // paths of mpicc of packages, MLNX_OFED, HPC-X and oneAPI
   FIELDS(Toolkit, cuda, nccl_header, mpi_compilers);
 };
 
 Toolkit collect_toolkit(Host& host);
 
-// {"cuda": {"version": "12.8.1"}, …} as version.json has it; text from elsewhere.
+// Returns the CUDA version in the text of version.json, {"cuda": {"version": "12.8.1"}, …}; untrusted text.
 std::optional<std::string> parse_cuda_version(const std::string& text);
-// #define NCCL_MAJOR 2 …
+// Returns the version in nccl.h as "2.28.9", from "#define NCCL_MAJOR 2" and so on.
 std::optional<std::string> parse_nccl_header(std::string_view text);
 
 }  // namespace railbed

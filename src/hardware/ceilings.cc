@@ -1,16 +1,16 @@
-// A path carries no more than its narrowest part, so a ceiling is a list of limits, the lowest first, each
-// with its arithmetic.
+// A path carries no more than its slowest part, so a ceiling is a list of limits, the lowest first, each with
+// its arithmetic.
 //
-// The wire: the slower end's line rate times the part of each packet that is payload. Around it go all
-// headers, and on Ethernet also preamble, checksum and gap. TCP's MTU counts the IP and TCP headers in.
-// RDMA's path MTU is payload alone; a message of known length fills its last packet only in part and pays
-// once for the header of the write. InfiniBand states signalling rates for its old speeds: these are brought
-// to data rates first.
+// The wire: the slower end's line rate times the fraction of each packet that is payload. Around the payload
+// are all headers, and on Ethernet also preamble, checksum and gap. TCP's MTU includes the IP and TCP
+// headers. RDMA's path MTU is payload alone; a message of known length fills its last packet only in part,
+// and has the header of the write once. InfiniBand states signalling rates for its old speeds: these are
+// converted to data rates first.
 //
-// PCIe: transfers a second × lanes × encoding × 256 / (256 + what wraps a packet of 256 bytes), at the
-// narrowest hop between adapter and memory, for each end.
+// PCIe: transfers a second × lanes × encoding × 256 / (256 + overhead of a packet of 256 bytes), at the
+// slowest hop between adapter and memory, for each end.
 //
-// A virtual adapter's speed is a claim: its ceiling is nominal, so it is shown and never judged.
+// A virtual adapter's speed is only a claim: its ceiling is nominal, so it is shown and never judged.
 #include "hardware/ceilings.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ constexpr Header kGrh{"GRH", 40};
 constexpr Header kBth{"BTH", 12};
 constexpr Header kIcrc{"ICRC", 4};
 constexpr Header kVcrc{"VCRC", 2};
-// Once a message, in its first packet: address, key and length of the write.
+// Once per message, in its first packet: address, key and length of the write.
 constexpr int kReth = 16;
 
 constexpr std::array kTcpIpv4Headers{kPreamble, kEthernet, kIpv4, kTcpHeaderBytes, kTimestamps, kFcs, kGap};
@@ -54,7 +54,7 @@ constexpr std::array kRoceV2Ipv6Headers{kPreamble, kEthernet, kIpv6, kUdp, kBth,
 constexpr std::array kRoceV1Headers{kPreamble, kEthernet, kGrh, kBth, kIcrc, kFcs, kGap};
 constexpr std::array kInfinibandHeaders{kLrh, kBth, kIcrc, kVcrc};
 
-// What of the headers the interface's MTU counts in.
+// Returns the bytes of the headers that the interface's MTU includes.
 int headers_inside_mtu(Wire wire) {
   if (!is_tcp(wire)) return 0;
   return (wire == Wire::kTcpIpv4 ? kIpv4 : kIpv6).bytes + kTcpHeaderBytes.bytes + kTimestamps.bytes;
@@ -63,6 +63,7 @@ int headers_inside_mtu(Wire wire) {
 // PCI Express Base Specification 6.0: encoding 8b/10b below 8 GT/s, 128b/130b to 32 GT/s (4.2), 236 TLP bytes
 // of each 256-byte flit above. A memory write TLP has a 16-byte header (64-bit address), sequence number 2
 // and LCRC 4, framed by 4 bytes (2 below 8 GT/s); flits need neither framing nor LCRC per packet.
+// The share of transfers that is data, and the bytes around the payload of a packet.
 struct PcieCoding {
   double encoding = 0;
   int packet_overhead = 0;
@@ -89,6 +90,8 @@ Limit wire_limit(const LinkRate& rate, const std::string& whose, Wire wire, int 
           fmt::format("{} × {:.4f} ({} a packet)", rate.from, efficiency, terms(wire))};
 }
 
+// Adds the limit of the slower link. If one end states no speed, only the other one counts and a note names
+// the first.
 void add_wire(Ceiling& ceiling, const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
               std::uint64_t message_bytes) {
   const auto rate_a = link_rate(a, wire);
@@ -102,6 +105,7 @@ void add_wire(Ceiling& ceiling, const CeilingEnd& a, const CeilingEnd& b, Wire w
   ceiling.limits.push_back(wire_limit(first ? *rate_a : *rate_b, whose, wire, mtu, message_bytes));
 }
 
+// Adds the limit of an end's PCIe path, if it is known.
 void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
   const auto address = adapter_address(end);
   if (!address || !end.facts->pci) return;
@@ -111,8 +115,8 @@ void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
 
 }  // namespace
 
-// The rate of data that InfiniBand's sysfs "rate" stands for. It states signalling rates for the old speeds:
-// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are given as data rates
+// Converts the "rate" of InfiniBand's sysfs to a data rate. sysfs states signalling rates for the old speeds:
+// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are data rates
 // (drivers/infiniband/core/sysfs.c, rate_show; InfiniBand specification, volume 2, chapter 5).
 BitRate data_rate(const RdmaPort& port) {
   const std::string text = port.rate_text.value_or("");

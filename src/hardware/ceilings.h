@@ -1,4 +1,4 @@
-// The most that a path can carry, from what its parts state: arithmetic on facts, nothing measured.
+// The upper limit of a path's rate, calculated from the properties of its parts. Nothing is measured.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Facts;
 struct NetInterface;
 struct RdmaPort;
 
-// What wraps the payload of one packet.
+// The protocols around the payload of one packet.
 enum class Wire { kTcpIpv4, kTcpIpv6, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kInfiniband };
 constexpr bool is_tcp(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6; }
 
@@ -26,69 +26,75 @@ struct Header {
   std::string_view name;
   int bytes = 0;
 };
-// Everything on the wire that is not payload, in order, gaps included.
+// Returns everything on the wire that is not payload, in order, gaps included.
 std::span<const Header> headers_of(Wire wire);
+// Returns the sum of these in bytes per packet.
 int overhead_of(Wire wire);
-// The part of the line rate left for payload. `mtu` is the interface's for TCP and the path MTU for RDMA, as
-// each counts it. `message_bytes` 0 stands for messages so long that their length does not matter; TCP joins
-// what is written, so it is heeded for RDMA only.
+// Returns the fraction of the line rate that is payload, from 0 to 1. `mtu` is the interface's MTU for TCP
+// and the path MTU for RDMA, in their own definitions. A `message_bytes` of 0 means messages whose length
+// does not matter. TCP merges writes, so `message_bytes` matters for RDMA only.
 double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes = 0);
-// What passes the wire at least before a message has arrived: all its packets but the last one's gap, without
-// what only some of them have (timestamps of TCP, the header of a write).
+// Returns the least number of bytes that pass the wire before a message has arrived: all its packets except
+// the last gap, without parts that only some packets have (timestamps of TCP, the header of a write).
 std::uint64_t least_wire_bytes(Wire wire, int mtu, std::uint64_t message_bytes);
 
-// What a port's rate leaves for data after the link's coding. Only where the port states a rate.
+// Returns a port's rate without the link's coding. The port has to state a rate.
 BitRate data_rate(const RdmaPort& port);
 
-// The rate left for data on a PCIe link after encoding and packet headers at a maximum payload of 256 bytes.
+// Returns the data rate of a PCIe link after encoding and packet headers, at a maximum payload of 256 bytes.
 BitRate pcie_rate(const PcieLink& link);
-// How long this link is busy with the shortest packet that carries data, four bytes.
+// The shortest packet with data, which has four bytes of it, and how long it occupies a link.
 struct ShortestPacket {
   int bytes = 0;
   Nanoseconds time{};
 };
 ShortestPacket shortest_packet(const PcieLink& link);
-// "PCIe Gen3 x8"
+// Returns a text such as "PCIe Gen3 x8".
 std::string describe_link(const PcieLink& link);
 
-// Of the hops between the device at `address` and memory the one with the narrowest link. Null where none
-// states a link, as of virtual devices.
+// Returns the hop with the slowest link between the device at `address` and memory; null if no hop states a
+// link, as for virtual devices. The pointer points into `devices`.
 const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::string_view address);
-// What the device's data can pass there at most.
+// Returns the data rate of that hop as a limit, on a DGX Spark's adapter kSparkFunctionRate at most.
 std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
                                 std::string_view node);
 
-// Whether the speed that the interface states is a claim alone, with no link of its own behind it.
+// Returns true if the interface only claims a speed, because it has no link of its own.
 bool is_virtual(const NetInterface& interface);
 
+// One end of a path. It does not own what it refers to. `facts` is null if the node's facts are not known.
 struct CeilingEnd {
   std::string_view node;
   std::string_view interface;
   const Facts* facts = nullptr;
 };
 
-// What an end states of its link (TCP: the interface, RDMA: the port), as a rate of data, and where.
+// The data rate that an end states (TCP: of the interface, RDMA: of the port), and the source of that.
 struct LinkRate {
   BitRate rate;
   std::string from;
 };
+// Returns that rate; nullopt if the end states none. `end.facts` must be set, also for virtual_note() and
+// adapter_address().
 std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire);
-// "ens6 of gpu01"
+// Returns a text such as "ens6 of gpu01".
 std::string where(const CeilingEnd& end);
-// Why this end's stated speed binds nothing real; empty for an adapter on PCIe.
+// Returns why this end's stated speed is not a physical limit; empty for an adapter on PCIe.
 std::string virtual_note(const CeilingEnd& end);
 
-// The PCI address of the adapter behind an end that has facts; nothing of virtual ones.
+// Returns the PCI address of the end's adapter; nullopt for virtual ones.
 std::optional<std::string> adapter_address(const CeilingEnd& end);
 
-// Every limit of the path between two ends, the binding one first: the slower link's rate at this MTU and,
-// for each end, the narrowest PCIe hop between adapter and memory. Virtual devices make it nominal.
+// Returns all limits of the path between two ends, lowest first: the slower link's rate at this MTU and, for
+// each end, the slowest PCIe hop between adapter and memory. With virtual devices, or both ends on one node,
+// it is nominal.
 Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
                      std::uint64_t message_bytes = 0);
-// Puts the PCIe path of one more device among the limits, where it belongs by its rate.
+// Adds the PCIe path of one more device to the limits, which stay in order.
 void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::string_view address,
                     std::string_view node);
-// What path_ceiling() found for the wire, whether it binds or not; null where no link states its speed.
+// Returns the limit that path_ceiling() found for the wire, even if another one is lower; null if no link
+// states its speed. The pointer points into `ceiling`.
 const Limit* find_wire(const Ceiling& ceiling);
 
 }  // namespace railbed

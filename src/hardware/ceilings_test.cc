@@ -100,7 +100,7 @@ Ceiling between(const Facts& a, const Facts& b, Wire wire, int mtu) {
   return path_ceiling({"gpu01", "ens6", &a}, {"gpu02", "ens6", &b}, wire, mtu);
 }
 
-// Published of two of them: 92 to 97 Gb/s a function. Nine tenths of the ceiling are asked for by default.
+// Published for two machines: 92 to 97 Gb/s per function. By default nine tenths of the ceiling are required.
 TEST(PathCeiling, ASoundDgxSparkReachesItsOwn) {
   Facts facts = machine({200, {32, 4}, {32, 4}, "Ethernet", "4X HDR"});
   EXPECT_NEAR(between(facts, facts, Wire::kRoceV2Ipv4, 4096).limits.front().rate.gigabits(), 114.6, 0.5);

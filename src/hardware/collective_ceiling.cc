@@ -1,10 +1,10 @@
-// The bus bandwidth of a collective is scaled so that it can be held against the links: it is the rate at
-// which a ring through all GPUs would pass data from each to the next. So it cannot exceed what the slowest
-// GPU passes on, over its NVLinks or, where it states none, over PCIe. That binds nothing when every GPU is
-// alone on its node.
+// The bus bandwidth of a collective is scaled so that it can be compared with the links: it is the rate at
+// which a ring through all GPUs would pass data from each to the next. So it cannot exceed the rate of the
+// slowest GPU's links, which are its NVLinks or, if it states none, PCIe. This limit does not apply if every
+// GPU is alone on its node.
 //
-// Between nodes it cannot exceed what a node's adapters carry together, since NCCL runs several rings and
-// each may take another adapter (network_ceiling.h).
+// Between nodes it cannot exceed the rate of a node's adapters together, because NCCL runs several rings and
+// each may use another adapter (network_ceiling.h).
 #include "hardware/collective_ceiling.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@
 namespace railbed {
 namespace {
 
-// An idle GPU lowers the speed of its link, and a collective makes it busy: what both ends can do counts, at
-// the lanes that there are.
+// Returns the devices with the GPU's link at full speed. An idle GPU lowers the speed of its link, and a
+// collective makes it busy: the highest speed of both ends counts, with the lanes that are connected now.
 std::vector<PciDevice> as_if_busy(std::vector<PciDevice> devices, const std::string& gpu) {
   for (PciDevice& device : devices) {
     if (device.address != gpu || !device.link_now || !device.link_max) continue;

@@ -1,4 +1,4 @@
-// The most that a collective's bus bandwidth can be, from the links between its GPUs.
+// The upper limit of a collective's bus bandwidth, from the links between its GPUs.
 #pragma once
 
 #include <map>
@@ -10,8 +10,9 @@ namespace railbed {
 
 struct Facts;
 
-// The slowest GPU's NVLinks, or its PCIe link where it has none; between nodes, all RDMA ports of a node
-// together as well. Binding limit first. `facts` by node name.
+// Returns the limits, lowest first: the slowest GPU's NVLinks, or its PCIe link if it has none; and between
+// nodes, for each node all its RDMA ports together. `facts` maps node names to facts; nodes without facts
+// give no limit.
 Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::string, Facts>& facts);
 
 }  // namespace railbed

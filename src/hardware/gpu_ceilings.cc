@@ -1,9 +1,9 @@
-// NVLink: the number of links that are up times the data sheet's rate of one, each way. NVML states a link's
+// NVLink: the number of active links times the data sheet's rate of one, each way. NVML reports a link's
 // speed with its coding, a few percent above the data sheet's 25 or 50 GB/s, so it is rounded down to a
-// multiple of 25. The slowest link stands for all.
+// multiple of 25. All links count with the speed of the slowest one.
 //
-// Memory: a copy within it reads each byte and writes it, over a bus that moves data twice a clock. 2 × clock
-// × width is the memory's rate, and half of it is left for the copy.
+// Memory: a copy within it reads each byte and writes it, over a bus that transfers data twice per clock. 2 ×
+// clock × width is the memory's rate, and half of it remains for the copy.
 #include "hardware/gpu_ceilings.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-// NVML says 25781, 25000, 26562 and 53125 MB/s of NVLink 2, 3, 4 and 5.
+// NVML reports 25781, 25000, 26562 and 53125 MB/s for NVLink 2, 3, 4 and 5.
 int data_sheet_mbps(int stated) { return stated / 25'000 * 25'000; }
 
 }  // namespace

@@ -13,13 +13,13 @@ constexpr std::string_view kRdmaGuide = "GPUDirect RDMA documentation: Tesla and
 constexpr std::string_view kLinks = "NVIDIA data sheets of V100, A100 and H100; Fabric Manager user guide";
 constexpr std::string_view kSeen = "NVML on H200 machines (tests/machines/h200x4); Fabric Manager user guide";
 constexpr std::string_view kGrace = "NVIDIA Grace Hopper architecture white paper: NVLink-C2C";
-// Its memory is the processor's: what CUDA allocates there no device can reach coherently, so nvidia-peermem,
-// DMA-BUF and GDRCopy all do not work.
+// Its memory is the processor's. No device can coherently reach what CUDA allocates there, so nvidia-peermem,
+// DMA-BUF and GDRCopy do not work.
 constexpr std::string_view kSpark =
     "NVIDIA, \"DGX Spark GPUDirect RDMA\", forums.developer.nvidia.com/t/348787";
 constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM's expected 53125 MB/s a link";
 
-// The column of matrix products is of the data sheets of V100, T4, A40, A100, L4, L40, L40S, H100, H200, HGX
+// The column of tensor TFLOPS is from the data sheets of V100, T4, A40, A100, L4, L40, L40S, H100, H200, HGX
 // B200 and GH200, without sparsity. "H100" alone is one of three products with three speeds.
 constexpr GpuModel kGpus[] = {
     {"K20", GpuDirect::kPeerMemory, false, kRdmaGuide},

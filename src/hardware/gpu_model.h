@@ -1,4 +1,4 @@
-// GPU generations: routes of GPUDirect RDMA, NVSwitch, and what a sound one shows of itself.
+// GPU models: routes of GPUDirect RDMA, NVSwitch, and the expected properties of a healthy one.
 #pragma once
 
 #include <span>
@@ -7,30 +7,31 @@
 namespace railbed {
 
 enum class GpuDirect {
-  kNone,        // the network adapter cannot reach its memory: data is staged through host memory
-  kPeerMemory,  // only by the nvidia-peermem module
+  kNone,        // network adapters cannot reach its memory: data is staged through host memory
+  kPeerMemory,  // only with the nvidia-peermem module
   kBoth,        // nvidia-peermem, or DMA-BUF with the open kernel module
 };
 
 struct GpuModel {
-  std::string_view name;  // a piece of what the driver calls it: "V100", "H100 80GB HBM3"
+  std::string_view name;  // a part of the driver's name for it: "V100", "H100 80GB HBM3"
   GpuDirect gpudirect;
-  bool nvswitch;  // eight of it on one board are joined by NVSwitch and need nvidia-fabricmanager
+  bool nvswitch;  // eight of them on one board are connected by NVSwitch and need nvidia-fabricmanager
   std::string_view source;
-  int nvlinks = 0;          // that are up on a sound one; 0: it has none, or bridges are an option
-  int nvlink_mbps = 0;      // megabytes a second and link, as NVML says it
+  int nvlinks = 0;      // number of active links on a healthy one; 0: it has none, or bridges are an option
+  int nvlink_mbps = 0;  // MB/s per link, as NVML reports it
   int pcie_generation = 0;  // with 16 lanes; 0: not in the table
   bool ecc = false;         // it ships with error correction on
-  bool whole_bar1 = false;  // it can show all its memory on PCI, given room above 4 GiB
+  bool whole_bar1 = false;  // it can map all its memory on PCI, given room above 4 GiB
   int tensor_tflops = 0;    // dense, of 16-bit numbers with 32-bit sums (data sheet); 0: not in the table
-  bool c2c = false;         // NVLink-C2C joins it to its processor
+  bool c2c = false;         // NVLink-C2C connects it to its processor
   bool turing = false;
 
   bool before_ampere() const { return gpudirect == GpuDirect::kPeerMemory || turing; }
 };
 
 std::span<const GpuModel> gpu_models();
-// The longest table name that is a piece of `model`.
+// Returns the row with the longest name that is in `model` as a word, see names_gpu(). Null if there is none.
+// The case of letters counts.
 const GpuModel* find_gpu_model(std::string_view model);
 // Returns whether boards of this product are sold with a fan only: GeForce and TITAN for desktops. Boards for servers
 // (A2, A10, A16, L4, T4) have none and may report a fan at 0 %; RTX and Quadro are sold with and without one.

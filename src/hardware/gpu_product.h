@@ -1,4 +1,4 @@
-// GPUs as products: what their architecture, compute capability and data sheet say, and no fact of a node.
+// GPUs as products: architecture, compute capability and data sheet, without any facts of a node.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr auto enum_names(GpuArchitecture) {
                                          "Ampere", "Ada",     "Hopper", "Blackwell"};
 }
 
-// What it is sold for: NVIDIA's lists of what is supported go by that.
+// The market that it is sold for. NVIDIA's lists of supported products depend on it.
 enum class GpuMarket {
   kDataCentre,
   kWorkstation,
@@ -31,26 +31,28 @@ enum class GpuMarket {
   kUnified,  // GB10: one memory with its processor
 };
 
+// The way in which NVLink connects it to other GPUs.
 enum class NvlinkWay {
   kNone,
   kBridge,  // a bridge over two cards is an option
   kBoard,   // wired on its board
-  kSwitch,  // joined by NVSwitch where eight or more are
+  kSwitch,  // connected by NVSwitch if there are eight or more
 };
 
+// The value of GpuProduct::vgpu_last for products that current branches of vGPU support.
 inline constexpr int kVgpuStill = 1000;
 
 struct GpuProduct {
-  std::string_view name;  // a piece of what the driver, or a person, calls it
+  std::string_view name;  // a part of the name that the driver or a user gives it
   GpuArchitecture architecture;
   int capability;  // compute capability: 61 is 6.1
   GpuMarket market;
   int memory_gb;     // 0: several sizes, or not in the table
   int watts;         // 0: not in the table
   NvlinkWay nvlink;  //
-  int mig;           // instances at most; 0: none
-  int vgpu_last;     // the last branch of vGPU with it: 16; 0: none had it; kVgpuStill
-  bool series;       // the name goes on with digits: "RTX 30" of an RTX 3090
+  int mig;           // most MIG instances; 0: no MIG
+  int vgpu_last;     // last branch of vGPU that supports it: 16; 0: none did; kVgpuStill
+  bool series;       // the name continues with digits: "RTX 30" of an RTX 3090
 
   bool has_tensor_cores() const;
 };
@@ -59,18 +61,18 @@ struct GpuProduct {
 // of the data sheets, MIG of the MIG user guide ("Supported GPUs"), vGPU of
 // docs.nvidia.com/vgpu/gpus-supported-by-vgpu.html and /vgpu/17.0/whats-new-vgpu.
 std::span<const GpuProduct> gpu_products();
-// Whether the name stands in `model` as a word: "P4" in "Tesla P4" and "P4-8Q", not in "P40"; "K20" in
-// "K20m". A series goes on with digits.
+// Returns true if the name is in `model` as a word: "P4" in "Tesla P4" and "P4-8Q", not in "P40"; "K20" in
+// "K20m". A series continues with digits. The case of letters counts.
 bool names_gpu(std::string_view model, std::string_view name, bool series = false);
-// The longest table name that stands in `model` as a word; null: not in the table. Letters' case does not
-// count.
+// Returns the row with the longest name that is in `model` as a word; null if there is none. The case of
+// letters does not count.
 const GpuProduct* find_gpu_product(std::string_view model);
 
-// Which CUDA toolkits compile for it and which branches of the driver drive it.
+// The CUDA toolkits that compile for a GPU, and the branches of the driver that support it.
 struct CudaSupport {
   std::string_view first_toolkit;
-  std::string_view last_toolkit;  // empty: they still do
-  int last_driver = 0;            // 0: they still do
+  std::string_view last_toolkit;  // empty: current toolkits compile for it
+  int last_driver = 0;            // 0: current drivers support it
 };
 // docs.nvidia.com/datacenter/tesla/drivers, "CUDA Toolkit, Driver, and Architecture Matrix"
 CudaSupport cuda_support(const GpuProduct& product);

@@ -1,15 +1,15 @@
-// GPUDirect RDMA has two routes, and each needs the consent of several drivers.
+// GPUDirect RDMA has two routes, and each needs the support of several drivers.
 //
 // nvidia-peermem registers itself with the RDMA core (ib_register_peer_memory_client). Linux never had that
 // function: it is in the ib_core of NVIDIA's OFED (MLNX_OFED, DOCA) and in some kernels of Ubuntu. Elsewhere
-// the module is refused ("Invalid argument"). Whichever GPU module is loaded, open or proprietary, it serves.
+// the module fails to load ("Invalid argument"). It works with both GPU modules, open and proprietary.
 // DMA-BUF is the kernel's own way, since 5.12: the GPU's driver exports memory, which only the open module
-// does, and that drives Turing and newer; the adapter's driver imports it, which mlx4 does not.
+// does, and that module drives Turing and newer; the adapter's driver imports it, which mlx4 does not.
 //
-// Where both are closed the table says what to do: the first row that fits the node is the answer. Its
-// columns are what the GPU and its driver can, who drives the adapter, whether the RDMA core has the function
-// above, and whether kernel and adapter's driver take DMA-BUF. How far apart GPU and adapter may be is no
-// part of it: that is NCCL's choice (nccl/choice.cc).
+// If both are closed, a decision table gives the remedy: the first row that matches the node applies. Its
+// columns are the capability of the GPU and its driver, the driver of the adapters, whether the RDMA core has
+// the function above, and whether the kernel and the adapter's driver support DMA-BUF. The distance between
+// GPU and adapter is not part of it: that is NCCL's choice (nccl/choice.cc).
 #include "hardware/gpudirect.h"
 
 #include <fmt/format.h>
@@ -41,8 +41,9 @@ bool kernel_at_least(const Facts& facts, int major, int minor) {
 
 // --- who drives the adapters ---
 
-// NVIDIA's mlx drivers call themselves by their release: 4.9-7.1.0, 24.10-0.7.0. The kernel's say nothing, or
-// "4.0-0" (drivers/net/ethernet/mellanox/mlx4/mlx4.h) and, the older mlx5_core, "5.0-0".
+// Returns true for the version of a driver of OFED. NVIDIA's mlx drivers have the version of their release:
+// 4.9-7.1.0, 24.10-0.7.0. The kernel's have none, or "4.0-0" (drivers/net/ethernet/mellanox/mlx4/mlx4.h) and,
+// the older mlx5_core, "5.0-0".
 bool is_of_ofed(std::string_view version) {
   const std::size_t dash = version.find('-');
   return dash != std::string_view::npos && version.find('.', dash) != std::string_view::npos;
@@ -51,7 +52,7 @@ bool is_of_ofed(std::string_view version) {
 bool has_ofed(const Facts& facts) {
   const auto& version = facts.rdma.driver_version;
   if (version.ok()) return is_of_ofed(*version);
-  // Its modules lean on this one, which no kernel has.
+  // OFED's modules depend on this one, which no kernel has.
   const auto& modules = facts.system.kernel.loaded_modules;
   return modules.ok() && std::ranges::find(*modules, "mlx_compat") != modules->end();
 }
@@ -59,7 +60,7 @@ bool has_ofed(const Facts& facts) {
 bool on_hardware(const RdmaDevice& device) { return device.pci_address.ok(); }
 bool on_mlx4(const RdmaDevice& device) { return device.driver.value_or("").starts_with("mlx4"); }
 
-// mlx4 only where no adapter of another kind is there.
+// Returns mlx4 only if there is no adapter of another kind.
 AdapterSide adapter_side(const Facts& facts) {
   std::size_t mlx4 = 0;
   std::size_t others = 0;
@@ -78,8 +79,8 @@ bool nvidia_is_registered(const Facts& facts) {
          });
 }
 
-// Ubuntu carried the function since 5.11, with updates of 5.4 too, and gave it up with 6.8, of which its
-// "-nvidia" kernel kept it (Launchpad 1923104; Ubuntu, "NVIDIA GPUDirect over Infiniband Migration Paths").
+// Ubuntu had the function since 5.11, with updates of 5.4 too, and dropped it with 6.8, except in its
+// "-nvidia" kernel (Launchpad 1923104; Ubuntu, "NVIDIA GPUDirect over Infiniband Migration Paths").
 PeerMemoryApi api_of_ubuntu(const Facts& facts) {
   const std::string release = release_of(facts);
   const KernelVersion version = version_of(release);
@@ -90,7 +91,7 @@ PeerMemoryApi api_of_ubuntu(const Facts& facts) {
   return version == KernelVersion{6, 8} ? PeerMemoryApi::kYes : PeerMemoryApi::kUnknown;
 }
 
-// Distributions that take their RDMA core from Linux as it is.
+// Distributions with the RDMA core of Linux, unchanged.
 constexpr std::string_view kPlainRdmaCore[] = {"rhel",   "rocky",  "almalinux", "centos",
                                                "debian", "fedora", "ol"};
 
@@ -98,7 +99,7 @@ constexpr std::string_view kPlainRdmaCore[] = {"rhel",   "rocky",  "almalinux", 
 
 constexpr std::string_view kMlx4CannotReach = "the kernel's own mlx4 driver registers host memory only";
 
-// What closes both routes at once.
+// Returns a reason that closes both routes; empty if there is none.
 std::string why_never(const Facts& facts) {
   if (const std::string why = why_no_gpu_can(facts); !why.empty()) return why;
   if (adapter_side(facts) == AdapterSide::kKernelMlx4) return std::string(kMlx4CannotReach);
@@ -106,21 +107,22 @@ std::string why_never(const Facts& facts) {
 }
 
 std::string why_no_peer_memory(const Facts& facts) {
-  if (nvidia_is_registered(facts)) return {};  // whichever module did it: nv_peer_mem was its name once
+  if (nvidia_is_registered(facts)) return {};  // by either module: nv_peer_mem was its earlier name
   if (!facts.gpus.peer_memory.ok()) return "nvidia-peermem is not loaded";
-  // The folder is made for the first client: without the list nothing contradicts the module.
+  // The folder is created for the first client: without that list no fact contradicts the module.
   return facts.rdma.peer_memory_clients.ok()
              ? "nvidia-peermem is loaded and not registered with the RDMA core"
              : "";
 }
 
+// Returns why a GPU of the node cannot export DMA-BUF; empty if all can.
 std::string why_gpu_exports_none(const Facts& facts) {
   if (!facts.gpus.open_module.value_or(false)) return "the driver is not the open kernel module";
   for (const Gpu& gpu : items(facts.gpus.devices)) {
     const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
     if (model != nullptr && model->gpudirect == GpuDirect::kPeerMemory)
       return fmt::format("{} does it only by nvidia-peermem", model->name);
-    // The driver's own word, where it was asked.
+    // The driver's own report, if it was queried.
     if (gpu.cuda.ok() && gpu.cuda->dma_buf == false)
       return fmt::format("CUDA says that GPU {} exports no DMA-BUF", gpu.pci_address);
   }
@@ -134,7 +136,8 @@ bool has_p2p_dma(const Facts& facts) {
   return option != config->end() && option->second == "y";
 }
 
-// One adapter whose driver takes it is enough. Nothing where no driver was asked.
+// Returns why the adapters' drivers do not support DMA-BUF. Empty if one of them does, which is enough;
+// nullopt if none was queried.
 std::optional<std::string> what_adapters_say(const Facts& facts) {
   const RdmaDevice* refuses = nullptr;
   for (const RdmaDevice& device : items(facts.rdma.devices)) {
@@ -146,8 +149,10 @@ std::optional<std::string> what_adapters_say(const Facts& facts) {
   return fmt::format("the driver of {} does not take DMA-BUF", refuses->name);
 }
 
-// A driver that was asked is believed before the kernel's number: OFED and RHEL bring it to older kernels.
-// Else the number counts: ib_umem_dmabuf_get came with 5.12 (drivers/infiniband/core/umem_dmabuf.c).
+// Returns why the kernel or the adapters' drivers do not support DMA-BUF; empty if they do. A driver's own
+// report has precedence over the kernel's version, because OFED and RHEL bring support to older kernels.
+// Without a report the version decides: ib_umem_dmabuf_get came with 5.12
+// (drivers/infiniband/core/umem_dmabuf.c).
 std::string why_kernel_takes_none(const Facts& facts) {
   if (!has_p2p_dma(facts)) return "the kernel is built without CONFIG_PCI_P2PDMA";
   if (const auto said = what_adapters_say(facts)) return *said;
@@ -172,16 +177,18 @@ GpuSide gpu_side(const Facts& facts) {
   return facts.gpus.open_module.value_or(false) ? GpuSide::kOpenModule : GpuSide::kClosedModule;
 }
 
+// Returns the column of the table. If the kernel could support DMA-BUF, a missing support is the adapter
+// driver's.
 KernelSide kernel_side(const Facts& facts) {
   if (why_kernel_takes_none(facts).empty()) return KernelSide::kTakesDmaBuf;
   const bool could = has_p2p_dma(facts) && kernel_at_least(facts, 5, 12);
   return could ? KernelSide::kAdapterRefuses : KernelSide::kTooOld;
 }
 
-constexpr const char kUnload[] = "modprobe -r nvidia-peermem";  // of a module that is not loaded: nothing
+constexpr const char kUnload[] = "modprobe -r nvidia-peermem";  // no effect if the module is not loaded
 constexpr const char kLoad[] = "modprobe nvidia-peermem";
 constexpr const char kLoadAtBoot[] = "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf";
-// MLNX_OFED 4.9 speaks an older form of the interface.
+// MLNX_OFED 4.9 has an older form of the interface.
 constexpr const char kLegacy[] =
     "echo 'options nvidia-peermem peerdirect_support=1' > /etc/modprobe.d/nvidia-peermem.conf";
 constexpr const char kAskForApi[] = "grep -w ib_register_peer_memory_client /proc/kallsyms";
@@ -307,7 +314,7 @@ std::span<const GpuDirectRow> gpudirect_table() {
 std::string why_gpu_cannot(const Gpu& gpu, const GpuModel* model) {
   if (model != nullptr && model->gpudirect == GpuDirect::kNone)
     return fmt::format("{} has no GPUDirect RDMA", model->name);
-  // NCCL asks the same and goes by it (src/plugin/net.cc, ncclGpuGdrSupport).
+  // NCCL makes the same query and relies on it (src/plugin/net.cc, ncclGpuGdrSupport).
   if (gpu.cuda.ok() && gpu.cuda->gpudirect_rdma == false)
     return fmt::format("CUDA says that GPU {} has no GPUDirect RDMA", gpu.pci_address);
   return {};
@@ -324,7 +331,7 @@ std::string why_no_gpu_can(const Facts& facts) {
 
 std::string why_adapter_cannot(const Facts& facts, const NicModel& model) {
   if (model.gpudirect || has_ofed(facts)) return {};
-  // The last release for mlx4 builds up to this kernel (MLNX_OFED 4.9-2.2.6.0, "New Features").
+  // The last release for mlx4 can be built up to this kernel (MLNX_OFED 4.9-2.2.6.0, "New Features").
   const bool ofed_ends = kernel_at_least(facts, 5, 5);
   return fmt::format("{} has no GPUDirect RDMA with the kernel's own driver; {}", model.name,
                      ofed_ends ? "MLNX_OFED 4.9 LTS, the last for it, ends with kernel 5.4"
@@ -332,7 +339,7 @@ std::string why_adapter_cannot(const Facts& facts, const NicModel& model) {
 }
 
 PeerMemoryApi peer_memory_api(const Facts& facts) {
-  // nvidia-peermem stays loaded only where it could register.
+  // nvidia-peermem stays loaded only if it could register.
   if (facts.gpus.peer_memory.ok()) return PeerMemoryApi::kLoaded;
   if (nvidia_is_registered(facts) || has_ofed(facts)) return PeerMemoryApi::kYes;
   const std::string os = facts.system.os.id.value_or("");

@@ -1,5 +1,5 @@
-// By which route network adapters reach GPU memory on a node, and what would open one where none is open.
-// Rules and the prediction of what NCCL does share this.
+// The routes by which network adapters reach GPU memory on a node, and the remedy if none is open. Rules and
+// the prediction of NCCL's choice share this.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,9 @@
 
 namespace railbed {
 
+// The state of both routes on a node.
 struct GpuDirectRoutes {
-  // Why each route is closed; empty: it is open.
+  // The reason why the route is closed; empty if it is open.
   std::string no_peer_memory;
   std::string no_dma_buf;
 
@@ -25,42 +26,46 @@ struct GpuDirectRoutes {
   bool any() const { return peer_memory() || dma_buf(); }
 };
 
-// What the facts do not say is taken as good where the older facts beside it suffice.
+// Returns the state of both routes. A fact that is missing counts as good if the older facts suffice without
+// it.
 GpuDirectRoutes gpudirect_routes(const Facts& facts);
 
-// Empty: adapters can reach this GPU's memory, or nothing says that they cannot. `model` is its row, or null.
+// Returns why adapters cannot reach this GPU's memory; empty if they can or if no fact contradicts it.
+// `model` is the GPU's row, or null.
 std::string why_gpu_cannot(const Gpu& gpu, const GpuModel* model);
-std::string why_no_gpu_can(const Facts& facts);  // likewise of all GPUs: none can
-// Empty: the driver that this node has for such adapters can reach GPU memory.
+// Returns the reason for the last GPU if no GPU of the node can; empty if one can or if there is none.
+std::string why_no_gpu_can(const Facts& facts);
+// Returns why the node's driver for such adapters cannot reach GPU memory; empty if it can.
 std::string why_adapter_cannot(const Facts& facts, const NicModel& model);
 
-// Whether the RDMA core lets other drivers bring memory of their own, which nvidia-peermem does. Loaded: it
-// does, and the module is loaded already.
+// The RDMA core's interface through which other drivers, such as nvidia-peermem, register memory of their
+// own. kLoaded: the interface exists and nvidia-peermem is loaded.
 enum class PeerMemoryApi { kNo, kYes, kLoaded, kUnknown };
 PeerMemoryApi peer_memory_api(const Facts& facts);
 
-// What the GPUs and their driver can.
+// The capability of the GPUs and their driver.
 enum class GpuSide { kNone, kBeforeTuring, kClosedModule, kOpenModule };
-// Who drives the adapters. mlx4 is ConnectX-3 and its Pro.
+// The driver of the adapters. mlx4 drives ConnectX-3 and ConnectX-3 Pro.
 enum class AdapterSide { kKernelMlx4, kOfedMlx4, kOther };
-// What kernel and adapter's driver do with DMA-BUF.
+// The support of DMA-BUF by the kernel and the adapter's driver.
 enum class KernelSide { kTakesDmaBuf, kTooOld, kAdapterRefuses };
 
-// A row of the decision table. A column that is not set fits every node.
+// A row of the decision table. A column that is not set matches every node.
 struct GpuDirectRow {
   std::optional<GpuSide> gpu;
   std::optional<AdapterSide> adapter;
   std::optional<PeerMemoryApi> api;
   std::optional<KernelSide> kernel;
-  bool possible;          // false: `text` says why it is not
-  std::string_view text;  // the one thing to do
+  bool possible;          // false: `text` gives the reason
+  std::string_view text;  // the remedy
   std::vector<ShellCommand> commands = {};
   bool needs_reboot = false;
   std::string_view source = {};
 };
+// Returns the table. The first row that matches a node applies; the last row matches every node.
 std::span<const GpuDirectRow> gpudirect_table();
 
-// The row for a node on which both routes are closed.
+// Returns the row for a node on which both routes are closed.
 const GpuDirectRow& gpudirect_remedy(const Facts& facts);
 
 }  // namespace railbed

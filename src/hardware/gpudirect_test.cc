@@ -102,7 +102,7 @@ Facts without_route(const std::string& model, const std::string& os, const std::
   return facts;
 }
 
-// The same with ConnectX-3 under this driver; empty: a driver that says no version.
+// The same with ConnectX-3 and a driver of this version; empty: a driver without a version.
 Facts with_mlx4(const std::string& kernel, const std::string& driver_version) {
   Facts facts = without_route("Tesla V100-PCIE-16GB", "ubuntu", kernel);
   RdmaDevice device = (*facts.rdma.devices)[0];

@@ -1,18 +1,18 @@
-// No sound path can be below its floor, so only what is certain counts, and the parts are taken one after the
-// other.
+// No healthy path can be below its floor, so only certain parts are included. They follow each other, so they
+// add up.
 //
-// The wire: the whole message with its headers passes the slower link before its last byte is there. Switches
-// are taken to forward a packet while it still arrives (cut-through), so that none adds that time again.
+// The wire: the whole message with its headers passes the slower link before its last byte arrives. Switches
+// are assumed to forward a packet while it still arrives (cut-through), so none of them adds that time again.
 //
-// A switch: one, where cluster.yaml says "switch". Which model it is cannot be seen from a node: the lowest
-// published port-to-port latency of any that fits stands for it.
+// A switch: one, if cluster.yaml has "switch". Its model is not visible from a node, so the lowest published
+// port-to-port latency of all possible models is used.
 //
-// PCIe: the adapter must be told before anything leaves, and must have written to memory before anything has
-// arrived: at each end one packet, the shortest that there is, on the narrowest link of the path.
+// PCIe: the adapter has to be notified before anything leaves, and has to write to memory before anything has
+// arrived. So each end adds one packet, the shortest possible, on the slowest link of the path.
 //
-// Left out, because nobody states a least of it: the cable (5 ns a metre, of unknown length), adapters,
-// bridges of PCIe, processors, and TCP's way through both kernels. Loopback does not measure that: there no
-// adapter interrupts, and one processor does the work of both ends.
+// Not included, because no lower limit of them is published: the cable (5 ns a metre, of unknown length),
+// adapters, PCIe bridges, processors, and TCP's path through both kernels. A loopback test does not measure
+// these: it has no adapter interrupts, and one processor does the work of both ends.
 #include "hardware/latency_floor.h"
 
 #include <fmt/format.h>
@@ -36,6 +36,7 @@ constexpr SwitchLatency kLowestOfEthernet{
 constexpr SwitchLatency kLowestOfInfiniband{
     Nanoseconds{90}, "the lowest published: Mellanox SB7800, Switch-IB 2 (its product brief)"};
 
+// Returns why there is no floor between these ends; empty if there is one.
 std::string why_no_floor(const CeilingEnd& a, const CeilingEnd& b) {
   if (a.facts == nullptr || b.facts == nullptr) return "without the facts of both ends";
   if (a.node == b.node) return "both ends are one machine: no wire";
@@ -63,6 +64,7 @@ FloorPart switch_part(const Trip& trip) {
   return {"a switch", lowest.time, std::string(lowest.source)};
 }
 
+// Returns the time of the shortest packet on the slowest PCIe link of an end; nullopt if no link is known.
 std::optional<FloorPart> pcie_part(const CeilingEnd& end) {
   const auto address = adapter_address(end);
   const PciDevice* hop = address ? narrowest_hop(items(end.facts->pci), *address) : nullptr;

@@ -134,7 +134,7 @@ TEST(LatencyFloor, SaysWhyThereIsNone) {
   EXPECT_TRUE(latency_floor({"a", "ens6", &silent}, {"b", "ens6", &silent}, trip).parts.empty());
 }
 
-// What sound pairs are published to need, the quickest that we know of: each is above its floor.
+// The lowest published latencies that we know of: each is above its floor.
 struct Published {
   std::string_view source;
   Host host;

@@ -1,11 +1,11 @@
-// Ports do not simply add up. Two ports of one card share its slot: two of 40 Gb/s on Gen3 x8 carry 7.2 GB/s,
-// not 9.8. And one cable may hang on two functions: each half of a DGX Spark's ConnectX-7 reaches both cables
-// over four lanes of its own, so that one function carries 14.3 GB/s of a cable's 24.5, and only both
-// together fill it.
+// The rates of ports do not simply add up. Two ports of one card share its slot: two of 40 Gb/s on Gen3 x8
+// carry 7.2 GB/s, not 9.8. And one cable may be connected to two functions: each half of a DGX Spark's
+// ConnectX-7 reaches both cables over four lanes of its own, so one function carries 14.3 GB/s of a cable's
+// 24.5, and only both together fill it.
 //
-// So for each card: its cables add up, and the links of its slots add up, and the smaller sum is what it
-// carries. Functions are of one card when they say the same system image GUID; those of one card with the
-// same function number, on different slots, are two ways to one cable.
+// So for each card the rates of its cables are added, and the rates of its slots' links are added, and the
+// smaller sum is the card's rate. Functions belong to one card if they have the same system image GUID.
+// Functions of one card with the same function number, on different slots, are two paths to one cable.
 #include "hardware/network_ceiling.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kUsualPathMtu = 4096;
 
-// "0000:01:00.1" → "0000:01:00" and "1".
+// Splits "0000:01:00.1" into "0000:01:00" and "1".
 std::pair<std::string, std::string> slot_and_function(const std::string& address) {
   const auto dot = address.find('.');
   return {address.substr(0, dot), dot == std::string::npos ? "" : address.substr(dot + 1)};
@@ -40,9 +40,10 @@ BitRate payload_rate(const RdmaDevice& device, const RdmaPort& port) {
          wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband, mtu > 0 ? mtu : kUsualPathMtu);
 }
 
+// One adapter card with all its functions.
 struct Card {
   std::map<std::string, BitRate> cables;  // by function and port
-  std::map<std::string, BitRate> slots;   // those that state their link
+  std::map<std::string, BitRate> slots;   // slots that state their link
   bool unknown_slot = false;
 };
 
@@ -52,10 +53,12 @@ BitRate sum_of(const std::map<std::string, BitRate>& rates) {
   return sum;
 }
 
+// Returns true if the card's slots carry less than its cables. Unknown slots do not limit.
 bool held_by_slots(const Card& card) {
   return !card.unknown_slot && sum_of(card.slots) < sum_of(card.cables);
 }
 
+// Adds the active ports and the slot of one function to its card.
 void add_device(Card& card, const Facts& facts, const RdmaDevice& device, const std::string& node) {
   const std::string address = device.pci_address.value_or("");
   const auto [slot, function] = slot_and_function(address);
@@ -70,7 +73,8 @@ void add_device(Card& card, const Facts& facts, const RdmaDevice& device, const 
     card.unknown_slot = true;
 }
 
-// By what tells a card from the others: its system image GUID, else its slot, else its name.
+// Groups the node's functions with active ports by card and counts these ports. The key of a card is its
+// system image GUID, else its slot, else its name.
 std::map<std::string, Card> cards_of(const Facts& facts, const std::string& node, int& ports) {
   std::map<std::string, Card> cards;
   for (const RdmaDevice& device : items(facts.rdma.devices)) {
@@ -83,6 +87,7 @@ std::map<std::string, Card> cards_of(const Facts& facts, const std::string& node
   return cards;
 }
 
+// Returns the sum over all cards; nullopt without active RDMA ports.
 std::optional<Limit> rdma_limit(const Facts& facts, const std::string& node) {
   int ports = 0;
   BitRate sum;
@@ -99,6 +104,7 @@ std::optional<Limit> rdma_limit(const Facts& facts, const std::string& node) {
                         : "the sum of the active ports' rates, less packet headers"};
 }
 
+// Returns the sum of all physical interfaces with a link, over TCP.
 std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
   constexpr int kUsualMtu = 1500;
   BitRate sum;

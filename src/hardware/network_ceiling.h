@@ -1,4 +1,4 @@
-// The most that the network adapters of a node carry together.
+// The upper limit of the rate of all network adapters of a node together.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,16 @@ struct RdmaDevice;
 struct RdmaPort;
 struct NicModel;
 
-// By the name that Mellanox' drivers give a device, its PCI id: "MT4103" is 0x1007. Null: not of the table.
+// Returns the adapter's row. Mellanox' drivers name a device by its PCI device ID: "MT4103" is 0x1007. Null
+// if the table does not have it.
 const NicModel* nic_of(const RdmaDevice& device);
 
-// The path MTU that a port can use: its active MTU, or less where its adapter can do no more. 0: not known.
+// Returns the path MTU in bytes that a port can use: its active MTU, or less if its adapter supports less. 0
+// if not known.
 int path_mtu_of(const RdmaDevice& device, const RdmaPort& port);
 
-// All active RDMA ports, each way, less packet headers; without any, all interfaces with a link, over TCP.
-// Nothing where none states its speed.
+// Returns the sum of all active RDMA ports, each way, without packet headers; if there are none, the sum of
+// all interfaces with a link, over TCP. Nullopt if none states its speed.
 std::optional<Limit> network_limit(const Facts& facts, const std::string& node);
 
 }  // namespace railbed

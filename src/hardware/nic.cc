@@ -62,7 +62,7 @@ const NicModel* find_nic(std::uint16_t device) {
 }
 
 const NicModel* find_nic_named(std::string_view text) {
-  // Without blanks and hyphens: "ConnectX-4 Lx" and "CX4Lx" are then "cx4lx".
+  // Removes spaces and hyphens: "ConnectX-4 Lx" and "CX4Lx" both become "cx4lx".
   const auto plain = [](std::string_view name) {
     std::string small = lower(name);
     std::erase_if(small, [](char c) { return c == ' ' || c == '-'; });

@@ -1,4 +1,4 @@
-// RDMA adapters: what each can do at most, and what it cannot do at all.
+// RDMA adapters: the limits of each model, and what it does not support.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,27 @@ struct NicModel {
   std::string_view name;         // ConnectX-4
   std::string_view module;       // kernel driver of the function: mlx5_core
   std::string_view rdma_module;  // kernel driver of its RDMA device: mlx5_ib
-  BitRate infiniband;            // fastest port as InfiniBand; zero: cannot
-  BitRate ethernet;              // fastest port as Ethernet; zero: cannot
+  BitRate infiniband;            // fastest port as InfiniBand; 0: not supported
+  BitRate ethernet;              // fastest port as Ethernet; 0: not supported
   double pcie_gigatransfers;     // per lane
   int pcie_width;
-  bool connected_ipoib;  // IPoIB connected mode and its MTU of 65520 exist
+  bool connected_ipoib;  // supports IPoIB connected mode with its MTU of 65520
   bool roce_v2;
-  int roce_path_mtu;  // the largest path MTU of RoCE, whatever the driver states; 0: cannot
-  bool gpudirect;     // the kernel's own driver reaches GPU memory; else at most NVIDIA's (gpudirect.h)
+  int roce_path_mtu;  // largest path MTU of RoCE in bytes, whatever the driver states; 0: no RoCE
+  // The kernel's own driver reaches GPU memory; if not, only NVIDIA's driver may (gpudirect.h).
+  bool gpudirect;
   std::string_view source;
 };
 
 std::span<const NicModel> nic_models();
+// Returns the row of this PCI device ID; null if there is none.
 const NicModel* find_nic(std::uint16_t device);
-// By its name as people write it: "ConnectX-4 Lx", "CX-4", "cx4"; the longest that stands in `text`.
+// Returns the row with the longest name in `text`, in the usual spellings: "ConnectX-4 Lx", "CX-4", "cx4".
+// Null if there is none.
 const NicModel* find_nic_named(std::string_view text);
 
-// The first major version of an operating system (ID of os-release) whose own kernel no longer drives an
-// adapter.
+// The first major version of an operating system (ID of os-release) whose own kernel no longer has a driver
+// for an adapter.
 struct DroppedDriver {
   std::string_view module;
   std::string_view os;
@@ -39,7 +42,7 @@ struct DroppedDriver {
   std::string_view source;
 };
 std::span<const DroppedDriver> dropped_drivers();
-// The same for a version whose kernel has a driver that nobody there tests or updates.
+// Returns the versions whose kernel still has a driver that the distribution no longer tests or updates.
 std::span<const DroppedDriver> unmaintained_drivers();
 
 }  // namespace railbed

@@ -69,7 +69,7 @@ constexpr AdapterModel kAdapters[] = {
     {"MCX715105AS-W", "ConnectX-7", 1, gbps(400), gbps(400), kAdapterManual},
 };
 
-// Copper of four lanes; InfiniBand's own limits are no longer than Ethernet's of the same lane speed.
+// Copper with four lanes; InfiniBand's own limits are not longer than Ethernet's at the same lane speed.
 constexpr CopperLimit kCopper[] = {
     {gbps(40), 7, "IEEE 802.3ba, 40GBASE-CR4: 7 m"},
     {gbps(100), 5, "IEEE 802.3bj, 100GBASE-CR4: 5 m"},
@@ -80,9 +80,9 @@ constexpr CopperLimit kCopper[] = {
 struct InfinibandSpeed {
   double gigabits;
   std::string_view name;
-  double part;  // that its coding leaves
+  double part;  // fraction that its coding leaves
 };
-// 8b/10b up to QDR, 64b/66b for FDR; from EDR on the names are rates of data (IBTA, Architecture
+// 8b/10b up to QDR, 64b/66b for FDR; from EDR on the names refer to data rates (IBTA, Architecture
 // Specification 1.3, link speeds).
 constexpr InfinibandSpeed kInfinibandSpeeds[] = {
     {10, "SDR", 0.8}, {20, "DDR", 0.8}, {40, "QDR", 0.8}, {56, "FDR", 54.5454 / 56},
@@ -93,7 +93,8 @@ const InfinibandSpeed* find_speed(BitRate signalled) {
   return found == std::end(kInfinibandSpeeds) ? nullptr : &*found;
 }
 
-// The longest table name that is a piece of `model`; letters' case does not count.
+// Returns the row with the longest name that is part of `model`, whatever the case of its letters; null if
+// there is none.
 template <class Row, std::size_t N>
 const Row* find_piece(const Row (&table)[N], std::string_view model) {
   const std::string small = lower(model);

@@ -1,9 +1,9 @@
-// The ways of both devices up to the root are lists of bridges, and the first bridge that stands in both is
-// where a transfer between the devices turns round. A PCIe switch shows as an upstream bridge with a
-// downstream bridge for each of its ports. If the ways meet with at most one bridge below on either side, one
-// switch lies between the devices: PIX, as for two functions of one device. Farther up, but below one root
-// port: PXB. Ways that never meet lead through the processor: SYS when the devices' NUMA nodes differ, PHB
-// when both root ports are on one bus and thus on one host bridge, else NODE.
+// The paths of both devices up to the root are lists of bridges, and the first bridge in both lists is where
+// a transfer between the devices turns around. A PCIe switch shows as an upstream bridge with a downstream
+// bridge for each of its ports. If the paths meet with at most one bridge below on either side, one switch is
+// between the devices: PIX, as for two functions of one device. Farther up, but below one root port: PXB.
+// Paths that never meet go through the processor: SYS if the devices' NUMA nodes differ, PHB if both root
+// ports are on one bus and thus on one host bridge, else NODE.
 #include "hardware/pci_path.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ std::string_view bus(const PciDevice& device) {
   return address.substr(0, address.rfind(':'));
 }
 
+// Returns true for functions of one device.
 bool same_slot(const PciDevice& a, const PciDevice& b) {
   const auto slot = [](std::string_view address) { return address.substr(0, address.rfind('.')); };
   return slot(a.address) == slot(b.address);

@@ -1,4 +1,4 @@
-// How close two PCI devices are, as `nvidia-smi topo -m` and NCCL name it.
+// The distance of two PCI devices, in the terms of `nvidia-smi topo -m` and NCCL.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ constexpr auto enum_names(PathClass) {
 }
 std::string_view to_text(PathClass path);
 
-// A device whose path upwards is not known counts as on its own host bridge.
+// Returns the distance of two devices. A device whose parent is not known counts as the top of its own path.
 PathClass path_between(const std::vector<PciDevice>& devices, const PciDevice& a, const PciDevice& b);
 
-// The bridges that a transfer between two devices passes below their common ancestor; empty when it goes
-// through the processor anyway.
+// Returns the bridges that a transfer between two devices passes below their common ancestor; empty if it
+// goes through the processor. The pointers point into `devices`.
 std::vector<const PciDevice*> bridges_between(const std::vector<PciDevice>& devices, const PciDevice& a,
                                               const PciDevice& b);
-// ACS of this bridge sends what peers say to each other up to the root.
+// Returns true if ACS of this bridge redirects traffic between peers to the root.
 bool redirects_peers(const PciDevice& bridge);
 
 }  // namespace railbed

@@ -12,13 +12,13 @@ struct Generation {
   int level;
 };
 
-// Red Hat, "Exploring x86-64-v3 for Red Hat Enterprise Linux 10": Haswell is the first of Intel's with
+// Red Hat, "Exploring x86-64-v3 for Red Hat Enterprise Linux 10": Haswell is Intel's first generation with
 // level 3. The versions of Xeon E3, E5 and E7: ark.intel.com.
 constexpr Generation kXeonVersions[] = {{"Sandy Bridge", 2}, {"Ivy Bridge", 2}, {"Haswell", 3},
                                         {"Broadwell", 3},    {"Skylake", 3},    {"Kaby Lake", 3}};
 constexpr Generation kUnknownGeneration{"", 0};
 
-// "E5-2697 v2" is version 2, "E5-2670 0" and "E5-2670" are the first.
+// Returns the version of a Xeon E3, E5 or E7: 2 for "E5-2697 v2", 1 for "E5-2670 0" and "E5-2670".
 std::optional<int> xeon_version(std::string_view model) {
   std::size_t at = std::string_view::npos;
   for (const std::string_view family : {"E3-", "E5-", "E7-"})
@@ -29,6 +29,7 @@ std::optional<int> xeon_version(std::string_view model) {
   return rest[1][1] - '0';
 }
 
+// Returns the generation that a name belongs to; level 0 if it is not known.
 Generation generation(std::string_view model) {
   if (const auto version = xeon_version(model)) {
     const auto last = static_cast<int>(std::size(kXeonVersions));
@@ -44,7 +45,7 @@ Generation generation(std::string_view model) {
 
 constexpr std::string_view kLevel3Source =
     "CentOS Stream kernel, merge request 3972: \"RHEL10 has a minimum of the x86_64-v3 microarchitecture\"";
-// AlmaLinux 10 is built for level 2 as well, and says so itself.
+// AlmaLinux 10 is also built for level 2, so it has no row.
 constexpr LevelNeeded kLevels[] = {
     {"rhel", 10, 3, kLevel3Source},
     {"rocky", 10, 3, kLevel3Source},

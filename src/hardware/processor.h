@@ -1,4 +1,4 @@
-// What a processor's name says of the instructions that it knows.
+// Properties of a processor that follow from its name.
 #pragma once
 
 #include <optional>
@@ -6,24 +6,25 @@
 
 namespace railbed {
 
-// The x86-64 microarchitecture level (x86-64 psABI: 3 has AVX2 and FMA) at least; nothing where the name does
-// not tell. Of "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz" it is 2: Ivy Bridge.
+// Returns the x86-64 microarchitecture level that the processor has at least (x86-64 psABI: 3 has AVX2 and
+// FMA); nullopt if the name is not known. For "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz" it is 2: Ivy
+// Bridge.
 std::optional<int> x86_level(std::string_view model);
-// "Ivy Bridge"; empty where the name does not tell.
+// Returns a generation such as "Ivy Bridge"; empty if the name is not known.
 std::string_view processor_generation(std::string_view model);
 
-// Of its own PCIe lanes; nothing where the name does not tell. Xeon E5 of the first four versions has Gen3
-// (ark.intel.com).
+// Returns the generation of the processor's own PCIe lanes; nullopt if the name is not known. Xeon E5 of the
+// first four versions has Gen3 (ark.intel.com).
 std::optional<int> pcie_generation(std::string_view model);
 
-// The level that an operating system (ID of os-release) asks for from a major version on.
+// The level that an operating system (ID of os-release) requires from a major version on.
 struct LevelNeeded {
   std::string_view os;
   int version;
   int level;
   std::string_view source;
 };
-// Null: none that is known.
+// Returns the requirement of this release; null if none is known.
 const LevelNeeded* level_needed(std::string_view os, int version);
 
 }  // namespace railbed

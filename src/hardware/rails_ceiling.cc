@@ -1,7 +1,8 @@
-// Rails do not simply add up: two ports of one card share its slot, cards below one PCIe switch share the
-// link above it, and two functions of a DGX Spark's adapter may be ways to one cable. On a node the hops that
-// interfaces share form a tree. From its leaves up each hop takes what its rails bring, or what it can carry
-// where that is less; what comes out at the root is what the rails of that node carry together.
+// The rates of rails do not simply add up: two ports of one card share its slot, cards below one PCIe switch
+// share the link above it, and two functions of a DGX Spark's adapter may be paths to one cable. On a node
+// the hops that interfaces share form a tree. From its leaves up, each hop passes the sum of its rails'
+// rates, or its own rate if that is lower. The sum at the root is the rate of all rails of that node
+// together.
 #include "hardware/rails_ceiling.h"
 
 #include <fmt/format.h>
@@ -22,9 +23,10 @@ const PciDevice* adapter_of(const Facts& facts, std::string_view interface) {
   return address ? find_pci(items(facts.pci), *address) : nullptr;
 }
 
-// Functions of one slot have one link to it: "0000:01:00.1" → "0000:01:00".
+// Returns the slot of a function, "0000:01:00" for "0000:01:00.1". All functions of a slot share its link.
 std::string slot_of(const PciDevice& device) { return device.address.substr(0, device.address.rfind('.')); }
 
+// Adds an interface to all PCIe hops between its adapter and memory.
 void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, std::string_view node,
                    const std::string& interface) {
   const PciDevice* adapter = adapter_of(facts, interface);
@@ -38,7 +40,8 @@ void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, s
   }
 }
 
-// What each interface brings to its node, after all hops that it shares.
+// Returns the sum of the interfaces' rates after all shared hops, in the order of `hops`. A hop that is
+// exceeded lowers the rates of its interfaces in proportion.
 double carried(const std::vector<SharedHop>& hops, std::map<std::string, double> rates) {
   for (const SharedHop& hop : hops) {
     double sum = 0;
@@ -51,7 +54,7 @@ double carried(const std::vector<SharedHop>& hops, std::map<std::string, double>
                          [](double sum, const auto& rate) { return sum + rate.second; });
 }
 
-// Rails whose interfaces are ways to one cable: its rate is that of its wire.
+// Returns the pairs of rails whose interfaces are paths to one cable, with the rate of its wire.
 std::vector<SharedHop> shared_cables(const std::vector<RailPath>& rails, const CeilingEnd RailPath::*end) {
   std::vector<SharedHop> cables;
   for (std::size_t i = 0; i < rails.size(); ++i)
@@ -66,6 +69,7 @@ std::vector<SharedHop> shared_cables(const std::vector<RailPath>& rails, const C
   return cables;
 }
 
+// Adds the limit of one node, if shared hops lower the sum of the rails.
 void add_node(Ceiling& ceiling, const std::vector<RailPath>& rails, const CeilingEnd RailPath::*end) {
   const Facts* facts = (rails.front().*end).facts;
   const std::string_view node = (rails.front().*end).node;

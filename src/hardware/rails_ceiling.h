@@ -1,4 +1,4 @@
-// The most that several rails between two nodes carry at once.
+// The upper limit of the rate of several rails between two nodes together.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@ namespace railbed {
 // Interfaces of one node that share a limit: a hop of PCIe, or a cable.
 struct SharedHop {
   std::vector<std::string> interfaces;
-  Limit limit;  // of all of them together
+  Limit limit;  // limit of all of them together
 };
-// Those of two interfaces or more, the most shared last; of several that the same share, the narrowest.
+// Returns the hops of PCIe that two or more interfaces share, ordered by the number of interfaces. If several
+// hops have the same interfaces, only the slowest one is returned.
 std::vector<SharedHop> shared_hops(const Facts& facts, std::string_view node,
                                    const std::vector<std::string>& interfaces);
 
-// One rail and what it carries alone.
+// One rail and its own ceiling.
 struct RailPath {
   CeilingEnd a;
   CeilingEnd b;
   Ceiling alone;
 };
-// The sum of the rails' ceilings, and of each node where its rails share a hop what is left of that sum. The
-// binding limit first. Nothing where a rail has no ceiling; nominal where one's is.
+// Returns the sum of the rails' ceilings, and for each node whose rails share a hop the part of that sum that
+// the hops let through; lowest first. No limits if a rail has none; nominal if one rail's ceiling is.
 Ceiling rails_ceiling(const std::vector<RailPath>& rails);
 
 }  // namespace railbed

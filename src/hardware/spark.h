@@ -1,4 +1,4 @@
-// DGX Spark and its kin, by their GB10: what they have that no other machine has.
+// DGX Spark and other machines with GB10: properties that no other machine has.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@ namespace railbed {
 
 struct Facts;
 
-// A function of the ConnectX-7 of such a machine. Two of them, with one function number on two slots of four
-// lanes, are two ways to one cable.
+// Returns true for a function of the ConnectX-7 in such a machine. Two functions with one function number, on
+// two slots of four lanes, are two paths to one cable.
 bool is_spark_function(const std::vector<PciDevice>& devices, const PciDevice& device);
-// Whether both interfaces are ways to one cable of this machine.
+// Returns true if both interfaces are paths to one cable of this machine.
 bool share_spark_cable(const Facts& facts, std::string_view interface, std::string_view other);
 
-// What one function carries at its four lanes of Gen5. Published are 92 to 97 Gb/s between two machines, and
-// 96 over TCP, although lanes and headers alone would leave room for 114 (ServeTheHome, "The NVIDIA GB10
-// ConnectX-7 200GbE Networking is Really Different"; catharsis.net.au, "From 96 to 340 Gbit/s").
+// The rate of one function at its four lanes of Gen5. Published are 92 to 97 Gb/s between two machines, and
+// 96 over TCP, although lanes and headers alone would allow 114 (ServeTheHome, "The NVIDIA GB10 ConnectX-7
+// 200GbE Networking is Really Different"; catharsis.net.au, "From 96 to 340 Gbit/s").
 inline constexpr BitRate kSparkFunctionRate = BitRate::gigabits(100);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// A row is a function: what is known of the nodes goes in, a cell comes out. Rows read tables of this room
-// (gpu_product, nic, processor, gpudirect) and say where each statement stands.
+// Each row is a function from the known properties of the nodes to a cell. The rows read the tables of this
+// room (gpu_product, nic, processor, gpudirect) and give the source of each statement.
 #include "hardware/technology.h"
 
 #include <fmt/format.h>
@@ -25,6 +25,7 @@ struct OsRelease {
   int major = 0;
 };
 
+// Parses an operating system such as "rhel 10.1"; major is 0 if it has no version.
 OsRelease release_named(std::string_view os) {
   const std::size_t gap = os.find_first_of(" -");
   if (gap == std::string_view::npos) return {lower(os), 0};
@@ -35,7 +36,7 @@ bool is_of_red_hat(const OsRelease& os) {
   return os.id == "rhel" || os.id == "rocky" || os.id == "almalinux" || os.id == "centos";
 }
 
-// What the rows look at.
+// The input of the rows.
 struct StackView {
   const TechnologyStack& stack;
   const Facts* facts;
@@ -45,7 +46,7 @@ struct StackView {
 
   int capability() const { return gpu->capability; }
   bool data_centre() const { return gpu->market == GpuMarket::kDataCentre; }
-  // The newest adapter: what it can, the node can.
+  // The newest adapter: the node supports what it supports.
   const NicModel* nic() const { return nics.empty() ? nullptr : nics.back(); }
 };
 
@@ -97,13 +98,15 @@ const DroppedDriver* unmaintained_by(const OsRelease& os, const NicModel& nic) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-// The flags of a node's processor know better than its name.
+// The flags of a node's processor are more precise than its name.
 std::optional<int> level_of(const StackView& view) {
   if (view.facts != nullptr && view.facts->system.cpu.x86_level.ok())
     return *view.facts->system.cpu.x86_level;
   return x86_level(view.stack.processor);
 }
 
+// Judges the processor's level first, then the adapters' drivers, then NVIDIA's packages. Announces a next
+// release that this processor cannot run.
 TechnologyCell operating_system(const StackView& view) {
   const OsRelease& os = view.os;
   if (os.id.empty())
@@ -172,6 +175,7 @@ constexpr std::string_view kPeerMemorySource =
 constexpr std::string_view kDocaConnectX4 =
     "DOCA 2.9 release notes: \"DOCA 2.9.0 is the last DOCA release to support ConnectX-4\"";
 
+// Judges a node by its own facts.
 TechnologyCell gpudirect_of_facts(const Facts& facts) {
   const GpuDirectRoutes routes = gpudirect_routes(facts);
   if (routes.any())
@@ -186,7 +190,7 @@ TechnologyCell gpudirect_of_facts(const Facts& facts) {
               row.source);
 }
 
-// GPUs before Turing: what is missing is a place for nvidia-peermem in the RDMA core.
+// Judges GPUs before Turing: they need a kernel whose RDMA core accepts nvidia-peermem.
 TechnologyCell gpudirect_by_peer_memory(const StackView& view) {
   const bool connectx4 = view.nic()->name.starts_with("ConnectX-4");
   const std::string last = connectx4 ? ", of which DOCA 2.9 LTS is the last for ConnectX-4" : "";
@@ -207,7 +211,7 @@ TechnologyCell gpudirect_by_peer_memory(const StackView& view) {
 }
 
 TechnologyCell gpudirect_by_dma_buf(const StackView& view) {
-  // The kernels that they begin with: RHEL 8 4.18, Ubuntu 20.04 5.4, Debian 11 5.10.
+  // Their first kernels: RHEL 8 4.18, Ubuntu 20.04 5.4, Debian 11 5.10.
   const bool old = (is_of_red_hat(view.os) && view.os.major < 9) ||
                    (view.os.id == "ubuntu" && view.os.major < 22) ||
                    (view.os.id == "debian" && view.os.major < 12);
@@ -335,7 +339,7 @@ TechnologyCell dcgm_exporter(const StackView& view) {
 
 // --- compiling and computing ---
 
-// Kepler's last branch of the driver on systems that came years after it.
+// Returns true for Kepler, whose last driver branch is older than the operating system by years.
 bool driver_is_too_old(const StackView& view) {
   const int last = cuda_support(*view.gpu).last_driver;
   return last != 0 && last < 500 && is_of_red_hat(view.os) && view.os.major >= 10;
@@ -548,7 +552,7 @@ TechnologyCell p2p(const StackView& view) {
 struct TechnologyRow {
   std::string_view name;
   TechnologyCell (*judge)(const StackView& view);
-  bool of_gpu = true;  // says nothing where the GPU is not known, nor where its driver does not run
+  bool of_gpu = true;  // the row needs a known GPU with a driver that runs on the system
 };
 
 constexpr TechnologyRow kTechnologies[] = {
@@ -574,6 +578,8 @@ constexpr TechnologyRow kTechnologies[] = {
     {"GPU peer to peer", p2p},
 };
 
+// Judges one row. Rows about the GPU need a known GPU; they give "not supported" if its last driver is older
+// than the system.
 TechnologyCell judge_row(const TechnologyRow& row, const StackView& view) {
   if (!row.of_gpu) return row.judge(view);
   if (view.gpu == nullptr) return no_table_row(view);
@@ -581,7 +587,7 @@ TechnologyCell judge_row(const TechnologyRow& row, const StackView& view) {
   return judged.support != kNo && driver_is_too_old(view) ? no_driver(view) : judged;
 }
 
-// The oldest first.
+// Returns the adapters of these names, oldest model first.
 std::vector<const NicModel*> nics_named(const std::vector<std::string>& names) {
   std::vector<const NicModel*> nics;
   for (const std::string& name : names)

@@ -46,7 +46,7 @@ struct GuideRow {
   std::string_view technology;
   Support guide_t4;
   Support guide_p4;
-  // What railbed says otherwise; nothing: the same.
+  // railbed's result if it differs from the guide's
   std::optional<Support> t4 = {};
   std::optional<Support> p4 = {};
 };
@@ -179,7 +179,7 @@ TEST(GpuProduct, NamesAreWords) {
   EXPECT_EQ(find_gpu_product(""), nullptr);
 }
 
-// Two tables speak of GPUDirect; they must not say different things.
+// Two tables judge GPUDirect and must agree.
 TEST(GpuProduct, AgreesWithTheTableOfGpuDirect) {
   for (const GpuModel& model : gpu_models()) {
     if (model.name == "GeForce") continue;

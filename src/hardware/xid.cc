@@ -157,7 +157,7 @@ std::optional<XidAction> action_of_xid_154(std::string_view text) {
   const auto mark = text.rfind(" to 0x");
   if (mark == text.npos) return std::nullopt;
   const auto says = text.substr(mark);
-  // Newer drivers call the same actions by other names.
+  // Newer drivers have other names for the same actions.
   constexpr std::pair<std::string_view, XidAction> kWords[] = {
       {"Node Reboot", kReboot}, {"OS Reboot", kReboot}, {"GPU Reset", kReset},   {"PF FLR", kReset},
       {"Drain and", kReset},    {"Drain P2P", kReset},  {"(None)", kInformation}};

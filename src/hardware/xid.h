@@ -1,5 +1,5 @@
-// What NVIDIA's error numbers mean and ask for: Xid (a GPU's, in the kernel log as "NVRM: Xid") and SXid (an
-// NVSwitch's). Each row with its source.
+// The meaning and the remedy of NVIDIA's error numbers: Xid (a GPU's, in the kernel log as "NVRM: Xid") and
+// SXid (an NVSwitch's). Each row has its source.
 #pragma once
 
 #include <array>
@@ -12,20 +12,21 @@ namespace railbed {
 enum class XidAction {
   kReboot,       // restart the node
   kReset,        // drain and reset the GPU
-  kIsolate,      // take the GPU out: hands or a replacement are needed
-  kApplication,  // the program that used the GPU failed; the GPU is well
-  kInformation,  // nothing to do by itself
+  kIsolate,      // remove the GPU: it needs a manual repair or a replacement
+  kApplication,  // the program that used the GPU failed; the GPU is healthy
+  kInformation,  // no action for this error alone
   kDriverSays,   // the message names the action
 };
 constexpr auto enum_names(XidAction) {
   return std::array<std::string_view, 6>{"reboot",      "reset",       "isolate",
                                          "application", "information", "driver-says"};
 }
-// "Restart the node.", …: one sentence for people.
+// Returns the action in one sentence for users.
 std::string_view advice(XidAction action);
 
+// A row of the table.
 struct Xid {
-  int first;  // codes first…last mean the same of several engines
+  int first;  // codes first…last have the same meaning for several engines
   int last;
   XidAction action;
   std::string_view meaning;
@@ -33,19 +34,21 @@ struct Xid {
 };
 
 std::span<const Xid> xids();
-// Null: not in the table.
+// Returns the row of a code; null if the table does not have it.
 const Xid* find_xid(int code);
 
-// What the driver's own words of Xid 154 ask for: "… changed from 0x0 (None) to 0x2 (Node Reboot Required)".
-// Nothing when they are not understood.
+// Returns the action that the text of Xid 154 names: "… changed from 0x0 (None) to 0x2 (Node Reboot
+// Required)". Nullopt if the text is not understood.
 std::optional<XidAction> action_of_xid_154(std::string_view text);
 
+// The meaning of an NVSwitch error.
 struct Sxid {
-  std::string_view unit;  // of the NVSwitch that reports it
-  bool always_fatal;      // for the whole fabric: the node has to restart. The message says so of others.
+  std::string_view unit;  // unit of the NVSwitch that reports it
+  // Fatal for the whole fabric: the node has to restart. For other codes the message contains this.
+  bool always_fatal;
   std::string_view source;
 };
-// Nothing: no NVSwitch error has this number.
+// Returns the meaning of an SXid; nullopt if no NVSwitch error has this number.
 std::optional<Sxid> find_sxid(int code);
 
 }  // namespace railbed

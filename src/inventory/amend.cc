@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::string_view kSpace = " \t";
 
-// The top level's `expect:`, as the YAML reader found it.
+// The place of the top level's `expect:` in the text.
 struct Place {
   std::size_t key = 0;    // offset of the key
-  std::size_t value = 0;  // of what follows it
+  std::size_t value = 0;  // offset of its value
   std::set<std::string> keys;
 };
 
+// Returns the place of the top level's `expect:`, if it is a mapping.
 std::optional<Place> find_expect(const YamlValue& root) {
   for (std::size_t i = 0; i < root.keys.size(); ++i) {
     if (root.keys[i].text != "expect" || root.items[i].kind != YamlValue::Kind::kMapping) continue;
@@ -36,7 +37,7 @@ std::size_t line_end(std::string_view text, std::size_t at) {
   return end == std::string_view::npos ? text.size() : end + 1;
 }
 
-// Offset of the brace that ends the flow mapping at `open`.
+// Returns the offset of the brace that ends the flow mapping at `open`.
 std::optional<std::size_t> closing_brace(std::string_view text, std::size_t open) {
   int depth = 0;
   char quote = 0;
@@ -60,7 +61,7 @@ std::optional<std::size_t> closing_brace(std::string_view text, std::size_t open
   return std::nullopt;
 }
 
-// Into `{gpus: 8}`: ", driver: …" before the brace; the comment gets a line above.
+// Adds to a flow mapping `{gpus: 8}`: ", driver: …" before the brace, and the comment on a line above.
 std::optional<std::string> into_flow(std::string_view text, const Place& place, const std::string& comment,
                                      const std::vector<std::string>& added) {
   const auto brace = closing_brace(text, place.value);
@@ -75,7 +76,7 @@ std::optional<std::string> into_flow(std::string_view text, const Place& place, 
          std::string(text.substr(place.key, last - place.key)) + joined + std::string(text.substr(last));
 }
 
-// Below the last line of the block, indented like its first.
+// Adds below the last line of a block mapping, with the indentation of its first line.
 std::string into_block(std::string_view text, const Place& place, const std::string& comment,
                        const std::vector<std::string>& added) {
   std::size_t first = place.value;
@@ -84,7 +85,7 @@ std::string into_block(std::string_view text, const Place& place, const std::str
   std::size_t end = line_end(text, place.value);
   for (std::size_t at = end; at < text.size(); at = line_end(text, at)) {
     const std::string_view line = text.substr(at, line_end(text, at) - at);
-    if (trim(line).empty()) continue;  // blank lines belong to the block only if it goes on below
+    if (trim(line).empty()) continue;  // blank lines belong to the block only if it continues below them
     if (!line.starts_with(indent)) break;
     end = line_end(text, at);
   }
@@ -94,7 +95,7 @@ std::string into_block(std::string_view text, const Place& place, const std::str
   return std::string(text.substr(0, end)) + block + std::string(text.substr(end));
 }
 
-// A file without `expect:` gets one above its nodes.
+// Adds `expect:` above the nodes of a file without it.
 std::optional<std::string> as_new(std::string_view text, const YamlValue& root, const std::string& comment,
                                   const std::vector<std::string>& added) {
   const auto nodes = std::ranges::find(root.keys, "nodes", &YamlKey::text);
@@ -106,7 +107,7 @@ std::optional<std::string> as_new(std::string_view text, const YamlValue& root, 
   return std::string(text.substr(0, at)) + block + "\n" + std::string(text.substr(at));
 }
 
-// The cluster with the top level's expectations laid under each node's own.
+// Returns true if both clusters differ in their expectations only.
 bool only_adds(const Cluster& before, const Cluster& after) {
   if (before.nodes.size() != after.nodes.size()) return false;
   Cluster same = after;
@@ -116,6 +117,9 @@ bool only_adds(const Cluster& before, const Cluster& after) {
 
 }  // namespace
 
+// The text is edited at the offsets that the YAML reader reports, because rendering it again would lose
+// comments and layout. The edited text is then parsed, and the edit is only accepted if the cluster differs
+// in its expectations alone.
 Result<Amended> add_expectations(std::string_view text, std::string_view file, const Expectations& expect,
                                  std::string_view comment) {
   const auto before = parse_cluster(text, file);

@@ -1,4 +1,4 @@
-// Adds to a cluster.yaml without disturbing what its author wrote.
+// Adds keys to a cluster.yaml and leaves everything that its author wrote unchanged.
 #pragma once
 
 #include <string>
@@ -11,16 +11,18 @@
 
 namespace railbed {
 
-// What the expectations say, as YAML: {"driver", "570.86.10"}; fraction_of_ceiling always.
+// Returns the expectations as keys and YAML values, such as {"driver", "570.86.10"}. fraction_of_ceiling is
+// always included.
 std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectations& expect);
 
+// The result of add_expectations().
 struct Amended {
   std::string text;                // the whole file
   std::vector<std::string> added;  // "driver: 570.86.10", in the order of Expectations
-  std::vector<std::string> kept;   // keys that the file says already, whatever it says
+  std::vector<std::string> kept;   // keys that the file already has, with any value
 };
 // Adds to the top level's `expect:` the keys that it does not have, below a comment. Every other byte stays.
-// An error where the text cannot be read, or is written so that nothing can be added safely.
+// Returns an error if the text cannot be parsed, or if its form does not allow a safe addition.
 Result<Amended> add_expectations(std::string_view text, std::string_view file, const Expectations& expect,
                                  std::string_view comment);
 

@@ -17,8 +17,8 @@ const Item* find(const std::vector<Item>& items, Member member, std::string_view
   return found == items.end() ? nullptr : &*found;
 }
 
-// All names where they are few. Numbers are seldom mistyped and look alike, so a list tells more than a
-// guess.
+// Returns all names if they are few, else a guess. A list is often better: numbers in names are seldom
+// misspelled, and they resemble each other.
 std::string names_instead(std::string_view name, const std::vector<std::string_view>& names) {
   constexpr std::size_t kFew = 8;
   if (names.empty()) return "";

@@ -1,4 +1,4 @@
-// The cluster as it should be: what a valid cluster.yaml says, every default filled in.
+// The cluster as it should be: a valid cluster.yaml with every default filled in.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 namespace railbed {
 
+// The network technology of a rail.
 enum class Fabric { kRoce, kInfiniband, kEthernet };
 constexpr auto enum_names(Fabric) {
   return std::array<std::string_view, 3>{"roce", "infiniband", "ethernet"};
@@ -23,63 +24,64 @@ constexpr auto enum_names(Fabric) {
 enum class Topology { kBackToBack, kSwitch };
 constexpr auto enum_names(Topology) { return std::array<std::string_view, 2>{"back-to-back", "switch"}; }
 
-// What a healthy node shows; nothing where the file does not say. Rules fall back to hardware tables and then
-// to the majority of the fleet.
+// The expected properties of a healthy node; nullopt if the file does not set them. Rules then use hardware
+// tables, and after these the majority of the fleet.
 struct Expectations {
   std::optional<int> gpus;
   std::optional<std::string> gpu_model;  // substring of the model name: "V100", "GB10"
   std::optional<std::string> driver;     // NVIDIA driver version or its prefix
-  std::optional<std::string> cuda;       // version that the driver must serve, at least: "12.8"
-  std::optional<bool> mig;               // Multi-Instance GPU; off when nothing is said
+  std::optional<std::string> cuda;       // lowest CUDA version that the driver must support: "12.8"
+  std::optional<bool> mig;               // Multi-Instance GPU; off by default
   std::optional<std::string> os;         // "ubuntu 22.04"
   std::optional<std::string> kernel;     // release or its beginning: "6.8.0-45"
   std::optional<std::string> bios;       // version or its beginning: "3.4"
-  std::optional<std::map<std::string, std::string>>
-      firmware;                                // adapters': board id → version or its beginning
+  // Firmware of adapters: board ID → version or its beginning.
+  std::optional<std::map<std::string, std::string>> firmware;
   std::optional<std::string> nccl;             // NCCL library version or its prefix: "2.28"
-  std::optional<ByteCount> memory;             // at least 95 % of it
+  std::optional<ByteCount> memory;             // the node has at least 95 % of it
   std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26
   std::optional<std::string> governor;         // performance
-  std::optional<std::uint64_t> socket_buffer;  // net.core.{r,w}mem_max at least
-  std::optional<bool> subnet_manager;          // this node runs opensm; once said of one, of no other
-  std::optional<std::string> checkpoint_path;  // where checkpoints go: there, and with room
+  std::optional<std::uint64_t> socket_buffer;  // lower limit of net.core.{r,w}mem_max in bytes
+  // This node runs opensm. If one node has this, no other node may run it.
+  std::optional<bool> subnet_manager;
+  std::optional<std::string> checkpoint_path;  // folder of checkpoints: it must exist and have free space
   std::optional<std::string> venv;             // Python environment whose PyTorch is tried: "/opt/venv"
-  std::optional<std::string> container;        // image that has to see GPUs and RDMA when it runs
-  std::optional<std::string>
-      container_runtime;                    // docker or podman; docker where both are, when nothing is said
-  std::optional<std::string> cuda_toolkit;  // its version or its beginning: "12.8"
+  std::optional<std::string> container;        // image that must see GPUs and RDMA when it runs
+  // docker or podman; docker by default if both exist.
+  std::optional<std::string> container_runtime;
+  std::optional<std::string> cuda_toolkit;  // version or its beginning: "12.8"
   std::optional<bool> mpi;                  // programs with MPI are built here
-  double fraction_of_ceiling = 0.9;         // measured bandwidth below it fails
+  double fraction_of_ceiling = 0.9;         // a measured bandwidth below this share of the ceiling fails
   FIELDS(Expectations, gpus, gpu_model, driver, cuda, mig, os, kernel, bios, firmware, nccl, memory,
          traffic_class, governor, socket_buffer, subnet_manager, checkpoint_path, venv, container,
          container_runtime, cuda_toolkit, mpi, fraction_of_ceiling);
 };
 
-// Who keeps the network's settings for the next boot.
+// The program that manages the network's settings at boot.
 enum class NetworkKeeper { kNetplan, kNetworkManager, kNetworkd };
 constexpr auto enum_names(NetworkKeeper) {
   return std::array<std::string_view, 3>{"netplan", "networkmanager", "networkd"};
 }
 
-// What `railbed plan` shall set beyond what rails and expectations say. What is not said stays as it is on
-// the node.
+// Settings for `railbed plan` in addition to those that follow from rails and expectations. A setting that is
+// missing stays as it is on the node.
 struct Configuration {
-  std::optional<NetworkKeeper> network;             // the one that the node runs, when nothing is said
-  std::optional<std::string> management_interface;  // left alone when nothing is said
+  std::optional<NetworkKeeper> network;             // default: the one that the node runs
+  std::optional<std::string> management_interface;  // default: not changed
   std::optional<InterfaceAddress> management_address;
   std::optional<bool> management_dhcp;
   std::optional<IpAddress> management_gateway;
   std::optional<std::vector<IpAddress>> management_dns;
   std::optional<std::vector<std::string>> unused_interfaces;  // kept down at every boot
-  std::optional<int> pfc_priority;                            // the lossless one; RoCE goes there by its DSCP
+  std::optional<int> pfc_priority;     // the lossless priority; RoCE packets get it by their DSCP
   std::optional<std::string> console;  // serial port of the kernel and of a login: "ttyS1"
-  std::optional<int> console_rate;     // bit/s; 115200 when nothing is said
-  std::optional<bool> nccl_profile;    // NCCL's variables in /etc/profile.d too
-  std::optional<std::string> user;     // who logs in: made by autoinstall, owns the cluster's key
-  std::optional<std::vector<std::string>>
-      authorized_keys;                     // public keys, a line each, that may log in as `user`
-  std::optional<bool> exporters;           // node_exporter, dcgm-exporter where GPUs are, railbed's own timer
-  std::optional<bool> packages;            // drivers, CUDA, NCCL, MPI as `expect` says them
+  std::optional<int> console_rate;     // bit/s; default: 115200
+  std::optional<bool> nccl_profile;    // write NCCL's variables to /etc/profile.d, too
+  std::optional<std::string> user;     // login user: created by autoinstall, owns the cluster's key
+  // Public keys, one line each, that may log in as `user`.
+  std::optional<std::vector<std::string>> authorized_keys;
+  std::optional<bool> exporters;  // node_exporter, railbed's own timer, and dcgm-exporter on nodes with GPUs
+  std::optional<bool> packages;   // install drivers, CUDA, NCCL and MPI in the versions of `expect`
   std::optional<std::string> driver_kind;  // NVIDIA's kernel modules: open or proprietary
   FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
          management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
@@ -87,53 +89,56 @@ struct Configuration {
   bool operator==(const Configuration&) const = default;
 };
 
-// What is spoken with BMCs: IPMI 2.0 over UDP port 623, Redfish over HTTPS, or SMASH CLP over ssh.
+// The protocol of BMCs: IPMI 2.0 over UDP port 623, Redfish over HTTPS, or SMASH CLP over ssh.
 enum class BmcProtocol { kIpmi, kRedfish, kSmash };
 constexpr auto enum_names(BmcProtocol) { return std::array<std::string_view, 3>{"ipmi", "redfish", "smash"}; }
 
-// How BMCs are reached. Passwords never stand in cluster.yaml, only where they lie.
+// Access to BMCs. cluster.yaml never contains passwords, only the path of the file that does.
 struct BmcAccess {
-  std::optional<BmcProtocol> protocol;  // none: IPMI, or Redfish where only that answers
-  std::string user;                     // empty: the password file names users, or nobody does
-  std::string password_file;            // absolute, or relative to where railbed runs; empty: none
-  std::optional<int> cipher;            // suite of IPMI; 17 and then 3 when nothing is said
-  std::string certificates;  // a file that says which certificates Redfish trusts; empty: the system's
+  std::optional<BmcProtocol> protocol;  // nullopt: IPMI, or Redfish if the BMC supports nothing else
+  std::string user;                     // empty: the password file names users, or there is no user
+  std::string password_file;            // absolute, or relative to railbed's working directory; empty if none
+  std::optional<int> cipher;            // IPMI cipher suite; default: 17, then 3
+  std::string certificates;             // file of the certificates that Redfish trusts; empty: the system's
   FIELDS(BmcAccess, protocol, user, password_file, cipher, certificates);
   bool operator==(const BmcAccess&) const = default;
 };
 
+// A node of the cluster, with all settings that apply to it.
 struct Node {
   std::string name;
-  std::string ssh;                 // ssh destination as the user would type it; empty when local
-  bool local = false;              // the agent is started on this machine, without ssh
+  std::string ssh;                 // ssh destination as typed by a user; empty if local
+  bool local = false;              // the agent runs on this machine, without ssh
   std::optional<std::string> bmc;  // address of the BMC
-  Expectations expect;             // the cluster's, with the node's own laid over
-  Configuration configure;         // likewise
+  Expectations expect;             // the cluster's, overridden by the node's own
+  Configuration configure;         // the cluster's, overridden by the node's own
   FIELDS(Node, name, ssh, local, bmc, expect, configure);
 };
 
+// A rail end: one port of one node on one rail.
 struct RailPort {
   std::string node;
   std::string interface;
-  std::optional<IpAddress> address;  // absent on InfiniBand without IPoIB
+  std::optional<IpAddress> address;  // nullopt on InfiniBand without IPoIB
   FIELDS(RailPort, node, interface, address);
 };
 
-// A rail: the set of ports, one a node, that reach each other over one subnet.
+// A rail: a set of ports, one per node, that reach each other over one subnet.
 struct Rail {
   std::string name;
   Fabric fabric = Fabric::kRoce;
   Topology topology = Topology::kSwitch;
   std::optional<Subnet> subnet;
-  std::optional<int> mtu;        // of the interface; 9000 on roce unless the file says otherwise
-  std::optional<BitRate> speed;  // of the port, exactly
-  std::optional<int> vlan;       // then each interface is named PARENT.VLAN
-  std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: whatever the adapter has
+  std::optional<int> mtu;        // bytes, of the interface; default on roce: 9000
+  std::optional<BitRate> speed;  // exact speed of the port
+  std::optional<int> vlan;       // VLAN ID; then each interface is named PARENT.VLAN
+  std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: the adapter's driver
   std::vector<RailPort> ports;
   FIELDS(Rail, name, fabric, topology, subnet, mtu, speed, vlan, rdma_driver, ports);
 };
 
-// What was bought: a bill of materials, as far as it decides what fits.
+// A kind of part in the bill of materials, which is listed as far as it decides whether the parts fit
+// together.
 enum class PartKind { kSwitch, kCable, kServer, kAdapter, kGpu };
 constexpr auto enum_names(PartKind) {
   return std::array<std::string_view, 5>{"switch", "cable", "server", "adapter", "gpu"};
@@ -143,30 +148,31 @@ constexpr auto enum_names(CableMedium) {
   return std::array<std::string_view, 3>{"passive", "active", "optical"};
 }
 
+// One entry of the bill of materials. Members that do not apply to its kind are empty.
 struct ClusterPart {
   PartKind kind = PartKind::kSwitch;
-  std::string name;   // of a switch
-  std::string model;  // as it is sold: "MCX455A-ECAT"
-  int quantity = 1;   // of adapters and GPUs in each node, of cables in all
+  std::string name;   // name of a switch
+  std::string model;  // model, as sold: "MCX455A-ECAT"
+  int quantity = 1;   // adapters and GPUs per node, cables in total
   std::optional<int> ports;
-  std::optional<BitRate> speed;  // of each port, or of the cable
+  std::optional<BitRate> speed;  // speed of each port, or of the cable
   std::optional<double> metres;
   std::optional<CableMedium> medium;
   std::string processor;
-  std::optional<int> pcie;         // generation of the slot, or of all slots of a server
-  std::optional<int> lanes;        // wired to the slot
-  std::optional<int> slot_watts;   // that the slot gives and no connector beside it
+  std::optional<int> pcie;         // PCIe generation of the slot, or of all slots of a server
+  std::optional<int> lanes;        // lanes wired to the slot
+  std::optional<int> slot_watts;   // watts from the slot alone, without a power connector
   std::vector<std::string> rails;  // empty: all
   std::vector<std::string> nodes;  // empty: all
-  int line = 0;                    // of the file; for complaints alone
+  int line = 0;                    // line in the file; for error messages only
   FIELDS(ClusterPart, kind, name, model, quantity, ports, speed, metres, medium, processor, pcie, lanes,
          slot_watts, rails, nodes);
 };
 
 struct Cluster {
   std::string name;
-  std::string file;        // where it was read from
-  std::string ssh_config;  // -F for ssh; empty: the user's own
+  std::string file;        // path that it was read from
+  std::string ssh_config;  // path for ssh -F; empty: the user's own configuration
   BmcAccess bmc;
   std::vector<Node> nodes;
   std::vector<Rail> rails;
@@ -174,19 +180,22 @@ struct Cluster {
   FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts);
 };
 
+// Return the item of this name, or the rail's port on this node; null if there is none. The pointers point
+// into the argument. Searches are linear.
 const Node* find_node(const Cluster& cluster, std::string_view name);
 const Rail* find_rail(const Cluster& cluster, std::string_view name);
 const RailPort* find_port(const Rail& rail, std::string_view node);
 
-// The names of nodes or rails, of the first 2,000: to look for the one that was meant.
+// Returns the names of the first 2,000 nodes or rails; a misspelled name is compared with them. The views
+// point into `items`.
 template <class Item>
 std::vector<std::string_view> names_of(const std::vector<Item>& items) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < items.size() && i < 2000; ++i) names.push_back(items[i].name);
   return names;
 }
-// What a user hears who names a node or a rail that the cluster does not have: what was meant, or what there
-// is.
+// Return the error for a node or a rail that the cluster does not have. The message suggests the intended
+// name, or lists all names if there are few.
 Error no_such_node(const Cluster& cluster, std::string_view name);
 Error no_such_rail(const Cluster& cluster, std::string_view name);
 

@@ -1,4 +1,4 @@
-// A wrong cluster.yaml in, exactly what its author reads out.
+// Invalid cluster.yaml files and the exact error messages for them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -175,7 +175,7 @@ cluster.yaml:8:1: "rails" must be a list, and it is empty
 )");
 }
 
-// What is kept as it stands, and stands in a command later, has no room for a space that a number may have.
+// Values that are kept as text and used in commands later may not contain the space that a number may have.
 TEST(Complaints, NumbersWithSpacesInThem) {
   EXPECT_EQ(complaints(R"(expect: {cuda: "12 .8"}
 nodes: [vm1]

@@ -82,12 +82,13 @@ std::string describe(const Expectations& expect) {
   return join(parts);
 }
 
-// Nodes that expect the same, in the order in which the first of each kind comes.
+// Nodes with the same expectations.
 struct Kind {
   std::string expectation;
   std::vector<std::string> nodes;
 };
 
+// Groups the nodes by their expectations, in the order in which these first occur.
 std::vector<Kind> kinds_of(const Cluster& cluster) {
   std::vector<Kind> kinds;
   for (const Node& node : cluster.nodes) {
@@ -100,7 +101,7 @@ std::vector<Kind> kinds_of(const Cluster& cluster) {
   return kinds;
 }
 
-// A list that would fill the screen ends in "…".
+// Returns a list cut to 90 characters and "…" if it is longer.
 std::string shortened(std::string text) {
   constexpr std::size_t kWidth = 90;
   if (text.size() <= kWidth) return text;

@@ -1,4 +1,4 @@
-// A cluster in a few lines, for people.
+// A summary of a cluster for users.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace railbed {
 
-// Name, nodes, a line a rail, and what is expected; at most some twenty lines however many nodes there are.
+// Returns the name, the nodes, one line per rail, the parts, and the expectations. Apart from the rails it
+// has at most twelve lines, however many nodes there are.
 std::string describe(const Cluster& cluster);
 
 }  // namespace railbed

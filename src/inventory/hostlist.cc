@@ -1,11 +1,11 @@
-// Expanding multiplies: each bracket stands for a list of numbers, and each of them continues every name so
-// far, the last bracket counting fastest. The limit is checked before each multiplication.
+// Expansion is a product: each bracket is a list of numbers, and every name so far is continued by each of
+// them, so the last bracket counts fastest. The limit is checked before each multiplication.
 //
-// Folding goes through the names as they come. The first two decide which of their numbers counts: what they
-// share at the front is the prefix and what they share at the end the suffix, and neither ends within a
-// number (of gpu08 and gpu09 the number is 08, not 8). A further name continues the pattern when it has the
-// same prefix, suffix and width and a larger number: it prolongs the last run of neighbours or begins a new
-// one. Else a new pattern begins, so the order of the names stays as it was.
+// Folding processes the names in order. The first two decide which of their numbers varies: their common
+// beginning is the prefix and their common end the suffix, and neither ends within a number (of gpu08 and
+// gpu09 the number is 08, not 8). A further name continues the pattern if it has the same prefix, suffix and
+// width and a larger number: it extends the last run of neighbours or begins a new one. Otherwise a new
+// pattern begins, so the order of the names stays.
 #include "inventory/hostlist.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ constexpr std::string_view kDigits = "0123456789";
 using Names = std::vector<std::string>;
 using Problem = tl::unexpected<HostlistError>;
 
-// "01-64" → 01, 02, … 64. `offset` is where the piece stands in the pattern.
+// Expands "01-64" to 01, 02, … 64. `offset` is the place of the piece in the pattern.
 tl::expected<Names, HostlistError> expand_piece(std::string_view piece, std::size_t offset,
                                                 std::size_t limit) {
   const auto problem = [&](std::string text) {
@@ -46,7 +46,7 @@ tl::expected<Names, HostlistError> expand_piece(std::string_view piece, std::siz
   return numbers;
 }
 
-// What stands between the brackets: "1-4,7".
+// Expands the text between the brackets: "1-4,7".
 tl::expected<Names, HostlistError> expand_bracket(std::string_view inside, std::size_t offset,
                                                   std::size_t limit) {
   Names numbers;
@@ -90,22 +90,25 @@ tl::expected<Names, HostlistError> expand_hostlist(std::string_view pattern, std
 
 namespace {
 
-// The numbers that `text` may stand for in a bracket: its width counts when it has leading zeros.
+// Returns the number that a text may represent in a bracket; nullopt if it has other characters than digits,
+// or more than 18 of them.
 std::optional<std::uint64_t> number_of(std::string_view text) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of(kDigits) != std::string_view::npos)
     return std::nullopt;
   return parse_number<std::uint64_t>(text);
 }
 
-// A line with more than this is no easier to read than two.
+// A line with more runs is no easier to read than two lines.
 constexpr std::size_t kMaxRuns = 32;
 
 bool padded(std::string_view text) { return text.size() > 1 && text[0] == '0'; }
 
 }  // namespace
 
+// Chooses the number that varies, from the first name and a second one. Returns false if the names differ in
+// something other than one number.
 bool HostlistFold::choose_number(std::string_view second) {
-  // What the two names share at both ends, kept off the digits that differ.
+  // The common beginning and end of both names, without the digits next to the part that differs.
   const std::string_view first = first_;
   const std::size_t shorter = std::min(first.size(), second.size());
   std::size_t head = 0;
@@ -137,7 +140,7 @@ bool HostlistFold::add(std::string_view name) {
   const auto value = number_of(digits);
   Run& run = runs_.back();
   const std::size_t width = run.first.width;
-  // 08, 09, 10 is one range of width 2; 8, 9, 10 is one of no width; 9, 010 is none.
+  // 08, 09, 10 is one range of width 2; 8, 9, 10 is one without a width; 9, 010 is none.
   const bool fits = width == 0 ? !padded(digits) : fmt::format("{:0{}}", value.value_or(0), width) == digits;
   if (!value || !fits || *value <= run.last.value) return false;
   if (*value == run.last.value + 1)

@@ -1,4 +1,4 @@
-// Hostlists: "gpu[01-64]", "gpu[1-4,7]", "rack[1-2]n[01-16]", as Slurm and pdsh write them.
+// Hostlists in the syntax of Slurm and pdsh: "gpu[01-64]", "gpu[1-4,7]", "rack[1-2]n[01-16]".
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,31 @@
 
 namespace railbed {
 
-// What is wrong with a pattern, and which part of it.
+// The error in a pattern, and the part of the pattern that causes it, in bytes.
 struct HostlistError {
   std::string text;
   std::size_t offset = 0;
   std::size_t length = 1;
 };
 
-// The names in order: the last bracket counts fastest. "01" keeps its leading zero. A pattern without
-// brackets stands for itself. More than `limit` names are an error.
+// Returns the names in order: the last bracket counts fastest. "01" keeps its leading zero. A pattern without
+// brackets is one name. More than `limit` names are an error.
 tl::expected<std::vector<std::string>, HostlistError> expand_hostlist(std::string_view pattern,
                                                                       std::size_t limit);
 
-// Folds names into one pattern as they come: gpu01, gpu02, gpu04 → "gpu[01-02,04]".
+// Folds names into one pattern, one by one: gpu01, gpu02, gpu04 → "gpu[01-02,04]".
 class HostlistFold {
  public:
-  // False, and nothing changed, when the name does not continue the pattern. The first always does.
+  // Adds a name. Returns false and changes nothing if the name does not continue the pattern. The first name
+  // always does.
   bool add(std::string_view name);
-  // expand_hostlist() gives back exactly the names that were added.
+  // Returns the pattern. expand_hostlist() of it returns exactly the names that were added.
   std::string pattern() const;
 
  private:
   struct Number {
     std::uint64_t value = 0;
-    std::size_t width = 0;  // digits when it has leading zeros, else 0
+    std::size_t width = 0;  // number of digits if it has leading zeros, else 0
   };
   struct Run {
     Number first;
@@ -43,14 +44,14 @@ class HostlistFold {
   };
   bool choose_number(std::string_view second);
 
-  std::string first_;  // the only name so far, until a second says which of its numbers counts
+  std::string first_;  // the only name, until a second one decides which of its numbers varies
   bool chosen_ = false;
   std::string prefix_;
   std::string suffix_;
   std::vector<Run> runs_;
 };
 
-// Names as a person lists them: "gpu[01-64], nas". Only neighbours fold, so the order stays.
+// Returns names in short form: "gpu[01-64], nas". Only neighbours are folded, so the order stays.
 std::string fold_hostlist(const std::vector<std::string>& names);
 
 }  // namespace railbed

@@ -14,7 +14,7 @@ std::vector<std::string> names(std::string_view pattern) {
   return expanded.value_or(std::vector<std::string>{});
 }
 
-// "what is wrong @offset+length"
+// "message @offset+length"
 std::string complaint(std::string_view pattern) {
   const auto expanded = expand_hostlist(pattern, 1000);
   if (expanded) return "fine";

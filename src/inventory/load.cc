@@ -13,7 +13,7 @@
 namespace railbed {
 
 Result<Cluster> parse_cluster(std::string_view text, std::string_view file) {
-  // yaml-cpp leaves a byte order mark out of its counting; so does everyone else.
+  // yaml-cpp does not count a byte order mark, and neither do editors.
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   Complaints complaints(text, file);
   const auto document = parse_yaml(text, complaints);

@@ -1,4 +1,4 @@
-// cluster.yaml in, Cluster out; and back.
+// Converts cluster.yaml to Cluster and back.
 #pragma once
 
 #include <string>
@@ -10,18 +10,20 @@
 
 namespace railbed {
 
-// Reads and validates. An error lists every complaint, each as
+// Parse and validate. An error lists all mistakes in the text, each as
 //   cluster.yaml:12:7: unknown key "raisl", did you mean "rails"?
 //     raisl:
 //     ^~~~~
-// `file` is only the name to show.
+// `file` is used for messages, and relative paths in the text start from its folder.
 Result<Cluster> parse_cluster(std::string_view text, std::string_view file);
 Result<Cluster> load_cluster(const std::string& path);
 
-// Whether a word names such a file, where nodes or folders could stand as well.
+// Returns true if a command-line argument names such a file and not a node or a folder: it ends in .yaml or
+// .yml.
 bool is_description(std::string_view word);
 
-// A cluster.yaml that parse_cluster() reads back as the same Cluster, under comments of a line each.
+// Returns a cluster.yaml that parse_cluster() reads back as the same Cluster. It starts with the comments,
+// one line each.
 std::string write_cluster(const Cluster& cluster, const std::vector<std::string>& comments = {});
 
 }  // namespace railbed

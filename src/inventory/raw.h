@@ -1,4 +1,4 @@
-// What a cluster.yaml said, value by value with its place, before anything is checked against anything else.
+// The values of a cluster.yaml with their places in the text, before they are checked against each other.
 // Private to this room: read.cc fills it, resolve.cc turns it into a Cluster.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 namespace railbed {
 
+// A value and its place in the text.
 template <class T>
 struct Raw {
   T value{};
@@ -20,7 +21,8 @@ struct Raw {
 template <class T>
 using Said = std::optional<Raw<T>>;
 
-// Text that may hold ranges; `inside` is where its first character stands, when a caret can point into it.
+// Text that may contain ranges. `inside` is the offset of its first character in the file; nullopt if the
+// text is not literally in the file, so that a caret cannot point into it.
 struct RawPattern {
   std::string text;
   Spot spot;
@@ -29,14 +31,15 @@ struct RawPattern {
 
 struct RawExpect {
   Expectations values;
-  bool fraction_said = false;  // fraction_of_ceiling has a default and cannot tell by itself
+  bool fraction_said = false;  // the file sets fraction_of_ceiling, whose default hides that
 };
 
 struct RawConfigure {
   Configuration values;
-  Spot address_spot;  // of management_address, which counts up
+  Spot address_spot;  // place of management_address, which counts up along the nodes
 };
 
+// An entry of `nodes:`, which may be a range of nodes.
 struct RawNode {
   RawPattern name;
   std::optional<RawPattern> ssh;
@@ -46,13 +49,14 @@ struct RawNode {
   RawConfigure configure;
 };
 
+// An entry of a rail's `ports:`, for one node or a range of nodes.
 struct RawPort {
   RawPattern nodes;
   Said<std::string> interface;
-  Said<IpAddress> address;  // of the first node; counts up along the others
+  Said<IpAddress> address;  // address of the first node; counts up along the others
 };
 
-// What the top level says for every rail, and a rail may say for itself.
+// Settings of a link: the top level has them for all rails, and each rail may override them.
 struct RawLink {
   std::optional<Fabric> fabric;
   std::optional<Topology> topology;
@@ -72,12 +76,12 @@ struct RawRail {
   std::vector<RawPattern> nodes;
   std::optional<Spot> ports_spot;
   std::vector<RawPort> ports;
-  bool misread = false;  // something of it was complained of: what is missing now is no news
+  bool misread = false;  // part of it was rejected, so missing values are not reported
 };
 
 struct RawPart {
   Spot spot;
-  ClusterPart values;  // all but rails and nodes
+  ClusterPart values;  // all values except rails and nodes
   std::vector<Raw<std::string>> rails;
   std::vector<RawPattern> nodes;
 };
@@ -86,7 +90,7 @@ struct RawCluster {
   std::string name;
   std::string ssh_config;
   std::string ssh_user;
-  BmcAccess bmc;  // password_file as it was written
+  BmcAccess bmc;  // paths as in the file
   RawLink link;
   RawExpect expect;
   RawConfigure configure;
@@ -96,12 +100,13 @@ struct RawCluster {
   std::vector<RawPart> parts;
 };
 
-// What the kernel takes for an interface (dev_valid_name in net/core/dev.c), of visible characters.
+// Returns true for a valid interface name (dev_valid_name in net/core/dev.c) of visible characters.
 bool is_interface(std::string_view text);
 
-// Takes what can be taken; complains of the rest.
+// Reads all values that are valid on their own and reports the others.
 RawCluster read_raw(const YamlValue& root, Complaints& complaints);
-// Checks everything against everything. `folder` is what a relative ssh.config starts from.
+// Checks the values against each other and builds the cluster. `folder` is the start of relative paths in the
+// text.
 Cluster resolve(const RawCluster& raw, std::string_view folder, Complaints& complaints);
 
 }  // namespace railbed

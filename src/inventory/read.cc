@@ -1,4 +1,5 @@
-// YAML tree → RawCluster: keys, kinds and the syntax of single values.
+// Converts a YAML tree to a RawCluster: keys, kinds and the syntax of single values. A value that cannot be
+// read is reported and stays unset, so that one run reports all errors of a file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,14 +30,14 @@ std::string_view kind_name(ValueKind kind) {
   return "";
 }
 
-// `, did you mean "rails"?`, or else all there is to choose from.
+// Returns `, did you mean "rails"?`, or all candidates if none is similar.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates) {
   const std::string meant = did_you_mean(word, candidates);
   return meant.empty() ? fmt::format("; there are {}", fmt::join(candidates, ", ")) : meant;
 }
 
 std::optional<int> parse_mtu(std::string_view text) {
-  // 1280: below it Linux turns IPv6 off (RFC 8200, 5). 65536: the loopback's, the largest there is.
+  // 1280: below it Linux turns IPv6 off (RFC 8200, 5). 65536: the MTU of the loopback, the largest one.
   const auto mtu = parse_number<int>(text);
   return mtu && *mtu >= 1280 && *mtu <= 65536 ? mtu : std::nullopt;
 }
@@ -89,7 +90,7 @@ void ClusterReader::each_key(const YamlValue& mapping, std::string_view thing, c
 
 void ClusterReader::complain_of_missing(const YamlValue& mapping, std::string_view thing) {
   const auto said = [&](std::string_view wanted) {
-    // A misspelt key has been complained of already; that it is missing too would be noise.
+    // A misspelled key has been reported already, so it is not reported as missing, too.
     return std::any_of(mapping.keys.begin(), mapping.keys.end(), [&](const YamlKey& key) {
       return key.text == wanted || (wanted.size() > 3 && edit_distance(key.text.substr(0, 64), wanted) <= 2);
     });
@@ -285,7 +286,7 @@ void ClusterReader::read_ports(const YamlKey& at, const YamlValue& value, RawRai
 RawCluster ClusterReader::read(const YamlValue& root) {
   RawCluster cluster;
   if (!is(ValueKind::kMapping, root, "cluster.yaml", root.spot)) return cluster;
-  // A file of another version is not judged by this one's rules.
+  // A file of another version is not judged by the rules of this version.
   for (std::size_t i = 0; i < root.keys.size(); ++i) {
     const YamlValue& version = root.items[i];
     if (root.keys[i].text != "railbed" || version.kind != ValueKind::kText || version.text == "1") continue;

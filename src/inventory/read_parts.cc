@@ -1,4 +1,4 @@
-// What was bought: the lists of `parts:`.
+// Reads the bill of materials: the lists of `parts:`.
 #include "base/text.h"
 #include "inventory/reader.h"
 
@@ -15,14 +15,14 @@ std::optional<int> parse_switch_ports(std::string_view text) { return number_wit
 std::optional<int> parse_pcie(std::string_view text) { return number_within(text, 1, 7); }
 std::optional<int> parse_watts(std::string_view text) { return number_within(text, 1, 10'000); }
 
-// "x8": the lanes that are wired, not those that would go in.
+// Parses "x8", the number of wired lanes, which may be lower than the slot's size.
 std::optional<int> parse_lanes(std::string_view text) {
   const auto lanes = text.starts_with('x') ? parse_number<int>(text.substr(1)) : std::nullopt;
   return lanes && (*lanes == 1 || *lanes == 2 || *lanes == 4 || *lanes == 8 || *lanes == 16) ? lanes
                                                                                              : std::nullopt;
 }
 
-// "2 m", "2m", "50 cm"
+// Parses "2 m", "2m" or "50 cm"; returns metres.
 std::optional<double> parse_length(std::string_view text) {
   double factor = 1;
   if (text.ends_with("cm")) {

@@ -1,4 +1,4 @@
-// What nodes shall show and have: the keys of `expect:` and of `configure:`.
+// Reads the keys of `expect:` and of `configure:`.
 #include <algorithm>
 #include <map>
 
@@ -27,7 +27,7 @@ std::optional<std::string> parse_image(std::string_view text) {
   return is_image_reference(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
-// Two or three numbers: "2.28", "2.28.9".
+// Parses a version of two or three numbers: "2.28", "2.28.9".
 std::optional<std::string> parse_version(std::string_view text) {
   const auto parts = split(text, '.');
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<int> parse_tos(std::string_view text) {
   return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
 }
 
-// A bare number would be bytes, which nobody means.
+// Rejects less than 1 MiB: a number without a unit would be bytes, which is surely a mistake.
 std::optional<ByteCount> parse_memory(std::string_view text) {
   const auto size = parse_byte_count(text);
   return size && size->bytes >= 1 << 20 ? size : std::nullopt;
@@ -52,7 +52,7 @@ std::optional<double> parse_fraction(std::string_view text) {
   return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
 }
 
-// Major and minor: "12.8".
+// Parses a major and a minor number: "12.8".
 std::optional<std::string> parse_cuda(std::string_view text) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos || !is_digits(text.substr(0, dot)) || !is_digits(text.substr(dot + 1)))
@@ -68,7 +68,8 @@ std::optional<std::string> parse_interface(std::string_view text) {
   return is_interface(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
-// A serial port of a PC, or of an Arm server (Documentation/admin-guide/serial-console.rst).
+// Parses the name of a serial port of a PC or of an Arm server
+// (Documentation/admin-guide/serial-console.rst).
 std::optional<std::string> parse_console(std::string_view text) {
   const std::size_t letters = text.starts_with("ttyAMA") ? 6 : 4;
   const std::string_view number = text.substr(std::min(letters, text.size()));
@@ -78,7 +79,7 @@ std::optional<std::string> parse_console(std::string_view text) {
 }
 
 std::optional<int> parse_console_rate(std::string_view text) {
-  static constexpr int kRates[] = {9600, 19200, 38400, 57600, 115200};  // what IPMI's serial-over-LAN knows
+  static constexpr int kRates[] = {9600, 19200, 38400, 57600, 115200};  // rates of IPMI's serial-over-LAN
   const auto rate = parse_number<int>(text);
   return rate && std::ranges::find(kRates, *rate) != std::end(kRates) ? rate : std::nullopt;
 }
@@ -88,7 +89,7 @@ std::optional<int> parse_priority(std::string_view text) {
   return priority && *priority >= 0 && *priority <= 7 ? priority : std::nullopt;
 }
 
-// useradd(8): what Debian and RHEL both take.
+// Parses a user name that is valid for useradd(8) of both Debian and RHEL.
 std::optional<std::string> parse_user(std::string_view text) {
   const bool plain =
       !text.empty() && text.size() <= 32 && text.front() >= 'a' && text.front() <= 'z' &&
@@ -96,7 +97,8 @@ std::optional<std::string> parse_user(std::string_view text) {
   return plain ? std::optional(std::string(text)) : std::nullopt;
 }
 
-// A line of authorized_keys(5) without options: what a stranger's line might add. The key itself is base64.
+// Parses a line of authorized_keys(5) without options, because options of an untrusted line could grant more
+// than a login. The key itself is base64.
 std::optional<std::string> parse_public_key(std::string_view text) {
   const auto words = split(text, ' ');
   const bool kind = text.starts_with("ssh-") || text.starts_with("ecdsa-") || text.starts_with("sk-");
@@ -109,7 +111,7 @@ std::optional<std::string> parse_public_key(std::string_view text) {
 
 }  // namespace
 
-// Board ids are the adapters' own words: any key will do.
+// Board IDs are chosen by the adapters' makers, so any key is valid.
 std::optional<std::map<std::string, std::string>> ClusterReader::read_firmware(const YamlKey& at,
                                                                                const YamlValue& value) {
   if (!is(YamlValue::Kind::kMapping, value, at)) return std::nullopt;

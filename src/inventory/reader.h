@@ -1,4 +1,4 @@
-// What turns a YAML tree into a RawCluster: keys, kinds and the syntax of single values. Private to this
+// Converts a YAML tree to a RawCluster: checks keys, kinds and the syntax of single values. Private to this
 // room.
 #pragma once
 
@@ -25,39 +25,45 @@ class ClusterReader {
  private:
   using Visit = std::function<void(std::string_view key, const YamlKey& at, const YamlValue& value)>;
 
-  // Complains unless `value` is of the kind. An empty value is pointed at by its key.
+  // Returns whether `value` is of this kind, and reports an error if not. For an empty value the error points
+  // at its key.
   bool is(YamlValue::Kind kind, const YamlValue& value, std::string_view what, Spot key_spot);
   bool is(YamlValue::Kind kind, const YamlValue& value, const YamlKey& key) {
     return is(kind, value, '"' + key.text + '"', key.spot);
   }
-  // Calls `visit` for every known key; complains of unknown, repeated and missing ones.
+  // Calls `visit` for every known key. Reports unknown, repeated and missing ones.
   void each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit);
+  // Reports the required keys that are missing, except those that seem to be misspelled.
   void complain_of_missing(const YamlValue& mapping, std::string_view thing);
 
+  // Return a text of one line and at most 1024 bytes that is not empty, or report an error.
   Said<std::string> text(const YamlKey& key, const YamlValue& value);
   std::optional<RawPattern> pattern(std::string_view key, Spot key_spot, const YamlValue& value);
-  // A value that `parse` understands; `wanted` completes "must be …".
+  // Returns the value that `parse` accepts, or reports an error; `wanted` completes "must be …".
   template <class Parse>
   auto parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
       -> Said<typename decltype(parse(std::string_view()))::value_type>;
+  // Returns the enumerator with this name, or reports an error.
   template <class Enum>
   std::optional<Enum> word(const YamlKey& key, const YamlValue& value);
-  // A value that is one of `words`.
+  // Returns a text that is one of `words`, or reports an error.
   Said<std::string> choice(const YamlKey& key, const YamlValue& value,
                            const std::vector<std::string_view>& words);
 
+  // Reads one key of a link's settings; returns false if it is not such a key.
   bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
   void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
   void read_bmc(const YamlKey& at, const YamlValue& value, BmcAccess& access);
   std::optional<std::map<std::string, std::string>> read_firmware(const YamlKey& at, const YamlValue& value);
   RawExpect read_expect(const YamlKey& at, const YamlValue& value);
-  // The items of a list, or the one value that stands for a list of itself.
+  // Returns the items of a list. A single value counts as a list of itself.
   template <class Parse>
   auto parsed_list(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
       -> std::optional<std::vector<typename decltype(parse(std::string_view()))::value_type>>;
   RawConfigure read_configure(const YamlKey& at, const YamlValue& value);
   void read_management(std::string_view key, const YamlKey& at, const YamlValue& value, RawConfigure& raw);
   void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  // Reads an entry of `nodes:`; nullopt if it has no valid name.
   std::optional<RawNode> read_node(const YamlValue& value);
   std::vector<RawRail> read_rails(const YamlKey& at, const YamlValue& value);
   RawRail read_rail(const YamlValue& value);

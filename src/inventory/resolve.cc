@@ -1,13 +1,14 @@
-// RawCluster → Cluster: ranges expanded, defaults filled in, everything checked against everything.
+// Converts RawCluster to Cluster: expands ranges, fills in defaults, and checks all values against each
+// other.
 //
-// Nodes come first, since rails are judged against them. A node expects what its own entry says, laid over
-// what the file says of all nodes, field by field (overlay()). A rail's link is laid over the network's in
-// the same way, and what neither says has a default: RoCE, a switch, and MTU 9000 on RoCE. A range of nodes
-// goes with a range of names of the same length, or with one address that counts up.
+// Nodes come first, because rails refer to them. The expectations of a node are those of its own entry, laid
+// over those of the top level, field by field (overlay()). The settings of a rail's link are laid over the
+// top level's in the same way, and then defaults apply: RoCE, a switch, and MTU 9000 on RoCE. A range of
+// nodes is combined with a range of names of the same length, or with one address that counts up.
 //
-// A complaint carries the place of the word that caused it. One mistake is complained of once: a value that
-// could not be read silences what would only follow from it, an entry or a rail complains of its first
-// duplicate only, and without any node the rails are left alone.
+// An error has the place of the word that caused it. One mistake is reported once: a value that could not be
+// read suppresses the errors that would only follow from it, an entry or a rail reports only its first
+// duplicate, and without any node the rails are not checked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,8 @@ constexpr std::size_t kMaxPorts = 250'000;
 constexpr std::size_t kMaxParts = 10'000;
 constexpr int kMaxIpoibMtu = 65520;  // connected mode; Documentation/infiniband/ipoib.rst
 
-// RFC 1123 names, and the underscore that people use all the same. They end up in ssh's words and in paths.
+// Accepts RFC 1123 names, and the underscore, which is common. The names are used in ssh's arguments and in
+// paths.
 bool is_name(std::string_view text) {
   constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   return !text.empty() && text.size() <= 253 && kFirst.find(text[0]) != std::string_view::npos &&
@@ -38,15 +40,16 @@ bool is_name(std::string_view text) {
          });
 }
 
-// Something ssh cannot take for an option, nor a shell for two words.
+// Accepts text that ssh cannot mistake for an option, nor a shell for two words.
 bool is_destination(std::string_view text) {
   return !text.empty() && !text.starts_with('-') &&
          text.find_first_of(" \t'\"\\;&|<>$`") == std::string_view::npos;
 }
 
-// An IP address or a host name, which ends up in the words of programs.
+// Accepts an IP address or a host name; it is used in the arguments of programs.
 bool is_bmc(std::string_view text) { return IpAddress::parse(text).has_value() || is_name(text); }
 
+// Return `below` with every value replaced that `above` sets.
 Expectations overlay(const Expectations& below, const RawExpect& above) {
   Expectations merged = below;
   Expectations::fields([&](std::string_view, auto member) {
@@ -82,30 +85,41 @@ class Resolver {
 
  private:
   void complain(Spot spot, std::string text) { complaints_.add(spot, std::move(text)); }
-  // The names of a pattern; empty after a complaint.
+  // Returns the names of a pattern; empty after an error.
   std::vector<std::string> expand(const RawPattern& pattern, std::size_t limit);
-  // What stands beside a range of nodes: as many names, or one IP address that counts up.
+  // Returns one value for each node of a range: names from a pattern of the same length, or IP addresses
+  // counted up from one. Empty after an error.
   std::vector<std::string> expand_beside(const RawPattern& pattern, std::size_t count);
-  // A path in cluster.yaml starts from that file's folder; ~ is the user's home.
+  // Returns a path of cluster.yaml, which is relative to that file's folder; ~ is the user's home.
   std::string beside_file(const std::string& path) const;
 
+  // Adds the nodes of one entry, except repeated names. An invalid name, ssh destination or BMC address
+  // rejects the entry.
   void add_nodes(const RawNode& raw);
   bool is_local(const RawNode& raw);
-  // An entry's own management_address is its first node's, the top level's that of the first node of all.
+  // Sets the node's management address. An entry's own management_address belongs to its first node, the top
+  // level's to the first node of all; the other nodes' addresses count up. Returns false after an error.
   bool count_up_management(const RawNode& raw, std::size_t index, Node& node);
+  // Returns the ssh destination with the user of the top level, unless it names one itself.
   std::string with_user(std::string destination) const;
 
-  // Indices of the nodes that a pattern names.
+  // Return the indices of the nodes that a pattern names, or of a rail's nodes, which are all by default.
   std::vector<std::size_t> nodes_of(const RawPattern& pattern);
   std::vector<std::size_t> nodes_of(const RawRail& raw);
+  // Adds a rail, with its link settings resolved, and checks it.
   void add_rail(const RawRail& raw);
+  // Adds the ports of a rail: from `ports`, or one per node from `interface` and `first_address`.
   void add_ports(const RawRail& raw, Rail& rail);
+  // Adds the ports of several nodes with one interface name and addresses that count up.
   void add_port_group(const RawRail& raw, Rail& rail, const RawPort& group,
                       const std::vector<std::size_t>& nodes);
   bool check_address(const Rail& rail, const IpAddress& address, Spot spot, const std::string& origin);
+  // Checks a rail on its own: subnet, MTU, driver, number of ports, one port per node.
   void check_rail(const RawRail& raw, const Rail& rail);
   void check_against_other_rails();
+  // Adds a part with its nodes and rails, which have to exist.
   void add_part(const RawPart& raw);
+  // Reports that two rails conflict on a node.
   void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
 
   const RawCluster& raw_;
@@ -118,7 +132,7 @@ class Resolver {
   std::unordered_map<IpAddress, Spot, AddressHash> address_spots_;
   std::size_t ports_ = 0;
   std::size_t parts_nodes_ = 0;
-  bool nodes_misread_ = false;  // then an unknown node is no news
+  bool nodes_misread_ = false;  // then unknown nodes are not reported
 };
 
 std::vector<std::string> Resolver::expand(const RawPattern& pattern, std::size_t limit) {
@@ -163,7 +177,7 @@ std::string Resolver::with_user(std::string destination) const {
   return destination.insert(at, raw_.ssh_user + "@");
 }
 
-// Said either way: `local: true`, or `ssh: local`.
+// Accepts both forms: `local: true` and `ssh: local`.
 bool Resolver::is_local(const RawNode& raw) {
   const bool by_ssh = raw.ssh && raw.ssh->text == "local";
   const bool local = raw.local && raw.local->value;
@@ -207,7 +221,7 @@ void Resolver::add_nodes(const RawNode& raw) {
   if (!bmcs.empty() && !is_bmc(bmcs.front()))
     return complain(raw.bmc->spot,
                     fmt::format("\"{}\" is neither an IP address nor a host name", bmcs.front()));
-  bool duplicate = false;  // one complaint an entry is enough
+  bool duplicate = false;  // one error per entry is enough
   bool fine = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Node node{
@@ -258,7 +272,8 @@ std::vector<std::size_t> Resolver::nodes_of(const RawRail& raw) {
   return indices;
 }
 
-// `origin` says how the address came about when it does not stand in the file.
+// Reports an address that is outside the rail's subnet, reserved, or used twice. `origin` explains the
+// address if it is not literally in the file.
 bool Resolver::check_address(const Rail& rail, const IpAddress& address, Spot spot,
                              const std::string& origin) {
   const std::string text = address.to_text() + origin;
@@ -302,7 +317,7 @@ void Resolver::add_port_group(const RawRail& raw, Rail& rail, const RawPort& gro
                     fmt::format("this {}: on {} every port has one",
                                 raw.ports_spot ? "port has no \"address\"" : "rail has no \"first_address\"",
                                 enum_names(Fabric{})[static_cast<std::size_t>(rail.fabric)]));
-  if (group.address && !rail.subnet) return;  // check_rail() complains of that, once
+  if (group.address && !rail.subnet) return;  // check_rail() reports that once
   if (ports_ + nodes.size() > kMaxPorts)
     return complain(group.nodes.spot, fmt::format("more than {} ports", kMaxPorts));
   ports_ += nodes.size();
@@ -408,8 +423,9 @@ void Resolver::check_pair(std::size_t earlier, std::size_t later, const std::str
                        two.subnet->to_text(), one.subnet->to_text(), one.name, node));
 }
 
-// Looks at pairs of rails, not at pairs of ports on each node: a description of a few lines may stand for a
-// quarter of a million ports. One complaint a rail is enough.
+// Reports rails that share an interface of a node, or whose subnets overlap on a common node. Compares pairs
+// of rails, not pairs of ports on each node: a description of a few lines may have a quarter of a million
+// ports. One error per rail is enough.
 void Resolver::check_against_other_rails() {
   const auto overlap = [&](std::size_t one, std::size_t two) {
     const auto& a = cluster_.rails[one].subnet;
@@ -466,7 +482,7 @@ Cluster Resolver::resolve() {
   for (const RawNode& node : raw_.nodes) add_nodes(node);
   if (raw_.rails.size() > kMaxRails)
     complain(raw_.rails[kMaxRails].spot, fmt::format("more than {} rails", kMaxRails));
-  // Rails are judged against nodes: without nodes every word of them would be complained of.
+  // Rails refer to nodes: without nodes every word of them would be an error.
   if (cluster_.nodes.empty()) return std::move(cluster_);
   for (std::size_t i = 0; i < std::min(raw_.rails.size(), kMaxRails); ++i) add_rail(raw_.rails[i]);
   check_against_other_rails();

@@ -1,4 +1,8 @@
-// Cluster → cluster.yaml, regular nodes and addresses folded back into ranges.
+// Writes a Cluster as cluster.yaml, with regular nodes and addresses folded into ranges.
+//
+// Settings that all nodes or rails have are written once at the top level with their most frequent value; an
+// entry has only those that differ. Consecutive nodes become one entry while their names, ssh destinations
+// and BMCs all continue their patterns; ports of a rail fold in the same way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +16,10 @@
 namespace railbed {
 namespace {
 
-// So few nodes are easier to read, and to edit, one by one.
+// A few nodes are easier to read and to edit one by one.
 constexpr std::size_t kFew = 4;
 
-// A value as YAML: plain where YAML cannot misread it, between quotes elsewhere.
+// Returns a value as YAML: plain if YAML cannot misread it, else in quotes.
 std::string in_quotes(std::string_view text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+- ";
   const bool word = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos &&
@@ -26,7 +30,7 @@ std::string in_quotes(std::string_view text) {
   return yaml_quoted(text);
 }
 
-// The unit that leaves a whole number.
+// Returns a size in the largest unit in which it is a whole number.
 std::string exact(ByteCount size) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -63,7 +67,7 @@ requires std::is_enum_v<Enum> std::string text_of(Enum value) {
   return std::string(enum_names(value)[static_cast<std::size_t>(value)]);
 }
 
-// Values by key in the order of Expectations::fields(); what the defaults already say is left out.
+// YAML values by key, in the order of fields().
 using Settings = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string flow(const Settings& settings) {
@@ -73,7 +77,8 @@ std::string flow(const Settings& settings) {
   return "{" + text + "}";
 }
 
-// The most frequent value of every key that all of them have: it is said once, the rest where it differs.
+// Returns the most frequent value of every key that all of them have. Values that differ are written with
+// their own entry.
 Settings common_settings(const std::vector<Settings>& all) {
   std::map<std::string_view, std::map<std::string, std::size_t>> counts;
   for (const Settings& settings : all)
@@ -92,6 +97,7 @@ Settings common_settings(const std::vector<Settings>& all) {
   return common;
 }
 
+// Returns the settings that are not in `known` with the same value.
 Settings without(const Settings& settings, const Settings& known) {
   Settings left;
   for (const auto& one : settings)
@@ -99,7 +105,7 @@ Settings without(const Settings& settings, const Settings& known) {
   return left;
 }
 
-// Consecutive texts that one pattern, or one IP address counting up, stands for.
+// Folds consecutive texts into one pattern, or into one IP address that counts up.
 class Column {
  public:
   bool add(const std::string& text) {
@@ -122,13 +128,13 @@ class Column {
   HostlistFold fold_;
 };
 
-// `destination` without "user@".
+// Returns `destination` without "user@".
 std::string without_user(const std::string& destination, const std::string& user) {
   if (user.empty() || !destination.starts_with(user + "@")) return destination;
   return destination.substr(user.size() + 1);
 }
 
-// The user that every node is reached as; empty when they differ, or when ssh chooses.
+// Returns the ssh user of all nodes; empty if they differ, or if ssh chooses it.
 std::string common_user(const Cluster& cluster) {
   std::optional<std::string> user;
   for (const Node& node : cluster.nodes) {
@@ -142,14 +148,14 @@ std::string common_user(const Cluster& cluster) {
   return user.value_or("");
 }
 
-// What a node says otherwise than the top level.
+// The settings of a node that differ from the top level's.
 struct Differences {
   Settings expect;
   Settings configure;
   bool operator==(const Differences&) const = default;
 };
 
-// One entry of `nodes:`, standing for one node or more.
+// One entry of `nodes:`, for one node or more.
 class NodeEntry {
  public:
   NodeEntry(const Node& node, std::string user, Differences own)
@@ -161,7 +167,7 @@ class NodeEntry {
     const std::string destination = without_user(node.ssh, user_);
     if (node.local != local_ || node.bmc.has_value() != has_bmc_ || own != own_) return false;
     if (!local_ && (destination != node.name) != named_) return false;
-    // All columns or none: a copy is tried first.
+    // Either all columns accept the node or none changes, so a copy is tried first.
     NodeEntry tried = *this;
     if (!tried.names_.add(node.name) || (named_ && !tried.destinations_.add(destination)) ||
         (has_bmc_ && !tried.bmcs_.add(*node.bmc)))
@@ -226,7 +232,7 @@ Settings settings_of(const BmcAccess& access) {
   return settings;
 }
 
-// Consecutive ports with one interface whose nodes fold and whose addresses count up.
+// Consecutive ports with the same interface, whose nodes fold and whose addresses count up.
 struct PortGroup {
   std::string interface;
   std::optional<IpAddress> first_address;
@@ -245,8 +251,8 @@ struct PortGroup {
   }
 };
 
-// Every node, in order, at one interface, with addresses that count up: `interface` and `first_address` say
-// it.
+// Returns true if the rail has every node in order, with one interface and addresses that count up: then
+// `interface` and `first_address` describe it.
 bool is_regular(const Cluster& cluster, const Rail& rail) {
   if (rail.ports.size() <= kFew || rail.ports.size() != cluster.nodes.size()) return false;
   const RailPort& first = rail.ports.front();
@@ -289,7 +295,7 @@ std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& 
   return text + ports_text(rail);
 }
 
-// Names in order as patterns: one where they fold into one, more between brackets.
+// Returns names in order as patterns: a single pattern if they fold into one, else a list.
 std::string patterns_text(const std::vector<std::string>& names) {
   std::vector<HostlistFold> folds;
   for (const std::string& name : names)
