@@ -1,4 +1,4 @@
-// What became of an apply, and the applies of the past, as people read them.
+// Texts for people: the outcome of an apply or a reboot, and the history of applies.
 #pragma once
 
 #include <string>

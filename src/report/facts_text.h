@@ -10,7 +10,7 @@ namespace railbed {
 
 std::string render_facts(const Facts& facts);
 
-// False when not even the kernel, the interfaces or the PCI devices could be looked at.
+// False if the kernel, the system, the interfaces and the PCI devices could all not be read.
 bool looked_at_anything(const Facts& facts);
 
 }  // namespace railbed
