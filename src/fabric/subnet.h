@@ -105,6 +105,7 @@ struct IbFabric {
   std::uint64_t from_port = 0;
   bool live = false;  // states, capabilities and managers were read
 
+  // The node or port of an end, which must be set and in range; this is not checked.
   const IbNode& at(const IbEnd& end) const { return nodes[static_cast<std::size_t>(end.node)]; }
   const IbPort& port(const IbEnd& end) const { return at(end).ports[static_cast<std::size_t>(end.port)]; }
   IbPort& port(const IbEnd& end) {

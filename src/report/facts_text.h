@@ -8,6 +8,7 @@
 
 namespace railbed {
 
+// Returns the facts as sections of printable lines; the last lists readings that failed.
 std::string render_facts(const Facts& facts);
 
 // False if the kernel, the system, the interfaces and the PCI devices could all not be read.

@@ -8,6 +8,8 @@
 
 namespace railbed {
 
+// A value for one pair. Row and column are indices into HeatMap::names; they must be in range, which is not
+// checked.
 struct HeatCell {
   int row = 0;
   int column = 0;

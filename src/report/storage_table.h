@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-// Returns "2.21 GB/s", decimal, as drives are sold.
+// Returns "2.21 GB/s", decimal, as drives are sold; MB/s below 1 GB/s.
 std::string bytes_rate_text(BitRate rate);
 
 // Returns what limited this bandwidth: "the PCIe link", "one request at a time", "the drive".

@@ -32,6 +32,7 @@ struct TopologyMatrix {
   FIELDS(TopologyMatrix, devices, paths, nearest);
 };
 
+// Computes the matrix; empty if the PCI devices could not be read.
 TopologyMatrix topology_of(const Facts& facts);
 
 // Returns one screen: the matrix, the nearest adapters, the legend.
