@@ -17,7 +17,7 @@ std::string https_host(const std::string& address) {
 
 bool is_key_pin(std::string_view text) {
   constexpr std::string_view kBefore = "sha256//";
-  constexpr std::size_t kBase64 = 44;  // of 32 bytes, the last sign is "="
+  constexpr std::size_t kBase64 = 44;  // of 32 bytes; the last character is "="
   if (!text.starts_with(kBefore) || text.size() != kBefore.size() + kBase64 || !text.ends_with('='))
     return false;
   return std::ranges::all_of(text.substr(kBefore.size(), kBase64 - 1), [](char c) {
@@ -41,8 +41,8 @@ ShownCertificate parse_certificate(std::string_view text) {
     if (line.starts_with("subject=")) shown.subject = value(line, "subject=");
     if (line.starts_with("notAfter=")) shown.until = value(line, "notAfter=");
   }
-  // What stands between these lines is the key as the certificate holds it (RFC 7468, 13), so its hash is the
-  // one that libcurl compares. A fingerprint of ssh's is the same hash, without the padding.
+  // The lines between these two hold the key as the certificate encodes it (RFC 7468, 13), so its hash is the
+  // one that libcurl compares. An ssh fingerprint is the same hash without the padding.
   constexpr std::string_view kSsh = "SHA256:";
   if (!base64.empty())
     shown.key = "sha256//" + fingerprint_of({.type = {}, .base64 = base64}).substr(kSsh.size()) + "=";

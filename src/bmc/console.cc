@@ -18,7 +18,7 @@ constexpr std::string_view kOpened = "[SOL Session operational.  Use ";
 constexpr std::size_t kMaxGreeting = 4096;
 constexpr std::size_t kMaxSaid = 4096;
 constexpr auto kLeaving = std::chrono::seconds(5);
-// ipmitool's own escape character: ours is kept from it, and nobody types this one.
+// ipmitool's own escape character, which people do not type: "~" must reach ConsoleKeys instead.
 constexpr char kItsEscape = '\x1f';
 
 std::vector<std::string> ipmitool_words(const BmcTarget& target, int cipher) {
@@ -44,7 +44,8 @@ std::vector<std::string> ipmitool_words(const BmcTarget& target, int cipher) {
 
 SecretFiles password_file(const BmcTarget& target) { return SecretFiles({target.login.password + "\n"}); }
 
-// Moves what is there; false at the end.
+// Appends the available bytes of `from` to `into`. Returns false at the end or on an error; the end also
+// closes `from`.
 bool take(Fd& from, std::string& into) {
   std::array<char, 4096> piece;
   while (from) {
@@ -62,7 +63,7 @@ bool take(Fd& from, std::string& into) {
 Result<Console> Console::open(const BmcTarget& target, int cipher) {
   auto words = ipmitool_words(target, cipher);
   words.push_back("activate");
-  // ipmitool writes to a pipe by the block.
+  // It gets a terminal, because ipmitool writes to a pipe only in whole blocks.
   auto program = start_in_terminal(words, password_file(target));
   if (!program)
     return fail(
@@ -89,7 +90,7 @@ std::string Console::read() {
 }
 
 Result<Console> attach_console(const BmcTarget& target, const BmcOptions& options, bool steal) {
-  const auto bmc = open_ipmi(target, options);  // whatever else is spoken with it
+  const auto bmc = open_ipmi(target, options);  // serial-over-LAN is IPMI's, whatever cluster.yaml names
   RETURN_IF_ERROR(required(bmc->power()));
   const int cipher = bmc->cipher().value_or(17);
   if (steal) RETURN_IF_ERROR(end_console(target, cipher, options.deadline, options.stop));
@@ -114,7 +115,7 @@ Error Console::why_ended() const {
 
 void Console::type(std::string_view keys) {
   while (!keys.empty()) {
-    // A BMC that takes no more keys loses them, and nobody waits.
+    // Keys that the BMC does not accept at once are lost; this does not wait.
     const ssize_t put = write(program_.in.get(), keys.data(), keys.size());
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return;
@@ -125,7 +126,7 @@ void Console::type(std::string_view keys) {
 void Console::leave() {
   program_.child.stop();
   const bool ours = open_ && !std::exchange(ended_, true);
-  // Nobody is left to be told that it failed; the BMC forgets the session by itself.
+  // An error helps no caller at this point; the BMC drops the session by itself.
   if (ours) (void)end_console(target_, cipher_, kLeaving, {});
 }
 
@@ -137,7 +138,7 @@ Result<void> end_console(const BmcTarget& target, int cipher, std::chrono::milli
   words.push_back("deactivate");
   const auto said = run_program(words, deadline, std::move(stop), password_file(target));
   if (!said.ok()) return fail(ErrorKind::kUnavailable, said.miss().why);
-  // Where nobody is attached, it ends with 1 in some versions and says so.
+  // Without an active session, some versions of ipmitool print this and exit with 1.
   const bool nobody = said->error_output.find("already de-activated") != std::string::npos;
   if (said->exit_code == 0 || nobody) return {};
   return fail(ErrorKind::kUnavailable,

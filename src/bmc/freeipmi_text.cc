@@ -14,7 +14,7 @@ namespace {
 
 std::string shown(std::string_view text) { return printable(trim(text).substr(0, kMaxBmcText)); }
 
-// What stands between commas again, of columns that belong to one text.
+// Joins the columns [from, to), which belong to one text, with the commas that separated them.
 std::string joined_columns(const std::vector<std::string_view>& columns, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to && text.size() < kMaxBmcText; ++i) {
@@ -32,8 +32,8 @@ std::optional<BmcSeverity> severity_of(std::string_view state) {
   return std::nullopt;
 }
 
-// FreeIPMI does not quote: a name that holds commas takes several columns. The state is the first column from
-// `least` on that is one, and the type stands before it.
+// FreeIPMI does not quote, so a name that holds commas takes several columns. Returns the index of the state,
+// which is the first column from `least` on that holds one. The column before it is the type.
 std::optional<std::size_t> state_column(const std::vector<std::string_view>& columns, std::size_t least) {
   for (std::size_t i = least; i < columns.size(); ++i)
     if (severity_of(columns[i])) return i;
@@ -198,7 +198,7 @@ Miss why_refused(std::string_view said) {
 }
 
 bool may_be_the_cipher(std::string_view said) {
-  // Firmware says it in several ways: of a suite that it does not know, FreeIPMI prints one of these.
+  // Firmware reports an unknown suite in several ways, for which FreeIPMI prints one of these.
   return std::ranges::any_of(
       std::array<std::string_view, 4>{"cipher suite id unavailable", "internal IPMI error", "BMC error",
                                       "authentication type unavailable"},

@@ -1,5 +1,5 @@
-// What FreeIPMI's programs print, as data. Everything in it may come from a BMC that lies: any text leads to
-// data or to nothing, and no text is longer than kMaxBmcText.
+// Parsers of the output of FreeIPMI's programs. The input may come from a faulty or hostile BMC: every text
+// results in data or in nothing, and no text in a result is longer than kMaxBmcText.
 #pragma once
 
 #include <optional>
@@ -26,19 +26,21 @@ std::vector<BmcSensor> parse_sensors(std::string_view text);
 // ipmi-sel --comma-separated-output --no-header-output --output-event-state:
 // "4,Nov-23-2026,20:12:03,DIMM_A1,Memory,Critical,Uncorrectable memory error".
 std::vector<BmcEvent> parse_events(std::string_view text);
-// bmc-device --get-sel-time: "SEL Time : 11/23/2026 - 20:12:03", as seconds since 1970 were it UTC.
+// bmc-device --get-sel-time: "SEL Time : 11/23/2026 - 20:12:03", in seconds since 1970, taken as UTC.
 std::optional<double> parse_sel_time(std::string_view text);
 // ipmi-config --checkout of SOL_Conf: lines "Enable_SOL Yes", "Volatile_Bit_Rate 115200".
 std::optional<SerialOverLan> parse_serial(std::string_view text);
-// ipmi-config --checkout of the users: the section in which a line "Username NAME" stands, as "User2".
+// Returns the section ("User2") of ipmi-config --checkout that has the line "Username NAME"; none if no
+// section of a user has it.
 std::optional<std::string> find_user_section(std::string_view text, std::string_view user);
 
-// Why a program could not ask, from what it said: "password invalid", "connection timeout".
+// Returns why a program failed, from its message: "password invalid", "connection timeout". The text of an
+// unknown message is passed on.
 Miss why_refused(std::string_view said);
-// It may have been the cipher suite that the BMC does not know.
+// True if the message may mean that the BMC does not support the cipher suite.
 bool may_be_the_cipher(std::string_view said);
 
-// A value in FreeIPMI's configuration files, in quotes where it needs them.
+// Returns a value in quotes for FreeIPMI's configuration files, with backslashes before \, " and #.
 std::string in_configuration(std::string_view value);
 
 }  // namespace railbed

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBody = 4 << 20;  // a log of a thousand entries has about 1 MiB
 constexpr std::size_t kMostEtag = 256;
-// Redfish answers from the BMC's own slow processor: some take ten seconds for a page of sensors.
+// A Redfish service runs on the BMC's own slow processor: some take ten seconds for a page of sensors.
 constexpr int kSilencesPerAnswer = 5;
 
 std::size_t take_header(char* text, std::size_t, std::size_t size, void* context) {
@@ -78,14 +78,15 @@ struct HttpsClient::Session {
   BmcLogin login;
   CertificateTrust trust;
   BmcOptions options;
-  HttpHandle handle;  // the last, so that it ends before what it was lent
+  HttpHandle handle;  // the last member, so it is destroyed before the strings that it borrows
 
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() { wipe(login.password); }
 
-  // The whole of it, or nothing is asked: a certificate that could not be checked is not trusted.
+  // Prepares the handle. False unless every option took effect; nothing is sent then, because a certificate
+  // that could not be checked is not trusted.
   bool begin() {
     if (handle) return true;
     if (handle.begin(CURLPROTO_HTTPS, options.silence, options.stop)) prepare();
@@ -99,7 +100,7 @@ struct HttpsClient::Session {
     handle.set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
     handle.set(CURLOPT_USERNAME, login.user.c_str());
     handle.set(CURLOPT_PASSWORD, login.password.c_str());
-    // A key that a person compared says more than any authority; then name and chain say nothing more.
+    // A key that a person compared is better evidence than any authority; name and chain add nothing to it.
     if (!trust.key.empty()) {
       handle.set(CURLOPT_SSL_VERIFYPEER, 0L);
       handle.set(CURLOPT_SSL_VERIFYHOST, 0L);

@@ -1,6 +1,6 @@
-// A BMC's web service, asked over HTTPS through libcurl, which is opened when it is first needed. One
-// connection serves all questions, since a BMC takes long to greet. What it answers is capped in size and
-// time; redirections are not followed, proxies not used, and no certificate is taken on trust.
+// HTTPS client for a BMC's web service, through libcurl, which is opened when it is first needed. One
+// connection serves all requests, since a BMC takes long to set one up. Responses are limited in size and
+// time. Redirects are not followed, proxies are not used, and no certificate is trusted unchecked.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@ namespace railbed {
 
 enum class HttpMethod { kGet, kPost, kPatch };
 
+// The response to a request, whatever its status.
 struct HttpAnswer {
   int status = 0;
   std::string body = {};
@@ -28,10 +29,12 @@ class HttpsClient {
   HttpsClient& operator=(HttpsClient&&) noexcept;
   ~HttpsClient();
 
-  // `path` begins with "/"; `body` is JSON; `etag` may be empty. A miss says why there was no answer at all;
-  // whatever status the service gave is an answer.
+  // Sends a request and returns the response with any HTTP status; a miss gives the reason why there was
+  // none. `path` begins with "/"; `body` is JSON; a non-empty `etag` is sent as If-Match. The request ends at
+  // `until`, or earlier where the limits in BmcOptions are shorter.
   Reading<HttpAnswer> ask(HttpMethod method, std::string_view path, const std::string& body,
                           const std::string& etag, std::chrono::steady_clock::time_point until);
+  // Uses this password from the next request on, over a new connection.
   void set_password(const std::string& password);
 
  private:

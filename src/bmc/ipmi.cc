@@ -1,10 +1,9 @@
-// A BMC asked over IPMI 2.0 by FreeIPMI's programs, each a process: a BMC that makes one of them hang or
-// crash costs that answer alone. User and password reach them in a configuration file that lies in memory
-// (host/child.h).
+// IPMI 2.0 client that runs FreeIPMI's programs, each as a process: a BMC that makes one of them hang or
+// crash costs only that call. User and password reach them in a configuration file in memory (host/child.h).
 //
-// The cipher suite is 17 (HMAC-SHA256) first. A BMC that refuses in a way that may come from the suite is
-// asked once more with 3 (HMAC-SHA1), unless cluster.yaml names one; what it took stays for the questions
-// that follow.
+// Cipher suites. The first attempt uses 17 (HMAC-SHA256). If the BMC refuses in a way that may come from the
+// suite, one more attempt uses 3 (HMAC-SHA1), unless cluster.yaml names a suite. The suite that the BMC
+// accepted is kept for later calls.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +21,7 @@ namespace {
 
 constexpr int kCipher = 17;
 constexpr int kOlderCipher = 3;
-// Of IPMI's enumeration of rates (26.3); FreeIPMI knows no others.
+// Rates from IPMI's enumeration (26.3), in bit/s; FreeIPMI supports no others.
 constexpr std::array kRates = {9600, 19200, 38400, 57600, 115200};
 
 using Words = std::vector<std::string>;
@@ -45,7 +44,7 @@ std::string_view device_word(BootDevice device) {
 
 class IpmiBmc final : public Bmc {
  public:
-  // Without a target, this machine's own.
+  // Without a target: this machine's own BMC.
   IpmiBmc(std::optional<BmcTarget> target, BmcOptions options)
       : own_(!target), target_(std::move(target).value_or(BmcTarget{})), options_(std::move(options)) {}
 
@@ -80,7 +79,7 @@ class IpmiBmc final : public Bmc {
     const auto names = enum_names(action);
     const auto said = run({"ipmipower", fmt::format("--{}", names[static_cast<std::size_t>(action)])});
     if (!said.ok()) return refused(said.miss());
-    // It says "ADDRESS: ok" and ends with 0 whatever comes.
+    // ipmipower prints "ADDRESS: ok" if it succeeds, and exits with 0 in any case.
     if (trim(said->output).ends_with(": ok")) return {};
     return refused(why_refused(after_colon(said->output)));
   }
@@ -143,8 +142,8 @@ class IpmiBmc final : public Bmc {
     return words;
   }
   std::string login() const {
-    // opensesspriv: many BMCs, and the simulator, expect the privilege to be asked for when the session opens
-    // (FreeIPMI's list of workarounds, freeipmi(7)); the others take it as well.
+    // opensesspriv: many BMCs, and the simulator, expect the privilege level in the request that opens the
+    // session (FreeIPMI's list of workarounds, freeipmi(7)); the others accept that as well.
     return fmt::format(
         "username {}\npassword {}\ndriver-type LAN_2_0\nprivilege-level ADMIN\nworkaround-flags "
         "opensesspriv\nsession-timeout {}\nretransmission-timeout 500\n",
@@ -166,7 +165,7 @@ class IpmiBmc final : public Bmc {
               said.from()};
     return said;
   }
-  // The suite that the BMC takes is found out by the first question.
+  // Runs a program. The first call finds the suite that the BMC accepts; see the head of this file.
   Reading<CommandOutput> run(const Words& command, const Words& texts = {}) {
     const int first = cipher_.value_or(target_.access.cipher.value_or(kCipher));
     auto said = run_with(command, first, texts);
@@ -192,7 +191,7 @@ class IpmiBmc final : public Bmc {
         own_ ? command.front() : fmt::format("{} at {}", command.front(), target_.address);
     if (!said.ok()) return {said.miss(), from};
     auto value = parse(std::string_view(said->output));
-    // ipmi-config ends with 1 when any key of a section could not be read, and prints the others.
+    // ipmi-config exits with 1 if it could not read a key of a section, and prints the others.
     const bool useful = value && (said->exit_code == 0 || command.front() == "ipmi-config");
     if (useful) return {std::move(*value), from};
     const std::string& complaint = trim(said->error_output).empty() ? said->output : said->error_output;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kMaxFile = 1 << 20;
 constexpr std::size_t kMaxNames = 100'000;
 
-// Something a program's configuration can carry in one line.
+// True if a program's configuration can hold the text in one line.
 bool is_typed(std::string_view text) {
   return !text.empty() &&
          std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -53,7 +53,7 @@ std::vector<LoginLine> said_lines(std::string_view text) {
   return said;
 }
 
-// The first word, which `rest` then begins after.
+// Returns the first word and removes it from `rest`.
 std::string_view take_word(std::string_view& rest) {
   const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
   const std::string_view word = rest.substr(0, end);

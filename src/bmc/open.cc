@@ -1,7 +1,7 @@
-// Which protocol a BMC is spoken with. Where cluster.yaml names none, it is asked by both at once, without a
-// login: IPMI's Get Channel Authentication Capabilities (IPMI 2.0, 22.13), which every BMC answers before a
-// session, and a TCP connection to the port of HTTPS. IPMI counts as soon as it answers; a BMC that takes the
-// connection and says nothing to IPMI for a while speaks Redfish.
+// Selection of a BMC's protocol. If cluster.yaml names none, two probes run at once, without a login: IPMI's
+// Get Channel Authentication Capabilities (IPMI 2.0, 22.13), to which every BMC responds before a session,
+// and a TCP connection to the HTTPS port. IPMI wins as soon as its response arrives. A BMC that accepts the
+// connection but sends no IPMI response for a while uses Redfish.
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -22,12 +22,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kAgain{500};          // a lost packet is sent once more
-constexpr milliseconds kHeadStart{1000};     // of IPMI before Redfish
+constexpr milliseconds kAgain{500};          // packets may be lost, so the request is repeated
+constexpr milliseconds kHeadStart{1000};     // for IPMI before Redfish is chosen
 constexpr std::size_t kShortestAnswer = 21;  // an RMCP header, a session header and an IPMI message
 
-// RMCP header (13.1.3), session header of IPMI 1.5 without authentication, and the message to the BMC: of
-// this channel, for administrators, with the data of IPMI 2.0.
+// RMCP header (13.1.3), session header of IPMI 1.5 without authentication, and the message to the BMC: for
+// this channel, with administrator privilege, requesting the data of IPMI 2.0.
 constexpr std::array<unsigned char, 23> kAsk = {0x06, 0x00, 0xff, 0x07, 0x00, 0x00, 0x00, 0x00,
                                                 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x20, 0x18,
                                                 0xc8, 0x81, 0x00, 0x38, 0x8e, 0x04, 0xb5};
@@ -37,7 +37,7 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-// A socket on its way to the address; none: there is no way there.
+// Returns a socket that is connecting to the address; an invalid one if there is no way to reach it.
 Fd begin(const std::string& address, const char* port, int type) {
   addrinfo wish = {};
   wish.ai_socktype = type;
@@ -50,6 +50,7 @@ Fd begin(const std::string& address, const char* port, int type) {
   return fd;
 }
 
+// Reads one packet. True if it is an RMCP message of class IPMI and long enough for a response.
 bool is_answer(int fd) {
   std::array<unsigned char, 256> packet = {};
   const ssize_t size = recv(fd, packet.data(), packet.size(), 0);
@@ -62,18 +63,19 @@ bool is_connected(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
-// A slow BMC that is asked by Redfish too early is only refused where no certificate of it can be trusted.
+// Returns how long to wait for IPMI before Redfish is chosen. Without a trusted certificate Redfish would
+// only fail, so a slow BMC gets the whole `silence` for its IPMI response.
 milliseconds head_start(const CertificateTrust& trust, const BmcOptions& options) {
   const bool trusts = !trust.key.empty() || !trust.authority.empty();
   return trusts ? std::min(kHeadStart, options.silence) : options.silence;
 }
 
-// None: neither answers.
+// Probes the BMC; none if it responds to neither protocol.
 std::optional<BmcProtocol> find_protocol(const BmcTarget& target, const BmcOptions& options) {
   const std::string& address = target.address;
   const Fd ipmi = begin(address, "623", SOCK_DGRAM);
   Fd https = begin(address, "443", SOCK_STREAM);
-  if (!ipmi && !https) return BmcProtocol::kIpmi;  // whose programs say what is wrong with the address
+  if (!ipmi && !https) return BmcProtocol::kIpmi;  // FreeIPMI reports what is wrong with the address
   const auto began = steady_clock::now();
   bool connected = false;
   auto send_at = began;

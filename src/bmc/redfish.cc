@@ -1,9 +1,9 @@
-// A BMC asked by Redfish (DMTF DSP0266). Nothing is guessed but the service root, /redfish/v1/: every further
-// place is a link of a document. What a document says is kept while this object lives, as far as it cannot
-// have changed.
+// Redfish client (DMTF DSP0266). Only the service root, /redfish/v1/, is assumed: every other path is a link
+// in a document. Documents are cached while this object lives, as far as they cannot have changed.
 //
 // A service may describe several systems: a DGX shows its baseboard of GPUs beside the machine itself. The
-// machine is the one that can be told what to boot from. Every chassis may hold sensors.
+// machine is the first system whose boot source can be overridden, or else the first of all. Every chassis
+// may hold sensors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -181,7 +181,7 @@ class RedfishBmc final : public Bmc {
  private:
   using Keys = std::initializer_list<const char*>;
 
-  // Each question has its own deadline, however many documents it reads.
+  // Starts the deadline of a call. It is one for the call, however many documents that reads.
   void begin() { until_ = steady_clock::now() + options_.deadline; }
 
   Reading<Document> get(const std::string& path) {
@@ -193,13 +193,15 @@ class RedfishBmc final : public Bmc {
       return {Miss{Missing::kGarbled, "its BMC's web service answers no document of Redfish"}, answer.from()};
     return {Document{path, *std::move(value), answer->etag}, answer.from()};
   }
-  // What stays as it is while we ask: the root, and where things lie.
+  // Returns a document from the cache, or reads and caches it. Only for documents that stay the same during a
+  // session: the root, and those that are read for their links.
   Reading<Document> fixed(const std::string& path) {
     if (const auto known = known_.find(path); known != known_.end()) return known->second;
     auto document = get(path);
     if (document.ok()) known_.emplace(path, document);
     return document;
   }
+  // Sends a change. Any status from 200 to 299 is a success.
   Result<void> tell(HttpMethod method, const std::string& path, const Value& body,
                     const std::string& etag = "") {
     const auto answer = client_.ask(method, path, json::dump(body), etag, until_);
@@ -208,7 +210,7 @@ class RedfishBmc final : public Bmc {
     return refused(redfish::why_refused(answer->status, answer->body));
   }
 
-  // The members of the collection that the document links to.
+  // Returns the first `most` members of the collection that the document links to.
   Reading<std::vector<std::string>> collection(const Value& document, Keys keys, std::size_t most) {
     const auto path = redfish::link_at(document, keys);
     if (!path) return {lacking(*(keys.end() - 1)), target_.address};
@@ -218,6 +220,7 @@ class RedfishBmc final : public Bmc {
       return std::optional(std::move(links));
     });
   }
+  // Reads the first member of the collection that the document links to.
   Reading<Document> first_of(const Value& document, Keys keys) {
     const auto members = collection(document, keys, 1);
     if (!members.ok()) return {members.miss(), members.from()};
@@ -240,7 +243,7 @@ class RedfishBmc final : public Bmc {
     }
     return chosen;
   }
-  // The machine itself: where its parts lie.
+  // The machine itself, as it was first read; used for its links.
   Reading<Document> system() {
     if (!system_.ok()) system_ = find_system();
     return system_;
@@ -251,7 +254,7 @@ class RedfishBmc final : public Bmc {
     const auto system = this->system();
     return known ? get(system->path) : system;
   }
-  // The BMC's own document.
+  // The document of the BMC itself: the machine's first manager, or else the service's first.
   Reading<Document> manager() {
     if (!manager_path_.empty()) return fixed(manager_path_);
     const auto system = this->system();
@@ -276,7 +279,7 @@ class RedfishBmc final : public Bmc {
     return manager.ok() ? first_of(manager->value, {"SerialInterfaces"}) : manager;
   }
 
-  // The likeliest of all logs of system and manager.
+  // Returns the log that is most likely the event log, of all logs of the system and then of the manager.
   Reading<Document> event_log() {
     const auto system = this->system();
     if (!system.ok()) return system;
@@ -299,7 +302,8 @@ class RedfishBmc final : public Bmc {
     if (likeness < 4) look(manager());
     return best;
   }
-  // A service that names the same page twice would never end.
+  // Reads the pages of a log. Pages seen before end the loop, because a service that names the same page
+  // twice would never end.
   Reading<std::vector<BmcEvent>> events_of(const std::string& entries) {
     std::vector<BmcEvent> events;
     std::vector<std::string> seen;
@@ -308,7 +312,7 @@ class RedfishBmc final : public Bmc {
            std::ranges::find(seen, *page) == seen.end()) {
       seen.push_back(*page);
       const auto document = get(*page);
-      // An announced page that is not there leaves what was read so far.
+      // A missing further page leaves what was read so far.
       if (!document.ok() && seen.size() > 1 && document.miss().missing == Missing::kUnsupported) break;
       if (!document.ok()) return {document.miss(), document.from()};
       const auto whole = redfish::whole_members(document->value);
@@ -320,11 +324,11 @@ class RedfishBmc final : public Bmc {
       if (added == 0) break;
       page = redfish::next_page(document->value);
     }
-    // The oldest first; of one second, as they were written.
+    // The oldest first; events of the same second keep the order in the log.
     std::ranges::stable_sort(events, {}, &BmcEvent::time);
     return {std::move(events), fmt::format("GET https://{}{}", target_.address, entries)};
   }
-  // Whether it was a new one.
+  // Adds an entry's event. True if it is a new one and there was room.
   static bool add_event(const Value& entry, std::vector<BmcEvent>& events) {
     auto event = redfish::event_of(entry);
     if (!event || events.size() >= kMostEvents) return false;
@@ -335,8 +339,9 @@ class RedfishBmc final : public Bmc {
     return !known;
   }
 
-  // Two documents hold all of a chassis where it has them; newer services have a document for each sensor.
-  // What answers nothing at all ends the question.
+  // Adds the sensors of a chassis. Older services hold them all in the documents Thermal and Power; newer
+  // ones have a document for each sensor. Returns a miss if the chassis cannot be read or a document times
+  // out; other documents that cannot be read are skipped.
   std::optional<Miss> add_chassis(const std::string& path, bool expands, std::vector<BmcSensor>& sensors) {
     const auto chassis = fixed(path);
     if (!chassis.ok()) return chassis.miss();
@@ -387,7 +392,7 @@ class RedfishBmc final : public Bmc {
     }
     return {lacking("account of this user"), accounts.from()};
   }
-  // VirtualMedia stood with the manager before it stood with the system (ComputerSystem 1.13).
+  // VirtualMedia belonged to the manager before it belonged to the system (ComputerSystem 1.13).
   Reading<Document> virtual_cd() {
     const auto system = this->system();
     if (!system.ok()) return system;

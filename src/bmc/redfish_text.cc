@@ -27,7 +27,7 @@ const json::Value* at(const json::Value& document, std::initializer_list<const c
   return value;
 }
 
-// The elements of an array at that place, the first so many.
+// Returns the elements of the array at `keys`, at most kMaxMembers.
 std::vector<const json::Value*> elements_at(const json::Value& document,
                                             std::initializer_list<const char*> keys) {
   std::vector<const json::Value*> elements;
@@ -57,7 +57,7 @@ BmcSeverity severity_of(std::string_view word) {
   return BmcSeverity::kUnknown;
 }
 
-// A service need not say Health; then the thresholds do.
+// Health is optional; without it the critical thresholds decide.
 BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor) {
   const BmcSeverity said = severity_of(text_at(item, {"Status", "Health"}));
   if (said != BmcSeverity::kUnknown || !sensor.reading) return said;
@@ -93,7 +93,7 @@ std::string state_text(const json::Value& item) {
 struct Kind {
   std::string_view type;
   const char* reading;
-  std::string_view units;  // empty: "ReadingUnits" says it
+  std::string_view units;  // empty: taken from "ReadingUnits"
 };
 
 void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& sensors) {
@@ -111,12 +111,12 @@ void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& 
                                    number_at(item, {"Thresholds", "UpperCritical", "Reading"}));
   sensor.severity = severity_of(item, sensor);
   sensor.state = state_text(item);
-  // Nothing at all is told of it.
+  // It has neither a reading nor a known state.
   if (!sensor.reading && sensor.severity == BmcSeverity::kUnknown) return;
   sensors.push_back(std::move(sensor));
 }
 
-// Sensor.ReadingType; IPMI's words where it has one.
+// Returns Sensor.ReadingType, in IPMI's words where it has one; without it, the type that the units suggest.
 std::string type_of_sensor(const json::Value& sensor) {
   const std::string type = text_at(sensor, {"ReadingType"});
   if (!type.empty()) return type == "Rotational" ? "Fan" : type;
@@ -166,7 +166,7 @@ std::vector<std::string> allowed_at(const json::Value& document, std::initialize
 
 std::optional<std::string> link_at(const json::Value& document, std::initializer_list<const char*> keys) {
   const json::Value* value = at(document, keys);
-  // A member that may stand in several places ("Links": {"ManagedBy": [{…}]}) is its first.
+  // For a link that may have several values ("Links": {"ManagedBy": [{…}]}), the first counts.
   if (value != nullptr && value->is_array() && !value->empty()) value = &value->front();
   if (value == nullptr || !value->is_object()) return std::nullopt;
   const json::Value* id = at(*value, {"@odata.id"});
@@ -308,7 +308,7 @@ int likeness_to_event_log(const json::Value& log_service) {
   // HPE's Integrated Management Log, OpenBMC's EventLog, Supermicro's and the mockups' Log1.
   if (id == "iml" || id == "eventlog") return 3;
   if (id.starts_with("log")) return 2;
-  // Dumps, traces of the POST and journals are none.
+  // Dumps, traces of the POST and journals are no event logs.
   for (const std::string_view other : {"dump", "postcode", "journal", "crash", "audit", "lclog", "telemetry"})
     if (id.find(other) != std::string::npos) return 0;
   return 1;

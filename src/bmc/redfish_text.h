@@ -1,6 +1,6 @@
-// What a Redfish service answers, as data (DMTF DSP0266, schemas DSP0268). Everything in it may come from a
-// BMC that lies: any document leads to data or to nothing. Makers differ in what they leave out, so a member
-// of another type than the schema's counts as one that is not there.
+// Parsers of Redfish documents (DMTF DSP0266, schemas DSP0268). The input may come from a faulty or hostile
+// BMC: every document results in data or in nothing. Vendors differ in what they leave out, so a member whose
+// type is not the schema's counts as missing.
 #pragma once
 
 #include <initializer_list>
@@ -16,47 +16,56 @@
 
 namespace railbed::redfish {
 
-inline constexpr std::size_t kMaxMembers = 256;  // of a collection that are looked at
+inline constexpr std::size_t kMaxMembers = 256;  // members of a collection that are read
 
-// Where a document names another one or an action: "/redfish/v1/Systems/1", without a fragment. Nothing: it
-// is no path of a Redfish service.
+// Returns the path of another document or of an action, "/redfish/v1/Systems/1", without its fragment; none
+// if it is no path of a Redfish service.
 std::optional<std::string> sound_path(std::string_view text);
-// {"Systems": {"@odata.id": "/redfish/v1/Systems"}} at {"Systems"} → "/redfish/v1/Systems".
+// Returns the link at `keys`, of an array the first: {"Systems": {"@odata.id": "/redfish/v1/Systems"}} at
+// {"Systems"} → "/redfish/v1/Systems".
 std::optional<std::string> link_at(const json::Value& document, std::initializer_list<const char*> keys);
-// {"Actions": {"#NAME": {"target": "/redfish/…"}}}.
+// Returns the target of an action: {"Actions": {"#NAME": {"target": "/redfish/…"}}}.
 std::optional<std::string> action_of(const json::Value& document, const char* name);
-// Links of a collection's members, and "Members@odata.nextLink".
+// Return the links of a collection's members, and the link of its next page, "Members@odata.nextLink".
 std::vector<std::string> members_of(const json::Value& collection);
 std::optional<std::string> next_page(const json::Value& collection);
-// Of members that stand in the collection whole, as $expand and logs give them; empty: they are links alone.
+// Returns the members that the collection holds in full, as with $expand and in logs; empty if it holds links
+// alone. The pointers point into `collection`.
 std::vector<const json::Value*> whole_members(const json::Value& collection);
-// Whether the service root says that it expands collections by "?$expand=.".
+// True if the service root announces that it expands collections by "?$expand=.".
 bool expands(const json::Value& root);
 
+// Return the value at `keys`; empty or none if it is missing or of another type. Texts are trimmed, printable
+// and at most kMaxBmcText long.
 std::string text_at(const json::Value& document, std::initializer_list<const char*> keys);
 std::optional<bool> truth_at(const json::Value& document, std::initializer_list<const char*> keys);
-// What a property or a parameter may be; empty: the service does not say.
+// Returns the values that a property or a parameter may have; empty if the service does not list them.
 std::vector<std::string> allowed_at(const json::Value& document, std::initializer_list<const char*> keys);
 
+// Returns the machine's power. A system that is powering off or paused counts as on, one that is powering on
+// as off.
 std::optional<PowerState> power_of(const json::Value& system);
+// The values of ResetType and of BootSourceOverrideTarget.
 std::string reset_word(PowerAction action);
 std::string boot_word(BootDevice device);
-// The new "Boot" of a ComputerSystem; an error names what its firmware offers instead.
+// Returns the new "Boot" of a ComputerSystem. Fails if its firmware does not offer the device; the error
+// names the devices that it offers.
 Result<json::Value> boot_patch(const json::Value& system, const BootOrder& order);
 
-// Of the documents Thermal, Power, Sensor and PowerSupply, whichever this is; what is not there (an empty
-// slot) is left out.
+// Adds the sensors of a document Thermal, Power, Sensor or PowerSupply. Absent and disabled ones (an empty
+// slot) are left out.
 void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors);
 std::optional<BmcEvent> event_of(const json::Value& entry);
-// Which of a machine's logs is its event log: the higher, the likelier; 0: it is none.
+// Rates how likely a log service is the machine's event log, from 0 (it is not) to 4.
 int likeness_to_event_log(const json::Value& log_service);
 
-// "2015-03-13T04:14:33+06:00" → seconds since 1970.
+// Returns the time of the BMC's clock, "2015-03-13T04:14:33+06:00", in seconds since 1970.
 std::optional<double> clock_of(const json::Value& manager);
 SerialOverLan serial_of(const json::Value& manager, const json::Value& interface);
 bool is_virtual_cd(const json::Value& media);
 
-// Why it refused, by its status and the first sentence of its own (DSP0266, 8.6 "Error responses").
+// Returns why a request was refused, by its status and the first message in the response (DSP0266, 8.6 "Error
+// responses").
 Miss why_refused(int status, std::string_view body);
 
 }  // namespace railbed::redfish

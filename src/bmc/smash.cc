@@ -1,18 +1,19 @@
-// A BMC asked by SMASH CLP over ssh, as a person would at its prompt: one session for all questions, carried
-// by OpenSSH's own program.
+// SMASH CLP client over ssh. It works at the BMC's prompt as a person would, in one session for all calls,
+// carried by OpenSSH's own program.
 //
-// The password. ssh asks for it at a terminal (/dev/tty), so it gets one of its own, beside the pipes that
-// carry the session. Only ssh writes there: what the BMC prints, before the login or after, comes through the
-// pipes and is never taken for a question. (The words of a keyboard-interactive question are the BMC's, whose
-// host key is known by then.) One question is answered, once; at a second one ssh is ended, so that no BMC
-// gets the password twice and one call is one attempt. The password stands on no command line, in no
-// environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need a
-// program that finds the secret again, by a path in its environment that every process of this user can open
-// as well.)
+// The password. ssh reads it from a terminal (/dev/tty), so it gets a terminal of its own, apart from the
+// pipes that carry the session. Only ssh writes there: the output of the BMC, before the login or after,
+// comes through the pipes and is never taken for a password prompt. (The text of a keyboard-interactive
+// prompt is the BMC's, whose host key is verified by then.) The password is sent once. At a second prompt ssh
+// is ended, so that no BMC gets the password twice and one call is one attempt. The password is on no command
+// line, in no environment and in no file, and the text from the terminal is never shown. (SSH_ASKPASS would
+// need a program that finds the secret again, by a path in its environment that every process of this user
+// can open as well.)
 //
-// The host key. It is always checked against the known_hosts files of the user and the system, nothing is
-// added to them, and no file of ssh's options counts. Old algorithms are allowed for this one call, because
-// many BMCs know no others; what the installed ssh does not know any more is left out (`ssh -Q`).
+// The host key. It is always checked against the known_hosts files of the user and the system. Nothing is
+// added to them, and no configuration file of ssh is used. Old algorithms are allowed for this one call,
+// because many BMCs support no others; those that the installed ssh no longer supports are left out (`ssh
+// -Q`).
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -38,20 +39,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
 
-// A BMC's processor takes seconds for a key exchange; it counts as dead only while nobody takes the
-// connection.
+// A login may take this long beyond `silence`, because a BMC's processor takes seconds for a key exchange.
+// The BMC counts as dead earlier only if it does not accept the connection.
 constexpr auto kSshLogin = std::chrono::seconds(20);
-constexpr auto kPromptSettles = std::chrono::milliseconds(100);  // a prompt is the last thing that comes
-constexpr auto kClpSwitching = std::chrono::seconds(10);         // before it says that it switched the power
-constexpr auto kClpLeaving =
-    std::chrono::milliseconds(500);  // BMCs have few sessions, and keep forgotten ones
+constexpr auto kPromptSettles = std::chrono::milliseconds(100);  // a prompt is the last output for this long
+constexpr auto kClpSwitching = std::chrono::seconds(10);         // extra time to report a power switch
+// Limit for the end of a session. BMCs have few sessions, and keep forgotten ones.
+constexpr auto kClpLeaving = std::chrono::milliseconds(500);
 constexpr std::size_t kMaxClpAnswer = 256 << 10;
 constexpr std::size_t kMaxSshSaid = 16 << 10;
 
-// What BMCs of ten years ago know besides what OpenSSH offers by itself.
+// Algorithms of BMCs ten years old, in addition to those that OpenSSH offers by itself.
 struct OldAlgorithms {
   std::string_view option;
-  std::string_view list;  // of ssh -Q
+  std::string_view list;  // for ssh -Q
   std::vector<std::string_view> names;
 };
 std::vector<OldAlgorithms> old_algorithms() {
@@ -65,7 +66,7 @@ std::vector<OldAlgorithms> old_algorithms() {
   };
 }
 
-// "-oKexAlgorithms=+…" of what the installed ssh still knows.
+// Returns options such as "-oKexAlgorithms=+…" with the algorithms that the installed ssh still supports.
 Words old_options(const BmcOptions& options) {
   Words words;
   for (const OldAlgorithms& one : old_algorithms()) {
@@ -85,7 +86,7 @@ Words ssh_words(const BmcTarget& target, const BmcOptions& options) {
                  "-oStrictHostKeyChecking=yes",
                  "-oUpdateHostKeys=no",
                  "-oEscapeChar=none",
-                 "-oLogLevel=ERROR",  // no banner: what ssh says is its own
+                 "-oLogLevel=ERROR",  // no banner: the rest is ssh's own messages
                  "-oPubkeyAuthentication=no",
                  "-oPreferredAuthentications=keyboard-interactive,password",
                  "-oNumberOfPasswordPrompts=1",
@@ -96,7 +97,8 @@ Words ssh_words(const BmcTarget& target, const BmcOptions& options) {
   return words;
 }
 
-// Ours without what would have ssh ask elsewhere, or tell the BMC of this terminal.
+// Returns our environment without the variables that would let ssh prompt elsewhere, or pass this terminal's
+// settings to the BMC.
 Words ssh_environment() {
   constexpr std::array kLeftOut = {"SSH_ASKPASS", "SSH_AUTH_SOCK", "DISPLAY", "LC_ALL=", "TERM="};
   Words kept = {"LC_ALL=C", "TERM=dumb", "SSH_ASKPASS_REQUIRE=never"};
@@ -115,13 +117,14 @@ Result<AskingProgram> start_ssh(const BmcTarget& target, const BmcOptions& optio
   return start_beside_terminal(ssh_words(target, options), pointers.data());
 }
 
-// What a person would type to see the host key and accept it.
+// Returns the command with which a person can see the host key and accept it.
 ShellCommand login_by_hand(const BmcTarget& target) {
   return command("ssh -oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 {}@{}",
                  target.login.user, target.address);
 }
 
-// Moves what is there; false at the end of the stream.
+// Appends the available bytes of `from` to `into`, until that exceeds `most`. Returns false at the end or on
+// an error.
 bool take_some(const Fd& from, std::string& into, std::size_t most) {
   std::array<char, 4096> piece;
   while (into.size() <= most) {
@@ -134,15 +137,15 @@ bool take_some(const Fd& from, std::string& into, std::size_t most) {
   return true;
 }
 
-// One login at a BMC's prompt.
+// One login at a BMC's prompt. The destructor leaves the prompt with "exit" where the session still works.
 class ClpSession {
  public:
   ClpSession(AskingProgram ssh, const BmcOptions& options) : ssh_(std::move(ssh)), options_(options) {}
   ~ClpSession();
 
-  // Up to the first prompt, or why there is none.
+  // Logs in and waits for the first prompt; returns the reason if there is none.
   std::optional<Miss> log_in(const BmcTarget& target);
-  // What it answers to a command, up to its next prompt. After a miss the session is of no use.
+  // Sends a command and returns the output up to the next prompt. After a miss the session is of no use.
   Reading<ClpAnswer> ask(const std::string& command, std::chrono::milliseconds silence,
                          Clock::time_point deadline);
 
@@ -159,15 +162,17 @@ class ClpSession {
 
   AskingProgram ssh_;
   const BmcOptions& options_;
-  std::string out_;    // since the last command
-  std::string said_;   // ssh's own words
-  std::string asked_;  // at the terminal; never shown
+  std::string out_;    // output since the last command
+  std::string said_;   // ssh's own messages
+  std::string asked_;  // text at the terminal; never shown
   bool answered_ = false;
   bool out_ended_ = false;
   std::string prompt_;
   bool sound_ = false;
 };
 
+// Collects output until then. Returns kMore as soon as there is any from the BMC or at the terminal; ssh's
+// own messages are collected but end nothing.
 ClpSession::Heard ClpSession::listen(Clock::time_point until) {
   const std::size_t before = out_.size() + asked_.size();
   while (true) {
@@ -192,7 +197,7 @@ ClpSession::Heard ClpSession::listen(Clock::time_point until) {
 }
 
 void ClpSession::type(std::string_view text) const {
-  // A BMC that takes none will not answer, and that is waited for.
+  // If the BMC accepts no input, no response comes, and the wait for it times out.
   (void)send(ssh_.program.in.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
@@ -225,17 +230,18 @@ bool ClpSession::at_prompt() const {
   const auto prompt = find_clp_prompt(out_);
   if (!prompt) return false;
   if (prompt_.empty()) return true;
-  // Before the first line there is only what was typed, echoed.
+  // Before the first line end there is only the echo of the command.
   return *prompt == prompt_ && out_.find('\n') != std::string::npos;
 }
 
-// ssh asks once; a second question says that the answer was not the right one.
+// Sends the password at ssh's first prompt for it. ssh prompts once; a second prompt means that the password
+// was wrong.
 std::optional<Miss> ClpSession::answer_question(std::string_view password) {
   const std::string_view question = trim(asked_);
   if (question.empty()) return std::nullopt;
   if (answered_) return Miss{Missing::kDenied, "its BMC refuses user or password"};
   if (lower(question).find("password") == std::string::npos) return std::nullopt;
-  // The rest of it must not pass for a second one.
+  // The rest of this prompt must not count as a second one.
   while (listen(Clock::now() + kPromptSettles) == Heard::kMore) {
   }
   std::string line = std::string(password) + "\n";
@@ -247,13 +253,16 @@ std::optional<Miss> ClpSession::answer_question(std::string_view password) {
   return std::nullopt;
 }
 
+// The login is complete when a prompt of the BMC is the last output for kPromptSettles. Until the BMC prints
+// anything, text at the terminal is ssh's: its prompt gets the password. The whole login may take `silence` +
+// kSshLogin, at most the deadline. Once the BMC prints, each pause may take `silence` at most.
 std::optional<Miss> ClpSession::log_in(const BmcTarget& target) {
   const auto until =
       Clock::now() + std::min<std::chrono::milliseconds>(options_.silence + kSshLogin, options_.deadline);
   while (true) {
     const bool prompt = at_prompt();
     const auto now = Clock::now();
-    // Where it has begun to greet, the slow part is over.
+    // Once it prints, the slow part (the key exchange) is over.
     const auto greeted = std::min(until, now + options_.silence);
     const Heard heard = listen(prompt ? now + kPromptSettles : out_.empty() ? until : greeted);
     if (prompt && heard == Heard::kNothing) break;
@@ -319,7 +328,7 @@ class SmashBmc final : public Bmc {
     return question<BmcDevice>([&]() -> Reading<BmcDevice> {
       const auto system = find_system();
       if (!system.ok()) return {system.miss(), from()};
-      // HPE's management processor, which tells of itself.
+      // HPE's management processor (map1) describes itself.
       if (!has_map_) return not_told<BmcDevice>();
       const auto firmware = show("/map1/firmware1");
       if (!session_) return {firmware.miss(), from()};
@@ -336,7 +345,7 @@ class SmashBmc final : public Bmc {
       std::vector<BmcSensor> sensors;
       for (const std::string& target : *targets) {
         const auto answer = show(target);
-        // One that the BMC refuses to show costs the others nothing.
+        // A sensor that the BMC refuses to show does not affect the others.
         if (!answer.ok() && !session_) return {answer.miss(), from()};
         const std::string_view name = std::string_view(target).substr(target.rfind('/') + 1);
         sensors.push_back(answer.ok() ? parse_clp_sensor(*answer, name)
@@ -356,7 +365,8 @@ class SmashBmc final : public Bmc {
       case PowerAction::kOn:
         return switch_power({"start"});
       case PowerAction::kOff:
-        // Off whatever the operating system says; a CLP without that option does nothing at the first.
+        // Forces the power off regardless of the operating system. Where a CLP does not know that option, the
+        // first command has no effect.
         return switch_power({"stop -force", "stop"});
       case PowerAction::kReset:
         return switch_power({"reset"});
@@ -389,8 +399,8 @@ class SmashBmc final : public Bmc {
                 fmt::format("SMASH CLP cannot {}: `protocol: ipmi` or `redfish` can", what));
   }
 
-  // Asks with a session, opened by the first question and kept for the others. Where somebody was refused,
-  // nobody tries again.
+  // Runs a query in the session, which the first query opens and the others share. After a refused login
+  // there is no further attempt.
   template <class T, class Ask>
   Reading<T> question(Ask&& ask) {
     deadline_ = Clock::now() + options_.deadline;
@@ -409,7 +419,7 @@ class SmashBmc final : public Bmc {
     return miss;
   }
 
-  // A session that broke is given up.
+  // Runs a command. A session that broke is dropped.
   Reading<ClpAnswer> tell(const std::string& command, std::chrono::milliseconds silence) {
     auto answer = session_->ask(command, silence, deadline_);
     if (!answer.ok()) session_.reset();
@@ -423,7 +433,8 @@ class SmashBmc final : public Bmc {
     return answer;
   }
 
-  // The system is /system1, or below an administrative domain (/admin1/system1); what the root names decides.
+  // Finds the system: /system1, or /admin1/system1 below an administrative domain. The targets of the root
+  // decide.
   Reading<ClpAnswer> find_system() {
     if (!system_.empty()) return show_system();
     auto root = show("/");
@@ -471,7 +482,8 @@ class SmashBmc final : public Bmc {
     return {std::move(found), from()};
   }
 
-  // The target that has the verb: the power service, else the system.
+  // Returns the target that has the verb: the power service, else the system. A target that lists no verbs
+  // counts as having it.
   Reading<std::string> find_switch(std::string_view verb) {
     const auto system = find_system();
     if (!system.ok()) return {system.miss(), from()};
@@ -484,7 +496,7 @@ class SmashBmc final : public Bmc {
     return {Miss{Missing::kUnsupported, fmt::format("its SMASH CLP has no `{}` for the power", verb)},
             from()};
   }
-  // The commands are one after the other's substitute, where the BMC does not understand it.
+  // Each command is a fallback for the one before, used if the BMC does not understand that.
   Result<void> switch_power(const std::vector<std::string>& commands) {
     const auto done = question<bool>([&]() -> Reading<bool> {
       const auto target = find_switch(words(commands.front()).front());
@@ -510,8 +522,8 @@ class SmashBmc final : public Bmc {
   Clock::time_point deadline_;
   std::unique_ptr<ClpSession> session_;
   std::optional<Miss> refused_;
-  std::string system_;   // as found
-  std::string service_;  // its power management service; empty: it has none
+  std::string system_;   // path of the system; empty until it is found
+  std::string service_;  // path of its power management service; empty if it has none
   bool has_map_ = false;
 };
 

@@ -24,7 +24,8 @@ bool says_any(std::string_view text, const auto& phrases) {
   return std::ranges::any_of(phrases, [&](std::string_view phrase) { return says(text, phrase); });
 }
 
-// How many bytes of a terminal's command follow ESC (ECMA-48, 5.3, 5.4, 5.6): "[1;32m", "(B", "]0;title BEL".
+// Returns how many bytes of a terminal's control sequence follow ESC (ECMA-48, 5.3, 5.4, 5.6): "[1;32m",
+// "(B", "]0;title BEL".
 std::size_t control_length(std::string_view text) {
   if (text.empty()) return 0;
   std::size_t at = 1;
@@ -40,8 +41,8 @@ std::size_t control_length(std::string_view text) {
   return text[0] == '\n' ? 0 : 1;
 }
 
-// A name that may stand in a command to the BMC again: whatever it calls its targets, no more than a word
-// gets there.
+// True if the name may be used in a command to the BMC. However a BMC names its targets, only single words
+// get there.
 bool is_clp_name(std::string_view name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
   return !name.empty() && name.size() <= kMaxClpName && name.find_first_not_of(kAllowed) == name.npos &&
@@ -59,7 +60,8 @@ std::optional<ClpSection> section_of(std::string_view line) {
   return std::nullopt;
 }
 
-// A line of the status block: where it stands in no section or begins at the margin, which properties do not.
+// Parses a line of the status block; false if it is none. Such a line is outside all sections or begins at
+// the margin, where properties are indented.
 bool take_status(ClpAnswer& answer, std::string_view line, ClpSection section) {
   const auto pair = key_value(line, '=');
   if (!pair || (section != ClpSection::kNone && line.starts_with(' '))) return false;
@@ -97,7 +99,7 @@ void take_verbs(ClpAnswer& answer, std::string_view line) {
 
 std::string all_words(const ClpAnswer& answer) { return lower(answer.error + " " + answer.said); }
 
-// "2", "2 (Enabled)", "Enabled (2)".
+// Returns the number in "2", "2 (Enabled)" or "Enabled (2)".
 std::optional<int> clp_code(std::string_view value) {
   const std::size_t first = value.find_first_of("0123456789");
   if (first == value.npos) return std::nullopt;
@@ -114,7 +116,7 @@ std::optional<PowerState> clp_power_word(std::string_view value) {
   return std::nullopt;
 }
 
-// 1 is "Other" by the schema; ATEN's firmware means that it is on.
+// 1 is "Other" in the schema; ATEN's firmware uses it for on.
 std::optional<PowerState> clp_power_number(std::string_view value) {
   const auto number = clp_code(value);
   if (number == 1 || number == 2) return PowerState::kOn;
@@ -131,7 +133,7 @@ std::optional<PowerState> enabled_state(std::string_view value) {
   return std::nullopt;
 }
 
-// HealthState counts in fives; OperationalStatus begins with 0 unknown, 2 OK, 3 degraded.
+// HealthState counts in steps of five; OperationalStatus begins with 0 unknown, 2 OK, 3 degraded.
 BmcSeverity clp_health(std::string_view value) {
   const std::string word = lower(value);
   const auto number = clp_code(value);
@@ -181,6 +183,7 @@ constexpr std::array kClpUnits = {
     ClpWord{"percent", "%"}, ClpWord{"rpm", "RPM"}, ClpWord{"degrees c", "C"},
 };
 
+// Returns the table's text for a number or a word. Without an entry, a number becomes empty and a word stays.
 std::string clp_words(std::string_view value, const auto& table) {
   const std::string said = lower(value);
   const auto number = clp_code(value);
@@ -189,7 +192,7 @@ std::string clp_words(std::string_view value, const auto& table) {
   return number && clp_code(value) == parse_number<int>(value) ? "" : std::string(value);
 }
 
-// "45", "45.5 C", "25 percent": the number, and the unit where one stands there.
+// Splits "45", "45.5 C", "25 percent" into the number and the unit, if there is one.
 std::pair<std::optional<double>, std::string> clp_number(std::string_view value) {
   const std::size_t end = value.find_first_not_of("+-.0123456789");
   const auto number = parse_real(value.substr(0, end));
@@ -318,7 +321,7 @@ std::optional<Miss> clp_refusal(const ClpAnswer& answer) {
   const bool done =
       answer.status ? *answer.status == 0 || *answer.status == 1 : !says_any(words, kComplaints);
   if (done) return std::nullopt;
-  // Not kDenied, which says that the login was refused.
+  // Not kDenied, which means that the login was refused.
   if (says_any(words, std::array{"denied", "privilege", "permission", "not authorized"}))
     return Miss{Missing::kUnsupported, "its BMC lets this user do less than administrators may do"};
   const std::string& why = answer.error.empty() ? answer.said : answer.error;

@@ -1,11 +1,10 @@
-// What SMASH CLP prints (DMTF DSP0214, "Server Management Command Line Protocol"), as data, and what OpenSSH
-// says where no session comes about. Everything may come from a BMC that lies: any text leads to data or to
-// nothing, and no text is longer than kMaxBmcText.
+// Parsers of the output of SMASH CLP (DMTF DSP0214, "Server Management Command Line Protocol"), and of
+// OpenSSH's messages if no session comes about. The input may come from a faulty or hostile BMC: every text
+// results in data or in nothing, and no text in a result is longer than kMaxBmcText.
 //
 // The standard leaves much to makers. What is known of their words:
 //  * ATEN and Insyde, in Supermicro's boards: prompt "->", sections "Targets :", no status block;
-//  fence-agents'
-//    fence_ipmi_ssh reads PowerState of /system1/pwrmgtsvc1 (1 is on) and sends `stop -force`.
+//    fence-agents' fence_ipmi_ssh reads PowerState of /system1/pwrmgtsvc1 (1 is on) and sends `stop -force`.
 //  * HPE iLO ("iLO scripting and command line guide"): prompt "</>hpiLO->", status blocks, `enabledstate` of
 //    /system1, sensors as /system1/sensorN, /system1/fanN; fence_ilo_ssh.
 //  * Dell (DRAC 5 and iDRAC 6 user's guides, "SM-CLP command line interface"): prompt "/admin1->", the system
@@ -28,47 +27,55 @@
 
 namespace railbed {
 
-inline constexpr std::size_t kMaxClpEntries = 1024;  // of a section of one answer
+inline constexpr std::size_t kMaxClpEntries = 1024;  // in each section of a response
 inline constexpr std::size_t kMaxClpSensors = 512;
 
-// What one command was answered with.
+// The parsed response to one command.
 struct ClpAnswer {
-  std::vector<std::string> targets;  // names below it, that may stand in a command again
+  std::vector<std::string> targets;  // names below it, each safe to use in a command
   std::vector<std::pair<std::string, std::string>> properties;
   std::vector<std::string> verbs;
-  std::optional<int> status;  // 0 completed, 1 goes on; none: this BMC prints no status
+  std::optional<int> status;  // 0 completed, 1 still running; none: this BMC prints no status
   std::string error;          // status_tag and error_tag in words
-  std::string said;           // what stands in no section
+  std::string said;           // text outside all sections
 };
 
-// Without what a terminal would obey: colours, carriage returns, backspaces; lines stay lines.
+// Returns the text without what a terminal would interpret: colors, carriage returns, backspaces. Line ends
+// stay.
 std::string plain_lines(std::string_view raw);
-// The prompt that a text ends with: "->", "/admin1->", "</>hpiLO->".
+// Returns the prompt at the end of a text: "->", "/admin1->", "</>hpiLO->"; none if it does not end with one.
 std::optional<std::string> find_clp_prompt(std::string_view raw);
-// The last line where it is not ended and could be the prompt of something else; empty: there is none.
+// Returns the unfinished last line, which may be the prompt of something else; empty if there is none or it
+// is too long for a prompt.
 std::string last_clp_line(std::string_view raw);
 
+// Parses a response. The echo of `command` is left out.
 ClpAnswer parse_clp(std::string_view raw, std::string_view command);
-// Why it did not do what it was told; nothing where it did, or only showed something.
+// Returns why the BMC did not execute the command; none if it did, or only showed something. The status
+// decides; where the BMC prints none, words such as "invalid" in the text do.
 std::optional<Miss> clp_refusal(const ClpAnswer& answer);
-// It did not understand the command, and so did nothing.
+// True if the BMC did not understand the command, and so did nothing.
 bool is_unknown_to_clp(const ClpAnswer& answer);
-// The value of a property, by whatever case its name has; empty: none.
+// Returns the value of a property, whatever the case of its name; empty if there is none. The view points
+// into `answer`.
 std::string_view clp_property(const ClpAnswer& answer, std::string_view name);
+// True if the target has the verb, which is given in lower case.
 bool has_clp_verb(const ClpAnswer& answer, std::string_view verb);
 
-// Of a power management service: its EnabledState would be its own.
+// Return the machine's power as a power management service or the system shows it. EnabledState counts only
+// for the system: a service's would be its own.
 std::optional<PowerState> clp_service_power(const ClpAnswer& answer);
 std::optional<PowerState> clp_system_power(const ClpAnswer& answer);
-// Which of a system's targets are sensors, and which are folders of them.
+// True if a target of the system is a sensor, or a folder of sensors.
 bool is_clp_sensor(std::string_view target);
 bool is_clp_sensor_folder(std::string_view target);
 BmcSensor parse_clp_sensor(const ClpAnswer& answer, std::string_view target);
 
-// Why ssh gave no session. `asked`: it had asked for the password, and got it. `login` is what a person would
-// type after "ssh".
+// Returns why ssh gave no session, from its messages. `asked`: ssh had prompted for the password and got it.
+// `login` is the command with which a person can log in.
 Miss why_no_session(std::string_view said, bool asked, const ShellCommand& login);
-// Those of `wanted` that are in a list of `ssh -Q`, as a value of ssh's options: "+one,two"; empty: none.
+// Returns those of `wanted` that the output of `ssh -Q` lists, as a value for ssh's options: "+one,two";
+// empty if it lists none.
 std::string known_algorithms(std::string_view list, const std::vector<std::string_view>& wanted);
 
 }  // namespace railbed

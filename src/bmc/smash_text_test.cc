@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-// After what makers' guides and fence agents show (smash_text.h); nobody has printed them from a board here.
+// Texts as vendors' guides and fence agents show them (smash_text.h); none was recorded from a real board.
 
 constexpr std::string_view kAten =
     "show /system1/pwrmgtsvc1\r\n/system1/pwrmgtsvc1\r\n\r\n  Targets :\r\n    none\r\n\r\n  Properties :\r\n"
@@ -101,7 +101,7 @@ TEST(SmashText, TellsPowerInEveryonesWords) {
   EXPECT_EQ(power("EnabledState=disabled"), PowerState::kOff);
   EXPECT_EQ(power("EnabledState=6 (Enabled but Offline)"), PowerState::kOff);
   EXPECT_EQ(power("EnabledState=whatever"), std::nullopt);
-  // Of the service it would be the service's own state.
+  // A service's EnabledState would be its own.
   EXPECT_EQ(clp_service_power(parse_clp("Properties:\n EnabledState=enabled\n", "")), std::nullopt);
 }
 

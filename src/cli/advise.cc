@@ -1,4 +1,4 @@
-// railbed advise: what can be done with what is there, or with what somebody is about to buy.
+// railbed advise: the possibilities of existing hardware, or of hardware that is about to be bought.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ struct MatrixOutput {
   FIELDS(MatrixOutput, version, columns);
 };
 
-// One column for each GPU that was named.
+// Returns one column for each GPU that was named.
 std::vector<TechnologyColumn> columns_named(const MatrixOptions& options) {
   TechnologyStack stack;
   stack.adapters = options.adapters;

@@ -50,7 +50,7 @@ Result<RailPlan> plan_of(const RailsOptions& options) {
   return plan_rails(request);
 }
 
-// The text, once railbed itself has read it back.
+// Returns the text after railbed's own parser has accepted it.
 Result<std::string> description_of(const RailPlan& plan) {
   std::string text = write_cluster(
       plan.cluster,

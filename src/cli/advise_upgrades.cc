@@ -1,4 +1,4 @@
-// railbed advise upgrades: the next bottleneck of nodes, and what each thing that one could buy makes of it.
+// railbed advise upgrades: the next bottleneck of nodes, and the effect of each part that could be bought.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

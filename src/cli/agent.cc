@@ -1,4 +1,4 @@
-// railbed agent: what the controller starts on each node. People have no need of it.
+// railbed agent: the program that the controller starts on each node. People do not need it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,7 +17,8 @@ namespace railbed {
 
 namespace {
 
-// What a node starts by itself: while it is changed (apply/keeper.h), and above a program of the user's.
+// Modes that a node starts by itself: during a change (apply/keeper.h), and as the supervisor of a user's
+// program.
 struct AgentAlone {
   std::string keep;
   std::string recover;
@@ -58,7 +59,7 @@ Action declare_agent(CLI::App& app) {
       return report(
           {ErrorKind::kBadInput,
            "agent: stdin is a terminal; other commands start agents by themselves, e.g. `railbed verify`"});
-    // At once: a handler that did not heed its stop may still run, and static objects must not go under it.
+    // It exits at once: a handler that ignored its stop may still run, and must not lose static objects.
     _exit(serve_agent() == 0 ? kExitClean : kExitInternal);
   };
 }

@@ -31,7 +31,7 @@ Two machines:     railbed init HOST1 HOST2 -o cluster.yaml
 Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look,
             64 bad usage or bad input, 70 internal error.)";
 
-// The words that are no options; a value of an option may be among them.
+// Returns the words that are not options; the value of an option may be among them.
 std::vector<std::string> bare_words(int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i)
@@ -39,7 +39,7 @@ std::vector<std::string> bare_words(int argc, const char* const* argv) {
   return words;
 }
 
-// The command that was typed, down to its last subcommand: "railbed", "bench", "tcp".
+// Returns the typed command down to its last subcommand: "railbed", "bench", "tcp".
 std::vector<const CLI::App*> typed_commands(const CLI::App& app) {
   std::vector<const CLI::App*> commands = {&app};
   for (auto below = app.get_subcommands(); !below.empty(); below = below.front()->get_subcommands())
@@ -47,7 +47,7 @@ std::vector<const CLI::App*> typed_commands(const CLI::App& app) {
   return commands;
 }
 
-// The first long option that the command does not have.
+// Returns the first long option that the command does not have; empty if there is none.
 std::string unknown_option(const CLI::App& command, int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -59,7 +59,8 @@ std::string unknown_option(const CLI::App& command, int argc, const char* const*
   return "";
 }
 
-// Of a command that wants a subcommand: which it does not have, or that none was said.
+// Returns the error for a command that requires a subcommand: an unknown one, or none. Empty if there is no
+// such error.
 std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
                                const std::vector<std::string>& words) {
   const CLI::App& last = *commands.back();
@@ -94,7 +95,7 @@ int report_usage_error(const CLI::App& app, std::string_view complaint, int argc
   return kExitUsage;
 }
 
-// "help bench tcp" and "version", as other programs have them.
+// Turns "help bench tcp" and "version" into options, since other programs have them as commands.
 std::vector<const char*> as_options(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "help") {
@@ -105,8 +106,9 @@ std::vector<const char*> as_options(int argc, const char* const* argv) {
   return words;
 }
 
-// What a command prints has to arrive: on a full disk or a closed output it ends with one line, as if it
-// could not look. A reader who left, as `head` does, ends it without a word (SIGPIPE).
+// Runs a command and checks that its output arrived. On a full disk or a closed output it ends with one line,
+// with the exit code for what could not be read. If the reader left, as `head` does, SIGPIPE ends it without
+// a word.
 int ends_with_output(const Action& action) {
   int status = kExitUsage;
   int why = 0;
@@ -129,8 +131,9 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
   return status;
 }
 
-// A file or a socket that is opened later must not get the number of a stream that was closed, and its text
-// with it. What takes the number fails as the closed stream would; without /dev/null the root folder does.
+// Occupies the numbers of closed standard streams, because a file or a socket opened later must not get such
+// a number, and the stream's text with it. The replacement fails like the closed stream; without /dev/null it
+// is the root folder.
 void occupy_closed_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
@@ -157,14 +160,17 @@ std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only,
 
 namespace {
 
-// The command that the first word names; empty where it names none. An agent starts on every node: to declare
-// the options of all the other commands takes three times as long as all else that it does before it answers.
+// Returns the command that the first word names; empty if it names none. An agent starts on every node:
+// declaring the options of all other commands would take three times as long as everything else that it does
+// before it responds.
 std::string_view named_command(const std::vector<const char*>& words, std::span<const Command> commands) {
   for (const Command& command : commands)
     if (words.size() > 1 && words[1] == command.name) return command.name;
   return "";
 }
 
+// Parses the words and runs the command that they name. Usage errors get a text of our own, which names the
+// unknown command or option; help and version are output like that of a command.
 int run_typed(const std::vector<const char*>& words, std::span<const Command> commands) {
   const int argc = static_cast<int>(words.size());
   const char* const* const argv = words.data();
@@ -175,7 +181,7 @@ int run_typed(const std::vector<const char*>& words, std::span<const Command> co
       fmt::print("{}", app->help());
       return kExitUsage;
     });
-  // The library reports by throwing; this is the one place that hears it.
+  // The library reports errors by throwing; this is the only place that catches them.
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -199,7 +205,7 @@ int run_words(const std::vector<std::string>& words) {
 
 int run_railbed(int argc, const char* const* argv, std::span<const Command> commands) {
   occupy_closed_streams();
-  // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
+  // In a log that takes both outputs, a line of stderr must not appear inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   adapt_output();
   return run_typed(as_options(argc, argv), commands);

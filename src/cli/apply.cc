@@ -1,4 +1,4 @@
-// railbed apply: makes a plan true, on all its nodes or on none.
+// railbed apply: applies a plan to all its nodes or to none.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -17,8 +17,10 @@
 namespace railbed {
 namespace {
 
-// What is asked for, once more after packages were installed: they bring tools and devices that settings wait
-// for.
+// One apply, as a sequence: plan the nodes, check the plan, show it, get agreement. Then the packages are
+// applied alone and the nodes planned again, because packages bring tools and devices that other settings
+// depend on. The rest of that second plan follows. If nodes are to reboot, a third plan names those whose
+// changes need it.
 class Applying {
  public:
   Applying(const ApplyCommand& command, Cluster cluster)
@@ -92,7 +94,7 @@ class Applying {
     for (const NodePlan& node : plan.nodes)
       if (command_.reboot_all || (command_.reboot && node.wants_reboot)) nodes.push_back(node.node);
     if (nodes.empty()) return kExitClean;
-    // Nobody was asked where there was nothing to change.
+    // Agreement to the changes covers the reboots; without changes it is still missing.
     if (!changed_ &&
         !is_agreed(command_.apply, fmt::format("Reboot {}, one after the other?", listed_hosts(nodes)))) {
       fmt::print("nothing was rebooted\n");

@@ -1,5 +1,5 @@
-// What `railbed apply` and `railbed fix` do: look, show the plan, ask, make it true, and reboot where that
-// was said.
+// The work of `railbed apply` and `railbed fix`: read the nodes, show the plan, get agreement, apply it, and
+// reboot nodes if that was requested.
 #pragma once
 
 #include "campaign/reboot_nodes.h"
@@ -20,14 +20,15 @@ struct ApplyCommand {
   ReachOptions reach;
 };
 
-// The options of both, bound to `command`, which must outlive the parsing.
+// Adds the options that both share, bound to `command`, which must outlive the parsing.
 void add_applying_options(CLI::App& app, ApplyCommand& command);
 
-// The exit code; `changed`: something was committed.
+// The exit code, and whether something was committed.
 struct Applied {
   int status = 0;
   bool changed = false;
 };
+// Does the work and prints its results; errors are printed as well.
 Applied look_and_apply(const ApplyCommand& command);
 
 }  // namespace railbed

@@ -15,8 +15,8 @@
 namespace railbed {
 namespace {
 
-// Signals wait while this lives, and can be looked for; what came takes effect at its end, when the terminal
-// is as it was.
+// Blocks the signals that end or stop a process while this lives; fd() is readable when one is pending. A
+// pending signal takes effect when this is destroyed, after the terminal was restored.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -57,7 +57,7 @@ class WithoutEcho {
   bool silent_ = false;
 };
 
-// A line, without its end; empty when a signal came first.
+// Reads a line, without its end; empty if a signal came first.
 std::string read_line(int terminal, int signals) {
   pollfd waiting[] = {{terminal, POLLIN, 0}, {signals, POLLIN, 0}};
   while (poll(waiting, 2, -1) < 0 && errno == EINTR) {
@@ -67,7 +67,7 @@ std::string read_line(int terminal, int signals) {
   const ssize_t count = read(terminal, typed, sizeof typed);
   std::string line(typed, count > 0 ? static_cast<std::size_t>(count) : 0);
   explicit_bzero(typed, sizeof typed);
-  if (!line.ends_with('\n')) wipe(line);  // cut off: of no use
+  if (!line.ends_with('\n')) wipe(line);  // incomplete, so it is of no use
   if (!line.empty()) line.pop_back();
   return line;
 }

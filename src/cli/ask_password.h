@@ -1,4 +1,4 @@
-// A password, asked of the person at the terminal.
+// Input of a password at the terminal.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace railbed {
 
-// Asks on /dev/tty, whatever the standard streams are, without echo; the terminal is as it was before when
-// this returns, and when Ctrl-C, Ctrl-Z or a signal ends the question. An error where there is no terminal or
-// nothing was typed. Never empty.
+// Reads a password from /dev/tty, whatever the standard streams are, without echo. The terminal is restored
+// before this returns, and also before Ctrl-C, Ctrl-Z or a signal takes effect. Fails without a terminal, on
+// a signal, or if nothing was typed; so a result is never empty.
 Result<std::string> ask_password(std::string_view question);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// A person at a pseudo terminal, and a process there that asks.
+// A person at a pseudo terminal, and a process there that reads a password.
 #include "cli/ask_password.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What a command would do that has been given -K; its exit code says how it went.
+// Acts as a command with -K; its exit code gives the result.
 constexpr const char* kTyped = "s3cret \"word\"";
 [[noreturn]] void run_command() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);

@@ -1,4 +1,4 @@
-// railbed autoinstall cluster.yaml NODE: what the installer of a bare machine reads.
+// railbed autoinstall cluster.yaml NODE: the files that the installer of a bare machine reads.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ struct AutoinstallOptions {
   std::string output;
 };
 
-// "ubuntu-24.04" as cluster.yaml writes it: "ubuntu 24.04".
+// Returns "ubuntu-24.04" as cluster.yaml writes it, "ubuntu 24.04".
 std::string os_name(std::string text) {
   if (const auto dash = text.find('-'); dash != std::string::npos) text[dash] = ' ';
   return text;

@@ -1,4 +1,4 @@
-// railbed bench collectives: NCCL over the GPUs of one node or of several, with what it says of itself.
+// railbed bench collectives: NCCL over the GPUs of one node or of several, with the messages of its log.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ int finish(const BenchCollectivesOptions& options, RanCollectives ran) {
   return reports.back().failure ? kExitFailures : code;
 }
 
-// Every rank finds the same mistakes; rank 0 says them.
+// Runs as one rank of a launched job. Every rank finds the same mistakes; only rank 0 reports them.
 int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& command,
                  std::chrono::steady_clock::time_point began, const CLI::App& app) {
   const bool leads = command.own.rank == 0;
@@ -111,7 +111,7 @@ int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& comman
     return ran ? finish(options, std::move(*ran)) : report(ran.error());
   }
   const auto left = serve_rank_zero(command, collective_rank_handlers(), terminal_caller());
-  // At once: a handler that did not heed its stop may still run, and static objects must not go under it.
+  // It exits at once: a handler that ignored its stop may still run, and must not lose static objects.
   _exit(!left ? report(left.error()) : *left == 0 ? kExitClean : kExitInternal);
 }
 

@@ -16,7 +16,7 @@ Action declare_bench_train(CLI::App& app);                          // train: be
 Action declare_bench_gpu(CLI::App& app);                            // gpu: bench_gpu.cc
 Action declare_bench_collectives(CLI::App& app);                    // collectives: bench_collectives.cc
 
-// Why it failed and what to try, for outputs that have no place for it.
+// Returns the cause of a failure and its remedy, for outputs that have no place for them.
 std::string words_of(const Failure& failure);  // bench.cc
 
 }  // namespace railbed

@@ -37,11 +37,11 @@ struct BenchLadderOutput {
   std::map<std::string, std::string> units = {
       {"bandwidth, rate", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}, {"share, of_wire", "1"}};
   std::vector<Ladder> ladders;
-  std::vector<Measurement> all_rails;  // at once: each rail's part and their total
+  std::vector<Measurement> all_rails;  // all rails at once: the share of each, and the total
   FIELDS(BenchLadderOutput, version, units, ladders, all_rails);
 };
 
-// What is to be written can be, before anything is measured.
+// Checks that all output files can be written, before anything is measured.
 Result<void> check_outputs(const BenchLadderOptions& options) {
   if (auto ready = check_keeping(options.keep); !ready || options.svg.empty()) return ready;
   return check_writable(options.svg);

@@ -1,4 +1,4 @@
-// railbed bench tcp, rdma and ping: two nodes, each number beside the most that the path can carry.
+// railbed bench tcp, rdma and ping: two nodes, each number beside the limit of the path.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ struct BenchPairOptions {
   bool latency_only = false;
   bool with_tcp = false;
   bool json = false;
-  std::string format;  // another tool's; empty: ours
+  std::string format;  // another tool's format; empty for ours
   KeepOptions keep;
   BenchPlan plan;
   ReachOptions reach;
@@ -50,7 +50,7 @@ struct BenchPairOutput {
   FIELDS(BenchPairOutput, version, measurements);
 };
 
-// Another tool's table has no place for what failed.
+// Reports failures on stderr, because another tool's table has no place for them.
 void say_failures(const std::vector<Measurement>& measurements) {
   for (const Measurement& one : measurements)
     if (one.failure)

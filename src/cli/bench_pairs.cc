@@ -1,4 +1,4 @@
-// railbed bench pairs: which node or link of a cluster is slower than the others.
+// railbed bench pairs: finds the node or link of a cluster that is slower than the others.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -69,14 +69,14 @@ int exit_code_of(const std::vector<RailReport>& rails, bool nodes_lost) {
   return code;
 }
 
-// One rail: the file as named; more: "pairs-rail1.svg" beside it.
+// Returns the file of a rail's picture: as named for a single rail, else "pairs-rail1.svg" beside it.
 std::string picture_file(const std::string& file, const std::string& rail, std::size_t rails) {
   if (rails == 1) return file;
   const auto dot = file.rfind('.');
   return file.substr(0, dot) + "-" + rail + (dot == std::string::npos ? "" : file.substr(dot));
 }
 
-// What is to be written can be, before anything is measured.
+// Checks that all output files can be written, before anything is measured.
 Result<void> check_outputs(const BenchPairsOptions& options, const Cluster& cluster) {
   if (auto ready = check_keeping(options.keep); !ready || options.svg.empty()) return ready;
   const std::size_t rails = options.rail.empty() ? cluster.rails.size() : 1;

@@ -1,4 +1,4 @@
-// railbed bench storage: what drives and file servers do, on one node or on many at once.
+// railbed bench storage: the rates of drives and file servers, on one node or on many at once.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

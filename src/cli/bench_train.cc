@@ -1,4 +1,4 @@
-// railbed bench train: what a network makes of data-parallel training, rehearsed without a framework.
+// railbed bench train: the effect of a network on data-parallel training, rehearsed without a framework.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,12 +40,12 @@ struct BenchTrainOutput {
                                               {"exchange_rate", "bit/s"},
                                               {"hiding_rate", "bit/s"},
                                               {"flops_per_second", "FLOP/s"}};
-  std::vector<TrainReport> reports;  // of each repeat and transport
+  std::vector<TrainReport> reports;  // one for each repeat and transport
   std::vector<Measurement> measurements;
   FIELDS(BenchTrainOutput, version, units, reports, measurements);
 };
 
-// "100T", "312e12", "989 TFLOP/s".
+// Parses a rate of operations: "100T", "312e12", "989 TFLOP/s".
 std::optional<double> parse_flops(std::string text) {
   for (const std::string_view unit : {"FLOP/s", "FLOPS", "flops"})
     if (text.ends_with(unit)) text.resize(text.size() - unit.size());
@@ -59,7 +59,7 @@ std::optional<double> parse_flops(std::string text) {
   return *number * factor;
 }
 
-// The options that describe ranks in host buffers.
+// True if an option was given that describes ranks in host buffers.
 bool asks_for_host_buffers(const TrainOptions& options) {
   const TrainChoice& choice = options.choice;
   return choice.host_buffers || choice.ranks > 0 || !options.flops.empty() || !choice.rail.empty() ||

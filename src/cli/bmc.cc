@@ -1,4 +1,4 @@
-// railbed bmc: the BMCs themselves, and what is set in them.
+// railbed bmc: the BMCs themselves, and the settings in them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -84,7 +84,7 @@ int run_set_rate(const SerialRateCommand& command) {
   return print_changes(changes, fmt::format("serial-over-LAN at {} bit/s", command.rate), command.json);
 }
 
-// What ipmi-config can carry: it splits lines at blanks and ends them at "#".
+// Checks that ipmi-config can carry the password: it splits lines at blanks and ends them at "#".
 Result<void> check_new_password(const std::string& password) {
   if (password.empty() || password.size() > kMaxBmcPassword)
     return fail(ErrorKind::kBadInput,

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kPasswordVariable = "RAILBED_BMC_PASSWORD";
 
-// Taken out of the environment, so that no child sees it.
+// Returns the password and removes it from the environment, so that no child gets it.
 std::string take_from_environment() {
   const char* value = std::getenv(kPasswordVariable);
   std::string password = value == nullptr ? "" : value;
@@ -67,13 +67,13 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
   return logins;
 }
 
-// For what BMCs say of their sensors, which takes a slow one many seconds to tell. Empty: there is no such
-// place.
+// Returns the folder for FreeIPMI's cache of sensor descriptions, which a slow BMC takes many seconds to
+// send; empty if there is no such folder.
 std::string sensor_cache() {
   std::filesystem::path folder = cache_folder();
   if (folder.empty()) return "";
   folder /= "sensors";
-  // FreeIPMI opens it by path, so nobody else may be able to change one.
+  // FreeIPMI opens files in it by path, so no other user may be able to change one.
   return open_folder_at(folder, Strangers::kNothing, 0700) ? folder.string() : "";
 }
 

@@ -1,4 +1,4 @@
-// The options of every command that speaks with BMCs, and where passwords come from.
+// The options of every command that reaches BMCs, and the sources of passwords.
 #pragma once
 
 #include <map>
@@ -17,6 +17,7 @@ class App;
 
 namespace railbed {
 
+// The options as typed.
 struct BmcCommand {
   std::string cluster = {};
   std::vector<std::string> nodes = {};
@@ -27,36 +28,39 @@ struct BmcCommand {
   bool json = false;
 };
 
-// cluster.yaml, NODE…, --user, --password-file, --timeout, --parallel and --json.
+// Adds cluster.yaml, NODE…, --user, --password-file, --timeout, --parallel and --json.
 void add_bmc_options(CLI::App& app, BmcCommand& command);
 
+// The BMCs that a command reaches, and how.
 struct BmcPlaces {
   Cluster cluster;
-  Names names;  // those that were named, or all that have a BMC
+  Names names;  // the named nodes, or all that have a BMC
   BmcReach reach;
 };
-// The password comes from --password-file, from $RAILBED_BMC_PASSWORD, which is then forgotten, from
-// cluster.yaml's password_file, or from the person at the terminal; the first that says one counts.
+// Loads the cluster and the logins. The password comes from the first of these: --password-file;
+// $RAILBED_BMC_PASSWORD, which is removed from the environment; cluster.yaml's password_file; the person at
+// the terminal.
 Result<BmcPlaces> open_places(const BmcCommand& command);
-// Without any login.
+// Loads the same without logins.
 Result<BmcPlaces> open_places_unknown(const BmcCommand& command);
 
-// What all of them show, by node: for `verify --bmc` and `prove --bmc`.
+// Reads everything that the BMCs show, by node: for `verify --bmc` and `prove --bmc`.
 std::map<std::string, BmcFacts> look_at_all(const BmcPlaces& places);
 
-// 0: every BMC did it; 3: some could not be asked.
+// Returns 0 if every BMC made the change, else 3.
 int exit_code_of(const std::vector<BmcChange>& changes);
 
-// "gpu[01-60]  on", a line for each answer that nodes share, in the order of the first that gave it.
+// Returns "gpu[01-60]  on": a line for each result with the nodes that share it, in the order of the first of
+// them.
 std::string answers_text(const std::vector<std::pair<std::string, std::string>>& answers);
 
-// Prints what was done where, as text or JSON, and answers the exit code.
+// Prints the changes, as text or JSON, and returns the exit code.
 int print_changes(const std::vector<BmcChange>& changes, std::string_view done, bool json);
 
-// Subcommands of `railbed bmc`, which set *chosen to what is to be done.
+// Adds subcommands of `railbed bmc`, which set *chosen to their action.
 void add_redfish_commands(CLI::App& app, const std::shared_ptr<Action>& chosen);
 
-// Whether so many nodes may be touched: one may, of more a person is asked, unless `yes`.
+// True if a command may change these nodes: always one, more if the person agrees or with `yes`.
 bool may_touch(const Names& names, std::string_view what, bool yes);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// What of `railbed bmc` only Redfish has: certificates, and a virtual CD.
+// Subcommands of `railbed bmc` that only Redfish supports: certificates, and a virtual CD.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,8 @@ struct MediaCommand : BmcCommand {
   std::string image;
 };
 
-// Lines that are the file of certificates themselves, so that what a person compared can be kept.
+// Returns lines of a file of certificates, so that the output, once a person has compared it, can be kept as
+// that file.
 std::string certificate_text(const ShownCertificate& one) {
   if (!one.error.empty()) return fmt::format("# {}: {}\n", one.node, printable(one.error));
   const std::string_view state = one.changed    ? "  ANOTHER KEY than the one that is trusted"
@@ -42,7 +43,8 @@ int run_certificates(const BmcCommand& command) {
   return changed ? kExitFailures : lost ? kExitCouldNotLook : kExitClean;
 }
 
-// What the BMC can fetch; a password in it would stand in the list of processes.
+// Checks that the BMC can fetch the image. A password in the address would show in the list of processes, so
+// it is refused.
 Result<void> check_image(const std::string& image) {
   const std::size_t host = image.starts_with("https://") ? 8 : image.starts_with("http://") ? 7 : 0;
   constexpr std::size_t kLongest = 1024;

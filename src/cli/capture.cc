@@ -32,7 +32,7 @@ struct CaptureOptions {
   CollectOptions collect;
 };
 
-// Private from the first byte on: what was read may be nobody else's business.
+// Writes the capture, readable only for this user from the first byte on: its content may be confidential.
 Result<void> write_capture(const CaptureOptions& options, std::string_view text) {
   if (options.output == "-") return write_file("/dev/stdout", text);
   if (options.force) return write_file(options.output, text, 0600);
@@ -48,7 +48,7 @@ Result<void> write_capture(const CaptureOptions& options, std::string_view text)
 }
 
 int run_capture(const CaptureOptions& options) {
-  // What a tree does not hold is absent; of a report nobody knows that.
+  // In a tree a missing file is absent. A support report leaves that unknown, so it cannot become a tree.
   if (is_support_report(options.root))
     return report({ErrorKind::kBadInput,
                    options.root +

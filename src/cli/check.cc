@@ -1,4 +1,4 @@
-// railbed check cluster.yaml: is it valid, and what does it say?
+// railbed check cluster.yaml: checks that it is valid, and shows its content.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-// "cluster.yaml:31: warning: …", as compilers say it.
+// Returns "cluster.yaml:31: warning: …", in the form of a compiler's messages.
 std::string fit_text(const Cluster& cluster, const std::vector<FitFinding>& findings) {
   std::string text;
   for (const FitFinding& one : findings)

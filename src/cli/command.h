@@ -1,5 +1,4 @@
-// A command is one row: name, one-line help, and a function that declares its options and returns what to
-// run.
+// A command is one row: name, one-line help, and a function that declares its options and returns its action.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The table of commands. A new command is a file here and a row below.
+// The table of commands. A new command is a file in this folder and a row below.
 #include "cli/command.h"
 
 namespace railbed {

@@ -1,4 +1,4 @@
-// railbed compare: is run B worse than run A?
+// railbed compare: judges whether run B is worse than run A.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -19,7 +19,7 @@ namespace {
 
 using WordList = std::vector<std::string>;
 
-// "bench tcp", and the program itself, whose path is empty.
+// A command by its path, "bench tcp"; the path of the program itself is empty.
 struct Place {
   std::string path;
   const CLI::App* command = nullptr;
@@ -58,7 +58,7 @@ WordList rule_words() {
   return words;
 }
 
-// What a bare word after this command may be; empty: a file or a host.
+// Returns the words that may follow this command; empty if a file or a host follows.
 WordList arguments_of(const Place& place) {
   WordList words;
   for (const CLI::App* one : place.command->get_subcommands({})) words.push_back(one->get_name());
@@ -74,7 +74,7 @@ bool takes_value(const CLI::Option& option) { return option.get_items_expected_m
 
 // ---- bash
 
-// How the words so far lead to a subcommand: `" bench"|"bench tcp") path=…`.
+// Returns the pattern by which the words so far lead to a subcommand: `" bench"|"bench tcp") path=…`.
 std::string path_pattern(const std::vector<Place>& places) {
   WordList patterns;
   for (const Place& place : places) {
@@ -98,6 +98,9 @@ std::string bash_values(const Place& place) {
   return cases;
 }
 
+// The script follows the words before the cursor: a word that extends the path to a known command becomes
+// part of the path. One case statement gives the options and arguments of that command, another the values of
+// the option before the cursor. If none of them applies, the script completes files.
 std::string bash_script(const CLI::App& app) {
   const auto places = places_of(app);
   std::string cases;
@@ -152,7 +155,7 @@ std::string fish_quoted(std::string_view text) {
   return quoted + "'";
 }
 
-// "bench tcp" was typed, and no subcommand of it.
+// Returns the condition that "bench tcp" was typed, and no subcommand of it.
 std::string fish_condition(const Place& place) {
   if (place.path.empty()) return "__fish_use_subcommand";
   std::string condition;

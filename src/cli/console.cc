@@ -1,4 +1,4 @@
-// railbed console: nodes' serial consoles over the network, for a person or for the record.
+// railbed console: nodes' serial consoles over the network, for a person or to record them.
 #include <fmt/format.h>
 #include <poll.h>
 #include <termios.h>
@@ -29,7 +29,7 @@ struct ConsoleCommand : BmcCommand {
   int seconds = 0;
 };
 
-// Every key goes to the node; the terminal is as it was when this goes.
+// Sets the terminal to raw mode, so that every key goes to the node. The destructor restores it.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -50,7 +50,7 @@ class RawTerminal {
 
 constexpr std::string_view kHelp = "\r\n~.  leave    ~B  send a break (SysRq)    ~~  a tilde    ~?  this\r\n";
 
-// Until the person leaves or the session ends; whether the person left.
+// Passes keys and text on until the person leaves or the session ends. Returns true if the person left.
 Result<bool> carry_keys(Console& console, int log) {
   const RawTerminal raw;
   ConsoleKeys keys;
@@ -68,7 +68,7 @@ Result<bool> carry_keys(Console& console, int log) {
     if (waiting[2].revents == 0) continue;
     char typed[1024];
     const ssize_t count = ::read(STDIN_FILENO, typed, sizeof typed);
-    if (count <= 0) typing = false;  // what comes is still shown
+    if (count <= 0) typing = false;  // the node's text is still shown
     for (const auto& step : keys.feed({typed, static_cast<std::size_t>(std::max<ssize_t>(count, 0))})) {
       if (step.wish == ConsoleKeys::Wish::kLeave) return true;
       if (step.wish == ConsoleKeys::Wish::kHelp) print_to_stderr("{}", kHelp);

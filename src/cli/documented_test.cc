@@ -23,8 +23,8 @@ struct Documented {
   bool whole = true;    // in a block of code; else within a sentence, where arguments may be left out
 };
 
-// What a shell would hand on of the first command that is railbed's: "sudo railbed verify | tee x  #
-// comment".
+// Returns the arguments that a shell would pass to the first command of railbed in a line: "sudo railbed
+// verify | tee x  # comment".
 std::string command_in(std::string line) {
   static const std::regex kBegin(
       R"(^\s*(\$ )?((sudo|srun|mpirun|watch|exec) ([^|;&]*\s)?)?(ExecStart=)?(/usr/bin/env )?([/~][^\s=]*/)?railbed\s+)");
@@ -36,7 +36,7 @@ std::string command_in(std::string line) {
   return line;
 }
 
-// Placeholders are words for a person, who puts something in their place.
+// True if the command holds a placeholder, which a person replaces.
 bool has_placeholder(const std::string& command) {
   static const std::regex kPlaceholder(R"((^|[ =/])[A-Z][A-Z_]+|(^| )[A-Z]( |$)|…|\.\.\.|[\[\]{}<>`]|\(|\$)");
   return std::regex_search(command, kPlaceholder);
@@ -85,7 +85,7 @@ std::vector<Documented> documented() {
   return all;
 }
 
-// Why the program would not take it; empty: it would.
+// Returns why the program would refuse the command; empty if it would not.
 std::string refused(const Documented& one) {
   Action action;
   const auto app = build_app(action);

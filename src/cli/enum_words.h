@@ -1,4 +1,4 @@
-// The words of an enum as those of an option.
+// The words of an enum as the values of an option.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,14 @@
 
 namespace railbed {
 
+// Returns all words of the enum.
 template <class Enum>
 std::vector<std::string> words_of() {
   const auto names = enum_names(Enum{});
   return {names.begin(), names.end()};
 }
 
-// `word` is one of them: the parser has checked.
+// Returns the value for a word, which must be one of them: the parser has checked it.
 template <class Enum>
 Enum enum_of(std::string_view word) {
   const auto names = enum_names(Enum{});

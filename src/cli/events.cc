@@ -1,4 +1,4 @@
-// railbed events: what a monitor saw come and go on this machine.
+// railbed events: the events that a monitor recorded on this machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ int events(const EventsOptions& options) {
   const auto logged =
       read_events(folder, since, options.all ? std::numeric_limits<std::size_t>::max() : options.most);
   if (!logged) return report(logged.error());
-  // One is what a kill in the middle of writing leaves.
+  // One unreadable line is normal: a kill in the middle of writing leaves it.
   if (logged->unreadable > 1)
     print_to_stderr("railbed: {} lines in {} are no events, and are left out\n", logged->unreadable,
                     printable(folder));

@@ -1,4 +1,4 @@
-// railbed explain: teaches one rule, one of NVIDIA's error numbers, or what a NCCL log says.
+// railbed explain: explains one rule, one of NVIDIA's error numbers, or a NCCL log.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

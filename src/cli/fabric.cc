@@ -1,4 +1,4 @@
-// railbed fabric: an InfiniBand subnet, discovered, compared with its plan, and who manages it.
+// railbed fabric: an InfiniBand subnet: discovery, comparison with its plan, and its managers.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ struct FabricOptions {
   bool json = false, junit = false, prom = false, dump = false, all = false;
 };
 
-// Sleeps; false when somebody pressed Ctrl-C.
+// Sleeps; returns false if Ctrl-C interrupted it.
 bool wait_for(std::chrono::duration<double> span) {
   const auto until = std::chrono::steady_clock::now() + span;
   while (std::chrono::steady_clock::now() < until) {

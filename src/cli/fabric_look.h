@@ -1,4 +1,4 @@
-// What the commands of railbed fabric look at: a subnet that is asked, or what somebody wrote of one.
+// The subnet that the commands of railbed fabric work on: a live one, or one in a file.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,14 @@ namespace railbed {
 
 struct FabricLook {
   IbFabric fabric;
-  std::unique_ptr<MadDoor> door;  // null: a file was read
+  std::unique_ptr<MadDoor> door;  // null if a file was read
   std::string from;
 };
 
 DiscoveryLimits limits_of_terminal();  // Ctrl-C stops it
 Result<IbFabric> fabric_of_file(const std::string& path);
-// `file` empty: the subnet is asked through `device` and `port`, as open_umad() takes them.
+// Reads the subnet from `file`; if that is empty, discovers it through `device` and `port`, as open_umad()
+// takes them.
 Result<FabricLook> look_at_fabric(const std::string& file, const std::string& device, int port);
 
 }  // namespace railbed

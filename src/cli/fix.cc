@@ -1,4 +1,4 @@
-// railbed fix: verify, make what answers its findings, verify again.
+// railbed fix: verifies, applies the settings that fix the findings, and verifies again.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ std::string check_rule(const std::string& id) {
   return fmt::format("no rule \"{}\"{} (railbed rules lists them)", id, did_you_mean(id, ids));
 }
 
-// What is left, seen by new eyes.
+// Reads the nodes again and shows the findings that remain.
 int verify_again(const ApplyCommand& command) {
   const auto evidence = gather_evidence(request_of(command.said).sources, command.reach, terminal_caller());
   if (!evidence) return report(evidence.error());

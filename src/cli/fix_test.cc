@@ -51,7 +51,7 @@ const std::set<std::string_view> kNotThere = {"gpu.driver",
                                               "ib.subnet-manager-at-boot",
                                               "nccl.socket-interface-exact"};
 
-// What `railbed fix --rule RULE` would change on the rule's machine.
+// Returns the changes that `railbed fix --rule RULE` would make on the machine of the rule.
 std::vector<NodePlan> plans_for(const Rule& rule) {
   const fs::path machine = fs::path(RAILBED_SOURCE_DIR) / "tests/machines" / rule.fixture;
   if (!fs::exists(machine / "cluster.yaml")) return {};
@@ -81,7 +81,7 @@ TEST(Fix, CarriesWhatARuleNeedsAndNothingElse) {
   }
 }
 
-// The commands of all red findings of a rule about a node, those of a finding once.
+// Returns the commands of all red findings of a rule about a node, those of a finding once.
 std::vector<std::string> commands_of_findings(const Rule& rule, std::string_view node) {
   std::vector<std::string> commands;
   for (const Finding& finding : machine_of(rule.fixture).verdict.findings)
@@ -90,8 +90,8 @@ std::vector<std::string> commands_of_findings(const Rule& rule, std::string_view
   return commands;
 }
 
-// The command with `root` before each path that it reads or writes, where it is one about files; else
-// nothing. The text that printf writes stays as it is.
+// Returns the command with `root` before each path that it reads or writes; empty if it is not about files.
+// The text that printf writes stays as it is.
 std::string below(const fs::path& root, std::string command) {
   const bool prints = command.starts_with("printf ");
   const auto starts = {"mkdir -p ", "mv ", "chmod ", "grep -q "};

@@ -103,11 +103,12 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                                          "measured-sound-virtual", "measured-sound-spark",
                                          "measured-sound-h100", "spark-measured", "h100-container-sound",
                                          "h100-toolkit-sound"));
-// Captured. These are virtual machines whose clock nobody keeps; h200-sound is h200x4 with its clock kept.
+// Captured. These are virtual machines without clock synchronization; h200-sound is h200x4 with a
+// synchronized clock.
 INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine,
                          testing::Values("lab-vm1", "lab-vm2", "mixed-pair", "h200-sound"));
 
-// A device nobody thought of, beside one that is looked at as ever.
+// A device that the code does not expect, beside one that is read as ever.
 class OddDevice : public testing::TestWithParam<const char*> {};
 
 TEST_P(OddDevice, CostsNoOtherItsFindings) {

@@ -10,12 +10,12 @@
 namespace railbed {
 namespace {
 
-// A path or a name that kubectl takes, whatever it is, after "=".
+// Returns why kubectl cannot take the text after "=", as a path or a name; empty if it can.
 std::string kubectl_word(const std::string& text) {
   return !text.empty() && printable(text) == text ? "" : "a name of plain characters";
 }
 
-// One that has a meaning for one launcher alone.
+// Restricts an option to the launcher for which it has a meaning.
 CLI::Option* of_launcher(CLI::Option* option, CLI::Option* launcher, const char* type = nullptr) {
   option->needs(launcher)->group(kReachGroup);
   if (type != nullptr) option->type_name(type);

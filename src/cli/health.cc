@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kProblemBytes = 80;
 
-// First line of an error, as the one line there is.
+// Returns the first line of an error as the only line of the output.
 std::string could_not_look(const Error& error, std::size_t most) {
   return shortened_bytes(printable("could not look: " + error.text.substr(0, error.text.find('\n'))), most);
 }

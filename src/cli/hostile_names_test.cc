@@ -71,7 +71,7 @@ Value value_of(const Evidence& evidence) {
   return value;
 }
 
-// Nothing where a type refuses the value: an address, a number or a word of a list is no name.
+// Returns false if the type refuses the value: an address, a number or a word of a list is no name.
 template <class T>
 bool take(const Value& value, T& out) {
   auto decoded = json::decode<T>(value);
@@ -115,7 +115,7 @@ void add_texts(const Value& value, std::set<std::string>& texts) {
   }
 }
 
-// A member of a struct, which is no name: a name among the keys of a map has a digit or a dot.
+// True for a member of a struct, which is no name: a name among the keys of a map has a digit or a dot.
 bool is_member(std::string_view key) {
   return key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
 }
@@ -143,7 +143,7 @@ Value with_names(const Value& value, const Replacements& names) {
   return changed;
 }
 
-// The words of a shell's line, quotes resolved, and what stands in none of its single quotes.
+// The words of a shell's line with quotes resolved, and the text that is in none of its single quotes.
 struct ShellLineParts {
   std::vector<std::string> words;
   std::string bare;
@@ -182,7 +182,7 @@ ShellLineParts parse_shell_line(std::string_view line) {
   return parsed;
 }
 
-// Why a shell would read more than a name in it; empty: it does not.
+// Returns why a shell would read more than a name in the line; empty if it would not.
 std::string fault_in(const std::string& line) {
   if (std::ranges::any_of(line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }))
     return "has a control character";

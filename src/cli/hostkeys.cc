@@ -1,4 +1,4 @@
-// railbed hostkeys: the nodes' host keys, to be compared by a person, and then into known_hosts.
+// railbed hostkeys: shows the nodes' host keys for a person to compare, and adds them to known_hosts.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ std::string node_text(const NodeHostKeys& node, bool compared) {
   return text;
 }
 
-// What stands first: nobody may overlook it.
+// Returns the warnings about suspect keys, which come first so that no one overlooks them.
 std::string alarm(const ClusterHostKeys& look) {
   std::string text;
   for (const NodeHostKeys& node : look.nodes) {
@@ -84,7 +84,7 @@ std::string alarm(const ClusterHostKeys& look) {
   return text.empty() ? text : text + "\n";
 }
 
-// Of each file that may hold it.
+// Returns the commands that remove changed keys, one for each file that may hold them.
 std::string how_to_forget(const ClusterHostKeys& look) {
   std::string text;
   for (const NodeHostKeys& node : look.nodes)
@@ -119,7 +119,7 @@ std::string look_text(const ClusterHostKeys& look, bool compared) {
   return text;
 }
 
-// Whether the new keys may be added: they are as expected, or a person says so after a look at them.
+// True if the new keys may be added: they are as expected, or the person confirms them after a look.
 bool is_allowed(const HostkeysCommand& command) {
   if (!command.expected.empty()) return true;
   if (isatty(STDIN_FILENO) != 1) {

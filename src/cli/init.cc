@@ -1,4 +1,4 @@
-// railbed init HOST…: looks at live hosts and writes a first cluster.yaml.
+// railbed init HOST…: reads live hosts and writes a first cluster.yaml.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -62,7 +62,7 @@ std::string cluster_name(const InitOptions& options) {
 }
 
 int run_init(const InitOptions& options) {
-  // Said before minutes are spent on asking hosts.
+  // This is checked first, because reading the hosts takes minutes.
   if (options.output != "-" && !options.force && std::filesystem::exists(options.output))
     return report(
         {ErrorKind::kBadInput, fmt::format("{} is there already; --force replaces it", options.output)});

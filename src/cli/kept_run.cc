@@ -17,7 +17,7 @@ namespace {
 
 int remember(const KeepOptions& options, BenchRun& run, bool json) {
   Result<BenchRun> baseline = BenchRun();
-  // Before this run is kept: "last" is the one before it.
+  // The baseline is found before this run is kept, because "last" is the run before it.
   if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
   if (!options.forget) keep_run(options.store, run, terminal_caller());
   if (options.baseline.empty()) return kExitClean;

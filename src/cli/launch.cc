@@ -40,7 +40,8 @@ struct LaunchOptions {
   ReachOptions reach;
 };
 
-// Slurm knows by itself which nodes are there; else a rank on a node that does not answer is not begun with.
+// Fails if a node of the job did not respond, so that no rank starts in vain. Slurm itself knows which nodes
+// respond.
 Result<void> check_reached(const LaunchRequest& request, const Evidence& evidence) {
   if (request.launcher == Launcher::kSrun) return {};
   for (const Unreachable& one : evidence.unreachable)
@@ -50,7 +51,7 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
   return {};
 }
 
-// Before any node is asked.
+// Checks the names before any node is read.
 Result<void> check_names(const LaunchOptions& options) {
   ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.sources.cluster));
   for (const std::string& node : options.request.nodes)
@@ -93,7 +94,7 @@ Result<void> check_exec(const LaunchRequest& request) {
   return {};
 }
 
-// "[gpu1]" before each line, in a colour of its own on a terminal.
+// Prints lines with "[gpu1]" before each, in a color of its own on a terminal.
 class LinePrinter {
  public:
   explicit LinePrinter(const Launch& launch) {
@@ -114,7 +115,7 @@ class LinePrinter {
   const std::array<bool, 2> coloured_ = {use_colour(STDOUT_FILENO), use_colour(STDERR_FILENO)};
 };
 
-// The first that failed stands on the first line: the others often failed because of it.
+// The command that failed first is on the first line: the others often failed because of it.
 int report_end(const LaunchEnd& end) {
   int code = kExitClean;
   if (end.first) {

@@ -1,4 +1,4 @@
-// railbed verify --learn: what a healthy fleet shows, added to its cluster.yaml.
+// railbed verify --learn: adds properties of a healthy fleet to its cluster.yaml.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace railbed {
 
-// Learns from the evidence, shows what it would add to `file`, asks (a terminal) or needs `yes`, and writes.
-// The exit code.
+// Proposes an amendment to `file` from the evidence, shows it, and writes it if the person at the terminal
+// agrees or `yes` is set. Returns the exit code.
 int run_learn(const std::string& file, const Evidence& evidence, const Verdict& verdict, bool yes);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// railbed monitor: this machine, watched: what Prometheus scrapes, and events of what comes and goes. Its
-// subcommand `files` writes Prometheus' and Grafana's own files (monitor_files.cc).
+// railbed monitor: watches this machine, for Prometheus to scrape, and records events. Its subcommand `files`
+// writes the files of Prometheus and Grafana (monitor_files.cc).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@
 namespace railbed {
 namespace {
 
-// A scrape of Prometheus is given up after ten seconds unless its configuration says otherwise.
+// Prometheus ends a scrape after ten seconds unless its configuration has another timeout.
 constexpr std::chrono::seconds kScrape{8};
 constexpr std::chrono::seconds kLiveEvery{1};
 constexpr const char* kDefaultListen = "127.0.0.1:9885";

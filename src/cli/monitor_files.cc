@@ -42,7 +42,7 @@ std::vector<MonitorFile> monitor_files(const Cluster& cluster, const MonitorFile
   return files;
 }
 
-// A prometheus.yml that is there may be a person's: it is made once.
+// True if the file must not be replaced: an existing prometheus.yml may be a person's, so it is written once.
 bool is_kept(const MonitorFile& file, const std::filesystem::path& path) {
   std::error_code error;
   return file.name == "prometheus.yml" && std::filesystem::exists(path, error);

@@ -1,4 +1,4 @@
-// railbed monitor files: what Prometheus and Grafana need to watch a cluster.
+// railbed monitor files: the files by which Prometheus and Grafana watch a cluster.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,7 @@ Result<ProbeOptions> probe_options(const ProbeCommand& command, const WatchOptio
                       .beside_jobs = command.beside_jobs};
 }
 
-// Its address and login by cluster.yaml.
+// Returns a function that reads the node's BMC, with the address and the login from cluster.yaml.
 Result<std::function<BmcFacts(std::stop_token)>> ask_named_bmc(const WatchOptions& watch) {
   ASSIGN_OR_RETURN(auto opened, open_places({.cluster = watch.cluster, .nodes = {watch.node}}));
   const auto places = std::make_shared<BmcPlaces>(std::move(opened));

@@ -1,4 +1,4 @@
-// What `railbed monitor` does on request beside looking: probes of the rails, and questions to the BMC.
+// Optional work of `railbed monitor`: probes of the rails, and queries of the BMC.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ struct ProbeCommand {
 };
 void add_probe_options(CLI::App& app, ProbeCommand& command);
 
-// Has the watch ask this node's BMC, where that is wanted: the one that cluster.yaml names, or its own.
+// Lets the watch query this node's BMC if --bmc was given: the one that cluster.yaml names, or else its own.
 Result<void> add_bmc(const ProbeCommand& command, WatchOptions& watch);
-// Null: nothing is to be probed.
+// Opens the probes; null if none were requested.
 Result<std::unique_ptr<ProbeWatch>> open_probes(const ProbeCommand& command, const WatchOptions& watch,
                                                 NodeWatch& node, const Hear& note);
-// One round, printed.
+// Runs one round of probes, prints it, and returns the exit code.
 int print_probes(const ProbeCommand& command, const WatchOptions& watch);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// railbed nccl: what is wrong with this node's NCCL variables, what NCCL will choose, what its log says, and
-// how a running job sees the node.
+// railbed nccl: judges this node's NCCL variables, predicts NCCL's choices, explains its log, and shows how a
+// running job sees the node.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// railbed nccl --running, --pid, --container: jobs that run now, each as it sees this node.
+// railbed nccl --running, --pid, --container: running jobs, each as it sees this node.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-// Which processes; one of the three.
+// The processes to read; only one of the three is set.
 struct RunningOptions {
   std::optional<int> pid;
   std::string container;
@@ -17,7 +17,7 @@ struct RunningOptions {
   bool asked() const { return pid || !container.empty() || all; }
 };
 
-// Prints the verdicts and returns the exit code.
+// Prints the verdict on each process and returns the exit code.
 int look_at_running(Host& host, const RunningOptions& which, const nccl::Expectation& expected, bool json);
 
 }  // namespace railbed

@@ -19,8 +19,8 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kNarrowest = 20;  // columns; in less there is no room for words
-constexpr std::size_t kMostIndent = 8;  // of what continues a line
+constexpr std::size_t kNarrowest = 20;  // columns; a narrower window has no room for words
+constexpr std::size_t kMostIndent = 8;  // of a continuation
 constexpr std::size_t kLongestCharacter = 4;
 
 std::atomic<bool> lines_stay_whole = false;
@@ -58,7 +58,7 @@ std::string replaced(std::string_view text, Replace replace) {
 
 std::size_t spaces_at(std::string_view text) { return std::min(text.find_first_not_of(' '), text.size()); }
 
-// Of a text that holds escape sequences of colours (ECMA-48, 5.4), which take no room.
+// Returns the columns of a text without its color sequences (ECMA-48, 5.4), which take no room.
 std::size_t shown_columns(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -71,6 +71,8 @@ std::size_t shown_columns(std::string_view text) {
   return columns(shown);
 }
 
+// Breaks a line between words. The continuation is indented by two more than the line, at most kMostIndent
+// and at most a quarter of the width.
 std::string broken(std::string_view line, std::size_t width) {
   std::size_t used = spaces_at(line);
   const std::size_t hang = std::min({used + 2, kMostIndent, width / 4});
@@ -106,7 +108,8 @@ std::string line_within(std::string_view line, std::size_t width) {
 
 // ---- the streams
 
-// Columns of the window that `fd` is; none where it is no terminal, or one that does not say.
+// Returns the columns of the window behind `fd`; none if it is no terminal, does not report its width, or is
+// too narrow.
 std::optional<std::size_t> window_width(int fd) {
   if (isatty(fd) != 1) return std::nullopt;
   const char* const said = std::getenv("COLUMNS");
@@ -120,7 +123,7 @@ bool begins_json(std::string_view text) {
   return text.starts_with('{') || text.starts_with("[\n") || text.starts_with("[]") || text.starts_with("[{");
 }
 
-// A character of which the rest is still to come.
+// Returns how many bytes at the end belong to a character that is not complete yet.
 std::size_t unfinished(std::string_view text) {
   for (std::size_t back = 1; back < kLongestCharacter && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -130,6 +133,9 @@ std::size_t unfinished(std::string_view text) {
   return 0;
 }
 
+// A stream behind stdout or stderr. Each write is adapted and goes to the descriptor at once, except for an
+// incomplete character, which is held until its rest comes. The first write decides whether the output is
+// JSON.
 class Stream {
  public:
   Stream(int fd, bool ascii) : fd_(fd), ascii_(ascii), on_terminal_(isatty(fd) == 1) {}
@@ -150,7 +156,7 @@ class Stream {
   }
 
  private:
-  // With the errno of a write that failed, as stdio has it.
+  // Writes all of the text. On failure errno is set, as with stdio.
   bool put(std::string_view text) const {
     while (!text.empty()) {
       const ssize_t wrote = ::write(fd_, text.data(), text.size());
@@ -165,14 +171,14 @@ class Stream {
   bool ascii_;
   bool on_terminal_;
   std::optional<bool> json_;
-  std::string held_;  // the beginning of a character
+  std::string held_;  // an incomplete character
 };
 
 ssize_t write_stream(void* cookie, const char* text, std::size_t bytes) {
   return static_cast<Stream*>(cookie)->write({text, bytes}) ? static_cast<ssize_t>(bytes) : 0;
 }
 
-// glibc lets a program put another stream into stdout and stderr.
+// Replaces a stream, which glibc allows for stdout and stderr.
 void adapt(FILE*& file, Stream& stream, int buffering) {
   FILE* const adapted =
       stream.is_needed() ? fopencookie(&stream, "w", {nullptr, write_stream, nullptr, nullptr}) : nullptr;
@@ -221,7 +227,7 @@ std::string within_window(std::string_view text, std::size_t width) {
 }
 
 // stdio writes its last text after all destructors have run, so these two are never destroyed. They are
-// reached from here because the address sanitizer keeps a cookie where its search for leaks does not look.
+// reachable from here because the address sanitizer keeps a cookie where its search for leaks does not look.
 void adapt_output() {
   static Stream& out = *new Stream(STDOUT_FILENO, wants_ascii());
   static Stream& error = *new Stream(STDERR_FILENO, wants_ascii());

@@ -1,4 +1,4 @@
-// Which two nodes a bench measures, and on which rail.
+// The options that choose two nodes and a rail for a bench.
 #pragma once
 
 #include "campaign/open_pair.h"

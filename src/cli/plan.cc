@@ -1,4 +1,4 @@
-// railbed plan: what would change on which node, and why.
+// railbed plan: the changes that apply would make on each node, and why.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -18,9 +18,9 @@ struct PlanOptionsSaid {
   bool json = false;
 };
 
-// cluster.yaml, NODE…, --only and --json, bound to `said`, which must outlive the parsing.
+// Adds cluster.yaml, NODE…, --only and --json, bound to `said`, which must outlive the parsing.
 void add_plan_options(CLI::App& app, PlanOptionsSaid& said);
-// The request with the sections that --only named.
+// Returns the request with the sections that --only named.
 PlanRequest request_of(const PlanOptionsSaid& said);
 
 }  // namespace railbed

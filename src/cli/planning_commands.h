@@ -1,4 +1,4 @@
-// Subcommands of `railbed advise` and `railbed predict` that have a file each.
+// Subcommands of `railbed advise` and `railbed predict` with a file each.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,11 @@ Action declare_predict_latency(CLI::App& app);
 Action declare_predict_network(CLI::App& app);
 Action declare_predict_train(CLI::App& app);
 
-// The last three as subcommands; what it returns holds the action of the one that was typed, empty: none was.
+// Adds the last three as subcommands. The result holds the action of the one that was typed; it is empty if
+// none was.
 std::shared_ptr<Action> add_predict_subcommands(CLI::App& app);
 
-// The value of an option that is a speed: "100G", "40 Gb/s"; an error names the option.
+// Parses an option's value as a speed: "100G", "40 Gb/s". An error names the option.
 Result<BitRate> rate_option(const std::string& option, const std::string& text);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// railbed power, boot, identify: what BMCs do with their nodes.
+// railbed power, boot, identify: actions of BMCs on their nodes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,7 +40,7 @@ int print_power(const std::vector<BmcFacts>& looks, bool json) {
   return all ? kExitClean : kExitCouldNotLook;
 }
 
-// A suite older than the first is a warning, said once.
+// Warns once of BMCs that accepted only the older cipher suite.
 void warn_of_cipher(const std::vector<BmcFacts>& looks) {
   std::vector<std::pair<std::string, std::string>> older;
   for (const BmcFacts& one : looks)

@@ -1,4 +1,4 @@
-// railbed predict: what a cluster's collectives should give, and whether they do.
+// railbed predict: predicts the performance of a cluster's collectives, and checks measurements against that.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// railbed predict latency: where a message's time goes, beside what was measured.
+// railbed predict latency: the parts of a message's latency, beside the measured value.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 namespace railbed {
 namespace {
 
-// What the V100 guide measured, where nothing else is said.
+// The V100 guide's measurements, in microseconds; used if no others are given.
 constexpr double kGuideRdma = 0.85;
 constexpr double kGuideTcp = 21.9;
 

@@ -1,4 +1,4 @@
-// railbed predict network: what flows get on a topology, whole and with something broken.
+// railbed predict network: the rates of flows on a topology, whole and with broken parts.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ struct NetworkOutput {
   FIELDS(NetworkOutput, version, leaves, spines, oversubscription, whole, broken);
 };
 
-// "port:3,0", "uplink:1,2", "leaf:0", "spine:4".
+// Parses a broken part: "port:3,0", "uplink:1,2", "leaf:0", "spine:4".
 Result<BrokenPart> part_of(const std::string& text) {
   using Kind = BrokenPart::Kind;
   const auto colon = text.find(':');

@@ -26,7 +26,7 @@ Result<Enum> parse_word(const std::string& word, const char* option) {
   return static_cast<Enum>(found - names.begin());
 }
 
-// "4x8": generation and lanes.
+// Parses the slot "4x8", generation and lanes, into the words.
 Result<ShapeWords> words_with_slot(const ShapeOptions& options) {
   ShapeWords words = options.words;
   if (options.nic_slot.empty()) return words;

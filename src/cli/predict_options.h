@@ -1,4 +1,4 @@
-// What `railbed predict` is asked.
+// The options of `railbed predict`.
 #pragma once
 
 #include <array>
@@ -16,21 +16,22 @@ class App;
 
 namespace railbed {
 
-// Which cluster: nodes that were looked at, cluster.yaml, or words.
+// The cluster to predict for: captured nodes, cluster.yaml, or a description in options.
 struct ShapeOptions {
   Sources sources;
   ShapeWords words;
   std::string nic_slot;
   std::string calibration;
 };
-// Bound to `options`, which must outlive the parsing.
+// Adds the options, bound to `options`, which must outlive the parsing.
 void declare_shape_options(CLI::App& app, ShapeOptions& options);
 
+// The cluster that a prediction is about, and the evidence for it.
 struct Subject {
   ClusterShape shape;
   Evidence evidence;
 };
-// This machine, where nothing else is said.
+// Finds the subject of the options; this machine if they name none.
 Result<Subject> find_subject(const ShapeOptions& options);
 Result<Calibration> find_calibration(const ShapeOptions& options);
 
@@ -51,7 +52,7 @@ struct PredictOptions {
   std::string store;
 };
 
-// Bound to `options`, which must outlive the parsing.
+// Adds the options, bound to `options`, which must outlive the parsing.
 void declare_predict_options(CLI::App& app, PredictOptions& options);
 
 Result<Collective> predicted_operation(const PredictOptions& options);

@@ -1,4 +1,4 @@
-// railbed predict train: a training step on a cluster that need not be there.
+// railbed predict train: a training step on a cluster that need not exist.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +49,7 @@ struct TrainForecastOutput {
   FIELDS(TrainForecastOutput, version, units, forecast, checkpoint, needs, scaling);
 };
 
-// "H100 80GB HBM3 (989), H100 PCIe (756)": what the table has of a product line.
+// Returns the table's entries of a product line: "H100 80GB HBM3 (989), H100 PCIe (756)".
 std::string gpus_with_speed(std::string_view piece) {
   std::string text;
   for (const GpuModel& one : gpu_models())
@@ -58,8 +58,8 @@ std::string gpus_with_speed(std::string_view piece) {
   return text;
 }
 
-// A line of products has one speed for each: "H100" with NVLinks as the table's SXM module has them is that
-// module.
+// Returns the GPU with its speed, which differs within a product line: "H100" with the NVLinks of the table's
+// SXM module is that module.
 const GpuModel* gpu_with_speed(const ClusterShape& shape) {
   const GpuModel* gpu = find_gpu_model(shape.gpu);
   if (gpu == nullptr || gpu->tensor_tflops > 0 || shape.nvlinks == 0) return gpu;

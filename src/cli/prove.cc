@@ -1,4 +1,4 @@
-// railbed prove: look at every node, measure every rail between neighbours, judge, and write the page.
+// railbed prove: reads every node, measures every rail between neighbors, judges, and writes the page.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ struct ProveFlags {
   ReachOptions reach;
 };
 
-// What the page shows of a proof.
+// Returns the report of a proof, for its page.
 Report report_of(Cluster cluster, Proof proof, std::map<std::string, BmcFacts> bmcs) {
   Report report;
   report.cluster = std::move(cluster);
@@ -70,7 +70,7 @@ void print(const Report& report, const ProveFlags& flags) {
   fmt::print("{}\nreport: {}\n", render_text(report, options), flags.output);
 }
 
-// What is to be written can be, before anything is measured.
+// Checks that all output files can be written, before anything is measured.
 Result<void> check_outputs(const ProveFlags& flags) {
   if (auto ready = check_keeping(flags.keep); !ready) return ready;
   if (auto ready = check_writable(flags.output); !ready) return ready;

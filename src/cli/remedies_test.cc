@@ -141,7 +141,7 @@ bool has(const Facts& facts, From from, const std::string& command) {
   return false;
 }
 
-// Empty: every program of the command is there.
+// Returns the program of the command that the node lacks; empty if it has them all.
 std::string lacks(const Facts& facts, const std::string& command) {
   for (const std::string& program : programs_of(command)) {
     if (program.starts_with('/')) continue;  // the Python of a virtual environment
@@ -153,9 +153,9 @@ std::string lacks(const Facts& facts, const std::string& command) {
   return {};
 }
 
-// What has to be replaced by hand, and guesses.
+// Returns why a command is unfit: it has a part to replace by hand, or it guesses.
 std::string unfit(const std::string& command) {
-  // What printf writes is a file, which its setting's own tests look at.
+  // The text that printf writes is a file, which its setting's own tests check.
   if (!command.starts_with("printf ") && command.find("||") != std::string::npos)
     return "tries one command and then another";
   for (const std::string_view word : words(command))
@@ -186,7 +186,7 @@ bool carries_more(const Facts& facts, std::string_view name) {
   return interface == nullptr || interface->master.ok();
 }
 
-// What a command does to links and addresses that work.
+// Returns the harm that a command does to links and addresses that work; empty if there is none.
 std::string harm(const Facts& facts, const std::string& command, const Remedy& remedy) {
   const bool warns = remedy.text.find("cut") != std::string::npos;
   if (command.starts_with("ip link set") && command.find(" down") != std::string::npos) {
@@ -206,7 +206,7 @@ std::string harm(const Facts& facts, const std::string& command, const Remedy& r
   return {};
 }
 
-// A unit that is not there, and that no command before installs.
+// Returns the error of a command about a unit that is missing and that no command before installs.
 std::string wrong_unit(const Facts& facts, const std::string& command, const Remedy& remedy) {
   const auto all = words(command);
   const auto call = std::ranges::find_if(
@@ -222,7 +222,7 @@ std::string wrong_unit(const Facts& facts, const std::string& command, const Rem
   const bool installed = std::ranges::any_of(remedy.commands, [&](const std::string& other) {
     return &other < &command && other.find(file) != std::string::npos;
   });
-  // Units of which the limits were read from a running process, and those that every systemd and apt have.
+  // Units whose limits were read from a running process, and those that every systemd and apt have.
   const auto& limits = facts.system.memory.service_memlock;
   const bool there = std::ranges::find(limits, name, &ServiceLimit::service) != limits.end() ||
                      unit->starts_with("systemd-") || unit->starts_with("apt-daily");

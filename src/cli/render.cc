@@ -1,4 +1,4 @@
-// railbed render: the files that cluster.yaml asks for, without asking a node.
+// railbed render: the files that cluster.yaml requires, without reading a node.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ struct RenderCommand {
   std::string folder;
 };
 
-// FOLDER/NODE/etc/…, as if it were the node's root.
+// Writes FOLDER/NODE/etc/…, as if FOLDER/NODE were the node's root.
 Result<void> write_files(const std::vector<NodeSettings>& nodes, const std::string& folder) {
   for (const NodeSettings& node : nodes)
     for (const Setting& setting : node.settings)

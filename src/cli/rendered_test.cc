@@ -1,4 +1,4 @@
-// What each example asks for, file by file: tests/rendered/EXAMPLE.txt. UPDATE_GOLDEN=1 writes them anew.
+// The files that each example requires: tests/rendered/EXAMPLE.txt. UPDATE_GOLDEN=1 rewrites them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

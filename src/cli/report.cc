@@ -1,4 +1,4 @@
-// railbed report: the page of what was found and measured before; no node is asked.
+// railbed report: the page of earlier findings and measurements; no node is read.
 #include "report/report.h"
 
 #include <fmt/format.h>
@@ -54,21 +54,22 @@ Result<Evidence> read_evidence(const ReportFlags& flags) {
   return evidence;
 }
 
-// What rules judge of the runs: of each number the newest run's, so that a mended fault stays mended.
+// Adds the newest measurement of each subject from the runs, so that rules do not judge a fault that was
+// fixed since.
 void add_newest(const std::vector<BenchRun>& runs, std::vector<Measurement>& measurements) {
   std::vector<const BenchRun*> newest;
   for (const BenchRun& run : runs) newest.push_back(&run);
   std::ranges::stable_sort(
       newest, [](const BenchRun* a, const BenchRun* b) { return a->started_at > b->started_at; });
-  std::set<MeasuredSubject>
-      known;  // views into `measurements` and `merged`, neither of which moves meanwhile
+  // It holds views into `measurements` and `merged`, neither of which is changed while it lives.
+  std::set<MeasuredSubject> known;
   for (const Measurement& one : measurements) known.insert(measured_subject(one));
   std::vector<std::vector<Measurement>> merged;
   for (const BenchRun* run : newest) merged.push_back(merge_repeats(run->measurements));
   std::vector<Measurement> added;
   for (const std::vector<Measurement>& of_run : merged)
     for (const Measurement& one : of_run) {
-      if (one.engine != Engine::kTcp && one.engine != Engine::kRdma) continue;  // the others have no rules
+      if (one.engine != Engine::kTcp && one.engine != Engine::kRdma) continue;  // no rule judges the others
       if (known.insert(measured_subject(one)).second) added.push_back(one);
     }
   std::ranges::move(added, std::back_inserter(measurements));

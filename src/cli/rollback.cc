@@ -1,4 +1,4 @@
-// railbed rollback: back to what was before an apply. railbed history: the applies that nodes remember.
+// railbed rollback: restores the state before an apply. railbed history: the applies that nodes remember.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ namespace {
 struct PastCommand {
   std::string cluster;
   std::vector<std::string> nodes;
-  std::string id;  // empty: the latest that is committed
+  std::string id;  // empty: the latest committed one
   bool json = false;
   ApplyOptionsSaid apply;
   ReachOptions reach;
@@ -57,14 +57,14 @@ int run_history(PastCommand& command) {
 
 bool is_committed(const PastApply& one) { return one.state == ApplyState::kCommitted; }
 
-// The last committed apply of a node, in the order in which the node counts them; empty: it has none.
+// Returns the last committed apply of a node, in the order of the node's own count; empty if it has none.
 std::string latest_of(const NodeHistory& node) {
   const auto latest = std::ranges::find_if(node.applies, is_committed);
   return latest == node.applies.end() ? "" : latest->id;
 }
 
-// The apply that all nodes had last. Where they differ, none of them decides for the others: a node may have
-// been left out of an apply, or lie about its history.
+// Returns the last apply if it is the same on all nodes. Otherwise this fails, because no node may decide for
+// the others: one may have been left out of an apply, or report a false history.
 Result<std::string> latest_of_all(const std::vector<NodeHistory>& histories) {
   std::map<std::string, std::vector<std::string>> nodes_of;
   for (const NodeHistory& node : histories) nodes_of[latest_of(node)].push_back(node.node);
@@ -89,7 +89,7 @@ std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, c
   return nodes;
 }
 
-// Prints the settings of that apply and of all that came later on these nodes: they go with it.
+// Prints the settings of that apply and of all later ones on these nodes, since the rollback undoes them too.
 void show_rolled_back(const Remembered& all, const std::vector<std::string>& nodes, const std::string& id) {
   print_to_stderr("On {} these are taken back:\n", listed_hosts(nodes));
   std::vector<NodeHistory> gone;
@@ -105,6 +105,9 @@ void show_rolled_back(const Remembered& all, const std::vector<std::string>& nod
     print_to_stderr("Not touched, since they have no committed apply {}: {}\n", id, listed_hosts(others));
 }
 
+// Reads the history of every node first, and changes nothing if one does not respond. Then it selects the
+// apply (the named one, or the last if that is the same on all nodes), shows the settings that the rollback
+// undoes, gets agreement, and rolls back on the nodes that committed this apply.
 int roll_back_to(const PastCommand& command) {
   const auto all = remember(command);
   if (!all) return report(all.error());

@@ -1,4 +1,4 @@
-// railbed rules: everything that verify looks at.
+// railbed rules: everything that verify checks.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

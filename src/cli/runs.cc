@@ -22,11 +22,11 @@ struct RunsOptions {
   std::string store;
   std::string run;
   std::string file;
-  std::function<int(const RunsOptions&)> what;  // a subcommand; the list without one
+  std::function<int(const RunsOptions&)> what;  // the subcommand; the list if there is none
   bool json = false;
 };
 
-// What a list shows of a run, as JSON too.
+// A run in the list, also in JSON.
 struct Listed {
   std::int64_t id = 0;
   std::string started_at;

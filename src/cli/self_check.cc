@@ -1,4 +1,4 @@
-// railbed self-check: what this program is, and what it would miss on this machine.
+// railbed self-check: properties of this program, and the things that it would lack on this machine.
 #include "campaign/self_check.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// railbed sensors, sel: what BMCs measure and remember of their nodes.
+// railbed sensors, sel: the sensors and event logs of BMCs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-// The worst that any of them shows.
+// Returns the exit code for the worst value among all BMCs.
 template <class Part>
 int exit_code_of(const std::vector<BmcFacts>& looks, Part part) {
   bool lost = false;

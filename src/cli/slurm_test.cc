@@ -30,7 +30,7 @@ const SlurmNode kIdle{false, ""};
 const SlurmNode kOurs{true, "railbed: net.mtu: ens6 has MTU 1500, expected '9000'"};
 const SlurmNode kForeign{true, "fan broken"};
 
-// As slurm 22.05 prints it.
+// The output of slurm 22.05.
 constexpr std::string_view kShown = R"(NodeName=gpu1 Arch=x86_64 CoresPerSocket=1
    CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.31
    State=IDLE+DRAIN ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A

@@ -1,6 +1,6 @@
-// What operators search the web for, and what railbed says of a machine in that state: the first line names
-// the cause, and the remedy beside it is the one that people were told by hand. A row is here when a machine
-// in tests/machines is in that state; logs of NCCL have their own (tests/nccl).
+// Symptoms that operators search the web for, and the output of railbed for a machine in that state: the
+// first line names the cause, and the remedy beside it is the one that people found by hand. A row is here
+// when a machine in tests/machines is in that state; logs of NCCL have their own (tests/nccl).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,7 +125,7 @@ TEST_P(SymptomTest, TheFirstLineIsTheCause) {
   EXPECT_THAT(text_of(first.remedy), testing::HasSubstr(symptom.remedy)) << symptom.people_say;
 }
 
-// What CI sees first as an ordinary user: exit code 3, and what to do about it.
+// The first result for an ordinary user, as in CI: exit code 3, and the remedy.
 TEST(OrdinaryUser, IsToldHowToReadTheKernelLog) {
   Evidence evidence;
   ASSERT_TRUE(add_root(std::filesystem::path(RAILBED_SOURCE_DIR) / "tests/machines/h100-cx7", evidence));

@@ -20,7 +20,8 @@ bool progress_shown = false;
 
 int signal_pipe[2] = {-1, -1};
 
-// Only async-signal-safe work here: the thread behind the pipe does the rest.
+// Does only async-signal-safe work: it passes the number to the thread behind the pipe, and restores the
+// default action, so that the same signal again ends the process.
 void on_signal(int number) {
   const char byte = static_cast<char>(number);
   if (write(signal_pipe[1], &byte, 1) != 1) _exit(128 + number);
@@ -52,7 +53,7 @@ void write_to_stderr(std::string_view text) { (void)!std::fwrite(text.data(), 1,
 
 int report(const Error& error) {
   clear_progress();
-  // "cluster.yaml:4:1: …" stands alone, so that editors find every line of a list.
+  // "cluster.yaml:4:1: …" gets no prefix, so that editors find every line of a list.
   write_to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
   return exit_code(error.kind);
 }

@@ -1,4 +1,4 @@
-// railbed top: what is watched, in a terminal.
+// railbed top: a live view of nodes in a terminal.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,12 +40,13 @@ struct TopCommand {
   bool json = false;
 };
 
-using Source = std::function<Result<LiveView>()>;  // for one thread at a time
+using Source = std::function<Result<LiveView>()>;  // must not be called by two threads at once
 
-// What is said meanwhile would stand in the middle of the screen; it is in the view as well.
+// Drops messages: they would appear in the middle of the screen, and the view has them as well.
 const Hear kNobody = [](std::string_view) {};
 
-// Beside the history, apart from that of `railbed watch`, which may run at the same time.
+// Opens the publisher of events. Its folder is beside the history, apart from that of `railbed watch`, which
+// may run at the same time.
 Result<std::shared_ptr<EventDesk>> open_desk(const TopCommand& command, const std::string& name,
                                              std::vector<std::string> nodes) {
   const std::string store = default_store_path();
@@ -68,7 +69,8 @@ Result<Source> watch_fleet(const TopCommand& command) {
   FleetWatchOptions options{std::move(cluster), command.root, command.reach,
                             std::chrono::seconds(command.every)};
   const auto watch = std::make_shared<FleetWatch>(std::move(options), *desk, kNobody);
-  // The desk outlives the watch: members of a closure go in no order that is promised.
+  // The publisher must outlive the watch, and the order in which a closure destroys its members is
+  // unspecified; in a pair it is known.
   return Source([kept = std::pair(desk, watch)]() -> Result<LiveView> { return kept.second->shown().view; });
 }
 
@@ -109,7 +111,7 @@ int exit_code(const LiveView& view) {
   return view.warnings != 0 ? kExitWarnings : kExitClean;
 }
 
-// As soon as every node has answered, or said why it does not.
+// Prints the view as soon as every node has responded or failed, or the time for that is over.
 int print_once(const Source& source, const TopCommand& command) {
   const auto until = std::chrono::steady_clock::now() + kFirstLook;
   auto view = source();
@@ -128,7 +130,7 @@ int print_once(const Source& source, const TopCommand& command) {
   return exit_code(*view);
 }
 
-// Asks the source again and again, so that keys never wait for a node.
+// Reads the source again and again in a thread of its own, so that keys never wait for a node.
 class Latest {
  public:
   explicit Latest(Source source)
@@ -157,7 +159,7 @@ class Latest {
 
   std::mutex mutex_;
   LiveView view_ = {};
-  std::jthread thread_;  // the last: it goes first
+  std::jthread thread_;  // the last member: it is destroyed first
 };
 
 int run_screen(Source source) {

@@ -17,7 +17,7 @@
 namespace railbed {
 namespace {
 
-// Another screen, no cursor, and no line that is too long goes on in the next.
+// Selects another screen, hides the cursor, and turns off the wrapping of long lines.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
@@ -48,7 +48,7 @@ TopTerminal::TopTerminal() {
   if (tcgetattr(STDIN_FILENO, &before_) != 0) return;
   termios raw = before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C stays a signal
-  raw.c_cc[VSUSP] = _POSIX_VDISABLE;                     // else the shell would get this screen
+  raw.c_cc[VSUSP] = _POSIX_VDISABLE;                     // else the shell would inherit this screen
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
   changed_ = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;

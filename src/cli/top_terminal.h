@@ -1,5 +1,4 @@
-// The terminal as `railbed top` uses it: another screen, keys one by one, and all as it was before when this
-// goes.
+// The terminal for `railbed top`: another screen, and keys one by one. The destructor restores the terminal.
 #pragma once
 
 #include <termios.h>
@@ -20,10 +19,11 @@ class TopTerminal {
   TopTerminal& operator=(const TopTerminal&) = delete;
   ~TopTerminal();
 
-  // Of the window as it is now.
+  // Returns the size and abilities of the window as it is now.
   static TopStyle style();
+  // Draws a frame, a line of the screen for each text.
   static void show(const std::vector<std::string>& frame);
-  // The keys that come within so long. A terminal that is gone is a person who left.
+  // Returns the keys that come within this time. If the terminal is gone, returns kQuit.
   static std::vector<TopKey> keys(std::chrono::milliseconds within);
 
  private:
@@ -31,10 +31,10 @@ class TopTerminal {
   bool changed_ = false;
 };
 
-// What a terminal sends for keys, by xterm's names; others are passed over.
+// Returns the keys in a terminal's input, by xterm's sequences; unknown bytes are skipped.
 std::vector<TopKey> keys_in(std::string_view typed);
 
-// By LC_ALL, LC_CTYPE and LANG, as POSIX ranks them.
+// True if LC_ALL, LC_CTYPE or LANG, in POSIX's order, names UTF-8.
 bool speaks_utf8();
 
 }  // namespace railbed

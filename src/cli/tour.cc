@@ -1,6 +1,6 @@
-// railbed tour: two composed machines with three faults, looked at by the very commands that look at real
-// ones. Each step says why it is taken, shows its command, and runs it in this process. It asks no machine
-// and needs no root; what it writes lies in one folder.
+// railbed tour: two artificial machines with three faults, seen by the same commands that read real ones.
+// Each step gives its reason, shows its command, and runs it in this process. It contacts no machine and
+// needs no root; all its files are in one folder.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ Result<void> write_files(const fs::path& folder) {
   return {};
 }
 
-// False: enough was seen.
+// Waits for Enter on a terminal; false if the person ends the tour.
 bool goes_on() {
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return true;
   fmt::print("\n[Enter: go on, Ctrl-C: end] ");

@@ -1,5 +1,5 @@
-// The files of `railbed tour`, part of the program: examples/sick-pair and the sound machines that it starts
-// from (cmake/tour_files.cmake writes them into C++).
+// The files of `railbed tour`, as part of the program: examples/sick-pair and the sound machines that it
+// starts from (cmake/tour_files.cmake writes them into C++).
 #pragma once
 
 #include <span>

@@ -15,11 +15,11 @@
 namespace railbed {
 namespace {
 
-// Options of how a run is printed and kept; where to is nothing of the run.
+// Options for printing and keeping a run; its destination is no part of it.
 constexpr std::array kNotOfTheRun = {"all",          "baseline", "help",   "json",  "label",
                                      "measurements", "no-store", "output", "store", "svg"};
-// How long and how often is measured, and what is left out: not what each number means. Where the nodes are
-// stands in the measurements.
+// Options for how long and how often to measure and what to leave out. They do not change the meaning of a
+// number. Measurements themselves name their nodes.
 constexpr std::array kNoOtherNumber = {"bandwidth-only", "cluster",    "format",  "latency-only", "patience",
                                        "repeat",         "rendezvous", "seconds", "tcp",          "warm-up"};
 
@@ -42,7 +42,7 @@ std::vector<std::string> values_of(const CLI::Option& option) { return option.re
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
-// "bench rdma"
+// Returns the command with its subcommands, "bench rdma".
 std::string path_of(const CLI::App& app) {
   if (app.get_parent() == nullptr) return "";
   const std::string before = path_of(*app.get_parent());

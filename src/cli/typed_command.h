@@ -1,5 +1,5 @@
-// What was typed, as a run keeps it: the command that makes the same run again, and what of it can change a
-// number. Both come from the options that the parsed command has, so a new option is in both by itself.
+// The typed command, as a run keeps it: the command that makes the same run again, and the choices that can
+// change a number. Both come from the options of the parsed command, so a new option is in both by itself.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@ class App;
 
 namespace railbed {
 
-// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print or keep.
-// Quoted where a shell needs it.
+// Returns "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print
+// or keep. Quoted where a shell needs it.
 std::string typed_command(const CLI::App& app);
 
-// Of these, without those that reach nodes, the ones by which numbers can differ: "sizes" → "4K,64K",
+// Returns those options by which numbers can differ, without the ones that reach nodes: "sizes" → "4K,64K",
 // "duplex" → "true".
 std::map<std::string, std::string> typed_choices(const CLI::App& app);
 

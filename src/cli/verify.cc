@@ -1,4 +1,4 @@
-// railbed verify: what is wrong with this machine or cluster, and how to mend it.
+// railbed verify: finds faults of this machine or cluster, and shows how to fix them.
 #include "verify/verify.h"
 
 #include <fmt/chrono.h>
@@ -85,9 +85,9 @@ int run_verify(const VerifyOptions& options) {
     return report({ErrorKind::kBadInput, "--bmc asks the BMCs that a cluster.yaml names: name it alone"});
   const auto begin = std::chrono::steady_clock::now();
   Sources sources = options.sources;
-  sources.containers = options.form != "prom";  // a timer's
+  sources.containers = options.form != "prom";  // a timer runs that one
   Run about;
-  // Files say the same tomorrow: only a look at real machines is dated.
+  // Files give the same result on another day: only live machines are dated.
   if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   std::optional<BmcPlaces> bmcs;
@@ -96,7 +96,8 @@ int run_verify(const VerifyOptions& options) {
     if (!places) return report(places.error());
     bmcs = std::move(*places);
   }
-  // As root only where that was asked for: what a user of the node sees is what a job will see.
+  // Only --after-reboot runs agents as root: here they see what a user of the node sees, and so what a job
+  // will see.
   ReachOptions reach = options.reach;
   reach.as_root = false;
   auto evidence = gather_evidence(sources, std::move(reach), terminal_caller());
@@ -164,7 +165,7 @@ Action declare_verify(CLI::App& app) {
                    ->expected(0, 1)
                    ->default_str(std::to_string(kLoadSeconds))
                    ->check(between(1, kMaxLoadSeconds));
-  // A health check prints its one line, and runs beside jobs, which a load would disturb.
+  // A health check prints only its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
   app.add_option("--since", options->sources.collect.log_since,
                  "judge the kernel log from then on, not since boot: 30m, 1h, 7d or 2026-01-19T10:00:00Z")

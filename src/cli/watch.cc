@@ -1,4 +1,4 @@
-// railbed watch: a fleet on one live page, asked from here.
+// railbed watch: a fleet on one live page, read from this machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ struct WatchCommand {
   int every = 5;
 };
 
-// Beside the history: a monitor of this machine may have the state folder of its own.
+// Returns a folder beside the history: the usual state folder may belong to a monitor of this machine.
 std::string default_state(const Cluster& cluster) {
   const std::string store = default_store_path();
   return fmt::format("{}/watch-{}", store.substr(0, store.rfind('/')),

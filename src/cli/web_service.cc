@@ -41,7 +41,7 @@ Result<WebOptions> web_options(const WebServiceOptions& given) {
   return options;
 }
 
-// A process that lives for months and does little at a time: what it frees goes back to the system.
+// The process runs for months and does little at a time, so memory that it frees returns to the system.
 void keep_memory_small() {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);

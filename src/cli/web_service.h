@@ -1,4 +1,4 @@
-// What `monitor` and `watch` share: a process that lives for months and serves pages.
+// The common parts of `monitor` and `watch`: a process that runs for months and serves pages.
 #pragma once
 
 #include <string>
@@ -20,14 +20,17 @@ struct WebServiceOptions {
   bool plain = false;
 };
 
-// --listen, --web-config and --plain-http, bound to `options`, which must outlive the parsing.
+// Adds --listen, --web-config and --plain-http, bound to `options`, which must outlive the parsing.
 void add_web_options(CLI::App& app, WebServiceOptions& options);
+// Parses the options. Fails if other machines could reach the address and neither --web-config nor
+// --plain-http was given.
 Result<WebOptions> web_options(const WebServiceOptions& options);
 
+// Tune this process: freed memory returns to the system, and many files may be open at once.
 void keep_memory_small();
 void allow_many_files();
 
-// Serves until it is interrupted, and tells readers of the live page what changes.
+// Serves until the process is interrupted, and sends changes to the readers of the live page.
 void run_with_feed(WebServer& server, LiveFeed& feed);
 
 }  // namespace railbed

@@ -2,9 +2,9 @@
 
 namespace railbed {
 
-// Rates: a cable that keeps the bit error ratio of 10^-12 that the InfiniBand specification allows shows no
-// more than 120 symbol errors an hour at any speed up to QDR, and fewer with FEC. A link that goes down, or
-// loses its integrity, while nobody touches it is never right. Others are ours.
+// The rates. A cable that keeps the bit error ratio of 10^-12 that the InfiniBand specification allows shows
+// no more than 120 symbol errors an hour at any speed up to QDR, and fewer with FEC. A link that goes down or
+// loses its integrity without being touched is never right. The other rates are ours.
 const std::array<IbCounterRow, kIbCounters>& ib_counter_rows() {
   constexpr double kHour = 3600, kMinute = 60;
   static const std::array<IbCounterRow, kIbCounters> kRows = {{
@@ -13,8 +13,8 @@ const std::array<IbCounterRow, kIbCounters>& ib_counter_rows() {
       {"LinkDownedCounter", 7, 8, false, 88, 10, 1e-9, "none"},
       {"PortRcvErrors", 8, 16, false, 96, 10, 10, "10 a second"},
       {"PortRcvRemotePhysicalErrors", 10, 16, false, 104, 100, 10, "10 a second"},
-      {"PortRcvSwitchRelayErrors", 12, 16, false, 112, 0, 0,
-       ""},  // counts multicast that comes back: no error
+      // It counts multicast that comes back, which is no error.
+      {"PortRcvSwitchRelayErrors", 12, 16, false, 112, 0, 0, ""},
       {"PortXmitDiscards", 14, 16, false, 120, 100, 100, "100 a second"},
       {"PortXmitConstraintErrors", 16, 8, false, 128, 100, 1, "1 a second"},
       {"PortRcvConstraintErrors", 17, 8, false, 136, 100, 1, "1 a second"},

@@ -13,6 +13,13 @@
 namespace railbed {
 namespace {
 
+// A search by directed routes. A request for NodeInfo goes along a path of ports, and the GUID in the
+// response identifies the node at its end. A node seen for the first time is queried for its description and
+// for PortInfo of every port. Each switch port with a link extends the path by one hop, to the node behind
+// it. A node that was reached before only gets the new cable, at both ends, and a cable that is known is not
+// followed again. So the cost is about one request for each port and each cable. Two nodes with the same GUID
+// show up as a node that has two types, or two cables in one port: a conflict. Handlers run inside
+// Questions::run(), which keeps many requests in flight.
 class Discovery {
  public:
   Discovery(MadDoor& door, const DiscoveryLimits& limits) : limits_(limits), questions_(door, limits) {}
@@ -29,7 +36,7 @@ class Discovery {
   }
 
  private:
-  // What is behind a port, over a path that ends there.
+  // Identifies the node at the end of `path`, behind the port `from`.
   void ask_node(const IbEnd& from, MadPath path) {
     Mad question = ask_directed(path, MadAttribute::kNodeInfo, 0, 0);
     questions_.ask(question, {}, [this, from, path = std::move(path)](const Mad* answer) mutable {
@@ -73,13 +80,14 @@ class Discovery {
   }
 
   void conflict(std::uint64_t guid, const IbEnd& from, std::string_view how) {
-    // The names are not known yet: they are asked for beside this.
+    // The GUID is the identifier here: the name is read at the same time and may not be known yet.
     if (fabric_.conflicts.size() < kMostConflicts)
       fabric_.conflicts.push_back({guid, from ? fmt::format("one is behind port {} of {}; {}", from.port,
                                                             guid_text(fabric_.at(from).guid), how)
                                               : std::string(how)});
   }
 
+  // Reads the rest of a node that was seen for the first time.
   void ask_about(int node, int local_port, const MadPath& path) {
     questions_.ask(ask_directed(path, MadAttribute::kNodeDescription, 0, 0), {},
                    [this, node](const Mad* answer) {
@@ -97,7 +105,7 @@ class Discovery {
     const int first = added.is_switch() ? 0 : 1;
     const int last = added.last_port();
     for (int port = first; port <= last; ++port) {
-      // Of an HCA only the port that was reached leads on, and that only where the look began.
+      // An HCA does not forward. Only its port that was reached leads on, and only where discovery began.
       const bool leads_on = added.is_switch() ? port > 0 : path.empty() && port == local_port;
       questions_.ask(ask_directed(path, MadAttribute::kPortInfo, static_cast<std::uint32_t>(port), 0), {},
                      [this, end = IbEnd{node, port}, leads_on, path](const Mad* answer) {
@@ -143,12 +151,12 @@ class Discovery {
   Questions questions_;
 };
 
-// A switch's ports are asked by the LID of its port 0.
+// Returns the LID that reaches a port: for a switch's ports, the LID of its port 0.
 unsigned lid_for(const IbNode& node, const IbPort& port) {
   return node.is_switch() ? node.ports[0].lid : port.lid;
 }
 
-// By node: which counters of 64 bits it has. Who does not say has none.
+// By node: its 64-bit counters. A node that does not respond counts as one that has none.
 using Extended = std::vector<ExtendedCounters>;
 
 Result<Extended> ask_extended(MadDoor& door, const IbFabric& fabric, const IbCounterLook& look,
@@ -168,6 +176,8 @@ Result<Extended> ask_extended(MadDoor& door, const IbFabric& fabric, const IbCou
   return extended;
 }
 
+// Reads every port in `look` into `first`, or into `second` if `again`. Ports that do not respond are counted
+// and then removed.
 Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& look, bool again,
                        const Extended& extended, const DiscoveryLimits& limits) {
   Questions questions(door, limits);
@@ -206,13 +216,13 @@ Result<IbFabric> discover_fabric(MadDoor& door, const DiscoveryLimits& limits) {
 }
 
 Result<IbCounterLook> read_ib_totals(MadDoor& door, const IbFabric& fabric, const DiscoveryLimits& limits) {
-  constexpr std::size_t kMostDarkPorts = 65536;  // a switch says how many it has, and may lie
+  constexpr std::size_t kMostDarkPorts = 65536;  // a limit, since a switch may report any number of ports
   std::size_t dark = 0;
   IbCounterLook look;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports) {
       const bool is_linked = port.peer && port.state == IbState::kActive;
-      // A switch answers for a port of its own that has no link; behind an HCA's nobody would be reached.
+      // A switch responds for its ports without a link; an HCA cannot be reached through such a port.
       const bool answers = is_linked || (fabric.nodes[n].is_switch() && dark < kMostDarkPorts);
       if (port.number == 0 || !answers || lid_for(fabric.nodes[n], port) == 0) continue;
       look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
@@ -230,10 +240,10 @@ Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, do
   IbCounterLook look;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports)
-      // Others cannot be asked: only management of the subnet passes a port that is not active.
+      // Other ports cannot be read: only management of the subnet passes a port that is not active.
       if (port.peer && port.state == IbState::kActive && lid_for(fabric.nodes[n], port) != 0)
         look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
-  // Those of 32 bits stand still on a port that works, so growth needs those of 64.
+  // The 32-bit counters of a port in use stop at their maximum, so growth needs the 64-bit ones.
   Extended extended;
   if (seconds > 0) {
     auto said = ask_extended(door, fabric, look, limits);
@@ -264,7 +274,7 @@ void ask_managers(MadDoor& door, IbFabric& fabric, const DiscoveryLimits& limits
                     manager.priority = now.priority;
                   });
   }
-  // Who does not answer keeps what it said before.
+  // A manager that does not respond keeps its earlier values; so do the rest if the run ends early.
   static_cast<void>(questions.run());
 }
 

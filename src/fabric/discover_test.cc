@@ -1,4 +1,4 @@
-// Discovery of subnets that are only told of, by a door that answers as each node would, or lies.
+// Discovery of simulated subnets: a door responds as each node would, or with false data.
 #include "fabric/discover.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ void store_port(Mad& mad, const IbPort& port, bool manager) {
   store(mad, 62, 1, 0x47);  // HDR of SDR to HDR
 }
 
-// Walks the path that a question says and answers in the place where it ends.
+// Follows the path in a request and responds as the node at its end.
 class ToldDoor : public MadDoor {
  public:
   explicit ToldDoor(IbFabric told, IbEnd start) : told_(std::move(told)), start_(start) {}
@@ -155,7 +155,7 @@ TEST(Discover, AsksForFdr10WherePortInfoSaysQdr) {
   };
   const auto found = discover_fabric(door);
   ASSERT_TRUE(found) << found.error().text;
-  EXPECT_EQ(asked, 64U);  // each end of each cable, and no port without one
+  EXPECT_EQ(asked, 64U);  // each end of each cable, and no port without a cable
   EXPECT_EQ(found->nodes[0].ports[1].active, (IbLink{4, IbSpeed::kFdr10}));
   EXPECT_EQ(found->nodes[0].ports[1].supported, (IbLink{4, IbSpeed::kFdr10}));
 }
@@ -254,7 +254,7 @@ TEST(Discover, NothingAnswers) {
 TEST(Discover, ALyingSwitchCostsNoMoreThanItsCap) {
   ToldDoor door(told::fat_tree({2, 1, 1}), {3, 1});
   std::uint64_t next = 0x900000;
-  // Every node that is asked says that it is a new switch with 254 ports; every path leads somewhere.
+  // Every node claims to be a new switch with 254 ports, and every path leads to one.
   door.lie = [&](Mad& answer) {
     if (answer[17] != 0x11) return true;
     store(answer, 2, 1, 2);
@@ -279,7 +279,7 @@ TEST(Discover, TwoNodesWithOneGuid) {
   EXPECT_EQ(found->conflicts[0].guid, told.nodes[10].guid);
 }
 
-// The processor was elsewhere for longer than a question may take; the answers came meanwhile.
+// The process does not run for longer than the timeout of a request; the responses arrive in that time.
 TEST(Discover, AnswersThatLieHereAreNotLate) {
   ToldDoor door(told::fat_tree(), first_hca());
   door.lie = [](Mad&) {

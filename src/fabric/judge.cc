@@ -40,7 +40,7 @@ std::vector<Finding> judge_fabric(const FabricEvidence& evidence) {
 Verdict verify_fabric(const FabricEvidence& evidence) {
   Findings::Blocks blocks(1);
   auto& found = blocks.front() = judge_fabric(evidence);
-  // Worst first; what a finding explains follows it. (put_in_order() is for the rules of nodes.)
+  // Worst first; a finding follows the one that explains it. (put_in_order() is for the rules of nodes.)
   std::vector<std::size_t> order(found.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto rank = [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// What is wrong with a subnet. A pure function of what was found and what was wanted.
+// The rules of a subnet: a pure function of what was found and what was planned.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,26 @@
 
 namespace railbed {
 
+// The input of the rules.
 struct FabricEvidence {
   IbFabric fabric;
-  std::string from;                        // what was read: a file's name, or the port that was asked through
-  std::optional<IbFabric> plan;            // what should be cabled to what
-  std::vector<std::string> hosts = {};     // that cluster.yaml wants in this subnet
-  std::optional<double> oversubscription;  // the most that is allowed: 2 is 2:1
+  std::string from;                        // a file's name, or the port through which the subnet was read
+  std::optional<IbFabric> plan;            // the intended cables
+  std::vector<std::string> hosts = {};     // nodes that cluster.yaml expects in this subnet
+  std::optional<double> oversubscription;  // the highest allowed ratio: 2 is 2:1
   std::optional<IbCounterLook> counters;
 };
 
-// The rules, for `railbed explain` and `railbed rules`; their `check` is null: they are judged here, all at
-// once.
+// Returns the rules, for `railbed explain` and `railbed rules`. Their `check` is null, because judge_fabric()
+// judges them all at once.
 std::span<const Rule> subnet_rules();
 
-// The nodes that have a port on an InfiniBand rail.
+// Returns the nodes that have a port on an InfiniBand rail.
 std::vector<std::string> infiniband_hosts(const Cluster& cluster);
 
+// Returns the findings of all rules, passes included.
 std::vector<Finding> judge_fabric(const FabricEvidence& evidence);
-// The same in the order that people read.
+// Returns the same findings, worst first; each follows the one that explains it.
 Verdict verify_fabric(const FabricEvidence& evidence);
 
 }  // namespace railbed

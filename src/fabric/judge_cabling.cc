@@ -1,10 +1,12 @@
-// Cables against a plan. Two sets of edges between ports, the planned cables that are not there and the
-// cables that are there unplanned, hang together in chains and rings: each is one mistake of one person, and
-// is said once.
+// Rules on cables against a plan. There are two sets of edges between ports: planned cables that are missing,
+// and cables that exist but are not planned. A port has at most one edge of each set, so the edges form
+// chains and rings, in which the two sets alternate. Each chain or ring is one mistake of one person and is
+// reported once:
 //   one planned edge alone            a cable is missing
 //   one unplanned edge alone          a cable too many
 //   planned, unplanned                one end of a cable is in another hole
 //   a ring of two and two             two cables are swapped
+//   anything else                     several cables are mixed up
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +21,10 @@ namespace {
 
 constexpr std::size_t kCablesNamed = 3;
 
-// Which node of the fabric is which of the plan: the same GUID, else the same name where only one has it.
+// Pairs of a node of the fabric and a node of the plan: by GUID, else by name where that is unique on both
+// sides.
 struct Matching {
-  std::vector<int> actual_of;   // by the plan's node; -1: it is not there
+  std::vector<int> actual_of;   // by the plan's node; -1: it is missing
   std::vector<int> planned_of;  // by the fabric's node; -1: it is not in the plan
 };
 
@@ -130,8 +133,8 @@ class Cabling {
     });
   }
 
-  // Missing nodes hang together where the plan has a cable between them: what is behind a dead switch is
-  // explained by the switches at the border, those that something present is cabled to.
+  // Missing nodes with a planned cable between them form an island. The nodes behind a dead switch are
+  // explained by the switches at the island's border, which the plan cables to nodes that are present.
   void missing_nodes() {
     std::vector<bool> seen(plan_.nodes.size(), false);
     std::vector<int> lone;
@@ -185,9 +188,9 @@ class Cabling {
     }
   }
 
-  // A host whose every HCA is gone is off; one that lacks some has bad cables or cards.
+  // A host whose HCAs are all missing is off; one that lacks some of them has bad cables or cards.
   void missing_hcas(const std::vector<int>& lone) {
-    std::map<std::string, std::pair<std::size_t, std::vector<int>>> hosts;  // HCAs in the plan, those missing
+    std::map<std::string, std::pair<std::size_t, std::vector<int>>> hosts;  // HCAs in the plan, missing ones
     std::set<std::string> wanted;
     for (const int one : lone) wanted.insert(host_of(plan_.nodes[static_cast<std::size_t>(one)]));
     for (const IbNode& node : plan_.nodes)
@@ -228,7 +231,7 @@ class Cabling {
                                 host_of(node))}});
   }
 
-  // Where the plan has its cables: "port 7 of leaf03".
+  // Returns where the plan has the node's cables: "port 7 of leaf03".
   std::string holes_of(int planned) const {
     std::vector<std::string> holes;
     for (const IbPort& port : plan_.nodes[static_cast<std::size_t>(planned)].ports)
@@ -262,11 +265,13 @@ class Cabling {
     const auto found = wanted_.find(end);
     return found == wanted_.end() ? IbEnd{} : found->second;
   }
-  // The end that an unplanned cable leads to, if it leads to a node of the plan.
+  // Returns the far end of the unplanned cable at a port; unset if there is none, or if it leads to no node
+  // of the plan.
   IbEnd astray(const IbEnd& end) const {
     const IbEnd peer = fabric_.port(end).peer;
     return peer && is_planned(peer) && peer != wanted_at(end) ? peer : IbEnd{};
   }
+  // Returns the planned far end of the missing cable at a port; unset if none is missing.
   IbEnd lost(const IbEnd& end) const {
     const IbEnd wanted = wanted_at(end);
     return wanted && fabric_.port(end).peer != wanted ? wanted : IbEnd{};
@@ -283,7 +288,7 @@ class Cabling {
       }
     });
     std::set<IbEnd> done;
-    // Chains first: they begin at a port with one edge; what is left are rings.
+    // Chains first: they begin at a port with one edge. The ports that are left form rings.
     for (const bool rings : {false, true})
       for (const IbEnd& end : ends) {
         if (done.contains(end) || (!rings && lost(end) && astray(end))) continue;
@@ -291,13 +296,14 @@ class Cabling {
       }
   }
 
-  // Ports in a row, and whether the first edge is a planned one.
+  // The ports of a chain or ring in order. `begins_lost`: the first edge is a planned one.
   struct Chain {
     std::vector<IbEnd> ends;
     bool begins_lost = false;
     bool ring = false;
   };
 
+  // Follows planned and unplanned edges in turn from a port, to the end or back to it.
   Chain chain_from(const IbEnd& first, std::set<IbEnd>& done) const {
     Chain chain;
     chain.begins_lost = bool(lost(first));
@@ -358,11 +364,11 @@ class Cabling {
                                 place_of(fabric_, wanted))}});
   }
 
-  // Of the two pairs of holes that could be exchanged, the one within arm's reach.
+  // Two pairs of holes could be exchanged; this chooses the pair that is closer together.
   void swapped(const Chain& chain) {
     std::array<IbEnd, 4> e = {chain.ends[0], chain.ends[1], chain.ends[2], chain.ends[3]};
     if (!chain.begins_lost) e = {e[1], e[2], e[3], e[0]};
-    // Planned: e0–e1, e2–e3. There: e1–e2, e3–e0.
+    // Planned: e0–e1, e2–e3. Found: e1–e2, e3–e0.
     const auto reach = [&](const IbEnd& a, const IbEnd& b) {
       return 2 * (a.node == b.node) + (fabric_.at(a).is_switch() && fabric_.at(b).is_switch());
     };
@@ -407,7 +413,7 @@ class Cabling {
   const IbFabric& plan_;
   FabricFindings& findings_;
   Matching matching_;
-  std::map<IbEnd, IbEnd> wanted_;  // of ports that are there, both ways
+  std::map<IbEnd, IbEnd> wanted_;  // planned cables between ports that exist; both directions
   PlannedLinks links_;
 };
 

@@ -1,5 +1,5 @@
-// Error counters: what grew between two readings is happening now; what is high already happened at some
-// time.
+// Rules on error counters. Growth between two readings shows errors that happen now; a high value shows that
+// they happened at some time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace railbed {
 namespace {
 
-// A cable that waits as long for credits as it sends is congested. Ours: the specification names no limit,
-// and a tick of XmitWait is as long as a word of data takes on the ports that are sold.
+// A port that waits for credits as long as it sends is congested. The limit is ours: the specification names
+// none, and a tick of XmitWait is as long as a word of data takes on the ports that are sold.
 constexpr double kCongestedShare = 0.5;
 constexpr double kFewestWaits = 1e6;
 
@@ -22,7 +22,7 @@ struct Grown {
 
 std::uint64_t growth(const IbCounterReading& reading, std::size_t counter) {
   const std::uint64_t first = reading.first.value[counter], second = reading.second->value[counter];
-  return second >= first ? second - first : second;  // someone reset it in between
+  return second >= first ? second - first : second;  // it was reset in between
 }
 
 std::string text_of(const std::vector<Grown>& all, bool grown) {
@@ -63,8 +63,8 @@ void congestion(const IbFabric& fabric, const IbCounterReading& reading, double 
                 FabricFindings& findings) {
   const auto waits = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitWait)));
   const auto sent = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitData)));
-  const bool full =  // where it has none of 64 bits
-      (*reading.second)[IbCounter::kXmitData] == 0xFFFFFFFFU;
+  // True if the port lacks the 64-bit counter and this one has stopped.
+  const bool full = (*reading.second)[IbCounter::kXmitData] == 0xFFFFFFFFU;
   if (waits < kFewestWaits || full || waits / (waits + sent) < kCongestedShare) return;
   const std::string place = place_of(fabric, reading.end);
   findings.warn(
@@ -83,7 +83,7 @@ void old_errors(const IbFabric& fabric, const IbCounterReading& reading, FabricF
   std::string limits;
   const IbCounts& now = reading.second ? *reading.second : reading.first;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // A counter of four bits ends at fifteen.
+    // A counter of four bits stops at fifteen.
     if (rows[i].total == 0 || now.value[i] <= std::min(rows[i].total, rows[i].end() - 1)) continue;
     high.push_back({&rows[i], 0, now.value[i]});
     limits += fmt::format("{}{} {}", limits.empty() ? "" : ", ", rows[i].name, rows[i].total);
@@ -115,7 +115,7 @@ void judge_counters(const FabricEvidence& evidence, FabricFindings& findings) {
       grown_errors(evidence.fabric, one, look.seconds, findings);
       congestion(evidence.fabric, one, look.seconds, findings);
     }
-    // What grows now explains what is high.
+    // Current growth explains a high value.
     if (findings.list().size() == before) old_errors(evidence.fabric, one, findings);
   }
   if (look.unanswered > 0)

@@ -1,4 +1,5 @@
-// Cables that carry less than they could, ports that are not active, and what answers to one name twice.
+// Rules on cables that carry less than they could, ports that are not active, and identities that occur
+// twice.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,17 +13,18 @@
 namespace railbed {
 namespace {
 
-// So many cables of a kind, and so large a part of them, make what most have the measure of the others.
+// If at least this many cables are of a kind, and at least this share of them agree, the others should equal
+// them.
 constexpr std::size_t kFewestOfAKind = 3;
 constexpr double kMostOfAKind = 2.0 / 3;
-constexpr int kUsualWidth =
-    4;  // lanes of every cable that is sold; ports that could take 12 have none of them
+// Lanes of every cable that is sold; ports that could take 12 have no such cable.
+constexpr int kUsualWidth = 4;
 
 struct Cable {
   IbEnd one, other;
 };
 
-// Cables between the same two levels are alike.
+// Cables between the same two levels are of one kind.
 using CableKind = std::pair<int, int>;
 
 CableKind kind_of(const IbLayout& layout, const Cable& cable) {
@@ -106,8 +108,8 @@ class Links {
                       "is set to a lower one (ibportstate)."}});
   }
 
-  // What a cable should carry: as the plan says; else the most that both ends and most cables of its kind
-  // have.
+  // Returns the link that a cable should have: the planned one; else the best of what both ends support and
+  // what most cables of its kind have.
   template <class Measure>
   Wish wish(const Cable& cable, Measure measure) const {
     if (const auto planned = planned_.find(std::min(cable.one, cable.other)); planned != planned_.end())
@@ -120,7 +122,7 @@ class Links {
     if (a.width > 0 && b.width > 0)
       offer({std::min({a.width, b.width, kUsualWidth}), std::min(a.speed, b.speed)},
             "which both ends support");
-    // Two lanes are what a splitter gives each of its ends; one is never meant.
+    // A splitter gives each of its ends two lanes; one lane is never intended.
     else if (fabric_.port(cable.one).active.width == 1)
       offer({kUsualWidth, {}}, "as the cables that are sold have");
     if (const auto usual = usual_.find(kind_of(layout_, cable)); usual != usual_.end())
@@ -136,7 +138,7 @@ class Links {
   std::map<CableKind, IbLink> usual_;
 };
 
-// What several claim: a number and who they are.
+// Reports the keys (GUIDs or LIDs) that several nodes claim. `claims` holds the nodes' names by key.
 void claimed_twice(std::string_view rule, std::string_view what,
                    const std::map<std::string, std::vector<std::string>>& claims, const Remedy& remedy,
                    FabricFindings& findings) {
@@ -212,7 +214,7 @@ void judge_identities(const FabricEvidence& evidence, FabricFindings& findings) 
            .expected = "one owner",
            .observed = conflict.text,
            .remedy = remedy});
-  // Two that share a GUID share its ports' as well: once is enough.
+  // Two nodes that share a GUID share those of its ports as well: one finding is enough.
   if (claims.size() > 1)
     std::erase_if(claims, [kept = std::set<std::vector<std::string>>()](const auto& claim) mutable {
       return !kept.insert(claim.second).second;

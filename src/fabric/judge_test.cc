@@ -32,7 +32,7 @@ FabricEvidence unplanned(IbFabric fabric) {
   return evidence;
 }
 
-// "rule: message" of what is red and not explained.
+// Returns "rule: message" of each red finding that no other explains.
 std::vector<std::string> red(const FabricEvidence& evidence) {
   std::vector<std::string> out;
   std::set<std::string_view> known;
@@ -137,7 +137,7 @@ TEST(JudgeFabric, ARingOfThree) {
 TEST(JudgeFabric, ADeadLeafExplainsWhatIsBehindIt) {
   IbFabric fabric = fat_tree();
   for (int port = 1; port <= 8; ++port) unplug(fabric, {3, port});
-  // What no cable reaches is not found: the leaf and its HCAs, at the end of each group.
+  // Discovery does not find what no cable reaches: the leaf and its HCAs, at the end of each group.
   IbFabric found = fat_tree({3, 4, 4});
   for (std::size_t spine = 3; spine < 7; ++spine) {
     found.nodes[spine].ports.resize(8);

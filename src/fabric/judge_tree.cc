@@ -1,5 +1,5 @@
-// A fat tree has the same cables everywhere, rails the same device on a leaf, and switches of a kind the same
-// make.
+// Rules on regularity: a fat tree has the same cables everywhere, rails have the same device on a leaf, and
+// switches of a kind have the same make.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace railbed {
 namespace {
 
-// How often each value comes; the one that most have, if more than half of at least three.
+// Returns the most frequent value if more than half of the keys have it and there are at least three keys;
+// else null. The pointer points into `values`.
 template <class Key, class Value>
 const Value* majority(const std::map<Key, Value>& values) {
   std::map<Value, std::size_t> count;
@@ -24,7 +25,7 @@ const Value* majority(const std::map<Key, Value>& values) {
   return nullptr;
 }
 
-// Cables between a lower switch and one above it, over all such pairs of two levels.
+// The number of cables between a switch and one above it, by that pair, for two neighboring levels.
 using CableCounts = std::map<std::pair<int, int>, int>;
 
 CableCounts cables_up(const IbFabric& fabric, const IbLayout& layout, int level) {
@@ -38,8 +39,9 @@ CableCounts cables_up(const IbFabric& fabric, const IbLayout& layout, int level)
   return counts;
 }
 
-// Two levels: every leaf has the same cables to every spine. More: every switch of a level has as many cables
-// up. Answers the switches that lack some.
+// Reports the switches that lack cables up, and returns them. With two levels every leaf has the same cables
+// to every spine; with more, every switch of a level has the same number of cables up. The majority sets the
+// standard.
 std::vector<int> incomplete(const IbFabric& fabric, const IbLayout& layout, FabricFindings& findings) {
   std::vector<int> lacking;
   for (int level = 1; level < layout.top; ++level) {
@@ -77,6 +79,7 @@ std::vector<int> incomplete(const IbFabric& fabric, const IbLayout& layout, Fabr
   return lacking;
 }
 
+// Bandwidth of a leaf in Gb/s, to HCAs and to switches above.
 struct Capacity {
   double down = 0, up = 0;
   double ratio() const { return up > 0 ? down / up : 0; }
@@ -97,11 +100,14 @@ std::map<int, Capacity> capacities(const IbFabric& fabric, const IbLayout& layou
   return leaves;
 }
 
+// Reports the leaves whose ratio exceeds the limit: --oversubscription, or else the ratio of most leaves.
+// With a plan and without that option there is no limit. Leaves that lack cables were reported before and are
+// not reported again, unless the option is given.
 void oversubscription(const FabricEvidence& evidence, const IbLayout& layout, const std::vector<int>& lacking,
                       FabricFindings& findings) {
   const IbFabric& fabric = evidence.fabric;
   const auto leaves = capacities(fabric, layout);
-  std::map<int, long> ratios;  // in hundredths, so that equal is equal
+  std::map<int, long> ratios;  // in hundredths, so that equal ratios compare as equal
   long worst = 0;
   for (const auto& [node, capacity] : leaves) {
     ratios[node] = std::lround(capacity.ratio() * 100);

@@ -1,4 +1,4 @@
-// What the rules of a subnet speak to, and the rules by what they look at.
+// The collector of a subnet's findings, and the judges, each for rules on one subject.
 #pragma once
 
 #include <map>
@@ -36,7 +36,7 @@ class FabricFindings {
   void calm(Status status, std::string_view rule, std::string message) {
     red(status, rule, "", {.message = std::move(message), .expected = "", .observed = "", .remedy = {}});
   }
-  // Where nothing was red: the rule has looked.
+  // Reports that the rule looked and found nothing red.
   void pass_unless_red(std::string_view rule, std::string message) {
     if (!has(rule)) calm(Status::kPass, rule, std::move(message));
   }
@@ -52,16 +52,16 @@ class FabricFindings {
   std::vector<Finding> list_;
 };
 
-// What is known of a cable from its plan: by its end that comes first.
+// The planned width and speed of cables, by the end that compares lower.
 using PlannedLinks = std::map<IbEnd, IbLink>;
 
-// Cables against the plan; answers what each that is as planned should carry.
+// Compares the cables with the plan. Returns the planned link of each cable that is where the plan has it.
 PlannedLinks judge_cabling(const FabricEvidence& evidence, FabricFindings& findings);
 void judge_hosts(const FabricEvidence& evidence, FabricFindings& findings);
 void judge_links(const FabricEvidence& evidence, const IbLayout& layout, const PlannedLinks& planned,
                  FabricFindings& findings);
 void judge_identities(const FabricEvidence& evidence, FabricFindings& findings);
-// Before judge_states(), which asks whether there is a manager.
+// Must run before judge_states(), which uses its finding that no manager is master.
 void judge_managers(const FabricEvidence& evidence, FabricFindings& findings);
 void judge_states(const FabricEvidence& evidence, FabricFindings& findings);
 void judge_tree(const FabricEvidence& evidence, const IbLayout& layout, FabricFindings& findings);

@@ -10,11 +10,12 @@
 namespace railbed {
 namespace {
 
-// Of so large a part of a leaf's HCAs one device has to be, and so many leaves like that, before a fabric is
-// one of rails.
+// A subnet has rails if at least this share of its leaves have one device as at least this share of their
+// HCAs.
 constexpr double kMostOfThem = 2.0 / 3;
 
-// A server or two on a spine, as subnet managers are, make no leaf of it.
+// A leaf has at least one HCA for so many cables to switches. A server or two on a spine, as subnet managers
+// are, do not make it a leaf.
 constexpr int kUplinksAnHca = 8;
 
 bool is_leaf(const IbFabric& fabric, const IbNode& node) {
@@ -27,7 +28,8 @@ bool is_leaf(const IbFabric& fabric, const IbNode& node) {
   return hcas > 0 && hcas * kUplinksAnHca >= switches;
 }
 
-// HCAs are 0, leaves 1; other switches are as far from the nearest leaf as they are.
+// Returns the level of each node: 0 for HCAs, 1 for leaves; for other switches, by a breadth-first search
+// from all leaves, one more than the nearest switch below; -1 if the search does not reach it.
 std::vector<int> levels_of(const IbFabric& fabric) {
   std::vector<int> level(fabric.nodes.size(), -1);
   std::deque<int> next;
@@ -51,7 +53,8 @@ std::vector<int> levels_of(const IbFabric& fabric) {
   return level;
 }
 
-// Up and down only, never between two switches of a level.
+// True if all cables between switches go up or down, never between two of one level or to one without a
+// level.
 bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   bool tree = true;
   each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
@@ -63,6 +66,7 @@ bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   return tree;
 }
 
+// Returns the device of most HCAs of a leaf; empty if there is none, or only one HCA.
 std::string main_device(const IbFabric& fabric, const IbNode& leaf) {
   std::map<std::string, int> count;
   int all = 0;

@@ -15,12 +15,12 @@ constexpr std::uint8_t kLidRouted = 0x01;
 constexpr std::uint8_t kDirected = 0x81;
 constexpr std::uint8_t kPerformance = 0x04;
 
-// Of the header.
+// Offsets in the header.
 constexpr std::size_t kVersion = 0, kClass = 1, kClassVersion = 2, kMethod = 3, kStatus = 4, kHopCount = 7,
                       kTransaction = 12, kAttribute = 16, kModifier = 20, kFromLid = 32, kToLid = 34,
                       kData = 64, kInitialPath = 128;
 
-// Of the attributes, from kData on.
+// Offsets in the attributes, from kData on.
 struct NodeInfoAt {
   static constexpr std::size_t kType = 2, kPorts = 3, kSystemGuid = 4, kGuid = 12, kPortGuid = 20,
                                kDevice = 30, kRevision = 32, kLocalPort = 36, kVendor = 37;
@@ -77,7 +77,7 @@ Mad request(std::uint8_t management_class, MadAttribute attribute, std::uint32_t
   return mad;
 }
 
-// Bits 0 to 4 are 1, 4, 8, 12 and 2 lanes.
+// Returns the widest link in a mask. Bits 0 to 4 are 1, 4, 8, 12 and 2 lanes.
 int widest(unsigned mask) {
   constexpr std::array<int, 5> kLanes = {1, 4, 8, 12, 2};
   int best = 0;
@@ -86,8 +86,9 @@ int widest(unsigned mask) {
   return best;
 }
 
-// LinkSpeed has SDR, DDR, QDR; LinkSpeedExt has FDR, EDR, HDR, NDR, and LinkSpeedExt2 XDR: each counts where
-// it says anything. What a port does not have is reserved there, and zero.
+// Returns the highest speed that the three fields name. LinkSpeed has SDR, DDR, QDR; LinkSpeedExt has FDR,
+// EDR, HDR, NDR; and LinkSpeedExt2 has XDR. The newest field that is set counts. A field that a port does not
+// have is reserved, and zero.
 IbSpeed fastest(unsigned speed, unsigned extended, unsigned extended2) {
   if ((extended2 & 1) != 0) return IbSpeed::kXdr;
   constexpr std::array<IbSpeed, 4> kExtended = {IbSpeed::kFdr, IbSpeed::kEdr, IbSpeed::kHdr, IbSpeed::kNdr};
@@ -108,7 +109,7 @@ Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modi
   mad[kHopCount] = static_cast<std::uint8_t>(hops);
   put(mad, kFromLid, 2, 0xFFFF);
   put(mad, kToLid, 2, 0xFFFF);
-  // The path's first byte is left free.
+  // The path's first byte is not used.
   std::copy_n(path.begin(), hops, mad.begin() + kInitialPath + 1);
   return mad;
 }
@@ -165,7 +166,8 @@ std::string node_description(const Mad& mad) {
 void port_info(const Mad& mad, IbPort& port) {
   const auto speed_and_state = static_cast<unsigned>(data(mad, PortInfoAt::kSpeedSupportedAndState, 1));
   const auto extended = static_cast<unsigned>(data(mad, PortInfoAt::kExtendedActiveAndSupported, 1));
-  // From the highest bit: one reserved, two of the active speed, two of the supported, three of the enabled.
+  // From the highest bit: one reserved, two for the active speed, two for the supported, three for the
+  // enabled.
   const auto extended2 = static_cast<unsigned>(data(mad, PortInfoAt::kExtended2, 1));
   const unsigned state = speed_and_state & 0xF;
   port.lid = static_cast<unsigned>(data(mad, PortInfoAt::kLid, 2));
@@ -182,8 +184,8 @@ void port_info(const Mad& mad, IbPort& port) {
                          extended2 >> 5 & 3)};
 }
 
-// The devices that answer it: is_mlnx_ext_port_info_supported() of rdma-core's libibnetdisc. SwitchX,
-// Switch-IB, Quantum; ConnectX-3 to ConnectX-6 and BlueField; the same by Bull.
+// The devices are those of is_mlnx_ext_port_info_supported() in rdma-core's libibnetdisc: SwitchX, Switch-IB,
+// Quantum; ConnectX-3 to ConnectX-6 and BlueField; the same by Bull.
 bool may_run_fdr10(const IbNode& node, const IbPort& port) {
   constexpr unsigned kBull = 0x119f;
   constexpr std::array<unsigned, 7> kSwitches = {0xc839, 0xcb20, 0xcf08, 0xcf09, 0xd2f0, 0xa2d2, 0xc73b};
@@ -202,7 +204,7 @@ void vendor_port_info(const Mad& mad, IbPort& port) {
   const auto says = [&](std::size_t at) { return (data(mad, at, 1) & VendorPortInfoAt::kFdr10) != 0; };
   const bool active = says(VendorPortInfoAt::kSpeedActive);
   if (active) port.active.speed = IbSpeed::kFdr10;
-  // It is off by default on some: what nobody switched on is no fault of the cable.
+  // FDR10 is off by default on some devices; a speed that is not enabled is no fault of the cable.
   const bool could = says(VendorPortInfoAt::kSpeedSupported) && says(VendorPortInfoAt::kSpeedEnabled);
   if ((active || could) && port.supported.speed == IbSpeed::kQdr) port.supported.speed = IbSpeed::kFdr10;
 }

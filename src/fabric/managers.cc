@@ -10,7 +10,7 @@
 namespace railbed {
 namespace {
 
-// Debian and NVIDIA's packages; RHEL.
+// The paths of Debian's and NVIDIA's packages, and of RHEL.
 constexpr std::array<std::string_view, 2> kConfigurations = {"/etc/opensm/opensm.conf",
                                                              "/etc/rdma/opensm.conf"};
 

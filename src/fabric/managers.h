@@ -1,4 +1,4 @@
-// The subnet's managers, looked at twice, and how the one on this host routes.
+// The subnet's managers, read twice, and the routing that OpenSM on this host is configured for.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace railbed {
 
-// A manager's activity counter, at the first look and some seconds later.
+// A manager, and its activity counter some seconds earlier.
 struct ManagerSeen {
-  IbManager manager;  // as it was at the second look
+  IbManager manager;  // at the second reading
   std::uint32_t before = 0;
   std::string node;
+  // True if its activity counter changed, so that it works.
   bool moves() const { return manager.activity != before; }
 };
 
@@ -25,14 +26,17 @@ struct ManagerLook {
   std::string shape;  // of the subnet, in words
   RoutingAdvice advice;
   Reading<std::string> routing;  // routing_engine in OpenSM's configuration on this host
+  // True if the first configured engine is one of the advised; minhop if none is configured.
   bool routes_as_advised() const;
-  // Of railbed: 0, or 1 and 2 by the same rules as `railbed fabric verify`.
+  // Returns the exit code of railbed: 0, or 1 and 2 by the same rules as `railbed fabric verify`.
   int exit_code() const;
 };
 
-// "ftree,updn"; absent where no configuration of OpenSM is here, or it does not say.
+// Returns OpenSM's routing_engine, "ftree,updn"; absent if this host has no configuration of OpenSM, or if
+// that names no engine.
 Reading<std::string> configured_routing(Host& host);
 
+// Combines two readings of a subnet. `after` must have the managers of `before`, in the same order.
 ManagerLook look_at_managers(const IbFabric& before, const IbFabric& after, double seconds);
 
 }  // namespace railbed

@@ -1,3 +1,8 @@
+// A sliding window over a transport that loses packets. At most `in_flight` requests are on their way; the
+// others wait in a queue. Each request gets a transaction number, by which its response is matched. If none
+// comes within `patience`, the request is sent again under a new number, `tries` times in all; then its
+// handler gets null. Late responses to an old number are dropped. Timeouts are equal for all requests, so
+// leaving_ is in their order without sorting; entries whose response came are skipped at its front.
 #include "fabric/questions.h"
 
 #include <algorithm>
@@ -7,8 +12,8 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kTransactionAt = 12;
-constexpr std::chrono::milliseconds kSlice{50};  // how often a stop is looked for
-// Not zero: with that libibumad reads at once, which blocks where a simulator stands in for the device.
+constexpr std::chrono::milliseconds kSlice{50};  // interval between checks for a stop
+// Not zero: libibumad then reads at once, which blocks where a simulator replaces the device.
 constexpr std::chrono::milliseconds kLook{1};
 
 }  // namespace
@@ -22,7 +27,7 @@ void Questions::send(Question question) {
   for (std::size_t i = 0; i < 4; ++i)
     question.mad[kTransactionAt + i] = static_cast<std::uint8_t>(transaction >> (24 - 8 * i));
   ++question.tries;
-  // What could not leave is late like what got lost.
+  // A packet that could not be sent times out like one that got lost.
   door_.send(question.mad, question.route, limits_.patience);
   leaving_.push_back({transaction, Clock::now() + limits_.patience});
   asked_.emplace(transaction, std::move(question));
@@ -39,10 +44,10 @@ bool Questions::send_more() {
 
 void Questions::hear(const Mad& mad) {
   const auto answer = answer_of(mad);
-  if (!answer) return;  // a question that the kernel gave back: it is late soon
+  if (!answer) return;  // a request that the kernel returned; it times out soon
   const auto found = asked_.find(answer->transaction);
   if (found == asked_.end()) return;
-  // What answers another question than the one with its number answers none.
+  // A response must match the class and the attribute of the request with its number.
   const auto& asked = found->second.mad;
   const auto same = [&](std::size_t at) { return asked[at] == mad[at]; };
   if (!same(1) || !same(16) || !same(17)) return;
@@ -51,8 +56,8 @@ void Questions::hear(const Mad& mad) {
   question.heard(answer->status == 0 ? &mad : nullptr);
 }
 
-// Where the processor was elsewhere, answers lie here already: they came in time. No more of them than could
-// be awaited, so that a flood holds up nothing.
+// Receives responses that are waiting already: if this process did not run for a while, they came in time.
+// Limited to `in_flight`, so that a flood of packets delays nothing.
 void Questions::hear_what_lies_here() {
   for (std::size_t i = 0; i < limits_.in_flight; ++i) {
     const auto mad = door_.receive(kLook);

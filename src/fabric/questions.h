@@ -1,4 +1,4 @@
-// Questions on their way: so many at once, each asked again when nothing comes back, each ended once.
+// Requests in flight: a limited number at once, each repeated if no response comes, each completed once.
 #pragma once
 
 #include <chrono>
@@ -14,15 +14,18 @@ namespace railbed {
 
 class Questions {
  public:
-  // Null: no answer came. Asking more from within is what it is for.
+  // Called with the response; null if none came or if its status is an error. It may call ask() itself, as
+  // discovery does.
   using Heard = std::function<void(const Mad* answer)>;
 
+  // Both arguments must outlive this object.
   Questions(MadDoor& door, const DiscoveryLimits& limits)
       : door_(door), limits_(limits), end_(Clock::now() + limits.whole) {}
 
-  // The transaction's number is put into the question when it leaves.
+  // Queues a request. Its transaction number is set when it is sent.
   void ask(Mad question, const MadRoute& route, Heard heard);
-  // Until no question is left. kTimeout and kCancelled when that was not to be.
+  // Sends requests and receives responses until none is left. Fails with kTimeout or kCancelled; the handlers
+  // of the requests that are left are not called then.
   Result<void> run();
 
  private:
@@ -49,7 +52,7 @@ class Questions {
   std::uint32_t next_ = 1;
   std::deque<Question> waiting_;
   std::unordered_map<std::uint32_t, Question> asked_;
-  std::deque<Leaving> leaving_;  // in the order in which they become late
+  std::deque<Leaving> leaving_;  // in the order of their timeouts
 };
 
 }  // namespace railbed

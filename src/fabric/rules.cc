@@ -1,4 +1,4 @@
-// The rules of a subnet. What judges them is in judge_*.cc; each has a case in judge_test.cc in which it
+// The rules of a subnet. The code in judge_*.cc judges them; for each, judge_test.cc has a case in which it
 // alone is red.
 #include <algorithm>
 

@@ -14,7 +14,7 @@ struct SpeedRow {
   std::string_view word;
   double gigabits_a_lane;
 };
-// By the enum's order. What a lane is called, not its signalling rate: 4xHDR is sold as 200 Gb/s.
+// In the enum's order. The rates follow a lane's name, not its signaling: 4xHDR is sold as 200 Gb/s.
 constexpr std::array<SpeedRow, 10> kSpeeds = {{{"none", 0},
                                                {"SDR", 2.5},
                                                {"DDR", 5},

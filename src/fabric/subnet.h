@@ -1,5 +1,5 @@
-// An InfiniBand subnet as it was found: switches, HCAs, and which port is cabled to which. Live, from a dump
-// of ibnetdiscover, or as a plan: the same structs.
+// An InfiniBand subnet: switches, HCAs, and which port is cabled to which. A live subnet, a dump of
+// ibnetdiscover and a plan use the same structs.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace railbed {
 
 enum class IbNodeType { kHca, kSwitch, kRouter };
-// As PortInfo counts them (InfiniBand specification, 14.2.5.6); a dump says nothing of them.
+// The states of PortInfo (InfiniBand specification, 14.2.5.6); kNotSaid in a dump, which has none.
 enum class IbState { kNotSaid, kDown, kInit, kArmed, kActive };
-// In the order of what a lane carries.
+// In the order of a lane's bandwidth.
 enum class IbSpeed { kNone, kSdr, kDdr, kQdr, kFdr10, kFdr, kEdr, kHdr, kNdr, kXdr };
 
 inline constexpr int kMostIbPorts = 254;            // 255 stands for all ports
 inline constexpr std::size_t kMostIbNodes = 49151;  // unicast LIDs: 1 to 0xBFFF
 inline constexpr std::size_t kMostIbPortsInAll = 1 << 20;
 
-// The other end of a cable: a place in IbFabric::nodes and a port's number.
+// One end of a cable: an index into IbFabric::nodes and a port's number. False if it is unset.
 struct IbEnd {
   int node = -1;
   int port = 0;
@@ -29,13 +29,14 @@ struct IbEnd {
   explicit operator bool() const { return node >= 0; }
 };
 
+// Width and speed of a link.
 struct IbLink {
   int width = 0;  // lanes; 0: none
   IbSpeed speed = IbSpeed::kNone;
   bool operator==(const IbLink&) const = default;
   std::string to_text() const;  // "4xHDR", as ibnetdiscover writes it
   static std::optional<IbLink> parse(std::string_view text);
-  double gigabits() const;  // of all lanes, as the names count: 4xHDR is 200
+  double gigabits() const;  // Gb/s of all lanes, by their names: 4xHDR is 200
 };
 
 struct IbPort {
@@ -48,7 +49,7 @@ struct IbPort {
   IbState state = IbState::kNotSaid;
   bool link_up = false;  // physically
   IbLink active;
-  IbLink supported;  // the best; none: not said
+  IbLink supported;  // the best; width 0 if unknown
   IbEnd peer;
 };
 
@@ -59,25 +60,25 @@ struct IbNode {
   std::uint64_t port_guid = 0;  // of a switch's port 0
   unsigned vendor = 0;
   unsigned device = 0;
-  unsigned revision = 0;    // 0: not said
+  unsigned revision = 0;    // 0: unknown
   std::string description;  // one printable line
-  std::string label;        // what to call it, where several call themselves the same
+  std::string label;        // the name to show if several nodes have the same description
   bool enhanced_port0 = false;
   std::vector<IbPort> ports;  // by number; 0 is a switch's own
   bool is_switch() const { return type == IbNodeType::kSwitch; }
-  // A switch's own engine for reductions (SHARP), which looks like an HCA behind its last port.
+  // True for a switch's own engine for reductions (SHARP), which looks like an HCA behind its last port.
   bool is_aggregation() const { return description.find("Aggregation Node") != std::string::npos; }
   bool is_hca() const { return !is_switch() && !is_aggregation(); }
   int last_port() const { return static_cast<int>(ports.size()) - 1; }
 };
 
-// Two that say the same of themselves.
+// Two nodes that claim the same GUID.
 struct IbConflict {
   std::uint64_t guid = 0;
-  std::string text;  // what contradicts
+  std::string text;  // the contradiction
 };
 
-// What has a link and does not answer.
+// A port with a link behind which no node responds as it should.
 struct IbSilence {
   IbEnd end;
   std::string text;
@@ -85,13 +86,14 @@ struct IbSilence {
 
 enum class IbManagerState { kNotActive, kDiscovering, kStandby, kMaster };
 
+// A subnet manager.
 struct IbManager {
   IbEnd end;
   std::uint64_t port_guid = 0;
   unsigned lid = 0;
   int priority = 0;
   IbManagerState state = IbManagerState::kNotActive;
-  std::uint32_t activity = 0;  // counts the manager's work
+  std::uint32_t activity = 0;  // grows as the manager works
 };
 
 struct IbFabric {
@@ -99,10 +101,11 @@ struct IbFabric {
   std::vector<IbConflict> conflicts;
   std::vector<IbSilence> silent;
   std::vector<IbManager> managers;
-  std::uint64_t from_node = 0;  // where the look began
+  std::uint64_t from_node = 0;  // GUIDs of the node and port where discovery began
   std::uint64_t from_port = 0;
-  bool live = false;  // states, capabilities and managers were asked for
+  bool live = false;  // states, capabilities and managers were read
 
+  // The node or port of an end, which must be set and in range; this is not checked.
   const IbNode& at(const IbEnd& end) const { return nodes[static_cast<std::size_t>(end.node)]; }
   const IbPort& port(const IbEnd& end) const { return at(end).ports[static_cast<std::size_t>(end.port)]; }
   IbPort& port(const IbEnd& end) {
@@ -116,28 +119,30 @@ std::string_view word(IbManagerState state);  // "MASTER"
 std::optional<IbSpeed> ib_speed(std::string_view word);
 std::string guid_text(std::uint64_t guid);  // "0x0002c902004885a8"
 
-// Unmanaged switches all call themselves the same: their GUID is added.
+// Sets the label of nodes with equal descriptions, with the GUID added: unmanaged switches all have the same
+// description.
 void tell_apart(IbFabric& fabric);
 
-// What people call it: its description; its GUID where it has none.
+// Returns the name to show: the label, else the description, else the GUID.
 std::string name_of(const IbNode& node);
 std::string host_of(const IbNode& node);    // "node001" of "node001 mlx5_0"
-std::string device_of(const IbNode& node);  // "mlx5_0"; empty where the description has no second word
-// "port 7 of leaf03".
+std::string device_of(const IbNode& node);  // "mlx5_0"; empty if the description has no second word
+// Returns a port's place: "port 7 of leaf03".
 std::string place_of(const IbFabric& fabric, const IbEnd& end);
 
-// Each cable once: the end that comes first in the list is given. `visit(IbEnd one, IbEnd other)`.
+// Calls `visit(IbEnd one, IbEnd other)` once for each cable. `one` is the end that comes first in the list,
+// unless only the later end has the cable.
 template <class Visit>
 void each_cable(const IbFabric& fabric, Visit&& visit) {
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports) {
       const IbEnd here{static_cast<int>(n), port.number};
-      // One that only this end knows of counts as well.
+      // A cable that only this end has counts as well.
       if (port.peer && (here < port.peer || fabric.port(port.peer).peer != here)) visit(here, port.peer);
     }
 }
 
-// Makes a cable known at both ends.
+// Enters a cable at both ends.
 void join(IbFabric& fabric, const IbEnd& one, const IbEnd& other);
 
 }  // namespace railbed

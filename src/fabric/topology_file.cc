@@ -11,8 +11,8 @@
 //   Ca<TAB>1 "H-0002c9030010aa00"<TAB><TAB># "node1 mlx5_0"
 //   [1](2c9030010aa01) <TAB>"S-0002c902004885a8"[1]<TAB><TAB># lid 2 lmc 0 "leaf0" lid 1 4xQDR
 //
-// A description may hold quotes: it ends at the last one of its line. Chassis lines and "[ext 5]" are passed
-// over.
+// A description may hold quotes: it ends at the last one of its line. Chassis lines and "[ext 5]" are
+// skipped.
 #include "fabric/topology_file.h"
 
 #include <fmt/format.h>
@@ -31,9 +31,10 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMostComplaints = 20;
-constexpr std::size_t kMostDescription = 192;  // NodeDescription has 64 bytes, of which each may become three
+constexpr std::size_t kMostDescription = 192;  // NodeDescription has 64 bytes; each may become three
 
-// A node's identifier is "S-", "H-" or "R-" and anything without a quote.
+// A port's line before identifiers are resolved. A node's identifier is "S-", "H-" or "R-" and anything
+// without a quote.
 struct RawEnd {
   int node = 0;
   int port = 0;
@@ -42,7 +43,7 @@ struct RawEnd {
   Spot spot;
 };
 
-// Takes a line from its beginning.
+// Reads a line from its beginning, word by word.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -55,7 +56,7 @@ class Cursor {
     text_.remove_prefix(what.size());
     return true;
   }
-  // What stands before `end`, which is taken as well.
+  // Returns the text before `end` and skips both; none if `end` does not follow.
   std::optional<std::string_view> until(char end) {
     const std::size_t at = text_.find(end);
     if (at == std::string_view::npos) return std::nullopt;
@@ -81,7 +82,7 @@ class Cursor {
   std::string_view text_;
 };
 
-// A comment's parts: words before the quoted description, the description, words after it.
+// The parts of a comment: words before the quoted description, the description, words after it.
 struct Comment {
   std::string_view before, quoted, after;
 };
@@ -96,7 +97,7 @@ Comment comment_of(std::string_view line) {
   return {text.substr(0, first), text.substr(first + 1, last - first - 1), text.substr(last + 1)};
 }
 
-// The number after a word: "lid 7 lmc 0".
+// Returns the number after a word, as in "lid 7 lmc 0"; 0 if there is none. Only the low 16 bits count.
 unsigned number_after(std::string_view text, std::string_view name) {
   const auto parts = words(text);
   for (std::size_t i = 0; i + 1 < parts.size(); ++i)
@@ -108,13 +109,14 @@ std::uint64_t hex(std::string_view text) { return parse_number<std::uint64_t>(te
 
 std::string description_of(std::string_view quoted) {
   std::string text = printable(quoted.substr(0, kMostDescription));
-  // What was cut in the middle of a letter would be another letter at the next reading.
+  // A cut in the middle of a character would yield another character at the next reading.
   std::size_t end = std::min(text.size(), kMostDescription);
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   text.resize(end);
   return std::string(trim(text));
 }
 
+// Reads in two passes: the lines first, then the cables, because a port's line may name a node that follows.
 class TopologyReader {
  public:
   TopologyReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
@@ -268,7 +270,8 @@ class TopologyReader {
     if (complaints_.empty()) check_both_ends();
   }
 
-  // Both ends have to say the same, unless two nodes share a GUID; then neither can be believed.
+  // Both ends must agree, unless two nodes share a GUID; neither is reliable then. A missing line is filled
+  // in from the other end's.
   void check_both_ends() {
     for (const RawEnd& raw : ends_) {
       const IbEnd here{raw.node, raw.port};
@@ -301,7 +304,8 @@ char letter_of(const IbNode& node) {
   return node.is_switch() ? 'S' : node.type == IbNodeType::kRouter ? 'R' : 'H';
 }
 
-// One line without a quote, so that no reader takes a part of it for something else.
+// Returns the description in quotes, on one line and without a quote inside, so that no reader takes a part
+// of it for something else.
 std::string quoted(const IbNode& node) {
   std::string text = printable(node.description);
   std::ranges::replace(text, '"', '\'');

@@ -20,7 +20,7 @@ double share_of_alone(const AllRails& one) {
   return one.alone() > 0 ? one.total->summary.median / one.alone() : 2;
 }
 
-// The worst first.
+// Returns the ways, the worst first: by their share of the sum of each rail alone.
 std::vector<AllRails> by_share(const std::vector<Measurement>& measurements) {
   std::vector<AllRails> all = all_rails_of(measurements);
   std::ranges::stable_sort(all, {}, share_of_alone);

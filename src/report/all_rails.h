@@ -1,4 +1,4 @@
-// All rails between two nodes at once: what they carried together, and the part of each.
+// Runs that used all rails between two nodes at once: the total, and the share of each rail.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace railbed {
 
-// A line for each way and one for each of its rails. Of many ways the worst, unless all are asked for. Empty
-// where none was measured so.
+// Returns a line for each way and one for each of its rails, the worst way first. Of many ways only the worst
+// are shown unless `all`. Empty if no run used all rails at once.
 std::string all_rails_text(const std::vector<Measurement>& measurements, bool all);
-// The same as a table of the page.
+// Returns the same as a table of the page.
 Html draw_all_rails(const std::vector<Measurement>& measurements);
 
 }  // namespace railbed

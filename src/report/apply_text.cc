@@ -37,7 +37,7 @@ std::string_view told_state(const NodeOutcome& one) {
 
 std::string_view state_word(ApplyState state) { return enum_names(state)[static_cast<std::size_t>(state)]; }
 
-// Nodes of one state on one line.
+// Returns a line for each state with its nodes.
 std::string states_text(const std::vector<NodeOutcome>& nodes) {
   std::map<std::string_view, std::vector<std::string>> by_state;
   for (const NodeOutcome& one : nodes) by_state[told_state(one)].push_back(one.node);

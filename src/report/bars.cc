@@ -57,7 +57,8 @@ Html draw_chart(std::string_view caption, std::initializer_list<std::string_view
 
 namespace {
 
-// How far a cell is from full strength, in percent of the colour; a few percent are noise, not a pattern.
+// Returns how far a cell is from full strength, in percent of the color. A few percent are noise, not a
+// pattern.
 double lack_of(double share) {
   constexpr double kFull = 0.95;
   return std::isfinite(share) ? 60 * (1 - std::clamp(share / kFull, 0.0, 1.0)) : 60;

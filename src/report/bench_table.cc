@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-// Engines whose name is not their id in capitals.
+// Engines with a name other than their id in capitals.
 struct EngineName {
   Engine engine;
   std::string_view name;
@@ -21,10 +21,11 @@ struct EngineName {
 constexpr std::array kNames{EngineName{Engine::kPing, "ping"}, EngineName{Engine::kStorage, "storage"},
                             EngineName{Engine::kTrain, "training"}, EngineName{Engine::kGpuCopy, "GPU copy"},
                             EngineName{Engine::kCollective, "NCCL"}};
-// They measure on one node, or over all at once; of others a latency is half a round trip between two.
+// Engines that measure on one node, or over all nodes at once. A latency of the others is half a round trip
+// between two nodes.
 constexpr std::array kNotOfPairs{Engine::kStorage, Engine::kTrain, Engine::kGpuCopy, Engine::kCollective};
 
-// What a node has said goes to a terminal.
+// Returns an end as text that is safe for a terminal, since the names come from a node.
 std::string end_text(const Endpoint& end) {
   std::string text = fmt::format("{} {}", end.node, end.interface);
   if (!end.device.empty()) text += ' ' + end.device;
@@ -34,7 +35,8 @@ std::string end_text(const Endpoint& end) {
   return printable(text);
 }
 
-// "1.2 %" of the median, or nothing where there is no interval.
+// Returns half the width of the interval as a share of the median, "±1.2 %"; empty if the median is not
+// positive.
 std::string spread(const Summary& summary) {
   if (summary.median <= 0) return "";
   return fmt::format("±{:.1f} %", (summary.high - summary.low) / 2 / summary.median * 100);

@@ -1,4 +1,4 @@
-// What BMCs said, as people read it: sensors and event logs of many nodes.
+// Texts for people about BMCs: sensors and event logs of many nodes.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@ namespace railbed {
 
 struct BmcTextOptions {
   bool colour = false;
-  bool all = false;      // sensors and events that are in order as well
-  std::size_t most = 0;  // events of a node, the latest; 0: all
+  bool all = false;      // also sensors and events that are in order
+  std::size_t most = 0;  // events of a node that are shown, the latest; 0: all
 };
 
-// One node: its sensors in a table. Many: those that are out of range, and how many are in order.
+// Returns the sensors of one node as a table. For many nodes, returns those that are out of range, and the
+// number of nodes without such.
 std::string sensors_text(const std::vector<BmcFacts>& nodes, const BmcTextOptions& options);
-// The event log of each node, the oldest first.
+// Returns the event log of each node, the oldest event first.
 std::string events_text(const std::vector<BmcFacts>& nodes, const BmcTextOptions& options);
 
 }  // namespace railbed

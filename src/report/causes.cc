@@ -1,3 +1,7 @@
+// Two steps arrange findings. First each finding follows caused_by to its root. Then findings are folded:
+// roots whose status, rule, message and remedy are equal without the node's name become one cause with a list
+// of nodes, and the consequences of a cause are folded by status, rule and subject. A remedy's commands that
+// differ by nature from node to node (of_one_node) do not keep roots apart.
 #include "report/causes.h"
 
 #include <fmt/format.h>
@@ -14,7 +18,7 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-// Follows caused_by up to the finding that nothing explains.
+// Follows caused_by up to the finding without an explanation; kNowhere in a circle.
 std::size_t root_of(const Findings& findings, std::size_t index) {
   for (std::size_t steps = 0; steps <= findings.size(); ++steps) {
     const auto& cause = findings[index].caused_by;
@@ -32,11 +36,11 @@ void add(Folded& folded, const Finding& finding) {
   ++folded.count;
 }
 
-// What makes two findings the same but for the node.
+// Key by which findings are equal except for their node.
 using Sameness = std::tuple<Status, std::string_view, std::string, std::string, std::vector<std::string>>;
 
-// Whoever says the node's name, and how often, says the same of another: "ssh: connect to host vm2 port 22:
-// …".
+// Removes every mention of the node's name, so that messages of several nodes compare as equal: "ssh: connect
+// to host vm2 port 22: …".
 std::string nameless(std::string text, const std::string& node) {
   if (node.empty()) return text;
   const auto in_name = [&](std::size_t at) {
@@ -61,7 +65,7 @@ Sameness sameness(const Finding& f) {
 
 auto kinship(const Finding& f) { return std::tie(f.status, f.rule, f.subject); }
 
-// Which cause each root goes to, by what it says.
+// Maps each root to its cause, by the key of equal findings.
 class Causes {
  public:
   std::size_t of(const Finding& root) {

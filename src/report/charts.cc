@@ -10,7 +10,8 @@ namespace {
 
 std::string_view css_of(Engine engine) { return engine == Engine::kTcp ? "tcp" : "rdma"; }
 
-// The right end of the bandwidth axis. A nominal ceiling far above what was measured would flatten the bars.
+// Returns the right end of the bandwidth axis. Nominal ceilings are ignored: one far above the measurements
+// would flatten the bars.
 double bandwidth_axis(const Path& path) {
   double longest = 0;
   for (const EngineRuns& runs : path.engines)

@@ -1,4 +1,4 @@
-// Measurements as charts made of tables and bars: text stays text, on a phone, on paper and to a screen
+// Measurements as charts made of tables and bars. Text stays text: on a phone, on paper and for a screen
 // reader.
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace railbed {
 
-// Bars by message size, TCP above RDMA, with a tick at each one's ceiling.
+// Draws bars by message size, TCP above RDMA, with a tick at the ceiling of each.
 Html draw_bandwidths(const Path& path);
-// Percentiles on a logarithmic axis, TCP and RDMA on one line.
+// Draws percentiles on a logarithmic axis, TCP and RDMA on one line.
 Html draw_latencies(const Path& path);
-// Bandwidth over the time of the fastest run of each engine.
+// Draws bandwidth over the time of the fastest run of each engine.
 Html draw_intervals(const Path& path);
-// Failures, losses and what the numbers mean, in words.
+// Returns failures, losses and the meaning of the numbers, in words.
 Html describe_path(const Path& path);
 
 }  // namespace railbed

@@ -44,7 +44,7 @@ std::string row_text(const CollectiveReport& report, const CollectiveRow& row) {
                      row.checked ? fmt::format("{}", row.wrong + row.in_place_wrong) : "-");
 }
 
-// Within a node the network that NCCL found is not used.
+// True if the run used the network. Within one node, the network that NCCL found is not used.
 bool uses_network(const nccl::Log& log) {
   return std::ranges::any_of(log.communicators, [](const nccl::LogCommunicator& one) {
     return one.nodes > 1 || std::ranges::any_of(one.connections, [](const nccl::LogConnections& connection) {
@@ -101,7 +101,7 @@ void add_ceiling(std::string& text, const CollectiveReport& report) {
     text += "  above the links' rate: a switch reduces on the way (NVLS, SHARP), so that less is sent\n";
 }
 
-// The rows that do not fit, and what was said for the largest size.
+// Adds the rows that do not fit their forecast, and the forecast of the largest size.
 void add_forecasts(std::string& text, const CollectiveReport& report,
                    const std::vector<Forecast>& forecasts) {
   if (forecasts.empty() || forecasts.size() != report.rows.size()) return;

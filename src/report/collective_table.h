@@ -1,4 +1,4 @@
-// A collective's report for people.
+// Texts for people about collectives.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace railbed {
 
-// "16 × NVIDIA H200 on 2 nodes".
+// Returns "16 × NVIDIA H200 on 2 nodes".
 std::string collective_gpus_text(const CollectiveReport& report);
-// `log`: what NCCL said of the run; `forecasts`: one for each row, or none.
+// `log`: NCCL's log of the run. `forecasts`: one for each row, or none.
 std::string collective_table(const CollectiveReport& report, const nccl::Log& log,
                              const std::vector<Forecast>& forecasts = {});
 

@@ -1,4 +1,4 @@
-// A comparison as people read it.
+// Text for people about a comparison of two runs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace railbed {
 
-// 0 PASS, 2 FAIL, 3 INCONCLUSIVE.
+// Returns 0 for PASS, 2 for FAIL, 3 for INCONCLUSIVE.
 int exit_code_of(Outcome outcome);
 
 std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareResult& result,

@@ -1,5 +1,8 @@
-// The longest common subsequence of lines, by the table of its lengths, after the equal lines at both ends
-// are set aside: files of settings are short, and what differs in them is shorter.
+// The algorithm. Equal lines at both ends are set aside. For the rest, dynamic programming finds a longest
+// common subsequence of lines: a table holds, for each pair of positions, the length of that of the texts
+// from there on. A walk from its start then takes equal lines together and otherwise the step that keeps the
+// longer rest. Time and memory grow with the product of both lengths. Files of settings are short, and their
+// differences are shorter; beyond kLargestTable cells the rest is shown as replaced.
 #include "report/diff.h"
 
 #include <fmt/format.h>
@@ -39,7 +42,7 @@ void replace_all(const Lines& before, const Lines& after, std::vector<DiffLine>&
 void align(const Lines& before, const Lines& after, std::vector<DiffLine>& diff) {
   const std::size_t width = after.size() + 1;
   if ((before.size() + 1) * width > kLargestTable) return replace_all(before, after, diff);
-  // length[i][j]: of the longest common subsequence of what follows line i and line j.
+  // length[i][j]: length of the longest common subsequence of the lines from i on and from j on.
   std::vector<std::uint32_t> length((before.size() + 1) * width);
   for (std::size_t i = before.size(); i-- > 0;)
     for (std::size_t j = after.size(); j-- > 0;)
@@ -74,7 +77,7 @@ std::vector<DiffLine> compare_lines(const Lines& before, const Lines& after) {
   return diff;
 }
 
-// A run of lines that are shown, with the numbers of its first lines.
+// Returns the lines [first, last) as a hunk, with the numbers of its first lines in both texts.
 std::string hunk_text(const std::vector<DiffLine>& diff, std::size_t first, std::size_t last) {
   const auto count = [&](std::size_t from, std::size_t to, char other) {
     return std::count_if(diff.begin() + from, diff.begin() + to,
@@ -101,7 +104,7 @@ std::string unified_diff(std::string_view path, const std::optional<std::string>
     while (at < diff.size() && diff[at].mark == ' ') ++at;
     if (at == diff.size()) return text;
     const std::size_t first = at - std::min(at, kAround);
-    std::size_t last = at;  // behind the last difference of this hunk
+    std::size_t last = at;  // one past the last difference of this hunk
     for (std::size_t i = at; i < diff.size() && i <= last + 2 * kAround; ++i)
       if (diff[i].mark != ' ') last = i + 1;
     text += hunk_text(diff, first, std::min(diff.size(), last + kAround));

@@ -1,4 +1,4 @@
-// Two texts as a unified diff, three lines around each difference.
+// Two texts as a unified diff with three lines around each difference.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace railbed {
 
-// None: the file is not there. Very different long texts are shown as all gone and all new.
+// Compares two versions of a file; nullopt: there is no file. The result is printable. Long texts with large
+// differences are shown as fully removed and fully new.
 std::string unified_diff(std::string_view path, const std::optional<std::string>& before,
                          const std::optional<std::string>& after);
 

@@ -1,4 +1,4 @@
-// Many nodes in few lines: what they differ in, and the same finding on many of them.
+// Many nodes in few lines: their differences, and the same finding on many of them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

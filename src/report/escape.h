@@ -15,9 +15,9 @@ std::string escape_markup(std::string_view text);
 // A label value of the Prometheus text format: printable(), with \ and " escaped.
 std::string escape_label(std::string_view text);
 
-// How many columns the UTF-8 text takes, one for each code point.
+// Returns the number of columns of a UTF-8 text, one for each code point.
 std::size_t columns(std::string_view text);
-// At most `limit` columns; what is cut off is replaced with "…".
+// Cuts the text to at most `limit` columns; "…" replaces the rest.
 std::string shortened(std::string_view text, std::size_t limit);
 
 }  // namespace railbed

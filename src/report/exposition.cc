@@ -16,7 +16,7 @@ void Exposition::announce(std::string_view name, std::string_view type, std::str
 
 namespace {
 
-// Nearly every label is: then it need not be copied twice.
+// True if the value needs no escaping, as nearly every label: then it need not be copied twice.
 bool is_plain(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }

@@ -1,6 +1,6 @@
-// Text that Prometheus scrapes (exposition format 0.0.4,
-// prometheus.io/docs/instrumenting/exposition_formats). A family is announced before its samples; label
-// values may be anything, they are escaped here.
+// Writer of text that Prometheus scrapes (exposition format 0.0.4,
+// prometheus.io/docs/instrumenting/exposition_formats). A family is announced before its samples. Label
+// values may hold anything: they are escaped here.
 //
 //   Exposition out;
 //   out.announce("railbed_nodes", "gauge", "Nodes looked at or tried.");
@@ -20,18 +20,19 @@ class Exposition {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-  // `type`: "counter", "gauge" or "histogram"; `help` is ours, one line.
+  // Starts a family. `type`: "counter", "gauge" or "histogram". `help` is one line and is not escaped.
   void announce(std::string_view name, std::string_view type, std::string_view help);
   void sample(std::string_view name, Labels labels, double value);
-  void sample(std::string_view name, Labels labels, std::uint64_t value);  // no digit of a counter is lost
+  void sample(std::string_view name, Labels labels, std::uint64_t value);  // exact, every digit of a counter
   template <class Whole>
   requires std::is_integral_v<Whole>
   void sample(std::string_view name, Labels labels, Whole value) {
     sample(name, labels, static_cast<std::uint64_t>(value));
   }
-  // A family with one sample without labels.
+  // Writes a family with one sample without labels.
   void number(std::string_view name, std::string_view type, std::string_view help, double value);
 
+  // Returns the text and leaves this object empty.
   std::string take() { return std::move(text_); }
 
  private:

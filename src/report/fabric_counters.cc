@@ -16,10 +16,10 @@
 namespace railbed {
 namespace {
 
-// As infiniband_exporter calls them (github.com/treydock/infiniband_exporter, collectors/switch.go and
-// hca.go), after "infiniband_switch_" or "infiniband_hca_"; in the order of IbCounter. Names of
-// node_exporter's own (node_infiniband_…) are no choice: its textfile collector and its collector of
-// InfiniBand would both make them, with other labels, and the whole scrape fails.
+// Names of infiniband_exporter (github.com/treydock/infiniband_exporter, collectors/switch.go and hca.go),
+// after "infiniband_switch_" or "infiniband_hca_"; in the order of IbCounter. The names of node_exporter
+// itself (node_infiniband_…) cannot be used: its textfile collector and its InfiniBand collector would both
+// produce them, with different labels, and the whole scrape would fail.
 constexpr std::array<std::string_view, kIbCounters> kMetrics = {
     "port_symbol_error_total",
     "port_link_error_recovery_total",
@@ -51,8 +51,8 @@ bool has_errors(const IbCounts& counts) {
   return false;
 }
 
-// Ports that have a link, or have counted errors before they lost it. Switches first, since each cable but
-// one between two HCAs ends at one; then by GUID and port, whatever the order in which they answered.
+// Returns the ports that have a link, or counted errors before they lost it. Switches come first, since each
+// cable except one between two HCAs ends at one; then by GUID and port, regardless of the order of responses.
 std::vector<const IbCounterReading*> ports_to_tell(const IbFabric& fabric, const IbCounterLook& look) {
   std::vector<const IbCounterReading*> ports;
   for (const IbCounterReading& one : look.ports)
@@ -72,7 +72,7 @@ std::uint64_t value_of(const IbCounts& counts, std::size_t counter) {
   return std::min(value, std::numeric_limits<std::uint64_t>::max() / kWord) * kWord;
 }
 
-// Those of less than 64 bits stop at their end, and what follows is not counted.
+// Returns how many counters stopped at their maximum: those of less than 64 bits count no further.
 std::size_t full_counters(const IbCounts& counts) {
   std::size_t full = 0;
   for (std::size_t i = 0; i < kIbCounters; ++i) full += counts.value[i] == ib_counter_rows()[i].end();
@@ -96,7 +96,8 @@ class FabricMetrics {
     out_.sample(name, {}, value);
   }
 
-  // Node descriptions stand in these two alone: a node that changes its own makes no new series of totals.
+  // Node descriptions are in these two metrics alone, so a node that changes its own starts no new series of
+  // totals.
   void names(std::string_view kind, const Ports& ports) {
     const std::string info = fmt::format("infiniband_{}_info", kind);
     out_.announce(info, "gauge", "What the node calls itself, by its GUID; always 1.");

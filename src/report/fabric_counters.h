@@ -1,4 +1,4 @@
-// What the ports of a subnet have counted: for people, for programs, and for Prometheus.
+// Counters of a subnet's ports: for people, for programs, and for Prometheus.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace railbed {
 
-// More ports than this are left out of metrics, and their number is said: nodes decide how many there are.
+// Metrics have at most this many ports, and report how many were left out: the nodes decide how many there
+// are.
 inline constexpr std::size_t kMostMetricPorts = 10'000;
 
-// Ports with errors, a line each.
+// Returns the ports with errors, each with its counters that are not 0.
 std::string counters_text(const IbFabric& fabric, const IbCounterLook& look);
-// Every port.
+// Returns every port that has a link or has counted errors.
 std::string counters_json(const IbFabric& fabric, const IbCounterLook& look);
-// Prometheus' text format, with the names of infiniband_exporter. What it counts are totals, never rates.
+// Returns Prometheus' text format, with the names of infiniband_exporter. Counters are totals, never rates.
 std::string counters_prometheus(const IbFabric& fabric, const IbCounterLook& look,
                                 std::size_t most_ports = kMostMetricPorts);
 

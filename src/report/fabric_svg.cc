@@ -13,7 +13,7 @@ namespace {
 using svg::Anchor;
 using svg::Box;
 
-constexpr double kColumn = 156;  // of a leaf and its HCAs
+constexpr double kColumn = 156;  // width of a leaf and its HCAs
 constexpr double kSwitchHeight = 38;
 constexpr double kGap = 16;
 constexpr double kRise = 110;  // between two levels of switches
@@ -25,12 +25,15 @@ constexpr std::string_view kStyle =
 #include "report/fabric.css.text"
     ;
 
-// Every cable between two switches, drawn as one line.
+// The cables between two boxes, drawn as one line.
 struct Bundle {
   int cables = 0;
   IbLink slowest;
 };
 
+// The layout. Each level of switches is a row, the highest at the top, in the order of their names at equal
+// distances. Below a leaf are its HCAs, up to kHcasShown. All cables between two boxes are one line, which is
+// wider for more cables, and marked if its slowest link is slower than the fastest link drawn.
 class Drawing {
  public:
   explicit Drawing(const IbFabric& fabric) : fabric_(fabric), layout_(layout_of(fabric)) {
@@ -63,7 +66,7 @@ class Drawing {
  private:
   const IbNode& node(int n) const { return fabric_.nodes[static_cast<std::size_t>(n)]; }
 
-  // Back to back: each HCA is a box of its own.
+  // A subnet without leaves: each node is a box of its own.
   void lone_hcas() {
     for (std::size_t n = 0; n < fabric_.nodes.size(); ++n) rows_[1].push_back(static_cast<int>(n));
   }
@@ -161,7 +164,7 @@ class Drawing {
 
 std::string fabric_svg(const IbFabric& fabric) {
   Drawing drawing(fabric);
-  // The height is known once columns are drawn.
+  // The first pass computes the height, which depends on the columns; the second has it.
   static_cast<void>(drawing.draw());
   return drawing.draw().markup;
 }

@@ -1,5 +1,4 @@
-// A subnet as a person would draw it: spines above, leaves below them, each leaf's HCAs in a column beneath
-// it.
+// A subnet as people draw it: spines above, leaves below them, each leaf's HCAs in a column below it.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace railbed {
 
-// A document of its own.
+// Returns an SVG document of its own.
 std::string fabric_svg(const IbFabric& fabric);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// A subnet as text, JSON and a picture; what nodes call themselves is never markup, nor a terminal's.
+// A subnet as text, JSON and a picture; a node's own name must never act as markup or control a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,8 +54,8 @@ TEST(FabricSvg, DrawsWhatHasNoSwitch) {
   EXPECT_THAT(fabric_svg(IbFabric{}), HasSubstr("</svg>"));
 }
 
-// Each cabled port has counted as many symbol errors as its number says; port 9 of the first leaf has no
-// cable any more and remembers two losses.
+// Each cabled port has counted a number of symbol errors that equals its own number. Port 9 of the first leaf
+// has lost its cable and remembers two losses.
 IbCounterLook told_counters(const IbFabric& fabric) {
   IbCounterLook look;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
@@ -82,7 +82,7 @@ TEST(FabricCounters, AreTotalsForPrometheus) {
   EXPECT_THAT(text, HasSubstr("\ninfiniband_switch_uplink_info{guid=\"0x0000000000001000\",port=\"1\","
                               "switch=\"leaf0\",uplink=\"node0 mlx5_0\",uplink_guid=\"0x0000000000003000\","
                               "uplink_type=\"CA\",uplink_port=\"1\",uplink_lid=\"9\"} 1\n"));
-  // The link that is gone is told of; dark ports that never lost one are not.
+  // The port that lost its link is reported; dark ports that never had one are not.
   EXPECT_THAT(
       text,
       HasSubstr("\ninfiniband_switch_port_link_downed_total{guid=\"0x0000000000001000\",port=\"9\"} 255"));

@@ -1,4 +1,4 @@
-// A subnet for people and for programs.
+// Texts about a subnet, for people and for programs.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace railbed {
 
-// Switches with their cables first, then what no switch is cabled to.
+// Returns the switches with their cables, then the nodes without a cable to a switch.
 std::string fabric_text(const IbFabric& fabric);
-// Without documents around it; ends with a newline.
+// Returns the bare document; ends with a newline.
 std::string fabric_json(const IbFabric& fabric);
 
 std::string managers_text(const ManagerLook& look);

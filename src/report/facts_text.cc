@@ -32,7 +32,7 @@ std::string shown_limit(const Reading<std::uint64_t>& limit) {
   return *limit == kUnlimited ? "unlimited" : to_text(ByteCount{*limit});
 }
 
-// The label stands before the first line only.
+// Formats a section. Only the first line has the label.
 std::string section(std::string_view label, const std::vector<std::string>& rows) {
   std::string text;
   for (const auto& row : rows)
@@ -58,7 +58,7 @@ std::string cpu_row(const Cpu& cpu) {
   std::string governors;
   for (const auto& [governor, count] : cpu.governors.value_or({}))
     governors += (governors.empty() ? "" : ", ") + printable(governor);
-  // arm64 does not say how many there are.
+  // arm64 does not report how many there are.
   const std::string sockets = cpu.sockets.absent() ? ""
                                                    : fmt::format(" · {} socket{}", shown(cpu.sockets),
                                                                  cpu.sockets.value_or(1) == 1 ? "" : "s");
@@ -96,7 +96,7 @@ std::string nvlink_text(const NvmlGpu& gpu) {
   return fmt::format("  {} NVLinks{}", active, speed > 0 ? fmt::format(" × {} MB/s", speed) : "");
 }
 
-// What NVML says, and whether CUDA works; a dash where it does not say.
+// Returns NVML's values and the result of trying CUDA; a dash for a value that NVML lacks.
 std::string gpu_row(const Gpu& gpu) {
   if (!gpu.nvml)
     return fmt::format("{}  {}", gpu.pci_address, printable(describe(gpu.nvml.miss(), gpu.nvml.from())));
@@ -210,8 +210,8 @@ std::vector<std::string> nccl_rows(const Nccl& nccl) {
   return rows;
 }
 
-// Readings that someone should see to: refused, not understood or not answered. What is merely not there, or
-// not offered by a driver, is the normal state of most of /sys. What a support report does not hold is
+// Collects readings that need attention: denied, garbled or timed out. A thing that is absent, or that a
+// driver does not offer, is the normal state of most of /sys. Facts that a support report does not hold are
 // counted.
 void find_misses(const json::Value& value, std::vector<std::string>& misses, std::size_t& unknown) {
   if (value.is_object() && value.contains("missing")) {

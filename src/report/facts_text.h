@@ -8,9 +8,10 @@
 
 namespace railbed {
 
+// Returns the facts as sections of printable lines; the last lists readings that failed.
 std::string render_facts(const Facts& facts);
 
-// False when not even the kernel, the interfaces or the PCI devices could be looked at.
+// False if the kernel, the system, the interfaces and the PCI devices could all not be read.
 bool looked_at_anything(const Facts& facts);
 
 }  // namespace railbed

@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-constexpr double kInterval = 0.1;  // seconds; of Measurement::intervals
+constexpr double kInterval = 0.1;  // seconds between Measurement::intervals
 constexpr std::size_t kPerSecond = 10;
 
 bool has_number(const Measurement& one, Metric metric) {
@@ -33,7 +33,7 @@ std::string perftest_latency_row(const Measurement& one) {
       summary.mean / 1e3, summary.deviation / 1e3, summary.p99 / 1e3, summary.p999 / 1e3);
 }
 
-// "11.2 GBytes" and "38.5 Gbits/sec" as iperf3 writes them: binary bytes, decimal bits, three digits.
+// Returns "11.2 GBytes" and "38.5 Gbits/sec" as iperf3 writes them: binary bytes, decimal bits, three digits.
 std::string scaled(double value, double base, std::string_view unit) {
   static constexpr const char* kPrefixes[] = {"", "K", "M", "G", "T"};
   std::size_t at = 0;

@@ -13,7 +13,7 @@ std::string_view type_name(DataType type) {
       "int8", "half", "bfloat16", "int32", "float", "int64", "double"}[static_cast<std::size_t>(type)];
 }
 
-// Seven columns: 11.08, 6321.39, 24660.7.
+// Returns a time for seven columns: 11.08, 6321.39, 24660.7.
 std::string microseconds_text(double ns) {
   const double us = ns / 1e3;
   if (us >= 100'000) return fmt::format("{:.0f}", us);
@@ -27,7 +27,7 @@ struct Side {
 };
 
 Side side_of(const CollectiveRow& row, const Summary& summary, const std::string& wrong) {
-  // A factor of the operation alone: what the row's own rates differ by.
+  // The ratio of the row's own rates, which depends on the operation alone.
   const double factor = row.algbw > 0 ? row.busbw / row.algbw : 1;
   const double algbw = summary.median > 0 ? static_cast<double>(row.bytes) / summary.median : 0;
   return {summary.median, algbw * factor,
@@ -61,8 +61,8 @@ std::string head(const CollectiveReport& report) {
 
 }  // namespace
 
-// Of a run that failed otherwise than by wrong data: the rows that were measured, without the lines that say
-// OK.
+// If a run failed for another reason than wrong data, the text has the rows that were measured, without the
+// lines that report OK.
 std::string nccl_tests_text(const CollectiveReport& report) {
   if (report.failure && report.rows.empty()) return "";
   std::string text = head(report);

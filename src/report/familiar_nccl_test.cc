@@ -16,7 +16,7 @@ std::string captured(const char* name) {
   return text.str();
 }
 
-// Rates of rounded times differ from theirs in the last digit: columns and widths are what scripts rely on.
+// Rates of rounded times differ from the tool's in the last digit: scripts rely on columns and widths.
 std::string shape_of(std::string text) {
   for (char& c : text)
     if (c >= '0' && c <= '9') c = '0';

@@ -42,7 +42,7 @@ Measurement latency() {
   return one;
 }
 
-// The columns of the line below the header that holds `column`, as a script would split them.
+// Returns the columns of the line below the header that holds `column`, as a script would split them.
 std::vector<std::string> columns_below(const std::string& text, const std::string& column) {
   std::istringstream lines(text);
   std::string line;

@@ -42,7 +42,7 @@ std::string explanation(const Finding& finding, const Verdict& verdict) {
   return text;
 }
 
-// Line breaks survive in the body of an element, unlike in attributes.
+// Escapes the body of an element. Unlike in attributes, line breaks survive there.
 std::string escape_body(const std::string& text) {
   std::string body;
   std::size_t start = 0;

@@ -34,7 +34,7 @@ std::string render_line(const Finding& finding, std::size_t most_bytes) {
 
 std::string render_line(const Verdict& verdict, std::size_t most_bytes) {
   const StatusCounts counts = verdict.findings.counts();
-  // The first finding explains, or is, the worst there is.
+  // The first finding is the worst, or explains it.
   const auto first = [&] { return render_line(verdict.findings.front(), std::string::npos); };
   if (counts.fail > 0) return shortened_bytes(first(), most_bytes);
   const auto unknown = std::ranges::find(verdict.findings, Status::kUnknown, &Finding::status);

@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-// As the exit codes count: 0 clean, 1 warning, 2 failure, 3 could not look.
+// Returns the value in the order of the exit codes: 0 clean, 1 warning, 2 failure, 3 could not look.
 int gauge_value(Status status) {
   switch (status) {
     case Status::kWarn:
@@ -27,7 +27,7 @@ int gauge_value(Status status) {
 
 using Series = std::tuple<std::string, std::string, std::string>;  // node, rule, subject
 
-// A series may stand in an exposition only once: of equals, the worst is kept.
+// An exposition may hold a series only once: the worst of equal ones is kept.
 std::map<Series, Status> series_of(const Findings& findings) {
   std::map<Series, Status> series;
   for (const Finding& finding : findings) {

@@ -1,3 +1,6 @@
+// The layout. Causes come first, the worst at the top. Of a rule with many causes only kCausesPerRule are
+// shown in full, and one line names the rest; options.all shows every one. Then come the properties in which
+// nodes differ, and a line of totals.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,12 +16,12 @@
 namespace railbed {
 namespace {
 
-// Causes of one rule that are written out before the rest is summed up in one line.
+// Causes of one rule that are shown in full; one line sums up the rest.
 constexpr std::size_t kCausesPerRule = 3;
 constexpr std::size_t kConsequencesShown = 4;
-constexpr std::size_t kHostLines = 6;       // of the nodes of one cause
+constexpr std::size_t kHostLines = 6;       // for the nodes of one cause
 constexpr std::size_t kMargin = 6;          // "FAIL  "
-constexpr std::size_t kLongCommands = 200;  // bytes; those of a setting are not shown twice
+constexpr std::size_t kLongCommands = 200;  // bytes; longer commands of a setting are not shown twice
 
 struct Style {
   std::string_view word;
@@ -41,7 +44,8 @@ Style style_of(Status status) {
   return {};
 }
 
-// Pieces put on lines with a space between; none is ever broken, so that commands and paths can be copied.
+// Fills lines with pieces and a space between them. No piece is ever broken, so that commands and paths can
+// be copied.
 template <class Pieces>
 std::vector<std::string> fill(const Pieces& pieces, std::size_t width) {
   std::vector<std::string> filled(1);
@@ -59,13 +63,13 @@ std::vector<std::string> fill(const Pieces& pieces, std::size_t width) {
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) { return fill(words(text), width); }
 
-// "one · two · three", broken only at the dots.
+// Wraps "one · two · three" at the dots only.
 std::vector<std::string> wrap_list(std::vector<std::string> items, std::size_t width) {
   for (std::size_t i = 0; i + 1 < items.size(); ++i) items[i] += " ·";
   return fill(items, width);
 }
 
-// "gpu[1,3,5]", broken after commas only.
+// Wraps "gpu[1,3,5]" after commas only.
 std::vector<std::string> fill_list(std::string_view folded, std::size_t width) {
   std::vector<std::string> filled(1);
   for (std::size_t at = 0; at < folded.size();) {
@@ -100,9 +104,9 @@ class Writer {
   std::string coloured(std::string_view text, std::string_view colour) const {
     return options_.colour ? fmt::format("{}{}\033[0m", colour, text) : std::string(text);
   }
-  // "FAIL  vm2: eth1 is down                net.down"
+  // Writes "FAIL  vm2: eth1 is down                net.down".
   void first_lines(const Folded& root);
-  // "      label: text", continued under the text.
+  // Writes "      label: text", continued under the text.
   void detail(std::string_view label, std::string_view text);
   void detail_lines(std::string_view label, const std::vector<std::string>& lines);
   std::size_t room_after(std::string_view label) const {
@@ -149,12 +153,12 @@ void Writer::detail_lines(std::string_view label, const std::vector<std::string>
     text_ += fmt::format("{:{}}{}\n", "", kMargin + columns(label) + 2, lines[i]);
 }
 
-// Never wrapped: a command is there to be copied.
+// A command is never wrapped, so that it can be copied.
 void Writer::command(std::string_view command) {
   text_ += fmt::format("{:{}}  $ {}\n", "", kMargin, printable(command));
 }
 
-// One setting may mend many findings of a node; the files that it writes are long.
+// One setting may fix many findings of a node, and its files are long: its commands are shown once.
 void Writer::remedy(std::string_view rule, const Remedy& remedy) {
   if (!remedy.text.empty()) detail("do", remedy.text);
   const std::string all = fmt::format("{}", fmt::join(remedy.commands, "\n"));
@@ -196,7 +200,7 @@ void Writer::cause(const Cause& cause) {
   consequences(cause);
 }
 
-// Where the headline only says how many.
+// Names the nodes if the headline only gives their number.
 void Writer::hosts(const Folded& root) {
   const std::string folded = printable(fold_hosts(root.nodes));
   if (root.nodes.size() < 2 || printable(headline(root)).find(folded) != std::string::npos) return;
@@ -218,7 +222,7 @@ void Writer::more_of(const std::vector<const Cause*>& rest) {
     text_ += fmt::format("{:{}}{}\n", "", kMargin, piece);
 }
 
-// The value that most nodes have with their number, the others with their names.
+// Writes the value of most nodes with their number, and the other values with the names of their nodes.
 void Writer::differences(const std::vector<Difference>& differences) {
   constexpr std::size_t kValuesShown = 6;
   constexpr std::size_t kLongestValue = 60;

@@ -1,4 +1,4 @@
-// Forecasts of collectives for people, and as the file that NCCL's example tuner plugin reads.
+// Texts about forecasts of collectives, and the file that NCCL's example tuner plugin reads.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@
 
 namespace railbed {
 
-// The cluster, a row a size, the limit that binds; with `said`, where each property comes from.
+// Returns the cluster, a row for each size, and the binding limit; with `said`, also the source of each
+// property.
 std::string forecast_table(const ClusterShape& shape, Collective operation,
                            const std::vector<Forecast>& forecasts, bool said);
-// What NCCL's model makes of every algorithm and protocol at each size, the one that it chooses marked.
+// Returns the time of every algorithm and protocol in NCCL's model at each size; the chosen one is marked.
 std::string algorithms_table(const ClusterShape& shape, Collective operation,
                              const std::vector<std::uint64_t>& sizes, const ForecastChoice& choice);
-// Measured beside predicted, what does not fit, and what explains it.
+// Returns measured beside predicted values, the misfits, and the findings that explain them.
 std::string check_table(const std::vector<ForecastCheck>& checks, const std::vector<Finding>& explaining);
-// The constants that a fit changed, and each residual.
+// Returns the constants that a fit changed, and each residual.
 std::string calibration_table(const Calibration& calibration, const std::vector<MeasuredTime>& times);
 
 std::string tuner_csv(const ClusterShape& shape, const Calibration& calibration);

@@ -1,4 +1,4 @@
-// What the room predict/ foretells, as tables.
+// Forecasts of the room predict/ as tables.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ std::string network_needs_text(const std::vector<NetworkNeed>& needs, BitRate th
 std::string checkpoint_text(const CheckpointForecast& forecast, const CheckpointPlan& plan);
 std::string scaling_text(const Scaling& scaling);
 
-// `broken`: the same traffic with parts that do not work.
+// `broken`: the same traffic with broken parts.
 std::string traffic_text(const Network& network, const TrafficForecast& whole,
                          const std::optional<TrafficForecast>& broken);
 
-// `currency` of the user's prices; empty: parts have none.
+// `currency` is that of the user's prices; empty if parts have no prices.
 std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency);
 
 }  // namespace railbed

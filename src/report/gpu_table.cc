@@ -47,7 +47,7 @@ void add_failures(std::string& text, const std::vector<Measurement>& copies) {
                           one.failure->cause, one.failure->remedy);
 }
 
-// GB/s from the GPU of the row to that of the column.
+// Returns GB/s from the row's GPU to the column's.
 std::string matrix(const std::vector<const Measurement*>& peers, bool both) {
   std::map<std::string, std::map<std::string, double>> cells;
   std::vector<std::string> names;

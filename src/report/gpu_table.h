@@ -1,4 +1,4 @@
-// GPU copies for people: a row for each GPU's own copies, a matrix of the peers.
+// Text about GPU copies: a row for each GPU's own copies, a matrix of the peers.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace railbed {
 
-// From one GPU to another; else to, from or within one GPU.
+// True for a copy from one GPU to another; else it is to, from or within one GPU.
 bool is_peer_copy(const Measurement& one);
 bool is_both_ways(const Measurement& one);
 
-// Measurements as copy_measurements() (bench/gpu/gpu_copy.h) makes them.
+// Formats measurements as copy_measurements() (bench/gpu/gpu_copy.h) makes them.
 std::string gpu_table(const std::vector<Measurement>& copies);
 
 }  // namespace railbed

@@ -19,14 +19,14 @@ double share_of(const HeatMap& map, const HeatCell& cell) {
 std::string_view block(const HeatMap& map, const HeatCell& cell) {
   static constexpr std::string_view kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (!cell.value) return "x";
-  // Noise of a few percent is no pattern: everything from 95 % up is full.
+  // Noise of a few percent is no pattern: everything from 95 % up counts as full.
   const auto level = static_cast<std::size_t>(share_of(map, cell) / 0.95 * 7);
   return kBlocks[std::min<std::size_t>(level, 7)];
 }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
-// From white over orange to dark red as the share falls; grey where it failed.
+// Returns a color from light green to dark red as the share falls; gray if it failed.
 std::string colour(const HeatMap& map, const HeatCell& cell) {
   if (!cell.value) return "#555555";
   const double lack = 1 - std::min(1.0, share_of(map, cell) / 0.95);

@@ -1,3 +1,7 @@
+// Folding. Each name is split at its last run of digits into prefix, number and suffix. Names with equal
+// prefix, suffix and number of digits form a family, whose numbers are written as ranges in one pair of
+// brackets. A run of more than 18 digits, which could exceed 64 bits, counts as text. The cost is the number
+// of names times that of families.
 #include "report/hostlist.h"
 
 #include <fmt/format.h>
@@ -12,7 +16,7 @@
 namespace railbed {
 namespace {
 
-// gpu007-ib splits into "gpu", 7 written with 3 digits, "-ib".
+// A split name: gpu007-ib is "gpu", 7 written with 3 digits, "-ib".
 struct Name {
   std::string prefix;
   std::string suffix;

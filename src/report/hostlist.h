@@ -6,12 +6,11 @@
 
 namespace railbed {
 
-// {"gpu001", "gpu002", "gpu003", "login"} → "gpu[001-003], login". Doubles are named once; numbers are in
-// order, prefixes in order of first appearance.
+// Returns {"gpu001", "gpu002", "gpu003", "login"} as "gpu[001-003], login". Duplicates are named once.
+// Numbers are in order, prefixes in the order of their first appearance.
 std::string fold_hosts(const std::vector<std::string>& hosts);
 
-// fold_hosts(), or "77 nodes (gpu0009 first)" where that would take more than a line and `whole` is not asked
-// for.
+// Returns fold_hosts(), or "77 nodes (gpu0009 first)" if that would exceed a line, unless `whole`.
 std::string listed_hosts(const std::vector<std::string>& hosts, bool whole = false);
 
 }  // namespace railbed

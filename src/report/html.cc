@@ -3,8 +3,8 @@
 namespace railbed {
 namespace {
 
-// In em. Bytes above ASCII count by their first byte: letters with accents are like letters, the rest of
-// Unicode may be as wide as an ideograph.
+// Returns a byte's width in em. A character above ASCII counts by its first byte: letters with accents like
+// other letters, the rest of Unicode possibly as wide as an ideograph.
 double width_of(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0xE1) return 1.05;
@@ -27,7 +27,7 @@ std::string fit(std::string_view text, double width, double font_size) {
   const double limit = width / font_size;
   const double ellipsis = 1;
   double used = 0;
-  std::size_t keep = 0;  // the longest beginning that leaves room for "…"
+  std::size_t keep = 0;  // length of the longest beginning that leaves room for "…"
   for (std::size_t i = 0; i < clean.size(); ++i) {
     if (starts_character(clean[i]) && used + ellipsis <= limit) keep = i;
     used += width_of(clean[i]);

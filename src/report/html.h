@@ -1,5 +1,5 @@
 // HTML and SVG built so that escaping cannot be forgotten: html("<p>{}</p>", name) escapes every text
-// argument; only what html() itself made goes in as markup. Attribute values in forms are always quoted.
+// argument; only values of type Html go in as markup. Forms always quote their attribute values.
 #pragma once
 
 #include <fmt/format.h>
@@ -44,8 +44,8 @@ Html html(fmt::format_string<detail::Inert<Args>...> form, const Args&... args) 
   return {fmt::format(form, detail::inert(args)...)};
 }
 
-// The longest beginning of the text that a sans-serif font of this size sets within `width`, with "…" where
-// it was cut. Widths are those of DejaVu Sans, which is wider than what most systems have.
+// Returns the longest beginning of the text that fits into `width` in a sans-serif font of this size, with
+// "…" if it was cut. Widths are those of DejaVu Sans, which is wider than the fonts of most systems.
 std::string fit(std::string_view text, double width, double font_size);
 
 }  // namespace railbed

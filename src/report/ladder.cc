@@ -60,7 +60,7 @@ std::string ladder_verdict(const Ladder& ladder) {
 
 namespace {
 
-// What a whole bar stands for.
+// Returns the rate of a full bar.
 double full_scale(const Ladder& ladder) {
   double most = 1;
   for (const Rung& rung : ladder.rungs) most = std::max({most, rung.rate(), ceiling_of(rung)});
@@ -78,7 +78,7 @@ std::string bar(const Rung& rung, double full) {
   return text;
 }
 
-// A root that explains several rungs is told once.
+// Returns why a rung has no number. A root that explains several rungs is shown once.
 std::string why_no_number(const Rung& rung, ToldRoots& told) {
   const bool failed = rung.measurement && rung.measurement->failure;
   if (failed && told.is_told(*rung.measurement)) return fmt::format("FAILED, {}", kSameRoot);

@@ -19,7 +19,7 @@ std::string pad(std::string text, std::size_t width) {
   return used < width ? text + std::string(width - used, ' ') : text + ' ';
 }
 
-// "     64 KiB   9.41 Gb/s     35.0 Gb/s"
+// Formats a row: "     64 KiB   9.41 Gb/s     35.0 Gb/s".
 std::string row(const std::string& label, const std::string& tcp, const std::string& rdma) {
   const std::string line = "  " + pad(label, 18) + pad(tcp, 22) + rdma;
   return line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
@@ -51,7 +51,7 @@ std::string latency_rows(const Path& path) {
   return text;
 }
 
-// What the numbers of one engine mean: ceiling, losses, failures.
+// Returns the meaning of one engine's numbers: ceiling, losses, failures.
 std::string meaning(const EngineRuns& runs, std::string_view name, ToldRoots& told) {
   std::vector<std::string> lines;
   if (const Measurement* fastest = runs.fastest()) {
@@ -95,7 +95,8 @@ struct Spread {
   }
 };
 
-// "rail0: 494 more paths · TCP 9.10 to 9.40 Gb/s · RDMA …; --all shows them"
+// Returns a line for each rail, "rail0: 494 more paths · TCP 9.10 to 9.40 Gb/s · RDMA …", and "--all shows
+// them".
 std::string sum_up(const std::vector<Path>& paths, std::size_t from) {
   struct Rail {
     std::size_t paths = 0;

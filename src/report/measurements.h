@@ -9,8 +9,8 @@
 
 namespace railbed {
 
-// One block a path. Of many paths only the worst are written out, unless all are asked for; the rest is one
-// line a rail. Empty without measurements.
+// Returns one block for each path. Of many paths only the worst are shown in full unless options.all; the
+// rest is one line for each rail. Empty without measurements.
 std::string render_text(const std::vector<Measurement>& measurements, const TextOptions& options = {});
 
 }  // namespace railbed

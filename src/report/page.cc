@@ -5,8 +5,8 @@
 namespace railbed {
 namespace {
 
-// Even if something unescaped slipped through, the browser would neither load nor run it: nothing may be
-// fetched, and the only script that may run is the one with this digest (tests/browser checks it).
+// If something unescaped slipped through, the browser would neither load nor run it: nothing may be fetched,
+// and the only script that may run is the one with this digest (tests/browser checks it).
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'sha256-dlwncVsSpYWf7vEp7gybN89pa0ErvvTGVXo14R/37Dk='; base-uri 'none'; "

@@ -1,6 +1,6 @@
-// Bus bandwidth over the size of an operation. The sizes lie on a logarithmic axis from the smallest to the
-// largest, the rates on one from zero to the ceiling or the best, whichever is higher. Lines are SVG that
-// stretches with the page; every letter and point is HTML at a percentage, so that it keeps its size on a
+// Bus bandwidth over the size of an operation. Sizes are on a logarithmic axis from the smallest to the
+// largest; rates are on an axis from zero to the ceiling or the best, whichever is higher. Lines are SVG that
+// stretches with the page. Every letter and point is HTML at a percentage, so that it keeps its size on a
 // phone.
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@ constexpr std::size_t kPointsDrawn = 200;
 constexpr int kLabels = 5;
 
 struct Plot {
-  std::vector<const CollectiveRow*> rows;  // that can be drawn, the smallest first
-  std::vector<const Forecast*> forecasts;  // of them; empty: none was made
+  std::vector<const CollectiveRow*> rows;  // rows that can be drawn, the smallest first
+  std::vector<const Forecast*> forecasts;  // for each row; empty if there are none
   double first = 0;                        // logarithm of the smallest size
   double last = 1;
   double top = 1;  // bits per second
@@ -57,7 +57,7 @@ std::string gigabytes_text(double rate) { return fmt::format("{:.3g} GB/s", rate
 
 std::uint64_t wrong_elements(const CollectiveRow& row) { return row.wrong + row.in_place_wrong; }
 
-// The band as an area, the forecast as a line within it.
+// Draws the band as an area and the forecast as a line within it.
 Html forecast_area(const Plot& plot) {
   std::string low, high, line;
   for (std::size_t i = 0; i < plot.forecasts.size(); ++i) {
@@ -156,7 +156,7 @@ Html size_table(const CollectiveReport& report) {
               scrolled_table("Every size", table));
 }
 
-// The size where it falls short most.
+// Describes the size that falls short of its forecast most.
 Html forecast_meaning(const Plot& plot) {
   std::size_t worst = 0;
   for (std::size_t i = 1; i < plot.forecasts.size(); ++i)

@@ -7,7 +7,7 @@
 namespace railbed {
 namespace {
 
-// Causes of one rule that are written out before the rest is only named.
+// Causes of one rule that are shown in full; the rest is only named.
 constexpr std::size_t kCausesOnPage = 20;
 
 struct Look {
@@ -104,7 +104,7 @@ Html red_findings(const std::vector<Cause>& causes) {
   return all;
 }
 
-// One row a rule: on which nodes it passed or does not apply.
+// Draws one row for each rule: the nodes on which it passed or does not apply.
 Html quiet_table(const Findings& findings, Status status) {
   std::map<std::string_view, std::vector<std::string>> nodes_of_rule;
   std::map<std::string_view, std::size_t> count_of_rule;

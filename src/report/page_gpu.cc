@@ -12,7 +12,7 @@ constexpr std::size_t kMatrixNames = 32;
 
 std::string copy_rate(const Measurement& one) { return fmt::format("{:.1f} GB/s", one.summary.median / 8e9); }
 
-// What the copies of a chart are drawn against.
+// Returns the right end of a chart's axis, in bits per second.
 double copy_axis(const std::vector<const Measurement*>& copies) {
   double most = 1;
   for (const Measurement* one : copies)

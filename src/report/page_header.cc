@@ -13,7 +13,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-// The least and the most of something over all paths.
+// The least and the greatest value of something over all paths.
 struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
@@ -30,7 +30,7 @@ std::string range_text(const Range& range) {
   const std::string least = to_text(Quantity{range.least});
   const std::string most = to_text(Quantity{range.most});
   if (least == most) return least;
-  // Both in one unit: it is said once.
+  // If both have the same unit, it is shown once.
   const auto number = least.find(' ');
   const bool is_one_unit = least.substr(number) == most.substr(most.find(' '));
   return (is_one_unit ? least.substr(0, number) : least) + " – " + most;

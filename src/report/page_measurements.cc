@@ -7,7 +7,8 @@
 namespace railbed {
 namespace {
 
-// Paths with charts of their own; of more, those with failures and those furthest from their ceiling.
+// Paths with charts of their own. If there are more, these are the ones with failures and those furthest from
+// their ceiling.
 constexpr std::size_t kPathsDrawn = 8;
 constexpr std::size_t kPathsListed = 300;
 constexpr std::size_t kMethodsListed = 100;

@@ -6,7 +6,7 @@
 namespace railbed {
 namespace {
 
-// More nodes than this get one row each in a table, and only the worst of them a page of facts.
+// If there are more nodes than this, each gets one row in a table, and only the worst get a page of facts.
 constexpr std::size_t kNodesDetailed = 32;
 constexpr std::size_t kWorstDetailed = 8;
 
@@ -19,7 +19,8 @@ std::string shown(T value) {
 }
 std::string shown(const PcieLink& link) { return fmt::format("{} GT/s x{}", link.gigatransfers, link.width); }
 
-// The value with its source as a tooltip; a dash where there is no such thing, and why where looking failed.
+// Draws the value with its source as a tooltip; a dash if there is no such thing; the reason if reading it
+// failed.
 template <class T>
 Html fact(const Reading<T>& reading) {
   if (reading) return html(R"(<span title="{}">{}</span>)", reading.from(), shown(*reading));

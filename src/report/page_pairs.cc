@@ -1,6 +1,6 @@
-// Every pair of nodes as a cell. Few nodes make a table with the numbers in it; many a square of colours in
-// which a slow node is a dark row or column. Of those the full cells share one path, so that a thousand nodes
-// stay a page; cells below full strength have a tooltip each, up to a bound.
+// Every pair of nodes as a cell. A few nodes make a table with numbers. Many make a square of colors, in
+// which a slow node shows as a dark row or column. There the cells at full strength share one path, so that a
+// thousand nodes still fit into a page; cells below full strength have a tooltip each, up to a limit.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// What each engine found, as a picture of its own. Texts and numbers may come from a file: whatever cannot be
-// drawn is left out, and no index is trusted that run_from_json() and the store have not looked at.
+// Pictures of each engine's results. Texts and numbers may come from a file: values that cannot be drawn are
+// left out, and an index is used only if run_from_json() and the store have checked it.
 #pragma once
 
 #include <vector>
@@ -10,24 +10,24 @@
 
 namespace railbed {
 
-// A bar for each rung beside its ceiling, the one that loses marked, and the likely causes.
+// Draws a bar for each rung beside its ceiling; the one that loses most is marked. Adds the likely causes.
 Html draw_ladder(const Ladder& ladder);
-// Bus bandwidth over the size, logarithmic, under its ceiling; sizes whose data was wrong are marked.
+// Draws bus bandwidth over the size, logarithmic, under its ceiling; sizes with wrong data are marked.
 // `forecasts`: one for each row, or none.
 Html draw_collective(const CollectiveReport& report, const std::vector<Forecast>& forecasts = {});
-// Copies of each GPU as bars, copies between GPUs as a matrix. Measurements of the engine `gpu`, others are
-// passed over.
+// Draws copies of each GPU as bars, copies between GPUs as a matrix. Only measurements of the engine `gpu`
+// count.
 Html draw_gpu_copies(const std::vector<Measurement>& measurements);
-// Who is slow, and every pair of nodes as a cell.
+// Names the slow nodes and draws every pair of nodes as a cell.
 Html draw_pairs(const RailReport& rail);
-// A bar a workload beside the PCIe ceiling of the drives.
+// Draws a bar for each workload beside the PCIe ceiling of the drives.
 Html draw_storage(const StoragePlace& place);
-// A step as one bar of computing and exchange, and what bandwidth would hide the exchange.
+// Draws a step as one bar of computing and exchange, and the bandwidth that would hide the exchange.
 Html draw_train(const TrainReport& report);
-// Measurements that have no picture of their own, as bars and numbers.
+// Draws measurements without a picture of their own, as bars and numbers.
 Html draw_others(const std::vector<Measurement>& measurements);
 
-// "✕ run: NCCL: unhandled system error. Next: …", a line of a list; empty without a failure.
+// Returns a line of a list, "✕ run: NCCL: unhandled system error. Next: …"; empty without a failure.
 Html draw_failure(const std::optional<Failure>& failure);
 
 }  // namespace railbed

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kOthersListed = 200;
 
-// Engines whose measurements another picture of this run shows.
+// True if another picture of this run shows the engine's measurements.
 bool has_picture(const BenchRun& run, Engine engine) {
   if (engine == Engine::kStorage) return !run.storage.empty();
   if (engine == Engine::kTrain) return !run.trains.empty();

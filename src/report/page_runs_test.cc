@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Of the run with this number.
+// Returns the run with this number; fails the test if there is none.
 BenchRun run_with(const Report& report, std::int64_t id) {
   for (const BenchRun& run : report.runs)
     if (run.id == id) return run;

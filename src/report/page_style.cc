@@ -8,7 +8,7 @@ std::string_view page_style() {
       ;
 }
 
-// Conveniences only: a button that copies, and everything unfolded on paper.
+// The script is a convenience: a button that copies, and everything unfolded on paper.
 std::string_view page_script() {
   return
 #include "report/page.js.text"

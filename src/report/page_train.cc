@@ -1,6 +1,6 @@
-// A step of training as one bar. The computing and the exchange overlap: the exchange that the backward pass
-// hides lies within the computing, and what it does not hide follows. So the bar is computing alone,
-// computing while exchanging, and the exposed exchange; together they are the step.
+// A step of training as one bar. Computing and exchange overlap: the part of the exchange that the backward
+// pass hides is within the computing, and the rest follows. So the bar is computing alone, computing while
+// exchanging, and the exposed exchange; their sum is the step.
 #include <algorithm>
 
 #include "base/units.h"
@@ -47,7 +47,7 @@ Html step_bar(const TrainReport& report) {
       seconds_text(report.step.median), 100 * report.efficiency, bar, legend);
 }
 
-// The exchange's rate, and the rate that would hide it, on one axis with the ceiling.
+// Draws the rate of the exchange and the rate that would hide it, on one axis with the ceiling.
 Html rate_rows(const TrainReport& report) {
   const double now = report.exchange_rate.bits_per_second;
   const double wanted = report.hiding_rate.bits_per_second;

@@ -74,7 +74,7 @@ HeatMap heat_map_of(const RailReport& rail) {
   map.names = rail.nodes;
   map.typical = rail.report.together;
   for (const PairSpeed& pair : rail.report.pairs)
-    // A pair that was only measured alone has no place among those that ran together.
+    // A pair that was only measured alone does not belong among those that ran together.
     if (pair.together || !pair.alone) map.cells.push_back({pair.from, pair.to, pair.together});
   return map;
 }

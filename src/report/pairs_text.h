@@ -1,4 +1,4 @@
-// What `railbed bench pairs` found on one rail, for people.
+// Text about one rail's results of `railbed bench pairs`.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace railbed {
 
+// Returns the rates of pairs that ran together with others. The HeatMap is for all nodes of the rail.
 HeatMap heat_map_of(const RailReport& rail);
-// "gpu07 sends at 26 % of what the others reach".
+// Returns "gpu07 sends at 26 % of what the others reach".
 std::string slow_sentence(const RailReport& rail, const Slow& one);
 std::string pairs_text(const RailReport& rail);
 

@@ -14,7 +14,7 @@
 namespace railbed {
 namespace {
 
-// Keeps the better of two runs that sent messages of the same size.
+// Adds a run, or keeps the better of two with messages of the same size.
 void add_best(std::vector<const Measurement*>& runs, const Measurement& run) {
   const auto at = std::lower_bound(
       runs.begin(), runs.end(), run.message_bytes,
@@ -91,9 +91,9 @@ std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
   for (const Measurement& run : measurements) {
     const bool is_ping = run.engine == Engine::kPing;
     if (is_ping && run.failure) continue;
-    if (is_at_once(run) && !run.failure) continue;  // in a table of their own
-    if (!is_ping && std::ranges::find(kEngines, run.engine) == kEngines.end())
-      continue;  // not between two nodes
+    if (is_at_once(run) && !run.failure) continue;  // these have a table of their own
+    // The other engines do not measure between two nodes.
+    if (!is_ping && std::ranges::find(kEngines, run.engine) == kEngines.end()) continue;
     const auto [it, is_new] = index.emplace(std::tuple{run.rail, run.from.node, run.to.node}, paths.size());
     if (is_new) paths.push_back({run.rail, run.from.node, run.to.node, {}, nullptr});
     add(paths[it->second], run);

@@ -1,4 +1,4 @@
-// Measurements arranged by path, TCP beside RDMA, as both the text and the page show them.
+// Measurements arranged by path, TCP beside RDMA, for the text and the page.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 
 namespace railbed {
 
-// The engines of paths; a place in this list stands for an engine where one is counted.
+// The engines of paths. Arrays with an entry for each engine are in this order.
 inline constexpr std::array kEngines{Engine::kTcp, Engine::kRdma};
 constexpr std::size_t place_of(Engine engine) {
   return static_cast<std::size_t>(std::ranges::find(kEngines, engine) - kEngines.begin());
 }
 std::string_view title(Engine engine);  // "TCP", "RDMA"
 
-// What one engine measured on a path; all pointers are into the measurements given to paths_of().
+// One engine's measurements on a path. All pointers point into the measurements that paths_of() got.
 struct EngineRuns {
-  std::vector<const Measurement*> bandwidths;  // one a message size (the fastest), sizes rising
-  std::vector<const Measurement*> latencies;   // likewise (the lowest median)
+  std::vector<const Measurement*> bandwidths;  // the fastest for each message size, sizes rising
+  std::vector<const Measurement*> latencies;   // the lowest median for each message size, sizes rising
   std::vector<const Measurement*> failures;
   const Measurement* fastest() const;  // null without a bandwidth
 };
@@ -31,40 +31,42 @@ struct Path {
   std::string from;
   std::string to;
   std::array<EngineRuns, kEngines.size()> engines;
-  const Measurement* ping = nullptr;  // the best answer; null: none was sought, or none came
+  const Measurement* ping = nullptr;  // the best ping; null if none was tried or none succeeded
 
   const EngineRuns& of(Engine engine) const { return engines[place_of(engine)]; }
   bool has_failure() const;
   std::vector<std::uint64_t> bandwidth_sizes() const;  // of either engine, rising
 };
 
-// The run with messages of this size; null without one.
+// Returns the run with messages of this size; null if there is none.
 const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size);
 
-// What sorts paths by urgency, the most urgent least: failures, then the least share of its ceiling.
+// Returns a key for sorting by urgency, the lowest first: -1 for failures, else the least share of a ceiling,
+// and 2 without one.
 double worth(const Path& path);
 
-// In order of first appearance.
+// Returns the paths in the order of their first appearance.
 std::vector<Path> paths_of(const std::vector<Measurement>& measurements);
 
-// The share of the binding limit that was reached; nothing when there is no limit or it is nominal.
+// Returns the share of the binding limit that was reached; none if there is no limit or it is nominal.
 std::optional<double> fraction_of_ceiling(const Measurement& measurement);
 
-// "91 % of 38.5 Gb/s, limited by the wire at MTU 2048"; "nominal 10.0 Gb/s (virtual interface), not judged";
-// or why there is no ceiling.
+// Returns "91 % of 38.5 Gb/s, limited by the wire at MTU 2048"; "ceiling nominal 10.0 Gb/s (virtual
+// interface): shown, not judged"; or why there is no ceiling.
 std::string describe_ceiling(const Measurement& measurement);
 
-// "floor 0.21 µs (wire 16.8 ns + a switch 0.19 µs + PCIe of gpu01 3.81 ns)"; empty where none was computed.
+// Returns "floor 0.21 µs (wire 16.8 ns + a switch 0.19 µs + PCIe of gpu01 3.81 ns)"; empty if there is no
+// floor.
 std::string describe_floor(const Measurement& measurement);
 
-// "connect: no answer over RDMA".
+// Returns "connect: no answer over RDMA". The measurement must have failed.
 std::string describe_failure(const Measurement& measurement);
 
-// Which roots of failures were told already: several failures of one root are told once.
+// Remembers the roots of failures that were shown: several failures of one root are shown once.
 class ToldRoots {
  public:
-  // Whether the failure's root was told before; else it counts as told from now on. The measurement must
-  // stay.
+  // True if the failure's root was shown before; otherwise it counts as shown from now on. The measurement
+  // must outlive this object.
   bool is_told(const Measurement& failed);
 
  private:
@@ -72,13 +74,13 @@ class ToldRoots {
 };
 inline constexpr std::string_view kSameRoot = "of the same root, above";
 
-// "12 of 4096 bytes arrived wrong", "41 of 90000 packets lost", …; empty when there is nothing to say.
+// Returns "12 of 4096 bytes arrived wrong", "41 of 90000 packets sent again", …; empty if there are none.
 std::vector<std::string> remarks(const Measurement& measurement);
 
-// "0.12 ms, half a round trip of 56 B (median of 96)".
+// Returns "0.12 ms, half a round trip of 56 B (median of 96)".
 std::string ping_text(const Measurement& ping);
 
-// The percentiles that latencies are shown by.
+// The percentiles that are shown for latencies.
 struct Percentile {
   std::string_view name;
   double Summary::*value;
@@ -87,7 +89,7 @@ inline constexpr std::array kPercentiles{
     Percentile{"p50", &Summary::median}, Percentile{"p99", &Summary::p99},
     Percentile{"p99.9", &Summary::p999}, Percentile{"max", &Summary::maximum}};
 
-// The latency that stands for the path: of the smallest message. Null without one.
+// Returns the latency that represents the path: of the smallest message. Null if there is none.
 const Measurement* smallest_latency(const EngineRuns& runs);
 
 }  // namespace railbed

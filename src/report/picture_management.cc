@@ -1,4 +1,4 @@
-// The management network and the BMCs, below the rails: calm as long as all is well.
+// The management network and the BMCs, below the rails; drawn quietly unless something is wrong.
 #include <algorithm>
 #include <cmath>
 
@@ -33,7 +33,7 @@ std::string tooltip(const SceneNode& node) {
   return text;
 }
 
-// Where cards stand in rows and each row hangs on a line of the network.
+// Layout of cards in rows, each row connected to a line of the network.
 struct Rows {
   double page = 1000;
   std::size_t columns = 4;
@@ -70,7 +70,7 @@ Html network_lines(const Scene& scene, const Rows& rows) {
   return all;
 }
 
-// Name and address of the node, then its BMC with address and state.
+// Draws name and address of the node, then its BMC with address and state.
 Html named_card(const SceneNode& node, const Box& box) {
   const SceneManagement& management = node.management;
   const double inner = box.width - 20;
@@ -96,7 +96,7 @@ Html named_card(const SceneNode& node, const Box& box) {
   return svg::group("node", "", inside);
 }
 
-// As above where there is room for two short lines; all else is told where one points.
+// Draws the same in two short lines; the rest is a tooltip.
 Html small_card(const SceneNode& node, const Box& box) {
   const SceneManagement& management = node.management;
   const Health health = management.trouble.health;
@@ -117,8 +117,8 @@ Html draw_rows(const Scene& scene, const Rows& rows, const auto& card) {
   return all;
 }
 
-// A cell a node; neighbours in the same state are one shape, so that a thousand healthy BMCs cost a few
-// lines.
+// Draws one cell for each node. Neighbors in the same state are one shape, so that a thousand healthy BMCs
+// take a few lines.
 class BmcCells {
  public:
   BmcCells(const Scene& scene, double page, std::size_t columns)
@@ -147,7 +147,7 @@ class BmcCells {
     return {kLabel + static_cast<double>(first % columns_) * cell_, row_y(first),
             static_cast<double>(end - first) * cell_ - cell_ * 0.14, cell_ * 0.86};
   }
-  // "": no BMC is known.
+  // Returns the CSS class; empty if no BMC is known.
   static std::string_view css_of(const SceneNode& node) {
     if (node.management.bmc.empty()) return "";
     return node.management.state.empty() ? "chip" : css_class(node.management.trouble.health);

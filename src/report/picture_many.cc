@@ -32,7 +32,7 @@ std::string rail_line(const SceneRail& rail) {
   return text;
 }
 
-// The rails named one a line, numbered from the top as their lines and cells are.
+// Draws the rails, one on each line, numbered from the top like their lines and cells.
 Html legend(const Scene& scene, double page, double pitch) {
   Html all;
   for (std::size_t r = 0; r < scene.rails.size(); ++r) {
@@ -45,7 +45,7 @@ Html legend(const Scene& scene, double page, double pitch) {
   return all;
 }
 
-// Cards in rows; under each row its rails run as lines, joined on the left.
+// Cards in rows. The rails run as lines under each row and are joined on the left.
 class Grid {
  public:
   Grid(const Scene& scene, double page, std::size_t columns)
@@ -134,7 +134,7 @@ class Grid {
 };
 
 // Nodes side by side in rows, their rails as cells below one another. Healthy cells are one pattern; only the
-// others are drawn one by one, so that a thousand healthy nodes cost a few lines.
+// others are drawn one by one, so that a thousand healthy nodes take a few lines.
 class Matrix {
  public:
   Matrix(const Scene& scene, double page, std::size_t columns, std::string_view pattern)
@@ -159,7 +159,7 @@ class Matrix {
       const std::size_t count = std::min(columns_, scene_.nodes.size() - first);
       all += svg::text(kLabel - 8, row_y(first) + cell_ * 0.75, kLabel - 10, svg::kTiny,
                        scene_.nodes[first].name, Anchor::kEnd, "quiet");
-      // The pattern is aligned to the row by moving the rectangle, not the pattern.
+      // The rectangle, not the pattern, is moved to align them to the row.
       all += html(
           R"svg(<g transform="translate(0 {:.3f})"><rect x="{:.3f}" width="{:.3f}" height="{:.3f}" fill="url(#{})"/></g>)svg",
           row_y(first), kLabel, cell_ * static_cast<double>(count) - 0.001, cell_ * cells_ - 0.001, pattern_);
@@ -182,14 +182,14 @@ class Matrix {
     for (std::size_t r = 0; r < static_cast<std::size_t>(cells_); ++r) {
       const bool has_port = r < node.ports.size() && node.ports[r].present;
       Trouble trouble = has_port ? node.ports[r].trouble : Trouble{};
-      // What is wrong with the node but with none of its ports is shown on its first cell.
+      // A trouble of the node that none of its ports has is shown on its first cell.
       if (r == 0 && worst_port < node.trouble.health) trouble = node.trouble;
       if (trouble.health != Health::kGood) cells += cell(i, r, trouble);
     }
     return cells.empty() ? cells : svg::group("", node.name + ": " + node.trouble.text, cells);
   }
 
-  // The four kinds of troubled cell, each drawn once.
+  // The four kinds of cell in trouble, each drawn once.
   Html stamps() const {
     Html all;
     const double size = cell_ * 0.86;

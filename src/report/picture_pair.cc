@@ -17,11 +17,11 @@ constexpr double kGpuHeight = 42;
 constexpr double kFoot = 16;
 constexpr double kChip = 134;
 constexpr double kInset = 16;
-constexpr double kSocket = 8;  // how far a port stands out of its node
+constexpr double kSocket = 8;  // length of a port outside its node
 // More GPUs than this are drawn as one chip with a count.
 constexpr std::size_t kGpusDrawn = 8;
 
-// A node with its rails leaving to the right, or mirrored, to the left.
+// A node whose rails leave to the right or, mirrored, to the left.
 class Card {
  public:
   Card(const SceneNode& node, const Box& box, bool is_mirrored)
@@ -41,7 +41,7 @@ class Card {
     return svg::group(fmt::format("node {}", css_class(node_.trouble.health)), "", inside);
   }
 
-  // Where the rail of this port starts.
+  // The point where the rail of this port starts.
   double socket_x() const { return is_mirrored_ ? box_.x - kSocket : box_.right() + kSocket; }
   double port_y(std::size_t port) const {
     const double used = static_cast<double>(node_.ports.size()) * kPortPitch;
@@ -50,7 +50,7 @@ class Card {
 
  private:
   double body_height() const { return box_.height - kHeader - kFoot; }
-  // Places a box that starts `from` right of the outer edge, whichever side that is.
+  // Places a box that starts `from` units from the outer edge, on either side.
   Box placed(double from, double y, double width, double height) const {
     return {is_mirrored_ ? box_.right() - from - width : box_.x + from, y, width, height};
   }
@@ -130,7 +130,7 @@ class Card {
     return all;
   }
 
-  // PCIe: a trunk from which GPUs and adapters branch.
+  // Draws PCIe: a trunk from which GPUs and adapters branch.
   Html links() const {
     const auto drawn = drawn_gpus();
     std::vector<double> heights;
@@ -181,7 +181,7 @@ bool is_broken(const SceneRail& rail) {
   return rail.trouble.health == Health::kBad || rail.trouble.health == Health::kUnreachable;
 }
 
-// What stands under a rail: its trouble, else what was measured.
+// Returns the line under a rail: its trouble, else the measurement.
 std::string second_line(const SceneRail& rail) { return is_broken(rail) ? rail.trouble.text : rail.measured; }
 
 Html draw_rail(const SceneRail& rail, double left, double right, double y) {
@@ -222,7 +222,7 @@ Html draw_wide(const Scene& scene) {
   return inside;
 }
 
-// The second node under the first; rails are brackets on the right, named between the nodes.
+// Draws the second node under the first. Rails are brackets on the right, named between the nodes.
 Html draw_narrow(const Scene& scene, double* height) {
   const double card = card_height(scene);
   const auto rails = static_cast<double>(scene.rails.size());

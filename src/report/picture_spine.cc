@@ -61,7 +61,7 @@ Html chip(const ScenePort& port, const Box& box) {
   return svg::group(health_css("port", port.trouble.health), port.interface + ": " + said, inside);
 }
 
-// Rails as bars across the page, nodes hanging from them and, of more than four, standing on them.
+// Rails as bars across the page. Nodes hang from them; if there are more than four, half are above the bars.
 class Spine {
  public:
   explicit Spine(const Scene& scene) : scene_(scene) {
@@ -140,7 +140,7 @@ class Spine {
   double below_y_ = 0;
 };
 
-// The rails named on top, running down the left; nodes one under another.
+// The rails, named on top, run down the left; the nodes are one under another.
 class SpineLadder {
  public:
   explicit SpineLadder(const Scene& scene) : scene_(scene) {

@@ -57,7 +57,7 @@ std::string_view risk_text(Risk risk) {
   return "";
 }
 
-// What is told of a change below its title; equal for nodes on which it is the same.
+// The text of a change below its title; equal for nodes with the same change.
 class ChangeText {
  public:
   ChangeText(const NodeChange& change, const PlanTextOptions& options) {
@@ -101,7 +101,7 @@ struct ToldChange {
   std::vector<std::string> nodes;
 };
 
-// The changes of all nodes in the order in which they are made, equal ones together.
+// Returns the changes of all nodes in the order in which they are made, equal ones together.
 std::vector<ToldChange> told_once(const ClusterPlan& plan, const PlanTextOptions& options) {
   std::vector<ToldChange> all;
   std::map<std::pair<std::string, std::string>, std::size_t> known;
@@ -152,7 +152,7 @@ std::string summary(const ClusterPlan& plan) {
   return text + "\n";
 }
 
-// Titles by the nodes that share them.
+// Returns the titles, each with the nodes that share it.
 std::string shared_titles(const ClusterPlan& plan, std::string_view label,
                           std::vector<std::string> NodePlan::*titles) {
   std::vector<std::string> order;
@@ -169,7 +169,7 @@ std::string shared_titles(const ClusterPlan& plan, std::string_view label,
   return text;
 }
 
-// Equal ones of several nodes once.
+// Returns the findings that no change fixes; equal ones of several nodes once.
 std::string unanswered_text(const ClusterPlan& plan) {
   if (plan.unanswered.empty()) return "";
   std::vector<const PlannedFinding*> first;

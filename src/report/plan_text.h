@@ -1,4 +1,4 @@
-// Plans and rendered settings as people read them.
+// Texts for people about plans and rendered settings.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace railbed {
 struct PlanTextOptions {
   bool colour = false;
   bool diff = false;  // each file's differences
-  bool all = false;   // also what is met already
+  bool all = false;   // also settings that are in place already
 };
 
-// Changes that are the same on several nodes are told once.
+// Returns the plan. A change that is the same on several nodes is shown once.
 std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options = {});
 
-// Every setting with its reason, its files and its commands.
+// Returns every setting with its reason, its files and its commands.
 std::string settings_text(const std::vector<NodeSettings>& nodes);
 
 }  // namespace railbed

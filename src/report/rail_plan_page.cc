@@ -1,5 +1,5 @@
-// The drawing has switches above and nodes below, with a line for every cable of a node; of large plans the
-// first nodes, for the rest are wired alike.
+// The drawing has switches above and nodes below, with a line for every cable of a node. Of large plans only
+// the first nodes are drawn, because the rest are wired alike.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class PlanDrawing {
            svg::text(at.centre(), at.middle() + 5, at.width - 8, svg::kLabel, name, Anchor::kMiddle);
   }
 
-  // Where a cable leaves its node: a place for each rail.
+  // Returns where a cable leaves its node; each rail has a place.
   double port_x(const Box& node, int number) const {
     const double rail = number;
     return node.x + node.width * (rail + 1) / static_cast<double>(plan_.cluster.rails.size() + 1);
@@ -101,7 +101,7 @@ class PlanDrawing {
   }
 
   const RailPlan& plan_;
-  std::map<std::string, std::size_t> places_;  // of the nodes that are drawn
+  std::map<std::string, std::size_t> places_;  // for the nodes that are drawn
   std::vector<std::string> switches_;
   std::size_t drawn_ = 0;
   double width_ = 0;

@@ -8,11 +8,11 @@
 
 namespace railbed {
 
-// Switches, addresses and the cabling list.
+// Returns the switches, the addresses and the cabling list.
 std::string rail_plan_text(const RailPlan& plan);
-// Two lines for each end of each cable, a blank line between two labels.
+// Returns two lines for each end of each cable, with a blank line between two labels.
 std::string cable_labels_text(const RailPlan& plan);
-// The same as a page to print: the drawing, the list, and sheets of 3 × 8 labels of 70 × 37 mm on A4.
+// Returns a page to print: the drawing, the list, and sheets of 3 × 8 labels of 70 × 37 mm on A4.
 std::string rail_plan_page(const RailPlan& plan);
 
 std::string switch_advice_text(const SwitchAdvice& advice, int nodes);

@@ -1,4 +1,4 @@
-// Everything that one run found out, and the page that shows it.
+// All results of one run, and the page that shows them.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@
 namespace railbed {
 
 struct Report {
-  Cluster cluster;                     // without nodes: the nodes are those of `facts`
+  Cluster cluster;                     // if it has no nodes, the nodes are those of `facts`
   std::map<std::string, Facts> facts;  // by node name
   Verdict verdict;
   std::vector<Measurement> measurements;
   std::vector<Unreachable> unreachable;
   std::vector<Difference> differences = {};
-  std::map<std::string, BmcFacts> bmcs = {};  // by node name; of BMCs that were asked
-  std::vector<BenchRun> runs = {};  // of the history, or measured just now: each has a section of its own
+  std::map<std::string, BmcFacts> bmcs = {};  // by node name; only BMCs that were queried
+  std::vector<BenchRun> runs = {};  // from the history or just measured; each has a section of its own
   std::string railbed;              // version of the program
   std::string started_at;           // RFC 3339, UTC
   double seconds = 0;               // wall time of the run
@@ -31,12 +31,12 @@ struct Report {
 
 Run run_of(const Report& report);
 
-// Findings, then measurements, then one line a run.
+// Returns the findings, then the measurements, then one line for each run.
 std::string render_text(const Report& report, const TextOptions& options = {});
-// The findings' document with the measurements and the runs in it.
+// Returns the document of the findings with the measurements and the runs in it.
 std::string render_json(const Report& report);
 
-// One page that needs nothing but itself: no network, no script for its content. Whatever came from a node is
+// Returns one page that needs nothing else: no network, and no script for its content. Text from a node is
 // escaped.
 std::string render_html(const Report& report);
 

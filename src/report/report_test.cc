@@ -15,8 +15,8 @@ using testing::Not;
 // Elements that HTML closes by itself.
 bool is_void(const std::string& name) { return name == "meta" || name == "br"; }
 
-// The first element that is not closed, or closed out of turn; empty when all are balanced. Texts hold no
-// "<", so every one starts a tag; style and script are left out.
+// Returns the first element that is not closed, or closed out of turn; empty if all are balanced. Texts hold
+// no "<", so every one starts a tag; style and script are left out.
 std::string first_unbalanced(std::string_view page) {
   std::vector<std::string> open;
   for (auto at = page.find('<'); at != std::string_view::npos; at = page.find('<', at + 1)) {
@@ -175,7 +175,7 @@ TEST(ReportPage, DrawsTheManagementNetworkOnlyWhereItIsKnown) {
   EXPECT_TRUE(has(pair, "management network · 10.2.0.0/22 · 2 BMCs: 1 broken, 1 no answer"));
   EXPECT_TRUE(has(pair, "BMC 10.3.0.1"));
   EXPECT_TRUE(has(pair, "sensors of gpu01 are out of range")) << "findings of BMCs stand on the page";
-  // Of many only the troubled are drawn one by one.
+  // In a large fleet only the nodes in trouble are drawn one by one.
   const std::string fleet = render_html(managed(64));
   EXPECT_TRUE(has(fleet, "64 BMCs: 59 healthy, 1 broken, 4 no answer"));
   EXPECT_FALSE(has(fleet, "BMC 10.3.0.3<"));

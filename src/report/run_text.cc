@@ -19,7 +19,7 @@
 namespace railbed {
 namespace {
 
-// Of storage, training and collectives the tables of their own say more.
+// True if storage, training or collectives have tables of their own, which show more.
 bool has_own_table(const BenchRun& run, Engine engine) {
   return (engine == Engine::kStorage && !run.storage.empty()) ||
          (engine == Engine::kTrain && !run.trains.empty()) ||

@@ -7,11 +7,11 @@
 
 namespace railbed {
 
-// "Run 3: back-to-back"; a run without number and label is called by its command.
+// Returns "Run 3: back-to-back"; a run without number and label is named by its command.
 std::string run_name(const BenchRun& run);
-// "Run 3: back-to-back, 2026-11-20T09:00:00Z, bench ladder: 12 measurements, 1 failed\n".
+// Returns "Run 3: back-to-back, 2026-11-20T09:00:00Z, bench ladder: 12 measurements, 1 failed\n".
 std::string run_line(const BenchRun& run);
-// What `railbed runs show` prints below a run's heading: what was asked for, on what, and all that was found.
+// Returns the text of `railbed runs show` below a run's heading: the parameters, the nodes, and all results.
 std::string run_text(const BenchRun& run);
 
 }  // namespace railbed

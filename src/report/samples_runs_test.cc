@@ -1,4 +1,4 @@
-// Runs for the made-up reports: one of each kind that has a picture of its own.
+// Runs for the invented reports: one of each kind that has a picture of its own.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -118,7 +118,7 @@ std::vector<Measurement> sample_copies() {
   return copies;
 }
 
-// Everybody meets everybody; `slow` sends and receives at a quarter.
+// Every pair is measured; `slow` sends and receives at a quarter.
 RailReport sample_pairs(int nodes, int slow) {
   RailReport rail;
   rail.rail = "rail0";

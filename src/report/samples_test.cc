@@ -516,7 +516,7 @@ const std::vector<Sample>& all_samples() {
 
 namespace {
 
-// The browser test opens what this writes; RAILBED_SAMPLES says where.
+// Writes the pages that the browser test opens; RAILBED_SAMPLES names the folder.
 TEST(Samples, AreWrittenForTheBrowser) {
   const char* wanted = std::getenv("RAILBED_SAMPLES");
   const std::filesystem::path folder = wanted != nullptr ? wanted : testing::TempDir();

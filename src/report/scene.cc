@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-// Transfer rates by generation: PCI Express Base Specification, 1.0 to 6.0.
+// Transfer rates by generation; source: PCI Express Base Specification, 1.0 to 6.0.
 std::string link_text(const PcieLink& link) {
   constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64};
   for (std::size_t i = 0; i < std::size(kRates); ++i)
@@ -27,6 +27,8 @@ std::string attach_of(const Facts& facts, const std::string& address) {
   return link_text(*device->link_now);
 }
 
+// Fills in what the node's facts have about a port: MTU, speed, RDMA device and PCIe link. The speed is the
+// interface's, else the RDMA port's.
 void add_port_facts(ScenePort& port, const Facts& facts) {
   const NetInterface* interface = find_interface(facts.net, port.interface);
   std::string pci;
@@ -46,6 +48,7 @@ void add_port_facts(ScenePort& port, const Facts& facts) {
   if (const std::string link = attach_of(facts, pci); !link.empty()) port.attach = link;
 }
 
+// Returns a node's port on a rail; without facts only its name and its findings.
 ScenePort view_port(const std::string& rail, const RailPort& rail_port, const Facts* facts,
                     const Troubles& troubles) {
   ScenePort port;
@@ -56,7 +59,7 @@ ScenePort view_port(const std::string& rail, const RailPort& rail_port, const Fa
   return port;
 }
 
-// Without rails in the inventory, what is shown are the node's RDMA ports.
+// Returns the node's RDMA ports, which are shown if the inventory has no rails.
 std::vector<ScenePort> rdma_ports(const std::string& node, const Facts& facts, const Troubles& troubles) {
   std::vector<ScenePort> ports;
   for (const NetInterface& interface : items(facts.net.interfaces))
@@ -72,7 +75,7 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
-// "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz" → "Intel Xeon E5-2690 v4".
+// Returns "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz" as "Intel Xeon E5-2690 v4".
 std::string short_model(std::string model) {
   model = model.substr(0, model.find(" @ "));
   for (const std::string_view noise : {"(R)", "(TM)", "(tm)", " CPU", " Processor"})
@@ -100,6 +103,7 @@ std::string listed(const std::set<std::string>& values) {
   return values.size() > 3 ? fmt::format("{} different values", values.size()) : text;
 }
 
+// Returns the rate of the slowest path on the rail, for each engine; empty without measurements.
 std::string measured_on(const std::string& rail, const std::vector<Path>& paths) {
   std::vector<std::string> parts;
   for (const Engine engine : {Engine::kRdma, Engine::kTcp}) {
@@ -113,6 +117,8 @@ std::string measured_on(const std::string& rail, const std::vector<Path>& paths)
   return join(parts);
 }
 
+// Returns a rail as its ports show it: their speeds and MTUs, and the worst trouble of the rail and its
+// ports.
 SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::size_t index,
                     const Troubles& troubles) {
   SceneRail view;
@@ -127,7 +133,7 @@ SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::
     if (!port.present) continue;
     if (!port.speed.empty()) speeds.insert(port.speed);
     if (!port.mtu.empty()) mtus.insert(port.mtu);
-    // A switch carries the others on when one node is gone.
+    // If one node is gone, a switch still carries the others.
     if (port.trouble.health == Health::kUnreachable && nodes.size() > 2) continue;
     if (port.trouble.health > view.trouble.health)
       view.trouble = {port.trouble.health, node.name + ": " + port.trouble.text};
@@ -138,7 +144,7 @@ SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::
   return view;
 }
 
-// "admin@10.2.0.11" → "10.2.0.11".
+// Returns "admin@10.2.0.11" as "10.2.0.11".
 std::string host_of(std::string destination) { return destination.substr(destination.rfind('@') + 1); }
 
 bool is_on_rail(const Cluster& cluster, const std::string& node, std::string_view interface) {
@@ -148,8 +154,8 @@ bool is_on_rail(const Cluster& cluster, const std::string& node, std::string_vie
   });
 }
 
-// The address by which a node is reached, with its network where the node tells it: that which ssh is told,
-// else that of the interface with the default route, unless a rail has it.
+// Returns the node's address on the management network, with its prefix, if the node's facts have it: the
+// address that ssh uses, else that of the interface with the default route, unless a rail has that interface.
 const InterfaceAddress* management_address(const Report& report, const std::string& node,
                                            const std::string& destination, const Facts& facts) {
   const auto told = IpAddress::parse(destination);
@@ -162,7 +168,7 @@ const InterfaceAddress* management_address(const Report& report, const std::stri
   return nullptr;
 }
 
-// Of what its sensors say the worst: "PSU2: failure detected".
+// Returns the worst state of the sensors: "PSU2: failure detected".
 std::string worst_sensor(const BmcFacts& bmc) {
   const auto rank = [](const BmcSensor& one) {
     return one.severity == BmcSeverity::kCritical ? 2 : one.severity == BmcSeverity::kWarning ? 1 : 0;
@@ -190,7 +196,7 @@ void add_bmc_state(SceneManagement& view, const std::string& node, const BmcFact
   view.state = join({bmc.power.ok() ? (off ? "off" : "on") : "", worst_sensor(bmc)});
 }
 
-// Of the cluster's network the addresses are drawn, whatever state the nodes are in.
+// The addresses of the cluster's network are drawn in any state of the nodes.
 SceneManagement view_management(const std::string& name, const Report& report, const Facts* facts,
                                 const Troubles& troubles, std::set<std::string>& networks) {
   SceneManagement view;
@@ -209,7 +215,7 @@ SceneManagement view_management(const std::string& name, const Report& report, c
   return view;
 }
 
-// "64 BMCs: 62 healthy, 2 no answer"
+// Returns "64 BMCs: 62 healthy, 2 no answer".
 std::string bmcs_text(const std::vector<SceneNode>& nodes) {
   std::size_t known = 0;
   std::size_t asked = 0;
@@ -229,7 +235,7 @@ std::string bmcs_text(const std::vector<SceneNode>& nodes) {
   return fmt::format("{} BMC{}: {}", known, known == 1 ? "" : "s", states);
 }
 
-// The inventory's nodes in its order; without an inventory those that were looked at.
+// Returns the inventory's nodes in its order; without an inventory, the nodes that were read or tried.
 std::vector<std::string> names_of(const Report& report) {
   std::vector<std::string> names;
   for (const Node& node : report.cluster.nodes) names.push_back(node.name);

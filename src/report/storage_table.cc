@@ -12,7 +12,7 @@ namespace railbed {
 namespace {
 
 constexpr double kNearTheLink = 0.85;  // ours: no drive uses all of its link
-constexpr double kMuchFaster = 1.25;   // ours: more than runs differ by chance
+constexpr double kMuchFaster = 1.25;   // ours: a larger difference than chance between runs
 
 std::string count_text(double count) {
   if (count < 1e3) return fmt::format("{:.0f}", count);

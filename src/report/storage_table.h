@@ -1,4 +1,4 @@
-// What storage did, as a table: one block a folder, and what bound each number.
+// Storage results as a table: one block for each folder, and the limit behind each number.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace railbed {
 
-// "2.21 GB/s", decimal, as drives are sold.
+// Returns "2.21 GB/s", decimal, as drives are sold; MB/s below 1 GB/s.
 std::string bytes_rate_text(BitRate rate);
 
-// What kept this bandwidth where it is: "the PCIe link", "one request at a time", "the drive".
+// Returns what limited this bandwidth: "the PCIe link", "one request at a time", "the drive".
 std::string bound_of(const Measurement& one, const StoragePlace& place);
 
 std::string storage_table(const StoragePlace& place);

@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kGridColumns = 6;  // that fit beside each other in 110 columns
+constexpr std::size_t kGridColumns = 6;  // these fit beside each other in 110 columns
 constexpr std::size_t kGridNameWidth = 20;
 constexpr std::size_t kGridCellWidth = 15;
 
@@ -19,7 +19,7 @@ std::string_view support_word(TechnologySupport support) {
   return enum_names(support)[static_cast<std::size_t>(support)];
 }
 
-// A, B, …, Z, AA, …
+// Returns A, B, …, Z, AA, …
 std::string column_letter(std::size_t index) {
   const std::string last(1, static_cast<char>('A' + index % 26));
   return index < 26 ? last : column_letter(index / 26 - 1) + last;
@@ -42,7 +42,7 @@ std::string column_title(const TechnologyColumn& column) {
   return column.nodes.empty() ? what : fmt::format("{}: {}", what, listed_hosts(column.nodes));
 }
 
-// Sources by number, in the order in which they are first met.
+// Numbered sources, in the order in which they first appear.
 class SourceList {
  public:
   std::size_t number_of(const std::string& source) {
@@ -57,7 +57,7 @@ class SourceList {
   std::vector<std::string> sources_;
 };
 
-// Columns whose cell of a technology says the same.
+// Columns with the same cell for a technology.
 struct SharedCell {
   const TechnologyCell* cell;
   std::string letters;
@@ -128,7 +128,7 @@ std::string reasons(const std::vector<TechnologyColumn>& columns, std::size_t wi
   return text;
 }
 
-// A cell of a table in Markdown: "|" would end it, and what a node says may hold HTML.
+// Escapes a cell of a table in Markdown: "|" would end it, and text from a node may hold HTML.
 std::string markdown_cell(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {

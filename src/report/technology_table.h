@@ -1,4 +1,4 @@
-// Which technologies work on which nodes: a grid of words, then the reasons, then where each stands.
+// The technologies that work on each node: a grid of words, then the reasons, then the sources.
 #pragma once
 
 #include <string>

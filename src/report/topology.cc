@@ -32,7 +32,7 @@ std::vector<Placed> gpus_of(const Facts& facts) {
   return found;
 }
 
-// By RDMA device; an adapter without one by its address.
+// Returns network adapters, named by RDMA device; one without it by its address.
 std::vector<Placed> adapters_of(const Facts& facts) {
   std::vector<Placed> found;
   for (const PciDevice& device : *facts.pci) {

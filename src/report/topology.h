@@ -1,5 +1,5 @@
-// How near GPUs and network adapters of one node are to each other: the matrix that `nvidia-smi topo -m`
-// draws, from PCI alone and without a driver, with NVLink where NVML tells it.
+// Distance between GPUs and network adapters of one node: the matrix that `nvidia-smi topo -m` draws, from
+// PCI alone and without a driver.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace railbed {
 
 struct TopologyDevice {
-  std::string name;  // GPU0, mlx5_0; the PCI address where there is no other name
+  std::string name;  // GPU0, mlx5_0; the PCI address if there is no other name
   std::string pci_address;
   int numa_node = -1;
   bool gpu = false;
@@ -20,21 +20,22 @@ struct TopologyDevice {
 
 struct NearestAdapter {
   std::string gpu;
-  std::vector<std::string> adapters;  // all that are equally near
+  std::vector<std::string> adapters;  // all at the shortest distance
   std::string path;                   // PIX, PXB, PHB, NODE, SYS
   FIELDS(NearestAdapter, gpu, adapters, path);
 };
 
 struct TopologyMatrix {
   std::vector<TopologyDevice> devices;          // GPUs first
-  std::vector<std::vector<std::string>> paths;  // [row][column]: "X" on the diagonal, PIX … SYS, NV18
+  std::vector<std::vector<std::string>> paths;  // [row][column]: "X" on the diagonal, PIX … SYS
   std::vector<NearestAdapter> nearest;          // for each GPU
   FIELDS(TopologyMatrix, devices, paths, nearest);
 };
 
+// Computes the matrix; empty if the PCI devices could not be read.
 TopologyMatrix topology_of(const Facts& facts);
 
-// One screen: the matrix, the nearest adapters, the legend.
+// Returns one screen: the matrix, the nearest adapters, the legend.
 std::string render_topology(const TopologyMatrix& matrix);
 std::string topology_json(const TopologyMatrix& matrix);
 

@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-// "1.24 GB", decimal, as rates are.
+// Returns "1.24 GB", decimal like rates.
 std::string decimal_text(std::uint64_t bytes) {
   const double value = static_cast<double>(bytes);
   return value >= 1e9 ? fmt::format("{:.3g} GB", value / 1e9) : fmt::format("{:.3g} MB", value / 1e6);
@@ -32,7 +32,7 @@ std::string parameters_text(std::uint64_t count) {
                       : fmt::format("{:.3g} million", value / 1e6);
 }
 
-// "gpu01 ×2, gpu02 ×2".
+// Returns "gpu01 ×2, gpu02 ×2".
 std::string nodes_text(const std::vector<std::string>& nodes) {
   std::string text;
   for (std::size_t i = 0; i < nodes.size();) {
@@ -52,7 +52,7 @@ std::string row(std::string_view name, const Summary& seconds, const std::string
   return text + (remark.empty() ? "" : "  " + remark) + '\n';
 }
 
-// What was real, and what was not.
+// Returns which parts were real and which were simulated.
 std::string means_text(const TrainReport& report) {
   if (!report.on_gpus)
     return fmt::format(

@@ -1,4 +1,4 @@
-// What a rehearsal of training found, for people.
+// Text about the results of a rehearsal of training.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace railbed {
 
-// A time of a step, in the unit that fits it.
+// Returns a time of a step, in the unit that fits it.
 std::string seconds_text(double seconds);
 std::string train_text(const TrainReport& report);
 

@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-// What to say of a finding: the message of what explains it, if anything does.
+// Returns the text for a finding: the message of its cause if it has one, else its own.
 std::string cause_of(const Finding& finding, const Findings& findings) {
   if (!finding.caused_by || *finding.caused_by >= findings.size()) return finding.message;
   const Finding& cause = findings[*finding.caused_by];
@@ -57,7 +57,7 @@ Trouble Troubles::of_gpu(const std::string& node, const std::string& pci_address
   return of(node, {"gpu:" + pci_address, "pci:" + pci_address});
 }
 
-// A finding about a rail that names nodes is about their ports on it.
+// A finding about a rail that names nodes concerns their ports on it.
 void Troubles::take_named_nodes(const Finding& finding, const Trouble& trouble) {
   for (const std::string_view touched : finding.touches) {
     if (!touched.starts_with("node:")) continue;

@@ -1,4 +1,4 @@
-// The worst that findings say of each node and of each thing of it.
+// The worst finding on each node and on each of its parts.
 #pragma once
 
 #include <initializer_list>
@@ -11,16 +11,17 @@
 
 namespace railbed {
 
+// Returns how concerning a status is; passes and rules that do not apply count as good.
 Health health_of(Status status);
 
-// Root causes stand before their consequences, so the first of equals says most.
+// Root causes come before their consequences, so the first of equally bad findings has the best message.
 class Troubles {
  public:
   explicit Troubles(const Findings& findings);
   Trouble of_node(const std::string& node) const { return at({node, ""}); }
-  // The worst of these things; see model/things.h.
+  // Returns the worst of these things; see model/things.h.
   Trouble of(const std::string& node, std::initializer_list<std::string> things) const;
-  // Of a node's end of a rail; `device` is "mlx5_0/1", empty where there is none.
+  // Returns the worst of a node's end of a rail; `device` is "mlx5_0/1", or empty if there is none.
   Trouble of_end(const std::string& node, const std::string& rail, const std::string& interface,
                  const std::string& device) const;
   Trouble of_gpu(const std::string& node, const std::string& pci_address) const;

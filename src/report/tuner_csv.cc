@@ -1,8 +1,8 @@
 // NCCL's example tuner plugin reads lines of
 //   collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff
-// where -1 leaves a choice to NCCL or matches anything (NVIDIA/nccl, ext-tuner/example/README.md). Its file
-// says what is to be chosen, so each size gets the algorithm whose forecast is the quickest, with the
-// protocol that NCCL's model prefers of it; sizes next to each other that agree become one line.
+// where -1 leaves a choice to NCCL or matches anything (NVIDIA/nccl, ext-tuner/example/README.md). A line
+// prescribes a choice. So each size gets the algorithm with the quickest forecast, with the protocol that
+// NCCL's model prefers for it. Neighboring sizes with the same choice become one line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-// "Covers all sizes", by that README.
+// The README describes this maximum as "Covers all sizes".
 constexpr std::uint64_t kTunerMost = 4294967295;
 constexpr int kTunerFirst = 10, kTunerLast = 32;  // powers of two
 

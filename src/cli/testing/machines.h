@@ -1,5 +1,5 @@
-// Machines of tests/machines for the tests of this room: each is read and judged once, however many tests
-// look at it.
+// Machines of tests/machines for the tests of this room. Each is read and judged once, however many tests use
+// it.
 #pragma once
 
 #include <gtest/gtest.h>

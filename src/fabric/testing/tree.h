@@ -1,5 +1,5 @@
-// A fat tree of two levels to break: LEAVES leaves with HCAS HCAs each under SPINES spines, one cable to
-// each.
+// A fat tree of two levels for tests to break: LEAVES leaves with HCAS HCAs each under SPINES spines, one
+// cable to each.
 #pragma once
 
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ inline IbFabric fat_tree(const TreeSize& size = {}) {
   return fabric;
 }
 
-// As it looks to one who asks it: states, and a manager on the first HCA.
+// The tree as discovery finds it: with states of ports, and a manager on the first HCA.
 inline IbFabric live_tree(const TreeSize& size = {}) {
   IbFabric fabric = fat_tree(size);
   fabric.live = true;
