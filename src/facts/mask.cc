@@ -62,14 +62,16 @@ std::string octets(std::uint64_t value, int count) {
   return text;
 }
 
-// Returns true for IPv4 addresses that do not reveal where a machine is: RFC 6890 and RFC 3927.
+// Returns true for IPv4 addresses that do not reveal where a machine is: RFC 6890 and RFC 3927. The blocks for
+// protocols and documentation (192.0.0.0, 192.0.2.0, 198.51.100.0, 203.0.113.0) are /24: their neighbors are public.
 bool is_private(const std::array<std::uint8_t, 16>& bytes) {
   const auto a = bytes[12];
   const auto b = bytes[13];
+  const auto c = bytes[14];
   return a == 0 || a == 10 || a == 127 || a >= 224 || (a == 172 && b >= 16 && b < 32) ||
          (a == 192 && b == 168) || (a == 169 && b == 254) || (a == 100 && b >= 64 && b < 128) ||
-         (a == 198 && (b == 18 || b == 19)) || (a == 192 && b == 0) || (a == 198 && b == 51) ||
-         (a == 203 && b == 0);
+         (a == 198 && (b == 18 || b == 19)) || (a == 192 && b == 0 && (c == 0 || c == 2)) ||
+         (a == 198 && b == 51 && c == 100) || (a == 203 && b == 0 && c == 113);
 }
 
 bool sounds_secret(std::string_view key) {

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "facts/nccl.h"
-
 #include "base/ip.h"
+#include "facts/nccl.h"
 
 namespace railbed {
 namespace {
@@ -36,6 +35,9 @@ TEST(Mask, KeepsPrivateAddressesAndTheSubnetsOfPublicOnes) {
        {"10.0.0.1", "192.168.1.7/24", "172.16.0.1", "127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0", "::1",
         "::", "fd00:1::5", "2001:db8::1", "100.64.0.1", "0000:0000:0000:0000:0000:ffff:0a00:0001"})
     EXPECT_EQ(mask(kept), kept);
+  for (const char* kept : {"192.0.0.8", "192.0.2.1", "198.51.100.9", "203.0.113.200"})
+    EXPECT_EQ(mask(kept), kept);
+  for (const char* hidden : {"192.0.78.9", "198.51.7.1", "203.0.112.1"}) EXPECT_NE(mask(hidden), hidden);
   const auto a = IpAddress::parse(mask("8.8.4.4"));
   const auto b = IpAddress::parse(mask("8.8.5.5"));
   const auto c = IpAddress::parse(mask("9.9.9.9"));
