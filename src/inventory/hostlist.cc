@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -171,6 +173,30 @@ std::string fold_hostlist(const std::vector<std::string>& names) {
   std::string text;
   for (const HostlistFold& fold : folds) text += (text.empty() ? "" : ", ") + fold.pattern();
   return text;
+}
+
+std::string fold_hosts(const std::vector<std::string>& names) {
+  struct Place {
+    std::size_t family;
+    std::uint64_t number;
+    std::string_view name;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> families;  // by text before and after
+  std::vector<Place> places;
+  for (const std::string_view name : names) {
+    const auto end = name.find_last_of(kDigits) + 1;  // 0: there is no number
+    const auto begin = end == 0 ? 0 : name.substr(0, end).find_last_not_of(kDigits) + 1;
+    const auto number = number_of(name.substr(begin, end - begin));
+    const auto family =
+        number ? std::pair{name.substr(0, begin), name.substr(end)} : std::pair{name, name.substr(0, 0)};
+    places.push_back({families.try_emplace(family, families.size()).first->second, number.value_or(0), name});
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  std::vector<std::string> sorted;
+  for (const Place& place : places) sorted.emplace_back(place.name);
+  return fold_hostlist(sorted);
 }
 
 }  // namespace railbed

@@ -53,5 +53,8 @@ class HostlistFold {
 
 // Returns names in short form: "gpu[01-64], nas". Only neighbours are folded, so the order stays.
 std::string fold_hostlist(const std::vector<std::string>& names);
+// Likewise for names in any order, each once: names that differ in their last number stand together, by that number, in
+// the order of the first of them.
+std::string fold_hosts(const std::vector<std::string>& names);
 
 }  // namespace railbed

@@ -83,5 +83,28 @@ TEST(Hostlist, FoldAndExpandAreInverse) {
   }
 }
 
+TEST(FoldHosts, FoldsRunsOfNumbers) {
+  EXPECT_EQ(fold_hosts({"gpu003", "gpu001", "gpu002", "gpu007"}), "gpu[001-003,007]");
+  EXPECT_EQ(fold_hosts({"vm1"}), "vm1");
+  EXPECT_EQ(fold_hosts({"vm1", "vm1"}), "vm1");
+  EXPECT_EQ(fold_hosts({}), "");
+}
+
+TEST(FoldHosts, FoldsByTheLastNumberWhereSeveralDiffer) {
+  EXPECT_EQ(fold_hosts({"rack1-n01.ib", "rack2-n01.ib", "rack1-n02.ib"}), "rack1-n[01-02].ib, rack2-n01.ib");
+  EXPECT_EQ(fold_hosts({"rack2-n01", "rack1-n01"}), "rack2-n01, rack1-n01");
+  EXPECT_EQ(fold_hosts({"rack1-n01", "rack2-n01"}), "rack[1-2]-n01");
+}
+
+TEST(FoldHosts, NumbersNeedNoZeros) {
+  EXPECT_EQ(fold_hosts({"gpu10", "gpu9", "gpu8", "gpu11", "nas"}), "gpu[8-11], nas");
+}
+
+TEST(FoldHosts, KeepsNamesThatHaveNoNumberOrOneTooLong) {
+  EXPECT_EQ(fold_hosts({"login", "head", "n9999999999999999999999"}), "login, head, n9999999999999999999999");
+}
+
+TEST(FoldHosts, KeepsLeadingZeros) { EXPECT_EQ(fold_hosts({"n9", "n09", "n10"}), "n9, n[09-10]"); }
+
 }  // namespace
 }  // namespace railbed

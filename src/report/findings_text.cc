@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "inventory/hostlist.h"
 #include "report/causes.h"
 #include "report/escape.h"
 #include "report/findings.h"

@@ -1,7 +1,7 @@
 #include <map>
 
+#include "inventory/hostlist.h"
 #include "report/causes.h"
-#include "report/hostlist.h"
 #include "report/page_sections.h"
 
 namespace railbed {

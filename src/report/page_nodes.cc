@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "report/hostlist.h"
+#include "inventory/hostlist.h"
 #include "report/page_sections.h"
 
 namespace railbed {
