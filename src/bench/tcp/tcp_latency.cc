@@ -103,10 +103,14 @@ TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view pe
   while (!stop.stop_requested()) {
     Break why = receive(fd, message, kReceiverPatience, stop);
     if (why == Break::kClosed) return echoed;  // the pinging side is done
-    iovec part{message.data(), message.size()};
-    if (why == Break::kNone) why = send_all(fd, {&part, 1}, kReceiverPatience, stop);
     if (why != Break::kNone) {
       echoed.failure = receive_failure(peer, why);
+      return echoed;
+    }
+    iovec part{message.data(), message.size()};
+    why = send_all(fd, {&part, 1}, kSenderPatience, stop);
+    if (why != Break::kNone) {
+      echoed.failure = send_failure(peer, why, fd);
       return echoed;
     }
     ++echoed.messages;
