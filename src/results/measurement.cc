@@ -72,7 +72,9 @@ std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measureme
     } else if (one.failure) {
       merged[at].failure = one.failure;
     } else if (merged[at].summary.samples == 0) {
+      auto failure = std::move(merged[at].failure);  // of an earlier repeat, which has no numbers
       merged[at] = one;
+      merged[at].failure = std::move(failure);
     }
     if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
   }
