@@ -57,7 +57,7 @@ class HttpHandle {
   void set(CURLoption option, Value value) {
     sound_ = curl().set(handle_, option, value) == CURLE_OK && sound_;
   }
-  // Makes one request with these headers within `most`. `body` and the headers are used until it returns; the
+  // Makes one request with these headers within `most`; CURLE_FAILED_INIT if an option could not be set. `body` and the headers are used until it returns; the
   // copies of the headers are wiped, because one of them may hold a secret.
   CURLcode perform(const std::string& url, const std::vector<std::string>& headers, HttpBody& body,
                    std::chrono::milliseconds most);
