@@ -43,12 +43,12 @@ struct Tool {
 const std::vector<Tool>& tools() {
   static const std::vector<Tool> kTools = {
       {From::kAnywhere,
-       {"awk",  "cat",     "chcpu",   "chmod",   "mv",      "cut",      "dmesg",  "dmidecode", "du",
-        "echo", "env",     "ethtool", "export",  "fuser",   "grep",     "head",   "ip",        "ldconfig",
-        "ls",   "lscpu",   "lspci",   "mkdir",   "modinfo", "modprobe", "mount",  "multipath", "nfsstat",
-        "ping", "printf",  "ps",      "railbed", "rdma",    "reboot",   "sed",    "setpci",    "sort",
-        "ssh",  "swapoff", "sysctl",  "tail",    "tee",     "udevadm",  "uname",  "uniq",      "unset",
-        "nft",  "chronyc", "rmmod",   "true",    "sh",      "xargs",    "findmnt"}},
+       {"awk",       "cat",      "chcpu", "chmod",   "cp",      "test",    "mv",      "cut",      "dmesg",
+        "dmidecode", "du",       "echo",  "env",     "ethtool", "export",  "fuser",   "grep",     "head",
+        "ip",        "ldconfig", "ls",    "lscpu",   "lspci",   "mkdir",   "modinfo", "modprobe", "mount",
+        "multipath", "nfsstat",  "ping",  "printf",  "ps",      "railbed", "rdma",    "reboot",   "sed",
+        "setpci",    "sort",     "ssh",   "swapoff", "sysctl",  "tail",    "tee",     "udevadm",  "uname",
+        "uniq",      "unset",    "nft",   "chronyc", "rmmod",   "true",    "sh",      "xargs",    "findmnt"}},
       {From::kSystemd, {"journalctl", "systemctl", "timedatectl"}},
       {From::kApt,
        {"netplan", "apt-cache", "apt-get", "apt-mark", "dpkg", "update-grub", "update-initramfs"}},

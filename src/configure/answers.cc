@@ -37,6 +37,7 @@ ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const std::se
   for (NodePlan& node : plan.nodes) {
     for (NodeChange& change : node.changes) {
       if (change.risk == Risk::kAccess) continue;
+      if (change.files.empty() && change.steps.empty() && change.held.empty()) continue;  // a note alone
       for (RedFinding& red : by_node[node.node]) {
         if (!answers(change, *red.finding)) continue;
         change.answers.push_back(planned(*red.finding));

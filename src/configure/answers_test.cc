@@ -21,7 +21,11 @@ Finding finding(std::string_view rule, std::string node, Status status = Status:
 }
 
 NodeChange change(std::string setting, std::vector<std::string> subjects = {}, Risk risk = Risk::kNone) {
-  return {.setting = std::move(setting), .subjects = std::move(subjects), .title = "a change", .risk = risk};
+  return {.setting = std::move(setting),
+          .subjects = std::move(subjects),
+          .title = "a change",
+          .risk = risk,
+          .steps = {{StepKind::kReloadUnits}}};
 }
 
 ClusterPlan plan_of(std::vector<NodeChange> changes) {
@@ -45,6 +49,15 @@ TEST(Answers, KeepsWhatClearsARedFindingOfItsNode) {
   EXPECT_EQ(plan.nodes[0].changes[0].setting, "network/rails");
   EXPECT_THAT(rules_of(plan.nodes[0].changes[0].answers), ElementsAre("net.mtu"));
   EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("host.governor"));
+}
+
+TEST(Answers, ANoteAloneMendsNothing) {
+  NodeChange note = change("network/rails");
+  note.steps.clear();
+  note.notes = {"who keeps the network here is not known"};
+  const auto plan = answers_to({finding("net.mtu", "gpu1")}, plan_of({note}));
+  EXPECT_THAT(plan.nodes[0].changes, IsEmpty());
+  EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
 }
 
 TEST(Answers, NeverTouchTheManagementNetwork) {

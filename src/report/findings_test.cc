@@ -162,7 +162,7 @@ TEST(FindingsText, NodesThatSayTheSameOfThemselvesAreOneCause) {
                             node)));
     verdict.findings.back().remedy = {"Look there.", {command("ssh {} true", node)}};
   }
-  EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  gpu[1-2], gpu11: gave no facts: gpu1 refused"));
+  EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  gpu[1-2,11]: gave no facts: gpu1 refused"));
 }
 
 TEST(FindingsText, WhatOnlyCountsIsCounted) {

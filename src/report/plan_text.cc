@@ -43,20 +43,6 @@ std::string file_line(const FileChange& file) {
   return text;
 }
 
-std::string_view risk_text(Risk risk) {
-  switch (risk) {
-    case Risk::kNone:
-      return "";
-    case Risk::kService:
-      return "a service starts anew";
-    case Risk::kTraffic:
-      return "the rail is down for some seconds: run it while no job does";
-    case Risk::kAccess:
-      return "this is the management network: a mistake locks you out";
-  }
-  return "";
-}
-
 // The text of a change below its title; equal for nodes with the same change.
 class ChangeText {
  public:
@@ -71,7 +57,7 @@ class ChangeText {
       if (options.diff && file.action != FileAction::kMoveAside) diff(file);
     }
     for (const auto& command : change.commands) line("run", shell_line(command));
-    if (const auto risk = risk_text(change.risk); !risk.empty()) line("risk", risk);
+    if (const auto risk = warning_of(change.risk); !risk.empty()) line("risk", risk);
     if (change.reboot) line("then", "it is true after the next reboot");
     for (const std::string& note : change.notes) line("note", note);
     if (!change.held.empty()) line("HELD", change.held);

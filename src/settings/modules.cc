@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hardware/gpudirect.h"
+#include "hardware/nic.h"
 #include "model/survey.h"
 #include "settings/files.h"
 #include "settings/network/software_link.h"
@@ -27,6 +28,16 @@ ModuleNames rdma_modules(const Target& target) {
     if (end.software_rdma()) add_module(names, end.rail->rdma_driver == "rxe" ? "rdma_rxe" : "siw");
     if (end.model != nullptr) add_module(names, end.model->rdma_module);
   }
+  // While no driver is loaded, an adapter has no interface, and no end of a rail is known to be on it.
+  const bool hardware = std::ranges::any_of(target.view.ends, [](const RailEnd& end) {
+    return end.wants_rdma() && !end.software_rdma() && end.model == nullptr;
+  });
+  for (const PciDevice* const adapter : target.view.adapters())
+    if (const NicModel* model = hardware ? find_nic(adapter->device.value_or(0)) : nullptr;
+        model != nullptr) {
+      add_module(names, model->module);
+      add_module(names, model->rdma_module);
+    }
   if (std::ranges::none_of(target.view.ends, &RailEnd::wants_rdma)) return names;
   add_module(names, "ib_uverbs");
   add_module(names, "rdma_ucm");

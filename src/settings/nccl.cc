@@ -16,6 +16,7 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kConfPath = "/etc/nccl.conf";
+constexpr std::size_t kMostSubjects = 64;  // a user's file may hold any number of variables
 constexpr std::string_view kProfilePath = "/etc/profile.d/railbed-nccl.sh";
 
 DesiredFile conf_file(const std::vector<NcclWish>& wishes) {
@@ -54,10 +55,12 @@ const NcclWish* wish_for(const std::vector<NcclWish>& wishes, std::string_view n
   return found == wishes.end() ? nullptr : &*found;
 }
 
-// Returns true if the file exists for NCCL, so that it may be moved aside. The environment of all logins is
+// Returns true if the file exists for NCCL, so that it may be moved aside. $NCCL_CONF_FILE may be on a file system that
+// many nodes share. The environment of all logins is
 // not railbed's to edit.
 bool is_for_nccl(const Nccl& nccl, const std::string& path) {
-  return path.starts_with("/etc/profile.d/") || (path.starts_with('/') && path == nccl.user_file.from());
+  return path.starts_with("/etc/profile.d/") ||
+         (path.ends_with("/.nccl.conf") && path == nccl.user_file.from());
 }
 
 std::string joined(const std::vector<const NcclVariable*>& variables) {
@@ -102,6 +105,27 @@ void name_dropped(const Target& target, const std::vector<NcclWish>& wishes, Set
                                           one.name, one.value, one.from));
 }
 
+// Returns true if another source than /etc/nccl.conf sets the variable: then it stays set without its line there.
+bool is_set_elsewhere(const Nccl& nccl, std::string_view name) {
+  const auto in = [&](const auto& source) {
+    return std::ranges::any_of(items(source), [&](const NcclVariable& one) { return one.name == name; });
+  };
+  return in(nccl.user_file) || in(nccl.profile) || in(nccl.environment);
+}
+
+// Returns what a new /etc/nccl.conf decides: the variables in it, those that it drops, and the interfaces of the rails,
+// whose GIDs NCCL chooses by them.
+std::vector<std::string> subjects_of(const Target& target, const std::vector<NcclWish>& wishes) {
+  std::vector<std::string> subjects;
+  for (const NcclWish& one : wishes) subjects.push_back(one.name);
+  for (const NcclVariable& one : items(target.facts().nccl.system_file))
+    if (wish_for(wishes, one.name) == nullptr && !is_set_elsewhere(target.facts().nccl, one.name) &&
+        std::ranges::find(subjects, one.name) == subjects.end() && subjects.size() < kMostSubjects)
+      subjects.push_back(one.name);
+  for (const RailEnd& end : target.view.ends) subjects.push_back(end.name);
+  return subjects;
+}
+
 }  // namespace
 
 void render_nccl(const Target& target, std::vector<Setting>& settings) {
@@ -119,6 +143,7 @@ void render_nccl(const Target& target, std::vector<Setting>& settings) {
     setting.files.push_back(profile_file(wishes.variables));
     for (const NcclWish& one : wishes.variables) setting.needs.push_back(in_profile(target, one));
   }
+  setting.subjects = subjects_of(target, wishes.variables);
   name_overriding(target, wishes.variables, setting);
   name_dropped(target, wishes.variables, setting);
   std::ranges::move(wishes.notes, std::back_inserter(setting.notes));

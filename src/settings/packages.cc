@@ -189,14 +189,14 @@ std::optional<std::string> cuda_major(const Expectations& expect) {
   return said->substr(0, said->find('.'));
 }
 
-// Returns libnccl2=2.28.9-*+cuda12.*: the repository knows the CUDA release for which this NCCL was built
-// last; apt and dnf both accept the pattern. NCCL Installation Guide: libnccl2 and libnccl-dev, libnccl and
+// Returns libnccl2=2.28.9-*+cuda12.?: the repository knows the CUDA release for which this NCCL was built
+// last; apt and dnf both accept patterns. After a final "*" apt would take the rest literally. NCCL Installation Guide: libnccl2 and libnccl-dev, libnccl and
 // libnccl-devel.
 std::vector<std::string> nccl_packages(OsFamily family, std::string_view version, std::string_view cuda) {
   const bool whole = std::ranges::count(version, '.') >= 2;
-  const std::string pattern = fmt::format("{}{}*+cuda{}.*", version, whole ? "-" : ".", cuda);
-  if (family == OsFamily::kDebian) return {"libnccl2=" + pattern, "libnccl-dev=" + pattern};
-  return {"libnccl-" + pattern, "libnccl-devel-" + pattern};
+  const std::string pattern = fmt::format("{}{}*+cuda{}.", version, whole ? "-" : ".", cuda);
+  if (family == OsFamily::kDebian) return {"libnccl2=" + pattern + "?", "libnccl-dev=" + pattern + "?"};
+  return {"libnccl-" + pattern + "*", "libnccl-devel-" + pattern + "*"};
 }
 
 void add_nccl(const Target& target, std::vector<Setting>& settings) {

@@ -106,12 +106,10 @@ std::string start_line(std::string_view command, bool may_fail = false) {
   return fmt::format("ExecStart={}{}\n", may_fail ? "-" : "", command);
 }
 
-// Returns the lines for what mlnx_qos --trust does not set: the map, and congestion control.
+// Returns the lines for what mlnx_qos --trust does not set: the map, which may have been changed, and congestion
+// control.
 std::string vendor_lines(const LosslessClass& wanted) {
-  std::string lines;
-  if (wanted.dscp >> 3 != wanted.priority)
-    lines += start_line(fmt::format("mlnx_qos -i %I --dscp2prio set,{},{}", wanted.dscp, wanted.priority));
-  return lines +
+  return start_line(fmt::format("mlnx_qos -i %I --dscp2prio set,{},{}", wanted.dscp, wanted.priority)) +
          start_line(fmt::format("/bin/sh -c 'cd /sys/class/net/%I/ecn && echo 1 >roce_np/enable/{0} && "
                                 "echo 1 >roce_rp/enable/{0} && echo {1} >roce_np/cnp_dscp'",
                                 wanted.priority, kNotificationDscp));

@@ -21,33 +21,40 @@ constexpr std::array<std::string_view, 7> kFoldersThere = {"/etc",
                                                            "/etc/modprobe.d"};
 
 // Removes railbed's lines, and appends the desired ones. A first mark without a second one stays, because the
-// end of its block is unknown.
+// end of its block is unknown. A last line without a newline gets one first.
 void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
   const std::string end = std::string(kBlockEnd.substr(0, kBlockEnd.size() - 1));
   const std::string range = fmt::format("/^{}/,/^{}$/d", sed_pattern(kBlockBegin), sed_pattern(end));
-  commands.push_back(command("grep -q {} {} && sed -i {} {}", ShellQuoted{"^" + end + "$"}, file.path,
+  commands.push_back(command("grep -qs {} {} && sed -i {} {}", ShellQuoted{"^" + end + "$"}, file.path,
                              ShellQuoted{range}, file.path));
+  commands.push_back(command("test -s {} && sed -i {} {}", file.path, ShellQuoted{"$a\\"}, file.path));
   commands.push_back(
       command("printf {} >> {}", ShellQuoted{printf_text(with_block("", file.content))}, file.path));
 }
 
-void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
-  if (file.block) return add_block(file, commands);
-  const std::string folder = file.path.substr(0, file.path.rfind('/'));
-  if (std::ranges::find(kFoldersThere, folder) == kFoldersThere.end())
-    commands.push_back(command("mkdir -p {}", folder));
+void add_whole(const DesiredFile& file, std::vector<ShellCommand>& commands) {
+  // A file under a name that others use, too, may be theirs: it is kept beside the new one.
+  if (file.path.find("railbed", file.path.rfind('/')) == std::string::npos)
+    commands.push_back(command("test -e {} && cp -a {} {}", file.path, file.path, aside_name(file.path)));
   commands.push_back(command("printf {} > {}", ShellQuoted{printf_text(file.content)}, file.path));
   if (file.mode != 0644)
     commands.push_back(command("chmod {} {}", fmt::format("{:o}", file.mode), file.path));
+}
+
+void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
+  const std::string folder = file.path.substr(0, file.path.rfind('/'));
+  if (std::ranges::find(kFoldersThere, folder) == kFoldersThere.end())
+    commands.push_back(command("mkdir -p {}", folder));
+  file.block ? add_block(file, commands) : add_whole(file, commands);
 }
 
 }  // namespace
 
 std::vector<ShellCommand> commands_by_hand(const Setting& setting, const Platform& platform) {
   std::vector<ShellCommand> commands;
+  for (const DesiredFile& file : setting.files) add_file(file, commands);
   for (const Contradiction& one : setting.contradictions)
     commands.push_back(command("mv {} {}", one.path, aside_name(one.path)));
-  for (const DesiredFile& file : setting.files) add_file(file, commands);
   for (const NodeStep& step : setting.steps)
     if (check_step(step))
       for (const auto& words : commands_of(step, platform))

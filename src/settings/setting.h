@@ -49,6 +49,13 @@ enum class Risk {
 constexpr auto enum_names(Risk) {
   return std::array<std::string_view, 4>{"none", "service", "traffic", "access"};
 }
+// Returns the risk in words for people, "" for kNone.
+constexpr std::string_view warning_of(Risk risk) {
+  constexpr std::array<std::string_view, 4> kWarnings = {
+      "", "a service starts anew", "the rail is down for some seconds: run it while no job does",
+      "this is the management network: a mistake locks you out"};
+  return kWarnings[static_cast<std::size_t>(risk)];
+}
 
 // The kinds of steps. The list is closed: no other command runs as root.
 enum class StepKind {

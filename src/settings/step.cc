@@ -114,7 +114,7 @@ bool fits(std::string_view argument, Form form) {
     case Form::kName:
       return consists_of(argument, "._-@:\\");
     case Form::kPackage:
-      return consists_of(argument, "._-+=:~*");
+      return consists_of(argument, "._-+=:~*?");
     case Form::kKernelArgument:
       return consists_of(argument, "._-=,:");
   }

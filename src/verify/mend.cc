@@ -1,7 +1,11 @@
 #include "verify/mend.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "model/tools.h"
 #include "settings/remedy.h"
 
 namespace railbed {
@@ -17,6 +21,30 @@ bool is_about(const std::vector<std::string>& subjects, const Finding& finding) 
 }
 
 // Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
+// Settings that need to know the system (which package tool, which files of OpenSM) are rendered for Debian where it is
+// not known: those are for nobody's eyes then.
+bool is_of_any_system(Section section) {
+  return section == Section::kSysctl || section == Section::kLimits || section == Section::kModules ||
+         section == Section::kGovernor || section == Section::kServices || section == Section::kNccl;
+}
+
+bool needs_systemd(const Setting& setting) {
+  const auto of_unit = [](const NodeStep& step) {
+    return step.kind == StepKind::kReloadUnits || step.kind == StepKind::kEnableUnit ||
+           step.kind == StepKind::kRestartUnit || step.kind == StepKind::kDisableUnit;
+  };
+  return std::ranges::any_of(setting.steps, of_unit);
+}
+
+// A note may quote what a user's file holds, so the text has a limit.
+void add_sentence(std::string_view sentence, std::string& text) {
+  constexpr std::size_t kMostText = 1500;
+  if (sentence.empty() || text.size() + sentence.size() > kMostText) return;
+  text += ' ';
+  text += sentence;
+  if (!sentence.ends_with('.')) text += '.';
+}
+
 std::optional<Section> section_of(std::string_view setting) {
   constexpr auto kNames = enum_names(Section());
   const auto found = std::ranges::find(kNames, setting.substr(0, setting.find('/')));
@@ -31,8 +59,8 @@ bool mends(std::string_view setting, const std::vector<std::string>& subjects, c
   const auto is_open = [&](const Need& need) {
     return (rule.of_next_boot ? need.at_boot : need.now) != true;
   };
-  return std::ranges::find(rule.settings, setting) != rule.settings.end() && is_about(subjects, finding) &&
-         (needs.empty() || std::ranges::any_of(needs, is_open));
+  return !finding.remedy.by_hand_only && std::ranges::find(rule.settings, setting) != rule.settings.end() &&
+         is_about(subjects, finding) && (needs.empty() || std::ranges::any_of(needs, is_open));
 }
 
 const std::vector<Setting>& Mender::settings_of(const Target& target, Section section) {
@@ -46,19 +74,25 @@ void Mender::mend(const Rule& rule, Finding& finding) {
   const NodeView* view = survey_.find(finding.node);
   if (view == nullptr) return;
   if (!wide_) wide_.emplace(survey_);
-  // If the system is unknown, settings are rendered without a platform. They do not depend on it then, or
-  // have no steps.
   auto found = target_of(*wide_, *view);
-  const Target target = found ? *std::move(found) : Target{*wide_, *view, {}};
+  const bool known = static_cast<bool>(found);
+  const Target target = known ? *std::move(found) : Target{*wide_, *view, {}};
   std::vector<ShellCommand> commands;
   for (const std::string_view name : rule.settings) {
     const auto section = section_of(name);
-    if (!section) continue;
+    if (!section || (!known && !is_of_any_system(*section))) continue;
     for (const Setting& setting : settings_of(target, *section)) {
       if (setting.name != name || !mends(name, setting.subjects, setting.needs, rule, finding)) continue;
-      for (ShellCommand& one : commands_by_hand(setting, target.platform)) commands.push_back(std::move(one));
-      for (const std::string& note : setting.notes) finding.remedy.text += " " + note;
+      if (needs_systemd(setting) && !has_systemd(*view)) continue;
+      auto by_hand = commands_by_hand(setting, target.platform);
+      if (by_hand.empty()) continue;
+      commands.insert(commands.end(), std::make_move_iterator(by_hand.begin()),
+                      std::make_move_iterator(by_hand.end()));
       finding.remedy.needs_reboot = finding.remedy.needs_reboot || setting.reboot;
+      for (const Contradiction& one : setting.contradictions)
+        add_sentence(fmt::format("{} goes aside as a whole: {}", one.path, one.why), finding.remedy.text);
+      for (const std::string& note : setting.notes) add_sentence(note, finding.remedy.text);
+      add_sentence(warning_of(setting.risk), finding.remedy.text);
     }
   }
   if (commands.empty()) return;

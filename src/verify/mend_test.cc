@@ -41,5 +41,11 @@ TEST(Mends, OnlyWhatIsOpenWhenTheRuleLooks) {
   EXPECT_TRUE(mends("network/rails", {"ens6"}, {{.what = "nobody could look"}}, rule(), about("ens6")));
 }
 
+TEST(Mends, NothingThatAPersonHasToClearUpFirst) {
+  Finding held_elsewhere = about("ens6");
+  held_elsewhere.remedy.by_hand_only = true;
+  EXPECT_FALSE(mends("network/rails", {"ens6"}, kOpen, rule(), held_elsewhere));
+}
+
 }  // namespace
 }  // namespace railbed

@@ -101,8 +101,10 @@ Remedy give_address_once(const Survey& survey, const RailEnd& end) {
   for (const NodeView& node : survey.nodes)
     for (const NetInterface& other : items(node.facts->net.interfaces)) {
       if (is_loopback(other) || held_as(other, *end.port->address).empty()) continue;
-      return {fmt::format("{} of {} has it now: find out which of the two it belongs to before you add it.",
-                          other.name, *node.name)};
+      return {.text = fmt::format(
+                  "{} of {} has it now: find out which of the two it belongs to before you add it.",
+                  other.name, *node.name),
+              .by_hand_only = true};
     }
   return remedy;
 }

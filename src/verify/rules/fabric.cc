@@ -296,7 +296,6 @@ std::span<const Rule> fabric_rules() {
        .remedy = "Correct partitions.conf of the subnet manager.",
        .fixture = "r730-partition-limited",
        .explained_by = {"rdma.port-state", "rdma.subnet-manager", "rdma.physical-state"},
-       .settings = {"opensm/partition"},
        .check = partition_membership},
       {.id = "ib.partitions-equal",
        .title = "ports of a rail share their partitions",

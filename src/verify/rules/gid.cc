@@ -40,12 +40,14 @@ bool speaks_v1_only(const RailEnd& end, const std::vector<Gid>& gids) {
 Remedy leave_v1(const RailEnd& end) {
   if (end.model != nullptr && !end.model->roce_v2)
     return {
-        fmt::format("A {} speaks RoCE v1 alone: replace it, or let every end of the rail speak v1 "
-                    "(NCCL_IB_ROCE_VERSION_NUM=1) inside one Ethernet segment.",
-                    end.model->name)};
-  Remedy remedy{
-      "The adapter can speak RoCE v2 and its driver does not: update driver and firmware, "
-      "and look for a mode that somebody set."};
+        .text = fmt::format("A {} speaks RoCE v1 alone: replace it, or let every end of the rail speak v1 "
+                            "(NCCL_IB_ROCE_VERSION_NUM=1) inside one Ethernet segment.",
+                            end.model->name),
+        .by_hand_only = true};
+  Remedy remedy{.text =
+                    "The adapter can speak RoCE v2 and its driver does not: update driver and firmware, "
+                    "and look for a mode that somebody set.",
+                .by_hand_only = true};
   if (end.model != nullptr)
     remedy.commands.push_back(command("modinfo -p {} | grep -i roce", end.model->module));
   if (end.rdma.device->pci_address.ok())
@@ -57,16 +59,20 @@ Remedy leave_v1(const RailEnd& end) {
 // Adding the address again raises a new event (drivers/infiniband/core/roce_gid_mgmt.c).
 Remedy repeat_event(const RailEnd& end) {
   if (!may_lose_address(*end.facts, end.interface))
-    return {fmt::format("The interface has its address, the kernel missed it: take it away and give it again "
-                        "where {} is configured, from the console if you came in through it.",
-                        end.name),
-            show_gids_with(end)};
+    return {
+        .text = fmt::format("The interface has its address, the kernel missed it: take it away and give it "
+                            "again where {} is configured, from the console if you came in through it.",
+                            end.name),
+        .commands = show_gids_with(end),
+        .by_hand_only = true};
   const std::string held = held_as(*end.interface, *end.address());
   return {
-      "The interface has its address, the kernel missed it: give it again. Connections of the rail are cut "
-      "for a moment, and routes that were added by hand are lost.",
-      {command("ip address del {} dev {}", held, end.name),
-       command("ip address add {} dev {}", held, end.name), "rdma link show"}};
+      .text =
+          "The interface has its address, the kernel missed it: give it again. Connections of the rail are "
+          "cut for a moment, and routes that were added by hand are lost.",
+      .commands = {command("ip address del {} dev {}", held, end.name),
+                   command("ip address add {} dev {}", held, end.name), "rdma link show"},
+      .by_hand_only = true};
 }
 
 Remedy make_gid(const RailEnd& end, const std::vector<Gid>& gids) {

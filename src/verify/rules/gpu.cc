@@ -309,7 +309,7 @@ std::span<const Rule> gpu_rules() {
        .remedy = "Start it; its version must equal the driver's.",
        .fixture = "h100-fabric-manager-down",
        .explained_by = {"gpu.driver", "gpu.sxid", "gpu.fabric-manager-version"},
-       .settings = {"packages/driver", "services/fabric-manager"},
+       .settings = {"services/fabric-manager"},
        .check = fabric_manager},
       {.id = "gpu.fabric-manager-version",
        .title = "fabric manager has the driver's version",
@@ -319,7 +319,6 @@ std::span<const Rule> gpu_rules() {
        .remedy = "Install the fabric manager of the driver's version.",
        .fixture = "h100-fabric-manager-version",
        .explained_by = {"gpu.driver"},
-       .settings = {"packages/driver"},
        .check = fabric_manager_version},
   };
   return kRules;

@@ -369,7 +369,6 @@ std::span<const Rule> gpu_module_rules() {
        .remedy = "Install the kernel's headers and run dkms autoinstall, or install the driver again.",
        .fixture = "h100-module-not-built",
        .explained_by = {},
-       .settings = {"packages/driver"},
        .check = module_built},
       {.id = "gpu.module-signature",
        .title = "kernel trusts the signature of NVIDIA's module",

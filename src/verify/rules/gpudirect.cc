@@ -89,10 +89,17 @@ std::string why_closed(const GpuDirectRoutes& routes) {
 void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& routes) {
   const GpuDirectRow& row = gpudirect_remedy(*node.facts);
   if (!row.possible) return one.not_applicable(std::string(row.text));
-  one.fail({.message = fmt::format("{} has no GPUDirect route: {}", *node.name, why_closed(routes)),
-            .expected = "DMA-BUF or nvidia-peermem",
-            .observed = "neither",
-            .remedy = {std::string(row.text), row.commands, row.needs_reboot}});
+  one.fail(
+      {.message = fmt::format("{} has no GPUDirect route: {}", *node.name, why_closed(routes)),
+       .expected = "DMA-BUF or nvidia-peermem",
+       .observed = "neither",
+       .remedy = {
+           .text = std::string(row.text),
+           .commands = row.commands,
+           .needs_reboot = row.needs_reboot,
+           // A module that is loaded and serves nothing has to be unloaded first; other rows do not load it.
+           .by_hand_only =
+               row.commands.empty() || !row.commands.front().text().starts_with("modprobe nvidia")}});
 }
 
 // Returns true after ending the case as unknown if the fact could not be determined.

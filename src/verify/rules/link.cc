@@ -199,12 +199,13 @@ void judge_half(Case& one, const NodeView& node, const NetInterface& interface, 
                             interface.name, *node.name, half.name),
             .expected = "a rail of its own, with an address in a subnet of its own",
             .observed = "up, without an address",
-            .remedy = {
-                fmt::format("Give it an address in another subnet than {}'s, at boot by netplan, which owns "
-                            "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
-                            "in NCCL_IB_HCA where that is set. Do not switch it off.",
-                            half.name),
-                {command("ip -brief address show {}", interface.name)}}});
+            .remedy = {.text = fmt::format(
+                           "Give it an address in another subnet than {}'s, at boot by netplan, which owns "
+                           "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
+                           "in NCCL_IB_HCA where that is set. Do not switch it off.",
+                           half.name),
+                       .commands = {command("ip -brief address show {}", interface.name)},
+                       .by_hand_only = true}});
 }
 
 void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {

@@ -42,8 +42,9 @@ bool keeps_driver_unmaintained(const NodeView& node, std::string_view module) {
 Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& modules) {
   for (const std::string_view module : modules)
     if (drops_driver(node, module).value_or(false))
-      return {fmt::format("This system's kernel has no {} any more: another adapter, or an earlier release.",
-                          module)};
+      return {.text = fmt::format(
+                  "This system's kernel has no {} any more: another adapter, or an earlier release.", module),
+              .by_hand_only = true};
   Remedy remedy{"Load it now and at every boot."};
   for (const std::string_view module : modules) remedy.commands.push_back(command("modprobe {}", module));
   remedy.commands.push_back(command("printf '%s\\n' {} >> /etc/modules-load.d/rdma.conf",
@@ -378,7 +379,7 @@ std::span<const Rule> module_rules() {
        .fixture = "rxe-device-missing",
        .explained_by = {"rdma.software-module", "rdma.pci-device", "rdma.adapter-modules",
                         "rdma.os-supports-adapter", "rdma.core-modules", "net.interface"},
-       .settings = {"network/rails", "modules/rdma", "modules/software-links"},
+       .settings = {"modules/rdma", "modules/software-links"},
        .check = rail_device},
   };
   return kRules;

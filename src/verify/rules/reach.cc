@@ -396,7 +396,6 @@ std::span<const Rule> reach_rules() {
        .remedy = "Give every node the same lines.",
        .fixture = "spark-rail-names",
        .explained_by = {},
-       .settings = {"hosts/names"},
        .check = rail_names},
   };
   return kRules;

@@ -94,7 +94,6 @@ std::span<const Rule> vlan_rules() {
        .remedy = "Give every end the same VLAN.",
        .fixture = "v100-vlan-differs",
        .explained_by = {"net.interface"},
-       .settings = {"network/rails"},
        .check = vlan_equal},
       {.id = "net.vlan-mtu",
        .title = "VLAN's parent has its MTU",
