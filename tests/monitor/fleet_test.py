@@ -39,7 +39,7 @@ SILENT = ("railbed_probe_", "ipmi_", "railbed_measured_", "railbed_ceiling_")
 
 
 # What the composed machine's library and drivers would say of themselves under a watch, so that each panel has its series.
-GPU_COUNTERS = {"power": 412.0, "memory_temperature": 61, "memory_clock": 2619, "sm_clock": 1980, "pcie_replays": 0,
+GPU_COUNTERS = {"power": 412.0, "fan_speed": 40, "memory_temperature": 61, "memory_clock": 2619, "sm_clock": 1980, "pcie_replays": 0,
                 "ecc_volatile_corrected": 0, "ecc_aggregate_uncorrectable": 0, "remapped_correctable": 0, "remapped_uncorrectable": 0}
 DRIVER_COUNTERS = {**{f"{way}_prio3_{what}": 0 for way in ("rx", "tx") for what in ("pause", "pause_duration", "discards")},
                    "tx_pause_storm_warning_events": 0, "tx_pause_storm_error_events": 0, "rx_pcs_symbol_err_phy": 0}
