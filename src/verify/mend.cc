@@ -20,20 +20,20 @@ bool is_about(const std::vector<std::string>& subjects, const Finding& finding) 
          });
 }
 
-// Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
-// Settings that need to know the system (which package tool, which files of OpenSM) are rendered for Debian where it is
-// not known: those are for nobody's eyes then.
+// Returns true if the settings of a section are the same on every system. Others (which package tool, which files of
+// OpenSM) are rendered as for Debian if the system is unknown, and must not be shown then.
 bool is_of_any_system(Section section) {
   return section == Section::kSysctl || section == Section::kLimits || section == Section::kModules ||
          section == Section::kGovernor || section == Section::kServices || section == Section::kNccl;
 }
 
-bool needs_systemd(const Setting& setting) {
+// Returns true if one of the steps acts on a unit.
+bool needs_systemd(const Setting* setting) {
   const auto of_unit = [](const NodeStep& step) {
     return step.kind == StepKind::kReloadUnits || step.kind == StepKind::kEnableUnit ||
            step.kind == StepKind::kRestartUnit || step.kind == StepKind::kDisableUnit;
   };
-  return std::ranges::any_of(setting.steps, of_unit);
+  return std::ranges::any_of(setting->steps, of_unit);
 }
 
 // A note may quote what a user's file holds, so the text has a limit.
@@ -45,6 +45,7 @@ void add_sentence(std::string_view sentence, std::string& text) {
   if (!sentence.ends_with('.')) text += '.';
 }
 
+// Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
 std::optional<Section> section_of(std::string_view setting) {
   constexpr auto kNames = enum_names(Section());
   const auto found = std::ranges::find(kNames, setting.substr(0, setting.find('/')));
@@ -77,23 +78,27 @@ void Mender::mend(const Rule& rule, Finding& finding) {
   auto found = target_of(*wide_, *view);
   const bool known = static_cast<bool>(found);
   const Target target = known ? *std::move(found) : Target{*wide_, *view, {}};
-  std::vector<ShellCommand> commands;
+  std::vector<const Setting*> mending;
   for (const std::string_view name : rule.settings) {
     const auto section = section_of(name);
     if (!section || (!known && !is_of_any_system(*section))) continue;
-    for (const Setting& setting : settings_of(target, *section)) {
-      if (setting.name != name || !mends(name, setting.subjects, setting.needs, rule, finding)) continue;
-      if (needs_systemd(setting) && !has_systemd(*view)) continue;
-      auto by_hand = commands_by_hand(setting, target.platform);
-      if (by_hand.empty()) continue;
-      commands.insert(commands.end(), std::make_move_iterator(by_hand.begin()),
-                      std::make_move_iterator(by_hand.end()));
-      finding.remedy.needs_reboot = finding.remedy.needs_reboot || setting.reboot;
-      for (const Contradiction& one : setting.contradictions)
-        add_sentence(fmt::format("{} goes aside as a whole: {}", one.path, one.why), finding.remedy.text);
-      for (const std::string& note : setting.notes) add_sentence(note, finding.remedy.text);
-      add_sentence(warning_of(setting.risk), finding.remedy.text);
-    }
+    for (const Setting& setting : settings_of(target, *section))
+      if (setting.name == name && mends(name, setting.subjects, setting.needs, rule, finding))
+        mending.push_back(&setting);
+  }
+  // A part of what mends it is worse than the rule's own commands, which work without systemd.
+  if (!has_systemd(*view) && std::ranges::any_of(mending, needs_systemd)) return;
+  std::vector<ShellCommand> commands;
+  for (const Setting* const setting : mending) {
+    auto by_hand = commands_by_hand(*setting, target.platform);
+    if (by_hand.empty()) continue;
+    commands.insert(commands.end(), std::make_move_iterator(by_hand.begin()),
+                    std::make_move_iterator(by_hand.end()));
+    finding.remedy.needs_reboot = finding.remedy.needs_reboot || setting->reboot;
+    for (const Contradiction& one : setting->contradictions)
+      add_sentence(fmt::format("{} goes aside as a whole: {}", one.path, one.why), finding.remedy.text);
+    for (const std::string& note : setting->notes) add_sentence(note, finding.remedy.text);
+    add_sentence(warning_of(setting->risk), finding.remedy.text);
   }
   if (commands.empty()) return;
   finding.remedy.commands = std::move(commands);

@@ -92,11 +92,15 @@ void governor(const Survey& survey, Judge& judge) {
     const auto other =
         std::ranges::find_if(*governors, [&](const auto& entry) { return entry.first != want; });
     if (other == governors->end()) return one.pass(want);
-    one.warn({.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
-                                     "clocks drop between messages and latency rises",
-                                     *node.name, other->first, want),
-              .expected = want,
-              .observed = other->first});
+    one.warn(
+        {.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
+                                "clocks drop between messages and latency rises",
+                                *node.name, other->first, want),
+         .expected = want,
+         .observed = other->first,
+         // Without systemd no unit keeps it.
+         .remedy = {
+             "", {command("echo {} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor", want)}}});
   });
 }
 
