@@ -142,10 +142,14 @@ class Turn {
 
   Result<void> wait_for_jobs() {
     auto slurm = ask<SlurmAnswer>(kSlurmLook);
-    if (slurm && slurm->member)
-      slurm = ask<SlurmAnswer>(kSlurmDrain, json::dump(json::encode(SlurmDrainAsked{choice_.who})));
+    in_slurm_ = slurm && slurm->member;
+    if (in_slurm_) {
+      // Not cancelled by a stop: the node may be drained although the reply did not come.
+      slurm = ask<SlurmAnswer>(kSlurmDrain, json::dump(json::encode(SlurmDrainAsked{choice_.who})),
+                               std::stop_token());
+      if (!slurm) give_back();
+    }
     if (!slurm) return fail(slurm.error());
-    in_slurm_ = slurm->member;
     if (!in_slurm_ || !slurm->busy) return {};
     const bool ended = wait_for(std::chrono::seconds(choice_.drain_seconds), "jobs of Slurm are to end", [&] {
       const auto now = ask<SlurmAnswer>(kSlurmLook);
