@@ -104,7 +104,7 @@ TEST(FoldHosts, KeepsNamesThatHaveNoNumberOrOneTooLong) {
   EXPECT_EQ(fold_hosts({"login", "head", "n9999999999999999999999"}), "login, head, n9999999999999999999999");
 }
 
-TEST(FoldHosts, KeepsLeadingZeros) { EXPECT_EQ(fold_hosts({"n9", "n09", "n10"}), "n9, n[09-10]"); }
+TEST(FoldHosts, KeepsLeadingZeros) { EXPECT_EQ(fold_hosts({"n9", "n09", "n10"}), "n09, n[9-10]"); }
 
 }  // namespace
 }  // namespace railbed
