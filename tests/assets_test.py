@@ -16,8 +16,8 @@ SRC = ROOT / "src"
 ENVIRONMENT = {**os.environ, "NODE_PATH": "/usr/share/nodejs:/usr/lib/nodejs"}
 EMPTY_TAGS = {"area", "br", "col", "hr", "img", "input", "link", "meta"}
 
-if not shutil.which("eslint"):
-    print("without eslint nothing reads the scripts: skipped")
+if not shutil.which("eslint") or subprocess.run(["eslint", "--version"], capture_output=True, env=ENVIRONMENT, timeout=60).returncode:
+    print("there is no eslint here, or its Node.js cannot run it: skipped")
     sys.exit(77)
 
 
