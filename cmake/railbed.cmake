@@ -72,7 +72,7 @@ endif()
 # Every room's library, and no program: what the preset `alone` checks, file by file.
 add_custom_target(rooms)
 
-# railbed_embed(TARGET FOLDER): makes each style sheet, script, page and rule file below src/FOLDER a string literal that its
+# railbed_embed(TARGET FOLDER): makes each style sheet, script and page below src/FOLDER a string literal that its
 # sources may include as "FOLDER/NAME.text". It begins with a newline and then has the file as it is.
 function(railbed_embed target folder)
   set(source ${CMAKE_SOURCE_DIR}/src)

@@ -74,7 +74,7 @@ std::optional<std::string> parse_console(std::string_view text) {
   const std::size_t letters = text.starts_with("ttyAMA") ? 6 : 4;
   const std::string_view number = text.substr(std::min(letters, text.size()));
   const bool known = letters == 6 || text.starts_with("ttyS");
-  const bool digits = !number.empty() && number.size() <= 2 && std::ranges::all_of(number, is_digit);
+  const bool digits = number.size() <= 2 && is_digits(number);
   return known && digits ? std::optional(std::string(text)) : std::nullopt;
 }
 

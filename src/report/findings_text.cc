@@ -163,11 +163,12 @@ void Writer::command(std::string_view command) {
 void Writer::remedy(std::string_view rule, const Remedy& remedy) {
   if (!remedy.text.empty()) detail("do", remedy.text);
   const std::string all = fmt::format("{}", fmt::join(remedy.commands, "\n"));
-  const auto [first, is_new] = shown_.try_emplace(all.size() < kLongCommands ? "" : all, rule);
-  if (is_new || all.size() < kLongCommands)
+  if (const auto shown = shown_.find(all); shown != shown_.end()) {
+    detail("run", fmt::format("the commands of {} above mend this as well", shown->second));
+  } else {
     for (const std::string& one : remedy.commands) command(one);
-  else
-    detail("run", fmt::format("the commands of {} above mend this as well", first->second));
+    if (all.size() >= kLongCommands) shown_.emplace(all, rule);
+  }
   if (remedy.needs_reboot) detail("note", "takes effect after a reboot");
   if (!remedy.reversible) detail("note", "this cannot be undone");
 }

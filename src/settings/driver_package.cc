@@ -164,7 +164,7 @@ std::string nvidia_repository(const Target& target, std::string_view package) {
   const bool rhel = platform.family == OsFamily::kRhel;
   std::string release = rhel ? platform.version.substr(0, platform.version.find('.')) : platform.version;
   std::erase(release, '.');
-  const bool known = !release.empty() && std::ranges::all_of(release, is_digit);
+  const bool known = is_digits(release);
   const std::string folder = known ? fmt::format("{}{}/", rhel ? "rhel" : platform.os, release) : "";
   return fmt::format(
       "{0} is in NVIDIA's CUDA repository, https://developer.download.nvidia.com/compute/cuda/repos/{1}, which a "

@@ -20,6 +20,15 @@ void add_module(ModuleNames& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
+void add_adapter_modules(const Target& target, ModuleNames& names) {
+  for (const PciDevice* const adapter : target.view.adapters()) {
+    const NicModel* const model = find_nic(adapter->device.value_or(0));
+    if (model == nullptr) continue;
+    add_module(names, model->module);
+    add_module(names, model->rdma_module);
+  }
+}
+
 // Returns the modules of RDMA; they pull in ib_core and rdma_cm.
 ModuleNames rdma_modules(const Target& target) {
   ModuleNames names;
@@ -29,15 +38,10 @@ ModuleNames rdma_modules(const Target& target) {
     if (end.model != nullptr) add_module(names, end.model->rdma_module);
   }
   // While no driver is loaded, an adapter has no interface, and no end of a rail is known to be on it.
-  const bool hardware = std::ranges::any_of(target.view.ends, [](const RailEnd& end) {
+  const bool lacks_interface = std::ranges::any_of(target.view.ends, [](const RailEnd& end) {
     return end.wants_rdma() && !end.software_rdma() && end.model == nullptr;
   });
-  for (const PciDevice* const adapter : target.view.adapters())
-    if (const NicModel* model = hardware ? find_nic(adapter->device.value_or(0)) : nullptr;
-        model != nullptr) {
-      add_module(names, model->module);
-      add_module(names, model->rdma_module);
-    }
+  if (lacks_interface) add_adapter_modules(target, names);
   if (std::ranges::none_of(target.view.ends, &RailEnd::wants_rdma)) return names;
   add_module(names, "ib_uverbs");
   add_module(names, "rdma_ucm");

@@ -55,9 +55,8 @@ const NcclWish* wish_for(const std::vector<NcclWish>& wishes, std::string_view n
   return found == wishes.end() ? nullptr : &*found;
 }
 
-// Returns true if the file exists for NCCL, so that it may be moved aside. $NCCL_CONF_FILE may be on a file system that
-// many nodes share. The environment of all logins is
-// not railbed's to edit.
+// Returns true if the file exists for NCCL, so that it may be moved aside. The environment of all logins is not
+// railbed's to edit, and $NCCL_CONF_FILE may be on a file system that many nodes share.
 bool is_for_nccl(const Nccl& nccl, const std::string& path) {
   return path.starts_with("/etc/profile.d/") ||
          (path.ends_with("/.nccl.conf") && path == nccl.user_file.from());
