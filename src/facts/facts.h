@@ -23,7 +23,7 @@ namespace railbed {
 
 inline constexpr int kFactsVersion = 1;
 
-// How long one collector took, so that a slow one is visible.
+// The time that one collector took, so that a slow one is visible.
 struct CollectorRun {
   std::string name;
   double milliseconds = 0;

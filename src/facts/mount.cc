@@ -76,7 +76,7 @@ std::optional<MountLine> find_line(std::string_view mountinfo, std::string_view 
   std::optional<MountLine> best;
   for (const auto line : lines(mountinfo)) {
     auto found = parse_line(line);
-    // Of two mounts at one point the later one hides the earlier one.
+    // The later of two mounts at one point hides the earlier one.
     if (found && lies_below(path, found->mount.point) &&
         (!best || found->mount.point.size() >= best->mount.point.size()))
       best = std::move(found);

@@ -20,7 +20,7 @@ enum class PathNeeds {
   kEnd,      // this end replied
   kIp,       // both ends looked, and the failed transport uses IP addresses: TCP, and RDMA on Ethernet
   kPackets,  // as kIp, and packets were sent
-  // As kPackets, and the other end's firewall sees the packets: those of TCP and of software RDMA, but not
+  // Like kPackets, and the other end's firewall sees the packets: those of TCP and of software RDMA, but not
   // those of an adapter's RDMA.
   kFiltered,
   kRdma  // this end reported its RDMA device

@@ -118,7 +118,7 @@ struct RdmaRun {
   double warmup = 0;
   double seconds = 0;
   std::uint64_t seed = 0;
-  // Of a ping: the largest number of round trips, whose times are all returned. 0: only the time limits them.
+  // For a ping, the largest number of round trips, whose times are all returned. 0: only the time limits them.
   std::uint64_t pings = 0;
   FIELDS(RdmaRun, session, operation, message_bytes, warmup, seconds, seed, pings);
 };

@@ -4,7 +4,7 @@
 // A completion from before the queue was armed causes no event, hence one more poll between arming and
 // sleeping. While polling, the clock is read once in 256 idle polls.
 //
-// Of many failed completions the first is the cause. When a queue pair breaks, the adapter returns all other
+// The first of many failed completions is the cause. When a queue pair breaks, the adapter returns all other
 // requests on it as flushed, possibly before the cause itself. So a flush is kept only until the real cause
 // comes.
 #include <fmt/format.h>
