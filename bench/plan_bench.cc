@@ -8,7 +8,7 @@
 
 #include "composed_nodes.h"
 #include "configure/plan.h"
-#include "report/plan_text.h"
+#include "report/text/plan_text.h"
 #include "settings/files.h"
 #include "settings/render.h"
 
@@ -44,7 +44,7 @@ FileStates states_of(const std::vector<Setting>& settings, bool configured) {
   return states;
 }
 
-// One survey and all settings of all nodes, as campaign/plan_nodes.cc has them.
+// One survey and all settings of all nodes, as campaign/change/plan_nodes.cc has them.
 struct Rendered {
   explicit Rendered(const Evidence& evidence) : survey(evidence), wide(survey) {
     for (const NodeView& view : survey.nodes)

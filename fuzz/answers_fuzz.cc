@@ -3,7 +3,7 @@
 //
 // A byte says which.
 //
-// Rooms: campaign bench fleet apply facts host base
+// Rooms: campaign bench fleet apply facts host nvidia os base
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -14,11 +14,11 @@
 #include "bench/collective/collective.h"
 #include "bench/gpu/gpu_copy.h"
 #include "bench/train/gpu_train.h"
-#include "campaign/host_keys.h"
-#include "campaign/output_lines.h"
-#include "campaign/slurm.h"
-#include "facts/counts_answer.h"
+#include "campaign/change/output_lines.h"
+#include "campaign/change/slurm.h"
+#include "campaign/look/host_keys.h"
 #include "facts/file_state.h"
+#include "facts/network/counts_answer.h"
 #include "fleet/launcher.h"
 #include "fleet/rendezvous.h"
 #include "fuzz/require.h"

@@ -1,7 +1,7 @@
 // What a BMC answers reaches us as the text of programs and as documents of Redfish: any bytes are data or
 // nothing, and none of them a terminal.
 //
-// Rooms: bmc inventory facts host base
+// Rooms: bmc inventory facts host nvidia os base
 #include <cstdint>
 #include <string>
 

@@ -1,13 +1,13 @@
 // Files that configure interfaces are the user's: any bytes are read or refused, what they say is bounded,
 // and what a capture keeps of them says the same.
 //
-// Rooms: facts host base
+// Rooms: facts host nvidia os base
 // Seeds: tests/machines
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
-#include "facts/boot_section.h"
+#include "facts/boot/boot_section.h"
 #include "fuzz/require.h"
 
 namespace {

@@ -2,13 +2,13 @@
 // files of toolkits: each ends as what it is or as nothing, within its limits, and says nothing that a
 // terminal obeys.
 //
-// Rooms: facts host base
+// Rooms: facts host nvidia os base
 // Seeds: tests/machines
 #include <cstdint>
 
 #include "base/image_reference.h"
-#include "facts/container.h"
-#include "facts/toolkit.h"
+#include "facts/software/container.h"
+#include "facts/software/toolkit.h"
 #include "fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

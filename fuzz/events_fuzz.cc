@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "facts/facts.h"
 #include "fuzz/require.h"
-#include "monitor/event_log.h"
-#include "monitor/event_text.h"
-#include "monitor/finding_watch.h"
-#include "monitor/webhook.h"
+#include "monitor/events/event_log.h"
+#include "monitor/events/event_text.h"
+#include "monitor/events/finding_watch.h"
+#include "monitor/events/webhook.h"
 
 using namespace railbed;
 

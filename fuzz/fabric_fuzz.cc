@@ -1,7 +1,7 @@
 // A dump is what a person names, and datagrams are what any node of a subnet sends: any bytes give an answer
 // or a complaint, within the caps. A dump that is read is read again as it is written.
 //
-// Rooms: fabric verify host base
+// Rooms: fabric verify host nvidia os base
 // Seeds: fuzz/corpus/fabric
 #include <algorithm>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "facts/facts.h"
-#include "facts/net.h"
+#include "facts/network/net.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railbed;

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "campaign/survey.h"
+#include "campaign/look/survey.h"
 #include "facts/facts.h"
 #include "fuzz/require.h"
 #include "report/report.h"

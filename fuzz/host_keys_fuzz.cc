@@ -1,11 +1,11 @@
 // Keys come from whoever answers at a node's address, names from anybody's files: any bytes are read or
 // refused, and what is taken is one line of known_hosts.
 //
-// Rooms: fleet facts host base
+// Rooms: fleet facts host nvidia os base
 #include <cstdint>
 #include <string>
 
-#include "facts/ssh.h"
+#include "facts/network/ssh.h"
 #include "fleet/ssh_words.h"
 #include "fuzz/require.h"
 

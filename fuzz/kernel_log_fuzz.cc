@@ -1,13 +1,13 @@
 // The kernel's log has users' words in it: any line is parsed or left alone, and what is kept is bounded.
 //
-// Rooms: facts host base
+// Rooms: facts host nvidia os base
 // Seeds: tests/machines
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
-#include "facts/kernel_log.h"
+#include "facts/log/kernel_log.h"
 #include "host/kernel_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // What kubectl prints of pods and nodes holds what anybody wrote as a reason: any bytes are read or passed
 // over, what is taken of a name is one, and what is shown moves no terminal.
 //
-// Rooms: fleet inventory host base
+// Rooms: fleet inventory host nvidia os base
 #include <cstdint>
 #include <string>
 

@@ -9,9 +9,9 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "fuzz/require.h"
-#include "monitor/live_change.h"
-#include "monitor/live_view.h"
-#include "monitor/top_frame.h"
+#include "monitor/live/live_change.h"
+#include "monitor/live/live_view.h"
+#include "monitor/live/top_frame.h"
 
 using namespace railbed;
 

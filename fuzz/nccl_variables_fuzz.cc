@@ -2,13 +2,13 @@
 // prediction end, and say nothing that a terminal obeys. What leaves the machine in a capture keeps its
 // lines.
 //
-// Rooms: nccl facts host base
+// Rooms: nccl facts host nvidia os base
 // Seeds: tests/machines
 #include <algorithm>
 #include <cstdint>
 
 #include "facts/facts.h"
-#include "facts/nccl.h"
+#include "facts/software/nccl.h"
 #include "facts/system.h"
 #include "fuzz/require.h"
 #include "host/tree.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "fuzz/require.h"
 #include "predict/collective_forecast.h"
-#include "report/forecast_table.h"
+#include "report/text/forecast_table.h"
 
 using namespace railbed;
 
@@ -21,7 +21,7 @@ int number(std::string_view word, int least, int most) {
   return std::clamp(parse_number<int>(word).value_or(least), least, most);
 }
 
-// In the bounds that the options have (cli/predict_options.cc).
+// In the bounds that the options have (cli/plan/predict_options.cc).
 ShapeWords typed(std::string_view line) {
   std::vector<std::string_view> words = split(line, ';');
   words.resize(9);

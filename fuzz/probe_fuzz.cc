@@ -4,7 +4,7 @@
 //
 // A byte says which. Where an introduction's proof is "@" it is made as one that knows the secret makes it.
 //
-// Rooms: monitor campaign fleet host
+// Rooms: monitor campaign fleet host nvidia os
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -14,12 +14,12 @@
 
 #include "base/fields.h"
 #include "base/json.h"
-#include "campaign/probe_rdma.h"
+#include "campaign/measure/probe_rdma.h"
 #include "fleet/rank_door.h"
 #include "fuzz/door.h"
 #include "fuzz/require.h"
 #include "host/tree.h"
-#include "monitor/probe_protocol.h"
+#include "monitor/probe/probe_protocol.h"
 
 using namespace railbed;
 using namespace railbed::fleet;

@@ -2,12 +2,12 @@
 // the whole answer in a captured tree. Everything ends, holds its limits, and says nothing that a terminal
 // obeys.
 //
-// Rooms: nccl facts host base
+// Rooms: nccl facts host nvidia os base
 // Seeds: tests/running
 #include <cstdint>
 
 #include "facts/facts.h"
-#include "facts/process.h"
+#include "facts/software/process.h"
 #include "fuzz/require.h"
 #include "host/process_text.h"
 #include "host/tree.h"

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/json.h"
-#include "campaign/evidence.h"
+#include "campaign/look/evidence.h"
 #include "fuzz/require.h"
 #include "report/report.h"
-#include "report/run_text.h"
+#include "report/text/run_text.h"
 #include "store/compare.h"
 #include "store/store.h"
 #include "verify/verify.h"

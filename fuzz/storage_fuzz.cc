@@ -1,6 +1,6 @@
 // fio's answer comes from another program, mountinfo holds names that users chose.
 //
-// Rooms: bench hardware facts host base
+// Rooms: bench hardware facts host nvidia os base
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // What people send to support may be anybody's: an archive is read within its bounds or refused, each tool's
 // text is read as far as it is one, and the machine that comes of it can be looked at.
 //
-// Rooms: host base
+// Rooms: host nvidia os base
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -9,12 +9,12 @@
 #include "base/json.h"
 #include "fuzz/require.h"
 #include "host/calls.h"
-#include "host/gpu_answers.h"
 #include "host/host.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
 #include "host/support/support.h"
 #include "host/support/texts.h"
+#include "nvidia/gpu_answers.h"
 
 namespace railbed {
 namespace {

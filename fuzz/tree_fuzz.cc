@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "facts/facts.h"
-#include "facts/mask.h"
+#include "facts/mask/mask.h"
 #include "host/tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

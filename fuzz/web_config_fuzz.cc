@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuzz/require.h"
-#include "monitor/web_config.h"
+#include "monitor/web/web_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railbed;

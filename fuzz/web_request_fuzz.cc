@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "fuzz/require.h"
-#include "monitor/web_request.h"
+#include "monitor/web/web_request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railbed;

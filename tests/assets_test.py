@@ -68,7 +68,7 @@ class Assets(unittest.TestCase):
         self.assertTrue(tags_of("<p><b></p>").faults)
 
     def test_scripts_find_the_elements_of_their_page(self):
-        script, page = (SRC / "monitor/live.js").read_text(), (SRC / "monitor/live.html").read_text()
+        script, page = (SRC / "monitor/live/live.js").read_text(), (SRC / "monitor/live/live.html").read_text()
         wanted = set(re.findall(r"\$\(\"([\w-]+)\"\)", script))
         self.assertGreaterEqual(len(wanted), 8)
         self.assertLessEqual(wanted, set(tags_of(page).ids))

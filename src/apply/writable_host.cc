@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "base/fd.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

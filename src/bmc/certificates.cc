@@ -7,7 +7,7 @@
 #include "base/public_key.h"
 #include "base/text.h"
 #include "bmc/freeipmi_text.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "host/process.h"
-#include "host/terminal.h"
+#include "os/process.h"
+#include "os/terminal.h"
 
 namespace railbed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "bmc/bmc.h"
-#include "host/child.h"
+#include "os/child.h"
 
 namespace railbed {
 

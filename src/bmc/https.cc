@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/wipe.h"
-#include "host/curl.h"
+#include "os/curl.h"
 
 namespace railbed {
 namespace {

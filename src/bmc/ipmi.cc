@@ -1,5 +1,5 @@
 // IPMI 2.0 client that runs FreeIPMI's programs, each as a process: a BMC that makes one of them hang or
-// crash costs only that call. User and password reach them in a configuration file in memory (host/child.h).
+// crash costs only that call. User and password reach them in a configuration file in memory (os/child.h).
 //
 // Cipher suites. The first attempt uses 17 (HMAC-SHA256). If the BMC refuses in a way that may come from the
 // suite, one more attempt uses 3 (HMAC-SHA1), unless cluster.yaml names a suite. The suite that the BMC
@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "bmc/bmc.h"
 #include "bmc/freeipmi_text.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

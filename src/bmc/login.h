@@ -1,5 +1,5 @@
 // Logins for BMCs. Passwords come from a file that only its owner can read, from the environment or from a
-// person. They stay in memory, and programs get them through SecretFiles (host/child.h).
+// person. They stay in memory, and programs get them through SecretFiles (os/child.h).
 #pragma once
 
 #include <map>

@@ -29,9 +29,9 @@
 #include "base/wipe.h"
 #include "bmc/bmc.h"
 #include "bmc/smash_text.h"
-#include "host/process.h"
-#include "host/terminal.h"
-#include "host/wait.h"
+#include "os/process.h"
+#include "os/terminal.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {

@@ -19,7 +19,7 @@ struct ClockNow {
 // * facts → facts/facts.h of this machine.
 // * clock → ClockNow.
 // * bench.…: bench/engines/handlers.h.
-// * launch.…: campaign/job_handlers.h.
+// * launch.…: campaign/change/job_handlers.h.
 Handlers agent_handlers();
 
 // Serves these handlers on this process's standard input and output until the input ends. Returns the number

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "campaign/measure_ways.h"
-#include "campaign/survey.h"
+#include "campaign/look/survey.h"
+#include "campaign/measure/measure_ways.h"
 #include "verify/verify.h"
 
 namespace railbed {

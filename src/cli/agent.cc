@@ -11,7 +11,7 @@
 #include "campaign/agent_handlers.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "host/supervisor.h"
+#include "os/supervisor.h"
 
 namespace railbed {
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/wipe.h"
-#include "cli/ask_password.h"
+#include "cli/change/ask_password.h"
 #include "cli/option_checks.h"
 
 namespace railbed {

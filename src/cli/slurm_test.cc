@@ -1,9 +1,9 @@
-#include "campaign/slurm.h"
+#include "campaign/change/slurm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/health.h"
+#include "cli/look/health.h"
 #include "report/findings.h"
 
 namespace railbed {

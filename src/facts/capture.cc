@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "facts/boot_section.h"
+#include "facts/boot/boot_section.h"
 #include "facts/collectors.h"
 #include "facts/gpu.h"
-#include "facts/nccl.h"
-#include "facts/nccl_environment.h"
-#include "facts/nccl_plugin.h"
+#include "facts/software/nccl.h"
+#include "facts/software/nccl_environment.h"
+#include "facts/software/nccl_plugin.h"
 #include "host/recording_host.h"
 
 namespace railbed {

@@ -7,17 +7,17 @@
 
 #include "base/fields.h"
 #include "base/result.h"
-#include "facts/container.h"
 #include "facts/gpu.h"
-#include "facts/kernel_log.h"
-#include "facts/load.h"
-#include "facts/nccl.h"
-#include "facts/net.h"
+#include "facts/log/kernel_log.h"
+#include "facts/network/load.h"
+#include "facts/network/net.h"
+#include "facts/network/rdma.h"
 #include "facts/pcie.h"
-#include "facts/pytorch.h"
-#include "facts/rdma.h"
+#include "facts/software/container.h"
+#include "facts/software/nccl.h"
+#include "facts/software/pytorch.h"
+#include "facts/software/toolkit.h"
 #include "facts/system.h"
-#include "facts/toolkit.h"
 
 namespace railbed {
 

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "facts/capture.h"
 #include "facts/collectors.h"
-#include "facts/mask.h"
+#include "facts/mask/mask.h"
 #include "host/recording_host.h"
 
 namespace railbed {

@@ -7,7 +7,7 @@
 #include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
-#include "host/gpu_answers.h"
+#include "nvidia/gpu_answers.h"
 
 namespace railbed {
 

@@ -10,9 +10,9 @@
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
-#include "facts/firewall.h"
 #include "facts/interrupts.h"
-#include "facts/ssh.h"
+#include "facts/network/firewall.h"
+#include "facts/network/ssh.h"
 
 namespace railbed {
 

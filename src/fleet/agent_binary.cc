@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "host/child.h"
+#include "os/child.h"
 
 namespace railbed::fleet {
 namespace {

@@ -22,7 +22,7 @@
 // millisecond: Linux 6.1 and later have a file with the output of uname -m.
 //
 // The agent has the umask of the login. The login's LC_ALL is passed on in RAILBED_LOGIN_LOCALE, for programs
-// that run with the user's settings (host/supervisor.cc).
+// that run with the user's settings (os/supervisor.cc).
 //
 // A login shell may print anything before. So the script marks its lines with a nonce that no greeting can
 // hold, and frames start with a byte that no greeting holds (frame.cc).

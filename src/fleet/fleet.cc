@@ -29,8 +29,8 @@
 
 #include "fleet/session.h"
 #include "fleet/shared_connection.h"
-#include "host/file_limit.h"
-#include "host/host_name.h"
+#include "os/file_limit.h"
+#include "os/host_name.h"
 
 namespace railbed::fleet {
 namespace {

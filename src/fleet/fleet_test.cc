@@ -21,7 +21,7 @@
 #include "fleet/agent_binary.h"
 #include "fleet/agent_launcher.h"
 #include "fleet/bootstrap.h"
-#include "host/host_name.h"
+#include "os/host_name.h"
 
 namespace railbed::fleet {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fleet/frame.h"
-#include "host/child.h"
+#include "os/child.h"
 
 namespace railbed::fleet {
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "fleet/frame.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed::fleet {
 namespace {

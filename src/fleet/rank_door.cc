@@ -12,8 +12,8 @@
 #include "base/ip.h"
 #include "base/json.h"
 #include "base/sha256.h"
-#include "host/socket.h"
-#include "host/wait.h"
+#include "os/socket.h"
+#include "os/wait.h"
 
 namespace railbed::fleet {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "host/wait.h"
+#include "os/wait.h"
 
 namespace railbed::fleet {
 tl::unexpected<Error> RankPeer::lose(ErrorKind kind, std::string why) {

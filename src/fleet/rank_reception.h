@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fleet/rendezvous.h"
-#include "host/door.h"
-#include "host/wait.h"
+#include "os/door.h"
+#include "os/wait.h"
 
 namespace railbed::fleet {
 

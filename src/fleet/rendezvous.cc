@@ -12,7 +12,7 @@
 //
 // Nonces are new each time, so recorded proofs are useless. Then the rank serves requests on the same socket,
 // as an agent does on its standard streams. Rank 0 listens only until all ranks have arrived
-// (rank_reception.cc), and a slow client does not delay it (host/door.h).
+// (rank_reception.cc), and a slow client does not delay it (os/door.h).
 #include "fleet/rendezvous.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@
 #include "base/text.h"
 #include "fleet/frame.h"
 #include "fleet/rank_door.h"
-#include "host/wait.h"
+#include "os/wait.h"
 
 namespace railbed::fleet {
 namespace {

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/fields.h"
 #include "base/result.h"
-#include "host/door.h"
+#include "os/door.h"
 
 namespace railbed::fleet {
 

@@ -24,7 +24,7 @@
 #include "fleet/frame.h"
 #include "fleet/prepared_launcher.h"
 #include "fleet/slurm_text.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed::fleet {
 namespace {

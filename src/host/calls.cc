@@ -1,4 +1,5 @@
 #include "host/calls.h"
+#include "nvidia/calls.h"
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -13,9 +14,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
 #include "host/kernel_log.h"
 #include "host/process_answer.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

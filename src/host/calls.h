@@ -1,5 +1,5 @@
 // The in-process calls behind Host::call on the live machine, and the JSON that each returns (one struct per
-// call). More of them are in device_calls.h, gpu_answers.h, process_answer.h and kernel_log.h.
+// call). More of them are in device_calls.h, nvidia/gpu_answers.h, process_answer.h and kernel_log.h.
 #pragma once
 
 #include <chrono>
@@ -99,18 +99,6 @@ struct LoadAnswer {
 // Returns the increase of a counter; a 32-bit counter may have wrapped around. Returns nullopt if the counter
 // was reset: it fell without wrapping.
 std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
-// "nvml", "nvml list", "nvml p2p", "nvml ADDRESS", "cuda ADDRESS", "gpu-load SECONDS": see
-// host/gpu_answers.h. The candidate paths of the NVIDIA driver's libraries, and the time limit of one call.
-struct NvidiaLibraries {
-  std::vector<std::string> nvml;
-  std::vector<std::string> cuda;
-  std::chrono::milliseconds deadline;
-};
-const NvidiaLibraries& nvidia_libraries();
-Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& from = nvidia_libraries());
-Reading<std::string> call_cuda(std::string_view name, const NvidiaLibraries& from = nvidia_libraries());
-Reading<std::string> call_gpu_load(int seconds, const NvidiaLibraries& from = nvidia_libraries());
-
 // Runs the call `name` on this machine; kUnsupported if there is no call of that name.
 Reading<std::string> call_system(std::string_view name);
 // `except` names devices that must not even be opened.

@@ -14,10 +14,10 @@
 
 #include "base/json.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
 #include "host/ethtool.h"
 #include "host/link_modes.h"
-#include "host/netlink.h"
+#include "os/errno_name.h"
+#include "os/netlink.h"
 
 namespace railbed {
 namespace {

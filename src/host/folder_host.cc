@@ -16,10 +16,10 @@
 #include "base/fd.h"
 #include "base/trusted_path.h"
 #include "host/calls.h"
-#include "host/errno_name.h"
 #include "host/open.h"
-#include "host/process.h"
-#include "host/words.h"
+#include "os/errno_name.h"
+#include "os/process.h"
+#include "os/words.h"
 
 namespace railbed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/testing/temporary_folder.h"
 #include "host/open.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

@@ -10,15 +10,9 @@
 
 #include "base/reading.h"
 #include "base/result.h"
+#include "os/process.h"
 
 namespace railbed {
-
-struct CommandOutput {
-  int exit_code = 0;  // 128 + signal if the command was killed
-  std::string output;
-  std::string error_output;
-  bool operator==(const CommandOutput&) const = default;
-};
 
 class Host {
  public:

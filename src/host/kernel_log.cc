@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-// Cheap to find, and precise enough that a capture holds almost nothing else. facts/kernel_log_test.cc checks
+// Cheap to find, and precise enough that a capture holds almost nothing else. facts/log/kernel_log_test.cc checks
 // every event against this list.
 constexpr std::string_view kWorth[] = {
     // NVIDIA

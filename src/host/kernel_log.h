@@ -1,4 +1,4 @@
-// The kernel's log: selects the lines worth keeping and folds repeats as it reads. facts/kernel_log.h
+// The kernel's log: selects the lines worth keeping and folds repeats as it reads. facts/log/kernel_log.h
 // interprets them. All of it is untrusted text: it holds names that users chose for their processes.
 #pragma once
 

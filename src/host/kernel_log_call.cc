@@ -14,9 +14,9 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
-#include "host/errno_name.h"
 #include "host/kernel_log.h"
-#include "host/process.h"
+#include "os/errno_name.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

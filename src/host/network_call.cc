@@ -15,9 +15,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
-#include "host/netlink.h"
 #include "host/open.h"
+#include "os/errno_name.h"
+#include "os/netlink.h"
 
 namespace railbed {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
 #include "host/open.h"
-#include "host/process.h"
+#include "os/errno_name.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

@@ -7,9 +7,8 @@
 
 #include "base/json.h"
 #include "base/trusted_path.h"
-#include "host/calls.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

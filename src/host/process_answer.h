@@ -1,4 +1,4 @@
-// The properties of a running process, as JSON in a capture and as facts (facts/process.h). proc_pid(5) and
+// The properties of a running process, as JSON in a capture and as facts (facts/software/process.h). proc_pid(5) and
 // its related pages document what each file holds.
 #pragma once
 

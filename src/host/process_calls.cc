@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
-#include "host/errno_name.h"
 #include "host/open.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

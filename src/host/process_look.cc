@@ -22,9 +22,9 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "host/errno_name.h"
-#include "host/process.h"
 #include "host/process_text.h"
+#include "os/errno_name.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

@@ -1,8 +1,8 @@
 #include "host/recording_host.h"
 
 #include "base/text.h"
-#include "host/errno_name.h"
-#include "host/words.h"
+#include "os/errno_name.h"
+#include "os/words.h"
 
 namespace railbed {
 namespace {

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "host/errno_name.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <optional>
 
-#include "host/errno_name.h"
 #include "host/host.h"
 #include "host/tree.h"
-#include "host/words.h"
+#include "os/errno_name.h"
+#include "os/words.h"
 
 namespace railbed {
 namespace {

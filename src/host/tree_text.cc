@@ -20,8 +20,8 @@
 #include "base/json.h"
 #include "base/json_wrapped.h"
 #include "base/text.h"
-#include "host/errno_name.h"
 #include "host/tree.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "host/errno_name.h"
 #include "host/tree.h"
+#include "os/errno_name.h"
 
 namespace railbed {
 namespace {

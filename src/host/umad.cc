@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "host/library.h"
+#include "os/library.h"
 
 namespace railbed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "host/calls.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/ip.h"
-#include "facts/firewall.h"
+#include "facts/network/firewall.h"
 
 namespace railbed {
 

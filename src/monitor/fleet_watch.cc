@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/moment.h"
-#include "monitor/live_meter.h"
+#include "monitor/live/live_meter.h"
 #include "monitor/node_source.h"
 #include "monitor/node_watch.h"
 

@@ -12,8 +12,8 @@
 #include "campaign/caller.h"
 #include "campaign/reach.h"
 #include "inventory/cluster.h"
-#include "monitor/event_desk.h"
-#include "monitor/live_feed.h"
+#include "monitor/events/event_desk.h"
+#include "monitor/live/live_feed.h"
 
 namespace railbed {
 

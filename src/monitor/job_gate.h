@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "campaign/slurm.h"
-#include "monitor/probe.h"
+#include "campaign/change/slurm.h"
+#include "monitor/probe/probe.h"
 
 namespace railbed {
 

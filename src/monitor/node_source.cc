@@ -5,14 +5,14 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "campaign/evidence.h"
-#include "facts/counts_answer.h"
+#include "campaign/look/evidence.h"
+#include "facts/network/counts_answer.h"
 #include "fleet/fleet.h"
 #include "fleet/session.h"
 #include "host/host.h"
 #include "host/open.h"
 #include "inventory/cluster.h"
-#include "monitor/live_meter.h"
+#include "monitor/live/live_meter.h"
 
 namespace railbed {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "campaign/reach.h"
-#include "facts/counts.h"
-#include "monitor/node_metrics.h"
+#include "facts/network/counts.h"
+#include "monitor/metrics/node_metrics.h"
 
 namespace railbed {
 

@@ -1,7 +1,7 @@
 // Six collectors share their results. Each runs on its own thread.
 //
 // * "look" is a whole `railbed verify` of this machine, in a child process that can be abandoned
-//   (campaign/gather.h). It takes a few dozen milliseconds of a processor, so it runs once a minute.
+//   (campaign/look/gather.h). It takes a few dozen milliseconds of a processor, so it runs once a minute.
 // * "counts" reads counters and link states in this process, because a scrape should cost next to nothing. If
 //   a state differs from the last one, it requests a look.
 // * "gpu" reads each GPU through NVML in its own child process. The driver may be unloaded in between, and a
@@ -21,14 +21,14 @@
 #include <set>
 
 #include "base/moment.h"
-#include "campaign/evidence.h"
-#include "campaign/gather.h"
-#include "campaign/history.h"
-#include "facts/optics.h"
+#include "campaign/look/evidence.h"
+#include "campaign/look/gather.h"
+#include "campaign/measure/history.h"
+#include "facts/network/optics.h"
 #include "host/open.h"
 #include "host/without_devices.h"
 #include "inventory/load.h"
-#include "monitor/collector.h"
+#include "monitor/metrics/collector.h"
 #include "monitor/watched_machine.h"
 
 namespace railbed {

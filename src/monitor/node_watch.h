@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "campaign/caller.h"
-#include "monitor/node_metrics.h"
+#include "monitor/metrics/node_metrics.h"
 
 namespace railbed {
 

@@ -7,7 +7,7 @@
 
 #include "base/fields.h"
 #include "facts/facts.h"
-#include "facts/process.h"
+#include "facts/software/process.h"
 #include "nccl/choice.h"
 #include "nccl/lint.h"
 

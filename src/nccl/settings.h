@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "facts/nccl.h"
-#include "facts/rdma.h"
+#include "facts/network/rdma.h"
+#include "facts/software/nccl.h"
 #include "nccl/version.h"
 
 namespace railbed::nccl {
 
-// The variables in a login shell, in the order of by_precedence() (facts/nccl.h). Keeps pointers into `nccl`,
+// The variables in a login shell, in the order of by_precedence() (facts/software/nccl.h). Keeps pointers into `nccl`,
 // which must outlive it.
 class Settings {
  public:

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "report/escape.h"
-#include "report/page_sections.h"
+#include "report/page/page_sections.h"
 #include "report/paths.h"
 #include "results/all_rails.h"
 

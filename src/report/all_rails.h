@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/html.h"
+#include "report/page/html.h"
 #include "results/measurement.h"
 
 namespace railbed {

@@ -11,7 +11,7 @@
 #include <map>
 #include <tuple>
 
-#include "report/hostlist.h"
+#include "report/text/hostlist.h"
 
 namespace railbed {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/units.h"
 #include "report/all_rails.h"
-#include "report/bench_table.h"
-#include "report/html.h"
+#include "report/page/html.h"
 #include "report/paths.h"
+#include "report/text/bench_table.h"
 #include "results/all_rails.h"
 
 namespace railbed {

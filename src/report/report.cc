@@ -1,7 +1,7 @@
 #include "report/report.h"
 
 #include "report/measurements.h"
-#include "report/run_text.h"
+#include "report/text/run_text.h"
 
 namespace railbed {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/picture/scene.h"
 #include "report/samples.h"
-#include "report/scene.h"
 
 namespace railbed {
 namespace {

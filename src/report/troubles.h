@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "report/scene.h"
+#include "report/picture/scene.h"
 #include "verify/findings.h"
 
 namespace railbed {

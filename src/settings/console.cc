@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "facts/kernel_console.h"
+#include "facts/log/kernel_console.h"
 #include "settings/files.h"
 #include "settings/render.h"
 #include "settings/serial_console.h"

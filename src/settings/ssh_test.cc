@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "facts/ssh.h"
+#include "facts/network/ssh.h"
 #include "host/tree.h"
 #include "settings/files.h"
 #include "settings/testing/sample.h"

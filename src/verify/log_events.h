@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "facts/kernel_log.h"
+#include "facts/log/kernel_log.h"
 #include "verify/walk.h"
 
 namespace railbed {

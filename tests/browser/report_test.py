@@ -127,7 +127,7 @@ def script_digest_is_named(page):
 def check_page(page, folder):
     wrong = []
     if not script_digest_is_named(page):
-        wrong.append("the policy does not name the digest of the script (src/report/page.cc)")
+        wrong.append("the policy does not name the digest of the script (src/report/page/page.cc)")
     for form, (width, height, flags) in FORMS.items():
         if form != "dark":  # the same layout as light
             answer = probe(page, width, flags, folder)

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bench/collective/collective.h"
-#include "host/calls.h"
-#include "host/process.h"
+#include "nvidia/calls.h"
+#include "os/process.h"
 
 namespace railbed {
 

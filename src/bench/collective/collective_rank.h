@@ -17,8 +17,8 @@
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/nccl_library.h"
 #include "bench/gpu/visible_gpus.h"
-#include "host/cuda_library.h"
-#include "host/process.h"
+#include "nvidia/cuda_library.h"
+#include "os/process.h"
 
 namespace railbed {
 

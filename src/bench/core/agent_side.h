@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/peer.h"
-#include "host/calls.h"
 #include "host/host.h"
+#include "nvidia/calls.h"
 
 namespace railbed {
 

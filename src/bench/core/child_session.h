@@ -17,7 +17,7 @@
 #include "base/peer.h"
 #include "bench/core/agent_side.h"
 #include "bench/core/sessions.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 

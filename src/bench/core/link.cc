@@ -6,7 +6,7 @@
 
 #include "base/shell.h"
 #include "bench/core/typed.h"
-#include "facts/net.h"
+#include "facts/network/net.h"
 #include "host/host.h"
 
 namespace railbed {

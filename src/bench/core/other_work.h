@@ -11,7 +11,7 @@
 #include <string>
 
 #include "bench/core/pair.h"
-#include "facts/programs.h"
+#include "facts/software/programs.h"
 #include "host/host.h"
 
 namespace railbed {

@@ -10,7 +10,7 @@
 #include "bench/core/agent_side.h"
 #include "bench/core/child_session.h"
 #include "bench/core/typed.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "host/cuda_library.h"
-#include "host/library.h"
+#include "nvidia/cuda_library.h"
+#include "os/library.h"
 #include "results/collective.h"
 
 namespace railbed {

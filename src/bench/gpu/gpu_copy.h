@@ -11,8 +11,8 @@
 
 #include "base/fields.h"
 #include "base/peer.h"
-#include "host/calls.h"
-#include "host/process.h"
+#include "nvidia/calls.h"
+#include "os/process.h"
 #include "results/collective.h"
 
 namespace railbed {

@@ -14,7 +14,7 @@
 #include "bench/gpu/gpu_memory_left.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/visible_gpus.h"
-#include "host/near.h"
+#include "os/near.h"
 
 namespace railbed {
 namespace {

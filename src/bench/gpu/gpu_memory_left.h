@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/core/spare_memory.h"
-#include "host/cuda_library.h"
+#include "nvidia/cuda_library.h"
 
 namespace railbed {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bench/gpu/visible_gpus.h"
-#include "host/host_name.h"
-#include "host/near.h"
+#include "os/host_name.h"
+#include "os/near.h"
 
 namespace railbed {
 void ask_for_nccl_log(bool choices) {

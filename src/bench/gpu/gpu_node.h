@@ -11,9 +11,9 @@
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/nccl_library.h"
 #include "bench/gpu/node_place.h"
-#include "host/calls.h"
-#include "host/cuda_library.h"
-#include "host/process.h"
+#include "nvidia/calls.h"
+#include "nvidia/cuda_library.h"
+#include "os/process.h"
 
 namespace railbed {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "host/cuda_library.h"
+#include "nvidia/cuda_library.h"
 #include "results/collective.h"
 
 namespace railbed {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/library.h"
+#include "os/library.h"
 
 namespace railbed {
 

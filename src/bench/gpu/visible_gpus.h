@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "host/cuda_library.h"
+#include "nvidia/cuda_library.h"
 #include "results/collective.h"
 
 namespace railbed {

@@ -14,8 +14,8 @@
 
 #include "base/fields.h"
 #include "base/ip.h"
-#include "host/knock.h"
-#include "host/neighbours.h"
+#include "os/knock.h"
+#include "os/neighbours.h"
 
 namespace railbed {
 

@@ -9,7 +9,7 @@
 #include "bench/core/typed.h"
 #include "bench/path/path.h"
 #include "bench/path/rdma_path.h"
-#include "facts/net.h"
+#include "facts/network/net.h"
 #include "host/host.h"
 
 namespace railbed {

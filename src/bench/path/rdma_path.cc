@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "facts/rdma.h"
+#include "facts/network/rdma.h"
 #include "host/calls.h"
 #include "host/uverbs.h"
 

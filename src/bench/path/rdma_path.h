@@ -6,7 +6,7 @@
 
 #include "base/ip.h"
 #include "bench/path/path.h"
-#include "facts/net.h"
+#include "facts/network/net.h"
 #include "host/host.h"
 
 namespace railbed {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/random.h"
-#include "host/socket.h"
+#include "os/socket.h"
 
 namespace railbed {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/core/typed.h"
 #include "bench/ping/echo.h"
 #include "bench/statistics/statistics.h"
-#include "host/wait.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "bench/storage/scratch.h"
 #include "host/host.h"
-#include "host/process.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 #include "bench/core/clock.h"
-#include "host/door.h"
-#include "host/socket.h"
-#include "host/wait.h"
+#include "os/door.h"
+#include "os/socket.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {

@@ -6,7 +6,7 @@
 #include "bench/tcp/block.h"
 #include "bench/tcp/protocol.h"
 #include "bench/tcp/tcp.h"
-#include "host/socket.h"
+#include "os/socket.h"
 
 namespace railbed {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "bench/tcp/block.h"
-#include "host/socket.h"
+#include "os/socket.h"
 
 namespace railbed {
 namespace {

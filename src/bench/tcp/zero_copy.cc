@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "bench/core/clock.h"
-#include "host/wait.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {

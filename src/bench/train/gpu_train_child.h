@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bench/train/gpu_train.h"
-#include "host/calls.h"
-#include "host/process.h"
+#include "nvidia/calls.h"
+#include "os/process.h"
 
 namespace railbed {
 

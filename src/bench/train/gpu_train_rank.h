@@ -19,8 +19,8 @@
 #include "bench/gpu/visible_gpus.h"
 #include "bench/train/gpu_train.h"
 #include "bench/train/train_work.h"
-#include "host/cuda_library.h"
-#include "host/process.h"
+#include "nvidia/cuda_library.h"
+#include "os/process.h"
 
 namespace railbed {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "bench/train/ring_links.h"
-#include "host/wait.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/train/gpu_train_child.h"
 #include "bench/train/train.h"
 #include "bench/verbs/open_sessions.h"
-#include "host/socket.h"
+#include "os/socket.h"
 
 namespace railbed {
 namespace {

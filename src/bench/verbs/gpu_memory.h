@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "host/cuda_library.h"
+#include "nvidia/cuda_library.h"
 
 namespace railbed {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/verbs/rdma.h"
-#include "facts/rdma.h"
+#include "facts/network/rdma.h"
 
 namespace railbed {
 

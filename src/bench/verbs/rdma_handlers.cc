@@ -10,8 +10,8 @@
 #include "bench/verbs/port_counters.h"
 #include "bench/verbs/rdma_engine.h"
 #include "facts/collectors.h"
-#include "facts/net.h"
-#include "facts/rdma.h"
+#include "facts/network/net.h"
+#include "facts/network/rdma.h"
 #include "hardware/network_ceiling.h"
 #include "host/host.h"
 

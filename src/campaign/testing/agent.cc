@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "campaign/agent_handlers.h"
-#include "host/supervisor.h"
+#include "os/supervisor.h"
 
 int main(int argc, char** argv) {
   if (std::string_view(argv[argc - 1]) == "--supervise") return railbed::supervise(STDIN_FILENO);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/evidence.h"
+#include "campaign/look/evidence.h"
 #include "verify/verify.h"
 
 namespace railbed {

@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "host/gpu_answers.h"
 #include "host/support/texts.h"
+#include "nvidia/gpu_answers.h"
 
 namespace railbed {
 namespace {

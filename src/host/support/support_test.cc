@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "host/gpu_answers.h"
 #include "host/host.h"
 #include "host/support/intake.h"
 #include "host/support/texts.h"
+#include "nvidia/gpu_answers.h"
 
 namespace railbed {
 namespace {

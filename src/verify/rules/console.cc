@@ -8,7 +8,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "facts/kernel_console.h"
+#include "facts/log/kernel_console.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/walk.h"

@@ -24,7 +24,7 @@ UPTIME = 864000  # ten days
 
 def known_units():
     """The units that railbed asks systemctl for, in its own order: the recorded command must match to the letter."""
-    source = (ROOT / "src/facts/services.cc").read_text()
+    source = (ROOT / "src/facts/software/services.cc").read_text()
     table = source[source.index("kUnits[] = {"):]
     return re.findall(r'"([^"]+)"', table[:table.index("};")])
 

@@ -1,0 +1,111 @@
+#include "campaign/look/evidence.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "host/open.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_fixture(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".tree") return true;
+  return false;
+}
+
+// Reads a fixture's file of values by node name. A missing file leaves `nodes` as it is.
+template <class Said>
+Result<void> add_file_of_nodes(const fs::path& file, std::map<std::string, Said>& nodes) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto said = json::read<std::map<std::string, Said>>(text);
+  if (!said) return fail(std::move(said.error()), file.string());
+  nodes = std::move(*said);
+  return {};
+}
+
+}  // namespace
+
+void ask_what_is_expected(const Node* node, CollectOptions& options) {
+  const Expectations expect = node == nullptr ? Expectations() : node->expect;
+  options.venv = expect.venv.value_or("");
+  options.container = expect.container.value_or("");
+  options.container_runtime = expect.container_runtime.value_or("");
+}
+
+std::vector<std::string> asked_paths(const Cluster& cluster) {
+  std::set<std::string> paths;
+  for (const Node& node : cluster.nodes)
+    if (node.expect.checkpoint_path) paths.insert(*node.expect.checkpoint_path);
+  return {paths.begin(), paths.end()};
+}
+
+Result<void> add_root(const std::string& root, Evidence& evidence) {
+  auto hosts = open_nodes(root);
+  if (!hosts) return fail(std::move(hosts.error()), "--root");
+  const fs::path folder(root);
+  std::error_code ignored;
+  const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
+  // A cluster.yaml that the user named takes precedence.
+  if (fixture && evidence.cluster.nodes.empty() && fs::exists(folder / "cluster.yaml", ignored)) {
+    ASSIGN_OR_RETURN(auto cluster, load_cluster(folder / "cluster.yaml"));
+    evidence.cluster = std::move(cluster);
+  }
+  CollectOptions options;
+  options.load_seconds = kLoadSeconds;  // reading a recorded window takes no time
+  options.paths = asked_paths(evidence.cluster);
+  for (NamedHost& one : *hosts) {
+    ask_what_is_expected(find_node(evidence.cluster, one.node), options);
+    evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
+  }
+  if (!fixture) return {};
+  for (const Node& node : evidence.cluster.nodes)
+    if (!evidence.nodes.contains(node.name))
+      evidence.unreachable.push_back({node.name, {ErrorKind::kUnavailable, "there is no tree of it"}});
+  if (auto added = add_file_of_nodes(folder / "clocks.json", evidence.clocks); !added) return added;
+  if (auto added = add_file_of_nodes(folder / "after-reboot.json", evidence.after_reboot); !added)
+    return added;
+  if (auto added = add_file_of_nodes(folder / "bmcs.json", evidence.bmcs); !added) return added;
+  if (fs::exists(folder / "measurements.json", ignored))
+    return add_measurements_file(folder / "measurements.json", evidence);
+  return {};
+}
+
+Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto facts = facts_from_json(text);
+  if (!facts) return fail(std::move(facts.error()), file);
+  const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
+  if (!evidence.nodes.emplace(name, std::move(*facts)).second)
+    return fail(ErrorKind::kBadInput, fmt::format("{}: facts of {} were given twice", file, name));
+  return {};
+}
+
+Result<std::vector<Measurement>> measurements_from_json(std::string_view text) {
+  ASSIGN_OR_RETURN(auto document, json::parse(text));
+  const bool wrapped = document.is_object() && document.contains("measurements");
+  return json::decode<std::vector<Measurement>>(wrapped ? (document)["measurements"] : document);
+}
+
+Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto measurements = measurements_from_json(text);
+  if (!measurements) return fail(std::move(measurements.error()), file);
+  for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
+  evidence.measured = true;
+  return {};
+}
+
+}  // namespace railbed

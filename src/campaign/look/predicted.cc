@@ -1,0 +1,84 @@
+#include "campaign/look/predicted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/look/evidence.h"
+#include "campaign/measure/history.h"
+#include "predict/shape_from_nodes.h"
+
+namespace railbed {
+namespace {
+
+Result<BenchRun> run_of_document(const std::string& file) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto document = json::parse(text);
+  if (!document) return fail(std::move(document.error()), file);
+  if (document->is_object() && document->contains("runs")) {
+    auto reports = json::decode<std::vector<CollectiveReport>>((*document)["runs"]);
+    if (!reports) return fail(std::move(reports.error()), file);
+    BenchRun run;
+    run.collectives = std::move(*reports);
+    return run;
+  }
+  if (document->is_object() && document->contains("started_at")) return run_from_json(text);
+  auto measurements = measurements_from_json(text);
+  if (!measurements) return fail(std::move(measurements.error()), file);
+  BenchRun run;
+  run.measurements = std::move(*measurements);
+  return run;
+}
+
+// True if a finding of this rule can slow down a path through the network, or one within a node.
+bool is_of_the_path(std::string_view rule, bool network) {
+  const auto in = [&](std::initializer_list<std::string_view> areas) {
+    return std::ranges::any_of(areas, [&](std::string_view area) { return rule.starts_with(area); });
+  };
+  return network ? in({"pcie.", "rdma.", "net.", "ib.", "nccl.", "gpu.gpudirect", "measured."})
+                 : in({"pcie.gpu", "pcie.acs", "gpu.", "nccl.", "measured."});
+}
+
+}  // namespace
+
+Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word) {
+  std::error_code ignored;
+  if (word.ends_with(".json") && std::filesystem::exists(word, ignored)) return run_of_document(word);
+  return find_run(store, word);
+}
+
+std::vector<Finding> explaining(const Findings& findings, bool network) {
+  std::vector<Finding> chosen;
+  for (const Finding& one : findings)
+    if ((one.status == Status::kFail || one.status == Status::kWarn) && !one.caused_by &&
+        is_of_the_path(one.rule, network))
+      chosen.push_back(one);
+  std::ranges::stable_sort(chosen, {}, [](const Finding& one) { return severity(one.status); });
+  return chosen;
+}
+
+Result<Calibration> read_calibration(const std::string& file) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  return calibration_from_json(text, file);
+}
+
+std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const ClusterShape& shape) {
+  std::vector<MeasuredTime> times;
+  for (const BenchRun& run : runs)
+    for (const CollectiveReport& report : run.collectives) {
+      ClusterShape fitted = shape;
+      fit_to_report(fitted, report);
+      if (fitted.ranks() < 2) continue;
+      for (const CollectiveRow& row : report.rows) {
+        if (row.launched.median <= 0 || row.bytes == 0) continue;
+        times.push_back({fmt::format("run {}", run.id), fitted, report.operation, row.bytes,
+                         row.launched.median, choice_of(report)});
+      }
+    }
+  return times;
+}
+
+}  // namespace railbed

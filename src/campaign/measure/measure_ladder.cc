@@ -1,0 +1,219 @@
+#include "campaign/measure/measure_ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/collective/measure_collective.h"
+#include "bench/core/child_session.h"
+#include "bench/core/typed.h"
+#include "bench/pairs/measure_rails.h"
+#include "bench/verbs/gpu_choice.h"
+#include "bench/verbs/rdma.h"
+#include "campaign/caller.h"
+#include "nccl/choice.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint64_t kRdmaBytes = 1 << 20;
+constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that the start does not matter
+
+LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
+  return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
+}
+
+// Returns the plan with which `bench tcp` and `bench rdma` run this engine, so that results compare.
+BenchPlan as_bench_runs(Engine engine, double seconds, BenchPlan plan = {}) {
+  plan.engines = {engine};
+  plan.latency = false;
+  plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
+  plan.seconds = seconds;
+  return plan;
+}
+
+bool carried(const Ladder& ladder, RungKind kind) {
+  return std::ranges::any_of(ladder.rungs,
+                             [&](const Rung& rung) { return rung.kind == kind && rung.has_number(); });
+}
+
+// Adds the reason why NCCL does not use the best path that this node's hardware has.
+void add_why(NcclWay& way, const LadderEnd& end) {
+  const nccl::Choices choices = nccl::predict(*end.facts, std::nullopt);
+  if (way.network == "Socket") {
+    if (!items(end.facts->rdma.devices).empty() && !choices.network_why.empty())
+      way.why.push_back(fmt::format("{}: {}", end.node, choices.network_why));
+    return;
+  }
+  if (way.gpudirect != "off" && way.gpudirect != "partly") return;
+  for (const nccl::PairChoice& pair : choices.pairs)
+    if (pair.gpu == end.gpu && pair.nearest && !pair.gpudirect) {
+      way.why.push_back(fmt::format("{}: {}", end.node, pair.why));
+      return;
+    }
+}
+
+class LadderClimb {
+ public:
+  LadderClimb(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller)
+      : pair_(pair),
+        way_(way),
+        seconds_(seconds),
+        caller_(caller),
+        a_(ladder_end(pair.a().node(), way.a, pair.facts_a)),
+        b_(ladder_end(pair.b().node(), way.b, pair.facts_b)) {}
+
+  Ladder run() {
+    add(RungKind::kTcp, "", [this](Rung& rung) { measure(rung, Engine::kTcp); });
+    add(RungKind::kRdma, why_no_rdma(a_, b_), [this](Rung& rung) { measure(rung, Engine::kRdma); });
+    std::string why = why_no_rdma(a_, b_);
+    if (why.empty()) why = why_no_gpu(a_, b_);
+    add(RungKind::kRdmaGpu, std::move(why), [this](Rung& rung) { measure_gpu(rung); });
+    why = &pair_.a() == &pair_.b() ? "both ends are one node" : why_no_gpu(a_, b_);
+    add(RungKind::kNccl, std::move(why), [this](Rung& rung) { measure_nccl(rung); });
+    return std::move(ladder_);
+  }
+
+ private:
+  template <class Measure>
+  void add(RungKind kind, std::string why_not, Measure measure) {
+    Rung rung{.kind = kind, .not_climbed = std::move(why_not)};
+    if (rung.not_climbed.empty() && caller_.stop.stop_requested()) rung.not_climbed = "interrupted";
+    if (rung.not_climbed.empty()) measure(rung);
+    ladder_.rungs.push_back(std::move(rung));
+  }
+
+  // Measures RDMA writes if the adapters reach the GPUs directly, else sends, whose receiver can copy the
+  // data on.
+  void measure_gpu(Rung& rung) {
+    BenchPlan plan;
+    plan.memory = "gpu";
+    measure(rung, Engine::kRdma, plan);
+    if (!rung.measurement || !is_staged(*rung.measurement)) return;
+    plan.operations = {RdmaOperation::kSend};
+    measure(rung, Engine::kRdma, plan);
+  }
+  static bool is_staged(const Measurement& one) {
+    const std::string_view staged = to_text(MemoryRoute::kStaged);
+    return one.from.memory.ends_with(staged) || one.to.memory.ends_with(staged);
+  }
+
+  void measure(Rung& rung, Engine engine, const BenchPlan& plan = {}) {
+    auto measured = measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail,
+                                 as_bench_runs(engine, seconds_, plan), caller_.progress, caller_.stop);
+    if (measured.empty())
+      rung.not_climbed = "interrupted";
+    else
+      rung.measurement = std::move(measured.front());
+  }
+
+  // Returns CUDA's ordinal of the end's GPU, which depends on the environment.
+  Result<int> ordinal(Peer& peer, const LadderEnd& end) {
+    const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, caller_.stop);
+    if (!visible) return fail(at_node(end.node, visible.error()));
+    if (!visible->error.empty())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, visible->error));
+    const auto found = std::ranges::find(visible->gpus, end.gpu, &VisibleGpu::address);
+    if (found == visible->gpus.end())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: CUDA does not show GPU {}", end.node, end.gpu));
+    return found->ordinal;
+  }
+
+  void measure_nccl(Rung& rung) {
+    const auto of_a = ordinal(pair_.a(), a_);
+    const auto of_b = ordinal(pair_.b(), b_);
+    if (!of_a || !of_b) {
+      rung.not_climbed = (of_a ? of_b : of_a).error().text;
+      return;
+    }
+    CollectivePlan plan;
+    plan.sizes = {kNcclBytes};
+    plan.graph = false;
+    nccl::LogReader reader;
+    const CollectiveReport report = measure_collective(
+        {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
+        {caller_.progress, [&](std::string_view text) { reader.feed(text); }}, caller_.stop);
+    if (report.failure && report.failure->kind == FailureKind::kNoNccl) {
+      rung.not_climbed = report.failure->cause;
+      return;
+    }
+    rung.nccl = nccl_way(reader.finish(), a_, b_);
+    rung.measurement = nccl_measurement(report, *rung.nccl);
+  }
+
+  Measurement nccl_measurement(const CollectiveReport& report, const NcclWay& way) const {
+    auto measured = collective_measurements(report);
+    Measurement one = measured.empty() ? Measurement{} : std::move(measured.back());
+    one.engine = Engine::kCollective;
+    one.rail = way_.rail;
+    one.from = {a_.node, a_.interface, "", "", -1};
+    one.to = {b_.node, b_.interface, "", "", -1};
+    if (report.failure) one.failure = report.failure;
+    // One GPU per node uses one adapter, so this rail's path is the limit, whatever else the nodes have. The
+    // ceiling of the rung of RDMA on GPUs already includes the GPUs' own paths.
+    for (const Rung& below : ladder_.rungs)
+      if (below.measurement && below.kind != RungKind::kRdmaGpu &&
+          (below.kind == RungKind::kTcp || way.network != "Socket"))
+        one.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
+    return one;
+  }
+
+  OpenPair& pair_;
+  const BenchPath& way_;
+  double seconds_;
+  const Caller& caller_;
+  LadderEnd a_;
+  LadderEnd b_;
+  Ladder ladder_{pair_.a().node(), pair_.b().node(), way_.rail, {}, -1};
+};
+
+}  // namespace
+
+NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b) {
+  NcclWay way;
+  if (!log.networks.empty()) way.network = log.networks.front().name;
+  way.gpudirect = log.gpudirect;
+  if (!log.communicators.empty())
+    for (const nccl::LogRank& rank : log.communicators.front().ranks) {
+      std::vector<std::string>& through = rank.rank == 0 ? way.through_a : way.through_b;
+      if (way.network != "Socket") through = rank.nics;
+      for (const nccl::LogInterface& interface : log.interfaces)
+        if (interface.data && interface.host == rank.host) through.push_back(interface.name);
+    }
+  add_why(way, a);
+  add_why(way, b);
+  if (way.why.empty()) way.why = log.gpudirect_why;
+  return way;
+}
+
+Ladder measure_ladder(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller) {
+  return LadderClimb(pair, way, seconds, caller).run();
+}
+
+std::vector<Measurement> measure_ladders_at_once(OpenPair& pair, const std::vector<Ladder>& ladders,
+                                                 double seconds, const Caller& caller) {
+  for (const auto& [engine, kind] :
+       {std::pair(Engine::kRdma, RungKind::kRdma), {Engine::kTcp, RungKind::kTcp}}) {
+    std::vector<RailEnds> rails;
+    for (std::size_t i = 0; i < ladders.size(); ++i)
+      if (carried(ladders[i], kind))
+        rails.push_back({pair.ways[i].rail, pair.end_a(pair.ways[i]), pair.end_b(pair.ways[i])});
+    if (rails.size() > 1)
+      return measure_rails(rails, as_bench_runs(engine, seconds), caller.progress, caller.stop);
+  }
+  return {};
+}
+
+Ladder judge_ladders(const std::vector<Ladder>& ladders, const OpenPair& pair, const BenchPath& way) {
+  Ladder ladder = ladders.front();
+  for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
+    std::vector<Measurement> repeats;
+    for (const Ladder& one : ladders)
+      if (one.rungs[i].measurement) repeats.push_back(*one.rungs[i].measurement);
+    if (!repeats.empty()) ladder.rungs[i].measurement = merge_repeats(repeats).front();
+  }
+  judge_ladder(ladder, ladder_end(ladder.a, way.a, pair.facts_a), ladder_end(ladder.b, way.b, pair.facts_b));
+  return ladder;
+}
+
+}  // namespace railbed

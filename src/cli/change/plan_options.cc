@@ -1,0 +1,25 @@
+#include "cli/change/plan_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/measure/enum_words.h"
+#include "cli/option_checks.h"
+
+namespace railbed {
+
+void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
+  app.add_option("cluster.yaml", said.request.sources.cluster, "what the nodes shall be");
+  app.add_option("NODE", said.request.nodes, "these nodes alone: names, or ranges like gpu[01-08]");
+  app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
+      ->delimiter(',')
+      ->check(one_of(words_of<Section>()));
+  app.add_flag("--json", said.json, "print one JSON document");
+}
+
+PlanRequest request_of(const PlanOptionsSaid& said) {
+  PlanRequest request = said.request;
+  for (const std::string& one : said.only) request.only.insert(enum_of<Section>(one));
+  return request;
+}
+
+}  // namespace railbed

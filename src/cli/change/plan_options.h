@@ -1,0 +1,26 @@
+// The options that `railbed plan` and `railbed render` share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "campaign/change/plan_nodes.h"
+
+namespace CLI {
+class App;
+}
+
+namespace railbed {
+
+struct PlanOptionsSaid {
+  PlanRequest request;
+  std::vector<std::string> only;
+  bool json = false;
+};
+
+// Adds cluster.yaml, NODE…, --only and --json, bound to `said`, which must outlive the parsing.
+void add_plan_options(CLI::App& app, PlanOptionsSaid& said);
+// Returns the request with the sections that --only named.
+PlanRequest request_of(const PlanOptionsSaid& said);
+
+}  // namespace railbed

@@ -1,0 +1,65 @@
+// railbed compare: judges whether run B is worse than run A.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "campaign/measure/history.h"
+#include "cli/command.h"
+#include "cli/measure/kept_run.h"
+#include "cli/option_checks.h"
+#include "cli/terminal.h"
+#include "report/text/compare_table.h"
+#include "store/compare.h"
+
+namespace railbed {
+namespace {
+
+struct CompareFlags {
+  std::string a;
+  std::string b;
+  std::string store;
+  double threshold = 3;  // percent
+  bool json = false;
+};
+
+int run_compare(const CompareFlags& options) {
+  const auto a = find_run(options.store, options.a);
+  if (!a) return report(a.error());
+  const auto b = find_run(options.store, options.b);
+  if (!b) return report(b.error());
+  CompareOptions compare_options;
+  compare_options.threshold = options.threshold / 100;
+  const CompareResult result = compare(*a, *b, compare_options);
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(result)));
+  else
+    fmt::print("{}", compare_table(*a, *b, result, compare_options));
+  return exit_code_of(result.outcome);
+}
+
+}  // namespace
+
+Action declare_compare(CLI::App& app) {
+  auto options = std::make_shared<CompareFlags>();
+  app.add_option("A", options->a,
+                 "the run to compare with: a number, a label, last, baseline, or an exported file")
+      ->required();
+  app.add_option("B", options->b, "the run in question")->required();
+  app.add_option("--threshold", options->threshold,
+                 "percent; a smaller change for the worse does not count (default 3)")
+      ->check(between(0.0, 1000.0));
+  add_store_option(app, options->store);
+  app.add_flag("--json", options->json, "machine-readable (docs/reference/history.md)");
+  app.footer(
+      "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
+      "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"
+      "railbed compare back-to-back switch\n\n"
+      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. "
+      "INCONCLUSIVE says how many repeats\n"
+      "would decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");
+  return [options] { return run_compare(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,48 @@
+#include "facts/facts.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "host/open.h"
+#include "report/text/facts_text.h"
+#include "report/text/topology.h"
+
+namespace railbed {
+
+Action declare_facts(CLI::App& app) {
+  struct Options {
+    std::string root = "/";
+    bool json = false;
+    bool topology = false;
+  };
+  auto options = std::make_shared<Options>();
+  app.add_flag("--json", options->json, "the whole document (docs/reference/facts.md)");
+  app.add_flag("--topology", options->topology,
+               "how near GPUs and network adapters are to each other, and the nearest adapter of each GPU");
+  app.add_option(
+      "--root", options->root,
+      "look at a captured machine instead: a .tree file, a folder like /, or what was sent to support "
+      "(sosreport, nvidia-bug-report, command outputs)");
+  app.footer(
+      "\nExamples:  railbed facts                       this machine on one screen\n"
+      "           railbed facts --json > gpu01.json   everything the rules know\n"
+      "           railbed facts --root gpu01.tree     a machine captured elsewhere\n"
+      "           railbed facts --topology            which adapter is nearest to which GPU");
+  return [options] {
+    auto host = open_root(options->root);
+    if (!host) return report(host.error());
+    const Facts facts = collect_facts(**host);
+    if (options->topology) {
+      const TopologyMatrix matrix = topology_of(facts);
+      fmt::print("{}", options->json ? topology_json(matrix) : render_topology(matrix));
+    } else {
+      fmt::print("{}", options->json ? facts_to_json(facts) : render_facts(facts));
+    }
+    return looked_at_anything(facts) ? kExitClean : kExitCouldNotLook;
+  };
+}
+
+}  // namespace railbed

@@ -1,0 +1,55 @@
+#include "cli/look/nccl_log.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "cli/terminal.h"
+#include "nccl/log.h"
+
+namespace railbed {
+namespace {
+
+Result<nccl::Log> read_log(const std::string& path) {
+  const bool standard = path == "-";
+  Fd named = standard ? Fd() : open_named(path);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(named ? fdopen(named.release(), "rb") : nullptr,
+                                                       [](std::FILE* one) { return std::fclose(one); });
+  if (!standard && !file)
+    return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
+  std::FILE* const input = standard ? stdin : file.get();
+  nccl::LogReader reader;
+  std::array<char, 1 << 16> piece;
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input))
+    reader.feed({piece.data(), size});
+  if (std::ferror(input) != 0)
+    return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
+  return reader.finish();
+}
+
+}  // namespace
+
+int explain_nccl_log(const std::string& path, bool json) {
+  const auto log = read_log(path);
+  if (!log) return report(log.error());
+  fmt::print("{}", json ? nccl::to_json(*log) : nccl::to_text(*log));
+  if (log->nccl_lines == 0 && log->problems.empty()) return kExitCouldNotLook;
+  switch (log->verdict.severity) {
+    case nccl::Severity::kError:
+      return kExitFailures;
+    case nccl::Severity::kWarning:
+      return kExitWarnings;
+    case nccl::Severity::kNote:
+      return kExitClean;
+  }
+  return kExitInternal;
+}
+
+}  // namespace railbed

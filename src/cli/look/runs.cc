@@ -1,0 +1,146 @@
+// railbed runs: the history of benchmark runs.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/fields.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/measure/history.h"
+#include "cli/command.h"
+#include "cli/measure/kept_run.h"
+#include "cli/terminal.h"
+#include "report/escape.h"
+#include "report/text/run_text.h"
+
+namespace railbed {
+namespace {
+
+struct RunsOptions {
+  std::string store;
+  std::string run;
+  std::string file;
+  std::function<int(const RunsOptions&)> what;  // the subcommand; the list if there is none
+  bool json = false;
+};
+
+// A run in the list, also in JSON.
+struct Listed {
+  std::int64_t id = 0;
+  std::string started_at;
+  std::string label;
+  std::string command;
+  bool baseline = false;
+  FIELDS(Listed, id, started_at, label, command, baseline);
+};
+
+int list(const RunsOptions& options) {
+  auto store = open_history(options.store);
+  if (!store) return report(store.error());
+  const auto runs = store->list();
+  if (!runs) return report(runs.error());
+  const auto baseline = store->baseline();
+  if (!baseline) return report(baseline.error());
+  std::vector<Listed> listed;
+  constexpr std::size_t kWidestLabel = 40;
+  std::size_t label_width = 5;
+  for (const BenchRun& run : *runs) {
+    listed.push_back({run.id, run.started_at, run.label, run.command, run.id == *baseline});
+    label_width = std::clamp(run.label.size(), label_width, kWidestLabel);
+  }
+  if (options.json) {
+    fmt::print("{}", json::dump_pretty(json::encode(listed)));
+    return kExitClean;
+  }
+  if (listed.empty()) fmt::print("No run is kept yet: `railbed bench` keeps what it measures.\n");
+  for (const Listed& one : listed)
+    fmt::print("{:>6}{} {}  {:<{}}  {}\n", one.id, one.baseline ? '*' : ' ', printable(one.started_at),
+               printable(one.label), label_width, printable(one.command));
+  if (*baseline) fmt::print("* the baseline\n");
+  return kExitClean;
+}
+
+int show(const RunsOptions& options) {
+  const auto run = find_run(options.store, options.run);
+  if (!run) return report(run.error());
+  fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
+             run->label.empty() ? "" : ", ", printable(run->label), printable(run->railbed),
+             printable(run->command));
+  fmt::print("{}", run_text(*run));
+  return kExitClean;
+}
+
+int export_run(const RunsOptions& options) {
+  const auto run = find_run(options.store, options.run);
+  if (!run) return report(run.error());
+  if (options.file.empty() || options.file == "-") {
+    fmt::print("{}", run_to_json(*run));
+    return kExitClean;
+  }
+  if (const auto written = write_file(options.file, run_to_json(*run)); !written)
+    return report(written.error());
+  return kExitClean;
+}
+
+int import_run(const RunsOptions& options) {
+  const auto text = read_file(options.file);
+  if (!text) return report(text.error());
+  const auto run = run_from_json(*text);
+  if (!run) return report({run.error().kind, options.file + ": " + run.error().text});
+  auto store = open_history(options.store);
+  if (!store) return report(store.error());
+  const auto id = store->add(*run);
+  if (!id) return report(id.error());
+  fmt::print("run {}\n", *id);
+  return kExitClean;
+}
+
+int change(const RunsOptions& options, Result<void> (Store::*action)(std::int64_t)) {
+  const auto run = find_run(options.store, options.run);
+  if (!run) return report(run.error());
+  auto store = open_history(options.store);
+  if (!store) return report(store.error());
+  if (const auto done = ((*store).*action)(run->id); !done) return report(done.error());
+  return kExitClean;
+}
+
+CLI::App* declare_one(CLI::App& app, const std::shared_ptr<RunsOptions>& options, const char* name,
+                      const char* help, std::function<int(const RunsOptions&)> what) {
+  CLI::App* one = app.add_subcommand(name, help);
+  one->callback([options, what = std::move(what)] { options->what = what; });
+  add_store_option(*one, options->store);
+  return one;
+}
+
+}  // namespace
+
+Action declare_runs(CLI::App& app) {
+  auto options = std::make_shared<RunsOptions>();
+  options->what = list;
+  add_store_option(app, options->store);
+  app.add_flag("--json", options->json, "the list as a JSON array");
+  const auto with_run = [&](CLI::App* one) {
+    one->add_option("RUN", options->run, "a number, a label, last or baseline")->required();
+    return one;
+  };
+  with_run(declare_one(app, options, "show", "what was measured, and on what", show));
+  with_run(declare_one(app, options, "export", "one run as JSON", export_run))
+      ->add_option("-o,--output", options->file, "write it there, atomically (default: to stdout)");
+  declare_one(app, options, "import", "keep a run that was exported", import_run)
+      ->add_option("FILE", options->file, "what `railbed runs export` wrote")
+      ->required();
+  with_run(declare_one(app, options, "baseline", "compare others with this run from now on",
+                       [](const RunsOptions& chosen) { return change(chosen, &Store::set_baseline); }));
+  with_run(declare_one(app, options, "remove", "forget a run",
+                       [](const RunsOptions& chosen) { return change(chosen, &Store::remove); }));
+  app.footer(
+      "\nWithout a subcommand: lists all runs, the newest first.\n\n"
+      "railbed runs baseline 12\n"
+      "railbed bench rdma gpu01 gpu02 --repeat 5 --baseline\n"
+      "railbed runs export last -o today.json");
+  return [options] { return options->what(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,149 @@
+// railbed predict: predicts the performance of a cluster's collectives, and checks measurements against that.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/fields.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/look/predicted.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/plan/planning_commands.h"
+#include "cli/plan/predict_options.h"
+#include "cli/terminal.h"
+#include "report/text/forecast_table.h"
+
+namespace railbed {
+namespace {
+
+struct PredictOutput {
+  int version = 1;
+  std::map<std::string, std::string> units = {
+      {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}};
+  ClusterShape shape;
+  Collective operation = Collective::kAllReduce;
+  std::vector<Forecast> forecasts;
+  FIELDS(PredictOutput, version, units, shape, operation, forecasts);
+};
+
+struct CheckOutput {
+  int version = 1;
+  ClusterShape shape;
+  ForecastFit verdict = ForecastFit::kFits;
+  std::vector<ForecastCheck> checks;
+  std::vector<Finding> explaining;
+  FIELDS(CheckOutput, version, shape, verdict, checks, explaining);
+};
+
+int exit_of(ForecastFit fit) {
+  return fit == ForecastFit::kFits       ? kExitClean
+         : fit == ForecastFit::kDoubtful ? kExitWarnings
+                                         : kExitFailures;
+}
+
+int run_against(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
+  const auto run = find_run_to_check(options.store, options.against);
+  if (!run) return report(run.error());
+  CheckOutput made;
+  made.shape = subject.shape;
+  made.checks = check_run(*run, subject.shape, calibration);
+  if (made.checks.empty())
+    return report(
+        Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
+                                                "ceiling, so no number can be compared with a forecast",
+                                                options.against)});
+  made.verdict = worst_of(made.checks);
+  const bool network = std::ranges::any_of(
+      made.checks, [](const ForecastCheck& one) { return one.fit != ForecastFit::kFits && one.network; });
+  if (made.verdict != ForecastFit::kFits && !subject.evidence.nodes.empty())
+    made.explaining = explaining(verify(subject.evidence).findings, network);
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(made)));
+  else
+    fmt::print("{}", check_table(made.checks, made.explaining));
+  return exit_of(made.verdict);
+}
+
+int run_calibrate(const PredictOptions& options, const Subject& subject) {
+  std::vector<BenchRun> runs;
+  for (const std::string& word : options.calibrate) {
+    auto run = find_run_to_check(options.store, word);
+    if (!run) return report(run.error());
+    runs.push_back(std::move(*run));
+  }
+  const auto times = times_to_fit(runs, subject.shape);
+  if (times.empty())
+    return report(Error{ErrorKind::kBadInput,
+                        "these runs hold no collective over two GPUs or more: railbed bench collectives"});
+  const Calibration fitted = fit_calibration(
+      times, shipped_calibration(), fmt::format("measured here: {}", fmt::join(options.calibrate, ", ")));
+  Calibration kept = fitted;
+  kept.curves = measured_curves(times, fitted);
+  const std::string document = json::dump_pretty(json::encode(kept));
+  if (!options.output.empty())
+    if (const auto written = write_file(options.output, document); !written) return report(written.error());
+  fmt::print("{}", options.json ? document : calibration_table(fitted, times));
+  if (!options.json && options.output.empty()) fmt::print("-o FILE keeps them for --calibration FILE\n");
+  return kExitClean;
+}
+
+int print_forecasts(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
+  const auto operation = predicted_operation(options);
+  if (!operation) return report(operation.error());
+  const auto sizes = predicted_sizes(options);
+  if (!sizes) return report(sizes.error());
+  const auto choice = predicted_choice(options);
+  if (!choice) return report(choice.error());
+  if (subject.shape.ranks() < 2)
+    return report(Error{ErrorKind::kBadInput, "one GPU alone sends nothing: --gpus or --nodes"});
+  PredictOutput made;
+  made.shape = subject.shape;
+  made.operation = *operation;
+  for (const std::uint64_t bytes : *sizes)
+    made.forecasts.push_back(forecast_collective(subject.shape, *operation, bytes, calibration, *choice));
+  if (options.json) {
+    fmt::print("{}", json::dump_pretty(json::encode(made)));
+    return kExitClean;
+  }
+  fmt::print("{}", forecast_table(subject.shape, *operation, made.forecasts, options.said));
+  if (options.algorithms) fmt::print("{}", algorithms_table(subject.shape, *operation, *sizes, *choice));
+  return kExitClean;
+}
+
+int run_predict(const PredictOptions& options) {
+  const auto subject = find_subject(options.cluster);
+  if (!subject) return report(subject.error());
+  if (!options.calibrate.empty()) return run_calibrate(options, *subject);
+  const auto calibration = find_calibration(options.cluster);
+  if (!calibration) return report(calibration.error());
+  if (!options.against.empty()) return run_against(options, *subject, *calibration);
+  if (options.csv) {
+    keep_lines_whole();
+    fmt::print("{}", tuner_csv(subject->shape, *calibration));
+    return kExitClean;
+  }
+  return print_forecasts(options, *subject, *calibration);
+}
+
+}  // namespace
+
+Action declare_predict(CLI::App& app) {
+  auto options = std::make_shared<PredictOptions>();
+  declare_predict_options(app, *options);
+  const auto chosen = add_predict_subcommands(app);
+  app.footer(
+      "\nWithout a subcommand: collectives. Examples:\n"
+      "  railbed predict --gpu H100 --nodes 16 --nic 8x400ib\n"
+      "  railbed predict --gpu A100 --nodes 2 --nic 4x200roce --op all_gather --sizes 1M:1G\n"
+      "  railbed predict cluster.yaml --algorithms\n"
+      "  railbed predict cluster.yaml --facts gpu01.json --against last\n"
+      "  railbed predict --gpu H200 --calibrate last -o here.json\n\n"
+      "Without a cluster: this machine. Exit codes with --against: 0 fits, 1 doubtful, 2 falls short.\n"
+      "How far forecasts are off: docs/reference/predict-accuracy.md");
+  return [options, chosen] { return *chosen ? (*chosen)() : run_predict(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,279 @@
+#include "monitor/events/event_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/testing/temporary_folder.h"
+#include "facts/facts.h"
+#include "monitor/testing/alert_receiver.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNow = 1'800'000'000;
+
+class EventDeskTest : public ::testing::Test {
+ protected:
+  EventDeskTest() {
+    options_.folder = folder_;
+    options_.node = "gpu01";
+    options_.journal = false;
+    options_.note = [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      notes_ += text + '\n';
+    };
+  }
+  std::unique_ptr<EventDesk> open() {
+    auto desk = EventDesk::open(options_);
+    EXPECT_TRUE(desk) << desk.error().text;
+    return desk ? std::move(*desk) : nullptr;
+  }
+  static Verdict down() {
+    Finding one;
+    one.rule = "rdma.port-down";
+    one.node = "gpu01";
+    one.subject = "mlx5_0/1";
+    one.status = Status::kFail;
+    one.message = "mlx5_0/1 is DOWN";
+    Verdict verdict;
+    verdict.findings = {one};
+    return verdict;
+  }
+  std::string log() const { return read_file(folder_ + "/events.jsonl").value_or(""); }
+  // The webhook's thread sends within seconds.
+  static void until(const std::function<bool()>& holds) {
+    for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(holds());
+  }
+
+  TemporaryFolder temporary_;
+  std::string folder_ = temporary_.path();
+  EventDeskOptions options_;
+  std::mutex mutex_;
+  std::string notes_;
+};
+
+TEST_F(EventDeskTest, KeepsWhatHappenedOverARestart) {
+  {
+    auto desk = open();
+    desk->look(down(), Facts{}, kNow);
+    EXPECT_EQ(desk->counts().events,
+              (std::map<EventKind, std::uint64_t>{{EventKind::kStarted, 1}, {EventKind::kAppeared, 1}}));
+  }
+  auto desk = open();
+  EXPECT_EQ(desk->recent(10).size(), 2U);
+  ASSERT_EQ(desk->since().size(), 1U);
+  EXPECT_EQ(desk->since().begin()->second, kNow);
+  desk->look(down(), Facts{}, kNow + 3600);
+  const auto recent = desk->recent(1);
+  EXPECT_EQ(recent[0].kind, EventKind::kStarted);
+  EXPECT_EQ(recent[0].gap_seconds, 3600);
+  desk->look(Verdict{}, Facts{}, kNow + 3660);
+  EXPECT_EQ(desk->recent(1)[0].since->unix_seconds, kNow);
+  EXPECT_EQ(read_events(folder_, 0, 100)->events.size(), 4U);
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(EventDeskTest, AKillAtAnyMomentLosesAtMostTheLook) {
+  for (int i = 0; i < 20; ++i) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto desk = EventDesk::open(options_);
+      if (!desk) _exit(1);
+      for (int look = 0;; ++look) {
+        (*desk)->look(look % 2 == 0 ? down() : Verdict{}, Facts{}, kNow + i * 1e6 + look * 3600);
+        if (look == i && ::write(ready[1], "x", 1) != 1) _exit(1);
+      }
+    }
+    close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto logged = read_events(folder_, 0, 1'000'000);
+    ASSERT_TRUE(logged);
+    EXPECT_FALSE(logged->events.empty());
+  }
+  EXPECT_LE(read_events(folder_, 0, 1'000'000)->unreadable, 20U);
+  auto desk = open();
+  desk->look(Verdict{}, Facts{}, kNow + 1e8);
+  EXPECT_EQ(notes_, "") << "the state was whole";
+}
+
+TEST_F(EventDeskTest, ABrokenStateIsSetAsideAndTheWatchBeginsAnew) {
+  std::string whole;
+  {
+    auto desk = open();
+    desk->look(down(), Facts{}, kNow);
+  }
+  whole = *read_file(folder_ + "/monitor.state");
+  for (const std::string& broken :
+       {whole.substr(0, whole.size() / 2), std::string("\x00\xff", 2), std::string("[]"),
+        std::string("{\"version\": 7}"), std::string(1000, '['),
+        whole.substr(0, whole.find("gpu01")) + "other" + whole.substr(whole.find("gpu01") + 5)}) {
+    std::ofstream(folder_ + "/monitor.state") << broken;
+    notes_.clear();
+    auto desk = open();
+    EXPECT_THAT(notes_, HasSubstr("begins anew"));
+    EXPECT_TRUE(desk->since().empty());
+    desk->look(down(), Facts{}, kNow);
+    EXPECT_EQ(desk->since().size(), 1U);
+    EXPECT_EQ(*read_file(folder_ + "/monitor.state.set-aside"), broken);
+  }
+}
+
+// Runs in its own process with a limit for the size of its files, which acts like a full disk.
+TEST_F(EventDeskTest, AFullDiskIsToldOnceAndLosesNothing) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    auto desk = open();
+    desk->look(Verdict{}, Facts{}, kNow);
+    const rlimit full{10, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &full);
+    for (int i = 0; i < 10; ++i) desk->look(i % 2 == 0 ? down() : Verdict{}, Facts{}, kNow + (i + 1) * 3600);
+    const bool waits = desk->counts().unwritten == 10 && desk->recent(100).size() == 11;
+    const std::string told = notes_;
+    const bool once = told.find("events.jsonl") != std::string::npos &&
+                      told.find("events.jsonl") == told.rfind("events.jsonl");
+    const rlimit room{RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &room);
+    desk->look(Verdict{}, Facts{}, kNow + 20 * 3600);
+    const bool again = notes_.find("events are written again") != std::string::npos;
+    const bool all = read_events(folder_, 0, 100)->events.size() == 11;
+    _exit(waits && once && again && all
+              ? 0
+              : (waits ? 0 : 2) + (once ? 0 : 4) + (again ? 0 : 8) + (all ? 0 : 16));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(WIFEXITED(status));
+}
+
+TEST_F(EventDeskTest, TellsAWebhookAndAfterARestartWhatItMissed) {
+  bool up = false;
+  std::mutex mutex;
+  AlertReceiver receiver([&](int) {
+    const std::lock_guard lock(mutex);
+    return AlertReceiver::status(up ? 200 : 500);
+  });
+  options_.webhook.emplace();
+  options_.webhook->url = receiver.url();
+  options_.webhook->first_pause = std::chrono::milliseconds(20);
+  options_.webhook->most_pause = std::chrono::milliseconds(50);
+  {
+    auto desk = open();
+    desk->look(down(), Facts{}, kNow);
+    ASSERT_TRUE(receiver.wait_for(1));
+    desk->look(Verdict{}, Facts{}, kNow + 60);
+  }
+  {
+    const std::lock_guard lock(mutex);
+    up = true;
+  }
+  auto desk = open();
+  until([&] { return desk->counts().webhook.sent == 1; });
+  const auto last = *json::parse(receiver.bodies().back());
+  EXPECT_EQ(last["alerts"][0]["status"], "resolved") << "it went before the restart, and nobody had heard";
+}
+
+TEST_F(EventDeskTest, TellsJournald) {
+  options_.journal = true;
+  options_.journal_socket = folder_ + "/journal";
+  auto desk = open();
+  desk->look(Verdict{}, Facts{}, kNow);
+  EXPECT_EQ(desk->counts().journal_refused, 1U);
+  EXPECT_THAT(notes_, HasSubstr("journald at"));
+  const Fd journal(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  options_.journal_socket.copy(name.sun_path, sizeof name.sun_path - 1);
+  ASSERT_EQ(bind(journal.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  desk->look(down(), Facts{}, kNow + 60);
+  EXPECT_THAT(notes_, HasSubstr("journald takes events again"));
+  char text[8192];
+  const ssize_t got = recv(journal.get(), text, sizeof text, MSG_DONTWAIT);
+  ASSERT_GT(got, 0);
+  EXPECT_EQ(
+      std::string(text, static_cast<std::size_t>(got)),
+      "MESSAGE=gpu01 rdma.port-down fails: mlx5_0/1 is DOWN\nPRIORITY=3\nSYSLOG_IDENTIFIER=railbed\n"
+      "RAILBED_EVENT=appeared\nRAILBED_NODE=gpu01\nRAILBED_SUBJECT=mlx5_0/1\nRAILBED_RULE=rdma.port-down\n"
+      "RAILBED_STATUS=fail\nRAILBED_SINCE=2027-01-15T08:01:00Z\n");
+}
+
+TEST_F(EventDeskTest, OfAFleetNothingOfASilentNodeIsGone) {
+  options_.node = "pair";
+  options_.nodes = {"gpu01", "gpu02"};
+  Finding rail;
+  rail.rule = "net.mtu";
+  rail.subject = "rail0";
+  rail.status = Status::kWarn;
+  Findings all = down().findings;
+  all.push_back(rail);
+  Evidence evidence;
+  evidence.nodes["gpu01"] = Facts{};
+  evidence.nodes["gpu02"] = Facts{};
+  {
+    auto desk = open();
+    desk->look_at_fleet(all, evidence, kNow);
+    EXPECT_EQ(desk->counts().events,
+              (std::map<EventKind, std::uint64_t>{{EventKind::kStarted, 1}, {EventKind::kAppeared, 2}}))
+        << "the watch of a fleet begins once";
+    evidence.nodes.erase("gpu01");
+    evidence.unreachable.push_back({"gpu01", {ErrorKind::kUnavailable, "no route to host"}});
+    desk->look_at_fleet({}, evidence, kNow + 60);
+    EXPECT_EQ(desk->present().size(), 2U) << "its rail has an end there";
+  }
+  auto desk = open();
+  ASSERT_EQ(desk->present().size(), 2U) << "also over a restart";
+  EXPECT_EQ(desk->since().begin()->second, kNow);
+  evidence.unreachable.clear();
+  evidence.nodes["gpu01"] = Facts{};
+  desk->look_at_fleet({}, evidence, kNow + 120);
+  EXPECT_TRUE(desk->present().empty());
+  EXPECT_EQ(desk->counts().events.at(EventKind::kGone), 2U);
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(EventDeskTest, ASecondMonitorIsRefused) {
+  auto desk = open();
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto second = EventDesk::open(options_);
+    _exit(!second && second.error().text.find("another monitor") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(EventDeskTest, StateAndLogAreForOneUserAlone) {
+  auto desk = open();
+  desk->look(down(), Facts{}, kNow);
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    struct stat status = {};
+    stat(file.path().c_str(), &status);
+    EXPECT_EQ(status.st_mode & 07777, 0600U) << file.path();
+  }
+}
+
+}  // namespace
+}  // namespace railbed

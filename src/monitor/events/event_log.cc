@@ -1,0 +1,224 @@
+#include "monitor/events/event_log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <memory>
+
+#include "base/files.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "base/trusted_path.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kEventFile = "events.jsonl";
+constexpr std::string_view kStateFile = "monitor.state";
+constexpr std::string_view kLockFile = "monitor.lock";
+constexpr std::size_t kLongestState = 16 << 20;
+constexpr std::size_t kTemporaryDigits = 6;  // random digits that write_file() appends
+constexpr const char* kRootsFolder = "/var/lib/railbed-monitor";
+
+tl::unexpected<Error> cannot(std::string_view doing, const std::string& path) {
+  return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
+}
+
+// Opens the state folder, and creates it if it does not exist. For root, every folder of the path must belong
+// to root. For another user, others may write to a parent folder (such as a volume of a container), but no
+// link of theirs may lead to the folder.
+Result<Fd> open_folder(const std::string& folder) {
+  const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
+  auto opened = open_folder_at(folder, strangers, 0700);
+  if (!opened) return cannot("write to", folder, opened.error());
+  struct stat status = {};
+  if (fstat(opened->get(), &status) != 0) return cannot("look at", folder);
+  // With write access to the folder, others could place a link there and so redirect writes.
+  if (!is_ours(status) || (status.st_mode & 022) != 0)
+    return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
+                                                     folder, command("chmod go-w {}", folder).text()));
+  return std::move(*opened);
+}
+
+// Takes the folder's lock by fcntl(), which a child process does not inherit. A child that hangs in a driver
+// call therefore does not hold the lock of a monitor that was killed.
+Result<Fd> take_lock(const Fd& in, const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, kLockFile);
+  Fd fd = entry_in(in, std::string(kLockFile), folder).open(O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+  if (!fd) return cannot("open", path);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(fd.get(), F_SETLK, &lock) == 0) return fd;
+  if (errno != EACCES && errno != EAGAIN) return cannot("lock", path);
+  const bool known = fcntl(fd.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return fail(ErrorKind::kUnavailable,
+              fmt::format("another monitor{} writes to {}: name another folder, or stop that one",
+                          known ? fmt::format(" (process {})", lock.l_pid) : "", folder));
+}
+
+// Removes the temporary files that a kill during write_state() has left.
+void sweep(const Fd& in) {
+  Fd fd(openat(in.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
+  if (!folder) return;
+  fd.release();  // closedir() closes it
+  const std::string prefix = std::string(kStateFile) + '.';
+  while (const dirent* entry = readdir(folder.get()))
+    if (const std::string_view name = entry->d_name;
+        name.starts_with(prefix) && name.size() == prefix.size() + kTemporaryDigits)
+      unlinkat(in.get(), entry->d_name, 0);
+}
+
+std::string event_file(int generation) {
+  return fmt::format("{}{}", kEventFile, generation == 0 ? "" : fmt::format(".{}", generation));
+}
+std::string name_of(const std::string& folder, int generation) {
+  return fmt::format("{}/{}", folder, event_file(generation));
+}
+
+}  // namespace
+
+std::string default_state_folder() {
+  if (geteuid() == 0 ||
+      access((std::string(kRootsFolder) + '/' + std::string(kEventFile)).c_str(), R_OK) == 0)
+    return kRootsFolder;
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/')
+    return std::string(state) + "/railbed";
+  const char* home = std::getenv("HOME");
+  return home == nullptr || home[0] == '\0' ? kRootsFolder : std::string(home) + "/.local/state/railbed";
+}
+
+Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_bytes) {
+  ASSIGN_OR_RETURN(auto opened, open_folder(folder));
+  EventLog log;
+  log.folder_ = folder;
+  log.in_ = std::move(opened);
+  log.most_bytes_ = most_bytes;
+  ASSIGN_OR_RETURN(auto lock, take_lock(log.in_, folder));
+  log.lock_ = std::move(lock);
+  sweep(log.in_);
+  return log;
+}
+
+// Opens events.jsonl, and ends a truncated line so that the next one starts on its own line.
+Result<void> EventLog::open_file() {
+  const std::string path = name_of(folder_, 0);
+  Fd fd = at(kEventFile).open(O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600);
+  struct stat status = {};
+  if (!fd || fstat(fd.get(), &status) != 0) return cannot("open", path);
+  if (!S_ISREG(status.st_mode))
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot write {}: it is no file", path));
+  size_ = status.st_size;
+  char last = '\n';
+  if (size_ > 0 && pread(fd.get(), &last, 1, size_ - 1) != 1) return cannot("read", path);
+  if (last != '\n') {
+    if (!write_all(fd.get(), "\n")) return cannot("write", path);
+    ++size_;
+  }
+  file_ = std::move(fd);
+  return {};
+}
+
+Result<void> EventLog::rotate() {
+  file_ = Fd();
+  for (const int older : {2, 1}) {
+    if (renameat(in_.get(), event_file(older - 1).c_str(), in_.get(), event_file(older).c_str()) != 0 &&
+        errno != ENOENT)
+      return cannot("rename", name_of(folder_, older - 1));
+  }
+  return open_file();
+}
+
+Result<void> EventLog::append(std::string_view line) {
+  if (!file_)
+    if (auto opened = open_file(); !opened) return opened;
+  if (size_ > 0 && static_cast<std::size_t>(size_) + line.size() > most_bytes_)
+    if (auto rotated = rotate(); !rotated) return rotated;
+  if (write_all(file_.get(), line)) {
+    size_ += static_cast<off_t>(line.size());
+    return {};
+  }
+  const auto error = cannot("write", name_of(folder_, 0));
+  // If this fails, the next open_file() ends the partial line.
+  (void)!ftruncate(file_.get(), size_);
+  file_ = Fd();
+  return error;
+}
+
+Result<std::string> EventLog::read_state() const {
+  const FolderEntry place = at(kStateFile);
+  struct stat status = {};
+  if (!place.look(status) && errno == ENOENT) return std::string();
+  return read_file(place, file(kStateFile), kLongestState);
+}
+
+Result<void> EventLog::write_state(std::string_view text) const {
+  return write_file(at(kStateFile), file(kStateFile), text, 0600);
+}
+
+Result<std::string> EventLog::set_state_aside() const {
+  const std::string aside = std::string(kStateFile) + ".set-aside";
+  if (renameat(in_.get(), std::string(kStateFile).c_str(), in_.get(), aside.c_str()) != 0)
+    return cannot("rename", file(kStateFile));
+  return file(aside);
+}
+
+LoggedEvents parse_events(std::string_view text, double since) {
+  LoggedEvents found;
+  for (const std::string_view line : lines(text)) {
+    if (line.empty()) continue;
+    auto event = line.size() <= kLongestEventLine ? parse_event_line(line) : std::nullopt;
+    if (!event)
+      ++found.unreadable;
+    else if (event->time.unix_seconds >= since)
+      found.events.push_back(std::move(*event));
+  }
+  return found;
+}
+
+Result<LoggedEvents> read_events(const std::string& folder, double since, std::size_t most) {
+  struct stat status = {};
+  const FoundEntry newest = find_entry(name_of(folder, 0), Strangers::kMayWrite);
+  if (!newest && newest.error().code != ENOENT) return cannot("read", name_of(folder, 0), newest.error());
+  if (!newest || !newest->look(status)) {
+    if (!newest || errno == ENOENT)
+      return fail(
+          ErrorKind::kUnavailable,
+          fmt::format("no monitor has written to {}: `railbed monitor` does; --state names another folder, "
+                      "and root's, {}, is for root alone",
+                      folder, kRootsFolder));
+    return cannot("read", name_of(folder, 0));
+  }
+  // Reads the newest file first. If a rotation happens meanwhile, the file just read becomes the next
+  // generation, and its events would appear twice. A text that is repeated at the start of the next file is
+  // therefore dropped.
+  std::vector<std::string> texts;
+  for (const int generation : {0, 1, 2}) {
+    const FolderEntry place = entry_in(newest->folder, event_file(generation), folder);
+    if (generation > 0 && !place.look(status)) break;
+    ASSIGN_OR_RETURN(auto text, read_file(place, name_of(folder, generation), 2 * kEventLogBytes));
+    const bool twice = !texts.empty() && !texts.back().empty() && text.starts_with(texts.back());
+    if (twice) texts.pop_back();
+    texts.push_back(std::move(text));
+  }
+  LoggedEvents all;
+  for (auto text = texts.rbegin(); text != texts.rend(); ++text) {
+    LoggedEvents one = parse_events(*text, since);
+    all.unreadable += one.unreadable;
+    std::move(one.events.begin(), one.events.end(), std::back_inserter(all.events));
+  }
+  if (all.events.size() > most)
+    all.events.erase(all.events.begin(), all.events.end() - static_cast<std::ptrdiff_t>(most));
+  return all;
+}
+
+}  // namespace railbed

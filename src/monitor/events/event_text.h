@@ -1,0 +1,21 @@
+// Formats events for people. Text that comes from a node is made printable here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "monitor/events/events.h"
+
+namespace railbed {
+
+// Returns a duration as text: "45 s", "13 min", "2 h 5 min", "3 d 4 h".
+std::string span_text(double seconds);
+
+// Returns one line: "gpu01 rdma.port-down mlx5_0/1 fails: … (2 times before)".
+std::string event_summary(const NodeEvent& event);
+
+// Returns one line for each event with its local time and its subject, followed by the changes before it and
+// the remedy. Keeps the order of the events.
+std::string events_text(const std::vector<NodeEvent>& events);
+
+}  // namespace railbed

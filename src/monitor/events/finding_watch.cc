@@ -1,0 +1,368 @@
+#include "monitor/events/finding_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "facts/facts.h"
+#include "monitor/events/event_text.h"
+#include "report/findings.h"
+
+namespace railbed {
+namespace {
+
+// The year 2020; a clock with an earlier time has not been set.
+constexpr double kClockIsSet = 1577836800;
+constexpr std::size_t kLongestMessage = 2048;
+constexpr std::size_t kLongestSubject = 256;
+constexpr double kLatest = 253402300800.0;  // the year 10000
+
+std::string kept(std::string_view text, std::size_t most) { return shortened_bytes(printable(text), most); }
+
+// Returns a message with each number replaced by "#", to compare two messages by meaning.
+std::string meaning(std::string_view message) {
+  std::string text;
+  bool in_number = false;
+  for (const char c : message) {
+    const bool number = is_digit(c) || (in_number && (c == '.' || c == ','));
+    if (number && !in_number) text += '#';
+    if (!number) text += c;
+    in_number = number;
+  }
+  return text;
+}
+
+// Removes the prefix: "pci:0000:1b:00.0" → "0000:1b:00.0", "rdma:mlx5_0/1" → "mlx5_0/1".
+std::string_view name_of_thing(std::string_view thing) {
+  for (const std::string_view prefix : {"netdev:", "rdma:", "pci:"})
+    if (thing.starts_with(prefix)) return thing.substr(prefix.size());
+  return thing;
+}
+
+// Returns whether two names have the same device. A port is on its device: "mlx5_0/1" and "mlx5_0".
+bool same_thing(std::string_view mine, std::string_view theirs) {
+  const auto device = [](std::string_view name) { return name.substr(0, name.find('/', 1)); };
+  return !mine.empty() && !theirs.empty() && device(mine) == device(theirs);
+}
+
+bool is_time(double unix_seconds) { return unix_seconds >= 0 && unix_seconds < kLatest; }
+
+// Returns whether `moment` is a possible time on a watch's clock that shows `age`.
+bool is_past(double moment, double age) { return moment >= 0 && moment <= age; }
+
+// Returns whether a watch could have written this finding.
+bool is_sound(const TrackedFinding& one, double age) {
+  return !one.rule.empty() && is_time(one.since) && one.turns.size() <= kFlapChanges &&
+         std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
+         is_past(one.seen, age) && one.unknown_looks >= 0 && one.unknown_looks <= kPatientLooks &&
+         one.message.size() <= kLongestMessage && one.remedy.size() <= kLongestMessage &&
+         one.subject.size() <= kLongestSubject && one.changes_before.size() <= kChangesNamed &&
+         std::ranges::all_of(one.changes_before,
+                             [](const std::string& text) { return text.size() <= kLongestMessage; });
+}
+
+}  // namespace
+
+// One finding as a look shows it.
+struct FindingWatch::Sight {
+  Status status = Status::kUnknown;
+  bool held = false;  // another finding explains it: it is present, but not reported
+  std::string message;
+  std::string remedy;
+  std::vector<std::string> things;  // the devices and other things that it concerns
+};
+
+Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
+  const auto refuse = [](std::string why) { return fail(ErrorKind::kBadInput, std::move(why)); };
+  if (state.node != node) return refuse(fmt::format("it is of the node {}", state.node));
+  if (!is_time(state.last_look) || !is_time(state.age)) return refuse("a time in it is not a time");
+  if (state.findings.size() > kMostTracked || state.changes.size() > kMostChanges)
+    return refuse("it holds more than a watch keeps");
+  FindingWatch watch(std::move(node));
+  watch.boot_id_ = std::move(state.boot_id);
+  watch.last_look_ = state.last_look;
+  watch.age_ = state.age;
+  watch.facts_ = std::move(state.facts);
+  watch.changes_ = std::move(state.changes);
+  if (!std::ranges::all_of(watch.changes_,
+                           [&](const FactChange& one) { return is_past(one.age, state.age); }))
+    return refuse("a time in it is not a time");
+  for (TrackedFinding& one : state.findings) {
+    if (!is_sound(one, state.age)) return refuse("a finding in it is not a finding");
+    const FindingKey key{one.rule, one.node, one.subject};
+    watch.tracked_.insert_or_assign(key, std::move(one));
+  }
+  return watch;
+}
+
+WatchState FindingWatch::state() const {
+  WatchState state{node_, boot_id_, last_look_, age_, {}, changes_, facts_};
+  for (const auto& [key, one] : tracked_) state.findings.push_back(one);
+  return state;
+}
+
+// Advances the clock. At the first look of this process, adds the event of the start, with the gap since the
+// last look.
+void FindingWatch::begin(const Facts* facts, double now) {
+  now = std::clamp(now, 0.0, kLatest - 1);
+  now_ = now;
+  events_.clear();
+  const double gap = last_look_ > 0 ? std::max(now - last_look_, 0.0) : 0;
+  const bool known = last_look_ > 0;
+  if (now >= kClockIsSet) {
+    age_ += gap;
+    last_look_ = now;
+  }
+  std::string boot;
+  if (facts != nullptr) boot = kept(facts->system.kernel.boot_id.value_or(""), kLongestSubject);
+  const bool rebooted = !boot.empty() && !boot_id_.empty() && boot != boot_id_;
+  if (!boot.empty()) boot_id_ = boot;
+  if (!started_) {
+    NodeEvent event;
+    event.time = {now};
+    event.node = node_;
+    event.message = known ? fmt::format("looks again after {}{}", span_text(gap),
+                                        rebooted ? ", during which the node was rebooted" : "")
+                          : "looks for the first time";
+    if (known) event.gap_seconds = gap;
+    events_.push_back(std::move(event));
+    started_ = true;
+  }
+  if (rebooted) changes_.push_back({{now}, age_, "the node was booted", "", "", {}});
+}
+
+void FindingWatch::take_facts(const Facts& facts) {
+  for (FactChange& change : take_changes(facts_, compared_facts(facts))) {
+    change.time = {now_};
+    change.age = age_;
+    const auto lately = std::ranges::count_if(changes_, [&](const FactChange& one) {
+      return one.what == change.what && age_ - one.age < kShortlyBefore;
+    });
+    if (static_cast<std::size_t>(lately) >= kOftenChanged) continue;
+    NodeEvent event;
+    event.time = change.time;
+    event.kind = EventKind::kFactChanged;
+    event.node = node_;
+    event.subject = change.things.empty() ? "" : change.things.front();
+    event.message = change.text();
+    if (static_cast<std::size_t>(lately) + 1 == kOftenChanged)
+      event.message += " (it changes often, so it is not reported for the next day)";
+    events_.push_back(std::move(event));
+    changes_.push_back(std::move(change));
+  }
+  std::erase_if(changes_, [&](const FactChange& one) { return age_ - one.age > kChangeSeconds; });
+  if (changes_.size() > kMostChanges)
+    changes_.erase(changes_.begin(), changes_.end() - static_cast<std::ptrdiff_t>(kMostChanges));
+}
+
+// Returns the findings to follow. For each key the worst counts; a finding that another one explains counts
+// least.
+std::map<FindingKey, FindingWatch::Sight> FindingWatch::sights_of(const Findings& findings) const {
+  std::map<FindingKey, Sight> sights;
+  for (const Finding& finding : findings) {
+    if (severity(finding.status) > severity(Status::kUnknown)) continue;
+    Sight sight{finding.status,
+                finding.caused_by.has_value(),
+                kept(finding.message, kLongestMessage),
+                kept(finding.remedy.text, kLongestMessage),
+                {}};
+    sight.things.emplace_back(finding.subject);
+    for (const std::string& thing : finding.touches) sight.things.emplace_back(name_of_thing(thing));
+    const FindingKey key{std::string(finding.rule),
+                         finding.node.empty() ? node_ : kept(finding.node, kLongestSubject),
+                         kept(finding.subject, kLongestSubject)};
+    const auto [at, is_new] = sights.emplace(key, sight);
+    const auto rank = [](const Sight& one) { return std::pair(one.held, severity(one.status)); };
+    if (!is_new && rank(sight) < rank(at->second)) at->second = std::move(sight);
+  }
+  return sights;
+}
+
+std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
+  begin(&facts, now);
+  take_facts(facts);
+  const std::map<FindingKey, Sight> sights = sights_of(findings);
+  left_out_ = 0;
+  for (auto& [key, one] : tracked_) {
+    if (sights.contains(key)) continue;
+    one.unknown_looks = 0;
+    if (one.present) leave(one);
+  }
+  for (const auto& [key, sight] : sights) see(key, sight);
+  settle_and_forget();
+  return std::move(events_);
+}
+
+std::vector<NodeEvent> FindingWatch::unseen(const Findings& findings, double now) {
+  begin(nullptr, now);
+  for (const auto& [key, sight] : sights_of(findings)) see(key, sight);
+  settle_and_forget();
+  return std::move(events_);
+}
+
+std::vector<NodeEvent> FindingWatch::failed_look(std::string_view why, double now) {
+  begin(nullptr, now);
+  Sight sight;
+  sight.message = kept(why, kLongestMessage);
+  sight.remedy = "Look at what the monitor says of itself: journalctl -t railbed.";
+  see({std::string(kLookRule), node_, "facts"}, sight);
+  settle_and_forget();
+  return std::move(events_);
+}
+
+void FindingWatch::see(const FindingKey& key, const Sight& sight) {
+  auto found = tracked_.find(key);
+  if (found == tracked_.end()) {
+    if (sight.held) return;
+    if (!make_room()) {
+      ++left_out_;
+      return;
+    }
+    found = tracked_.try_emplace(key).first;
+    found->second.rule = key.rule;
+    found->second.node = key.node;
+    found->second.subject = key.subject;
+  }
+  TrackedFinding& one = found->second;
+  one.seen = age_;
+  if (sight.held) return;
+  if (sight.status == Status::kUnknown)
+    see_unknown(one, sight);
+  else
+    see_red(one, sight);
+}
+
+// Forgets the finding that has been gone the longest.
+bool FindingWatch::make_room() {
+  if (tracked_.size() < kMostTracked) return true;
+  auto oldest = tracked_.end();
+  for (auto at = tracked_.begin(); at != tracked_.end(); ++at)
+    if (!at->second.present && !at->second.flapping &&
+        (oldest == tracked_.end() || at->second.seen < oldest->second.seen))
+      oldest = at;
+  if (oldest == tracked_.end()) return false;
+  tracked_.erase(oldest);
+  return true;
+}
+
+void FindingWatch::see_unknown(TrackedFinding& one, const Sight& sight) {
+  if (one.unknown_looks < kPatientLooks) ++one.unknown_looks;
+  if (one.unknown_looks == kPatientLooks) see_red(one, sight);
+}
+
+void FindingWatch::see_red(TrackedFinding& one, const Sight& sight) {
+  if (sight.status != Status::kUnknown) one.unknown_looks = 0;
+  const bool is_new = !one.present;
+  const bool other = sight.status != one.status || meaning(sight.message) != meaning(one.message);
+  one.status = sight.status;
+  one.message = sight.message;
+  one.remedy = sight.remedy;
+  one.present = true;
+  if (is_new) {
+    ++one.times;
+    one.changes_before = changes_before(sight);
+    if (!one.flapping) one.since = now_;
+  }
+  if (is_new || other) tell(one, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
+}
+
+void FindingWatch::leave(TrackedFinding& one) {
+  one.present = false;
+  one.seen = age_;
+  tell(one, EventKind::kGone, nullptr);
+}
+
+// Records a change of this finding, and adds an event unless the finding flaps.
+void FindingWatch::tell(TrackedFinding& one, EventKind kind, const Sight* sight) {
+  std::erase_if(one.turns, [&](double turn) { return age_ - turn >= kFlapSeconds; });
+  if (one.turns.size() == kFlapChanges) one.turns.erase(one.turns.begin());
+  one.turns.push_back(age_);
+  if (one.flapping) return;
+  if (one.turns.size() == kFlapChanges) {
+    one.flapping = true;
+    kind = EventKind::kFlapping;
+  }
+  NodeEvent event = event_of(one, kind);
+  if (sight != nullptr) event.changes_before = changes_before(*sight);
+  one.told = one.status;
+  events_.push_back(std::move(event));
+}
+
+NodeEvent FindingWatch::event_of(const TrackedFinding& one, EventKind kind) const {
+  NodeEvent event;
+  event.time = {now_};
+  event.kind = kind;
+  event.node = one.node;
+  event.rule = one.rule;
+  event.subject = one.subject;
+  event.status = one.status;
+  const bool was_there = kind != EventKind::kAppeared;
+  if (was_there && one.told && *one.told != one.status) event.was = one.told;
+  event.present = one.present;
+  event.message = one.message;
+  event.remedy = one.remedy;
+  event.since = UtcTime{one.since};
+  event.times_before = one.times > 0 ? one.times - 1 : 0;
+  return event;
+}
+
+// Returns the changes shortly before, as text: first those of the same device, then those of the whole node,
+// each the newest first.
+std::vector<std::string> FindingWatch::changes_before(const Sight& sight) const {
+  const auto concerns = [&](const FactChange& change) {
+    return std::ranges::any_of(change.things, [&](const std::string& mine) {
+      return std::ranges::any_of(sight.things,
+                                 [&](const std::string& theirs) { return same_thing(mine, theirs); });
+    });
+  };
+  std::vector<std::string> named;
+  for (const bool of_node : {false, true})
+    for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+      const double before = age_ - change->age;
+      if (before > kShortlyBefore || named.size() == kChangesNamed) break;
+      if (of_node ? !change->things.empty() : !concerns(*change)) continue;
+      named.push_back(change->text() + (before < 1 ? ", seen in the same look"
+                                                   : fmt::format(", {} before", span_text(before))));
+    }
+  return named;
+}
+
+void FindingWatch::settle_and_forget() {
+  for (auto& [key, one] : tracked_) {
+    if (!one.flapping || (!one.turns.empty() && age_ - one.turns.back() < kFlapSeconds)) continue;
+    one.flapping = false;
+    one.turns.clear();
+    events_.push_back(event_of(one, EventKind::kCalm));
+    one.told = one.status;
+  }
+  std::erase_if(tracked_, [&](const auto& entry) {
+    const TrackedFinding& one = entry.second;
+    const bool never_told = !one.told && one.unknown_looks == 0;
+    return !one.present && !one.flapping && (never_told || age_ - one.seen > kRemembered);
+  });
+}
+
+std::map<FindingKey, double> FindingWatch::since() const {
+  std::map<FindingKey, double> since;
+  for (const auto& [key, one] : tracked_)
+    if (one.present) since.emplace(key, one.since);
+  return since;
+}
+
+std::vector<NodeEvent> FindingWatch::present(double now) const {
+  std::vector<NodeEvent> events;
+  for (const auto& [key, one] : tracked_) {
+    if (!one.present && !one.flapping) continue;
+    NodeEvent event = event_of(one, one.flapping ? EventKind::kFlapping : EventKind::kAppeared);
+    event.time = {now};
+    event.status = one.told.value_or(one.status);
+    event.was.reset();
+    event.changes_before = one.changes_before;
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+}  // namespace railbed

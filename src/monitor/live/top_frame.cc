@@ -1,0 +1,298 @@
+#include "monitor/live/top_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/moment.h"
+#include "base/text.h"
+#include "monitor/events/event_text.h"
+#include "monitor/live/top_text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kHeadLines = 3;  // plus one at the foot
+constexpr int kWide = 70;              // columns from which on a rail's rates are shown beside it
+
+std::size_t body_room(const TopStyle& style) {
+  const auto height = static_cast<std::size_t>(std::max(style.height, 0));
+  return height > kHeadLines + 1 ? height - kHeadLines - 1 : 1;
+}
+
+std::string_view status_word(Status status) {
+  return status == Status::kFail ? "FAIL" : status == Status::kWarn ? "warn" : "?";
+}
+
+TopLook look_of(Status status) {
+  return status == Status::kFail   ? TopLook::kBad
+         : status == Status::kWarn ? TopLook::kWarn
+                                   : TopLook::kUnknown;
+}
+
+TopLook look_of(Health health) {
+  return health >= Health::kBad       ? TopLook::kBad
+         : health == Health::kWarn    ? TopLook::kWarn
+         : health == Health::kUnknown ? TopLook::kUnknown
+                                      : TopLook::kPlain;
+}
+
+// Returns "since 3 min", "comes and goes", or an empty text if the finding is not reported yet.
+std::string since_text(const LiveFinding& finding, double now) {
+  if (finding.flapping) return "comes and goes";
+  if (!finding.since) return "";
+  return "since " + span_text(std::max(0.0, now - *finding.since));
+}
+
+// All lines of the body, and the position of the selected finding.
+class Body {
+ public:
+  Body(const LiveView& view, const TopPlace& place, const TopStyle& style)
+      : view_(view), place_(place), style_(style) {
+    findings();
+    if (!place.faults_only) {
+      nodes();
+      rails();
+      gpus();
+      events();
+    }
+  }
+  std::vector<TopLine> lines = {};
+  std::size_t selected_at = 0;  // its first line
+  std::size_t selected_end = 0;
+
+ private:
+  void title(std::string_view text) { lines.push_back({std::string(text), TopLook::kTitle}); }
+  void indented(std::string_view text) {
+    for (std::string& part : wrapped(text, style_.width - 7))
+      lines.push_back({"       " + std::move(part), TopLook::kPlain});
+  }
+
+  void findings() {
+    title("WHAT IS WRONG");
+    if (view_.findings.empty()) lines.push_back({"  nothing", TopLook::kGood});
+    for (std::size_t i = 0; i < view_.findings.size(); ++i) {
+      if (i == place_.selected) selected_at = lines.size();
+      finding(view_.findings[i], i == place_.selected);
+      if (i == place_.selected) selected_end = lines.size();
+    }
+    if (view_.findings_left_out != 0)
+      lines.push_back({fmt::format("  and {} more", view_.findings_left_out), TopLook::kPlain});
+  }
+
+  void finding(const LiveFinding& one, bool selected) {
+    const std::string since = since_text(one, view_.made_at);
+    const std::string begin =
+        fmt::format("{} {:<4} {}", selected ? '>' : ' ', status_word(one.status), printable(one.headline));
+    lines.push_back(
+        {with_right(begin, since, style_.width), selected ? TopLook::kSelected : look_of(one.status)});
+    if (selected && place_.opened) story(one);
+  }
+
+  // Adds the details of a finding: its message, its history, what it explains, and what to do.
+  void story(const LiveFinding& one) {
+    indented(one.message);
+    if (one.times_before != 0) indented(fmt::format("It was there {} times before.", one.times_before));
+    if (one.explains != 0) indented(fmt::format("It explains {} other findings.", one.explains));
+    for (const std::string& change : one.changes_before) indented("before it: " + change);
+    if (!one.remedy.empty()) indented("remedy: " + one.remedy);
+    for (const std::string& command : one.commands) indented("  " + command);
+    indented(fmt::format("more: railbed explain {}", one.rule));
+  }
+
+  void nodes() {
+    const auto good =
+        static_cast<std::size_t>(std::ranges::count(view_.nodes, Health::kGood, &LiveNode::health));
+    title(view_.nodes.size() == 1 ? "NODE" : "NODES");
+    if (view_.nodes.size() > 1)
+      lines.push_back({fmt::format("  {} of {} are healthy", good, view_.nodes.size()), TopLook::kPlain});
+    for (const LiveNode& one : view_.nodes)
+      if (one.health != Health::kGood || view_.nodes.size() == 1) node(one);
+  }
+
+  void node(const LiveNode& one) {
+    std::string text = fmt::format("  {}  {}", printable(one.name), word(one.health));
+    if (!one.reachable && !one.why.empty()) text += ": " + printable(one.why);
+    if (!one.reachable && !one.asked_again.empty()) text += ", asked again " + printable(one.asked_again);
+    const std::string age = one.look_age ? fmt::format("looked at {} ago", span_text(*one.look_age)) : "";
+    lines.push_back({with_right(text, age, style_.width), look_of(one.health)});
+  }
+
+  // Ends in trouble come first: on a large fleet, the others may not fit.
+  void rails() {
+    if (view_.rails.empty()) return;
+    title(style_.width >= kWide ? rail_row("RAILS", "node", "port", "state", "rate", "in", "out", "errors")
+                                : "RAILS");
+    for (const bool sound : {false, true})
+      for (const LiveRail& rail : view_.rails)
+        for (const LiveEnd& end : rail.ends)
+          if ((end.health == Health::kGood) == sound)
+            lines.push_back({end_text(rail, end), look_of(end.health)});
+  }
+
+  static std::string rail_row(std::string_view rail, std::string_view node, std::string_view port,
+                              std::string_view state, std::string_view rate, std::string_view in,
+                              std::string_view out, std::string_view errors) {
+    return fmt::format("{} {} {} {} {} {} {} {}", fitted(rail, 8), fitted(node, 8), fitted(port, 9),
+                       fitted(state, 6), fitted(rate, 8), fitted(in, 14), fitted(out, 14), errors);
+  }
+
+  std::string end_text(const LiveRail& rail, const LiveEnd& end) const {
+    const double full = end.rate ? end.rate->bits_per_second / 8 : 0;
+    const std::string port = end.device.empty() ? end.interface : end.device;
+    const std::string in = spark_rate(end.receive, end.receive_samples, full);
+    const std::string out = spark_rate(end.transmit, end.transmit_samples, full);
+    double errors = 0;
+    for (const LiveError& one : end.errors) errors += one.a_second;
+    if (style_.width < kWide)
+      return fmt::format("  {} {} {} {}", fitted(rail.name, 6), fitted(end.node, 7), fitted(end.state, 6),
+                         in);
+    return rail_row("  " + rail.name, end.node, port, end.state, end.rate ? to_text(*end.rate) : "", in, out,
+                    end.errors.empty() ? "" : fmt::format("{:.3g}", errors));
+  }
+
+  std::string spark_rate(const std::optional<double>& now, const LiveSamples& samples, double full) const {
+    constexpr std::size_t kShown = 8;
+    const std::string number = now ? bytes_a_second(*now) : "-";
+    return fmt::format("{:>5} {}", number, sparkline(samples, kShown, full, style_.unicode));
+  }
+
+  void gpus() {
+    bool announced = false;
+    for (const LiveNode& one : view_.nodes)
+      for (const LiveGpu& gpu : one.gpus) {
+        // A fleet shows only GPUs in trouble; a single node shows all.
+        if (view_.nodes.size() > 1 && gpu.health == Health::kGood) continue;
+        if (!announced) title("GPUS");
+        announced = true;
+        lines.push_back({gpu_text(one, gpu), look_of(gpu.health)});
+      }
+  }
+
+  std::string gpu_text(const LiveNode& node, const LiveGpu& gpu) const {
+    const auto shown = [](const std::optional<double>& value, std::string_view unit) {
+      return value ? fmt::format("{:.0f}{}", *value, unit) : std::string("-");
+    };
+    constexpr double kFull = 100;
+    constexpr std::size_t kShown = 16;
+    std::string text = fmt::format(
+        "  {} {} {:>4} {} {:>6} {:>6}", fitted(node.name, 8), fitted(gpu.pci_address, 12),
+        shown(gpu.utilisation, "%"),
+        sparkline(gpu.utilisation_samples, style_.width < kWide ? 4 : kShown, kFull, style_.unicode),
+        shown(gpu.temperature, " C"), shown(gpu.power, " W"));
+    if (!gpu.trouble.empty()) text += "  " + printable(gpu.trouble);
+    return text;
+  }
+
+  void events() {
+    if (view_.events.empty()) return;
+    title("WHAT HAPPENED");
+    for (const NodeEvent& one : view_.events) {
+      const double age = std::max(0.0, view_.made_at - one.time.unix_seconds);
+      lines.push_back({fmt::format("  {:>9} ago  {}", span_text(age), event_summary(one)), TopLook::kPlain});
+    }
+  }
+
+  const LiveView& view_;
+  const TopPlace& place_;
+  const TopStyle& style_;
+};
+
+std::vector<TopLine> head_of(const LiveView& view, const TopStyle& style) {
+  const std::string clock = view.made_at == 0 ? "" : utc_text(view.made_at).substr(11);
+  return {{with_right(fmt::format("{}  {}", printable(view.title), word(view.health)), clock, style.width),
+           view.health == Health::kGood ? TopLook::kGood : look_of(view.health)},
+          {printable(view.sentence), TopLook::kPlain},
+          {fmt::format("{} fail, {} warn, {} could not be looked at, {} pass", view.failures, view.warnings,
+                       view.unknown, view.passed),
+           TopLook::kPlain}};
+}
+
+std::vector<TopLine> help_lines() {
+  std::vector<TopLine> lines = {{"KEYS", TopLook::kTitle}};
+  for (const std::string_view text :
+       {"  j, k, arrows    another finding", "  Enter           its remedy, and what had changed before it",
+        "  f               faults alone, or everything", "  Space, b        a page down, up",
+        "  q, Ctrl-C       leave", "  ?               this, or back",
+        "A line of rates is the last minutes; its top is what the port can carry."})
+    lines.push_back({std::string(text), TopLook::kPlain});
+  return lines;
+}
+
+// Returns the first line of the body to show: the one that the user scrolled to, or else one from which the
+// selected finding is visible.
+std::size_t first_shown(const Body& body, const TopPlace& place, std::size_t room) {
+  const std::size_t last = body.lines.size() > room ? body.lines.size() - room : 0;
+  if (place.scrolled != 0) return std::min(place.scrolled, last);
+  if (body.selected_end <= room) return 0;
+  return std::min({body.selected_end - room, body.selected_at, last});
+}
+
+std::string foot_text(std::size_t below, const TopStyle& style) {
+  const std::string more = below == 0 ? "" : fmt::format("{} more lines below", below);
+  return with_right("q leave  Enter remedy  f faults  ? help", more, style.width);
+}
+
+}  // namespace
+
+std::vector<std::string> top_frame(const LiveView& view, const TopPlace& place, const TopStyle& style) {
+  std::vector<TopLine> lines = head_of(view, style);
+  if (style.height == 0) {
+    const Body body(view, place, style);
+    lines.insert(lines.end(), body.lines.begin(), body.lines.end());
+  } else {
+    const Body body(view, place, style);
+    const std::vector<TopLine> shown = place.help ? help_lines() : body.lines;
+    const std::size_t room = body_room(style);
+    const std::size_t first = place.help ? 0 : first_shown(body, place, room);
+    const std::size_t end = std::min(shown.size(), first + room);
+    lines.insert(lines.end(), shown.begin() + static_cast<std::ptrdiff_t>(first),
+                 shown.begin() + static_cast<std::ptrdiff_t>(end));
+    lines.resize(kHeadLines + room);
+    lines.push_back({foot_text(shown.size() - end, style), TopLook::kDim});
+    if (lines.size() > static_cast<std::size_t>(style.height))
+      lines.resize(static_cast<std::size_t>(style.height));
+  }
+  std::vector<std::string> drawn;
+  for (const TopLine& line : lines) drawn.push_back(draw(line, style));
+  return drawn;
+}
+
+TopPlace after_key(TopPlace place, TopKey key, const LiveView& view, const TopStyle& style) {
+  const std::size_t count = view.findings.size();
+  const std::size_t room = body_room(style);
+  const auto at = [&] {
+    const Body body(view, place, style);
+    return std::pair(first_shown(body, place, room), body.lines.size() > room ? body.lines.size() - room : 0);
+  };
+  switch (key) {
+    case TopKey::kUp:
+    case TopKey::kDown:
+      place.scrolled = 0;
+      if (key == TopKey::kUp && place.selected > 0) --place.selected;
+      if (key == TopKey::kDown && place.selected + 1 < count) ++place.selected;
+      break;
+    case TopKey::kPageDown:
+      place.scrolled = std::min(at().first + room, at().second);
+      break;
+    case TopKey::kPageUp:
+      place.scrolled = at().first > room ? at().first - room : 0;
+      break;
+    case TopKey::kOpen:
+      place.scrolled = 0;
+      place.opened = !place.opened;
+      break;
+    case TopKey::kFaults:
+      place.scrolled = 0;
+      place.faults_only = !place.faults_only;
+      break;
+    case TopKey::kHelp:
+      place.help = !place.help;
+      break;
+    case TopKey::kQuit:
+      break;
+  }
+  return place;
+}
+
+}  // namespace railbed

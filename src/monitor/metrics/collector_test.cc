@@ -1,0 +1,83 @@
+#include "monitor/metrics/collector.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace railbed {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Collector::Clock;
+
+TEST(Collector, WorksWhenSomebodyAsks) {
+  std::atomic<int> times = 0;
+  Collector one("counts", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
+  EXPECT_FALSE(one.health().success);
+  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s));
+  EXPECT_EQ(times, 1);
+  EXPECT_TRUE(one.wait(1h, Clock::now() + 60s)) << "what is there will do";
+  EXPECT_EQ(times, 1);
+  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s));
+  EXPECT_EQ(times, 2);
+  EXPECT_TRUE(one.health().success);
+  EXPECT_EQ(one.health().name, "counts");
+}
+
+TEST(Collector, WorksByItself) {
+  std::atomic<int> times = 0;
+  Collector one(
+      "look", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); }, 1ms);
+  const auto until = Clock::now() + 60s;
+  while (times < 3 && Clock::now() < until) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(times, 3);
+}
+
+TEST(Collector, WhatFailsIsSaid) {
+  Collector one("gpu",
+                [](std::stop_token) -> Result<void> { return fail(ErrorKind::kTimeout, "NVML hangs"); });
+  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s)) << "a failure is an answer";
+  EXPECT_FALSE(one.health().success);
+  EXPECT_EQ(one.why(), "NVML hangs");
+}
+
+TEST(Collector, WhatHangsCostsItselfAlone) {
+  struct Gate {
+    std::atomic<bool> open = false;
+    std::atomic<bool> passed = false;
+  };
+  const auto gate = std::make_shared<Gate>();
+  {
+    Collector hung("net", [gate](std::stop_token) -> Result<void> {
+      while (!gate->open) std::this_thread::sleep_for(1ms);
+      gate->passed = true;
+      return {};
+    });
+    Collector other("rdma", [](std::stop_token) -> Result<void> { return {}; });
+    EXPECT_FALSE(hung.wait(0s, Clock::now() + 20ms));
+    EXPECT_FALSE(hung.wait(0s, Clock::now() + 20ms)) << "nobody begins it again";
+    EXPECT_TRUE(other.wait(0s, Clock::now() + 60s));
+  }  // the destructor does not wait for a result
+  EXPECT_FALSE(gate->passed);
+  gate->open = true;
+  const auto until = Clock::now() + 60s;
+  while (!gate->passed && Clock::now() < until) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(gate->passed) << "what it used is still there";
+}
+
+TEST(Collector, ABellOutlivesIt) {
+  std::function<void()> bell;
+  {
+    std::atomic<int> times = 0;
+    Collector one("look", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
+    bell = one.bell();
+    bell();
+    const auto until = Clock::now() + 60s;
+    while (times == 0 && Clock::now() < until) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(times, 1);
+  }
+  bell();
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,93 @@
+// Exports findings as series. Only findings that no other finding explains are exported, so that one fault is
+// one series and one alert.
+#include <array>
+#include <tuple>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "monitor/metrics/families.h"
+#include "report/causes.h"
+
+namespace railbed {
+namespace {
+
+using Series = std::pair<std::string, std::string>;  // rule, subject
+
+// Returns the findings that no other finding explains. If a rule has two findings on one subject, the worse
+// counts.
+std::map<Series, Status> roots_of(const Findings& findings) {
+  std::map<Series, Status> roots;
+  for (const Finding& one : findings) {
+    if (one.caused_by || one.status == Status::kPass || one.status == Status::kNotApplicable) continue;
+    const auto [found, is_new] = roots.emplace(Series(one.rule, printable(one.subject)), one.status);
+    if (!is_new && severity(one.status) < severity(found->second)) found->second = one.status;
+  }
+  return roots;
+}
+
+std::string_view word(Status status) { return enum_names(status)[static_cast<std::size_t>(status)]; }
+
+void add_collectors(const NodeState& state, Exposition& out) {
+  out.announce("railbed_collector_success", "gauge",
+               "1 where the collector's last look worked; 0: its metrics are missing or old.");
+  for (const CollectorHealth& one : state.collectors)
+    out.sample("railbed_collector_success", {{"collector", one.name}}, one.success ? 1 : 0);
+  out.announce("railbed_collector_duration_seconds", "gauge",
+               "How long it took; of one that hangs, how long it has hung.");
+  for (const CollectorHealth& one : state.collectors)
+    out.sample("railbed_collector_duration_seconds", {{"collector", one.name}}, one.seconds);
+}
+
+}  // namespace
+
+void add_findings(const NodeState& state, Exposition& out) {
+  out.announce("railbed_build_info", "gauge", "Always 1.");
+  out.sample("railbed_build_info", {{"version", railbed_version()}}, 1);
+  add_collectors(state, out);
+  out.number("railbed_look_success", "gauge", "1 where the last look at the whole machine came back.",
+             state.look && !state.look_failed ? 1 : 0);
+  if (!state.look) return;
+  out.number("railbed_look_timestamp_seconds", "gauge", "When the machine was last looked at as a whole.",
+             state.look->when);
+  out.number("railbed_look_duration_seconds", "gauge", "How long that took.", state.look->seconds);
+  const auto roots = roots_of(state.look->findings);
+  out.announce("railbed_finding", "gauge",
+               "What a rule says is wrong, or could not be told, and nothing else explains; always 1.");
+  for (const auto& [series, status] : roots)
+    out.sample("railbed_finding",
+               {{"rule", series.first}, {"subject", series.second}, {"status", word(status)}}, 1);
+  out.announce("railbed_finding_since_seconds", "gauge", "Since when.");
+  for (const auto& [series, status] : roots)
+    if (const auto found = state.since.find(series); found != state.since.end())
+      out.sample("railbed_finding_since_seconds", {{"rule", series.first}, {"subject", series.second}},
+                 found->second);
+  const StatusCounts counts = state.look->findings.counts();
+  out.announce("railbed_findings", "gauge", "Findings by status.");
+  for (const auto& [status, count] : {std::pair{"fail", counts.fail},
+                                      {"warn", counts.warn},
+                                      {"unknown", counts.unknown},
+                                      {"pass", counts.pass},
+                                      {"n/a", counts.not_applicable}})
+    out.sample("railbed_findings", {{"status", status}}, count);
+  if (state.events.empty()) return;
+  out.announce("railbed_events_total", "counter", "Events since this process began, by kind.");
+  for (const auto& [kind, count] : state.events) out.sample("railbed_events_total", {{"kind", kind}}, count);
+}
+
+void add_past(const NodeState& state, Exposition& out) {
+  if (!state.past || state.past->empty()) return;
+  const auto each = [&](std::string_view metric, std::string_view help, auto&& value) {
+    out.announce(metric, "gauge", help);
+    for (const PastMeasurement& one : *state.past)
+      if (const std::optional<double> found = value(one))
+        out.sample(metric, {{"peer", one.peer}, {"rail", one.rail}, {"operation", one.operation}}, *found);
+  };
+  each("railbed_measured_bytes_per_second", "What was last measured from this node to the peer.",
+       [](const PastMeasurement& one) { return std::optional(one.rate); });
+  each("railbed_ceiling_bytes_per_second", "What the path allows.",
+       [](const PastMeasurement& one) { return one.ceiling; });
+  each("railbed_measured_timestamp_seconds", "When that was.",
+       [](const PastMeasurement& one) { return std::optional(one.when); });
+}
+
+}  // namespace railbed

@@ -1,0 +1,185 @@
+#include "monitor/metrics/node_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "campaign/look/gather.h"
+#include "host/host.h"
+#include "host/open.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kMachines = RAILBED_SOURCE_DIR "/tests/machines/";
+
+NodeState state_of(const std::string& machine, const std::string& tree, const std::string& node) {
+  Sources sources;
+  sources.cluster = kMachines + machine + "/cluster.yaml";
+  sources.root = kMachines + machine + "/" + tree;
+  sources.only = node;
+  auto evidence = gather_evidence(sources, {}, {});
+  EXPECT_TRUE(evidence) << evidence.error().text;
+  NodeState state;
+  state.look = std::make_shared<const NodeLook>(judge_node(std::move(*evidence)));
+  const auto host = open_root(sources.root);
+  EXPECT_TRUE(host);
+  state.counts = std::make_shared<const Counts>(collect_counts(**host, state.look->facts.rdma));
+  return state;
+}
+
+std::string healthy() { return node_metrics(state_of("h100-cx7", "gpu01.tree", "gpu01")); }
+
+TEST(NodeMetrics, PortsByTheNamesOfNodeExporter) {
+  const std::string text = healthy();
+  for (const char* line :
+       {"node_infiniband_state_id{device=\"mlx5_0\",port=\"1\"} 4\n",
+        "node_infiniband_physical_state_id{device=\"mlx5_0\",port=\"1\"} 5\n",
+        "node_infiniband_rate_bytes_per_second{device=\"mlx5_0\",port=\"1\"} 50000000000\n",
+        "node_infiniband_port_data_received_bytes_total{device=\"mlx5_0\",port=\"1\"} 4096\n",
+        "railbed_hw_counter_total{device=\"mlx5_0\",port=\"1\",counter=\"roce_slow_restart\"} 0\n",
+        "node_network_mtu_bytes{device=\"ens11np0\"} 9000\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(NodeMetrics, RailsBesideWhatTheyShouldBe) {
+  const std::string text = healthy();
+  for (
+      const char* line :
+      {"railbed_rail_info{rail=\"rail0\",device=\"mlx5_0\",port=\"1\",interface=\"ens11np0\",peer=\"gpu02\"} 1\n",
+       "railbed_port_rate_expected_bytes_per_second{device=\"mlx5_0\",port=\"1\"} 50000000000\n",
+       "railbed_interface_mtu_expected_bytes{device=\"ens11np0\"} 9000\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(NodeMetrics, ASoundNodeShowsNoFinding) {
+  const std::string text = healthy();
+  EXPECT_THAT(text, Not(HasSubstr("railbed_finding{"))) << "nor one about a node that nobody asked";
+  EXPECT_THAT(text, HasSubstr("railbed_findings{status=\"fail\"} 0\n"));
+}
+
+Finding finding(std::string_view rule, const std::string& subject, Status status) {
+  Finding one;
+  one.rule = rule;
+  one.subject = subject;
+  one.status = status;
+  return one;
+}
+
+LogEvent event(LogKind kind, int code, const std::string& subject, std::uint64_t count) {
+  LogEvent one;
+  one.kind = kind;
+  one.code = code;
+  one.subject = subject;
+  one.count = count;
+  return one;
+}
+
+TEST(NodeMetrics, OnlyRootsAreFindings) {
+  NodeState state;
+  auto look = std::make_shared<NodeLook>();
+  look->findings = {finding("rdma.port-down", "mlx5_0/1", Status::kFail),
+                    finding("rdma.rate", "mlx5_0/1", Status::kFail),
+                    finding("cpu.governor", "CPU \"0\"\n", Status::kWarn),
+                    finding("cpu.governor", "CPU \"0\"\n", Status::kFail)};
+  look->findings[1].caused_by = 0;
+  state.look = look;
+  state.since[{"rdma.port-down", "mlx5_0/1"}] = 1767225600;
+  const std::string text = node_metrics(state);
+  EXPECT_THAT(text,
+              HasSubstr("railbed_finding{rule=\"rdma.port-down\",subject=\"mlx5_0/1\",status=\"fail\"} 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("railbed_finding_since_seconds{rule=\"rdma.port-down\",subject=\"mlx5_0/1\"} 1767225600\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rdma.rate")));
+  EXPECT_THAT(text, HasSubstr("rule=\"cpu.governor\",subject=\"CPU \\\"0\\\""));
+  EXPECT_THAT(text, Not(HasSubstr("\",status=\"warn\"} 1\n")));
+}
+
+TEST(NodeMetrics, PausesByEachDriversWords) {
+  NodeState state;
+  auto counts = std::make_shared<Counts>();
+  const auto add = [&](const std::string& name, std::map<std::string, std::uint64_t> driver) {
+    InterfaceCounts& one = counts->interfaces.emplace_back();
+    one.link.name = name;
+    one.driver = std::move(driver);
+  };
+  add("mlx5", {{"rx_prio3_pause", 7},
+               {"tx_prio3_pause_duration", 2'500'000},
+               {"rx_global_pause", 2},
+               {"rx_prio3_discards", 5},
+               {"tx_pause_storm_error_events", 1},
+               {"rx_pcs_symbol_err_phy", 9},
+               {"rx_64_bytes_phy", 1000},
+               {"rx_prio33_pause", 1}});
+  add("mlx4", {{"tx_pause_prio_3", 8}});
+  add("bnxt", {{"rx_pfc_ena_frames_pri3", 9}});
+  add("ice", {{"tx_priority_3_xoff.nic", 10}});
+  state.counts = counts;
+  const std::string text = node_metrics(state);
+  const std::string frames = "railbed_pause_frames_total{device=";
+  for (const std::string& line :
+       {frames + R"("mlx5",priority="3",direction="received"} 7)",
+        frames + R"("mlx5",priority="all",direction="received"} 2)",
+        frames + R"("mlx4",priority="3",direction="transmitted"} 8)",
+        frames + R"("bnxt",priority="3",direction="received"} 9)",
+        frames + R"("ice",priority="3",direction="transmitted"} 10)",
+        std::string(R"(railbed_pause_seconds_total{device="mlx5",priority="3",direction="transmitted"} 2.5)"),
+        std::string(R"(railbed_priority_discards_total{device="mlx5",priority="3",direction="received"} 5)"),
+        std::string(R"(railbed_pause_storms_total{device="mlx5",direction="transmitted",kind="error"} 1)"),
+        std::string(R"(railbed_phy_counter_total{device="mlx5",counter="rx_pcs_symbol_err_phy"} 9)")})
+    EXPECT_THAT(text, HasSubstr(line + "\n"));
+  EXPECT_THAT(text, Not(HasSubstr("bytes_phy")));
+  EXPECT_THAT(text, Not(HasSubstr("prio33")));
+}
+
+TEST(NodeMetrics, GpusByTheNamesOfDcgmExporter) {
+  NodeState state;
+  NvmlGpu gpu;
+  gpu.name = {"NVIDIA H200", "nvml"};
+  gpu.uuid = {"GPU-1", "nvml"};
+  gpu.temperature = {41, "nvml"};
+  gpu.memory = {std::uint64_t{2} << 30, "nvml"};
+  gpu.memory_used = {std::uint64_t{1} << 30, "nvml"};
+  gpu.nvlinks = {NvmlLinks{{"00", {true, 26562, {{"crc", 2}}}}, {"01", {true, 26562, {{"crc", 3}}}}}, "nvml"};
+  GpuReadings gpus;
+  gpus.emplace("0000:1b:00.0", Reading<NvmlGpu>(gpu, "nvml"));
+  gpus.emplace("0000:2b:00.0", Reading<NvmlGpu>(Miss{Missing::kTimeout, "it hangs"}, "nvml"));
+  state.gpus = std::make_shared<const GpuReadings>(std::move(gpus));
+  const std::string text = node_metrics(state);
+  const std::string labels =
+      R"({gpu="0",UUID="GPU-1",pci_bus_id="00000000:1B:00.0",device="nvidia0",modelName="NVIDIA H200",Hostname=""})";
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_GPU_TEMP" + labels + " 41\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_USED" + labels + " 1024\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL" + labels + " 5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE"))) << "what the GPU does not say is not zero";
+  EXPECT_THAT(text, HasSubstr("railbed_gpu_answers{pci_bus_id=\"00000000:2B:00.0\"} 0\n"));
+}
+
+TEST(NodeMetrics, XidsAreCountedAndProcessesAreNoSeries) {
+  NodeState state;
+  auto look = std::make_shared<NodeLook>();
+  KernelLog log;
+  log.events = {event(LogKind::kXid, 79, "0000:1b:00.0", 3), event(LogKind::kOutOfMemory, 0, "mallory1", 1),
+                event(LogKind::kOutOfMemory, 0, "mallory2", 1)};
+  look->facts.kernel_log = {std::move(log), "/dev/kmsg"};
+  state.look = look;
+  const std::string text = node_metrics(state);
+  EXPECT_THAT(text, HasSubstr(R"(railbed_xid_total{pci_bus_id="00000000:1B:00.0",xid="79"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(railbed_kernel_log_events_total{kind="out-of-memory",subject=""} 2)"));
+  EXPECT_THAT(text, Not(HasSubstr("mallory")));
+}
+
+TEST(NodeMetrics, BeforeTheFirstLookThereIsOnlyItsOwnHealth) {
+  NodeState state;
+  state.collectors.push_back({"look", false, 12.5});
+  const std::string text = node_metrics(state);
+  EXPECT_THAT(text, HasSubstr("railbed_look_success 0\n"));
+  EXPECT_THAT(text, HasSubstr("railbed_collector_duration_seconds{collector=\"look\"} 12.5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("node_")));
+}
+
+}  // namespace
+}  // namespace railbed

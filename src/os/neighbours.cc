@@ -1,0 +1,98 @@
+#include "os/neighbours.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "os/netlink.h"
+
+namespace railbed {
+namespace {
+
+// Returns the kernel's form: 4 or 16 bytes.
+std::string_view raw_address(const IpAddress& address) {
+  const auto& bytes = address.bytes();
+  const std::size_t skipped = address.is_v4() ? 12 : 0;
+  return {reinterpret_cast<const char*>(bytes.data()) + skipped, bytes.size() - skipped};
+}
+
+std::uint8_t family_of(const IpAddress& address) { return address.is_v4() ? AF_INET : AF_INET6; }
+
+std::string interface_at(std::string_view index) {
+  unsigned number = 0;
+  if (index.size() != sizeof number) return "";
+  std::memcpy(&number, index.data(), sizeof number);
+  return interface_name(number);
+}
+
+std::string mac_text(std::string_view raw) {
+  std::string text;
+  for (const char byte : raw)
+    text += fmt::format("{}{:02x}", text.empty() ? "" : ":", static_cast<std::uint8_t>(byte));
+  return text;
+}
+
+std::string_view state_name(int state) {
+  struct Name {
+    int bit;
+    std::string_view name;
+  };
+  constexpr std::array kNames{Name{NUD_PERMANENT, "permanent"},   Name{NUD_NOARP, "noarp"},
+                              Name{NUD_REACHABLE, "reachable"},   Name{NUD_STALE, "stale"},
+                              Name{NUD_DELAY, "delay"},           Name{NUD_PROBE, "probe"},
+                              Name{NUD_INCOMPLETE, "incomplete"}, Name{NUD_FAILED, "failed"}};
+  for (const Name& one : kNames)
+    if ((state & one.bit) != 0) return one.name;
+  return "none";
+}
+
+}  // namespace
+
+RouteAnswer route_to(const IpAddress& to, const IpAddress& from) {
+  if (to.is_v4() != from.is_v4()) return {"the two addresses are not of one kind", "", ""};
+  rtmsg head = {};
+  head.rtm_family = family_of(to);
+  head.rtm_dst_len = head.rtm_src_len = static_cast<std::uint8_t>(raw_address(to).size() * 8);
+  std::string body = body_of(head);
+  append_attribute(body, RTA_DST, raw_address(to));
+  append_attribute(body, RTA_SRC, raw_address(from));
+  const NetlinkAnswer answer = ask_netlink(RTM_GETROUTE, 0, body);
+  if (answer.error != 0) return {std::strerror(answer.error), "", ""};
+  RouteAnswer route;
+  for (std::string_view rest : answer.bodies) {
+    if (!take_head<rtmsg>(rest)) continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == RTA_OIF) route.interface = interface_at(payload);
+      if (type == RTA_GATEWAY) route.gateway = address_text(payload);
+    });
+  }
+  return route;
+}
+
+NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of) {
+  ndmsg head = {};
+  head.ndm_family = family_of(of);
+  const NetlinkAnswer answer = ask_netlink(RTM_GETNEIGH, NLM_F_DUMP, body_of(head));
+  if (answer.error != 0) return {std::strerror(answer.error), "", ""};
+  const unsigned index = if_nametoindex(interface.c_str());
+  for (std::string_view rest : answer.bodies) {
+    const auto entry = take_head<ndmsg>(rest);
+    if (!entry || static_cast<unsigned>(entry->ndm_ifindex) != index) continue;
+    std::string_view address;
+    NeighbourAnswer found{"", std::string(state_name(entry->ndm_state)), ""};
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == NDA_DST) address = payload;
+      if (type == NDA_LLADDR) found.mac = mac_text(payload);
+    });
+    if (address == raw_address(of)) return found;
+  }
+  return {};
+}
+
+}  // namespace railbed

@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/page/page_pictures.h"
+#include "report/samples.h"
+#include "report/text/run_text.h"
+
+namespace railbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Returns the run with this number; fails the test if there is none.
+BenchRun run_with(const Report& report, std::int64_t id) {
+  for (const BenchRun& run : report.runs)
+    if (run.id == id) return run;
+  ADD_FAILURE() << "no run " << id;
+  return {};
+}
+
+TEST(RunsPage, GivesEachRunASectionWithWhatWasAskedFor) {
+  const std::string page = render_html(measured_pair());
+  EXPECT_THAT(page, HasSubstr(R"(<h2 id="run-1">Run 11: after the move</h2>)"));
+  EXPECT_THAT(page, HasSubstr("<code>railbed bench gpu dgx01</code>"));
+  EXPECT_THAT(page, HasSubstr("<div><dt>traffic-class</dt><dd>104</dd></div>"));
+}
+
+TEST(RunsPage, WithoutNodesSaysSoAndDrawsNoCluster) {
+  const std::string page = render_html(runs_only());
+  EXPECT_THAT(page, HasSubstr("<h1>4 runs measured, and no node was looked at.</h1>"));
+  EXPECT_THAT(page, Not(HasSubstr("id=\"cluster\"")));
+  EXPECT_THAT(page, HasSubstr(R"(<header class="unjudged">)"));
+}
+
+TEST(Pictures, ALadderMarksTheRungThatLosesAndNamesTheLikelyCause) {
+  const std::string picture = draw_ladder(run_with(measured_pair(), 11).ladders.front()).markup;
+  EXPECT_THAT(picture, HasSubstr("RDMA, GPU memory loses most, 51 % of the wire is left."));
+  EXPECT_THAT(picture, HasSubstr(R"(RDMA, GPU memory <span class="bad">✕ loses most</span>)"));
+  EXPECT_THAT(picture, HasSubstr("likely: ACS sends"));
+  EXPECT_THAT(picture, HasSubstr("ceiling: wire at MTU 4096, 392 Gb/s: 400 Gb/s of the port less headers"));
+}
+
+TEST(Pictures, ACollectiveShowsItsCeilingAndWhereDataWasWrong) {
+  const auto collectives = run_with(measured_pair(), 13).collectives;
+  const std::string right = draw_collective(collectives[0]).markup;
+  EXPECT_THAT(right, HasSubstr(">ceiling 392 GB/s</i>"));
+  EXPECT_THAT(right, HasSubstr("92 % of 392 GB/s, limited by 8 rails of 400 Gb/s"));
+  EXPECT_THAT(right, Not(HasSubstr("class=\"point bad\"")));
+  const std::string wrong = draw_collective(collectives[1]).markup;
+  EXPECT_THAT(wrong, HasSubstr("✕ The data was wrong at 1 of 24 sizes."));
+  EXPECT_THAT(wrong, HasSubstr("class=\"point bad\""));
+  EXPECT_THAT(wrong, HasSubstr("4096 elements wrong"));
+}
+
+TEST(Pictures, GpuCopiesStandBesideAMatrixOfPeers) {
+  const std::string picture = draw_gpu_copies(run_with(measured_pair(), 12).measurements).markup;
+  EXPECT_THAT(picture, HasSubstr(R"(<th scope="row">host → GPU5</th>)"));
+  EXPECT_THAT(picture, HasSubstr("GPU0 → GPU3: 196.0 GB/s, 44 % of 18 links of NVLink 4"));
+  EXPECT_THAT(picture, HasSubstr("50 % of the fastest pair")) << "both ways have no ceiling";
+}
+
+TEST(Pictures, PairsAreNumbersOfFewNodesAndASquareOfMany) {
+  const auto pairs = run_with(runs_only(), 21).pairs;
+  const std::string few = draw_pairs(pairs[0]).markup;
+  EXPECT_THAT(few, HasSubstr("✕ gpu003 sends and receives at 25 % of what the others reach, alone too."));
+  EXPECT_THAT(few, HasSubstr("<table class=\"heat\">"));
+  const std::string many = draw_pairs(pairs[1]).markup;
+  EXPECT_THAT(many, HasSubstr("<svg class=\"square\" viewBox=\"0 0 300 300\""));
+  EXPECT_THAT(many, HasSubstr("<title>gpu078 → "));
+}
+
+TEST(Pictures, StorageHasABarAWorkload) {
+  const std::string picture = draw_storage(run_with(runs_only(), 22).storage.front()).markup;
+  EXPECT_THAT(picture, HasSubstr("sequential read, 1 MiB × 16"));
+  EXPECT_THAT(picture, HasSubstr("the PCIe link"));
+  EXPECT_THAT(picture, HasSubstr("xfs on nvme0n1, nvme1n1"));
+}
+
+TEST(Pictures, AStepIsOneBarOfThreeParts) {
+  const std::string picture = draw_train(run_with(runs_only(), 0).trains.front()).markup;
+  EXPECT_THAT(picture, HasSubstr("80.3 % of perfect scaling."));
+  EXPECT_THAT(picture, HasSubstr("computing, exchange hidden: 121 ms, 29 % of the step"));
+  EXPECT_THAT(picture, HasSubstr("exchange exposed: 81.0 ms, 20 % of the step"));
+  EXPECT_THAT(picture, HasSubstr("301 Gb/s from each rank would hide the exchange"));
+}
+
+TEST(Pictures, OfNothingAreNothingOrAName) {
+  EXPECT_TRUE(draw_gpu_copies({}).empty());
+  EXPECT_TRUE(draw_others({}).empty());
+  for (const Html& one :
+       {draw_ladder({}), draw_collective({}), draw_pairs({}), draw_storage({}), draw_train({})})
+    EXPECT_THAT(one.markup, HasSubstr("<article"));
+}
+
+TEST(RunText, ShowsAllThatARunHolds) {
+  const std::string text = run_text(run_with(measured_pair(), 11));
+  EXPECT_THAT(text, HasSubstr("  asked: traffic-class 104\n"));
+  EXPECT_THAT(text, HasSubstr("RDMA, GPU memory loses most"));
+  EXPECT_THAT(run_text(run_with(measured_pair(), 13)), HasSubstr("best busbw"));
+  EXPECT_EQ(
+      run_line(run_with(runs_only(), 0)),
+      "railbed bench train cluster.yaml, 2026-05-04T10:00:00Z, bench train cluster.yaml: 0 measurements\n");
+}
+
+}  // namespace
+}  // namespace railbed

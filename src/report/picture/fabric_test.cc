@@ -1,0 +1,125 @@
+// A subnet as text, JSON and a picture; a node's own name must never act as markup or control a terminal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "fabric/testing/tree.h"
+#include "report/picture/fabric_svg.h"
+#include "report/text/fabric_counters.h"
+#include "report/text/fabric_text.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+IbFabric hostile_tree() {
+  IbFabric fabric = told::live_tree({2, 2, 2});
+  fabric.nodes[0].description = "<script>\x1b[2Jalert(1)</script>";
+  fabric.nodes[5].description = "\"><img src=x>";
+  return fabric;
+}
+
+TEST(FabricText, NamesEveryCable) {
+  const std::string text = fabric_text(told::live_tree());
+  EXPECT_THAT(text,
+              HasSubstr("8 switches, 16 HCAs, 32 cables: a fat tree of 2 levels: 4 leaves, 4 above them"));
+  EXPECT_THAT(text, HasSubstr("4xHDR     node3 mlx5_0 port 1, lid 12  ACTIVE"));
+  EXPECT_THAT(text, HasSubstr("subnet manager on node0 mlx5_0"));
+}
+
+TEST(FabricText, AndJsonShowNoControlCharacter) {
+  EXPECT_THAT(fabric_text(hostile_tree()), Not(HasSubstr("\x1b")));
+  const auto document = json::parse(fabric_json(hostile_tree()));
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)["nodes"].size(), 8U);
+  EXPECT_EQ((*document)["nodes"][4]["ports"][0]["peer"]["port"], 1);
+}
+
+TEST(FabricSvg, IsMarkupOfOursOnly) {
+  const std::string svg = fabric_svg(hostile_tree());
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_THAT(svg, Not(HasSubstr("<img")));
+  EXPECT_THAT(svg, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(svg, HasSubstr("spine1"));
+}
+
+TEST(FabricSvg, DrawsWhatHasNoSwitch) {
+  IbFabric pair = told::fat_tree({1, 2, 0});
+  pair.nodes.erase(pair.nodes.begin());
+  for (IbNode& node : pair.nodes) node.ports[1] = {};
+  told::plug(pair, {0, 1}, {1, 1});
+  EXPECT_THAT(fabric_svg(pair), HasSubstr("node1 mlx5_0"));
+  EXPECT_THAT(fabric_svg(IbFabric{}), HasSubstr("</svg>"));
+}
+
+// Each cabled port has counted a number of symbol errors that equals its own number. Port 9 of the first leaf
+// has lost its cable and remembers two losses.
+IbCounterLook told_counters(const IbFabric& fabric) {
+  IbCounterLook look;
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+    for (const IbPort& port : fabric.nodes[n].ports) {
+      if (port.number == 0 || (!port.peer && !fabric.nodes[n].is_switch())) continue;
+      IbCounterReading one{{static_cast<int>(n), port.number}, {}, std::nullopt};
+      if (port.peer) one.first.value[0] = static_cast<std::uint64_t>(port.number);
+      one.first.value[static_cast<std::size_t>(IbCounter::kXmitData)] = 10;
+      if (n == 0 && port.number == 9) one.first.value[static_cast<std::size_t>(IbCounter::kLinkDowned)] = 255;
+      look.ports.push_back(one);
+    }
+  return look;
+}
+
+TEST(FabricCounters, AreTotalsForPrometheus) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_prometheus(fabric, told_counters(fabric));
+  EXPECT_THAT(text, HasSubstr("# TYPE infiniband_switch_port_symbol_error_total counter\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\ninfiniband_switch_port_symbol_error_total{guid=\"0x0000000000001000\",port=\"3\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\ninfiniband_hca_port_transmit_data_bytes_total{guid=\"0x0000000000003000\","
+                              "port=\"1\"} 40\n"));  // words of four bytes
+  EXPECT_THAT(text, HasSubstr("\ninfiniband_switch_uplink_info{guid=\"0x0000000000001000\",port=\"1\","
+                              "switch=\"leaf0\",uplink=\"node0 mlx5_0\",uplink_guid=\"0x0000000000003000\","
+                              "uplink_type=\"CA\",uplink_port=\"1\",uplink_lid=\"9\"} 1\n"));
+  // The port that lost its link is reported; dark ports that never had one are not.
+  EXPECT_THAT(
+      text,
+      HasSubstr("\ninfiniband_switch_port_link_downed_total{guid=\"0x0000000000001000\",port=\"9\"} 255"));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_counters_full{guid=\"0x0000000000001000\",port=\"9\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("guid=\"0x0000000000001001\",port=\"9\"")));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports 65\n"));
+}
+
+TEST(FabricCounters, HaveABound) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_prometheus(fabric, told_counters(fabric), 10);
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports 10\n"));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports_left_out 55\n"));
+  EXPECT_THAT(text, Not(HasSubstr("infiniband_hca_port_symbol_error_total{")));  // switches go first
+}
+
+TEST(FabricCounters, HostileNamesStayInTheirLabel) {
+  IbFabric fabric = hostile_tree();
+  fabric.nodes[6].description = "a\"} 1\nevil_total 9\n\\";
+  const IbCounterLook look = told_counters(fabric);
+  const std::string text = counters_prometheus(fabric, look);
+  EXPECT_THAT(text, Not(HasSubstr("\nevil_total")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("hca=\"a\\\"} 1"));
+  EXPECT_THAT(counters_text(fabric, look), Not(HasSubstr("\x1b")));
+  const auto document = json::parse(counters_json(fabric, look));
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)["ports"].size(), 16U);
+}
+
+TEST(FabricCounters, TextNamesPortsWithErrors) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_text(fabric, told_counters(fabric));
+  EXPECT_THAT(text, HasSubstr("port 3 of leaf0, cabled to port 1 of node2 mlx5_0\n  SymbolErrorCounter"));
+  EXPECT_THAT(text, HasSubstr("port 9 of leaf0, without a link\n  LinkDownedCounter             255\n"));
+  EXPECT_THAT(text, HasSubstr("65 of 65 ports have counted errors"));
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,129 @@
+#include "report/text/apply_text.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "report/text/hostlist.h"
+
+namespace railbed {
+namespace {
+
+std::string_view told_state(const NodeOutcome& one) {
+  if (!one.state && one.told_to_keep)
+    return "lost when it was told to keep the change: it keeps it, or goes back by itself. When it is back, "
+           "`railbed plan` says which, and `railbed rollback` takes it back";
+  if (!one.state) return "not reached: left alone it goes back by itself";
+  switch (*one.state) {
+    case ApplyState::kStaged:
+    case ApplyState::kDropped:
+      return "not changed";
+    case ApplyState::kSwitching:
+      return "still changing: left alone it goes back by itself";
+    case ApplyState::kSwitched:
+      return "changed and not told what to do: left alone it goes back by itself";
+    case ApplyState::kCommitted:
+      return "changed";
+    case ApplyState::kReverting:
+      return "going back; if this stays so, a file could not be restored: see the reason";
+    case ApplyState::kReverted:
+      return "as it was before";
+  }
+  return "";
+}
+
+std::string_view state_word(ApplyState state) { return enum_names(state)[static_cast<std::size_t>(state)]; }
+
+// Returns a line for each state with its nodes.
+std::string states_text(const std::vector<NodeOutcome>& nodes) {
+  std::map<std::string_view, std::vector<std::string>> by_state;
+  for (const NodeOutcome& one : nodes) by_state[told_state(one)].push_back(one.node);
+  std::string text;
+  for (const auto& [state, names] : by_state) text += fmt::format("  {}: {}\n", listed_hosts(names), state);
+  return text;
+}
+
+std::string reasons_text(const std::vector<NodeOutcome>& nodes) {
+  std::string text;
+  for (const NodeOutcome& one : nodes)
+    if (!one.why.text.empty())
+      text += fmt::format("  {}: {}\n", printable(one.node), printable_lines(trim(one.why.text)));
+  return text;
+}
+
+struct ToldApply {
+  const PastApply* apply = nullptr;
+  std::vector<std::string> nodes;
+};
+
+}  // namespace
+
+std::string apply_text(const ApplyOutcome& outcome) {
+  std::string text;
+  if (outcome.committed)
+    text = fmt::format(
+        "done: apply {}{}\n", outcome.id,
+        outcome.paths > 0 ? fmt::format("; {} paths of rails carry from both ends", outcome.paths) : "");
+  else
+    text = fmt::format("{}: {}\n", outcome.was_begun() ? "TAKEN BACK" : "NOTHING WAS CHANGED",
+                       printable_lines(trim(outcome.why.text)));
+  text += states_text(outcome.nodes);
+  if (outcome.committed)
+    return text + reasons_text(outcome.nodes) +
+           fmt::format("back to what was before: {}\n",
+                       command("railbed rollback CLUSTER {}", outcome.id).text());
+  for (const RailFault& fault : outcome.faults) {
+    text += fmt::format("  {}, {} to {}: {}\n", printable(fault.rail), printable(fault.from),
+                        printable(fault.to), printable(fault.cause));
+    if (!fault.remedy.empty()) text += fmt::format("    remedy: {}\n", printable(fault.remedy));
+  }
+  return text + reasons_text(outcome.nodes);
+}
+
+std::string reboot_text(const RebootOutcome& outcome) {
+  std::string text;
+  std::vector<std::string> left;
+  for (const RebootedNode& one : outcome.nodes) {
+    const std::string name = printable(one.node);
+    if (one.state == RebootState::kWell)
+      text += fmt::format("{}: rebooted, and as it shall be, after {:.0f} s\n", name, one.seconds);
+    else if (one.state == RebootState::kNotWell)
+      text += fmt::format("{}: REBOOTED, AND SOMETHING IS WRONG: {}\n", name, printable_lines(one.why.text));
+    else if (!one.why.text.empty())
+      text += fmt::format("{}: not rebooted: {}\n", name, printable_lines(one.why.text));
+    else
+      left.push_back(one.node);
+  }
+  if (!left.empty())
+    text += fmt::format("{}: not rebooted, since one before was not well\n", listed_hosts(left));
+  return text;
+}
+
+std::string history_text(const std::vector<NodeHistory>& histories) {
+  std::map<std::string, std::map<std::string_view, ToldApply>, std::greater<>> by_id;  // the latest first
+  std::string text;
+  for (const NodeHistory& node : histories) {
+    if (!node.error.empty())
+      text += fmt::format("{}: {}\n", printable(node.node), printable_lines(node.error));
+    for (const PastApply& one : node.applies) {
+      ToldApply& told = by_id[one.id][state_word(one.state)];
+      told.apply = &one;
+      told.nodes.push_back(node.node);
+    }
+  }
+  if (by_id.empty() && text.empty()) return "nothing was applied here yet\n";
+  for (const auto& [id, states] : by_id)
+    for (const auto& [state, told] : states) {
+      text += fmt::format("{}  {:<9}  {}  by {}\n", printable(id), state, listed_hosts(told.nodes),
+                          printable(told.apply->who));
+      for (const std::string& title : told.apply->titles) text += fmt::format("    {}\n", printable(title));
+      if (!told.apply->why.text.empty())
+        text += fmt::format("    why: {}\n", printable_lines(trim(told.apply->why.text)));
+    }
+  return text;
+}
+
+}  // namespace railbed

@@ -1,0 +1,112 @@
+#include "report/text/compare_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "report/escape.h"
+#include "report/text/bench_table.h"
+
+namespace railbed {
+namespace {
+
+std::string run_text(std::string_view letter, const BenchRun& run) {
+  std::string text =
+      fmt::format("{}: {}", letter, run.id > 0 ? fmt::format("run {}", run.id) : "a run that is not kept");
+  for (const std::string* part : {&run.label, &run.started_at, &run.command})
+    if (!part->empty()) text += ", " + printable(*part);
+  return text + '\n';
+}
+
+std::string value_text(const Comparison& row, double value, int repeats) {
+  if (repeats == 0) return "-";
+  const bool rate = row.what.metric == Metric::kBandwidth;
+  return fmt::format("{} ×{}", rate ? to_text(BitRate{value}) : to_text(Nanoseconds{value}), repeats);
+}
+
+std::string row_text(const Comparison& row) {
+  std::string text = right_aligned(to_text(ByteCount{row.what.message_bytes}), 10) +
+                     right_aligned(std::to_string(row.what.streams), 8);
+  text += right_aligned(value_text(row, row.a, row.repeats_a), 16);
+  text += right_aligned(value_text(row, row.b, row.repeats_b), 16);
+  const bool both = row.repeats_a > 0 && row.repeats_b > 0;
+  text += right_aligned(both ? fmt::format("{:.3f}", row.ratio) : "-", 8);
+  text += right_aligned(row.low < row.high ? fmt::format("{:.3f}…{:.3f}", row.low, row.high) : "-", 14);
+  text += "  " + std::string(enum_names(row.outcome)[static_cast<std::size_t>(row.outcome)]);
+  if (!row.note.empty()) text += ": " + printable(row.note);
+  if (row.more_repeats > 0)
+    text +=
+        fmt::format("{} {} more on each side would decide", row.note.empty() ? ":" : ";", row.more_repeats);
+  return text + '\n';
+}
+
+std::string subject_text(const Measurement& what) {
+  std::string text = bench_name(what) + ", ";
+  if (!what.rail.empty()) text += what.rail + ": ";
+  return printable(text + (what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node));
+}
+
+std::string changes_text(const CompareResult& result) {
+  std::string text;
+  for (const Change& one : result.changes)
+    text += fmt::format("  {}: {} → {}\n", printable(one.what), one.a.empty() ? "nothing" : printable(one.a),
+                        one.b.empty() ? "nothing" : printable(one.b));
+  return text.empty() ? text : "\nNot the same in both runs:\n" + text;
+}
+
+std::string only_text(std::string_view letter, const std::vector<Measurement>& only) {
+  if (only.empty()) return {};
+  return fmt::format("\nOnly in {}, {} in all: {} of {}\n", letter, only.size(), subject_text(only.front()),
+                     to_text(ByteCount{only.front().message_bytes}));
+}
+
+std::string verdict_text(const CompareResult& result, const CompareOptions& options) {
+  const auto count = [&](Outcome outcome) {
+    return std::count_if(result.rows.begin(), result.rows.end(),
+                         [&](const Comparison& row) { return row.outcome == outcome; });
+  };
+  const double percent = options.threshold * 100;
+  if (result.rows.empty()) return "INCONCLUSIVE: the two runs measured nothing in common\n";
+  if (!result.comparable) return fmt::format("INCONCLUSIVE: {}\n", printable(result.note));
+  if (result.outcome == Outcome::kFail)
+    return fmt::format("FAIL: {} of {} numbers are worse by {:.3g} % or more, or gone\n",
+                       count(Outcome::kFail), result.rows.size(), percent);
+  if (result.outcome == Outcome::kPass)
+    return fmt::format("PASS: none of {} numbers is worse by {:.3g} %\n", result.rows.size(), percent);
+  int more = 0;
+  for (const Comparison& row : result.rows) more = std::max(more, row.more_repeats);
+  return fmt::format(
+      "INCONCLUSIVE: {} of {} numbers cannot be told apart{}\n", count(Outcome::kInconclusive),
+      result.rows.size(),
+      more > 0 ? fmt::format("; measure with --repeat {} or more on both sides", more + 1) : "");
+}
+
+}  // namespace
+
+int exit_code_of(Outcome outcome) {
+  if (outcome == Outcome::kPass) return kExitClean;
+  return outcome == Outcome::kFail ? kExitFailures : kExitCouldNotLook;
+}
+
+std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareResult& result,
+                          const CompareOptions& options) {
+  std::string text = run_text("A", a) + run_text("B", b);
+  const Measurement* last = nullptr;
+  for (const Comparison& row : result.rows) {
+    if (last == nullptr || !same_table(*last, row.what)) {
+      text += '\n' + subject_text(row.what) + '\n';
+      text += right_aligned("size", 10) + right_aligned("streams", 8) + right_aligned("A", 16) +
+              right_aligned("B", 16) + right_aligned("B ÷ A", 8) +
+              right_aligned(fmt::format("{:.0f} %", (1 - 2 * options.false_alarms) * 100), 14) +
+              "  verdict\n";
+    }
+    text += row_text(row);
+    last = &row.what;
+  }
+  text += changes_text(result) + only_text("A", result.only_in_a) + only_text("B", result.only_in_b);
+  if (result.comparable && !result.note.empty()) text += '\n' + printable(result.note) + '\n';
+  return text + '\n' + verdict_text(result, options);
+}
+
+}  // namespace railbed

@@ -1,0 +1,109 @@
+#include "report/text/pairs_text.h"
+
+#include <fmt/format.h>
+
+#include "base/shell.h"
+#include "base/units.h"
+#include "report/escape.h"
+#include "report/text/bench_table.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMostFailures = 8;
+
+const std::string& name(const RailReport& rail, int node) {
+  return rail.nodes[static_cast<std::size_t>(node)];
+}
+
+}  // namespace
+
+std::string slow_sentence(const RailReport& rail, const Slow& one) {
+  const std::string share = fmt::format("at {:.0f} % of what the others reach", one.share * 100);
+  switch (one.kind) {
+    case SlowKind::kNode:
+      return fmt::format("{} sends and receives {}", name(rail, one.node), share);
+    case SlowKind::kSending:
+      return fmt::format("{} sends {}", name(rail, one.node), share);
+    case SlowKind::kReceiving:
+      return fmt::format("{} receives {}", name(rail, one.node), share);
+    case SlowKind::kLink:
+      return fmt::format("{} and {} reach each other {}, and everybody else well", name(rail, one.node),
+                         name(rail, one.other), share);
+    case SlowKind::kSilent:
+      return fmt::format("{} could be measured with nobody", name(rail, one.node));
+  }
+  return {};
+}
+
+namespace {
+
+std::string remedy(const RailReport& rail, const Slow& one) {
+  switch (one.kind) {
+    case SlowKind::kNode:
+    case SlowKind::kSending:
+    case SlowKind::kReceiving:
+      return fmt::format(
+          "look at the adapter, cable, PCIe slot and switch port of {} on {}: "
+          "`railbed verify` and its counters",
+          name(rail, one.node), rail.rail);
+    case SlowKind::kLink:
+      return "look at what only these two share: the path through the switches, its hash, "
+             "a trunk that lost a member";
+    case SlowKind::kSilent:
+      return fmt::format("`railbed verify`: link, address and firewall of {} on {}", name(rail, one.node),
+                         rail.rail);
+  }
+  return {};
+}
+
+std::string slow_text(const RailReport& rail, const Slow& one) {
+  if (one.confirmed)
+    return fmt::format("  SLOW  {}{}\n        do: {}\n", slow_sentence(rail, one),
+                       one.kind == SlowKind::kSilent ? "" : ", alone too", remedy(rail, one));
+  if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", slow_sentence(rail, one));
+  return fmt::format("  slow  {} while others run, and as fast as they alone: congestion, not hardware\n",
+                     slow_sentence(rail, one));
+}
+
+}  // namespace
+
+HeatMap heat_map_of(const RailReport& rail) {
+  HeatMap map;
+  map.title = fmt::format("{}: {}", rail.rail, engine_name(rail.engine));
+  map.names = rail.nodes;
+  map.typical = rail.report.together;
+  for (const PairSpeed& pair : rail.report.pairs)
+    // A pair that was only measured alone does not belong among those that ran together.
+    if (pair.together || !pair.alone) map.cells.push_back({pair.from, pair.to, pair.together});
+  return map;
+}
+
+std::string pairs_text(const RailReport& rail) {
+  const SlowReport& report = rail.report;
+  if (rail.nodes.size() < 2) return fmt::format("{}: fewer than two nodes to measure\n", rail.rail);
+  std::string text =
+      fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n", rail.rail,
+                  engine_name(rail.engine), report.nodes, report.rounds, to_text(BitRate{report.together}));
+  if (report.alone > 0)
+    text += fmt::format("  {} pairs were measured again alone; those without a suspect reach {}\n",
+                        report.retests, to_text(BitRate{report.alone}));
+  if (report.too_many)
+    text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
+                        report.slow.size(), report.nodes);
+  for (const Slow& one : report.slow) text += slow_text(rail, one);
+  if (report.slow.empty() && rail.nodes.size() == 2)
+    text += fmt::format(
+        "  two nodes cannot be ranked, for there is no other to compare with: `{}` "
+        "holds them against their ceilings\n",
+        command("railbed bench ladder {} {}", rail.nodes[0], rail.nodes[1]).text());
+  else if (report.slow.empty())
+    text += "  no node is slower than the others\n";
+  for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)
+    text += fmt::format("  no number: {}\n", printable(rail.failures[i]));
+  if (rail.failures.size() > kMostFailures)
+    text += fmt::format("  … and {} more, all in --json\n", rail.failures.size() - kMostFailures);
+  return text + heat_map_text(heat_map_of(rail));
+}
+
+}  // namespace railbed

@@ -1,0 +1,68 @@
+#include "report/text/run_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "facts/facts.h"
+#include "inventory/cluster.h"
+#include "predict/against.h"
+#include "report/all_rails.h"
+#include "report/escape.h"
+#include "report/ladder.h"
+#include "report/text/bench_table.h"
+#include "report/text/collective_table.h"
+#include "report/text/pairs_text.h"
+#include "report/text/storage_table.h"
+#include "report/text/train_text.h"
+
+namespace railbed {
+namespace {
+
+// True if storage, training or collectives have tables of their own, which show more.
+bool has_own_table(const BenchRun& run, Engine engine) {
+  return (engine == Engine::kStorage && !run.storage.empty()) ||
+         (engine == Engine::kTrain && !run.trains.empty()) ||
+         (engine == Engine::kCollective && !run.collectives.empty());
+}
+
+}  // namespace
+
+std::string run_name(const BenchRun& run) {
+  std::string name = run.id > 0 ? fmt::format("Run {}", run.id) : "Run";
+  if (!run.label.empty()) return name + ": " + run.label;
+  return run.id > 0 || run.command.empty() ? name : "railbed " + run.command;
+}
+
+std::string run_line(const BenchRun& run) {
+  std::string text = run_name(run);
+  for (const std::string* part : {&run.started_at, &run.command})
+    if (!part->empty()) text += ", " + *part;
+  const auto failed =
+      std::ranges::count_if(run.measurements, [](const Measurement& one) { return one.failure.has_value(); });
+  text += fmt::format(": {} {}", run.measurements.size(),
+                      run.measurements.size() == 1 ? "measurement" : "measurements");
+  return printable(failed > 0 ? text + fmt::format(", {} failed", failed) : text) + '\n';
+}
+
+std::string run_text(const BenchRun& run) {
+  std::string text;
+  for (const auto& [what, value] : run.asked)
+    text += fmt::format("  asked: {} {}\n", printable(what), printable(value));
+  for (const auto& [what, value] : run.fingerprint)
+    text += fmt::format("  {}: {}\n", printable(what), printable(value));
+  std::vector<Measurement> plain;
+  for (const Measurement& one : merge_repeats(run.measurements))
+    if (!has_own_table(run, one.engine)) plain.push_back(one);
+  text += '\n' + bench_table(plain);
+  for (const Ladder& one : run.ladders) text += '\n' + ladder_text(one);
+  if (const std::string at_once = all_rails_text(plain, true); !at_once.empty()) text += '\n' + at_once;
+  for (const RailReport& one : run.pairs) text += '\n' + pairs_text(one);
+  for (const CollectiveReport& one : run.collectives)
+    text += '\n' + collective_table(one, {}, forecasts_of(one, Cluster{}, {}));
+  for (const StoragePlace& one : run.storage) text += '\n' + storage_table(one);
+  for (const TrainReport& one : run.trains) text += '\n' + train_text(one);
+  return text;
+}
+
+}  // namespace railbed
