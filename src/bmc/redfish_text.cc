@@ -168,16 +168,16 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
 // event: "Correctable ECC @DIMMB1 - Assertion". Unknown if neither decides.
 BmcSeverity severity_by_message(std::string_view message, std::string_view code) {
   const std::string text = lower(message) + " " + lower(code);
-  if (has_any(text, {"deassert", "going low", "restored", "redundancy regained", "fully redundant"}) &&
-      !has_any(text, {"lower"}))
+  const bool back = (has_any(text, {"upper"}) && has_any(text, {"going low"})) ||
+                    (has_any(text, {"lower"}) && has_any(text, {"going high"}));
+  if (back || has_any(text, {"deassert", "restored", "redundancy regained", "fully redundant"}))
     return BmcSeverity::kNominal;
+  if (has_any(text, {"non-critical", "noncritical"})) return BmcSeverity::kWarning;
   if (has_any(text, {"uncorrectable", "non-recoverable", "nonrecoverable", "thermal trip", "thermtrip",
-                     "internal error", "ierr", "catastrophic", "machine check", "fatal", "critical -",
-                     "failure detected", "power supply failure", "ac lost", "power supply input lost",
-                     "input lost", "redundancy lost"}))
+                     "internal error", "ierr", "catastrophic", "machine check", "fatal", "critical - going",
+                     "failure detected", "power supply failure", "ac lost", "input lost", "redundancy lost"}))
     return BmcSeverity::kCritical;
-  if (has_any(text,
-              {"correctable", "non-critical", "predictive failure", "logging limit", "throttl", "degraded"}))
+  if (has_any(text, {"correctable", "predictive failure", "logging limit", "throttl", "degraded"}))
     return BmcSeverity::kWarning;
   return BmcSeverity::kUnknown;
 }

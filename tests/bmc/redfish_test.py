@@ -202,7 +202,7 @@ class OneByOne(RedfishTest):
 
 
 class Makers(RedfishTest):
-    """What makers' services do differently, by public reports and mockups (tests/SOURCES.md)."""
+    """What makers' services do differently, by public reports and mockups (docs/how-to/out-of-band.md)."""
 
     def test_entries_without_a_severity(self):
         """Supermicro's say in their message what happened, and older iDRACs wrap the type in a list."""
