@@ -83,7 +83,13 @@ void document(std::string_view text) {
   (void)redfish::whole_members(*read);
   (void)redfish::power_of(*read);
   (void)redfish::clock_of(*read);
-  (void)redfish::serial_of(*read, *read);
+  (void)redfish::serial_of(*read, *read, *read);
+  (void)redfish::count_of(*read);
+  (void)redfish::parameter_values(*read, "ResetType");
+  if (const auto account = redfish::password_account(*read); account && !account->empty())
+    require(account->starts_with("/redfish/"));
+  require_shown(redfish::progress_of(*read).message);
+  (void)redfish::holds_boot(*read, *read);
   (void)redfish::likeness_to_event_log(*read);
   (void)redfish::boot_patch(*read, {BootDevice::kPxe, true, false});
 }

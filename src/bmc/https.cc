@@ -13,18 +13,28 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMostBody = 4 << 20;  // a log of a thousand entries has about 1 MiB
-constexpr std::size_t kMostEtag = 256;
+constexpr std::size_t kMostHeader = 512;
 // A Redfish service runs on the BMC's own slow processor: some take ten seconds for a page of sensors.
 constexpr int kSilencesPerAnswer = 5;
 
+// Keeps the headers of HttpAnswer. A value with control characters or of unusual length is dropped.
 std::size_t take_header(char* text, std::size_t, std::size_t size, void* context) {
   const std::string_view line(text, size);
   const std::size_t colon = line.find(':');
-  if (colon != std::string_view::npos && lower(line.substr(0, colon)) == "etag") {
-    const auto etag = trim(line.substr(colon + 1));
-    const bool sound = std::ranges::all_of(etag, [](char c) { return c >= ' ' && c < 0x7F; });
-    if (sound && etag.size() <= kMostEtag) static_cast<HttpAnswer*>(context)->etag = etag;
-  }
+  if (colon == std::string_view::npos) return size;
+  const std::string name = lower(line.substr(0, colon));
+  const std::string value(trim(line.substr(colon + 1)));
+  const bool sound = std::ranges::all_of(value, [](char c) { return c >= ' ' && c < 0x7F; });
+  if (!sound || value.size() > kMostHeader) return size;
+  HttpAnswer& answer = *static_cast<HttpAnswer*>(context);
+  if (name == "etag") answer.etag = value;
+  if (name == "location") answer.location = value;
+  if (name == "x-auth-token") answer.token = value;
+  if (name == "www-authenticate") answer.offers_basic |= lower(value).find("basic") != std::string::npos;
+  // The other form of Retry-After, a date, is not read: the caller then waits as long as it likes.
+  if (const auto seconds = name == "retry-after" ? parse_number<int>(value) : std::nullopt;
+      seconds && *seconds >= 0)
+    answer.retry_after = std::chrono::seconds(*seconds);
   return size;
 }
 
@@ -67,6 +77,8 @@ std::string_view word_of(HttpMethod method) {
       return "POST";
     case HttpMethod::kPatch:
       return "PATCH";
+    case HttpMethod::kDelete:
+      return "DELETE";
   }
   return "GET";
 }
@@ -76,6 +88,7 @@ std::string_view word_of(HttpMethod method) {
 struct HttpsClient::Session {
   std::string address;
   BmcLogin login;
+  std::string token;  // of a session; empty: user and password
   CertificateTrust trust;
   BmcOptions options;
   HttpHandle handle;  // the last member, so it is destroyed before the strings that it borrows
@@ -83,7 +96,10 @@ struct HttpsClient::Session {
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() { wipe(login.password); }
+  ~Session() {
+    wipe(login.password);
+    wipe(token);
+  }
 
   // Prepares the handle. False unless every option took effect; nothing is sent then, because a certificate
   // that could not be checked is not trusted.
@@ -97,9 +113,11 @@ struct HttpsClient::Session {
  private:
   void prepare() {
     handle.set(CURLOPT_HEADERFUNCTION, &take_header);
-    handle.set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
-    handle.set(CURLOPT_USERNAME, login.user.c_str());
-    handle.set(CURLOPT_PASSWORD, login.password.c_str());
+    if (token.empty()) {
+      handle.set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+      handle.set(CURLOPT_USERNAME, login.user.c_str());
+      handle.set(CURLOPT_PASSWORD, login.password.c_str());
+    }
     // A key that a person compared is better evidence than any authority; name and chain add nothing to it.
     if (!trust.key.empty()) {
       handle.set(CURLOPT_SSL_VERIFYPEER, 0L);
@@ -129,6 +147,12 @@ void HttpsClient::set_password(const std::string& password) {
   session_->handle.end();  // libcurl has a copy of the old one
 }
 
+void HttpsClient::use_token(const std::string& token) {
+  wipe(session_->token);
+  session_->token = token;
+  session_->handle.end();
+}
+
 Reading<HttpAnswer> HttpsClient::ask(HttpMethod method, std::string_view path, const std::string& body,
                                      const std::string& etag, std::chrono::steady_clock::time_point until) {
   Session& session = *session_;
@@ -151,6 +175,7 @@ Reading<HttpAnswer> HttpsClient::ask(HttpMethod method, std::string_view path, c
   std::vector<std::string> headers = {"Accept: application/json", "OData-Version: 4.0",
                                       "Expect:", "Content-Type: application/json"};
   if (!etag.empty()) headers.push_back("If-Match: " + etag);
+  if (!session.token.empty()) headers.push_back("X-Auth-Token: " + session.token);
   const std::string word(word_of(method));
   const auto set = [&](CURLoption option, auto value) {
     (void)curl().set(session.handle.get(), option, value);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,13 +14,17 @@
 
 namespace railbed {
 
-enum class HttpMethod { kGet, kPost, kPatch };
+enum class HttpMethod { kGet, kPost, kPatch, kDelete };
 
 // The response to a request, whatever its status.
 struct HttpAnswer {
   int status = 0;
   std::string body = {};
-  std::string etag = {};  // for If-Match
+  std::string etag = {};      // for If-Match
+  std::string location = {};  // where a new session or a task is
+  std::string token = {};     // X-Auth-Token of a new session
+  std::optional<std::chrono::seconds> retry_after = {};
+  bool offers_basic = false;  // a 401 says that user and password are accepted with each request
 };
 
 class HttpsClient {
@@ -36,6 +41,8 @@ class HttpsClient {
                           const std::string& etag, std::chrono::steady_clock::time_point until);
   // Uses this password from the next request on, over a new connection.
   void set_password(const std::string& password);
+  // Sends this token of a session instead of user and password from the next request on; empty: those again.
+  void use_token(const std::string& token);
 
  private:
   struct Session;

@@ -3,15 +3,23 @@
 //
 // A service may describe several systems: a DGX shows its baseboard of GPUs beside the machine itself. The
 // machine is the first system whose boot source can be overridden, or else the first of all. Every chassis
-// may hold sensors.
+// may hold sensors, and every system a log of events.
+//
+// Makers differ in what they refuse, so a change is tried in the ways that public reports name: without If-Match
+// where that is refused (Lenovo), without a boot mode (HPE), in the system's pending settings (iDRAC 10). A
+// response that a task follows is followed to its end, a busy service is asked again when it says, and what was
+// changed is read back, because some services answer 200 and store nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <thread>
+#include <utility>
 
 #include "base/moment.h"
 #include "base/text.h"
+#include "base/wipe.h"
 #include "bmc/freeipmi_text.h"
 #include "bmc/https.h"
 #include "bmc/redfish_text.h"
@@ -27,6 +35,9 @@ constexpr std::size_t kMostSystems = 16;
 constexpr std::size_t kMostChassis = 64;
 constexpr int kMostPages = 64;
 constexpr std::size_t kMostEvents = 4096;
+constexpr int kMostBusy = 20;  // how often a service may answer that it is busy
+// How long a service may take to show what it has stored.
+constexpr std::chrono::seconds kSettles{15};
 
 struct Document {
   std::string path;
@@ -42,6 +53,13 @@ class RedfishBmc final : public Bmc {
  public:
   RedfishBmc(BmcTarget target, BmcOptions options)
       : target_(std::move(target)), options_(std::move(options)), client_(target_, options_) {}
+  RedfishBmc(const RedfishBmc&) = delete;
+  RedfishBmc& operator=(const RedfishBmc&) = delete;
+  // A BMC has few sessions, so one that was opened is closed.
+  ~RedfishBmc() override {
+    if (!session_.empty())
+      (void)client_.ask(HttpMethod::kDelete, session_, "", "", steady_clock::now() + options_.silence);
+  }
 
   BmcProtocol protocol() const override { return BmcProtocol::kRedfish; }
 
@@ -67,18 +85,39 @@ class RedfishBmc final : public Bmc {
     const auto chassis = collection(root->value, {"Chassis"}, kMostChassis);
     if (!chassis.ok()) return {chassis.miss(), chassis.from()};
     std::vector<BmcSensor> sensors;
-    for (const std::string& path : *chassis)
-      if (const auto missed = add_chassis(path, redfish::expands(root->value), sensors))
-        return {*missed, chassis.from()};
+    std::optional<Miss> missed;
+    for (const std::string& path : *chassis) {
+      const auto miss = add_chassis(path, redfish::expands(root->value), sensors);
+      if (miss && miss->missing == Missing::kTimeout) return {*miss, chassis.from()};
+      if (miss) missed = miss;
+    }
+    // A service without sensors is no machine whose sensors are in order.
+    if (sensors.empty()) return {missed.value_or(lacking("sensors")), chassis.from()};
     return {std::move(sensors), chassis.from()};
   }
   Reading<std::vector<BmcEvent>> events() override {
     begin();
-    const auto log = event_log();
-    if (!log.ok()) return {log.miss(), log.from()};
-    const auto entries = redfish::link_at(log->value, {"Entries"});
-    if (!entries) return {lacking("entries of its event log"), log.from()};
-    return events_of(*entries);
+    const auto system = this->system();
+    if (!system.ok()) return {system.miss(), system.from()};
+    std::vector<BmcEvent> events;
+    std::string from;
+    std::optional<Miss> missed;
+    for (const bool of_manager : {false, true}) {
+      if (!events.empty()) break;
+      for (const Document& log : event_logs(of_manager)) {
+        const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
+        const auto miss = add_events(entries, events);
+        if (miss && miss->missing == Missing::kTimeout) return {*miss, system.from()};
+        if (miss)
+          missed = miss;
+        else
+          from += fmt::format("{}GET https://{}{}", from.empty() ? "" : ", ", target_.address, entries);
+      }
+    }
+    if (from.empty()) return {missed.value_or(lacking("event log")), system.from()};
+    // The oldest first; events of the same second keep the order in the log.
+    std::ranges::stable_sort(events, {}, &BmcEvent::time);
+    return {std::move(events), from};
   }
   Reading<double> clock_offset() override {
     begin();
@@ -93,7 +132,11 @@ class RedfishBmc final : public Bmc {
     const auto manager = this->manager();
     if (!manager.ok()) return {manager.miss(), manager.from()};
     const auto interface = serial_interface();
-    return {redfish::serial_of(manager->value, interface.ok() ? interface->value : Value{}), manager.from()};
+    const auto system = this->system();
+    const auto serial = redfish::serial_of(manager->value, system.ok() ? system->value : Value{},
+                                           interface.ok() ? interface->value : Value{});
+    if (!serial) return {lacking("word on whether its serial console is on"), manager.from()};
+    return {*serial, manager.from()};
   }
 
   Result<void> change_power(PowerAction action) override {
@@ -102,54 +145,96 @@ class RedfishBmc final : public Bmc {
     if (!system.ok()) return refused(system.miss());
     const auto target = redfish::action_of(system->value, "#ComputerSystem.Reset");
     if (!target) return refused(lacking("switch for the machine's power"));
-    const std::string word = redfish::reset_word(action);
-    const auto allowed = redfish::allowed_at(
-        system->value, {"Actions", "#ComputerSystem.Reset", "ResetType@Redfish.AllowableValues"});
-    if (!allowed.empty() && std::ranges::find(allowed, word) == allowed.end())
-      return fail(ErrorKind::kUnavailable,
-                  fmt::format("its BMC knows no {}, but {}", word, fmt::join(allowed, ", ")));
-    return tell(HttpMethod::kPost, *target, {{"ResetType", word}});
+    const auto allowed = reset_types(system->value);
+    const auto words = redfish::reset_words(action);
+    const std::string word(redfish::first_allowed(words, allowed));
+    if (!word.empty()) return change(HttpMethod::kPost, *target, {{"ResetType", word}});
+    if (action == PowerAction::kCycle && !redfish::first_allowed({"ForceOff"}, allowed).empty())
+      return off_and_on();
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("its BMC knows no {}, but {}", words.front(), fmt::join(allowed, ", ")));
   }
   Result<void> set_boot(const BootOrder& order) override {
     begin();
     const auto system = system_now();
     if (!system.ok()) return refused(system.miss());
-    ASSIGN_OR_RETURN(const auto patch, redfish::boot_patch(system->value, order));
-    return tell(HttpMethod::kPatch, system->path, patch, system->etag);
+    ASSIGN_OR_RETURN(Value patch, redfish::boot_patch(system->value, order));
+    auto set = change(HttpMethod::kPatch, system->path, patch, system->etag);
+    // HPE's mode cannot be written; Supermicro's falls back to its default unless it is.
+    if (!set && status_ == 400 && patch["Boot"].contains("BootSourceOverrideMode")) {
+      patch["Boot"].erase("BootSourceOverrideMode");
+      set = change(HttpMethod::kPatch, system->path, patch, system->etag);
+    }
+    const auto is_stored = [&](const Value& document) { return redfish::holds_boot(document, patch); };
+    if (set) set = read_back(system->path, "the boot order", is_stored);
+    if (set) return set;
+    // The system's pending settings, where its own document is read-only.
+    const auto settings = redfish::link_at(system->value, {"@Redfish.Settings", "SettingsObject"});
+    if (!settings || status_ == 401) return set;
+    const auto pending = get(*settings);
+    RETURN_IF_ERROR(change(HttpMethod::kPatch, *settings, patch, pending.ok() ? pending->etag : ""));
+    return read_back(*settings, "the boot order", is_stored);
   }
   Result<void> set_identify(int seconds) override {
     begin();
     const auto system = system_now();
     if (!system.ok()) return refused(system.miss());
     // LocationIndicatorActive took the place of IndicatorLED in ComputerSystem 1.13.
-    if (redfish::truth_at(system->value, {"LocationIndicatorActive"}))
-      return tell(HttpMethod::kPatch, system->path, {{"LocationIndicatorActive", seconds > 0}}, system->etag);
+    const bool lit = seconds > 0;
+    if (redfish::truth_at(system->value, {"LocationIndicatorActive"})) {
+      RETURN_IF_ERROR(
+          change(HttpMethod::kPatch, system->path, {{"LocationIndicatorActive", lit}}, system->etag));
+      return read_back(system->path, "the light's state", [&](const Value& now) {
+        return redfish::truth_at(now, {"LocationIndicatorActive"}) == lit;
+      });
+    }
     if (redfish::text_at(system->value, {"IndicatorLED"}).empty())
       return refused(lacking("light that finds a machine"));
-    return tell(HttpMethod::kPatch, system->path, {{"IndicatorLED", seconds > 0 ? "Blinking" : "Off"}},
-                system->etag);
+    RETURN_IF_ERROR(
+        change(HttpMethod::kPatch, system->path, {{"IndicatorLED", lit ? "Blinking" : "Off"}}, system->etag));
+    return read_back(system->path, "the light's state", [&](const Value& now) {
+      return (redfish::text_at(now, {"IndicatorLED"}) != "Off") == lit;
+    });
   }
   Result<void> clear_events() override {
     begin();
-    const auto log = event_log();
-    if (!log.ok()) return refused(log.miss());
-    const auto target = redfish::action_of(log->value, "#LogService.ClearLog");
-    if (!target) return refused(lacking("way to empty its event log"));
-    return tell(HttpMethod::kPost, *target, Value::object());
+    const auto system = this->system();
+    if (!system.ok()) return refused(system.miss());
+    bool cleared = false;
+    for (const bool of_manager : {false, true})
+      for (const Document& log : event_logs(of_manager)) {
+        const auto target = redfish::action_of(log.value, "#LogService.ClearLog");
+        const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
+        const auto before = get(entries);
+        if (!target || !before.ok()) continue;
+        RETURN_IF_ERROR(change(HttpMethod::kPost, *target, Value::object()));
+        // Some logs begin anew with an entry that says who emptied them.
+        RETURN_IF_ERROR(read_back(entries, "an empty event log", [&](const Value& now) {
+          return redfish::count_of(now) <= 1 || redfish::count_of(now) < redfish::count_of(before->value);
+        }));
+        cleared = true;
+      }
+    if (!cleared) return refused(lacking("way to empty its event log"));
+    return {};
   }
   Result<void> set_serial_rate(int rate) override {
     begin();
     const auto interface = serial_interface();
     if (!interface.ok()) return refused(interface.miss());
-    return tell(HttpMethod::kPatch, interface->path, {{"BitRate", std::to_string(rate)}}, interface->etag);
+    const std::string text = std::to_string(rate);
+    RETURN_IF_ERROR(change(HttpMethod::kPatch, interface->path, {{"BitRate", text}}, interface->etag));
+    return read_back(interface->path, "the rate",
+                     [&](const Value& now) { return redfish::text_at(now, {"BitRate"}) == text; });
   }
   Result<void> set_password(const std::string& password) override {
     begin();
     const auto account = own_account();
     if (!account.ok()) return refused(account.miss());
-    if (auto set = tell(HttpMethod::kPatch, account->path, {{"Password", password}}, account->etag); !set)
-      return set;
+    RETURN_IF_ERROR(change(HttpMethod::kPatch, account->path, {{"Password", password}}, account->etag));
     client_.set_password(password);
+    target_.login.password = password;
+    known_.clear();
+    system_ = {};
     if (const auto now = power(); !now.ok())
       return fail(ErrorKind::kUnavailable,
                   "its BMC took the new password and refuses it now: " + now.miss().why);
@@ -164,18 +249,24 @@ class RedfishBmc final : public Bmc {
                   fmt::format("its BMC's virtual CD holds {} already: `railbed bmc eject` takes it out",
                               redfish::text_at(media->value, {"Image"})));
     const Value wanted = {{"Image", image}, {"Inserted", true}, {"WriteProtected", true}};
-    if (const auto target = redfish::action_of(media->value, "#VirtualMedia.InsertMedia"))
-      return tell(HttpMethod::kPost, *target, wanted);
-    return tell(HttpMethod::kPatch, media->path, wanted, media->etag);
+    const auto target = redfish::action_of(media->value, "#VirtualMedia.InsertMedia");
+    RETURN_IF_ERROR(target ? change(HttpMethod::kPost, *target, wanted)
+                           : change(HttpMethod::kPatch, media->path, wanted, media->etag));
+    return read_back(media->path, "the image", [](const Value& now) {
+      return redfish::truth_at(now, {"Inserted"}).value_or(true) && !redfish::text_at(now, {"Image"}).empty();
+    });
   }
   Result<void> eject_media() override {
     begin();
     const auto media = virtual_cd();
     if (!media.ok()) return refused(media.miss());
     if (!redfish::truth_at(media->value, {"Inserted"}).value_or(true)) return {};
-    if (const auto target = redfish::action_of(media->value, "#VirtualMedia.EjectMedia"))
-      return tell(HttpMethod::kPost, *target, Value::object());
-    return tell(HttpMethod::kPatch, media->path, {{"Image", nullptr}, {"Inserted", false}}, media->etag);
+    const auto target = redfish::action_of(media->value, "#VirtualMedia.EjectMedia");
+    RETURN_IF_ERROR(target ? change(HttpMethod::kPost, *target, Value::object())
+                           : change(HttpMethod::kPatch, media->path,
+                                    {{"Image", nullptr}, {"Inserted", false}}, media->etag));
+    return read_back(media->path, "the empty drive",
+                     [](const Value& now) { return !redfish::truth_at(now, {"Inserted"}).value_or(false); });
   }
 
  private:
@@ -184,14 +275,51 @@ class RedfishBmc final : public Bmc {
   // Starts the deadline of a call. It is one for the call, however many documents that reads.
   void begin() { until_ = steady_clock::now() + options_.deadline; }
 
+  // Waits for a while, but not past the call's deadline. Returns false if it was stopped or is out of time.
+  bool pause(std::chrono::milliseconds time) {
+    const auto end = steady_clock::now() + time;
+    if (end >= until_) return false;
+    while (steady_clock::now() < end) {
+      if (options_.stop.stop_requested()) return false;
+      std::this_thread::sleep_for(
+          std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(50), end - steady_clock::now()));
+    }
+    return true;
+  }
+  // Sends a request. Repeats it as long as the service is busy, and once with a session if it takes no user and
+  // password with each request.
+  Reading<HttpAnswer> ask(HttpMethod method, const std::string& path, const std::string& body = "",
+                          const std::string& etag = "") {
+    for (int busy = 0;; ++busy) {
+      auto answer = client_.ask(method, path, body, etag, until_);
+      if (!answer.ok()) return answer;
+      status_ = answer->status;
+      if (answer->status == 401 && !answer->offers_basic && open_session()) continue;
+      if (answer->status != 503 || busy == kMostBusy) return answer;
+      if (!pause(answer->retry_after.value_or(std::chrono::seconds(2)))) return answer;
+    }
+  }
+  // Opens a session, once in this object's life. Returns false if there can be none.
+  bool open_session() {
+    if (std::exchange(session_tried_, true)) return false;
+    std::string body = json::dump({{"UserName", target_.login.user}, {"Password", target_.login.password}});
+    const auto opened =
+        client_.ask(HttpMethod::kPost, "/redfish/v1/SessionService/Sessions", body, "", until_);
+    wipe(body);
+    if (!opened.ok() || opened->status < 200 || opened->status >= 300 || opened->token.empty()) return false;
+    session_ = redfish::path_of(opened->location).value_or("");
+    client_.use_token(opened->token);
+    return true;
+  }
   Reading<Document> get(const std::string& path) {
-    auto answer = client_.ask(HttpMethod::kGet, path, "", "", until_);
+    auto answer = ask(HttpMethod::kGet, path);
     if (!answer.ok()) return {answer.miss(), answer.from()};
     if (answer->status != 200) return {redfish::why_refused(answer->status, answer->body), answer.from()};
     auto value = json::parse(answer->body);
     if (!value || !value->is_object())
       return {Miss{Missing::kGarbled, "its BMC's web service answers no document of Redfish"}, answer.from()};
-    return {Document{path, *std::move(value), answer->etag}, answer.from()};
+    std::string etag = answer->etag.empty() ? redfish::text_at(*value, {"@odata.etag"}) : answer->etag;
+    return {Document{path, *std::move(value), std::move(etag)}, answer.from()};
   }
   // Returns a document from the cache, or reads and caches it. Only for documents that stay the same during a
   // session: the root, and those that are read for their links.
@@ -201,24 +329,129 @@ class RedfishBmc final : public Bmc {
     if (document.ok()) known_.emplace(path, document);
     return document;
   }
-  // Sends a change. Any status from 200 to 299 is a success.
-  Result<void> tell(HttpMethod method, const std::string& path, const Value& body,
-                    const std::string& etag = "") {
-    const auto answer = client_.ask(method, path, json::dump(body), etag, until_);
+  // Sends a change and, if the service works on it in a task, waits for its end.
+  Result<void> change(HttpMethod method, const std::string& path, const Value& body,
+                      const std::string& etag = "") {
+    std::string text = json::dump(body);
+    auto answer = ask(method, path, text, etag);
+    // The document has changed since it was read, or the service takes no If-Match at all.
+    if (answer.ok() && answer->status == 412 && !etag.empty()) {
+      const auto now = get(path);
+      if (now.ok() && now->etag != etag) answer = ask(method, path, text, now->etag);
+      if (answer.ok() && answer->status == 412) answer = ask(method, path, text);
+    }
+    wipe(text);
     if (!answer.ok()) return refused(answer.miss());
+    if (answer->status == 202) return follow(*answer);
     if (answer->status >= 200 && answer->status < 300) return {};
     return refused(redfish::why_refused(answer->status, answer->body));
+  }
+  // Waits for the end of the task that the response names.
+  Result<void> follow(const HttpAnswer& begun) {
+    auto path = redfish::path_of(begun.location);
+    const auto first = json::parse(begun.body);
+    if (!path && first) path = redfish::path_of(redfish::text_at(*first, {"TaskMonitor"}));
+    if (!path && first) path = redfish::path_of(redfish::text_at(*first, {"@odata.id"}));
+    if (!path) return {};  // nothing can be followed; what was changed is read back
+    std::string state = "not yet known";
+    for (auto wait = begun.retry_after; pause(wait.value_or(std::chrono::seconds(1)));) {
+      const auto answer = ask(HttpMethod::kGet, *path);
+      if (!answer.ok()) return refused(answer.miss());
+      if (answer->status == 404) return {};  // services forget a task after its end
+      if (answer->status < 200 || answer->status >= 300)
+        return refused(redfish::why_refused(answer->status, answer->body));
+      wait = answer->retry_after;
+      const auto task = json::parse(answer->body);
+      if (!task || !task->is_object()) {
+        if (answer->status == 202) continue;
+        return {};
+      }
+      const auto progress = redfish::progress_of(*task);
+      if (progress.failed)
+        return fail(ErrorKind::kUnavailable,
+                    fmt::format("its BMC began the change and failed ({}){}", progress.state,
+                                progress.message.empty() ? "" : ": " + progress.message));
+      if (progress.ended && answer->status != 202) return {};
+      if (!progress.state.empty()) state = progress.state;
+    }
+    return fail(ErrorKind::kTimeout,
+                fmt::format("its BMC still works on the change (task {}: {})", *path, state));
+  }
+  // Reads a document until it shows what a change should have stored.
+  template <class IsSo>
+  Result<void> read_back(const std::string& path, std::string_view what, const IsSo& is_so) {
+    const auto end = steady_clock::now() + kSettles;
+    for (std::chrono::milliseconds wait(100);; wait = std::min(wait * 2, std::chrono::milliseconds(2000))) {
+      const auto now = get(path);
+      if (!now.ok() && now.miss().missing == Missing::kTimeout) return refused(now.miss());
+      if (now.ok() && is_so(now->value)) return {};
+      if (steady_clock::now() + wait >= end || !pause(wait))
+        return fail(
+            ErrorKind::kUnavailable,
+            fmt::format("its BMC accepted the change and does not show {} at {}: it may not have stored it",
+                        what, path));
+    }
+  }
+
+  // Returns the values that ResetType may have; empty if the service does not list them.
+  std::vector<std::string> reset_types(const Value& system) {
+    auto types = redfish::allowed_at(
+        system, {"Actions", "#ComputerSystem.Reset", "ResetType@Redfish.AllowableValues"});
+    if (!types.empty()) return types;
+    const auto info = redfish::path_of(
+        redfish::text_at(system, {"Actions", "#ComputerSystem.Reset", "@Redfish.ActionInfo"}));
+    if (!info) return {};
+    const auto document = fixed(*info);
+    return document.ok() ? redfish::parameter_values(document->value, "ResetType")
+                         : std::vector<std::string>();
+  }
+  // A power cycle for services that have none: off, wait, on.
+  Result<void> off_and_on() {
+    RETURN_IF_ERROR(change_power(PowerAction::kOff));
+    for (;;) {
+      const auto system = system_now();
+      if (system.ok() && redfish::power_of(system->value) == PowerState::kOff) break;
+      if (!pause(std::chrono::seconds(1)))
+        return fail(ErrorKind::kTimeout,
+                    "its BMC knows no PowerCycle, and the machine did not go off in time for one");
+    }
+    return change_power(PowerAction::kOn);
   }
 
   // Returns the first `most` members of the collection that the document links to.
   Reading<std::vector<std::string>> collection(const Value& document, Keys keys, std::size_t most) {
     const auto path = redfish::link_at(document, keys);
     if (!path) return {lacking(*(keys.end() - 1)), target_.address};
-    return fixed(*path).parsed([&](const Document& it) {
-      auto links = redfish::members_of(it.value);
-      if (links.size() > most) links.resize(most);
-      return std::optional(std::move(links));
-    });
+    std::vector<std::string> links;
+    const auto first = each_page(
+        *path,
+        [&](const Document& page) {
+          for (std::string& link : redfish::members_of(page.value))
+            if (links.size() < most) links.push_back(std::move(link));
+          return links.size() < most;
+        },
+        true);
+    if (!first.ok()) return {first.miss(), first.from()};
+    return {std::move(links), first.from()};
+  }
+  // Calls visit(Document) on each page of a collection until it returns false; `keep`: pages come from the cache. Pages seen before end the walk,
+  // because a service that names the same page twice would never end. Returns the first page; a further one that
+  // is missing ends the walk, too, but a service that stopped answering is a miss.
+  template <class Visit>
+  Reading<Document> each_page(const std::string& path, const Visit& visit, bool keep = false) {
+    Reading<Document> first;
+    std::vector<std::string> seen;
+    std::optional<std::string> page = path;
+    while (page && static_cast<int>(seen.size()) < kMostPages &&
+           std::ranges::find(seen, *page) == seen.end()) {
+      seen.push_back(*page);
+      auto document = keep ? fixed(*page) : get(*page);
+      if (seen.size() == 1) first = document;
+      if (!document.ok()) return document.miss().missing == Missing::kTimeout ? document : first;
+      if (!visit(*document)) break;
+      page = redfish::next_page(document->value);
+    }
+    return first;
   }
   // Reads the first member of the collection that the document links to.
   Reading<Document> first_of(const Value& document, Keys keys) {
@@ -234,14 +467,27 @@ class RedfishBmc final : public Bmc {
     const auto systems = collection(root->value, {"Systems"}, kMostSystems);
     if (!systems.ok()) return {systems.miss(), systems.from()};
     Reading<Document> chosen(lacking("computer system"), systems.from());
+    other_systems_.clear();
     for (const std::string& path : *systems) {
-      auto one = fixed(path);
-      if (!one.ok()) return one;
-      const bool boots = !redfish::text_at(one->value, {"Boot", "BootSourceOverrideTarget"}).empty();
-      if (!chosen.ok() || boots) chosen = std::move(one);
-      if (boots) break;
+      auto system = fixed(path);
+      if (!system.ok() && system.miss().missing == Missing::kTimeout) return system;
+      // A member that cannot be read, or is none, does not hide the others.
+      if (!system.ok() || !redfish::is_system(system->value)) {
+        if (!system.ok() && !chosen.ok()) chosen = std::move(system);
+        continue;
+      }
+      const bool boots = !redfish::text_at(system->value, {"Boot", "BootSourceOverrideTarget"}).empty();
+      const bool better = !chosen.ok() || (boots && !chosen_boots(chosen->value));
+      if (better && chosen.ok()) other_systems_.push_back(chosen->path);
+      if (better)
+        chosen = std::move(system);
+      else
+        other_systems_.push_back(path);
     }
     return chosen;
+  }
+  static bool chosen_boots(const Value& system) {
+    return !redfish::text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
   }
   // The machine itself, as it was first read; used for its links.
   Reading<Document> system() {
@@ -279,54 +525,47 @@ class RedfishBmc final : public Bmc {
     return manager.ok() ? first_of(manager->value, {"SerialInterfaces"}) : manager;
   }
 
-  // Returns the log that is most likely the event log, of all logs of the system and then of the manager.
-  Reading<Document> event_log() {
-    const auto system = this->system();
-    if (!system.ok()) return system;
-    Reading<Document> best(lacking("event log"), system.from());
-    int likeness = 0;
+  // Returns the logs that may hold the machine's events: those of all its systems, since a baseboard of GPUs has one
+  // of its own, or those of the manager, which counts where no system has any event. A log of a doubtful kind is
+  // left out where there is a better one.
+  std::vector<Document> event_logs(bool of_manager) {
+    std::vector<std::pair<int, Document>> candidates;  // likeness, log
+    int best = 0;
     const auto look = [&](const Reading<Document>& owner) {
       if (!owner.ok()) return;
-      const auto logs = collection(owner->value, {"LogServices"}, kMostSystems);
-      if (!logs.ok()) return;
-      for (const std::string& path : *logs) {
+      const auto paths = collection(owner->value, {"LogServices"}, kMostSystems);
+      if (!paths.ok()) return;
+      for (const std::string& path : *paths) {
         const auto log = fixed(path);
-        if (!log.ok()) continue;
-        const int now = redfish::likeness_to_event_log(log->value);
-        if (now <= likeness) continue;
-        likeness = now;
-        best = log;
+        if (!log.ok() || !redfish::link_at(log->value, {"Entries"})) continue;
+        const int likeness = redfish::likeness_to_event_log(log->value);
+        if (likeness > 0) candidates.emplace_back(likeness, *log);
+        best = std::max(best, likeness);
       }
     };
-    look(system);
-    if (likeness < 4) look(manager());
-    return best;
+    if (of_manager) {
+      look(manager());
+    } else {
+      look(system());
+      for (const std::string& path : other_systems_) look(fixed(path));
+    }
+    std::vector<Document> logs;
+    for (auto& [likeness, log] : candidates)
+      if (likeness >= std::min(best, 3)) logs.push_back(std::move(log));
+    return logs;
   }
-  // Reads the pages of a log. Pages seen before end the loop, because a service that names the same page
-  // twice would never end.
-  Reading<std::vector<BmcEvent>> events_of(const std::string& entries) {
-    std::vector<BmcEvent> events;
-    std::vector<std::string> seen;
-    std::optional<std::string> page = entries;
-    while (page && static_cast<int>(seen.size()) < kMostPages &&
-           std::ranges::find(seen, *page) == seen.end()) {
-      seen.push_back(*page);
-      const auto document = get(*page);
-      // A missing further page leaves what was read so far.
-      if (!document.ok() && seen.size() > 1 && document.miss().missing == Missing::kUnsupported) break;
-      if (!document.ok()) return {document.miss(), document.from()};
-      const auto whole = redfish::whole_members(document->value);
+  // Adds the events of a log. Returns the miss if its first page cannot be read or the service stops answering.
+  std::optional<Miss> add_events(const std::string& entries, std::vector<BmcEvent>& events) {
+    const auto first = each_page(entries, [&](const Document& page) {
+      const auto whole = redfish::whole_members(page.value);
       std::size_t added = 0;
       for (const Value* entry : whole) added += add_event(*entry, events);
       if (whole.empty())
-        for (const std::string& link : redfish::members_of(document->value))
+        for (const std::string& link : redfish::members_of(page.value))
           if (const auto entry = get(link); entry.ok()) added += add_event(entry->value, events);
-      if (added == 0) break;
-      page = redfish::next_page(document->value);
-    }
-    // The oldest first; events of the same second keep the order in the log.
-    std::ranges::stable_sort(events, {}, &BmcEvent::time);
-    return {std::move(events), fmt::format("GET https://{}{}", target_.address, entries)};
+      return added > 0;
+    });
+    return first.ok() ? std::nullopt : std::optional(first.miss());
   }
   // Adds an entry's event. True if it is a new one and there was room.
   static bool add_event(const Value& entry, std::vector<BmcEvent>& events) {
@@ -355,24 +594,40 @@ class RedfishBmc final : public Bmc {
     if (sensors.size() > before) return std::nullopt;
     if (const auto link = redfish::link_at(chassis->value, {"Sensors"}))
       if (auto missed = add_members(*link, expands, sensors)) return missed;
+    const bool has_sensors = sensors.size() > before;
     if (const auto power = redfish::link_at(chassis->value, {"PowerSubsystem"}))
       if (const auto subsystem = get(*power); subsystem.ok())
         if (const auto supplies = redfish::link_at(subsystem->value, {"PowerSupplies"}))
-          return add_members(*supplies, expands, sensors);
+          if (auto missed = add_members(*supplies, expands, sensors)) return missed;
+    // The values of ThermalSubsystem are excerpts of the sensors.
+    if (const auto thermal = redfish::link_at(chassis->value, {"ThermalSubsystem"}); thermal && !has_sensors)
+      if (const auto subsystem = get(*thermal); subsystem.ok()) {
+        if (const auto metrics = redfish::link_at(subsystem->value, {"ThermalMetrics"}))
+          if (const auto document = get(*metrics); document.ok())
+            redfish::add_sensors(document->value, sensors);
+        if (const auto fans = redfish::link_at(subsystem->value, {"Fans"}))
+          return add_members(*fans, expands, sensors);
+      }
     return std::nullopt;
   }
   std::optional<Miss> add_members(const std::string& path, bool expands, std::vector<BmcSensor>& sensors) {
-    const auto all = get(expands ? path + "?$expand=." : path);
-    if (!all.ok()) return all.miss().missing == Missing::kTimeout ? std::optional(all.miss()) : std::nullopt;
-    const auto whole = redfish::whole_members(all->value);
-    for (const Value* member : whole) redfish::add_sensors(*member, sensors);
-    if (!whole.empty()) return std::nullopt;
-    for (const std::string& link : redfish::members_of(all->value)) {
-      const auto member = get(link);
-      if (member.ok()) redfish::add_sensors(member->value, sensors);
-      if (!member.ok() && member.miss().missing == Missing::kTimeout) return member.miss();
-    }
-    return std::nullopt;
+    std::optional<Miss> missed;
+    const auto first = each_page(expands ? path + "?$expand=." : path, [&](const Document& page) {
+      const auto whole = redfish::whole_members(page.value);
+      for (const Value* member : whole) redfish::add_sensors(*member, sensors);
+      if (!whole.empty()) return true;
+      for (const std::string& link : redfish::members_of(page.value)) {
+        const auto member = get(link);
+        if (member.ok()) redfish::add_sensors(member->value, sensors);
+        if (!member.ok() && member.miss().missing == Missing::kTimeout) missed = member.miss();
+        if (missed) return false;
+      }
+      return true;
+    });
+    if (!missed && !first.ok() && first.miss().missing == Missing::kTimeout) missed = first.miss();
+    // A service that announces $expand and refuses it here.
+    if (!missed && !first.ok() && expands) return add_members(path, false, sensors);
+    return missed;
   }
 
   Reading<Document> own_account() {
@@ -380,6 +635,12 @@ class RedfishBmc final : public Bmc {
     if (!root.ok()) return root;
     const auto link = redfish::link_at(root->value, {"AccountService"});
     if (!link) return {lacking("accounts"), root.from()};
+    // A service that demands another password first shows nothing else, but names the account.
+    const auto refusal = ask(HttpMethod::kGet, *link);
+    if (refusal.ok() && refusal->status == 403)
+      if (const auto body = json::parse(refusal->body))
+        if (const auto named = redfish::password_account(*body); named && !named->empty())
+          return {Document{*named, Value::object(), ""}, refusal.from()};
     const auto service = fixed(*link);
     if (!service.ok()) return service;
     const auto accounts = collection(service->value, {"Accounts"}, redfish::kMaxMembers);
@@ -402,7 +663,7 @@ class RedfishBmc final : public Bmc {
       const auto media = collection((*owner)->value, {"VirtualMedia"}, kMostSystems);
       if (!media.ok()) continue;
       for (const std::string& path : *media)
-        if (auto one = get(path); one.ok() && redfish::is_virtual_cd(one->value)) return one;
+        if (auto drive = get(path); drive.ok() && redfish::is_virtual_cd(drive->value)) return drive;
     }
     return {lacking("virtual CD"), system.from()};
   }
@@ -412,6 +673,10 @@ class RedfishBmc final : public Bmc {
   HttpsClient client_;
   steady_clock::time_point until_ = {};
   std::map<std::string, Reading<Document>> known_;  // by path
+  std::vector<std::string> other_systems_;          // paths of systems that are not the machine itself
+  std::string session_;                             // path of the session that was opened; empty if none
+  bool session_tried_ = false;
+  int status_ = 0;  // of the latest response
   Reading<Document> system_;
   std::string manager_path_;
 };

@@ -57,13 +57,24 @@ BmcSeverity severity_of(std::string_view word) {
   return BmcSeverity::kUnknown;
 }
 
-// Health is optional; without it the critical thresholds decide.
-BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor) {
-  const BmcSeverity said = severity_of(text_at(item, {"Status", "Health"}));
-  if (said != BmcSeverity::kUnknown || !sensor.reading) return said;
-  if (sensor.upper_critical && *sensor.reading >= *sensor.upper_critical) return BmcSeverity::kCritical;
-  if (sensor.lower_critical && *sensor.reading <= *sensor.lower_critical) return BmcSeverity::kCritical;
-  return sensor.upper_critical || sensor.lower_critical ? BmcSeverity::kNominal : BmcSeverity::kUnknown;
+struct Thresholds {
+  std::optional<double> lower_caution, upper_caution;
+  std::optional<double> lower_fatal, upper_fatal;
+};
+
+// Health is optional; without it the thresholds decide.
+BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor, const Thresholds& more) {
+  const BmcSeverity stated = severity_of(text_at(item, {"Status", "Health"}));
+  if (stated != BmcSeverity::kUnknown || !sensor.reading) return stated;
+  bool known = false;
+  const auto beyond = [&](const std::optional<double>& lower, const std::optional<double>& upper) {
+    known = known || lower || upper;
+    return (upper && *sensor.reading >= *upper) || (lower && *sensor.reading <= *lower);
+  };
+  if (beyond(more.lower_fatal, more.upper_fatal) || beyond(sensor.lower_critical, sensor.upper_critical))
+    return BmcSeverity::kCritical;
+  if (beyond(more.lower_caution, more.upper_caution)) return BmcSeverity::kWarning;
+  return known ? BmcSeverity::kNominal : BmcSeverity::kUnknown;
 }
 
 bool is_there(const json::Value& item) {
@@ -93,23 +104,31 @@ std::string state_text(const json::Value& item) {
 struct Kind {
   std::string_view type;
   const char* reading;
-  std::string_view units;  // empty: taken from "ReadingUnits"
+  std::string_view units;        // empty: taken from "ReadingUnits"
+  const char* within = nullptr;  // the object that holds `reading`; null: the item itself
 };
+
+// Returns a threshold by its name in schemas with a document for each sensor and in the older ones.
+std::optional<double> threshold_of(const json::Value& item, const char* name, const char* older) {
+  const auto limit = number_at(item, {"Thresholds", name, "Reading"});
+  return limit ? limit : number_at(item, {older});
+}
 
 void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& sensors) {
   if (!item.is_object() || !is_there(item) || sensors.size() >= kMaxBmcSensors) return;
   BmcSensor sensor{.name = name_of(item), .type = std::string(kind.type)};
   if (sensor.name.empty()) return;
-  sensor.reading = number_at(item, {kind.reading});
+  sensor.reading =
+      kind.within ? number_at(item, {kind.within, kind.reading}) : number_at(item, {kind.reading});
   sensor.units = kind.units.empty() ? units_of(text_at(item, {"ReadingUnits"})) : std::string(kind.units);
-  const auto first_of = [&](std::optional<double> first, std::optional<double> second) {
-    return first ? first : second;
-  };
-  sensor.lower_critical = first_of(number_at(item, {"LowerThresholdCritical"}),
-                                   number_at(item, {"Thresholds", "LowerCritical", "Reading"}));
-  sensor.upper_critical = first_of(number_at(item, {"UpperThresholdCritical"}),
-                                   number_at(item, {"Thresholds", "UpperCritical", "Reading"}));
-  sensor.severity = severity_of(item, sensor);
+  sensor.lower_critical = threshold_of(item, "LowerCritical", "LowerThresholdCritical");
+  sensor.upper_critical = threshold_of(item, "UpperCritical", "UpperThresholdCritical");
+  sensor.severity =
+      severity_of(item, sensor,
+                  {.lower_caution = threshold_of(item, "LowerCaution", "LowerThresholdNonCritical"),
+                   .upper_caution = threshold_of(item, "UpperCaution", "UpperThresholdNonCritical"),
+                   .lower_fatal = threshold_of(item, "LowerFatal", "LowerThresholdFatal"),
+                   .upper_fatal = threshold_of(item, "UpperFatal", "UpperThresholdFatal")});
   sensor.state = state_text(item);
   // It has neither a reading nor a known state.
   if (!sensor.reading && sensor.severity == BmcSeverity::kUnknown) return;
@@ -133,6 +152,36 @@ std::optional<double> moment_of(const std::string& text) {
   return text.find('T') == std::string::npos ? std::nullopt : parse_since(text, 0);
 }
 
+// Returns the text at `keys`, which older iDRACs give as [{"Member": TEXT}].
+std::string member_text_at(const json::Value& document, const char* key) {
+  std::string text = text_at(document, {key});
+  const auto list = elements_at(document, {key});
+  return text.empty() && !list.empty() ? text_at(*list.front(), {"Member"}) : text;
+}
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Returns the severity of an entry that states none, as Supermicro's do, by its message and the direction of the
+// event: "Correctable ECC @DIMMB1 - Assertion". Unknown if neither decides.
+BmcSeverity severity_by_message(std::string_view message, std::string_view code) {
+  const std::string text = lower(message) + " " + lower(code);
+  const bool back = (has_any(text, {"upper"}) && has_any(text, {"going low"})) ||
+                    (has_any(text, {"lower"}) && has_any(text, {"going high"}));
+  if (back || has_any(text, {"deassert", "restored", "redundancy regained", "fully redundant"}))
+    return BmcSeverity::kNominal;
+  if (has_any(text, {"non-critical", "noncritical"})) return BmcSeverity::kWarning;
+  if (has_any(text, {"uncorrectable", "non-recoverable", "nonrecoverable", "thermal trip", "thermtrip",
+                     "internal error", "ierr", "catastrophic", "machine check", "fatal", "critical - going",
+                     "failure detected", "power supply failure", "ac lost", "input lost", "redundancy lost"}))
+    return BmcSeverity::kCritical;
+  if (has_any(text, {"correctable", "predictive failure", "logging limit", "throttl", "degraded"}))
+    return BmcSeverity::kWarning;
+  return BmcSeverity::kUnknown;
+}
+
 std::string last_of_path(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 }  // namespace
@@ -145,6 +194,25 @@ std::optional<std::string> sound_path(std::string_view text) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._~-:%()'!$&*+,;=@?|{}";
   if (text.find_first_not_of(kAllowed) != std::string_view::npos) return std::nullopt;
   return std::string(text);
+}
+
+std::optional<std::string> path_of(std::string_view text) {
+  if (!text.starts_with("https://")) return sound_path(text);
+  const std::size_t slash = text.find('/', std::string_view("https://").size());
+  return slash == std::string_view::npos ? std::nullopt : sound_path(text.substr(slash));
+}
+
+std::size_t count_of(const json::Value& collection) {
+  const json::Value* list = at(collection, {"Members"});
+  const std::size_t held = list != nullptr && list->is_array() ? list->size() : 0;
+  const auto stated = number_at(collection, {"Members@odata.count"});
+  return std::max(held, stated && *stated > 0 && *stated < 1e6 ? static_cast<std::size_t>(*stated) : 0);
+}
+
+std::vector<std::string> parameter_values(const json::Value& action_info, std::string_view name) {
+  for (const json::Value* parameter : elements_at(action_info, {"Parameters"}))
+    if (text_at(*parameter, {"Name"}) == name) return allowed_at(*parameter, {"AllowableValues"});
+  return {};
 }
 
 std::string text_at(const json::Value& document, std::initializer_list<const char*> keys) {
@@ -206,6 +274,11 @@ bool expands(const json::Value& root) {
   return truth_at(root, {"ProtocolFeaturesSupported", "ExpandQuery", "NoLinks"}).value_or(false);
 }
 
+bool is_system(const json::Value& document) {
+  const std::string type = text_at(document, {"@odata.type"});
+  return type.empty() || type.starts_with("#ComputerSystem.");
+}
+
 std::optional<PowerState> power_of(const json::Value& system) {
   const std::string state = text_at(system, {"PowerState"});
   if (state == "On" || state == "PoweringOff" || state == "Paused") return PowerState::kOn;
@@ -213,44 +286,45 @@ std::optional<PowerState> power_of(const json::Value& system) {
   return std::nullopt;
 }
 
-std::string reset_word(PowerAction action) {
+std::vector<std::string_view> reset_words(PowerAction action) {
   switch (action) {
     case PowerAction::kOn:
-      return "On";
+      return {"On", "ForceOn"};
     case PowerAction::kOff:
-      return "ForceOff";
+      return {"ForceOff"};
     case PowerAction::kSoft:
-      return "GracefulShutdown";
+      return {"GracefulShutdown"};
     case PowerAction::kCycle:
-      return "PowerCycle";
+      return {"PowerCycle", "FullPowerCycle"};
     case PowerAction::kReset:
-      return "ForceRestart";
+      return {"ForceRestart"};
   }
-  return "";
+  return {};
 }
 
-std::string boot_word(BootDevice device) {
+std::vector<std::string_view> boot_words(BootDevice device) {
   switch (device) {
     case BootDevice::kNone:
-      return "None";
+      return {"None"};
     case BootDevice::kPxe:
-      return "Pxe";
+      return {"Pxe"};
     case BootDevice::kDisk:
-      return "Hdd";
+      return {"Hdd"};
     case BootDevice::kBios:
-      return "BiosSetup";
+      return {"BiosSetup"};
     case BootDevice::kCd:
-      return "Cd";
+      return {"Cd", "UsbCd", "CD/DVD"};
   }
-  return "";
+  return {};
 }
 
 Result<json::Value> boot_patch(const json::Value& system, const BootOrder& order) {
-  const std::string device = boot_word(order.device);
   const auto allowed = allowed_at(system, {"Boot", "BootSourceOverrideTarget@Redfish.AllowableValues"});
-  if (!allowed.empty() && std::ranges::find(allowed, device) == allowed.end())
+  const std::string device(first_allowed(boot_words(order.device), allowed));
+  if (device.empty())
     return fail(ErrorKind::kUnavailable,
-                fmt::format("its BMC does not boot from {}, but from {}", device, fmt::join(allowed, ", ")));
+                fmt::format("its BMC does not boot from {}, but from {}", boot_words(order.device).front(),
+                            fmt::join(allowed, ", ")));
   json::Value boot = {{"BootSourceOverrideTarget", device},
                       {"BootSourceOverrideEnabled", order.device == BootDevice::kNone ? "Disabled"
                                                     : order.once                      ? "Once"
@@ -258,6 +332,23 @@ Result<json::Value> boot_patch(const json::Value& system, const BootOrder& order
   if (order.device != BootDevice::kNone && at(system, {"Boot", "BootSourceOverrideMode"}) != nullptr)
     boot["BootSourceOverrideMode"] = order.legacy ? "Legacy" : "UEFI";
   return json::Value{{"Boot", std::move(boot)}};
+}
+
+bool holds_boot(const json::Value& document, const json::Value& patch) {
+  const auto is_so = [&](const char* key) {
+    return text_at(document, {"Boot", key}) == text_at(patch, {"Boot", key});
+  };
+  return is_so("BootSourceOverrideEnabled") &&
+         (text_at(patch, {"Boot", "BootSourceOverrideEnabled"}) == "Disabled" ||
+          is_so("BootSourceOverrideTarget"));
+}
+
+std::string_view first_allowed(const std::vector<std::string_view>& words,
+                               const std::vector<std::string>& allowed) {
+  if (allowed.empty()) return words.front();
+  for (const std::string_view word : words)
+    if (std::ranges::find(allowed, word) != allowed.end()) return word;
+  return {};
 }
 
 void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors) {
@@ -273,9 +364,14 @@ void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors) {
     add_all("PowerSupplies", {"Power Supply", "PowerInputWatts", "W"});
     add_all("PowerControl", {"Power", "PowerConsumedWatts", "W"});
   } else if (kind.starts_with("#Sensor.")) {
-    add_one(document, {type_of_sensor(document), "Reading", ""}, sensors);
+    const std::string type = type_of_sensor(document);
+    add_one(document, {type, "Reading", ""}, sensors);
   } else if (kind.starts_with("#PowerSupply.")) {
     add_one(document, {"Power Supply", "PowerInputWatts", "W"}, sensors);
+  } else if (kind.starts_with("#Fan.")) {
+    add_one(document, {"Fan", "Reading", "%", "SpeedPercent"}, sensors);
+  } else if (kind.starts_with("#ThermalMetrics.")) {
+    add_all("TemperatureReadingsCelsius", {"Temperature", "Reading", "C"});
   }
 }
 
@@ -293,7 +389,12 @@ std::optional<BmcEvent> event_of(const json::Value& entry) {
       event.time.clear();  // before 1970
   }
   event.severity = severity_of(text_at(entry, {"Severity"}));
-  event.type = text_at(entry, {"SensorType"});
+  if (event.severity == BmcSeverity::kUnknown)
+    event.severity = severity_of(text_at(entry, {"MessageSeverity"}));
+  if (event.severity == BmcSeverity::kUnknown)
+    event.severity = severity_by_message(event.event, member_text_at(entry, "EntryCode"));
+  event.type = member_text_at(entry, "SensorType");
+  if (event.type.empty() && has_any(lower(event.event), {"ecc", "dimm"})) event.type = "Memory";
   const std::string origin = link_at(entry, {"Links", "OriginOfCondition"}).value_or("");
   if (event.type.empty() && origin.find("/Memory/") != std::string::npos) event.type = "Memory";
   if (!origin.empty()) event.sensor = shown(last_of_path(origin));
@@ -315,29 +416,75 @@ int likeness_to_event_log(const json::Value& log_service) {
 }
 
 std::optional<double> clock_of(const json::Value& manager) {
-  return moment_of(text_at(manager, {"DateTime"}));
+  const std::string text = text_at(manager, {"DateTime"});
+  // A clock that was never set; the year 0 has no Unix time.
+  if (text.starts_with("0000-") || text.starts_with("0001-")) return 0;
+  return moment_of(text);
 }
 
-SerialOverLan serial_of(const json::Value& manager, const json::Value& interface) {
-  SerialOverLan serial{.enabled = truth_at(manager, {"SerialConsole", "ServiceEnabled"}).value_or(false)};
+std::optional<SerialOverLan> serial_of(const json::Value& manager, const json::Value& system,
+                                       const json::Value& interface) {
+  // The manager's console and, since ComputerSystem 1.13, the system's by each protocol.
+  std::optional<bool> enabled = truth_at(manager, {"SerialConsole", "ServiceEnabled"});
+  for (const char* protocol : {"IPMI", "SSH", "Telnet"})
+    if (const auto by_it = truth_at(system, {"SerialConsole", protocol, "ServiceEnabled"}))
+      enabled = enabled.value_or(false) || *by_it;
+  if (!enabled) return std::nullopt;
+  SerialOverLan serial{.enabled = *enabled};
   serial.rate = parse_number<int>(text_at(interface, {"BitRate"}));
+  if (const auto rate = number_at(interface, {"BitRate"}); rate && *rate > 0 && *rate < 1e9)
+    serial.rate = static_cast<int>(*rate);
   return serial;
 }
 
 bool is_virtual_cd(const json::Value& media) {
   const auto types = allowed_at(media, {"MediaTypes"});
-  return std::ranges::any_of(types, [](const std::string& type) { return type == "CD" || type == "DVD"; });
+  return std::ranges::any_of(types, [](const std::string& type) {
+    return has_any(lower(type), {"cd", "dvd"});
+  });
+}
+
+std::optional<std::string> password_account(const json::Value& refusal) {
+  for (const json::Value* message : elements_at(refusal, {"error", "@Message.ExtendedInfo"})) {
+    if (text_at(*message, {"MessageId"}).find("PasswordChangeRequired") == std::string::npos) continue;
+    const auto arguments = elements_at(*message, {"MessageArgs"});
+    const bool named = !arguments.empty() && arguments.front()->is_string();
+    return named ? sound_path(arguments.front()->get_ref<const std::string&>()).value_or("") : "";
+  }
+  return std::nullopt;
+}
+
+TaskProgress progress_of(const json::Value& task) {
+  // "JobState" is that of Dell's jobs.
+  std::string state = text_at(task, {"TaskState"});
+  if (state.empty()) state = text_at(task, {"JobState"});
+  TaskProgress progress{.state = state};
+  if (const auto percent = number_at(task, {"PercentComplete"}))
+    progress.state += fmt::format(", {:.0f} %", *percent);
+  const auto messages = elements_at(task, {"Messages"});
+  if (!messages.empty()) progress.message = text_at(*messages.back(), {"Message"});
+  if (progress.message.empty()) progress.message = text_at(task, {"Message"});
+  const bool sick = text_at(task, {"TaskStatus"}) == "Critical";
+  progress.failed =
+      sick || has_any(state, {"Exception", "Killed", "Cancelled", "Interrupted", "Failed", "WithErrors"});
+  progress.ended = progress.failed || state.empty() || state.starts_with("Completed");
+  return progress;
 }
 
 Miss why_refused(int status, std::string_view body) {
   if (status == 401) return {Missing::kDenied, "its BMC refuses user or password"};
-  if (status == 403) return {Missing::kDenied, "its BMC lets this user do less than administrators may do"};
   std::string said;
   if (const auto document = json::parse(body)) {
     const auto more = elements_at(*document, {"error", "@Message.ExtendedInfo"});
     if (!more.empty()) said = text_at(*more.front(), {"Message"});
     if (said.empty()) said = text_at(*document, {"error", "message"});
+    if (password_account(*document))
+      return {Missing::kDenied,
+              "its BMC demands another password before anything else: `railbed bmc set-password`"};
   }
+  if (status == 403) return {Missing::kDenied, "its BMC lets this user do less than administrators may do"};
+  if (status == 503)
+    return {Missing::kTimeout, "its BMC is busy (HTTP 503)" + (said.empty() ? "" : ": " + said)};
   const Missing missing =
       status == 404 || status == 405 || status == 501 ? Missing::kUnsupported : Missing::kGarbled;
   const std::string words = said.empty() ? "" : ": " + said;

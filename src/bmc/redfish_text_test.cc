@@ -94,6 +94,41 @@ TEST(Redfish, BootOrderFitsTheFirmware) {
   EXPECT_EQ(refused.error().text, "its BMC does not boot from Cd, but from None, Pxe");
 }
 
+TEST(Redfish, AnEntryWithoutASeverityIsJudgedByItsMessage) {
+  const auto severity = [](const char* entry) { return event_of(parsed(entry))->severity; };
+  EXPECT_EQ(severity(R"({"Message": "Correctable ECC @DIMMB1(CPU1) - Assertion", "EntryCode": "Assert"})"),
+            BmcSeverity::kWarning);
+  EXPECT_EQ(severity(R"({"Message": "Uncorrectable ECC @DIMMB1"
+})"),
+            BmcSeverity::kCritical);
+  EXPECT_EQ(severity(R"({"Message": "Uncorrectable ECC", "EntryCode": [{"Member": "Deassert"}]})"),
+            BmcSeverity::kNominal);
+  EXPECT_EQ(severity(R"({"Message": "Lower Non-critical - going low"})"), BmcSeverity::kWarning);
+  EXPECT_EQ(severity(R"({"Message": "Drive slot is populated"})"), BmcSeverity::kUnknown);
+  // What the service states counts, whatever the message.
+  EXPECT_EQ(severity(R"({"Message": "Uncorrectable ECC", "Severity": "OK"})"), BmcSeverity::kNominal);
+  EXPECT_EQ(severity(R"({"Message": "x", "MessageSeverity": "Critical"})"), BmcSeverity::kCritical);
+}
+
+TEST(Redfish, Tasks) {
+  EXPECT_FALSE(progress_of(parsed(R"({"TaskState": "Running", "PercentComplete": 40})")).ended);
+  EXPECT_EQ(progress_of(parsed(R"({"TaskState": "Running", "PercentComplete": 40})")).state, "Running, 40 %");
+  EXPECT_TRUE(progress_of(parsed(R"({"TaskState": "Completed", "TaskStatus": "OK"})")).ended);
+  EXPECT_FALSE(progress_of(parsed(R"({"TaskState": "Completed"})")).failed);
+  EXPECT_TRUE(progress_of(parsed(R"({"TaskState": "Completed", "TaskStatus": "Critical"})")).failed);
+  const auto failed =
+      progress_of(parsed(R"({"JobState": "CompletedWithErrors", "Messages": [{"Message": "no"}]})"));
+  EXPECT_TRUE(failed.failed);
+  EXPECT_EQ(failed.message, "no");
+}
+
+TEST(Redfish, PlacesInHeaders) {
+  EXPECT_EQ(path_of("https://10.0.0.1/redfish/v1/TaskService/Tasks/7"), "/redfish/v1/TaskService/Tasks/7");
+  EXPECT_EQ(path_of("/redfish/v1/x"), "/redfish/v1/x");
+  for (const char* bad : {"https://10.0.0.1", "http://x/redfish/v1/", "https://x/etc/passwd", ""})
+    EXPECT_FALSE(path_of(bad)) << bad;
+}
+
 TEST(Redfish, WhyItRefused) {
   EXPECT_EQ(why_refused(401, "").missing, Missing::kDenied);
   EXPECT_EQ(

@@ -16,6 +16,7 @@
 #include "base/shell.h"
 #include "cli/testing/machines.h"
 #include "verify/rule.h"
+#include "verify/rule.h"
 
 namespace railbed {
 namespace {

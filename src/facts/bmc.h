@@ -55,6 +55,10 @@ struct BmcDevice {
   FIELDS(BmcDevice, manufacturer, firmware);
 };
 
+// Returns true if a BMC's clock with this offset, in seconds ahead of the controller's, was never set: such a clock
+// counts from 1970 or from a date in its firmware, years ago.
+inline bool was_never_set(double clock_offset) { return clock_offset < -5 * 365.25 * 86400; }
+
 // The settings of serial-over-LAN.
 struct SerialOverLan {
   bool enabled = false;

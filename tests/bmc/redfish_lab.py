@@ -68,13 +68,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def is_welcome(self, path):
         self.server.bmc.asked.append((self.command, path))
-        given = self.headers.get('Authorization', '')
+        bmc, given = self.server.bmc, self.headers.get('Authorization', '')
+        if bmc.tokens is not None:  # Basic is off: only sessions count
+            if self.headers.get('X-Auth-Token') in bmc.tokens or path.rstrip('/') == ROOT.rstrip('/'):
+                return True
+            self.refuse(401, 'no valid session')
+            return False
         right = base64.b64encode(f'{self.server.bmc.user}:{self.server.bmc.password}'.encode()).decode()
         # DSP0266: the service root is for everybody.
         if given == f'Basic {right}' or path.rstrip('/') == ROOT.rstrip('/'):
             return True
-        self.refuse(401, 'who are you')
+        self.answer(401, {'error': {'message': 'who are you'}}, **{'WWW-Authenticate': 'Basic realm="bmc"'})
         return False
+
+    def opens_session(self, body):
+        """The login of a service that takes no Basic authentication."""
+        bmc = self.server.bmc
+        if bmc.tokens is None or self.path.rstrip('/') != f'{ROOT}SessionService/Sessions':
+            return False
+        bmc.asked.append((self.command, self.path))
+        if (body.get('UserName'), body.get('Password')) != (bmc.user, bmc.password):
+            self.refuse(401, 'wrong')
+            return True
+        bmc.tokens.append(f'token-{len(bmc.tokens)}')
+        self.answer(201, {'Id': '1'}, **{'X-Auth-Token': bmc.tokens[-1], 'Location': f'https://{bmc.address}{ROOT}SessionService/Sessions/1'})
+        return True
+
+    def do_DELETE(self):
+        bmc = self.server.bmc
+        if self.is_welcome(self.path):
+            bmc.tokens.remove(self.headers['X-Auth-Token'])
+            self.answer(204)
 
     def do_GET(self):
         bmc = self.server.bmc
@@ -95,12 +119,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.body()
-        if self.is_welcome(self.path):
+        if self.opens_session(body):
+            return
+        if self.is_welcome(self.path) and not self.server.bmc.answers(self, body):
             self.server.bmc.act(self, self.path.removeprefix(ROOT), body)
 
     def do_PATCH(self):
         bmc, body = self.server.bmc, self.body()
-        if not self.is_welcome(self.path):
+        if not self.is_welcome(self.path) or bmc.answers(self, body):
             return
         if self.headers.get('If-Match') != f'"{bmc.version}"':
             return self.refuse(412, 'somebody else changed it')
@@ -139,7 +165,9 @@ class RedfishBmc:
         self.connections = 0
         self.asked = []
         self.acted = []
+        self.tokens = None  # the sessions of a service without Basic authentication
         self.trouble = trouble or (lambda handler, path: False)
+        self.answers = lambda handler, body: False  # what a maker's service does with a change; True: it has answered
         self.key, self.certificate = shown or make_certificate(folder, address, authority)
         self.pin = pin_of(self.key)
         self.server = Server((address, 443), Handler)

@@ -74,10 +74,13 @@ class OneByOne(RedfishTest):
         self.railbed('power', 'on', self.cluster, 'gpu0', '--wait', '20')
         self.railbed('power', 'reset', self.cluster, 'gpu0')
         self.assertEqual(bmc.acted[-1][1], {'ResetType': 'ForceRestart'})
-        # This one's list of resets has no PowerCycle, so none is sent.
-        sent = len(bmc.acted)
-        self.assertIn('its BMC knows no PowerCycle, but On, ForceOff', self.railbed('power', 'cycle', self.cluster, 'gpu0', status=3))
-        self.assertEqual(len(bmc.acted), sent)
+        # This one's list of resets has no PowerCycle: it is switched off and on.
+        del bmc.acted[:]
+        self.railbed('power', 'cycle', self.cluster, 'gpu0')
+        self.assertEqual([body['ResetType'] for _, body in bmc.acted], ['ForceOff', 'On'])
+        allowed = bmc.at(SYSTEM)['Actions']['#ComputerSystem.Reset']['ResetType@Redfish.AllowableValues']
+        allowed.remove('GracefulShutdown')
+        self.assertIn('its BMC knows no GracefulShutdown, but On, ForceOff', self.railbed('power', 'soft', self.cluster, 'gpu0', status=3))
 
     def test_boot_from_a_virtual_cd(self):
         bmc = self.start()
@@ -196,6 +199,206 @@ class OneByOne(RedfishTest):
                              'default-login': 'pass'}.items():
             self.assertEqual(findings[f'bmc.{rule}', 'gpu0']['status'], status, rule)
         self.assertEqual(findings['bmc.reachable', 'gpu1']['status'], 'fail')
+
+
+class Makers(RedfishTest):
+    """What makers' services do differently, by public reports and mockups (docs/how-to/out-of-band.md)."""
+
+    def test_entries_without_a_severity(self):
+        """Supermicro's say in their message what happened, and older iDRACs wrap the type in a list."""
+        bmc = self.start()
+        entries = bmc.at(f'{SYSTEM}/LogServices/Log1/Entries')
+        entries.pop('Members@odata.nextLink', None)
+        entries['Members'] = [
+            {'@odata.id': f'{redfish_lab.ROOT}x/{number}', 'Id': str(number), 'Created': f'2026-01-19T10:00:{number:02}Z', 'EntryType': 'SEL',
+             'SensorType': kind, 'EntryCode': code, 'Message': message}
+            for number, kind, code, message in (
+                (1, 'Memory', 'Assert', 'Correctable ECC @DIMMB1(CPU1) - Assertion'),
+                (2, 'Memory', 'Assert', 'Uncorrectable ECC @DIMMB1(CPU1) - Assertion'),
+                (3, [{'Member': 'Power Supply'}], [{'Member': 'Assert'}], 'Power Supply Failure detected'),
+                (4, 'Temperature', 'Deassert', 'Upper Critical - going high - Deassertion'),
+                (5, 'OS Boot', 'Assert', 'C: boot completed'))]
+        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))[0]['events']['value']
+        self.assertEqual([(event['type'], event['severity']) for event in facts],
+                         [('Memory', 'warning'), ('Memory', 'critical'), ('Power Supply', 'critical'), ('Temperature', 'nominal'),
+                          ('OS Boot', 'unknown')])
+
+    def test_no_sensors_are_not_sensors_in_order(self):
+        bmc = self.start()
+        bmc.at('Chassis')['Members'] = []
+        self.assertIn('has no sensors', self.railbed('sensors', self.cluster, status=3))
+
+    def test_thresholds_without_a_health(self):
+        bmc = self.start()
+        hot = bmc.at('Chassis/1U/Thermal')['Temperatures'][0]
+        hot.update(ReadingCelsius=44, Status={'State': 'Enabled'}, UpperThresholdNonCritical=42, UpperThresholdCritical=45, UpperThresholdFatal=48)
+        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)[0]
+        self.assertEqual({row['severity'] for row in facts['sensors']['value'] if row['name'] == hot['Name']}, {'warning'})
+        hot.update(ReadingCelsius=49, UpperThresholdCritical=None)
+        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)[0]
+        self.assertEqual({row['severity'] for row in facts['sensors']['value'] if row['name'] == hot['Name']}, {'critical'})
+
+    def test_a_mode_that_cannot_be_written(self):
+        bmc = self.start()
+
+        def answers(handler, body):
+            if 'BootSourceOverrideMode' in body.get('Boot', {}):
+                handler.refuse(400, 'The property BootSourceOverrideMode is a read only property.')
+                return True
+            return False
+        bmc.answers = answers
+        self.railbed('boot', 'pxe', self.cluster)
+        self.assertEqual(bmc.at(SYSTEM)['Boot']['BootSourceOverrideTarget'], 'Pxe')
+
+    def test_boot_order_in_the_pending_settings(self):
+        """iDRAC 10's own document is read-only."""
+        bmc = self.start()
+        pending = f'{redfish_lab.ROOT}{SYSTEM}/Settings'
+        bmc.at(SYSTEM)['@Redfish.Settings'] = {'SettingsObject': {'@odata.id': pending}}
+        bmc.documents[pending] = {'@odata.id': pending, 'Id': 'Settings', 'Boot': {'BootSourceOverrideTarget': 'None'}}
+
+        def answers(handler, body):
+            if handler.path.endswith('/Settings'):
+                return False
+            handler.refuse(400, 'The property Boot is a read-only property and cannot be assigned a value.')
+            return True
+        bmc.answers = answers
+        self.railbed('boot', 'pxe', self.cluster)
+        self.assertEqual(bmc.documents[pending]['Boot']['BootSourceOverrideTarget'], 'Pxe')
+
+    def test_if_match_refused(self):
+        bmc = self.start()
+
+        def answers(handler, body):
+            if handler.headers.get('If-Match'):
+                handler.refuse(412, 'The precondition is not met.')
+            else:
+                bmc.patch(handler.path.removeprefix(redfish_lab.ROOT), body)
+                handler.answer(200, {})
+            return True
+        bmc.answers = answers
+        self.railbed('identify', self.cluster)
+        self.assertEqual(bmc.at(SYSTEM)['IndicatorLED'], 'Blinking')
+
+    def test_a_change_that_is_not_stored(self):
+        bmc = self.start()
+        bmc.answers = lambda handler, body: (handler.answer(200, {}), True)[1]
+        self.assertIn('does not show the boot order', self.railbed('boot', 'bios', self.cluster, '--timeout', '5', status=3))
+
+    def test_a_task_that_fails_and_one_that_ends(self):
+        bmc = self.start()
+        task = f'{redfish_lab.ROOT}TaskService/Tasks/7'
+        states = ['Running', 'Exception']
+
+        def answers(handler, body):
+            bmc.documents[task] = {'@odata.id': task, '@odata.type': '#Task.v1_7_0.Task', 'TaskState': states[0]}
+            bmc.waiting = (handler.path.removeprefix(redfish_lab.ROOT), body)
+            handler.answer(202, bmc.documents[task], Location=task)
+            return True
+
+        def trouble(handler, path):
+            if path == task and bmc.documents[task]['TaskState'] != states[-1]:
+                bmc.documents[task].update(TaskState=states[-1], Messages=[{'Message': 'No media in the drive.'}])
+                if states[-1] == 'Completed':
+                    bmc.patch(*bmc.waiting)
+            return False
+        bmc.answers, bmc.trouble = answers, trouble
+        self.assertIn('began the change and failed (Exception): No media in the drive.', self.railbed('boot', 'cd', self.cluster, status=3))
+        states[-1] = 'Completed'
+        self.railbed('boot', 'cd', self.cluster)
+        self.assertEqual(bmc.at(SYSTEM)['Boot']['BootSourceOverrideTarget'], 'Cd')
+
+    def test_a_busy_service_is_asked_again(self):
+        bmc = self.start()
+        left = [3]
+
+        def trouble(handler, path):
+            if left[0] == 0 or path == redfish_lab.ROOT:
+                return False
+            left[0] -= 1
+            handler.answer(503, {}, **{'Retry-After': '1'})
+            return True
+        bmc.trouble = trouble
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu0  on\n')
+        self.assertEqual(left, [0])
+
+    def test_sessions_where_basic_is_off(self):
+        bmc = self.start()
+        bmc.tokens = []
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu0  on\n')
+        self.assertEqual(sum(method == 'POST' for method, _ in bmc.asked), 1)
+        self.assertEqual(bmc.tokens, [], 'the session was left open')
+        # A wrong password is tried once each way, and no further.
+        bmc.password, bmc.asked = 'another', []
+        self.assertIn('refuses user or password', self.railbed('power', 'status', self.cluster, status=3))
+        self.assertEqual(sum(method == 'POST' for method, _ in bmc.asked), 1)
+
+    def test_a_password_that_has_to_be_changed(self):
+        bmc = self.start()
+        account = f'{redfish_lab.ROOT}AccountService/Accounts/1'
+
+        def trouble(handler, path):
+            if bmc.password == 'n3w-and-better' or path == redfish_lab.ROOT:
+                return False
+            handler.answer(403, {'error': {'@Message.ExtendedInfo': [{'MessageId': 'Base.1.8.PasswordChangeRequired', 'MessageArgs': [account],
+                                                                      'Message': 'The password must be changed.'}]}})
+            return True
+        bmc.trouble = trouble
+        self.assertIn('demands another password before anything else', self.railbed('power', 'status', self.cluster, status=3))
+        new = self.folder / 'new'
+        new.write_text('n3w-and-better\n')
+        new.chmod(0o600)
+        bmc.answers = lambda handler, body: (bmc.patch(handler.path.removeprefix(redfish_lab.ROOT), body), handler.answer(204), True)[2]
+        self.railbed('bmc', 'set-password', self.cluster, '--new-password-file', new)
+        self.assertEqual(bmc.password, 'n3w-and-better')
+
+    def test_a_baseboards_events_and_a_member_that_is_none(self):
+        """A DGX lists a log service among its systems, and its baseboard keeps the GPUs' events."""
+        bmc = self.start()
+        board, log = redfish_lab.ROOT + 'Systems/HGX_Baseboard_0', redfish_lab.ROOT + 'Systems/HGX_Baseboard_0/LogServices'
+        bmc.documents[board] = {'@odata.id': board, '@odata.type': '#ComputerSystem.v1_17_0.ComputerSystem', 'Id': 'HGX_Baseboard_0',
+                                'LogServices': {'@odata.id': log}}
+        bmc.documents[log] = {'Members': [{'@odata.id': log + '/EventLog'}]}
+        bmc.documents[log + '/EventLog'] = {'Id': 'EventLog', 'Entries': {'@odata.id': log + '/EventLog/Entries'}}
+        bmc.documents[log + '/EventLog/Entries'] = {'Members@odata.count': 1, 'Members': [
+            {'@odata.id': log + '/EventLog/Entries/1', 'Id': '1', 'Created': '2026-01-19T10:00:00+00:00', 'Severity': 'Critical',
+             'Message': 'The resource property GPU_SXM_3 Temp has exceeded its threshold.'}]}
+        bmc.documents[log + '/FDR'] = {'@odata.id': log + '/FDR', '@odata.type': '#LogService.v1_1_0.LogService', 'Id': 'FDR'}
+        bmc.at('Systems')['Members'][:0] = [{'@odata.id': log + '/FDR'}, {'@odata.id': board}, {'@odata.id': log + '/Gone'}]
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu0  on\n')
+        self.assertIn('GPU_SXM_3', self.railbed('sel', self.cluster, status=2))
+
+    def test_a_serial_console_that_nobody_states(self):
+        bmc = self.start()
+        console = bmc.at('Managers/BMC').pop('SerialConsole')
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'serial-over-LAN +not told')
+        bmc.at(SYSTEM)['SerialConsole'] = {'SSH': {'ServiceEnabled': True, 'Port': 2200}, 'IPMI': {'ServiceEnabled': False}}
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'serial-over-LAN +on')
+        self.assertTrue(console['ServiceEnabled'])
+
+    def test_reset_types_in_an_action_info(self):
+        bmc = self.start()
+        info = f'{redfish_lab.ROOT}{SYSTEM}/ResetActionInfo'
+        reset = bmc.at(SYSTEM)['Actions']['#ComputerSystem.Reset']
+        allowed = reset.pop('ResetType@Redfish.AllowableValues')
+        reset['@Redfish.ActionInfo'] = info
+        bmc.documents[info] = {'Parameters': [{'Name': 'ResetType', 'AllowableValues': ['On', 'ForceOff']}]}
+        self.assertIn('knows no ForceRestart, but On, ForceOff', self.railbed('power', 'reset', self.cluster, status=3))
+        reset['ResetType@Redfish.AllowableValues'] = allowed
+
+    def test_a_drive_by_another_name(self):
+        bmc = self.start()
+        bmc.at(CD)['MediaTypes'] = ['CD/DVD']
+        bmc.at(SYSTEM)['Boot']['BootSourceOverrideTarget@Redfish.AllowableValues'] = ['None', 'Pxe', 'UsbCd']
+        self.railbed('bmc', 'eject', self.cluster)
+        self.railbed('boot', 'cd', self.cluster)
+        self.assertEqual(bmc.at(SYSTEM)['Boot']['BootSourceOverrideTarget'], 'UsbCd')
+
+    def test_a_clock_that_was_never_set(self):
+        bmc = self.start()
+        for date in ('1970-01-01T00:12:00+00:00', '0000-00-00T00:00:00Z'):
+            bmc.at('Managers/BMC')['DateTime'] = date
+            self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'clock +never set', date)
 
 
 class Certificates(RedfishTest):

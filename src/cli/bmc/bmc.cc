@@ -51,7 +51,10 @@ std::string show_text(const BmcFacts& one) {
       "{} at {}\n  BMC                {}\n  clock              {}\n  serial-over-LAN    {}\n"
       "  maker's default    {}\n  spoken with by     {}\n",
       one.node, printable(one.address), told(one.device, device),
-      told(one.clock_offset, [](double offset) { return fmt::format("{:+.0f} s", offset); }),
+      told(one.clock_offset,
+           [](double offset) {
+             return was_never_set(offset) ? "never set" : fmt::format("{:+.0f} s", offset);
+           }),
       told(one.serial, serial_text), told(one.default_login, default_login_text),
       one.cipher ? fmt::format("{}, cipher suite {}", one.protocol, *one.cipher) : one.protocol);
 }

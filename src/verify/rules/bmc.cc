@@ -143,6 +143,34 @@ void judge_events(const Survey& survey, Case& one, const std::string& node, cons
                       true}});
 }
 
+// As many corrected errors of one module as an administrator looks at.
+constexpr std::size_t kManyCorrected = 10;
+
+// Returns the memory module that an event is about: its sensor, or the word after "@" or "DIMM" in its text; empty if
+// it names none.
+std::string module_of(const BmcEvent& event) {
+  const std::size_t at = event.event.find('@');
+  if (at != std::string::npos) {
+    const std::size_t end = event.event.find_first_of(" ()-,", at);
+    return event.event.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+  }
+  return event.sensor;
+}
+
+void judge_corrected(const Survey& survey, Case& one, const std::string& node, const std::string& module,
+                     std::size_t count) {
+  const std::string text =
+      fmt::format("{} corrected memory errors{}", count, module.empty() ? "" : " of " + module);
+  one.warn(
+      {.message = fmt::format("the BMC of {} remembers {}", node, text),
+       .expected = fmt::format("fewer than {} of one module", kManyCorrected),
+       .observed = text,
+       .remedy = {"Reseat the module at the next stop, replace it if the count grows, then empty the log.",
+                  {railbed_line(survey, "sel", node), railbed_line(survey, "sel --clear", node)},
+                  false,
+                  true}});
+}
+
 // One finding for each group of critical events of a node. Memory is a group of its own, so that it can be
 // related to the kernel's count of memory errors.
 void events(const Survey& survey, Judge& judge) {
@@ -162,7 +190,11 @@ void events(const Survey& survey, Judge& judge) {
       bool memory_lost = false;
     };
     std::map<std::string, Heard> heard;
+    std::map<std::string, std::size_t> corrected;  // corrected memory errors by module
+    std::size_t unrated = 0;
     for (const BmcEvent& event : *facts.events) {
+      if (event.severity == BmcSeverity::kUnknown) ++unrated;
+      if (event.severity == BmcSeverity::kWarning && event.type == "Memory") ++corrected[module_of(event)];
       if (event.severity != BmcSeverity::kCritical) continue;
       Heard& group = heard[thing_of(event)];
       ++group.count;
@@ -181,10 +213,19 @@ void events(const Survey& survey, Judge& judge) {
                       group.count == 1 ? "" : "s", group.last.empty() ? "" : ", the last at " + group.last),
           group.memory_lost);
     }
-    if (!heard.empty()) continue;
+    for (const auto& [module, count] : corrected) {
+      if (count < kManyCorrected) continue;
+      Case one = judge.on_node(node, "event log, memory", {"memory"});
+      one.seen(facts.events);
+      judge_corrected(survey, one, node, module, count);
+    }
+    if (!heard.empty() ||
+        std::ranges::any_of(corrected, [](const auto& each) { return each.second >= kManyCorrected; }))
+      continue;
     Case one = judge.on_node(node, "event log", {"bmc"});
     one.seen(facts.events);
-    one.pass(fmt::format("{} events, none critical", facts.events->size()));
+    const std::string rest = unrated == 0 ? "" : fmt::format("; {} without a severity", unrated);
+    one.pass(fmt::format("{} events, none critical{}", facts.events->size(), rest));
   }
 }
 
@@ -196,6 +237,15 @@ void clock(const Survey& survey, Judge& judge) {
         const double* offset = one.read(facts.clock_offset);
         if (offset == nullptr) return;
         if (std::abs(*offset) < kLimit) return one.pass(fmt::format("{:+.0f} s", *offset));
+        const Remedy set = {
+            "Give the BMC an NTP server in its web page, or set its clock from the node, as root.",
+            {"ipmitool sel time set \"$(date -u '+%m/%d/%Y %H:%M:%S')\""}};
+        if (was_never_set(*offset))
+          return one.warn({.message = fmt::format(
+                               "the BMC's clock of {} was never set: its events bear wrong times", node),
+                           .expected = fmt::format("within {:.0f} s of UTC", kLimit),
+                           .observed = fmt::format("{:.0f} years behind", -*offset / (365.25 * 86400)),
+                           .remedy = set});
         // Time zones differ from UTC by a multiple of a quarter of an hour, at most 14 h.
         const double quarters = std::round(*offset / 900);
         const bool zone = std::abs(*offset - quarters * 900) < 60 && std::abs(quarters) <= 56;
@@ -205,9 +255,7 @@ void clock(const Survey& survey, Judge& judge) {
                                     zone ? ", as it is when it keeps another time zone" : ""),
              .expected = fmt::format("within {:.0f} s of UTC", kLimit),
              .observed = fmt::format("{:+.0f} s", *offset),
-             .remedy = {
-                 "Give the BMC an NTP server in its web page, or set its clock from the node, as root.",
-                 {"ipmitool sel time set \"$(date -u '+%m/%d/%Y %H:%M:%S')\""}}});
+             .remedy = set});
       });
 }
 
@@ -363,7 +411,8 @@ std::span<const Rule> bmc_rules() {
            "The log names the module, slot or supply that failed, also where the kernel died of it. What was mended "
            "stays in it until somebody empties it, hence a warning.",
        .source = "the BMC's System Event Log, by FreeIPMI's table of severities",
-       .standard = "no critical event (warning), no uncorrectable memory error (failure)",
+       .standard =
+           "no critical event and fewer than 10 corrected errors of one memory module (warning), no uncorrectable memory error (failure)",
        .remedy = "Mend what it names, then empty it: railbed sel --clear.",
        .fixture = "v100-bmc-memory",
        .explained_by = {},
