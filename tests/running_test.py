@@ -148,6 +148,20 @@ def on_this_machine(library):
         yield f"a process that ended: {code} {error}"
 
 
+def not_allowed(library):
+    """A process of root's is closed to other users: nothing is called sound or predicted that could not be read."""
+    with Rank(library, []) as rank:
+        for words in ([], ["--json"]):
+            done = subprocess.run([RAILBED, "nccl", "--pid", str(rank.pid), *words], capture_output=True, text=True,
+                                  timeout=120, user="nobody", group="nogroup", extra_groups=[])
+            if done.returncode != 3:
+                yield f"a process that may not be read: exit code {done.returncode} {done.stdout[:300]} {done.stderr}"
+            if "Nothing is wrong" in done.stdout or "chooses" in done.stdout:
+                yield f"of a process that may not be read railbed knows: {done.stdout[:600]}"
+            if not words and "could not look into" not in done.stdout:
+                yield f"a process that may not be read: {done.stdout[:600]}"
+
+
 def in_namespaces(library):
     before = (f"mount -t tmpfs -o size=65536k none /dev/shm; mount -t tmpfs none /mnt; "
               f"ip link set lo up; ip link add eth7 type veth peer name eth8; ip link set eth8 up; ip address add 10.77.0.5/24 dev eth7; ip link set eth7 up;")
@@ -231,6 +245,7 @@ def on_real_processes():
         library = folder / "libnccl.so.2"
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)], input=LIBRARY, text=True, check=True)
         yield from on_this_machine(library)
+        yield from not_allowed(library)
         yield from in_namespaces(library)
         yield from links_stay_inside(library, folder)
         yield from connections(library)
