@@ -113,6 +113,9 @@ struct LogState {
 // Adds `value` if it is not in the list and the list is shorter than `limit`.
 void add_once(std::vector<std::string>& list, std::string_view value, std::size_t limit = 1000);
 
+// Returns the hosts of the ranks that the log shows.
+std::set<std::string_view> hosts_of(const LogCommunicator& communicator);
+
 // Conclusions from the whole log.
 void conclude(LogState& state);    // log_verdict.cc: all of it
 void judge_hang(LogState& state);  // log_hang.cc: the ranks that the others waited for

@@ -18,6 +18,7 @@ namespace railbed::nccl {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
@@ -312,6 +313,43 @@ TEST(Log, AHangOfSomeRanksBlamesNoPath) {
       "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n");
   EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
   EXPECT_EQ(log.verdict.cause, "");
+}
+
+// NCCL before 2.20 prints no nNodes.
+std::string lines_of_rank(int rank, const std::string& host, int size, const std::string& via) {
+  const std::string number = std::to_string(rank);
+  const std::string in = host + ":1" + number + ":2 [0] NCCL INFO ";
+  const std::string comm = "comm 0x5 rank " + number + " nranks " + std::to_string(size) +
+                           " cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - ";
+  return in + "NET/IB : No device found.\n" + in + "NET/Socket : Using [0]eth0:10.8.0.1<0>\n" + in +
+         "Using network Socket\n" + in + comm + "Init START\n" + in + "Channel 00/0 : " + number +
+         "[0] -> 1[0] [send] via " + via + "\n" + in + comm + "Init COMPLETE\n";
+}
+
+TEST(Log, CountsNodesByTheHostsOfTheRanks) {
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 2, "NET/Socket/0") + lines_of_rank(1, "img-2", 2, "NET/Socket/0"));
+  EXPECT_EQ(two.communicators.front().nodes, 2);
+  EXPECT_THAT(two.verdict.text, HasSubstr("2 nodes talk over TCP"));
+  const Log one = read_log(lines_of_rank(0, "img-1", 2, "SHM/direct") + lines_of_rank(1, "img-1", 2, "SHM"));
+  EXPECT_EQ(one.communicators.front().nodes, 1);
+  EXPECT_THAT(one.verdict.text, HasSubstr("on one node"));
+  const Log same_name =
+      read_log(lines_of_rank(0, "spark", 2, "NET/Socket/0") + lines_of_rank(1, "spark", 2, "NET/Socket/0"));
+  EXPECT_EQ(same_name.communicators.front().nodes, 0);
+  EXPECT_THAT(same_name.verdict.text, HasSubstr("several nodes talk over TCP"));
+}
+
+TEST(Log, KnowsNoNumberOfNodesWhereRanksAreMissing) {
+  const Log several = read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0"));
+  EXPECT_EQ(several.communicators.front().nodes, 0);
+  EXPECT_THAT(several.verdict.text, HasSubstr("several nodes talk over TCP"));
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0") + lines_of_rank(1, "img-2", 4, "NET/Socket/0"));
+  EXPECT_THAT(two.verdict.text, HasSubstr("at least 2 nodes talk over TCP"));
+  const Log unknown = read_log(lines_of_rank(0, "img-1", 4, "SHM/direct"));
+  EXPECT_THAT(unknown.verdict.text, HasSubstr("on img-1; where the others are is not in this log"));
+  EXPECT_THAT(unknown.verdict.text, Not(HasSubstr("one node")));
 }
 
 TEST(Log, RankList) {

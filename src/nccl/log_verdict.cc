@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -188,6 +189,19 @@ void gather(LogState& state) {
   sort_problems(log.problems);
 }
 
+// Counts the nodes of communicators for which no line does. NCCL prints nNodes since 2.20; before, and where
+// the line was cut, the hosts of the ranks tell, if each rank is in the log. Connections through the network
+// refute a single host: two machines may have one name.
+void count_nodes(Log& log) {
+  for (LogCommunicator& communicator : log.communicators) {
+    if (communicator.nodes != 0 || std::ssize(communicator.ranks) != communicator.size) continue;
+    const std::size_t hosts = hosts_of(communicator).size();
+    const bool networked = std::ranges::any_of(
+        communicator.connections, [](const LogConnections& one) { return one.via.starts_with("NET/"); });
+    if (hosts > 1 || !networked) communicator.nodes = static_cast<int>(hosts);
+  }
+}
+
 bool is_bridge(std::string_view name) {
   constexpr std::string_view kBridges[] = {"docker", "virbr", "br-", "cni", "podman", "lxcbr", "lxdbr"};
   return std::ranges::any_of(kBridges, [&](std::string_view one) { return name.starts_with(one); });
@@ -277,9 +291,16 @@ void judge_start(Log& log) {
 
 }  // namespace
 
+std::set<std::string_view> hosts_of(const LogCommunicator& communicator) {
+  std::set<std::string_view> hosts;
+  for (const LogRank& rank : communicator.ranks) hosts.insert(rank.host);
+  return hosts;
+}
+
 void conclude(LogState& state) {
   judge_addresses(state.log);
   gather(state);
+  count_nodes(state.log);
   judge_gpudirect(state);
   judge_start(state.log);
   judge_hang(state);  // log_hang.cc
