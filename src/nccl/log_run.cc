@@ -58,11 +58,13 @@ std::string where(const LogProblem& problem) {
 }
 
 LogVerdict of_problem(const LogProblem& problem) {
-  return {.severity = problem.severity,
-          .text = problem.title + where(problem),
-          .why = {fmt::format("line {}: {}", problem.line, problem.message)},
-          .cause = problem.cause,
-          .remedy = problem.remedy};
+  LogVerdict verdict{.severity = problem.severity,
+                     .text = problem.title + where(problem),
+                     .why = {fmt::format("line {}: {}", problem.line, problem.message)},
+                     .cause = problem.cause,
+                     .remedy = problem.remedy};
+  verdict.why.insert(verdict.why.end(), problem.evidence.begin(), problem.evidence.end());
+  return verdict;
 }
 
 // A connection was closed. The ranks that report it are alive, so the silent ones that did not finish are
