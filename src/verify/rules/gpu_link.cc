@@ -64,6 +64,10 @@ void bar1(const Survey& survey, Judge& judge) {
 
 // Returns the GPU's links; null after ending the case if it has or needs none.
 const NvmlLinks* links_of(Case& one, const GpuView& gpu) {
+  if (gpu.nvml.mig.value_or(false)) {
+    one.not_applicable("MIG is on: its slices have no NVLink");
+    return nullptr;
+  }
   if (gpu.model == nullptr || gpu.model->nvlinks == 0) {
     one.not_applicable("no NVLink is expected of this model");
     return nullptr;
@@ -156,6 +160,14 @@ void fabric(const Survey& survey, Judge& judge) {
     const std::string text = fmt::format("{}, {}{}{}", fabric->state, fabric->status,
                                          fabric->health.empty() ? "" : ", ", fabric->health);
     if (ready && well) return one.pass(text);
+    if (!ready && lacks_nvlsm_module(gpu.node))
+      return one.fail({.message = fmt::format(
+                           "{} has not joined the NVSwitch fabric: ib_umad is not loaded, so nvlsm cannot "
+                           "start, and CUDA waits (error 802)",
+                           gpu.where()),
+                       .expected = "completed, NVML_SUCCESS, healthy",
+                       .observed = text,
+                       .remedy = load_nvlsm_module()});
     one.fail(
         {.message =
              ready ? fmt::format("{} is in the NVSwitch fabric, which is {}", gpu.where(), fabric->health)
@@ -168,11 +180,19 @@ void fabric(const Survey& survey, Judge& judge) {
   });
 }
 
+// Returns true if the GPU of this node is cut into slices (MIG), which have no peers.
+bool is_sliced(const NodeView& node, std::string_view address) {
+  return std::ranges::any_of(items(node.facts->gpus.devices), [&](const Gpu& gpu) {
+    return gpu.pci_address == address && gpu.nvml.ok() && gpu.nvml->mig.value_or(false);
+  });
+}
+
 void peers(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
     if (gpu.node.gpus().size() < 2) return one.not_applicable("it is the only GPU");
     if (gpu.model == nullptr || gpu.model->nvlinks == 0)
       return one.not_applicable("no NVLink is expected of this model");
+    if (is_sliced(gpu.node, gpu.address())) return one.not_applicable("MIG is on: its slices have no peers");
     const auto* matrix = said(one, gpu.node.facts->gpus.peers);
     if (matrix == nullptr) return;
     const auto row = matrix->find(gpu.address());
@@ -180,7 +200,7 @@ void peers(const Survey& survey, Judge& judge) {
     std::string bad;
     std::string why;
     for (const auto& [to, peer] : row->second) {
-      if (peer.read == "ok" && peer.nvlink == "ok") continue;
+      if ((peer.read == "ok" && peer.nvlink == "ok") || is_sliced(gpu.node, to)) continue;
       bad += (bad.empty() ? "" : ", ") + to;
       if (why.empty()) why = peer.read != "ok" ? peer.read : "NVLink: " + peer.nvlink;
     }
