@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/shell.h"
 #include "cli/testing/machines.h"
+#include "verify/rule.h"
 
 namespace railbed {
 namespace {
