@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "model/boot_network.h"
 #include "model/expected_rate.h"
 #include "model/tools.h"
