@@ -206,9 +206,9 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
 
 std::string remedy_of(const Error& error, const Target& target) {
   // The message quotes the line by which the symptom was found, and only that line.
-  const auto* const symptom =
-      std::find_if(std::begin(kSymptoms), std::end(kSymptoms),
-                   [&](const Symptom& one) { return error.text.find(one.said) != std::string::npos; });
+  const auto* const symptom = std::find_if(
+      std::begin(kSymptoms), std::end(kSymptoms),
+      [&](const Symptom& symptom) { return error.text.find(symptom.said) != std::string::npos; });
   if (symptom == std::end(kSymptoms)) return "";
   std::string sentence = fill_remedy(symptom->remedy, target, line_with(error.text, symptom->said));
   if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')

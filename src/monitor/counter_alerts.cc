@@ -322,9 +322,9 @@ std::vector<AlertRule> transport_alerts(int lossless) {
 // Returns a pattern of all Xid numbers in the table with one of these actions: "46|48|62".
 std::string xid_pattern(std::initializer_list<XidAction> actions) {
   std::vector<int> numbers;
-  for (const Xid& one : xids())
-    if (std::ranges::find(actions, one.action) != actions.end())
-      for (int number = one.first; number <= one.last; ++number) numbers.push_back(number);
+  for (const Xid& xid : xids())
+    if (std::ranges::find(actions, xid.action) != actions.end())
+      for (int number = xid.first; number <= xid.last; ++number) numbers.push_back(number);
   return fmt::format("{}", fmt::join(numbers, "|"));
 }
 

@@ -331,9 +331,9 @@ TEST(Log, CountsNodesByTheHostsOfTheRanks) {
       read_log(lines_of_rank(0, "img-1", 2, "NET/Socket/0") + lines_of_rank(1, "img-2", 2, "NET/Socket/0"));
   EXPECT_EQ(two.communicators.front().nodes, 2);
   EXPECT_THAT(two.verdict.text, HasSubstr("2 nodes talk over TCP"));
-  const Log one = read_log(lines_of_rank(0, "img-1", 2, "SHM/direct") + lines_of_rank(1, "img-1", 2, "SHM"));
-  EXPECT_EQ(one.communicators.front().nodes, 1);
-  EXPECT_THAT(one.verdict.text, HasSubstr("on one node"));
+  const Log log = read_log(lines_of_rank(0, "img-1", 2, "SHM/direct") + lines_of_rank(1, "img-1", 2, "SHM"));
+  EXPECT_EQ(log.communicators.front().nodes, 1);
+  EXPECT_THAT(log.verdict.text, HasSubstr("on one node"));
   const Log same_name =
       read_log(lines_of_rank(0, "spark", 2, "NET/Socket/0") + lines_of_rank(1, "spark", 2, "NET/Socket/0"));
   EXPECT_EQ(same_name.communicators.front().nodes, 0);

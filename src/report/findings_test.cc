@@ -61,7 +61,7 @@ TEST(RenderText, TellsOnceWhatKeptRulesFromLooking) {
       if (list.size() > 1) list.back().caused_by = 0;
     }
   Verdict verdict;
-  for (const Finding& one : list) verdict.findings.push_back(one);
+  for (const Finding& finding : list) verdict.findings.push_back(finding);
   const std::string text = render_text(verdict, {}, {});
   EXPECT_THAT(text, HasSubstr("same reason: 3 rules could not look, 6 checks in all; --all names them"));
   EXPECT_THAT(text, Not(HasSubstr("net.mtu")));

@@ -145,16 +145,16 @@ std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<s
   Rows rows;
   std::map<std::pair<std::string_view, Status>, std::set<std::string_view>> nodes;
   for (const std::size_t i : urgent)
-    if (const Finding& one = *findings[i]; !one.caused_by && is_red(one))
-      nodes[{one.rule, one.status}].insert(one.node);
+    if (const Finding& finding = *findings[i]; !finding.caused_by && is_red(finding))
+      nodes[{finding.rule, finding.status}].insert(finding.node);
   std::unordered_map<std::size_t, Rank> ranks;
   ranks.reserve(urgent.size());
   for (const std::size_t i : urgent) {
-    const Finding& one = *findings[i];
-    const int own = severity(one.status);
-    const auto found = nodes.find({one.rule, one.status});
+    const Finding& finding = *findings[i];
+    const int own = severity(finding.status);
+    const auto found = nodes.find({finding.rule, finding.status});
     const int count = found == nodes.end() ? 0 : static_cast<int>(found->second.size());
-    ranks[i] = {own, 1, -count, rows.of(one.rule), i, 0, own};
+    ranks[i] = {own, 1, -count, rows.of(finding.rule), i, 0, own};
   }
   for (const std::size_t i : urgent) {
     if (!findings[i]->caused_by) continue;
@@ -216,12 +216,12 @@ std::string hindrance_of(const Finding& finding) {
 void fold_unknown(const FindingList& findings) {
   std::map<std::pair<std::string_view, std::string>, std::size_t> first;
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    Finding& one = *findings[i];
-    if (one.status != Status::kUnknown || one.caused_by) continue;
-    std::string hindrance = hindrance_of(one);
+    Finding& finding = *findings[i];
+    if (finding.status != Status::kUnknown || finding.caused_by) continue;
+    std::string hindrance = hindrance_of(finding);
     if (hindrance.empty()) continue;
-    const auto [place, fresh] = first.try_emplace({one.node, std::move(hindrance)}, i);
-    if (!fresh) one.caused_by = place->second;
+    const auto [place, fresh] = first.try_emplace({finding.node, std::move(hindrance)}, i);
+    if (!fresh) finding.caused_by = place->second;
   }
 }
 
@@ -243,8 +243,8 @@ void link_causes(const FindingList& findings) {
 
 void put_in_order(FindingList& findings) {
   std::vector<bool> is_cause(findings.size());
-  for (const Finding* one : findings)
-    if (one->caused_by) is_cause[*one->caused_by] = true;
+  for (const Finding* finding : findings)
+    if (finding->caused_by) is_cause[*finding->caused_by] = true;
   std::vector<std::size_t> urgent;
   std::vector<std::size_t> calm;
   calm.reserve(findings.size());

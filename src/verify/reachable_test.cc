@@ -17,8 +17,8 @@ Finding of_lost_node(const std::string& remedy, const std::string& ssh_config) {
   evidence.unreachable.push_back(
       {"gpu01", {ErrorKind::kUnavailable, "gpu01: the host key is not known"}, Carrier::kSsh, remedy});
   const Verdict verdict = verify(evidence);
-  for (const Finding& one : verdict.findings)
-    if (one.rule == "node.reachable") return one;
+  for (const Finding& finding : verdict.findings)
+    if (finding.rule == "node.reachable") return finding;
   return {};
 }
 
