@@ -27,7 +27,7 @@ TREES = {
     "devices-lacking": (["rdma-devices-lacking"], 1),
     "shm-small": (["shm-small"], 1),
     "own-network": (["own-network"], 1),
-    "empty-gid-index": (["empty-variable"], 1),
+    "empty-gid-index": (["empty-variable", "conf-of-image"], 1),
     "empty-net": (["empty-variable"], 2),
     "gloo-loopback": (["gloo-loopback"], 2),
     "gloo-interface": (["interface-gone"], 2),
@@ -35,6 +35,7 @@ TREES = {
     "host-ip-gone": (["host-ip"], 2),
     "no-gpus": (["no-gpu-nodes"], 2),
     "files-used-up": (["files-used-up"], 1),
+    "nccl-conf": (["conf-of-image"], 0),
 }
 
 LIBRARY = """
@@ -70,6 +71,13 @@ def trees():
         uses = {"sound": "RDMA", "no-devices": "TCP"}
         if name in uses and (process["variables"] or process["uses"]["network"] != uses[name]):
             yield f"{name}: {process['variables']} {process['uses']}"
+    _, text, _ = ask("--running", "--json", "--root", str(ROOT / "running/nccl-conf.tree"))
+    nccl = json.loads(text)["processes"][0]["process"]["nccl"]
+    seen = [(one["name"], one["value"], one["from"]) for file in ("system_file", "user_file") for one in nccl[file]["value"]]
+    conf = "/proc/4242/root/etc/nccl.conf"
+    if seen != [("NCCL_IB_USE_INLINE", "1", f"{conf}:1"), ("NCCL_IB_PREPOST_RECEIVE_WORK_REQUESTS", "1", f"{conf}:2"),
+                ("NCCL_DEBUG", "WARN", "/proc/4242/root/root/.nccl.conf:3")]:
+        yield f"the lines of a process's files: {seen}"
     code, text, _ = ask("--running", "--root", str(ROOT / "running/no-devices.tree"))
     if code != 2 or "--device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1" not in text:
         yield f"no-devices names no flags: {text}"
@@ -138,6 +146,20 @@ def on_this_machine(library):
     code, _, error = ask("--pid", str(rank.pid))
     if code != 3:
         yield f"a process that ended: {code} {error}"
+
+
+def not_allowed(library):
+    """A process of root's is closed to other users: nothing is called sound or predicted that could not be read."""
+    with Rank(library, []) as rank:
+        for words in ([], ["--json"]):
+            done = subprocess.run([RAILBED, "nccl", "--pid", str(rank.pid), *words], capture_output=True, text=True,
+                                  timeout=120, user="nobody", group="nogroup", extra_groups=[])
+            if done.returncode != 3:
+                yield f"a process that may not be read: exit code {done.returncode} {done.stdout[:300]} {done.stderr}"
+            if "Nothing is wrong" in done.stdout or "chooses" in done.stdout:
+                yield f"of a process that may not be read railbed knows: {done.stdout[:600]}"
+            if not words and "could not look into" not in done.stdout:
+                yield f"a process that may not be read: {done.stdout[:600]}"
 
 
 def in_namespaces(library):
@@ -223,6 +245,7 @@ def on_real_processes():
         library = folder / "libnccl.so.2"
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)], input=LIBRARY, text=True, check=True)
         yield from on_this_machine(library)
+        yield from not_allowed(library)
         yield from in_namespaces(library)
         yield from links_stay_inside(library, folder)
         yield from connections(library)

@@ -16,7 +16,6 @@
 #include "base/shell.h"
 #include "cli/testing/machines.h"
 #include "verify/rule.h"
-#include "verify/rule.h"
 
 namespace railbed {
 namespace {

@@ -130,6 +130,10 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
     device.virtual_function = {function.ok(), folder + "/physfn"};
   else
     device.virtual_function = {function.miss(), folder + "/physfn"};
+  device.physical_function = function.parsed([](const std::string& target) {
+    const auto addresses = addresses_in(target);
+    return addresses.empty() ? std::nullopt : std::optional(addresses.back());
+  });
   device.iommu_type = host.read_line(folder + "/iommu_group/type");
   const auto control = read_control(host, folder, is_bridge(device));
   device.acs_control = control.acs;

@@ -30,12 +30,14 @@ struct PciDevice {
   Reading<std::string> parent;    // address of the bridge above, from the resolved D; absent at a root port
   Reading<std::uint16_t> vendor;  // D/vendor
   Reading<std::uint16_t> device;  // D/device
-  Reading<std::uint32_t> class_code;   // D/class: 0x020000 Ethernet, 0x0207.. InfiniBand, 0x03.. display/3D
-  Reading<std::string> driver;         // last part of D/driver, resolved
-  Reading<int> numa_node;              // D/numa_node; -1 if the firmware does not define it
-  Reading<PcieLink> link_now;          // D/current_link_speed, D/current_link_width
-  Reading<PcieLink> link_max;          // D/max_link_speed, D/max_link_width
-  Reading<bool> virtual_function;      // D/physfn exists
+  Reading<std::uint32_t> class_code;  // D/class: 0x020000 Ethernet, 0x0207.. InfiniBand, 0x03.. display/3D
+  Reading<std::string> driver;        // last part of D/driver, resolved
+  Reading<int> numa_node;             // D/numa_node; -1 if the firmware does not define it
+  Reading<PcieLink> link_now;         // D/current_link_speed, D/current_link_width
+  Reading<PcieLink> link_max;         // D/max_link_speed, D/max_link_width
+  Reading<bool> virtual_function;     // D/physfn exists
+  // Address of the physical function of a virtual one, from the resolved D/physfn; absent if it is none
+  Reading<std::string> physical_function;
   Reading<std::string> iommu_type;     // D/iommu_group/type: identity, DMA, DMA-FQ
   Reading<std::uint16_t> acs_control;  // bridges only: extended capability 0x000d of D/config; absent: no ACS
   Reading<int> max_read_request;       // bytes; PCI Express capability, Device Control
@@ -45,8 +47,8 @@ struct PciDevice {
   // D/resource
   Reading<std::vector<int>> unassigned_bars;
   FIELDS(PciDevice, address, parent, vendor, device, class_code, driver, numa_node, link_now, link_max,
-         virtual_function, iommu_type, acs_control, max_read_request, relaxed_ordering, max_payload,
-         unassigned_bars);
+         virtual_function, physical_function, iommu_type, acs_control, max_read_request, relaxed_ordering,
+         max_payload, unassigned_bars);
 };
 
 // Collects these devices, ordered by address.

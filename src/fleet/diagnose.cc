@@ -204,6 +204,18 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
                                                    sighting.doing, quoted_words(sighting), hint))};
 }
 
+std::string remedy_of(const Error& error, const Target& target) {
+  // The message quotes the line by which the symptom was found, and only that line.
+  const auto* const symptom = std::find_if(
+      std::begin(kSymptoms), std::end(kSymptoms),
+      [&](const Symptom& symptom) { return error.text.find(symptom.said) != std::string::npos; });
+  if (symptom == std::end(kSymptoms)) return "";
+  std::string sentence = fill_remedy(symptom->remedy, target, line_with(error.text, symptom->said));
+  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')
+    sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  return sentence + ".";
+}
+
 Error password_refused(const Target& target, std::string_view said) {
   return at_node(target.name, {ErrorKind::kUnavailable,
                                fmt::format("{}: {} (\"{}\")", fill_reason(kPasswordRefused, target),

@@ -32,6 +32,10 @@ struct Diagnosis {
 // Returns the diagnosis of a node from the observations.
 Diagnosis diagnose(const Target& target, const Sighting& sighting);
 
+// Returns what to do about an error that diagnose() made for this target, as a sentence; empty if it made none, or none that
+// says what to do.
+std::string remedy_of(const Error& error, const Target& target);
+
 // Returns the error for a rejected password, after sudo has prompted for it again. `said` is its output
 // before that.
 Error password_refused(const Target& target, std::string_view said);

@@ -39,6 +39,24 @@ TEST(Diagnose, KeyThatOthersMayReadIsNoMatterWhereAnotherWorked) {
   EXPECT_THAT(said, HasSubstr("no space left"));
 }
 
+TEST(Diagnose, TheRemedyStandsByItself) {
+  Target target;
+  target.name = "gpu01";
+  target.destination = "ops@gpu01";
+  const auto remedy = [&](const std::string& errors) {
+    return remedy_of(
+        diagnose(target, {.doing = "starting the agent", .errors = errors, .noise = "", .exit_code = 255})
+            .error,
+        target);
+  };
+  EXPECT_THAT(remedy("Host key verification failed.\n"),
+              HasSubstr("`railbed hostkeys cluster.yaml` shows it"));
+  EXPECT_THAT(remedy("ops@gpu01: Permission denied (publickey).\n"), HasSubstr("ssh-copy-id ops@gpu01"));
+  EXPECT_THAT(remedy("/etc/x: line 3: Bad configuration option: foo\n"), HasSubstr("Mend the file and line"));
+  EXPECT_THAT(remedy("ssh: connect to host gpu01 port 22: Connection timed out\n"), HasSubstr("powered"));
+  EXPECT_EQ(remedy("something nobody knows\n"), "");
+}
+
 TEST(Diagnose, RefusedKeyIsToBeAdded) {
   EXPECT_THAT(diagnosed("ops@gpu01: Permission denied (publickey).\n"), HasSubstr("ssh-copy-id ops@gpu01"));
 }

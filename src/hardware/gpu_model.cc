@@ -47,6 +47,7 @@ constexpr GpuModel kGpus[] = {
     {"H200", GpuDirect::kBoth, true, kSeen, 18, 26562, 5, true, true, 989},
     {"H200 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
     {"B200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 5, true, true, 2250},
+    {"B300", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false},
     {"GH200", GpuDirect::kBoth, false, kGrace, 0, 0, 0, true, false, 989, true},
     {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false, 0, true},
     {"GeForce", GpuDirect::kNone, false, kRdmaGuide},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "facts/pcie.h"
 #include "hardware/gpu_model.h"
 #include "hardware/nic.h"
 
@@ -28,6 +29,30 @@ TEST(NicTable, FindsByDeviceId) {
   EXPECT_TRUE(find_nic(0x1007)->connected_ipoib);
   EXPECT_FALSE(find_nic(0x1013)->connected_ipoib);
   EXPECT_EQ(find_nic(0xffff), nullptr);
+}
+
+TEST(NicTable, AVirtualFunctionIsOfItsParentsKind) {
+  const std::pair<std::uint16_t, std::string_view> kVirtual[] = {
+      {0x1004, "ConnectX-3"},    {0x1014, "ConnectX-4"}, {0x1016, "ConnectX-4 Lx"}, {0x1018, "ConnectX-5"},
+      {0x101a, "ConnectX-5 Ex"}, {0x101c, "ConnectX-6"}, {0xa2d3, "BlueField"}};
+  for (const auto& [id, name] : kVirtual) {
+    ASSERT_NE(find_nic(id), nullptr) << name;
+    EXPECT_EQ(find_nic(id)->name, name);
+  }
+  // One ID stands for the virtual functions of every newer model; the physical function tells which.
+  EXPECT_EQ(find_nic(0x101e)->name, "ConnectX virtual function");
+  EXPECT_EQ(find_nic(0x101e)->module, "mlx5_core");
+  PciDevice parent, child;
+  parent.address = "0000:19:00.0";
+  child.address = "0000:19:00.2";
+  parent.vendor = child.vendor = {kVendorMellanox, ""};
+  parent.device = {0x1021, ""};
+  child.device = {0x101e, ""};
+  EXPECT_TRUE(is_virtual_function(child));
+  EXPECT_FALSE(is_virtual_function(parent));
+  EXPECT_EQ(find_nic(child, {parent, child})->name, "ConnectX virtual function");
+  child.physical_function = {"0000:19:00.0", ""};
+  EXPECT_EQ(find_nic(child, {parent, child})->name, "ConnectX-7");
 }
 
 TEST(GpuTable, OnlyDesktopBoardsSurelyHaveAFan) {

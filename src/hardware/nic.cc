@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "facts/pcie.h"
 
 namespace railbed {
 namespace {
@@ -40,6 +41,25 @@ constexpr NicModel kNics[] = {
     {0xa2dc, "BlueField-3", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, 4096, true, kMlx5},
 };
 
+// Virtual functions: mlx4_pci_table and mlx5_core_pci_table of the same files, the rows with MLX4_PCI_DEV_IS_VF and
+// MLX5_PCI_DEV_IS_VF. A row of the BlueField's is that of its ConnectX-5.
+struct VirtualNic {
+  std::uint16_t device;
+  std::uint16_t physical;
+};
+constexpr VirtualNic kVirtualNics[] = {
+    {0x1004, 0x1003}, {0x1012, 0x1011}, {0x1014, 0x1013}, {0x1016, 0x1015},
+    {0x1018, 0x1017}, {0x101a, 0x1019}, {0x101c, 0x101b}, {0xa2d3, 0xa2d2},
+};
+// "ConnectX Family mlx5Gen Virtual Function": of ConnectX-6 Dx and all later ones.
+constexpr NicModel kAnyVirtual = {0x101e,      "ConnectX virtual function",
+                                  "mlx5_core", "mlx5_ib",
+                                  gb(800),     gb(400),
+                                  64,          16,
+                                  false,       true,
+                                  4096,        true,
+                                  kMlx5};
+
 // "available_in_rhel": [7, 8, 9], "maintained_in_rhel": [7, 8] of ConnectX-3 and ConnectX-3 Pro. AlmaLinux 10
 // gave its mlx4_core their PCI ids back (its release notes, "Extended hardware support").
 constexpr std::string_view kLeapp =
@@ -57,8 +77,28 @@ constexpr DroppedDriver kUnmaintained[] = {
 std::span<const NicModel> nic_models() { return kNics; }
 
 const NicModel* find_nic(std::uint16_t device) {
+  if (device == kAnyVirtual.device) return &kAnyVirtual;
+  if (const auto* const one = std::ranges::find(kVirtualNics, device, &VirtualNic::device);
+      one != std::end(kVirtualNics))
+    device = one->physical;
   const auto found = std::ranges::find(kNics, device, &NicModel::device);
   return found == std::end(kNics) ? nullptr : found;
+}
+
+const NicModel* find_nic(const PciDevice& device, const std::vector<PciDevice>& all) {
+  if (device.vendor.value_or(0) != kVendorMellanox) return nullptr;
+  const PciDevice* const physical =
+      device.physical_function.ok() ? find_pci(all, *device.physical_function) : nullptr;
+  const NicModel* const known =
+      physical != nullptr && physical != &device ? find_nic(physical->device.value_or(0)) : nullptr;
+  return known != nullptr ? known : find_nic(device.device.value_or(0));
+}
+
+bool is_virtual_function(const PciDevice& device) {
+  if (device.virtual_function.value_or(false)) return true;
+  const std::uint16_t id = device.vendor.value_or(0) == kVendorMellanox ? device.device.value_or(0) : 0;
+  return id == kAnyVirtual.device ||
+         std::ranges::find(kVirtualNics, id, &VirtualNic::device) != std::end(kVirtualNics);
 }
 
 const NicModel* find_nic_named(std::string_view text) {

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 
 namespace railbed {
+
+struct PciDevice;  // facts/pcie.h
 
 struct NicModel {
   std::uint16_t device;          // PCI device id under vendor 15b3
@@ -27,8 +30,14 @@ struct NicModel {
 };
 
 std::span<const NicModel> nic_models();
-// Returns the row of this PCI device ID; null if there is none.
+// Returns the row of this PCI device ID; null if there is none. A virtual function has the row of its physical one.
+// Adapters since ConnectX-6 Dx have one ID for the virtual functions of every model: its row has the limits of
+// the largest.
 const NicModel* find_nic(std::uint16_t device);
+// The same of a device among those of its node, where a virtual function names its physical one.
+const NicModel* find_nic(const PciDevice& device, const std::vector<PciDevice>& all);
+// Returns whether a device is a virtual function: the kernel says so, or in a virtual machine its ID.
+bool is_virtual_function(const PciDevice& device);
 // Returns the row with the longest name in `text`, in the usual spellings: "ConnectX-4 Lx", "CX-4", "cx4".
 // Null if there is none.
 const NicModel* find_nic_named(std::string_view text);

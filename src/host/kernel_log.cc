@@ -16,7 +16,7 @@ constexpr std::string_view kWorth[] = {
     "NVRM: Xid", "SXid (PCI", "fallen off the bus", "RmInitAdapter failed", "rm_init_adapter failed",
     "NVIDIA probe routine", "API mismatch", "is already bound to", "No NVIDIA devices probed",
     "No NVIDIA graphics adapter probed", "No NVIDIA GPU found", "NVRM: BAR", "NVIDIA open kernel modules",
-    "firmware load for nvidia/", "failed to load nvidia/",
+    "NVRM: The NVIDIA GPU", "is not supported by the", "firmware load for nvidia/", "failed to load nvidia/",
     // modules
     "version magic '", "disagrees about version of symbol", "Unknown symbol", "oading of unsigned module",
     "oading of module with", "unsigned module loading is restricted", "module verification failed",
@@ -39,9 +39,10 @@ constexpr std::string_view kWorth[] = {
     // storage
     "I/O error, dev ", "EXT4-fs error", "emounting filesystem read-only", "Filesystem has been shut down",
     "etadata corruption detected", "critical medium error", "timeout, aborting", "timeout, reset controller",
-    "controller is down; will reset", "aborting reset, CSTS", "Removing after probe failure",
-    "Disabling device after reset failure", "Buffer I/O error on dev", "no available path - failing I/O",
-    "Disk failure on", "Failing path", "nfs: server "};
+    "controller is down; will reset", "faulty power saving mode", "default_ps_max_latency_us",
+    "aborting reset, CSTS", "Removing after probe failure", "Disabling device after reset failure",
+    "Buffer I/O error on dev", "no available path - failing I/O", "Disk failure on", "Failing path",
+    "nfs: server "};
 
 constexpr std::size_t kMaxText = 400;
 constexpr std::size_t kAlike = 96;  // covers address and code in every line above, not its numbers

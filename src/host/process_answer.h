@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/json.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -95,8 +96,9 @@ struct ProcessAnswer {
   Reading<std::vector<SeenInterface>> interfaces;  // P/net/dev, fib_trie, route, if_inet6
   Reading<std::string> hostname;                   // R/etc/hostname, else HOSTNAME of P/environ
   Reading<std::vector<std::string>> hostname_addresses;  // of that name in R/etc/hosts
-  Reading<std::string> system_conf;                      // R/etc/nccl.conf: lines with NCCL_
-  Reading<std::string> user_conf;                        // $NCCL_CONF_FILE or ~/.nccl.conf, same lines
+  // Files that are parsed line by line after transit, so their line breaks are kept.
+  Reading<json::Lines> system_conf;  // R/etc/nccl.conf: lines with NCCL_
+  Reading<json::Lines> user_conf;    // $NCCL_CONF_FILE or ~/.nccl.conf, same lines
   FIELDS(ProcessAnswer, pid, parent, started, name, user, container, runtime, environment, locked_memory,
          file_limit, files, may_lock_memory, shares, rdma_nodes, gpu_nodes, shared_memory, libraries,
          open_devices, flows, interfaces, hostname, hostname_addresses, system_conf, user_conf);

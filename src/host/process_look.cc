@@ -234,7 +234,9 @@ void look_at_environment(const ProcessFolder& process, ProcessAnswer& answer) {
   const auto inside = [](std::string path) { return path.starts_with('/') ? path.substr(1) : path; };
   const auto named = variable_of(text, "NCCL_CONF_FILE").value_or("");
   const auto home = variable_of(text, "HOME").value_or("/root");
-  const auto lines_only = [](const std::string& conf) { return std::optional(nccl_lines(conf)); };
+  const auto lines_only = [](const std::string& conf) {
+    return std::optional(json::Lines{nccl_lines(conf)});
+  };
   answer.user_conf =
       process.read_inside(inside(named.empty() ? home + "/.nccl.conf" : named)).parsed(lines_only);
   answer.system_conf = process.read_inside("etc/nccl.conf").parsed(lines_only);

@@ -23,6 +23,7 @@ struct Unreachable {
   std::string node;
   Error error;
   Carrier by = Carrier::kSsh;  // the program that should have started an agent there
+  std::string remedy = {};     // one sentence that fits the reason; empty if only a look there tells
 };
 
 // A node's clock, read over its connection.

@@ -35,8 +35,7 @@ RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, s
     end.touches.add("pci:" + *carrier->pci_address);
     end.adapter = find_pci(node.pci(), *carrier->pci_address);
   }
-  if (end.adapter != nullptr && end.adapter->vendor.value_or(0) == kVendorMellanox)
-    end.model = find_nic(end.adapter->device.value_or(0));
+  if (end.adapter != nullptr) end.model = find_nic(*end.adapter, node.pci());
   return end;
 }
 
@@ -140,6 +139,13 @@ std::string RailEnd::rdma_where() const { return rdma_name() + " of " + *node; }
 bool NodeView::has_nvswitch() const {
   return items(facts->gpus.devices).size() >= 8 && std::ranges::all_of(gpu_models, [](const GpuModel* model) {
            return model != nullptr && model->nvswitch;
+         });
+}
+
+bool NodeView::has_nvlink_manager() const {
+  constexpr int kNvlink5 = 53125;  // MB/s of a link
+  return has_nvswitch() && std::ranges::all_of(gpu_models, [](const GpuModel* model) {
+           return model->nvlink_mbps >= kNvlink5 && !model->c2c;
          });
 }
 

@@ -67,6 +67,9 @@ struct NodeView {
   // True if it has at least eight GPUs, all on boards that connect them by NVSwitch: they need the fabric
   // manager.
   bool has_nvswitch() const;
+  // True for such a board of NVLink 5: its fabric manager works through nvlsm, a subnet manager, and that through
+  // ib_umad. A GB200's switches are not on its board.
+  bool has_nvlink_manager() const;
   const Expectations& expect() const;
   const std::vector<PciDevice>& pci() const;  // empty if it could not be read
   const std::vector<const PciDevice*>& gpus() const { return gpus_on_pci; }

@@ -90,8 +90,9 @@ struct LogProblem {
   std::string cause;
   std::string remedy;
   std::string source;
+  std::vector<std::string> evidence = {};  // other lines of the log that led to this cause
   FIELDS(LogProblem, id, severity, consequence, title, message, line, count, ranks, hosts, cause, remedy,
-         source);
+         source, evidence);
 };
 
 // PyTorch's own counters of one rank.

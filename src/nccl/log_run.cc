@@ -33,6 +33,21 @@ std::uint64_t connections(const LogCommunicator& communicator, std::string_view 
   return count;
 }
 
+// Returns whether the ranks are on more than one node. Where the number is not known, ranks are missing in the
+// log: then several hosts, or connections through the network, show it.
+bool spans_nodes(const LogCommunicator& communicator) {
+  if (communicator.nodes > 0) return communicator.nodes > 1;
+  return hosts_of(communicator).size() > 1 || connections(communicator, "NET/") > 0;
+}
+
+// Returns "2 nodes", or the best that is known: "at least 2 nodes", "several nodes".
+std::string nodes_text(const LogCommunicator& communicator) {
+  if (communicator.nodes > 0)
+    return fmt::format("{} node{}", communicator.nodes, communicator.nodes == 1 ? "" : "s");
+  const std::size_t hosts = hosts_of(communicator).size();
+  return hosts > 1 ? fmt::format("at least {} nodes", hosts) : "several nodes";
+}
+
 std::string where(const LogProblem& problem) {
   std::string hosts;
   for (std::size_t i = 0; i < problem.hosts.size() && i < 3; ++i) hosts += (i ? ", " : "") + problem.hosts[i];
@@ -43,11 +58,13 @@ std::string where(const LogProblem& problem) {
 }
 
 LogVerdict of_problem(const LogProblem& problem) {
-  return {.severity = problem.severity,
-          .text = problem.title + where(problem),
-          .why = {fmt::format("line {}: {}", problem.line, problem.message)},
-          .cause = problem.cause,
-          .remedy = problem.remedy};
+  LogVerdict verdict{.severity = problem.severity,
+                     .text = problem.title + where(problem),
+                     .why = {fmt::format("line {}: {}", problem.line, problem.message)},
+                     .cause = problem.cause,
+                     .remedy = problem.remedy};
+  verdict.why.insert(verdict.why.end(), problem.evidence.begin(), problem.evidence.end());
+  return verdict;
 }
 
 // A connection was closed. The ranks that report it are alive, so the silent ones that did not finish are
@@ -153,7 +170,7 @@ LogVerdict of_hang(const Log& log) {
         "switch ACS off (railbed verify names the bridges). ";
   else
     verdict.remedy.clear();
-  verdict.remedy += log.communicators.front().nodes > 1
+  verdict.remedy += spans_nodes(log.communicators.front())
                         ? "Between nodes prove each path with `railbed bench rdma` and `railbed bench tcp`."
                         : "A GPU that hangs has an Xid in dmesg.";
   return verdict;
@@ -209,8 +226,8 @@ LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator
   for (const LogInterface& interface : log.interfaces)
     if (interface.data) add_once(names, interface.name, kNamed);
   const std::string carried = fmt::format("{}", fmt::join(names, ", "));
-  verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason.text,
-                             communicator.nodes, carried.empty() ? "" : fmt::format(" ({})", carried));
+  verdict.text = fmt::format("RDMA is not used: {}; {} talk over TCP{}", reason.text,
+                             nodes_text(communicator), carried.empty() ? "" : fmt::format(" ({})", carried));
   return verdict;
 }
 
@@ -246,7 +263,12 @@ std::string ranks_up(const LogCommunicator& communicator) {
 
 LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
   const std::string path = local_path(communicator, log);
-  LogVerdict verdict{.text = ranks_up(communicator) + (path.empty() ? "" : " over " + path) + " on one node"};
+  const auto hosts = hosts_of(communicator);
+  const std::string place =
+      std::ssize(communicator.ranks) >= communicator.size || hosts.empty()
+          ? " on one node"
+          : fmt::format(" on {}; where the others are is not in this log", *hosts.begin());
+  LogVerdict verdict{.text = ranks_up(communicator) + (path.empty() ? "" : " over " + path) + place};
   const bool p2p_off = value_of(log, "NCCL_P2P_DISABLE") == "1" || value_of(log, "NCCL_P2P_LEVEL") == "LOC";
   if (connections(communicator, "P2P/") == 0 && p2p_off && communicator.size > 1) {
     verdict.severity = Severity::kWarning;
@@ -273,7 +295,7 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
   for (const std::string& link : links) kind += (kind.empty() ? "" : " and ") + link;
   LogVerdict verdict;
   const std::string over =
-      fmt::format("{} on {} nodes over {}{}", ranks_up(communicator), communicator.nodes,
+      fmt::format("{} on {} over {}{}", ranks_up(communicator), nodes_text(communicator),
                   network.empty() ? "the network" : network, kind.empty() ? "" : fmt::format(" ({})", kind));
   if (log.gpudirect == "on") {
     verdict.text = fmt::format("{} with GPUDirect RDMA{}", over,
@@ -304,13 +326,11 @@ LogVerdict of_healthy(const LogState& state) {
             .remedy = "Run with NCCL_DEBUG=INFO and keep the output of all ranks."};
   const LogCommunicator& largest = log.communicators.front();
   // Without shared memory NCCL counts every process as a node.
-  std::set<std::string> hosts;
-  for (const LogRank& rank : largest.ranks) hosts.insert(rank.host);
-  const bool all_here = hosts.size() == 1 && std::ssize(largest.ranks) == largest.size;
+  const bool all_here = hosts_of(largest).size() == 1 && std::ssize(largest.ranks) == largest.size;
   if (all_here && value_of(log, "NCCL_SHM_DISABLE") == "1") return of_one_node(log, largest);
-  if (connections(largest, "NET/Socket") > 0 && largest.nodes > 1) return of_sockets(state, largest);
+  if (connections(largest, "NET/Socket") > 0 && spans_nodes(largest)) return of_sockets(state, largest);
   const bool sockets_only = log.networks.size() == 1 && log.networks.front().name == "Socket";
-  if (largest.nodes > 1) return sockets_only ? of_sockets(state, largest) : of_rdma(log, largest);
+  if (spans_nodes(largest)) return sockets_only ? of_sockets(state, largest) : of_rdma(log, largest);
   return of_one_node(log, largest);
 }
 

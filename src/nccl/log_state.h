@@ -40,6 +40,13 @@ struct LogProcess {
 struct LogConcerned {
   std::set<std::string> hosts;
   std::set<int> ranks;
+  bool warned = false;  // NCCL gave up: the problem's message is that of a warning
+};
+
+// A line of the log that may contradict a symptom.
+struct LogSight {
+  std::uint64_t line = 0;  // 0: not seen
+  std::string text = {};
 };
 
 struct LogState {
@@ -70,6 +77,13 @@ struct LogState {
   // Set after a line that ends in PyTorch's "Last error:", to the text before it. The next line with the same
   // prefix has NCCL's message.
   std::optional<std::string> last_error_prefix;
+  // Observations that refute symptoms (log_rivals.cc).
+  LogSight memlock_unlimited;
+  LogSight memlock_limited;
+  LogSight mig;                                       // a device of the job is a slice of a GPU
+  LogSight tests_shape;                               // "# nThread 1 nGpus 8 …" of nccl-tests
+  int tests_gpus = 0;                                 // number of GPUs that each of its processes asks for
+  std::map<std::string, std::set<int>> tests_failed;  // its processes that failed, by host
   bool dma_buf = false;
   bool network_lines = false;     // NCCL_DEBUG_SUBSYS included NET
   std::size_t ranks = 0;          // in all communicators
@@ -106,6 +120,8 @@ struct LogState {
   // Matches the text against the table of symptoms and counts the problem. `process` and `rank` are null if
   // unknown; `warning`: it is a NCCL WARN.
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
+  // Keeps what the line tells about limits, devices and the shape of nccl-tests.
+  void read_sights(std::string_view line);
   // Reads a warning of NCCL that the program repeats; it counts only if NCCL's own line is not in the log.
   void read_quoted(std::string_view text);
 };
@@ -113,9 +129,16 @@ struct LogState {
 // Adds `value` if it is not in the list and the list is shorter than `limit`.
 void add_once(std::vector<std::string>& list, std::string_view value, std::size_t limit = 1000);
 
+// Returns whether an interface's name is that of a bridge that container and virtual machine tools make.
+bool is_bridge(std::string_view name);
+
+// Returns the hosts of the ranks that the log shows.
+std::set<std::string_view> hosts_of(const LogCommunicator& communicator);
+
 // Conclusions from the whole log.
-void conclude(LogState& state);    // log_verdict.cc: all of it
-void judge_hang(LogState& state);  // log_hang.cc: the ranks that the others waited for
-void judge_run(LogState& state);   // log_run.cc: the verdict
+void conclude(LogState& state);      // log_verdict.cc: all of it
+void weigh_rivals(LogState& state);  // log_rivals.cc: causes that the log contradicts
+void judge_hang(LogState& state);    // log_hang.cc: the ranks that the others waited for
+void judge_run(LogState& state);     // log_run.cc: the verdict
 
 }  // namespace railbed::nccl

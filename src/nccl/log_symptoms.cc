@@ -24,6 +24,25 @@ constexpr std::string_view kLookAtPeer =
 constexpr std::string_view kKernelFault =
     "CUDA reports a kernel's fault at the next call, which NCCL happened to make.";
 
+// Of CUDA's failures that NCCL and nccl-tests report in different words.
+constexpr std::string_view kFabricTitle = "CUDA waits for NVSwitch's fabric manager";
+constexpr std::string_view kFabricCause =
+    "On machines with NVSwitch no CUDA program starts until nvidia-fabricmanager runs, in the driver's own version.";
+constexpr std::string_view kFabricRemedy =
+    "systemctl status nvidia-fabricmanager; install the version of the driver and start it. On HGX B200 and newer it waits for nvlsm, "
+    "which needs ib_umad: modprobe ib_umad, then restart it.";
+constexpr std::string_view kNoDeviceTitle = "The process sees no GPU";
+constexpr std::string_view kNoDeviceCause =
+    "No driver is loaded, the container was started without GPUs, or CUDA_VISIBLE_DEVICES hides them all.";
+constexpr std::string_view kNoDeviceRemedy =
+    "Run nvidia-smi where the process runs; docker needs --gpus all; look at CUDA_VISIBLE_DEVICES.";
+constexpr std::string_view kDriverOldTitle =
+    "The NVIDIA driver is older than the CUDA that the program was built with";
+constexpr std::string_view kDriverOldCause =
+    "CUDA of a newer major version needs a newer driver on the host, also inside a container.";
+constexpr std::string_view kDriverOldRemedy =
+    "Compare \"CUDA Version\" of nvidia-smi with the program's CUDA; install a newer driver, or a build for an older CUDA.";
+
 // A row takes four lines: how it is recognised and from which source; what it is; why; what to do.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
@@ -152,26 +171,34 @@ constexpr Symptom kSymptoms[] = {
      "A hardware or fabric fault, or a virtual machine without the NVSwitch partition.",
      "Look at `nvidia-smi nvlink -s`, `nvidia-smi topo -p2p r` and the kernel log for Xid messages."},
     {"cuda-driver-old",     kError,   kCause, kNccl,   {"Cuda failure", "driver version is insufficient"}, kCudaErrors,
-     "The NVIDIA driver is older than the CUDA that the program was built with",
-     "CUDA of a newer major version needs a newer driver on the host, also inside a container.",
-     "Compare \"CUDA Version\" of nvidia-smi with the program's CUDA; install a newer driver, or a build for an older CUDA."},
+     kDriverOldTitle, kDriverOldCause, kDriverOldRemedy},
     {"cuda-driver-mix",     kError,   kCause, kNccl,   {"Cuda failure", "unsupported display driver"}, kCudaErrors,
      "CUDA's library and the kernel module do not fit together",
      "libcuda.so is of another driver version than the loaded module: an upgrade without a reboot, or a compatibility package in the container "
      "that this driver does not support.",
      "Compare /proc/driver/nvidia/version with the version of libcuda.so that the process loads; reboot, or remove the cuda-compat package."},
     {"cuda-fabric",         kError,   kCause, kNccl,   {"Cuda failure", "system not yet initialized"}, kCudaErrors,
-     "CUDA waits for NVSwitch's fabric manager",
-     "On machines with NVSwitch no CUDA program starts until nvidia-fabricmanager runs, in the driver's own version.",
-     "systemctl status nvidia-fabricmanager; install the version of the driver and start it."},
+     kFabricTitle, kFabricCause, kFabricRemedy},
     {"cuda-no-device",      kError,   kCause, kNccl,   {"Cuda failure", "no CUDA-capable device"}, kCudaErrors,
-     "The process sees no GPU",
-     "No driver is loaded, the container was started without GPUs, or CUDA_VISIBLE_DEVICES hides them all.",
-     "Run nvidia-smi where the process runs; docker needs --gpus all; look at CUDA_VISIBLE_DEVICES."},
+     kNoDeviceTitle, kNoDeviceCause, kNoDeviceRemedy},
     {"cuda-ordinal",        kError,   kCause, kNccl,   {"Cuda failure", "invalid device ordinal"}, kCudaErrors,
      "A rank asks for a GPU that its process does not see",
      "More ranks were started on a node than it shows GPUs, or CUDA_VISIBLE_DEVICES leaves one GPU and the rank asks for its number among all.",
      "Start as many ranks as nvidia-smi -L lists there; with one visible GPU a rank each, use device 0."},
+    {"test-ordinal",        kError,   kCause, kAnyone, {"Test CUDA failure", "invalid device ordinal"}, "github.com/NVIDIA/nccl-tests/issues/165",
+     "A rank of nccl-tests asks for a GPU that is not there",
+     "More ranks were started on a node than it shows GPUs: the host list gives it too many, or its container or CUDA_VISIBLE_DEVICES hides some.",
+     "Start as many ranks on each node as nvidia-smi -L lists where they run (mpirun -H HOST:N, srun --ntasks-per-node=N), each with -g 1."},
+    {"test-fabric",         kError,   kCause, kAnyone, {"Test CUDA failure", "system not yet initialized"}, kCudaErrors,
+     kFabricTitle, kFabricCause, kFabricRemedy},
+    {"test-no-device",      kError,   kCause, kAnyone, {"Test CUDA failure", "no CUDA-capable device"}, kCudaErrors,
+     kNoDeviceTitle, kNoDeviceCause, kNoDeviceRemedy},
+    {"test-driver-old",     kError,   kCause, kAnyone, {"Test CUDA failure", "driver version is insufficient"}, kCudaErrors,
+     kDriverOldTitle, kDriverOldCause, kDriverOldRemedy},
+    {"test-cuda",           kError,   kCause, kAnyone, {"Test CUDA failure"}, kCudaErrors,
+     "A CUDA call of nccl-tests failed",
+     "CUDA's own words stand in the message; this reader knows no single cause for them.",
+     "Look up the words in CUDA's list of errors; dmesg | grep -i xid tells a fault of the hardware from one of the program."},
     {"cuda-busy",           kError,   kCause, kNccl,   {"Cuda failure", "busy or unavailable"}, kCudaErrors,
      "The GPU does not take another process",
      "Another process holds it in exclusive mode, or it is in MIG mode without an instance.",
@@ -316,6 +343,20 @@ constexpr Symptom kSymptoms[] = {
      "Ranks exchange messages of different sizes",
      "The ranks call different operations, or the same with different counts.",
      "Check that every rank makes the same calls in the same order; TORCH_DISTRIBUTED_DEBUG=DETAIL finds the line in PyTorch."},
+
+    // Gloo, which PyTorch uses beside NCCL
+    {"gloo-refused",        kError,   kCause, kAnyone, {"Gloo", "connectFullMesh failed", "remote=[127."}, "PyTorch ProcessGroupGloo.cpp, createDefaultDevice",
+     "Gloo: a rank announced 127.0.0.1, the loopback address, where no other node reaches it",
+     "The host name of that rank's node resolves to no address of its own, so Gloo took the loopback interface.",
+     "Set GLOO_SOCKET_IFNAME to the interface of the nodes' own network on every node, or give each host name its real address in /etc/hosts."},
+    {"gloo-unreachable",    kError,   kCause, kAnyone, {"Gloo", "connectFullMesh failed", "remote=["}, "PyTorch ProcessGroupGloo.cpp",
+     "Gloo: a rank could not connect to another",
+     "The peer's process has ended, or the address that it announced is of an interface that this node cannot reach, or a firewall is between.",
+     "Look at the other ranks' first error; ping the address in the message; GLOO_SOCKET_IFNAME names the interface to use."},
+    {"gloo-loopback",       kWarning, kCause, kAnyone, {"ProcessGroupGloo", "Unable to resolve hostname"}, "PyTorch ProcessGroupGloo.cpp, createDefaultDevice",
+     "Gloo took the loopback address 127.0.0.1, since the host name resolves to no address of this node",
+     "On one node that does no harm; between nodes no rank reaches this one.",
+     "Set GLOO_SOCKET_IFNAME to the interface of the nodes' own network, or give the host name its real address in /etc/hosts."},
 
     // Echoes
     {"peer-closed",         kError,   kEcho,  kNccl,   {"Connection closed by remote peer"}, "NCCL src/misc/socket.cc",

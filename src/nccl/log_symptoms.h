@@ -2,7 +2,9 @@
 // symptom.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "nccl/log.h"
@@ -31,5 +33,20 @@ struct Symptom {
 
 // Returns the rows, the most informative first: of several problems in a log, the first row is the verdict.
 std::span<const Symptom> all_symptoms();
+
+// A cause that takes the place of a symptom's usual one where the log contradicts that (log_rivals.cc).
+struct Rival {
+  std::string_view symptom;  // id of the row whose cause is refuted
+  std::string_view id;       // id of the problem from then on
+  // Returns the observation that refutes the row's cause; nothing if the log has none.
+  std::optional<std::string> (*refutes)(const LogState& state, const LogProblem& problem);
+  std::string_view source;
+  std::string_view title;
+  std::string_view cause;
+  std::string_view remedy;
+};
+
+// Returns the rivals. Of several for one symptom, the first whose observation is in the log holds.
+std::span<const Rival> all_rivals();
 
 }  // namespace railbed::nccl

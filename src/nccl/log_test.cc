@@ -18,6 +18,7 @@ namespace railbed::nccl {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
@@ -314,6 +315,43 @@ TEST(Log, AHangOfSomeRanksBlamesNoPath) {
   EXPECT_EQ(log.verdict.cause, "");
 }
 
+// NCCL before 2.20 prints no nNodes.
+std::string lines_of_rank(int rank, const std::string& host, int size, const std::string& via) {
+  const std::string number = std::to_string(rank);
+  const std::string in = host + ":1" + number + ":2 [0] NCCL INFO ";
+  const std::string comm = "comm 0x5 rank " + number + " nranks " + std::to_string(size) +
+                           " cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - ";
+  return in + "NET/IB : No device found.\n" + in + "NET/Socket : Using [0]eth0:10.8.0.1<0>\n" + in +
+         "Using network Socket\n" + in + comm + "Init START\n" + in + "Channel 00/0 : " + number +
+         "[0] -> 1[0] [send] via " + via + "\n" + in + comm + "Init COMPLETE\n";
+}
+
+TEST(Log, CountsNodesByTheHostsOfTheRanks) {
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 2, "NET/Socket/0") + lines_of_rank(1, "img-2", 2, "NET/Socket/0"));
+  EXPECT_EQ(two.communicators.front().nodes, 2);
+  EXPECT_THAT(two.verdict.text, HasSubstr("2 nodes talk over TCP"));
+  const Log log = read_log(lines_of_rank(0, "img-1", 2, "SHM/direct") + lines_of_rank(1, "img-1", 2, "SHM"));
+  EXPECT_EQ(log.communicators.front().nodes, 1);
+  EXPECT_THAT(log.verdict.text, HasSubstr("on one node"));
+  const Log same_name =
+      read_log(lines_of_rank(0, "spark", 2, "NET/Socket/0") + lines_of_rank(1, "spark", 2, "NET/Socket/0"));
+  EXPECT_EQ(same_name.communicators.front().nodes, 0);
+  EXPECT_THAT(same_name.verdict.text, HasSubstr("several nodes talk over TCP"));
+}
+
+TEST(Log, KnowsNoNumberOfNodesWhereRanksAreMissing) {
+  const Log several = read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0"));
+  EXPECT_EQ(several.communicators.front().nodes, 0);
+  EXPECT_THAT(several.verdict.text, HasSubstr("several nodes talk over TCP"));
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0") + lines_of_rank(1, "img-2", 4, "NET/Socket/0"));
+  EXPECT_THAT(two.verdict.text, HasSubstr("at least 2 nodes talk over TCP"));
+  const Log unknown = read_log(lines_of_rank(0, "img-1", 4, "SHM/direct"));
+  EXPECT_THAT(unknown.verdict.text, HasSubstr("on img-1; where the others are is not in this log"));
+  EXPECT_THAT(unknown.verdict.text, Not(HasSubstr("one node")));
+}
+
 TEST(Log, RankList) {
   EXPECT_EQ(rank_list({}), "");
   EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");
@@ -337,6 +375,114 @@ TEST(Symptoms, EachCanBeSaid) {
     EXPECT_EQ(log.problems[0].id, symptom.id) << text;
     EXPECT_EQ(log.problems[0].severity, symptom.severity) << text;
   }
+}
+
+// Each rival has a log in which it is the verdict, and one with the same symptom and without the observation,
+// in which the row's own cause stands. Modeled on the threads that the rows name.
+struct RivalCase {
+  const char* rival;
+  std::string seen;                       // the observation
+  std::string symptom;                    // the message
+  std::string unseen = "";                // what the counter-case has in the observation's place
+  const char* counter_symptom = nullptr;  // the message of the counter-case, if the observation is in it
+};
+
+std::string init_of(int rank, const std::string& host, int device, const std::string& bus = "17000") {
+  const std::string number = std::to_string(rank);
+  return host + ":4" + number + ":9 [0] NCCL INFO ncclCommInitRankConfig comm 0x77" + number + " rank " +
+         number + " nranks 2 cudaDev " + std::to_string(device) + " nvmlDev 0 busId " + bus +
+         " commId 0x31 - Init START\n";
+}
+std::string using_line(const std::string& host, const std::string& interface, const std::string& address) {
+  return host + ":40:9 [0] NCCL INFO Bootstrap: Using " + interface + ":" + address + "<0>\n";
+}
+
+const std::string kReg =
+    "h1:40:9 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n";
+const std::string kDuplicate =
+    "h1:40:9 [0] init.cc:1103 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 17000\n";
+const std::string kNoRoute =
+    "h1:40:9 [0] NCCL INFO socketPollConnect: connect returned No route to host, retrying (1/34) after sleep for 100 msec\n"
+    "h1:40:9 [0] misc/socket.cc:533 NCCL WARN socketPollConnect: Connect to 10.0.0.4<56849> returned 113(No route to host)\n";
+const std::string kTimeout =
+    "h1:40:9 [0] misc/socket.cc:72 NCCL WARN socketStartConnect: Connect to 10.0.0.4<56849> failed : Connection timed out\n";
+const std::string kTest =
+    "h1: Test CUDA failure common.cu:941 'invalid device ordinal'\n .. h1 pid 81: Test failure common.cu:891\n";
+const std::string kGloo =
+    "[rank8]: RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] SO_ERROR: Connection refused, remote=[127.0.0.1]:14215\n";
+const std::string kQp =
+    "h1:40:9 [0] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1, curr state INIT, "
+    "next state RTR, local GID index 3, local GID ::ffff:192.168.12.1, remote GID ::ffff:";
+const char* const kQpNoGids =
+    "h1:40:9 [0] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out\n";
+
+const RivalCase kRivalCases[] = {
+    {"registration-unlimited", "max locked memory           (kbytes, -l) unlimited\n", kReg,
+     "max locked memory           (kbytes, -l) 64\n"},
+    {"duplicate-host", init_of(0, "h1", 0) + init_of(1, "h2", 0), kDuplicate,
+     init_of(0, "h1", 0) + init_of(1, "h1", 0)},
+    {"mig-slices",
+     "#  Rank  0 Group  0 Pid 41 on h1 device  0 [0000:17:00] NVIDIA H100 80GB HBM3 MIG 3g.40gb\n",
+     kDuplicate,
+     "#  Rank  0 Group  0 Pid 41 on h1 device  0 [0000:17:00] NVIDIA H100 80GB HBM3\n|        MIG M. |\n"},
+    {"mig-slices-shared", "CUDA_VISIBLE_DEVICES=MIG-5c3f0a1b-22\n",
+     "h1:40:9 [0] init.cc:1 NCCL WARN Multiple Ranks are using the same GPU\n", "CUDA_VISIBLE_DEVICES=0\n"},
+    {"peer-unseen", init_of(0, "h1", 0) + init_of(1, "h1", 0, "65000"),
+     "h1:40:9 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 101 'invalid device ordinal'\n",
+     init_of(0, "h1", 0) + init_of(1, "h1", 1, "65000")},
+    {"test-gpus-each", "# nThread 1 nGpus 8 minBytes 8\n",
+     kTest + " .. h1 pid 82: Test failure common.cu:891\n", "# nThread 1 nGpus 1 minBytes 8\n"},
+    {"test-gpus", "# nThread 8 nGpus 1 minBytes 8\n", kTest, "# nThread 1 nGpus 1 minBytes 8\n"},
+    {"shm-cumem", "",
+     "h1:40:9 [0] misc/shmutils.cc:129 NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-x (size 0), error: No such file or directory (2)\n",
+     "",
+     "h1:40:9 [0] misc/shmutils.cc:129 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: Permission denied (13)\n"},
+    {"shm-apart", "",
+     "h1:40:9 [0] misc/shmutils.cc:129 NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-x (size 9637888), error: No such file or directory (2)\n",
+     "",
+     "h1:40:9 [0] misc/shmutils.cc:129 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: Permission denied (13)\n"},
+    {"neighbour-rejects", using_line("h1", "ens1", "10.0.0.5"), kNoRoute,
+     using_line("h1", "docker0", "172.17.0.1")},
+    {"neighbour-silent", using_line("h1", "ens1", "10.0.0.5"), kTimeout,
+     using_line("h1", "ens1", "10.9.0.5")},
+    {"qp-other-subnet", "", kQp + "192.168.31.3\n", "", kQpNoGids},
+    {"qp-no-answer", "", kQp + "192.168.12.3\n", "", kQpNoGids},
+    {"qp-no-interface", "",
+     "h1:40:9 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with 101 Network is unreachable, local GID ::ffff:10.0.0.1, "
+     "remote GID ::ffff:10.0.0.2\n",
+     "",
+     "h1:40:9 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with 101 Network is unreachable, local GID ::ffff:10.0.0.1, "
+     "remote GID ::ffff:10.1.0.2\n"},
+    {"gloo-peer-ended", init_of(0, "h1", 0) + init_of(1, "h1", 1, "65000"), kGloo,
+     init_of(0, "h1", 0) + init_of(1, "h2", 1, "65000")},
+};
+
+TEST(Rivals, EachHasACaseAndACounterCase) {
+  for (const Rival& rival : all_rivals()) {
+    const auto* const one = std::ranges::find(kRivalCases, rival.id, &RivalCase::rival);
+    ASSERT_NE(one, std::end(kRivalCases)) << rival.id;
+    const Log log = read_log(one->seen + one->symptom);
+    ASSERT_FALSE(log.problems.empty()) << rival.id;
+    EXPECT_EQ(log.problems.front().id, rival.id) << to_text(log);
+    EXPECT_EQ(log.verdict.cause, rival.cause) << to_text(log);
+    EXPECT_THAT(log.verdict.text, StartsWith(std::string(rival.title)));
+    EXPECT_EQ(log.problems.front().evidence.size(), 1u) << rival.id;
+    const Log other =
+        read_log(one->unseen + (one->counter_symptom != nullptr ? one->counter_symptom : one->symptom));
+    ASSERT_FALSE(other.problems.empty()) << rival.id;
+    EXPECT_EQ(other.problems.front().id, rival.symptom) << to_text(other);
+  }
+}
+
+// An echo of the remedy in a program's hint is no observation, and two limits contradict each other.
+TEST(Rivals, AdviceIsNoObservation) {
+  EXPECT_EQ(read_log("Please set memlock unlimited in limits.conf\n" + kReg).problems.front().id, "memlock");
+  EXPECT_EQ(read_log("memlock unlimited\nlibibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.\n" + kReg)
+                .problems.front()
+                .id,
+            "memlock");
+  EXPECT_EQ(read_log("+ docker run --ulimit memlock=-1 image\n" + kReg).problems.front().id,
+            "registration-unlimited");
 }
 
 }  // namespace

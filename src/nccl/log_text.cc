@@ -55,6 +55,8 @@ void write_problem(std::string& out, const LogProblem& problem, bool told) {
                  enum_names(Severity{})[static_cast<std::size_t>(problem.severity)], problem.title,
                  problem.line, problem.count, problem.count == 1 ? "" : "s", where, problem.message);
   if (told || problem.id == "other") return;
+  for (const std::string& one : problem.evidence)
+    fmt::format_to(std::back_inserter(out), "    why     {}\n", one);
   fmt::format_to(std::back_inserter(out), "    cause   {}\n    remedy  {}\n", problem.cause, problem.remedy);
 }
 

@@ -1,6 +1,7 @@
 // Reads the lines of PyTorch's process group: the operation that a rank waited for, how far the others were,
 // and the last warning of NCCL that it quotes, which is often the only part of a log that people keep
 // (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp prints them).
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -11,6 +12,9 @@ namespace railbed::nccl {
 namespace {
 
 constexpr std::size_t kMostTorchRanks = 1 << 20;
+
+// Names of what prints lines that the table of symptoms may know, besides NCCL itself.
+constexpr std::string_view kSpeakers[] = {"nccl", "NCCL", "libibverbs", "Gloo", "gloo", "Test CUDA failure"};
 
 TorchRank* torch_rank(std::map<int, TorchRank>& ranks, int rank) {
   if (rank < 0 || (ranks.size() >= kMostTorchRanks && !ranks.contains(rank))) return nullptr;
@@ -68,8 +72,9 @@ void LogState::read_torch(std::string_view line) {
     if (TorchRank* const found = rank && number ? torch_rank(torch, *rank) : nullptr) {
       found->enqueued = found->completed = *number;
     }
-  } else if (line.find("nccl") != std::string_view::npos || line.find("NCCL") != std::string_view::npos ||
-             line.find("libibverbs") != std::string_view::npos) {
+  } else if (std::ranges::any_of(kSpeakers, [&](std::string_view name) {
+               return line.find(name) != std::string_view::npos;
+             })) {
     read_symptom(line, nullptr, nullptr, false);
   }
 }

@@ -1,7 +1,7 @@
 // Turns the collected data into results for the user: sorted problems, the hang, the verdict.
 //
 // A text shows the first symptom in the table whose words it all contains and whose kind of source it has.
-// Texts of one symptom are one problem: it keeps the first text with its line, and counts the others with
+// Texts of one symptom are one problem: it keeps the first text with its line, a warning rather than an INFO, and counts the others with
 // their hosts and ranks. A warning that matches no row is a problem of its own kind. An INFO text counts at
 // most as a warning, since NCCL still tries to recover.
 //
@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "nccl/log_state.h"
@@ -117,6 +119,10 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
   const Severity now = warning || process == nullptr ? whole : std::min(whole, Severity::kWarning);
   problem.severity = std::max(problem.severity, now);
   LogConcerned& whom = concerned[place->second];
+  if (warning && !std::exchange(whom.warned, true) && !added) {
+    problem.message = trim(text);
+    problem.line = log.lines;
+  }
   if (process != nullptr && !whom.hosts.contains(process->host) && has_room())
     whom.hosts.insert(process->host);
   if (rank != nullptr && !whom.ranks.contains(rank->rank) && has_room()) whom.ranks.insert(rank->rank);
@@ -188,9 +194,18 @@ void gather(LogState& state) {
   sort_problems(log.problems);
 }
 
-bool is_bridge(std::string_view name) {
-  constexpr std::string_view kBridges[] = {"docker", "virbr", "br-", "cni", "podman", "lxcbr", "lxdbr"};
-  return std::ranges::any_of(kBridges, [&](std::string_view one) { return name.starts_with(one); });
+// Counts the nodes of communicators for which no line does. NCCL prints nNodes since 2.20; before, and where
+// the line was cut, the hosts of the ranks tell, if each rank is in the log. Connections through the network
+// refute a single host: two machines may have one name.
+void count_nodes(Log& log) {
+  for (LogCommunicator& communicator : log.communicators) {
+    if (communicator.nodes != 0 || std::ssize(communicator.ranks) != communicator.size) continue;
+    const std::size_t hosts = hosts_of(communicator).size();
+    const bool networked = std::ranges::any_of(
+        communicator.connections,
+        [](const LogConnections& connections) { return connections.via.starts_with("NET/"); });
+    if (hosts > 1 || !networked) communicator.nodes = static_cast<int>(hosts);
+  }
 }
 
 // Adds a problem if two hosts announce the same address of a bridge. Docker and similar programs give the
@@ -277,13 +292,26 @@ void judge_start(Log& log) {
 
 }  // namespace
 
+bool is_bridge(std::string_view name) {
+  constexpr std::string_view kBridges[] = {"docker", "virbr", "br-", "cni", "podman", "lxcbr", "lxdbr"};
+  return std::ranges::any_of(kBridges, [&](std::string_view one) { return name.starts_with(one); });
+}
+
+std::set<std::string_view> hosts_of(const LogCommunicator& communicator) {
+  std::set<std::string_view> hosts;
+  for (const LogRank& rank : communicator.ranks) hosts.insert(rank.host);
+  return hosts;
+}
+
 void conclude(LogState& state) {
   judge_addresses(state.log);
   gather(state);
+  count_nodes(state.log);
   judge_gpudirect(state);
   judge_start(state.log);
-  judge_hang(state);  // log_hang.cc
-  judge_run(state);   // log_run.cc
+  weigh_rivals(state);  // log_rivals.cc
+  judge_hang(state);    // log_hang.cc
+  judge_run(state);     // log_run.cc
 }
 
 }  // namespace railbed::nccl

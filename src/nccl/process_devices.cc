@@ -184,6 +184,27 @@ void missing_plugin(ProcessView& view) {
       view.contained() ? "an image that has the plugin" : "", "NCCL src/plugin/plugin_open.cc");
 }
 
+// NCCL reads /etc/nccl.conf of the process's own root, which an image may bring along (src/misc/param.cc,
+// initEnv). The node's file is judged with the node.
+void conf_of_image(ProcessView& view) {
+  const auto& file = view.process.nccl.system_file;
+  if (!view.contained() || items(file).empty()) return;
+  const auto text_of = [](const std::vector<NcclVariable>& variables) {
+    std::vector<std::string> texts;
+    for (const NcclVariable& variable : variables) texts.push_back(variable.name + "=" + variable.value);
+    return texts;
+  };
+  const auto own = text_of(*file);
+  if (own == text_of(items(view.node.nccl.system_file))) return;
+  view.say(Severity::kNote, "conf-of-image",
+           fmt::format("has an /etc/nccl.conf of its own, not the node's: {}. It holds where the job's "
+                       "environment does not set these variables, and no launcher shows it",
+                       fmt::join(own, ", ")),
+           "Remove lines whose purpose nobody knows from the image; to see what they do, set the variable "
+           "in the job's environment, which wins.",
+           "", "NCCL src/misc/param.cc");
+}
+
 }  // namespace
 
 void lint_process_devices(ProcessView& view) {
@@ -194,6 +215,7 @@ void lint_process_devices(ProcessView& view) {
   gpu_nodes(view);
   open_files(view);
   missing_plugin(view);
+  conf_of_image(view);
 }
 
 }  // namespace railbed::nccl

@@ -217,15 +217,21 @@ ProcessVerdict judge_process(const Process& process, const Facts& node, const Ex
   Expectation its = expected;
   if (const auto mapped = installed_version(process.nccl)) its.version = mapped;
   Facts seen = as_seen_by(process, node);
-  ProcessVerdict verdict{.process = process,
-                         .uses = used_now(process, node),
-                         .complaints = {},
-                         .variables = {},
-                         .choices = predict(seen, its.version),
-                         .version = its.version.value_or(kNewestKnown).to_text()};
-  seen.rdma.devices =
-      node.rdma.devices;  // a name is not wrong just because the process lacks the device's node
-  verdict.variables = lint(seen, its);
+  const auto& environment = process.seen.environment;
+  ProcessVerdict verdict{
+      .process = process,
+      .uses = used_now(process, node),
+      .complaints = {},
+      .variables = {},
+      .choices = {},
+      .version = its.version.value_or(kNewestKnown).to_text(),
+      .could_not_look = environment.ok() ? "" : describe(environment.miss(), environment.from())};
+  if (environment.ok()) {
+    verdict.choices = predict(seen, its.version);
+    seen.rdma.devices =
+        node.rdma.devices;  // a name is not wrong just because the process lacks the device's node
+    verdict.variables = lint(seen, its);
+  }
   ProcessView view{process, node, verdict.choices, verdict.uses};
   lint_process_devices(view);
   lint_process_addresses(view);

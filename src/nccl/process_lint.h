@@ -39,9 +39,12 @@ struct ProcessVerdict {
   std::vector<Complaint> variables;          // worst first
   Choices choices;
   std::string version;  // the assumed version of NCCL: of the mapped library, else the expected one
+  // Why the process's variables could not be read; empty if they were. Then nothing can be predicted, and
+  // the absence of complaints means nothing.
+  std::string could_not_look = {};
   Severity worst() const;
-  bool clean() const { return complaints.empty() && variables.empty(); }
-  FIELDS(ProcessVerdict, process, uses, complaints, variables, choices, version);
+  bool clean() const { return complaints.empty() && variables.empty() && could_not_look.empty(); }
+  FIELDS(ProcessVerdict, process, uses, complaints, variables, choices, version, could_not_look);
 };
 
 // Returns the node's facts as this process sees them: its variables, its interfaces, and the RDMA devices

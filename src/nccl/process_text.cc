@@ -81,9 +81,19 @@ std::string to_text(const ProcessVerdict& verdict) {
     fmt::format_to(write, "  variables  {}\n", describe(seen.environment.miss(), seen.environment.from()));
   else
     for (const auto& [name, value] : *seen.environment) fmt::format_to(write, "  {}={}\n", name, value);
+  for (const auto* file : {&verdict.process.nccl.user_file, &verdict.process.nccl.system_file})
+    for (const NcclVariable& variable : items(*file))
+      fmt::format_to(write, "  {}={}  ({})\n", variable.name, variable.value, variable.from);
   out += "\n";
   write_complaints(out, verdict.complaints);
   out += to_text(verdict.variables);
+  if (!verdict.could_not_look.empty()) {
+    fmt::format_to(write,
+                   "railbed could not look into this process ({}), so nothing is known of its variables, "
+                   "libraries and devices.\nRun railbed as root, or as the user who started the process.\n",
+                   verdict.could_not_look);
+    return printable_lines(out);
+  }
   if (verdict.clean()) out += "Nothing is wrong with this process.\n";
   fmt::format_to(write, "\nNCCL {} chooses, as this process sees the node:\n{}", verdict.version,
                  to_text(verdict.choices));

@@ -51,6 +51,25 @@ Verdict broken_verdict() {
            finding(Status::kNotApplicable, "ib.subnet-manager", "vm1", "", "no InfiniBand port")}};
 }
 
+// A node without /sys: whatever reads it could not look.
+TEST(RenderText, TellsOnceWhatKeptRulesFromLooking) {
+  std::vector<Finding> list;
+  for (const char* rule : {"net.interface", "net.mtu", "gpu.driver"})
+    for (const char* subject : {"rail0", "rail1"}) {
+      list.push_back(
+          finding(Status::kUnknown, rule, "vm1", subject, "could not look: absent: none (/sys/class/net)"));
+      if (list.size() > 1) list.back().caused_by = 0;
+    }
+  Verdict verdict;
+  for (const Finding& finding : list) verdict.findings.push_back(finding);
+  const std::string text = render_text(verdict, {}, {});
+  EXPECT_THAT(text, HasSubstr("same reason: 3 rules could not look, 6 checks in all; --all names them"));
+  EXPECT_THAT(text, Not(HasSubstr("net.mtu")));
+  TextOptions all;
+  all.all = true;
+  EXPECT_THAT(render_text(verdict, {}, all), HasSubstr("net.mtu"));
+}
+
 const Run kPairRun{"lab", "2031-05-04T10:00:00Z", 8.25, 2};
 
 TEST(FindingsText, SaysFirstWhatIsBrokenAndWhatToDo) {

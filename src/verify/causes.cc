@@ -6,6 +6,10 @@
 // rail on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
 // cause of a finding is the first red finding of the first ancestor that meets it.
 //
+// What could not be looked at has a cause, too: the same file or call that could not be read. Unknown findings of
+// one node that a missing file explains are folded below the first of them, and those whose files are below one
+// folder that is missing as a whole (/sys) as well.
+//
 // The graph of rules has no cycle (rule_test.cc), so following direct causes ends at a finding that nothing
 // explains: the root, which is the one line that people should read. All findings below it point to it.
 //
@@ -185,6 +189,42 @@ void append_calm(const FindingList& findings, const std::vector<std::size_t>& ca
   for (const std::size_t i : calm) order[before + start[bucket(i)]++] = i;
 }
 
+// Returns true for the folders in which /sys lists all devices of a kind. A machine has them; only without /sys they are
+// missing, and then all of them.
+bool lists_devices(std::string_view path) {
+  constexpr std::string_view kClass = "/sys/class/";
+  return path == "/sys/bus/pci/devices" ||
+         (path.starts_with(kClass) && path.find('/', kClass.size()) == path.npos);
+}
+
+// Returns what kept a rule from looking: the reason, and the file system or the call it was met in. Two paths of /sys that are
+// both absent are one reason: the whole of it is missing. "could not look: absent: No such file (/sys/class/net)" becomes
+// "absent: No such file (/sys". Empty if the message names no place.
+std::string hindrance_of(const Finding& finding) {
+  constexpr std::string_view kBegin = "could not look: ";
+  if (!finding.message.starts_with(kBegin) || finding.evidence.empty()) return "";
+  const std::string_view why = std::string_view(finding.message).substr(kBegin.size());
+  const auto place = why.rfind(" (");
+  if (place == std::string_view::npos) return std::string(why) + " " + finding.evidence;
+  const std::string_view path = why.substr(place + 2);
+  const auto second = path.starts_with('/') ? path.find('/', 1) : std::string_view::npos;
+  const bool whole = why.starts_with("absent:") && lists_devices(path.substr(0, path.rfind(')')));
+  return std::string(why.substr(0, place + 2)) + std::string(whole ? path.substr(0, second) : path);
+}
+
+// Folds unknown findings that nothing red explains below the first one of their node with the same hindrance.
+void fold_unknown(const FindingList& findings) {
+  std::map<std::pair<std::string_view, std::string>, std::size_t> first;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    Finding& finding = *findings[i];
+    if (finding.status != Status::kUnknown || finding.caused_by) continue;
+    std::string hindrance = hindrance_of(finding);
+    if (hindrance.empty()) continue;
+    const auto [place, fresh] = first.try_emplace({finding.node, std::move(hindrance)}, i);
+    if (!fresh) finding.caused_by = place->second;
+  }
+}
+
 }  // namespace
 
 void link_causes(const FindingList& findings) {
@@ -198,6 +238,7 @@ void link_causes(const FindingList& findings) {
     while (root && direct[*root]) root = direct[*root];
     findings[i]->caused_by = root;
   }
+  fold_unknown(findings);
 }
 
 void put_in_order(FindingList& findings) {

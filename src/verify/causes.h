@@ -12,7 +12,8 @@ using FindingList = std::vector<Finding*>;
 
 // Sets caused_by of every red or unknown finding that a red finding of another rule explains; clears it of
 // all others. Rule::explained_by names the rules that may explain a rule. The chain is followed to its end,
-// so caused_by always names a finding that nothing explains. Two findings belong together if
+// so caused_by always names a finding that nothing explains. An unknown finding that no red one explains is
+// caused by the first unknown one of its node that could not read the same place. Two findings belong together if
 //   - they share a thing of the same node ("netdev:ens6"), or
 //   - they share a rail ("rail:rail0"), and the cause concerns the cluster, or the consequence names the
 //     cause's node ("node:gpu01"), or

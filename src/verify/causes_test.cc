@@ -73,6 +73,34 @@ TEST(LinkCauses, OnlyARedFindingExplains) {
   EXPECT_EQ(root_of(findings, 1), "");
 }
 
+Finding blind(std::string_view rule, std::string node, std::string why) {
+  Finding finding = red(rule, std::move(node), {}, Status::kUnknown);
+  finding.message = "could not look: " + why;
+  finding.evidence = "some path";
+  return finding;
+}
+
+TEST(LinkCauses, FoldsWhatTheSameHindranceKeptFromLooking) {
+  std::vector<Finding> findings = {
+      blind("net.interface", "a", "absent: No such file or directory (/sys/class/net)"),
+      blind("net.mtu", "a", "absent: No such file or directory (/sys/class/net)"),
+      blind("gpu.driver", "a", "absent: No such file or directory (/sys/bus/pci/devices)"),
+      blind("net.mtu", "b", "absent: No such file or directory (/sys/class/net)"),
+      blind("rdma.rate", "a",
+            "absent: No such file or directory (/sys/class/infiniband/mlx5_0/ports/1/rate)"),
+      blind("rdma.lid", "a", "denied: Permission denied (/sys/class/net)"),
+      red("net.admin-up", "a", {"netdev:eth1"}),
+  };
+  link_causes(list_of(findings));
+  EXPECT_EQ(root_of(findings, 0), "");
+  EXPECT_EQ(root_of(findings, 1), "net.interface@a");
+  EXPECT_EQ(root_of(findings, 2), "net.interface@a") << "all of /sys is missing";
+  EXPECT_EQ(root_of(findings, 3), "") << "another node";
+  EXPECT_EQ(root_of(findings, 4), "") << "one file of a device is another cause";
+  EXPECT_EQ(root_of(findings, 5), "") << "another reason";
+  EXPECT_EQ(root_of(findings, 6), "");
+}
+
 TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
   std::vector<Finding> findings = {
       red("host.swap", "a", {}, Status::kWarn),

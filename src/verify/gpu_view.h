@@ -30,6 +30,25 @@ struct GpuView {
 
 inline std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
+// Returns true if the node's board is managed by nvlsm and the module that nvlsm needs is not there. NVIDIA's start script
+// of the fabric manager checks for it on NVLink 5 (github.com/NVIDIA/gpu-operator/issues/2781).
+inline bool lacks_nvlsm_module(const NodeView& node) {
+  const Kernel& kernel = node.facts->system.kernel;
+  const bool known = kernel.loaded_modules.ok() || kernel.present_modules.ok();
+  return node.has_nvlink_manager() && known && !module_present(*node.facts, "ib_umad");
+}
+
+// The remedy for that. Starting the fabric manager alone does not help.
+inline Remedy load_nvlsm_module() {
+  return {
+      .text =
+          "Load ib_umad now and at every boot, then restart the fabric manager. Where the module is missing, it is in the "
+          "kernel's package of extra modules.",
+      .commands = {"modprobe ib_umad", "printf '%s\\n' ib_umad >> /etc/modules-load.d/nvlsm.conf",
+                   "systemctl restart nvidia-fabricmanager"},
+      .by_hand_only = true};
+}
+
 // Returns true if the driver's module on disk has the version that is loaded; nullopt if either is unknown.
 inline std::optional<bool> module_on_disk_is_loaded(const NodeView& node) {
   const Gpus& gpus = node.facts->gpus;

@@ -37,8 +37,8 @@ void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
 // Returns true for events that hang tasks: they wait for a disk or a server that does not respond.
 bool holds_tasks(LogKind kind) {
   using enum LogKind;
-  return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kArrayDegraded ||
-         kind == kReadOnly || kind == kServerSilent;
+  return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kDiskPowerSaving ||
+         kind == kArrayDegraded || kind == kReadOnly || kind == kServerSilent;
 }
 
 // Returns what an event touches: a rail's end, GPUs, adapters, a PCI device, or "tasks" for events that hang

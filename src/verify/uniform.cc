@@ -3,7 +3,8 @@
 // Each node has one vote: its value. If all values are equal, the property passes. If more than half of the
 // nodes agree, they are taken to be right, and each other node gets a finding of its own with its value and
 // the common one. If no value has such a majority, no node can be called different, so the cluster gets a
-// single finding that lists the values with their nodes and touches all of them.
+// single finding that lists the values with their nodes and touches all of them. A node with several adapters of a
+// board may have several values and then a vote for each; it is counted once among the nodes.
 //
 // Votes with a key (the same board, product or operating system) are compared only within that key: nodes of
 // two kinds need not be alike.
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "verify/nccl_topics.h"
 
@@ -20,13 +22,22 @@ namespace {
 
 // Returns the first four names, and the number of the others.
 std::string nodes_text(const std::vector<const Vote*>& votes) {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < votes.size() && i < 4; ++i) names.push_back(*votes[i]->node->name);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < votes.size() && i < 4; ++i)
+    names.push_back(votes[i]->thing.empty() ? *votes[i]->node->name
+                                            : fmt::format("{} ({})", *votes[i]->node->name, votes[i]->thing));
   const std::string text = fmt::format("{}", fmt::join(names, ", "));
   return votes.size() > 4 ? fmt::format("{} and {} more", text, votes.size() - 4) : text;
 }
 
 using ByValue = std::map<std::string, std::vector<const Vote*>>;
+
+std::size_t count_nodes(const ByValue& groups) {
+  std::set<const NodeView*> nodes;
+  for (const auto& [value, members] : groups)
+    for (const Vote* vote : members) nodes.insert(vote->node);
+  return nodes.size();
+}
 
 // Reports one finding for the cluster, with every value and every node.
 void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
@@ -41,7 +52,9 @@ void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
   }
   const std::string observed = fmt::format("{}", fmt::join(texts, ", "));
   all.red(what.status,
-          {.message = fmt::format("nodes differ in {}: {}; {}", what.subject, observed, what.why),
+          {.message = fmt::format("{} differ in {}: {}; {}",
+                                  groups.begin()->second.front()->thing.empty() ? "nodes" : "adapters",
+                                  what.subject, observed, what.why),
            .expected = "the same on every node",
            .observed = observed,
            .remedy = what.remedy});
@@ -57,11 +70,12 @@ void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, co
   verdict.add_evidence(vote.from);
   Remedy remedy = what.remedy;
   remedy.commands.insert(remedy.commands.end(), vote.commands.begin(), vote.commands.end());
-  verdict.red(what.status, {.message = fmt::format("{} differs in {}: it has {}, {}; {}", *vote.node->name,
-                                                   what.subject, vote.value, usual, what.why),
-                            .expected = most,
-                            .observed = vote.value,
-                            .remedy = std::move(remedy)});
+  verdict.red(what.status,
+              {.message = fmt::format("{} differs in {}: {} has {}, {}; {}", *vote.node->name, what.subject,
+                                      vote.thing.empty() ? "it" : vote.thing, vote.value, usual, what.why),
+               .expected = most,
+               .observed = vote.value,
+               .remedy = std::move(remedy)});
 }
 
 }  // namespace
@@ -74,9 +88,11 @@ void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& wha
   if (groups.size() == 1) return all.pass(votes.front().value);
   const auto most =
       std::ranges::max_element(groups, {}, [](const auto& group) { return group.second.size(); });
-  if (most->second.size() * 2 <= votes.size()) return complain_of_all(all, groups, what);
-  const std::string usual =
-      fmt::format("{} of {} nodes have {}", most->second.size(), votes.size(), most->first);
+  const std::size_t nodes = count_nodes(groups);
+  const auto as_many = std::ranges::count_if(
+      groups, [&](const auto& group) { return group.second.size() == most->second.size(); });
+  if (most->second.size() * 2 <= nodes || as_many > 1) return complain_of_all(all, groups, what);
+  const std::string usual = fmt::format("{} of {} nodes have {}", most->second.size(), nodes, most->first);
   for (const auto& [value, members] : groups)
     if (value != most->first)
       for (const Vote* vote : members) complain_of_one(judge, *vote, most->first, usual, what);

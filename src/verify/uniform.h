@@ -18,6 +18,7 @@ struct Vote {
   std::string value;
   std::string from;
   std::vector<ShellCommand> commands = {};  // with this node's names; appended to those of the remedy
+  std::string thing = {};                   // the part of the node that has the value: "mlx5_0, mlx5_1"
 };
 
 // The property that is compared, and the texts of its finding.

@@ -12,6 +12,7 @@
 #include "campaign/look/evidence.h"
 #include "campaign/look/facts_desk.h"
 #include "campaign/reach.h"
+#include "fleet/diagnose.h"
 
 namespace railbed {
 namespace {
@@ -124,6 +125,18 @@ ReachOptions made_anew(ReachOptions reach) {
   return reach;
 }
 
+namespace {
+
+// Returns the node with the remedy that fits the reason.
+Unreachable lost_node(const Cluster& cluster, const std::string& name, Error error, Carrier by) {
+  const Node* const node = find_node(cluster, name);
+  const fleet::Target target = node == nullptr ? fleet::Target{name, name, false} : fleet::target_of(*node);
+  std::string remedy = fleet::remedy_of(error, target);
+  return {name, std::move(error), by, std::move(remedy)};
+}
+
+}  // namespace
+
 Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options,
                       const Cluster& cluster) {
   Surveyed surveyed;
@@ -153,7 +166,8 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
     if (read[i])
       surveyed.facts.emplace(node, std::move(*read[i]));
     else
-      surveyed.unreachable.push_back({node, std::move(read[i].error()), carrier_of(fleet.launcher())});
+      surveyed.unreachable.push_back(
+          lost_node(cluster, node, std::move(read[i].error()), carrier_of(fleet.launcher())));
   }
   if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, caller.stop);
   caller.progress("");

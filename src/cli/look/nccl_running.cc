@@ -30,6 +30,9 @@ int exit_code_of(const RunningOutput& output) {
   if (output.processes.empty()) return kExitCouldNotLook;
   auto worst = nccl::Severity::kNote;
   for (const nccl::ProcessVerdict& verdict : output.processes) worst = std::max(worst, verdict.worst());
+  const auto blind = [](const nccl::ProcessVerdict& verdict) { return !verdict.could_not_look.empty(); };
+  if (worst == nccl::Severity::kNote && std::ranges::any_of(output.processes, blind))
+    return kExitCouldNotLook;
   if (worst == nccl::Severity::kNote) return kExitClean;
   return worst == nccl::Severity::kError ? kExitFailures : kExitWarnings;
 }

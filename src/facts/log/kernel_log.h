@@ -62,14 +62,15 @@ enum class LogKind {
   kDiskError,     // subject: the block device
   kReadOnly,      // a file system stopped writing
   kDiskTimeout,
-  kDiskLost,       // the kernel removed the drive
-  kArrayDegraded,  // subject: the drive that an array removed
-  kPathFailed,     // one of several paths to a drive
-  kServerSilent,   // subject: a file server
-  kServerBack,     // same; it responds again
+  kDiskLost,         // the kernel removed the drive
+  kArrayDegraded,    // subject: the drive that an array removed
+  kPathFailed,       // one of several paths to a drive
+  kServerSilent,     // subject: a file server
+  kServerBack,       // same; it responds again
+  kDiskPowerSaving,  // subject: a drive that may not survive its power saving, as its driver suspects
 };
 constexpr auto enum_names(LogKind) {
-  return std::array<std::string_view, 48>{"xid",
+  return std::array<std::string_view, 49>{"xid",
                                           "xid-nvlink-fatal",
                                           "sxid-fatal",
                                           "sxid-nonfatal",
@@ -116,7 +117,8 @@ constexpr auto enum_names(LogKind) {
                                           "array-degraded",
                                           "path-failed",
                                           "server-silent",
-                                          "server-back"};
+                                          "server-back",
+                                          "disk-power-saving"};
 }
 
 // All lines of one kind, subject and code.

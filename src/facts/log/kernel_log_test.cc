@@ -169,6 +169,16 @@ constexpr Sample kSamples[] = {
     {LogKind::kDiskTimeout, 0, "nvme1", "nvme nvme1: controller is down; will reset: CSTS=0xffffffff"},
     {LogKind::kDiskTimeout, 0, "nvme0",
      "nvme nvme0: I/O tag 9 (5009) opcode 0x2 (I/O Cmd) QID 2 timeout, aborting req_op:READ(0) size:131072"},
+    {LogKind::kDiskPowerSaving, 0, "nvme0",
+     "nvme nvme0: Try \"nvme_core.default_ps_max_latency_us=0 pcie_aspm=off\" and report a bug"},
+    {LogKind::kDiskPowerSaving, 0, "nvme0",
+     "nvme nvme0: Does your device have a faulty power saving mode enabled?"},
+    {LogKind::kGpuLost, 0, "0000:1b:00.0",
+     "NVRM: The NVIDIA GPU 0000:1b:00.0\\x0aNVRM: (PCI ID: 10de:2330) installed in this system has\\x0aNVRM: "
+     "fallen off the bus and is not responding to commands."},
+    {LogKind::kGpuInitFailed, 0, "0000:00:10.0",
+     "NVRM: The NVIDIA GPU 0000:00:10.0 (PCI ID: 10de:1f06)\\x0aNVRM: installed in this system is not supported by "
+     "the\\x0aNVRM: NVIDIA 390.154 driver release."},
     {LogKind::kDiskError, 0, "nvme0n1p2",
      "Buffer I/O error on dev nvme0n1p2, logical block 1, lost async page write"},
     {LogKind::kDiskError, 0, "nvme1n1", "block nvme1n1: no available path - failing I/O"},
@@ -281,6 +291,38 @@ TEST(KernelLog, MergesRepeatsAndKeepsTheLastText) {
   EXPECT_EQ(first.first, 150);
   EXPECT_EQ(first.last, 700);
   EXPECT_TRUE(first.text.ends_with("(Node Reboot Required)"));
+}
+
+// As syslog and dmesg write them: a line each, and those that two GPUs share are folded.
+TEST(KernelLog, JoinsTheLinesOfOneNvrmMessage) {
+  const auto host =
+      open_tree(tree_with(R"J({"source":"dmesg","begins":100,"ends":900,"beginning_lost":false,"lines":[
+    {"first":200,"last":200,"count":1,"text":"NVRM: The NVIDIA GPU 0000:1b:00.0"},
+    {"first":200,"last":300,"count":2,"text":"NVRM: (PCI ID: 10de:2330) installed in this system has"},
+    {"first":200,"last":300,"count":2,"text":"NVRM: fallen off the bus and is not responding to commands."},
+    {"first":300,"last":300,"count":1,"text":"NVRM: The NVIDIA GPU 0000:3b:00.0"},
+    {"first":700,"last":700,"count":1,"text":"NVRM: The NVIDIA GPU 0000:5e:00.0 (PCI ID: 10de:2901)"},
+    {"first":700,"last":700,"count":1,"text":"NVRM: installed in this system requires use of the NVIDIA open kernel modules."}]})J"));
+  const auto log = collect_kernel_log(*host, "");
+  ASSERT_TRUE(log) << log.miss().why;
+  ASSERT_EQ(log->events.size(), 3U);
+  EXPECT_EQ(log->events[0].kind, LogKind::kGpuLost);
+  EXPECT_EQ(log->events[0].subject, "0000:1b:00.0");
+  EXPECT_EQ(log->events[1].kind, LogKind::kGpuLost);
+  EXPECT_EQ(log->events[1].subject, "0000:3b:00.0");
+  EXPECT_EQ(log->events[2].kind, LogKind::kGpuNeedsOpenModule);
+  EXPECT_EQ(log->events[2].subject, "0000:5e:00.0");
+}
+
+// Without a head the event stays, without an address.
+TEST(KernelLog, KeepsAnNvrmLineWithoutItsHead) {
+  const auto host = open_tree(tree_with(R"J({"source":"dmesg","begins":100,"ends":900,"lines":[
+    {"first":200,"last":200,"count":1,"text":"NVRM: fallen off the bus and is not responding to commands."},
+    {"first":800,"last":800,"count":1,"text":"NVRM: The NVIDIA GPU 0000:5e:00.0 (PCI ID: 10de:2901)"}]})J"));
+  const auto log = collect_kernel_log(*host, "");
+  ASSERT_TRUE(log) << log.miss().why;
+  ASSERT_EQ(log->events.size(), 1U);
+  EXPECT_EQ(log->events.front().subject, "");
 }
 
 TEST(KernelLog, NonsenseIsGarbledAndNothingRecordedIsAbsent) {

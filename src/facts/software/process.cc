@@ -61,9 +61,9 @@ void mask_secrets(std::vector<NcclVariable>& variables) {
     if (looks_secret(variable.value)) variable.value = "masked";
 }
 
-Reading<std::vector<NcclVariable>> variables_of(const Reading<std::string>& file) {
-  return file.parsed([&](const std::string& text) {
-    auto variables = parse_nccl_file(text, file.from());
+Reading<std::vector<NcclVariable>> variables_of(const Reading<json::Lines>& file) {
+  return file.parsed([&](const json::Lines& content) {
+    auto variables = parse_nccl_file(content.text, file.from());
     mask_secrets(variables);
     return std::optional(std::move(variables));
   });

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "inventory/hostlist.h"
@@ -116,6 +117,7 @@ class Writer {
   void command(std::string_view command);
   void remedy(std::string_view rule, const Remedy& remedy);
   void consequences(const Cause& cause);
+  void could_not_look(const Cause& cause);
   void hosts(const Folded& root);
 
   TextOptions options_;
@@ -175,6 +177,7 @@ void Writer::remedy(std::string_view rule, const Remedy& remedy) {
 
 void Writer::consequences(const Cause& cause) {
   if (cause.consequences.empty()) return;
+  if (cause.worst == Status::kUnknown && !options_.all) return could_not_look(cause);
   std::vector<std::string> items;
   for (const Folded& folded : cause.consequences) {
     if (!options_.all && items.size() == kConsequencesShown) {
@@ -188,6 +191,15 @@ void Writer::consequences(const Cause& cause) {
   }
   const std::string label = fmt::format("explains {} more", cause.explained);
   detail_lines(label, wrap_list(std::move(items), room_after(label)));
+}
+
+// Unknown findings below an unknown one have its reason: their number is what matters.
+void Writer::could_not_look(const Cause& cause) {
+  std::set<std::string_view> rules = {cause.root.example->rule};
+  for (const Folded& folded : cause.consequences) rules.insert(folded.example->rule);
+  detail("same reason",
+         fmt::format("{} could not look, {} in all; --all names them", plural(rules.size(), "rule", "rules"),
+                     plural(cause.explained + cause.root.count, "check", "checks")));
 }
 
 void Writer::cause(const Cause& cause) {

@@ -134,14 +134,15 @@ void gpus_uniform(const Survey& survey, Judge& judge) {
 void firmware_uniform(const Survey& survey, Judge& judge) {
   Grouped groups;
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> seen;
+    std::map<std::string, std::size_t> voted;  // one vote for each board and version of a node
     for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
       if (!device.board_id.ok() || !device.firmware.ok() || device.firmware->empty()) continue;
-      const std::string pair = *device.board_id + *device.firmware;
-      if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote per node and version
-      seen.push_back(pair);
-      groups[*device.board_id].push_back(
-          {&node, *device.firmware, device.firmware.from(), flash_with(device)});
+      std::vector<Vote>& votes = groups[*device.board_id];
+      const auto [place, fresh] = voted.try_emplace(*device.board_id + *device.firmware, votes.size());
+      if (fresh)
+        votes.push_back({&node, *device.firmware, device.firmware.from(), flash_with(device), device.name});
+      else
+        votes[place->second].thing += ", " + device.name;
     }
   }
   compare_groups(judge, groups,

@@ -194,6 +194,17 @@ void fabric_manager(const Survey& survey, Judge& judge) {
     const Service* service = find_service(node, {"nvidia-fabricmanager"});
     const std::string state = service == nullptr ? "not installed" : service->active_state;
     if (state == "active") return verdict.pass(state);
+    if (lacks_nvlsm_module(node)) {
+      verdict.seen(node.facts->system.kernel.loaded_modules);
+      return verdict.fail(
+          {.message =
+               fmt::format("ib_umad is not loaded on {}, so nvlsm cannot start and nvidia-fabricmanager is "
+                           "{}: CUDA will not start on GPUs behind NVSwitch (error 802)",
+                           *node.name, state),
+           .expected = "ib_umad loaded, nvidia-fabricmanager active",
+           .observed = "ib_umad not loaded, " + state,
+           .remedy = load_nvlsm_module()});
+    }
     verdict.fail({.message = fmt::format(
                       "nvidia-fabricmanager on {} is {}: CUDA will not start on GPUs behind NVSwitch",
                       *node.name, state),

@@ -27,6 +27,12 @@ const NvmlSystem* nvml_of(Case& verdict, const NodeView& node) {
   return nvml ? &*nvml : nullptr;
 }
 
+// Returns true if NVML's error is that of a process that may not open the devices.
+bool is_denied(std::string_view why) {
+  return why.find("_NO_PERMISSION") != std::string_view::npos ||
+         why.find("NVML_ERROR_UNKNOWN") != std::string_view::npos;
+}
+
 Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
   const bool mismatch = miss.why.find("VERSION_MISMATCH") != std::string::npos;
   if (mismatch && module_on_disk_is_loaded(node).value_or(false))
@@ -42,6 +48,13 @@ Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
         "Install the driver's libraries (Debian, Ubuntu: libnvidia-compute-VERSION); in a container, "
         "give it the GPUs.",
         {"ldconfig -p | grep libnvidia-ml"}};
+  // The driver is loaded, and this process may not open its devices. "Unknown Error" is what NVML makes of that where a
+  // container lost them (NVIDIA/nvidia-container-toolkit, issue 48).
+  if (is_denied(miss.why))
+    return {
+        "This process may not open the GPUs: a container's device list or a cgroup denies them. Start the container with "
+        "its GPUs; one that had them lost them when systemd was reloaded, and gets them back when it is started again.",
+        {"ls -l /dev/nvidia*", "nvidia-smi -L"}};
   return {"Read the kernel log for Xid messages; a driver that hangs needs a reboot.",
           {"dmesg | grep -i -e xid -e nvrm", "reboot"},
           true};
@@ -56,11 +69,14 @@ void nvml_answers(const Survey& survey, Judge& judge) {
     if (nvml.unknown() && verdict.read(nvml) == nullptr) return;
     if (nvml) return verdict.pass(nvml->driver_version.value_or(nvml->library));
     const bool hangs = nvml.miss().missing == Missing::kTimeout;
-    verdict.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
-                                         *node.name, hangs ? "hangs" : "does not answer"),
-                  .expected = "an answer",
-                  .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
-                  .remedy = nvml_remedy(node, nvml.miss())});
+    verdict.fail(
+        {.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs", *node.name,
+                                hangs                        ? "hangs"
+                                : is_denied(nvml.miss().why) ? "is denied to this process"
+                                                             : "does not answer"),
+         .expected = "an answer",
+         .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
+         .remedy = nvml_remedy(node, nvml.miss())});
   });
 }
 
@@ -69,7 +85,7 @@ void nvml_answers(const Survey& survey, Judge& judge) {
 bool is_hidden(const Gpu& gpu) {
   if (gpu.nvml) return false;
   const std::string& why = gpu.nvml.miss().why;
-  return why.find("_NOT_FOUND (6)") != std::string::npos || why.find("_NO_PERMISSION") != std::string::npos;
+  return why.find("_NOT_FOUND (6)") != std::string::npos || is_denied(why);
 }
 
 // Returns true if NVML or the kernel reports the GPU as lost. Without such a report, it cannot be told from a
@@ -115,6 +131,18 @@ void judge_unseen(Case& verdict, const NodeView& node, int have) {
     complaint.remedy = {"Read what the kernel log says of it.",
                         {"nvidia-smi -L", "dmesg | grep -i -e nvrm -e xid"}};
     return verdict.fail(std::move(complaint));
+  }
+  // A kernel log that can be read and is whole would tell of a GPU that was lost.
+  const auto& log = node.facts->kernel_log;
+  const bool tells = log.ok() && !log->beginning_lost && log->dropped == 0;
+  if (tells && any_hidden) {
+    complaint.message = fmt::format(
+        "{}{}{}: hidden from this process by a container's device list, a cgroup or MIG; the kernel "
+        "log tells of no lost GPU",
+        counts, silent.empty() ? "" : ", not ", fmt::join(silent, ", "));
+    complaint.remedy = {"Look from outside of any container, or start it with all GPUs.",
+                        {"nvidia-smi -L", "ls -l /dev/nvidia*"}};
+    return verdict.warn(std::move(complaint));
   }
   complaint.message =
       fmt::format("{}{}{}: hidden from this process (container, device cgroup, MIG), or lost without a word",
@@ -223,16 +251,20 @@ void cuda_works(const Survey& survey, Judge& judge) {
     if (wrong.empty()) return verdict.pass(fmt::format("CUDA {}", cuda_version_text(gpu.cuda->version)));
     // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY
     const bool fabric = wrong.find("SYSTEM_NOT_READY") != std::string::npos;
-    verdict.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
-                                         fabric ? ": it waits for the fabric manager" : ""),
-                  .expected = "a kernel's result",
-                  .observed = wrong,
-                  .remedy = fabric
-                                ? Remedy{"Start the fabric manager; its version must be the driver's.",
-                                         {"systemctl restart nvidia-fabricmanager"}}
-                                : Remedy{"Read the kernel log for Xid messages; reset the GPU, else reboot.",
-                                         {"dmesg | grep -i xid",
-                                          command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
+    verdict.fail(
+        {.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
+                                fabric ? ": it waits for the fabric manager" : ""),
+         .expected = "a kernel's result",
+         .observed = wrong,
+         .remedy =
+             fabric ? Remedy{"Start the fabric manager; its version must be the driver's.",
+                             {"systemctl restart nvidia-fabricmanager"}}
+             : is_hidden(gpu) && !is_lost(node, gpu)
+                 ? Remedy{"This process may not use the GPU: a container's device list or a cgroup denies it. Look from outside.",
+                          {"ls -l /dev/nvidia*", "nvidia-smi -L"}}
+                 : Remedy{
+                       "Read the kernel log for Xid messages; reset the GPU, else reboot.",
+                       {"dmesg | grep -i xid", command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
   });
 }
 

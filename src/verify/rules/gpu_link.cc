@@ -65,6 +65,10 @@ void bar1(const Survey& survey, Judge& judge) {
 
 // Returns the GPU's links; null after ending the case if it has or needs none.
 const NvmlLinks* links_of(Case& verdict, const GpuView& gpu) {
+  if (gpu.nvml.mig.value_or(false)) {
+    verdict.not_applicable("MIG is on: its slices have no NVLink");
+    return nullptr;
+  }
   if (gpu.model == nullptr || gpu.model->nvlinks == 0) {
     verdict.not_applicable("no NVLink is expected of this model");
     return nullptr;
@@ -157,6 +161,15 @@ void fabric(const Survey& survey, Judge& judge) {
     const std::string text = fmt::format("{}, {}{}{}", fabric->state, fabric->status,
                                          fabric->health.empty() ? "" : ", ", fabric->health);
     if (ready && well) return verdict.pass(text);
+    if (!ready && lacks_nvlsm_module(gpu.node))
+      return verdict.fail(
+          {.message =
+               fmt::format("{} has not joined the NVSwitch fabric: ib_umad is not loaded, so nvlsm cannot "
+                           "start, and CUDA waits (error 802)",
+                           gpu.where()),
+           .expected = "completed, NVML_SUCCESS, healthy",
+           .observed = text,
+           .remedy = load_nvlsm_module()});
     verdict.fail(
         {.message =
              ready ? fmt::format("{} is in the NVSwitch fabric, which is {}", gpu.where(), fabric->health)
@@ -169,11 +182,20 @@ void fabric(const Survey& survey, Judge& judge) {
   });
 }
 
+// Returns true if the GPU of this node is cut into slices (MIG), which have no peers.
+bool is_sliced(const NodeView& node, std::string_view address) {
+  return std::ranges::any_of(items(node.facts->gpus.devices), [&](const Gpu& gpu) {
+    return gpu.pci_address == address && gpu.nvml.ok() && gpu.nvml->mig.value_or(false);
+  });
+}
+
 void peers(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     if (gpu.node.gpus().size() < 2) return verdict.not_applicable("it is the only GPU");
     if (gpu.model == nullptr || gpu.model->nvlinks == 0)
       return verdict.not_applicable("no NVLink is expected of this model");
+    if (is_sliced(gpu.node, gpu.address()))
+      return verdict.not_applicable("MIG is on: its slices have no peers");
     const auto* matrix = said(verdict, gpu.node.facts->gpus.peers);
     if (matrix == nullptr) return;
     const auto row = matrix->find(gpu.address());
@@ -181,7 +203,7 @@ void peers(const Survey& survey, Judge& judge) {
     std::string bad;
     std::string why;
     for (const auto& [to, peer] : row->second) {
-      if (peer.read == "ok" && peer.nvlink == "ok") continue;
+      if ((peer.read == "ok" && peer.nvlink == "ok") || is_sliced(gpu.node, to)) continue;
       bad += (bad.empty() ? "" : ", ") + to;
       if (why.empty()) why = peer.read != "ok" ? peer.read : "NVLink: " + peer.nvlink;
     }

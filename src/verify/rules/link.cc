@@ -46,8 +46,44 @@ void admin_up(const Survey& survey, Judge& judge) {
   });
 }
 
+// Returns true for an RDMA interface of the node that cluster.yaml assigns to no rail.
+bool is_spare(const NodeView& node, const NetInterface& interface) {
+  return find_vlan(node.facts->net, interface.name) == nullptr &&
+         std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
+         rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
+}
+
+// Returns true if both are ports of one card: functions of one device, or of one function (mlx4).
+bool share_a_card(const NetInterface& interface, const NetInterface& other) {
+  if (!interface.pci_address.ok() || !other.pci_address.ok()) return false;
+  const auto card = [](std::string_view address) { return address.substr(0, address.rfind('.')); };
+  return card(*interface.pci_address) == card(*other.pci_address);
+}
+
+bool has_own_address(const NetInterface& interface) {
+  return std::ranges::any_of(items(interface.addresses),
+                             [](const auto& each) { return !each.address.is_link_local(); });
+}
+
+// Returns true if the rail's port has no link, and the spare port of its card has one that nothing uses: the cable is in
+// the wrong port of the card.
+bool has_cable_of(const NodeView& node, const NetInterface& spare, const RailEnd& end) {
+  if (end.interface == nullptr || end.interface == &spare || end.rail == nullptr) return false;
+  const bool dead =
+      end.interface->administratively_up.value_or(true) && !end.interface->carrier.value_or(true);
+  return dead && spare.carrier.value_or(false) && share_a_card(spare, *end.interface) &&
+         is_spare(node, spare) && !has_own_address(spare) && !spare.master.ok() &&
+         carried_by(*node.facts, spare).empty();
+}
+
+const NetInterface* port_with_cable_of(const NodeView& node, const RailEnd& end) {
+  for (const NetInterface& spare : items(node.facts->net.interfaces))
+    if (has_cable_of(node, spare, end)) return &spare;
+  return nullptr;
+}
+
 void carrier(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+  each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
     // A cable between two nodes is dead at both ends if one of them switches its port off.
     if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
       for (const RailPort& other : end.rail->ports)
@@ -63,6 +99,23 @@ void carrier(const Survey& survey, Judge& judge) {
     const bool* link = verdict.read(end.interface->carrier);
     if (link == nullptr) return;
     if (*link) return verdict.pass("link");
+    if (const NetInterface* other = port_with_cable_of(node, end)) {
+      verdict.seen(other->carrier);
+      verdict.touch("netdev:" + other->name);
+      return verdict.fail(
+          {.message = fmt::format(
+               "{} has no link, and {}, the other port of its card, has one that no rail uses: the "
+               "cable is in the wrong port",
+               end.where(), other->name),
+           .expected = "link",
+           .observed = fmt::format("no carrier; {} has a link", other->name),
+           .remedy = {
+               .text = fmt::format("Swap the cable to the port of {}. If the cabling is meant so, name {} in "
+                                   "cluster.yaml instead.",
+                                   end.name, other->name),
+               .commands = {command("ethtool -p {} 10  # its port blinks", port_interface(end))},
+               .by_hand_only = true}});
+    }
     verdict.fail(
         {.message =
              fmt::format("{} has no link: no cable, a dead cable, or the other end is off", end.where()),
@@ -171,13 +224,6 @@ void receive_errors(const Survey& survey, Judge& judge) {
   });
 }
 
-// Returns true for an RDMA interface of the node that cluster.yaml assigns to no rail.
-bool is_spare(const NodeView& node, const NetInterface& interface) {
-  return find_vlan(node.facts->net, interface.name) == nullptr &&
-         std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
-         rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
-}
-
 // Returns the remedy. An InfiniBand port stays active without its interface, and may serve storage.
 Remedy leave_out(const NetInterface& interface) {
   constexpr int kArphrdInfiniband = 32;  // linux/if_arp.h
@@ -215,9 +261,7 @@ void judge_half(Case& verdict, const NodeView& node, const NetInterface& interfa
 void judge_spare(Case& verdict, const NodeView& node, const NetInterface& interface) {
   const bool* up = verdict.read(interface.administratively_up);
   if (up == nullptr) return;
-  const bool used = std::ranges::any_of(items(interface.addresses),
-                                        [](const auto& each) { return !each.address.is_link_local(); });
-  if (used) return verdict.pass("has an address");
+  if (has_own_address(interface)) return verdict.pass("has an address");
   const RailEnd* half = other_half(node, interface);
   if (!*up)
     return verdict.pass(half == nullptr ? "down" : "down; a rail of its own on " + half->name + "'s cable");
@@ -227,6 +271,18 @@ void judge_spare(Case& verdict, const NodeView& node, const NetInterface& interf
   for (const Vlan& vlan : items(node.facts->net.vlans))
     if (vlan.parent == interface.name) return verdict.pass("carries " + vlan.interface);
   if (half != nullptr) return judge_half(verdict, node, interface, *half);
+  for (const RailEnd& end : node.ends)
+    if (has_cable_of(node, interface, end))
+      return verdict.warn(
+          {.message = fmt::format("{} of {} has the cable of {}, the other port of its card", interface.name,
+                                  *node.name, end.name),
+           .expected = "no cable",
+           .observed = "a link",
+           .remedy = {
+               .text = fmt::format("Swap the cable to the port of {}; this port works and is not to be "
+                                   "switched off for it.",
+                                   end.name),
+               .by_hand_only = true}});
   verdict.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
                               interface.name, *node.name),
@@ -275,7 +331,7 @@ std::span<const Rule> link_rules() {
        .standard = "the interface that cluster.yaml names",
        .remedy = "Correct cluster.yaml, or bring the adapter back.",
        .fixture = "v100-interface-renamed",
-       .explained_by = {"rdma.adapter-modules", "rdma.os-supports-adapter"},
+       .explained_by = {"rdma.adapter-modules", "rdma.os-supports-adapter", "rdma.link-layer"},
        .check = interface_exists},
       {.id = "net.admin-up",
        .title = "rail interface is switched on",
@@ -334,7 +390,7 @@ std::span<const Rule> link_rules() {
        .standard = "down, or with an address of its own; on DGX Spark both ways to a rail's cable are rails",
        .remedy = "ip link set down, now and at boot; on DGX Spark, make it a rail.",
        .fixture = "spark-unused-nic-up",
-       .explained_by = {},
+       .explained_by = {"net.carrier"},
        .settings = {"network/unused"},
        .check = unused_adapters},
       {.id = "net.bond-under-rdma",

@@ -6,6 +6,7 @@
 
 #include "base/moment.h"
 #include "base/text.h"
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
 
@@ -87,11 +88,21 @@ Remedy fit_module(const LogEvent& event, bool misfit) {
       {modinfo, command("grep -w {} /proc/kallsyms", symbol_in(event.text))}};
 }
 
+// Modules that distributions load by an alias wherever an adapter is, and that only virtual machines use. One of another
+// build than the adapter's driver is refused at each boot (github.com/Mellanox/doca-driver-build/issues/51).
+bool serves_only_vdpa(const NodeView& node, std::string_view module) {
+  const bool uses_vdpa =
+      module_present(*node.facts, "vhost_vdpa") || module_present(*node.facts, "virtio_vdpa");
+  return (module == "mlx5_vdpa" || module == "vdpa") && !uses_vdpa;
+}
+
 void module_rejected(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "kernel modules", is(LogKind::kModuleRejected, LogKind::kUnknownSymbol),
             [](Case& verdict, const Told& told) {
               const LogEvent& event = telling(told);
               if (module_present(*told.node.facts, event.subject)) return verdict.pass("loaded by now");
+              if (serves_only_vdpa(told.node, event.subject))
+                return verdict.pass(event.subject + " was refused, and nothing here uses vDPA");
               const bool misfit = event.kind == LogKind::kModuleRejected || event.code == 22;
               verdict.red(misfit || is_essential(event.subject) ? Status::kFail : Status::kWarn,
                           {.message = fmt::format("the kernel of {} refused module {}: {}", *told.node.name,
@@ -231,12 +242,33 @@ std::string_view fate_of(const Told& told) {
   return "had errors";
 }
 
+// Returns true if the driver suspects the drive's power saving and nothing contradicts it: an error of the medium, or a
+// drive that an array gave up, is another fault.
+bool only_power_saving(const Told& told) {
+  return told.first(LogKind::kDiskPowerSaving) != nullptr && told.first(LogKind::kDiskError) == nullptr &&
+         told.first(LogKind::kArrayDegraded) == nullptr;
+}
+
+void suspect_power_saving(Case& verdict, const Told& told) {
+  const std::string& disk = told.newest().subject;
+  verdict.fail(
+      {.message = fmt::format("{} of {} drops off its bus ({}): the kernel suspects its power saving", disk,
+                              *told.node.name, told.how_often()),
+       .expected = "none",
+       .observed = told.first(LogKind::kDiskPowerSaving)->text,
+       .remedy = {
+           "Boot with power saving of the drive and of its PCIe link off, as the kernel's message says. If it "
+           "drops off again, save what is on it and replace it.",
+           set_at_boot_with(told.node, "nvme_core.default_ps_max_latency_us=0 pcie_aspm=off"), true}});
+}
+
 void disk_errors(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "disks",
             is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout, LogKind::kDiskLost,
-               LogKind::kArrayDegraded),
+               LogKind::kArrayDegraded, LogKind::kDiskPowerSaving),
             [](Case& verdict, const Told& told) {
               const std::string& disk = told.newest().subject;
+              if (only_power_saving(told)) return suspect_power_saving(verdict, told);
               std::vector<ShellCommand> commands = {"nvme list", command("smartctl -a /dev/{}", disk)};
               if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
               verdict.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),

@@ -12,15 +12,23 @@
 namespace railbed {
 namespace {
 
-Remedy how_to_reach(const Unreachable& lost) {
+// Returns the ssh command by which railbed reaches the node, with the configuration that it uses.
+ShellCommand ssh_with(const Cluster& cluster, const Unreachable& lost) {
+  const Node* const node = find_node(cluster, lost.node);
+  const std::string& destination = node == nullptr || node->ssh.empty() ? lost.node : node->ssh;
+  if (cluster.ssh_config.empty()) return command("ssh {} true", destination);
+  return command("ssh -F {} {} true", cluster.ssh_config, destination);
+}
+
+Remedy how_to_reach(const Cluster& cluster, const Unreachable& lost) {
   if (lost.by == Carrier::kSlurm)
     return {"Slurm has to have the node before it starts anything there.",
             {command("scontrol show node {}", lost.node)}};
   if (lost.by == Carrier::kKubernetes)
     return {"Kubernetes has to run the agent's pod on the node.",
             {command("kubectl describe node {}", lost.node)}};
-  return {"Check that the node has power and network and that ssh reaches it.",
-          {command("ssh {} true", lost.node)}};
+  if (!lost.remedy.empty()) return {lost.remedy, {ssh_with(cluster, lost)}};
+  return {"Check that the node has power and network and that ssh reaches it.", {ssh_with(cluster, lost)}};
 }
 
 void reachable(const Survey& survey, Judge& judge) {
@@ -32,7 +40,7 @@ void reachable(const Survey& survey, Judge& judge) {
     verdict.fail({.message = fmt::format("{} gave no facts: {}", lost.node, why),
                   .expected = "answers",
                   .observed = std::string(why),
-                  .remedy = how_to_reach(lost)});
+                  .remedy = how_to_reach(all.cluster, lost)});
   }
   for (const Node& node : all.cluster.nodes) {
     if (std::ranges::find(all.unreachable, node.name, &Unreachable::node) != all.unreachable.end()) continue;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "model/boot_network.h"
 #include "model/expected_rate.h"
 #include "model/tools.h"
@@ -27,12 +28,57 @@ std::string port_path(const RailEnd& end, std::string_view file) {
                      file);
 }
 
+constexpr std::string_view kNoGuid = "0000:0000:0000:0000";
+
+// Returns true if the port is of a virtual function on InfiniBand that has no GUID yet, or one of zeros.
+bool lacks_guid(const RdmaDevice& device, const RdmaPort& port, const PciDevice* function) {
+  return function != nullptr && is_virtual_function(*function) &&
+         port.link_layer.value_or("") == "InfiniBand" && device.node_guid.value_or("") == kNoGuid;
+}
+
+Remedy give_guid(const RdmaDevice& device) {
+  return {
+      fmt::format(
+          "Where the physical function is (the hypervisor, or this node): give virtual function N of its "
+          "interface PF a node GUID and a port GUID, let its link follow the port, and bind its driver again."),
+      {"ip link show", command("cat /sys/class/infiniband/{}/node_guid", device.name)}};
+}
+
+std::string guid_text(std::string_view where) {
+  return fmt::format("{} is a virtual function whose GUID is zero: its port stays down until it gets one",
+                     where);
+}
+
+// Returns the verdict on a port that is down because it belongs to a virtual function; nothing if it does not.
+// The cable is that of the physical function, which has a port of its own.
+std::optional<Complaint> why_virtual_is_down(const RailEnd& end, const std::string& state,
+                                             std::string_view expected) {
+  if (end.adapter == nullptr || !is_virtual_function(*end.adapter)) return std::nullopt;
+  if (lacks_guid(*end.rdma.device, *end.rdma.port, end.adapter))
+    return Complaint{.message = guid_text(end.rdma_where()),
+                     .expected = "a GUID",
+                     .observed = std::string(kNoGuid),
+                     .remedy = give_guid(*end.rdma.device)};
+  return Complaint{
+      .message = fmt::format(
+          "{} is a virtual function whose port is {}: its physical port is down, or its link state is "
+          "set to disabled there",
+          end.rdma_where(), state),
+      .expected = std::string(expected),
+      .observed = state,
+      .remedy = {
+          "Look at the physical function's port first (the hypervisor, or this node); then let the virtual "
+          "function's link follow it.",
+          {command("cat {}", port_path(end, "state")), "ip link show"}}};
+}
+
 void physical_state(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
     if (lacks_port(verdict, end)) return;
     const std::string* state = verdict.read(end.rdma.port->physical_state);
     if (state == nullptr) return;
     if (*state == "LinkUp") return verdict.pass(*state);
+    if (auto why = why_virtual_is_down(end, *state, "LinkUp")) return verdict.fail(std::move(*why));
     verdict.fail({.message = fmt::format(
                       "{} has no physical link ({}): no cable, a dead cable, or the other end is off",
                       end.rdma_where(), *state),
@@ -50,6 +96,8 @@ void port_state(const Survey& survey, Judge& judge) {
     const std::string* state = verdict.read(end.rdma.port->state);
     if (state == nullptr) return;
     if (*state == "ACTIVE") return verdict.pass(*state);
+    if (*state == "DOWN")
+      if (auto why = why_virtual_is_down(end, *state, "ACTIVE")) return verdict.fail(std::move(*why));
     verdict.fail(
         {.message = fmt::format("{} is {}, expected ACTIVE", end.rdma_where(), *state),
          .expected = "ACTIVE",
@@ -86,19 +134,78 @@ Remedy start_subnet_manager(const Survey& survey, const NodeView& node) {
   return remedy;
 }
 
+bool is_infiniband_port(const RdmaPort& port) { return port.link_layer.value_or("") == "InfiniBand"; }
+
+int active_infiniband_ports(const NodeView& node) {
+  int count = 0;
+  for (const RdmaDevice& device : items(node.facts->rdma.devices))
+    count += static_cast<int>(std::ranges::count_if(items(device.ports), [](const RdmaPort& port) {
+      return is_infiniband_port(port) && port.state.value_or("") == "ACTIVE";
+    }));
+  return count;
+}
+
+// A port in INIT. Active ports beside it refute that the fabric has no subnet manager: this port is not on it.
+Complaint waits_for_manager(const Survey& survey, const NodeView& node, const RdmaDevice& device, int port) {
+  const int active = active_infiniband_ports(node);
+  const std::string where = fmt::format("{}/{} of {}", device.name, port, *node.name);
+  if (active == 0)
+    return {.message = fmt::format(
+                "{} waits in INIT: the cable is good, no subnet manager has configured the fabric", where),
+            .expected = "ACTIVE",
+            .observed = "INIT",
+            .remedy = start_subnet_manager(survey, node)};
+  return {
+      .message = fmt::format(
+          "{} waits in INIT: the cable is good, and no subnet manager reaches it, although {} other "
+          "InfiniBand port{} of the node {} ACTIVE",
+          where, active, active == 1 ? "" : "s", active == 1 ? "is" : "are"),
+      .expected = "ACTIVE",
+      .observed = "INIT",
+      .remedy = {
+          .text =
+              "See to which switch it is cabled: another fabric needs a subnet manager of its own. On the fabric "
+              "of its siblings read the subnet manager's log for this port.",
+          .commands = {command("ibstat {} {}", device.name, port),
+                       command("sminfo -C {} -P {}", device.name, port),
+                       command("iblinkinfo -C {} -P {}", device.name, port)},
+          .by_hand_only = true}};
+}
+
+bool serves_an_end(const NodeView& node, const RdmaPort& port) {
+  return std::ranges::any_of(node.ends, [&](const RailEnd& end) { return end.rdma.port == &port; });
+}
+
+// Returns true for the functions by which the board's own switches are managed: on an HGX board with NVLink 5 they are
+// adapters with InfiniBand ports, which nvlsm configures and no job uses. Their board is not that of a rail's adapter.
+bool manages_nvlink(const NodeView& node, const RdmaDevice& device) {
+  return node.has_nvlink_manager() && std::ranges::none_of(node.ends, [&](const RailEnd& end) {
+           return end.rdma && end.rdma.device->board_id.value_or("?") == device.board_id.value_or("");
+         });
+}
+
+// Judges ports that no rail and no IPoIB interface names. Unused ones without a cable are nobody's fault.
+void ports_without_interface(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RdmaDevice& device : items(node.facts->rdma.devices))
+      for (const RdmaPort& port : items(device.ports)) {
+        if (!is_infiniband_port(port) || port.state.value_or("") != "INIT") continue;
+        if (serves_an_end(node, port) || manages_nvlink(node, device)) continue;
+        const std::string name = fmt::format("{}/{}", device.name, port.number);
+        Case verdict = judge.on(node, name, {"rdma:" + name});
+        verdict.seen(port.state);
+        verdict.fail(waits_for_manager(survey, node, device, port.number));
+      }
+}
+
 void subnet_manager(const Survey& survey, Judge& judge) {
+  ports_without_interface(survey, judge);
   each_infiniband_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
     if (lacks_port(verdict, end)) return;
     const std::string* state = verdict.read(end.rdma.port->state);
     if (state == nullptr) return;
     if (*state == "INIT")
-      return verdict.fail(
-          {.message =
-               fmt::format("{} waits in INIT: the cable is good, no subnet manager has configured the fabric",
-                           end.rdma_where()),
-           .expected = "ACTIVE",
-           .observed = "INIT",
-           .remedy = start_subnet_manager(survey, node)});
+      return verdict.fail(waits_for_manager(survey, node, *end.rdma.device, end.rdma.port->number));
     const int* manager = verdict.read(end.rdma.port->sm_lid);
     if (manager == nullptr) return;
     *state == "ACTIVE" ? verdict.pass(fmt::format("at LID {}", *manager))
@@ -132,27 +239,99 @@ void lid(const Survey& survey, Judge& judge) {
   });
 }
 
-std::vector<ShellCommand> set_link_type_with(const RailEnd& end) {
-  if (!end.rdma.device->pci_address.ok()) return {};
-  return {command("mstconfig -d {} set LINK_TYPE_P{}={}", *end.rdma.device->pci_address,
-                  end.rdma.port->number, end.infiniband() ? 1 : 2)};
+// Returns the number of the port on its card, by which LINK_TYPE_Pn names it: mlx5 makes a function of each.
+int port_of_card(const RdmaDevice& device, const RdmaPort& port) {
+  const std::string address = device.pci_address.value_or("");
+  const bool of_function =
+      device.driver.value_or("").starts_with("mlx5") && !address.empty() && is_digit(address.back());
+  return of_function ? address.back() - '0' + 1 : port.number;
+}
+
+std::vector<ShellCommand> set_link_type_with(const RdmaPortRef& rdma, bool infiniband) {
+  if (!rdma.device->pci_address.ok()) return {};
+  return {command("mstconfig -d {} set LINK_TYPE_P{}={}", *rdma.device->pci_address,
+                  port_of_card(*rdma.device, *rdma.port), infiniband ? 1 : 2)};
+}
+
+// Returns the RDMA device that other nodes have on this rail; null if none has.
+const RdmaDevice* usual_device(const Survey& survey, const RailEnd& end) {
+  for (const RailEnd* other : survey.ends_of(*end.rail))
+    if (other->rdma && other->rdma.device->pci_address.ok()) return other->rdma.device;
+  return nullptr;
+}
+
+// Returns the ports that may be the missing interface of this end: of the other link layer, used by no end, and of the
+// kind that the rail or the node's other rails have. The one at the PCI address where other nodes have the rail,
+// if there is such; else all, unless they are more than the interfaces that are missing.
+std::vector<RdmaPortRef> ports_of_other_layer(const Survey& survey, const NodeView& node,
+                                              const RailEnd& end) {
+  const std::string_view other = end.infiniband() ? "Ethernet" : "InfiniBand";
+  const RdmaDevice* usual = usual_device(survey, end);
+  std::set<std::string> kinds;
+  if (usual != nullptr) kinds.insert(usual->hca_type.value_or(""));
+  std::size_t missing = 0;
+  for (const RailEnd& each : node.ends) {
+    if (each.rdma) kinds.insert(each.rdma.device->hca_type.value_or(""));
+    missing += each.interface == nullptr && each.wants_rdma() && !each.software_rdma() ? 1 : 0;
+  }
+  std::vector<RdmaPortRef> found;
+  for (const RdmaDevice& device : items(node.facts->rdma.devices))
+    for (const RdmaPort& port : items(device.ports)) {
+      if (port.link_layer.value_or("") != other || serves_an_end(node, port)) continue;
+      if (!device.pci_address.ok() || (!kinds.empty() && !kinds.contains(device.hca_type.value_or(""))))
+        continue;
+      if (usual != nullptr && *usual->pci_address == *device.pci_address) return {{&device, &port}};
+      found.push_back({&device, &port});
+    }
+  return found.size() <= missing ? found : std::vector<RdmaPortRef>();
+}
+
+// Returns true after ending the case if the interface is missing because its port has the other link layer, which also
+// gives it another kind of interface and name.
+bool is_of_other_layer(Case& verdict, const Survey& survey, const NodeView& node, const RailEnd& end) {
+  if (end.interface != nullptr || !end.wants_rdma() || end.software_rdma() || !end.facts->net.interfaces.ok())
+    return false;
+  const auto ports = ports_of_other_layer(survey, node, end);
+  if (ports.empty()) return false;
+  std::vector<std::string> names;
+  std::vector<ShellCommand> commands;
+  for (const RdmaPortRef& each : ports) {
+    names.push_back(fmt::format("{}/{}", each.device->name, each.port->number));
+    verdict.touch("rdma:" + names.back());
+    verdict.seen(each.port->link_layer);
+    for (ShellCommand& set : set_link_type_with(each, end.infiniband())) commands.push_back(std::move(set));
+  }
+  const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
+  const std::string have = end.infiniband() ? "Ethernet" : "InfiniBand";
+  verdict.fail(
+      {.message = fmt::format("{} of {} is set to {} (LINK_TYPE), and {} is {}: so {} does not exist there",
+                              fmt::join(names, " or "), *end.node, have, end.rail->name, want, end.name),
+       .expected = want,
+       .observed = have,
+       .remedy = {
+           "Set the port's type in the adapter's firmware (VPI cards have both) and reboot: the interface gets its "
+           "name back. Or correct the rail's fabric.",
+           std::move(commands), true}});
+  return true;
 }
 
 void link_layer(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
-    if (lacks_port(verdict, end)) return;
-    const std::string* have = verdict.read(end.rdma.port->link_layer);
-    if (have == nullptr) return;
-    const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
-    if (*have == want) return verdict.pass(want);
-    verdict.fail(
-        {.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
-         .expected = want,
-         .observed = *have,
-         .remedy = {"Set the port's type in the adapter's firmware (VPI cards have both) and reboot; "
-                    "or correct the rail's fabric.",
-                    set_link_type_with(end), true}});
-  });
+  each_end_that(
+      survey, judge, [](const RailEnd& end) { return end.rail != nullptr; },
+      [&](Case& verdict, const NodeView& node, const RailEnd& end) {
+        if (is_of_other_layer(verdict, survey, node, end) || lacks_port(verdict, end)) return;
+        const std::string* have = verdict.read(end.rdma.port->link_layer);
+        if (have == nullptr) return;
+        const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
+        if (*have == want) return verdict.pass(want);
+        verdict.fail(
+            {.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
+             .expected = want,
+             .observed = *have,
+             .remedy = {"Set the port's type in the adapter's firmware (VPI cards have both) and reboot; "
+                        "or correct the rail's fabric.",
+                        set_link_type_with(end.rdma, end.infiniband()), true}});
+      });
 }
 
 void judge_rate(Case& verdict, const RailEnd& end, const ExpectedRate& expected) {
