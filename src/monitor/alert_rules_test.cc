@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "monitor/dashboards.h"
 #include "verify/floor.h"
 #include "verify/load_window.h"
 #include "verify/rule.h"
@@ -161,6 +162,8 @@ TEST(AlertRules, HaveTheLimitsOfVerify) {
   EXPECT_THAT(text, HasSubstr(fmt::format("{{{{ if gt $value {} }}}}critical", kLossFails)));
   EXPECT_THAT(find_rule("gpu.load-replays")->standard, HasSubstr("Gen5 x16: 31 a minute"));
   EXPECT_THAT(text, HasSubstr("> 31 / 60\n"));
+  EXPECT_THAT(find_rule("gpu.row-remap-failed")->standard, HasSubstr("fewer than 512 rows"));
+  EXPECT_THAT(dashboards().back().text, HasSubstr("\"expr\": \"vector(512)\""));
 }
 
 }  // namespace
