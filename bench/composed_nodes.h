@@ -34,7 +34,7 @@ inline void readdress(Facts& facts, int i) {
   edit(facts.net.interfaces, [i](auto& interfaces) {
     for (NetInterface& interface : interfaces)
       edit(interface.addresses, [i](auto& addresses) {
-        for (InterfaceAddress& one : addresses) readdress(one.address, i);
+        for (InterfaceAddress& address : addresses) readdress(address.address, i);
       });
   });
   edit(facts.rdma.devices, [i](auto& devices) {

@@ -26,15 +26,17 @@ void require_shown(const std::string& text) {
 void sensors(std::string_view text) {
   const auto all = parse_sensors(text);
   require(all.size() <= kMaxBmcSensors);
-  for (const BmcSensor& one : all)
-    for (const std::string* said : {&one.name, &one.type, &one.units, &one.state}) require_shown(*said);
+  for (const BmcSensor& sensor : all)
+    for (const std::string* said : {&sensor.name, &sensor.type, &sensor.units, &sensor.state})
+      require_shown(*said);
 }
 
 void events(std::string_view text) {
   const auto all = parse_events(text);
   require(all.size() <= kMaxBmcEvents);
-  for (const BmcEvent& one : all)
-    for (const std::string* said : {&one.time, &one.sensor, &one.type, &one.event}) require_shown(*said);
+  for (const BmcEvent& event : all)
+    for (const std::string* said : {&event.time, &event.sensor, &event.type, &event.event})
+      require_shown(*said);
 }
 
 void logins(std::string_view text) {
@@ -70,9 +72,9 @@ void document(std::string_view text) {
   std::vector<BmcSensor> all;
   redfish::add_sensors(*read, all);
   require(all.size() <= kMaxBmcSensors);
-  for (const BmcSensor& one : all) {
-    require_shown(one.name);
-    require_shown(one.state);
+  for (const BmcSensor& sensor : all) {
+    require_shown(sensor.name);
+    require_shown(sensor.state);
   }
   if (const auto event = redfish::event_of(*read)) {
     require_shown(event->event);

@@ -23,10 +23,10 @@ void require_sound(const BootSection& section) {
   fits(section, interface);
 }
 
-void require_same(const BootSection& one, const BootSection& other) {
-  require(one.names == other.names && one.macs == other.macs && one.undecided == other.undecided);
-  require(one.says.mtu == other.says.mtu && one.says.dhcp == other.says.dhcp &&
-          one.says.addresses == other.says.addresses);
+void require_same(const BootSection& section, const BootSection& other) {
+  require(section.names == other.names && section.macs == other.macs && section.undecided == other.undecided);
+  require(section.says.mtu == other.says.mtu && section.says.dhcp == other.says.dhcp &&
+          section.says.addresses == other.says.addresses);
 }
 
 std::vector<BootSection> parse(std::string_view path, std::string_view text) {

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   caller.note = caller.progress = require_printable;
   Surveyed surveyed = survey_nodes(fleet, caller);
   require(surveyed.facts.size() + surveyed.unreachable.size() == 1);
-  for (const Unreachable& one : surveyed.unreachable) require_printable(one.error.text);
+  for (const Unreachable& unreachable : surveyed.unreachable) require_printable(unreachable.error.text);
   Evidence evidence;
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);

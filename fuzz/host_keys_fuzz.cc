@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     known_host(line);
     if (const auto key = PublicKey::parse(line)) require_sound(*key);
   }
-  for (const fleet::FoundKey& one : fleet::parse_found(text)) require_sound(one.key);
+  for (const fleet::FoundKey& key : fleet::parse_found(text)) require_sound(key.key);
   fleet::SshWay way{.host = "gpu1"};
   if (const auto keys = fleet::parse_scan(text, way))
     for (const PublicKey& key : *keys) require_sound(key);

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto ids = nccl::complaint_ids();
   for (const bool separate_rails : {false, true}) {
     const auto complaints = nccl::lint(facts, {{}, 104, separate_rails});
-    for (const auto& one : complaints) require(std::ranges::find(ids, one.id) != ids.end());
+    for (const auto& complaint : complaints) require(std::ranges::find(ids, complaint.id) != ids.end());
     require_printable(nccl::to_text(complaints));
   }
   require_printable(nccl::to_text(nccl::predict(facts, std::nullopt)));

@@ -45,10 +45,10 @@ void foretell(const ClusterShape& shape, const Calibration& calibration) {
   for (const Collective operation : {Collective::kAllReduce, Collective::kAllToAll}) {
     std::vector<Forecast> forecasts;
     for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{1} << 20, std::uint64_t{1} << 34}) {
-      const Forecast one = forecast_collective(shape, operation, bytes, calibration);
-      require(std::isfinite(one.time) && one.time > 0 && one.time_low <= one.time &&
-              one.time <= one.time_high);
-      forecasts.push_back(one);
+      const Forecast forecast = forecast_collective(shape, operation, bytes, calibration);
+      require(std::isfinite(forecast.time) && forecast.time > 0 && forecast.time_low <= forecast.time &&
+              forecast.time <= forecast.time_high);
+      forecasts.push_back(forecast);
     }
     require_printable(forecast_table(shape, operation, forecasts, true));
   }

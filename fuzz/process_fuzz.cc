@@ -41,8 +41,8 @@ void judge_tree(std::string_view text) {
   const auto running = collect_running(*host);
   if (!running || running->found.empty()) return;
   const Facts node = collect_facts(*host);
-  for (const Process& one : running->found)
-    require_printable(nccl::to_text(nccl::judge_process(one, node, {{}, 104, true})));
+  for (const Process& process : running->found)
+    require_printable(nccl::to_text(nccl::judge_process(process, node, {{}, 104, true})));
 }
 
 }  // namespace

@@ -62,12 +62,12 @@ void come_to_rank_zero(std::string_view text) {
   }
   require_printable(reception.who_is_missing());
   int before = 0;
-  for (const ArrivedRank& one : reception.take()) {
-    require(one.introduction.rank > before && one.introduction.rank < kRanks &&
-            one.introduction.ranks == kRanks);
-    before = one.introduction.rank;
-    require_printable(one.introduction.host);
-    require(one.introduction.host.find_first_of(" \n\t") == std::string::npos);
+  for (const ArrivedRank& rank : reception.take()) {
+    require(rank.introduction.rank > before && rank.introduction.rank < kRanks &&
+            rank.introduction.ranks == kRanks);
+    before = rank.introduction.rank;
+    require_printable(rank.introduction.host);
+    require(rank.introduction.host.find_first_of(" \n\t") == std::string::npos);
   }
 }
 

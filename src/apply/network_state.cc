@@ -31,8 +31,8 @@ bool is_up(const RunningLink& link) { return std::ranges::find(link.flags, "UP")
 bool is_set_by_hand(const RunningAddress& address) { return address.scope == "global" && !address.dynamic; }
 
 bool has(const RunningLink& link, const RunningAddress& address) {
-  return std::ranges::any_of(link.addr_info, [&](const RunningAddress& one) {
-    return one.local == address.local && one.prefixlen == address.prefixlen;
+  return std::ranges::any_of(link.addr_info, [&](const RunningAddress& running_address) {
+    return running_address.local == address.local && running_address.prefixlen == address.prefixlen;
   });
 }
 
@@ -43,14 +43,14 @@ void add_address(NetworkWords& words, const char* verb, const RunningAddress& ad
 }
 
 void add_link(NetworkWords& words, const RunningLink& before, const RunningLink& now) {
-  for (const RunningAddress& one : now.addr_info)
-    if (is_set_by_hand(one) && !has(before, one)) add_address(words, "delete", one, now.ifname);
+  for (const RunningAddress& address : now.addr_info)
+    if (is_set_by_hand(address) && !has(before, address)) add_address(words, "delete", address, now.ifname);
   if (before.mtu != now.mtu && before.mtu > 0)
     words.push_back({"ip", "link", "set", "dev", now.ifname, "mtu", std::to_string(before.mtu)});
   if (is_up(before) != is_up(now))
     words.push_back({"ip", "link", "set", "dev", now.ifname, is_up(before) ? "up" : "down"});
-  for (const RunningAddress& one : before.addr_info)
-    if (is_set_by_hand(one) && !has(now, one)) add_address(words, "replace", one, now.ifname);
+  for (const RunningAddress& address : before.addr_info)
+    if (is_set_by_hand(address) && !has(now, address)) add_address(words, "replace", address, now.ifname);
 }
 
 }  // namespace

@@ -53,13 +53,13 @@ Error already_changed_by(const Transaction& open) {
 // Fails while an apply is changing this node. Abandoned applies are rolled back first.
 Result<void> want_no_other(WritableHost& host) {
   ASSIGN_OR_RETURN(const auto all, past_applies(host));
-  for (const Transaction& one : all) {
-    if (!is_open(one.state())) continue;
-    if (one.state() != ApplyState::kStaged || is_forgotten(host, one)) {
-      RETURN_IF_ERROR(recover_applies(host, one.journal().request.id, {}));
-      if (!is_open(one.state())) continue;
+  for (const Transaction& transaction : all) {
+    if (!is_open(transaction.state())) continue;
+    if (transaction.state() != ApplyState::kStaged || is_forgotten(host, transaction)) {
+      RETURN_IF_ERROR(recover_applies(host, transaction.journal().request.id, {}));
+      if (!is_open(transaction.state())) continue;
     }
-    return fail(already_changed_by(one));
+    return fail(already_changed_by(transaction));
   }
   return {};
 }
@@ -67,8 +67,9 @@ Result<void> want_no_other(WritableHost& host) {
 // Like want_no_other(), but changes nothing.
 Result<void> want_free(WritableHost& host) {
   ASSIGN_OR_RETURN(const auto all, past_applies(host));
-  for (const Transaction& one : all)
-    if (is_open(one.state()) && !is_forgotten(host, one)) return fail(already_changed_by(one));
+  for (const Transaction& transaction : all)
+    if (is_open(transaction.state()) && !is_forgotten(host, transaction))
+      return fail(already_changed_by(transaction));
   return {};
 }
 
@@ -78,9 +79,9 @@ void forget_old(WritableHost& host) {
   const auto all = past_applies(host);
   if (!ids || !all) return;
   std::vector<std::string> ended = *ids;
-  for (const Transaction& one : *all) std::erase(ended, one.journal().request.id);
-  for (const Transaction& one : *all)
-    if (!is_open(one.state())) ended.push_back(one.journal().request.id);
+  for (const Transaction& transaction : *all) std::erase(ended, transaction.journal().request.id);
+  for (const Transaction& transaction : *all)
+    if (!is_open(transaction.state())) ended.push_back(transaction.journal().request.id);
   if (ended.size() <= kKeptApplies) return;
   ended.resize(ended.size() - kKeptApplies);
   for (const std::string& id : ended) {
@@ -222,17 +223,17 @@ Result<ApplyHistory> apply_history(WritableHost& host) {
   ApplyHistory all;
   for (const Transaction& apply : reversed(std::move(past))) {
     const Journal& journal = apply.journal();
-    PastApply one{journal.request.id,
-                  journal.request.who,
-                  journal.request.cluster,
-                  journal.begun,
-                  apply.state(),
-                  journal.request.titles,
-                  {},
-                  {apply.why()},
-                  !journal.boot.empty() && journal.boot == boot_now(host)};
-    for (const KeptEdit& edit : journal.files) one.files.push_back(edit.path);
-    all.applies.push_back(std::move(one));
+    PastApply past_apply{journal.request.id,
+                         journal.request.who,
+                         journal.request.cluster,
+                         journal.begun,
+                         apply.state(),
+                         journal.request.titles,
+                         {},
+                         {apply.why()},
+                         !journal.boot.empty() && journal.boot == boot_now(host)};
+    for (const KeptEdit& edit : journal.files) past_apply.files.push_back(edit.path);
+    all.applies.push_back(std::move(past_apply));
   }
   return all;
 }

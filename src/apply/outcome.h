@@ -41,8 +41,8 @@ struct ApplyOutcome {
   std::vector<NodeOutcome> nodes = {};
   // Returns true if a node is known to have been changed at all.
   bool was_begun() const {
-    return std::ranges::any_of(nodes, [](const NodeOutcome& one) {
-      return one.state && *one.state != ApplyState::kStaged && *one.state != ApplyState::kDropped;
+    return std::ranges::any_of(nodes, [](const NodeOutcome& outcome) {
+      return outcome.state && *outcome.state != ApplyState::kStaged && *outcome.state != ApplyState::kDropped;
     });
   }
   FIELDS(ApplyOutcome, id, committed, why, paths, faults, nodes);
@@ -67,7 +67,7 @@ struct RebootOutcome {
   std::vector<RebootedNode> nodes = {};  // in the order of reboots
   bool is_complete() const {
     return std::ranges::all_of(nodes,
-                               [](const RebootedNode& one) { return one.state == RebootState::kWell; });
+                               [](const RebootedNode& node) { return node.state == RebootState::kWell; });
   }
   FIELDS(RebootOutcome, nodes);
 };

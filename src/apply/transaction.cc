@@ -104,10 +104,10 @@ bool is_allowed_to_fail(const std::vector<std::string>& words) {
 
 // Adds the commands to run again if a rollback is itself rolled back. Early in a boot nothing is started.
 void add_redo(const std::vector<TimedCommand>& commands, UndoWhen when, std::vector<UndoCommand>& undo) {
-  for (const TimedCommand& one : commands) {
-    if (one.words.front() == "sysctl") continue;  // add_values()
-    undo.push_back({when, true, false, one.words});
-    std::vector<std::string> words = one.words;
+  for (const TimedCommand& command : commands) {
+    if (command.words.front() == "sysctl") continue;  // add_values()
+    undo.push_back({when, true, false, command.words});
+    std::vector<std::string> words = command.words;
     if (words.front() == "systemctl") std::erase(words, "--now");
     if (words == std::vector<std::string>{"netplan", "apply"}) words.back() = "generate";
     const bool lasts = words.front() == "grubby" || words.front().find("grub") != std::string::npos ||
@@ -120,9 +120,9 @@ void add_redo(const std::vector<TimedCommand>& commands, UndoWhen when, std::vec
 // Adds commands that restore the present values of keys that a rollback sets.
 void add_values(const std::vector<TimedCommand>& commands, const WritableHost& host,
                 std::vector<UndoCommand>& undo) {
-  for (const TimedCommand& one : commands) {
-    if (one.words.size() != 3 || one.words[1] != "--write") continue;
-    const std::string key = one.words[2].substr(0, one.words[2].find('='));
+  for (const TimedCommand& command : commands) {
+    if (command.words.size() != 3 || command.words[1] != "--write") continue;
+    const std::string key = command.words[2].substr(0, command.words[2].find('='));
     const auto value = host.ask({"sysctl", "--values", key});
     if (value && value->exit_code == 0)
       undo.push_back({UndoWhen::kAfterFiles,
@@ -196,10 +196,10 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
   Journal journal{.request = std::move(request)};
   journal.to_network = network_state(host);
   for (const Transaction& past : reversed(since)) {
-    for (const UndoCommand& one : past.journal().undo)
-      if (one.running)
-        (one.when == UndoWhen::kBeforeFiles ? journal.first : journal.then)
-            .push_back({one.words, 90, !is_allowed_to_fail(one.words)});
+    for (const UndoCommand& command : past.journal().undo)
+      if (command.running)
+        (command.when == UndoWhen::kBeforeFiles ? journal.first : journal.then)
+            .push_back({command.words, 90, !is_allowed_to_fail(command.words)});
     const auto& made = past.journal().folders;
     journal.emptied.insert(journal.emptied.end(), made.rbegin(), made.rend());
     if (const auto after = past.network_after())
@@ -361,10 +361,10 @@ Result<void> Transaction::write_files() {
 }
 
 Result<void> Transaction::run_all(const std::vector<TimedCommand>& commands) {
-  for (const TimedCommand& one : commands) {
-    say("run " + shell_line(one.words));
-    const auto ended = host_->run(one.words, std::chrono::seconds(one.seconds));
-    const std::string line = shell_line(one.words);
+  for (const TimedCommand& command : commands) {
+    say("run " + shell_line(command.words));
+    const auto ended = host_->run(command.words, std::chrono::seconds(command.seconds));
+    const std::string line = shell_line(command.words);
     std::string problem;
     if (!ended)
       problem = fmt::format("{}: {}", line, ended.miss().why);
@@ -372,7 +372,7 @@ Result<void> Transaction::run_all(const std::vector<TimedCommand>& commands) {
       problem = fmt::format("{} ended with {}: {}", line, ended->exit_code,
                             last_lines(ended->error_output.empty() ? ended->output : ended->error_output));
     if (problem.empty()) continue;
-    if (one.must) return fail(ErrorKind::kUnavailable, std::move(problem));
+    if (command.must) return fail(ErrorKind::kUnavailable, std::move(problem));
     say(problem);
   }
   return {};
@@ -466,10 +466,11 @@ Result<void> Transaction::revert(bool booting) {
 
 // Logs a failure and continues with the next command: each undoes a separate effect.
 void Transaction::undo_commands(UndoWhen when, bool booting) {
-  for (const UndoCommand& one : journal_.undo) {
-    if (one.when != when || !(booting ? one.booting : one.running) || one.words.empty()) continue;
-    say("run " + shell_line(one.words));
-    const auto ended = host_->run(one.words, std::chrono::seconds(90));
+  for (const UndoCommand& command : journal_.undo) {
+    if (command.when != when || !(booting ? command.booting : command.running) || command.words.empty())
+      continue;
+    say("run " + shell_line(command.words));
+    const auto ended = host_->run(command.words, std::chrono::seconds(90));
     if (!ended)
       say(ended.miss().why);
     else if (ended->exit_code != 0)
@@ -522,7 +523,8 @@ Result<std::vector<Transaction>> past_applies(WritableHost& host) {
   std::vector<Transaction> all;
   for (const std::string& id : ids)
     if (auto past = Transaction::open(host, id)) all.push_back(*std::move(past));
-  std::ranges::stable_sort(all, {}, [](const Transaction& one) { return one.journal().number; });
+  std::ranges::stable_sort(all, {},
+                           [](const Transaction& transaction) { return transaction.journal().number; });
   return all;
 }
 
@@ -543,10 +545,10 @@ Result<void> check_journal(const Journal& journal) {
     for (const std::string& folder : *folders)
       if (!is_path_of_settings(folder)) return bad(fmt::format("no apply makes {}", printable(folder)));
   for (const auto* commands : {&journal.first, &journal.then})
-    for (const TimedCommand& one : *commands)
-      if (auto known = check(one.words); !known) return known;
-  for (const UndoCommand& one : journal.undo)
-    if (auto known = check(one.words); !known) return known;
+    for (const TimedCommand& command : *commands)
+      if (auto known = check(command.words); !known) return known;
+  for (const UndoCommand& command : journal.undo)
+    if (auto known = check(command.words); !known) return known;
   return {};
 }
 

@@ -154,7 +154,7 @@ void expect_old_or_new(ToyMachine& toy, WritableHost& host, const Outcomes& both
   EXPECT_EQ(toy.state(), committed ? both.after : both.before) << where;
   const auto history = apply_history(host);
   ASSERT_TRUE(history) << where;
-  for (const PastApply& one : history->applies) EXPECT_FALSE(is_open(one.state)) << where;
+  for (const PastApply& apply : history->applies) EXPECT_FALSE(is_open(apply.state)) << where;
 }
 
 // Interrupts an apply before every single operation, and the rollback before further operations.
@@ -236,13 +236,14 @@ TEST(Transaction, NonsenseIsRefused) {
     const auto staged = stage_apply(host, request);
     return !staged && staged.error().kind == ErrorKind::kBadInput;
   };
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.id = "../../../etc"; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/etc/../root/.ssh/authorized_keys"; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/usr/bin/ls"; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/etc/a\nb"; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[1].mode = 04755; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.steps[1].arguments = {"--system"}; }));
-  EXPECT_TRUE(refused([](ApplyRequest& one) { one.seconds = 100000; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.id = "../../../etc"; }));
+  EXPECT_TRUE(
+      refused([](ApplyRequest& request) { request.files[0].path = "/etc/../root/.ssh/authorized_keys"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.files[0].path = "/usr/bin/ls"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.files[0].path = "/etc/a\nb"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.files[1].mode = 04755; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.steps[1].arguments = {"--system"}; }));
+  EXPECT_TRUE(refused([](ApplyRequest& request) { request.seconds = 100000; }));
 }
 
 TEST(Transaction, TheSecondControllerIsToldWhoIsAtWork) {
@@ -412,23 +413,24 @@ TEST(Transaction, ARecordThatNoApplyWouldWriteIsNotCarriedOut) {
     return refused;
   };
   const KeptFile file{{"x\n"}, 0644, geteuid(), getegid(), ""};
-  EXPECT_TRUE(is_refused([&](Journal& one) {
-    one.files.push_back({"/root/.ssh/authorized_keys", file, {}});
+  EXPECT_TRUE(is_refused([&](Journal& journal) {
+    journal.files.push_back({"/root/.ssh/authorized_keys", file, {}});
   }));
-  EXPECT_TRUE(is_refused([&](Journal& one) { one.files.push_back({"/etc/../root/x", file, {}}); }));
-  EXPECT_TRUE(is_refused([&](Journal& one) {
-    one.files.push_back({"/etc/sh", file, {}});
-    one.files.back().before->mode = 04755;
+  EXPECT_TRUE(is_refused([&](Journal& journal) { journal.files.push_back({"/etc/../root/x", file, {}}); }));
+  EXPECT_TRUE(is_refused([&](Journal& journal) {
+    journal.files.push_back({"/etc/sh", file, {}});
+    journal.files.back().before->mode = 04755;
   }));
-  EXPECT_TRUE(is_refused([](Journal& one) { one.folders = {"/opt/x"}; }));
-  EXPECT_TRUE(is_refused([](Journal& one) { one.request.id = kSecond; }));
+  EXPECT_TRUE(is_refused([](Journal& journal) { journal.folders = {"/opt/x"}; }));
+  EXPECT_TRUE(is_refused([](Journal& journal) { journal.request.id = kSecond; }));
   for (const std::vector<std::string>& words : {std::vector<std::string>{"touch", "/tmp/x"},
                                                 {"sysctl", "--load", "/tmp/x"},
                                                 {"modprobe", "x"},
                                                 {"systemctl", "start", "--root=/tmp/x"},
                                                 {"/usr/sbin/sshd", "-t", "-f"},
                                                 {"apt-get", "install", "x"}})
-    EXPECT_TRUE(is_refused([&](Journal& one) { one.undo.push_back({.words = words}); })) << words.front();
+    EXPECT_TRUE(is_refused([&](Journal& journal) { journal.undo.push_back({.words = words}); }))
+        << words.front();
 }
 
 TEST(Transaction, ARecordOfAnotherUserIsNotCarriedOut) {
@@ -478,7 +480,7 @@ TEST(Transaction, ItsOwnCommandsAreKnown) {
       ASSERT_TRUE(check_step(step)) << kinds[kind];
       ApplyRequest request{.id = kFirst, .who = "a@b", .seconds = 60, .family = family, .steps = {step}};
       auto all = commands_of(step, Platform{.family = family});
-      for (const UndoCommand& one : undo_of(request, host)) all.push_back(one.words);
+      for (const UndoCommand& command : undo_of(request, host)) all.push_back(command.words);
       for (const auto& words : all)
         EXPECT_TRUE(is_command_of_ours(words)) << fmt::format("{}", fmt::join(words, " "));
       checked += static_cast<int>(all.size());

@@ -65,7 +65,7 @@ std::optional<PublicKey> PublicKey::parse(std::string_view text) {
   const auto columns = words(text);
   if (columns.size() != 2) return std::nullopt;
   const auto* const kind = std::find_if(std::begin(kKeyKinds), std::end(kKeyKinds),
-                                        [&](const KeyKind& one) { return one.type == columns[0]; });
+                                        [&](const KeyKind& kind) { return kind.type == columns[0]; });
   if (kind == std::end(kKeyKinds)) return std::nullopt;
   const auto bytes = decoded(columns[1]);
   if (!bytes || !has_parts(*bytes, *kind)) return std::nullopt;

@@ -52,9 +52,9 @@ TEST(Reading, ParsingKeepsWhereAndWhy) {
 
 TEST(OriginPool, KeepsEqualPlacesAndMissesOnce) {
   const OriginPool pool;
-  const Number one(1, "/sys/x");
+  const Number number(1, "/sys/x");
   const Number two(2, "/sys/x");
-  EXPECT_EQ(&one.from(), &two.from());
+  EXPECT_EQ(&number.from(), &two.from());
   const Number denied(Miss{Missing::kDenied, "no"}, "/sys/x");
   const Number absent(Miss{Missing::kAbsent, "no"}, "/sys/x");
   EXPECT_EQ(&denied.miss(), &Number(Miss{Missing::kDenied, "no"}, "/sys/x").miss());

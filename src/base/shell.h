@@ -42,8 +42,8 @@ class ShellCommand {
     return ShellCommand(text_.substr(start.size()), has_names_);
   }
   template <std::convertible_to<std::string_view> Text>
-  friend bool operator==(const ShellCommand& one, const Text& other) {
-    return one.text_ == std::string_view(other);
+  friend bool operator==(const ShellCommand& command, const Text& other) {
+    return command.text_ == std::string_view(other);
   }
 
  private:

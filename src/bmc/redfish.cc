@@ -332,8 +332,8 @@ class RedfishBmc final : public Bmc {
   static bool add_event(const Value& entry, std::vector<BmcEvent>& events) {
     auto event = redfish::event_of(entry);
     if (!event || events.size() >= kMostEvents) return false;
-    const bool known = std::ranges::any_of(events, [&](const BmcEvent& one) {
-      return one.id == event->id && one.time == event->time && one.event == event->event;
+    const bool known = std::ranges::any_of(events, [&](const BmcEvent& bmc_event) {
+      return bmc_event.id == event->id && bmc_event.time == event->time && bmc_event.event == event->event;
     });
     if (!known) events.push_back(*std::move(event));
     return !known;

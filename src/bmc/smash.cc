@@ -69,10 +69,10 @@ std::vector<OldAlgorithms> old_algorithms() {
 // Returns options such as "-oKexAlgorithms=+…" with the algorithms that the installed ssh still supports.
 Words old_options(const BmcOptions& options) {
   Words words;
-  for (const OldAlgorithms& one : old_algorithms()) {
-    const auto list = run_program({"ssh", "-Q", std::string(one.list)}, options.silence, options.stop);
-    const std::string value = list.ok() ? known_algorithms(list->output, one.names) : "";
-    if (!value.empty()) words.push_back(fmt::format("-o{}={}", one.option, value));
+  for (const OldAlgorithms& algorithms : old_algorithms()) {
+    const auto list = run_program({"ssh", "-Q", std::string(algorithms.list)}, options.silence, options.stop);
+    const std::string value = list.ok() ? known_algorithms(list->output, algorithms.names) : "";
+    if (!value.empty()) words.push_back(fmt::format("-o{}={}", algorithms.option, value));
   }
   return words;
 }

@@ -160,10 +160,10 @@ BmcSeverity clp_operational(std::string_view value) {
   return BmcSeverity::kUnknown;
 }
 
-BmcSeverity worse_of(BmcSeverity one, BmcSeverity other) {
-  if (one == BmcSeverity::kUnknown) return other;
-  if (other == BmcSeverity::kUnknown) return one;
-  return std::max(one, other);
+BmcSeverity worse_of(BmcSeverity severity, BmcSeverity other) {
+  if (severity == BmcSeverity::kUnknown) return other;
+  if (other == BmcSeverity::kUnknown) return severity;
+  return std::max(severity, other);
 }
 
 struct ClpWord {
@@ -187,8 +187,8 @@ constexpr std::array kClpUnits = {
 std::string clp_words(std::string_view value, const auto& table) {
   const std::string said = lower(value);
   const auto number = clp_code(value);
-  for (const ClpWord& one : table)
-    if (said == one.said || (number && std::to_string(*number) == one.said)) return std::string(one.text);
+  for (const ClpWord& word : table)
+    if (said == word.said || (number && std::to_string(*number) == word.said)) return std::string(word.text);
   return number && clp_code(value) == parse_number<int>(value) ? "" : std::string(value);
 }
 

@@ -24,11 +24,11 @@ Result<void> add_after_reboot(const std::string& cluster_file, ReachOptions reac
   reach.as_root = true;
   std::vector<std::string> names;
   for (const Node& node : evidence.cluster.nodes) names.push_back(node.name);
-  for (const NodeHistory& one : read_histories(evidence.cluster, names, reach, caller)) {
-    AfterReboot& asked = evidence.after_reboot[one.node];
-    asked.error = one.error;
-    const auto last = std::ranges::find(one.applies, ApplyState::kCommitted, &PastApply::state);
-    if (last == one.applies.end()) continue;
+  for (const NodeHistory& history : read_histories(evidence.cluster, names, reach, caller)) {
+    AfterReboot& asked = evidence.after_reboot[history.node];
+    asked.error = history.error;
+    const auto last = std::ranges::find(history.applies, ApplyState::kCommitted, &PastApply::state);
+    if (last == history.applies.end()) continue;
     asked.apply = last->id;
     asked.this_boot = last->this_boot;
   }

@@ -107,7 +107,7 @@ class FreshConnections {
       }
       std::erase_if(own, [&](const std::string& node) { return is_lost(node); });
     }
-    std::erase_if(fleets_, [](const Connected& one) { return one.nodes.empty(); });
+    std::erase_if(fleets_, [](const Connected& connected) { return connected.nodes.empty(); });
     return answers;
   }
 
@@ -238,16 +238,16 @@ class Batch {
 
   void add_to(ApplyOutcome& outcome) const {
     for (const auto& [node, status] : statuses_) {
-      NodeOutcome one{.node = node};
+      NodeOutcome node_outcome{.node = node};
       if (status) {
-        one.state = status->state;
-        one.why = status->why;
-        one.log = status->log;
+        node_outcome.state = status->state;
+        node_outcome.why = status->why;
+        node_outcome.log = status->log;
       } else {
-        one.why.text = status.error().text;
-        one.told_to_keep = told_to_keep_.contains(node);
+        node_outcome.why.text = status.error().text;
+        node_outcome.told_to_keep = told_to_keep_.contains(node);
       }
-      outcome.nodes.push_back(std::move(one));
+      outcome.nodes.push_back(std::move(node_outcome));
     }
   }
 
@@ -427,13 +427,14 @@ void take_back_committed(const Cluster& cluster, const ApplyChoice& choice, cons
   quiet.confirm = {};
   Caller steadfast = caller;  // a stop now would leave nodes in two states
   steadfast.stop = {};
-  for (NodeOutcome& one : outcome.nodes) {
-    if (one.state != ApplyState::kCommitted) continue;
-    const ApplyOutcome back = roll_back(cluster, outcome.id, {one.node}, quiet, reach, steadfast);
+  for (NodeOutcome& node_outcome : outcome.nodes) {
+    if (node_outcome.state != ApplyState::kCommitted) continue;
+    const ApplyOutcome back = roll_back(cluster, outcome.id, {node_outcome.node}, quiet, reach, steadfast);
     if (back.committed)
-      one.state = ApplyState::kReverted;
+      node_outcome.state = ApplyState::kReverted;
     else
-      one.why.text = fmt::format("it keeps the change, for it could not be taken back: {}", back.why.text);
+      node_outcome.why.text =
+          fmt::format("it keeps the change, for it could not be taken back: {}", back.why.text);
   }
 }
 
@@ -449,7 +450,7 @@ Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
     // With a wrong clock, signatures of packages and certificates look invalid, and times in histories are
     // wrong.
     const bool sets_clock = std::ranges::all_of(
-        node.changes, [](const NodeChange& one) { return one.section == Section::kServices; });
+        node.changes, [](const NodeChange& change) { return change.section == Section::kServices; });
     if (std::abs(node.clock_offset) > kMostClockOffset && !sets_clock)
       return fail(
           ErrorKind::kUnavailable,
@@ -496,7 +497,7 @@ ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const A
     request.cluster = plan.cluster;
     request.family = node.family;
     request.stays = std::ranges::any_of(
-        node.changes, [](const NodeChange& one) { return one.section == Section::kPackages; });
+        node.changes, [](const NodeChange& change) { return change.section == Section::kPackages; });
     // Nodes install for minutes or for an hour; none may give up before the slowest has ended.
     request.seconds = request.stays ? kPackagesWait : choice.seconds;
     packages = packages || request.stays;
@@ -534,20 +535,21 @@ std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vecto
   for (const fleet::Answer& answer : fleet::gather(
            fleet, kApplyHistory, std::string("{}"), kStageDeadline, caller.stop,
            [&](const fleet::Step& step) { caller.progress("reading histories: " + step.to_text()); })) {
-    NodeHistory one{.node = answer.node};
+    NodeHistory node_history{.node = answer.node};
     auto history = answer.result ? json::read<ApplyHistory>(*answer.result)
                                  : Result<ApplyHistory>(fail(answer.result.error()));
     if (history) {
-      one.applies = std::move(history->applies);
-      one.applies.resize(std::min(one.applies.size(), kKeptApplies + 1));  // and one in progress
-      for (PastApply& past : one.applies) {
+      node_history.applies = std::move(history->applies);
+      node_history.applies.resize(
+          std::min(node_history.applies.size(), kKeptApplies + 1));  // and one in progress
+      for (PastApply& past : node_history.applies) {
         past.why.text = cut_to(past.why.text, kLongestWhy);
         past.titles.resize(std::min(past.titles.size(), kMostTitles));
         past.files.resize(std::min(past.files.size(), kMostTitles));
       }
     } else
-      one.error = history.error().text;
-    all.push_back(std::move(one));
+      node_history.error = history.error().text;
+    all.push_back(std::move(node_history));
   }
   caller.progress("");
   return all;

@@ -62,15 +62,15 @@ constexpr std::array kDefaultLogins = {
                  "admin"},
 };
 
-bool is_login(const BmcLogin& login, const DefaultLogin& one) {
-  return login.user == one.user && login.password == one.password;
+bool is_login(const BmcLogin& login, const DefaultLogin& default_login) {
+  return login.user == default_login.user && login.password == default_login.password;
 }
 
 // Tests the factory login. Makes at most one attempt, so that no BMC locks an account.
 Reading<std::string> try_default_login(const BmcTarget& target, BmcProtocol protocol,
                                        const BmcOptions& options, const BmcFacts& facts) {
-  for (const DefaultLogin& one : kDefaultLogins)
-    if (is_login(target.login, one)) return {std::string(one.user), "the login that it was asked with"};
+  for (const DefaultLogin& login : kDefaultLogins)
+    if (is_login(target.login, login)) return {std::string(login.user), "the login that it was asked with"};
   const std::string maker = facts.device.ok() ? facts.device->manufacturer : "";
   const auto* one = std::ranges::find_if(kDefaultLogins, [&](const DefaultLogin& login) {
     return maker.find(login.maker) != std::string::npos;
@@ -183,12 +183,12 @@ std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names,
   Names waiting = names;
   while (true) {
     std::vector<BmcFacts> others;
-    for (BmcFacts& one : look_at_bmcs(cluster, waiting, {}, reach, caller))
-      if (!one.power.ok() || *one.power != wanted) others.push_back(std::move(one));
+    for (BmcFacts& facts : look_at_bmcs(cluster, waiting, {}, reach, caller))
+      if (!facts.power.ok() || *facts.power != wanted) others.push_back(std::move(facts));
     if (others.empty() || caller.stop.stop_requested() || std::chrono::steady_clock::now() >= until)
       return others;
     waiting.clear();
-    for (const BmcFacts& one : others) waiting.insert(one.node);
+    for (const BmcFacts& facts : others) waiting.insert(facts.node);
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 }

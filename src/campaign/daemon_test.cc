@@ -81,9 +81,9 @@ TEST(Daemon, LooksJudgesAndMeasuresTwiceAtOnceWithoutAByteOfOutput) {
     EXPECT_GT(watch.progress, 0);
     ASSERT_TRUE(watch.run) << watch.run.error().text;
     EXPECT_THAT(watch.run->measurements, SizeIs(2));  // bandwidth and latency
-    for (const Measurement& one : watch.run->measurements) {
-      EXPECT_FALSE(one.failure) << one.failure->cause;
-      EXPECT_GT(one.summary.median, 0);
+    for (const Measurement& measurement : watch.run->measurements) {
+      EXPECT_FALSE(measurement.failure) << measurement.failure->cause;
+      EXPECT_GT(measurement.summary.median, 0);
     }
     EXPECT_EQ(watch.run->asked.at("streams"), "4");
     EXPECT_FALSE(watch.run->fingerprint.empty());

@@ -66,9 +66,9 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   CollectOptions options;
   options.load_seconds = kLoadSeconds;  // reading a recorded window takes no time
   options.paths = asked_paths(evidence.cluster);
-  for (NamedHost& one : *hosts) {
-    ask_what_is_expected(find_node(evidence.cluster, one.node), options);
-    evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
+  for (NamedHost& host : *hosts) {
+    ask_what_is_expected(find_node(evidence.cluster, host.node), options);
+    evidence.nodes.emplace(host.node, collect_facts(*host.host, options));
   }
   if (!fixture) return {};
   for (const Node& node : evidence.cluster.nodes)
@@ -103,7 +103,7 @@ Result<void> add_measurements_file(const std::string& file, Evidence& evidence) 
   ASSIGN_OR_RETURN(const auto text, read_file(file));
   auto measurements = measurements_from_json(text);
   if (!measurements) return fail(std::move(measurements.error()), file);
-  for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
+  for (Measurement& measurement : *measurements) evidence.measurements.push_back(std::move(measurement));
   evidence.measured = true;
   return {};
 }

@@ -27,7 +27,7 @@ TEST(HealthCheck, AsksForWhatItsRulesNeed) {
   ASSERT_TRUE(evidence) << evidence.error().text;
   const Facts& facts = evidence->nodes.at("here");
   const auto& asked = facts.system.storage.file_systems;
-  EXPECT_TRUE(std::ranges::any_of(asked, [](const FileSystem& one) { return one.path == "/usr"; }));
+  EXPECT_TRUE(std::ranges::any_of(asked, [](const FileSystem& system) { return system.path == "/usr"; }));
   ASSERT_TRUE(facts.pytorch) << facts.pytorch.miss().why;
   EXPECT_TRUE(facts.container.absent()) << "a health check started a container";
   EXPECT_EQ(facts.pytorch->error, "there is no /no/such/venv/bin/python");

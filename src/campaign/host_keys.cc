@@ -130,7 +130,7 @@ class Asking {
           ended_with(run_program({"ssh-keygen", "-F", way.known_name(), "-f", file}, kLocalDeadline, stop_),
                      1, "ssh-keygen -F");
       if (!said) return fail(said.error());
-      for (fleet::FoundKey& one : fleet::parse_found(said->output)) found.push_back(std::move(one));
+      for (fleet::FoundKey& key : fleet::parse_found(said->output)) found.push_back(std::move(key));
     }
     return found;
   }
@@ -141,24 +141,25 @@ class Asking {
 };
 
 HostKeyState state_of(const PublicKey& key, const std::vector<fleet::FoundKey>& known, bool acquainted) {
-  const auto is = [&](const fleet::FoundKey& one) { return one.key == key; };
-  if (std::ranges::any_of(known, [&](const fleet::FoundKey& one) { return is(one) && one.revoked; }))
+  const auto is = [&](const fleet::FoundKey& found_key) { return found_key.key == key; };
+  if (std::ranges::any_of(known, [&](const fleet::FoundKey& key) { return is(key) && key.revoked; }))
     return HostKeyState::kRevoked;
   if (std::ranges::any_of(known, is)) return HostKeyState::kKnown;
-  const auto trusted = [](const fleet::FoundKey& one) { return !one.revoked; };
+  const auto trusted = [](const fleet::FoundKey& key) { return !key.revoked; };
   if (std::ranges::none_of(known, trusted)) return HostKeyState::kNew;
-  const bool of_kind = std::ranges::any_of(
-      known, [&](const fleet::FoundKey& one) { return trusted(one) && one.key.type == key.type; });
+  const bool of_kind = std::ranges::any_of(known, [&](const fleet::FoundKey& found_key) {
+    return trusted(found_key) && found_key.key.type == key.type;
+  });
   return of_kind || !acquainted ? HostKeyState::kChanged : HostKeyState::kFurther;
 }
 
 // Returns the fingerprint of a trusted known key, of the same type if there is one.
 std::string known_instead(const PublicKey& key, const std::vector<fleet::FoundKey>& known) {
   std::string any;
-  for (const fleet::FoundKey& one : known) {
-    if (one.revoked) continue;
-    if (one.key.type == key.type) return fingerprint_of(one.key);
-    any = fingerprint_of(one.key);
+  for (const fleet::FoundKey& found_key : known) {
+    if (found_key.revoked) continue;
+    if (found_key.key.type == key.type) return fingerprint_of(found_key.key);
+    any = fingerprint_of(found_key.key);
   }
   return any;
 }
@@ -272,7 +273,7 @@ bool ClusterHostKeys::is_suspect() const { return std::ranges::any_of(nodes, &No
 
 int ClusterHostKeys::exit_code() const {
   if (is_suspect()) return kExitFailures;
-  if (std::ranges::any_of(nodes, [](const NodeHostKeys& one) { return !one.error.empty(); }))
+  if (std::ranges::any_of(nodes, [](const NodeHostKeys& keys) { return !keys.error.empty(); }))
     return kExitCouldNotLook;
   return std::ranges::any_of(nodes, &NodeHostKeys::is_new) ? kExitWarnings : kExitClean;
 }
@@ -302,14 +303,15 @@ std::vector<OfferedKey> judge_keys(const std::vector<PublicKey>& offered,
                                    const std::vector<fleet::FoundKey>& known,
                                    const std::vector<ExpectedKey>* expected) {
   const bool acquainted = std::ranges::any_of(offered, [&](const PublicKey& key) {
-    return std::ranges::any_of(known,
-                               [&](const fleet::FoundKey& one) { return one.key == key && !one.revoked; });
+    return std::ranges::any_of(
+        known, [&](const fleet::FoundKey& found_key) { return found_key.key == key && !found_key.revoked; });
   });
   std::vector<OfferedKey> keys;
   for (const PublicKey& key : offered) {
-    OfferedKey one{.key = key, .fingerprint = fingerprint_of(key), .state = state_of(key, known, acquainted)};
-    if (one.state == HostKeyState::kChanged) one.instead_of = known_instead(key, known);
-    keys.push_back(std::move(one));
+    OfferedKey offered_key{
+        .key = key, .fingerprint = fingerprint_of(key), .state = state_of(key, known, acquainted)};
+    if (offered_key.state == HostKeyState::kChanged) offered_key.instead_of = known_instead(key, known);
+    keys.push_back(std::move(offered_key));
   }
   if (expected == nullptr) return keys;
   const bool one_fits = std::ranges::any_of(keys, [&](const OfferedKey& key) {

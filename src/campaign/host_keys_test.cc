@@ -30,8 +30,8 @@ PublicKey key(const std::string& text) {
 
 std::vector<std::string> states(const std::vector<OfferedKey>& keys) {
   std::vector<std::string> words;
-  for (const OfferedKey& one : keys)
-    words.emplace_back(enum_names(HostKeyState{})[static_cast<std::size_t>(one.state)]);
+  for (const OfferedKey& key : keys)
+    words.emplace_back(enum_names(HostKeyState{})[static_cast<std::size_t>(key.state)]);
   return words;
 }
 
@@ -51,7 +51,7 @@ TEST(JudgeKeys, ByWhatIsExpected) {
   const std::vector<PublicKey> both = {key(kOne), key(kEcdsaKey)};
   const auto expected = [&](const std::vector<ExpectedKey>& those) {
     std::vector<std::optional<bool>> found;
-    for (const OfferedKey& one : judge_keys(both, {}, &those)) found.push_back(one.expected);
+    for (const OfferedKey& key : judge_keys(both, {}, &those)) found.push_back(key.expected);
     return found;
   };
   const std::string one = fingerprint_of(key(kOne)), other = fingerprint_of(key(kOther));

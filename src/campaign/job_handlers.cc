@@ -31,11 +31,11 @@ constexpr int kMostSeconds = 24 * 3600;
 Result<SupervisedJob> job_of(const JobRequest& request) {
   const auto refuse = [](std::string_view why) { return fail(ErrorKind::kBadInput, std::string(why)); };
   SupervisedJob job;
-  for (const FileContent& one : request.words) job.words.push_back(one.bytes);
-  for (const FileContent& one : request.environment) {
-    if (one.bytes.find('=') == 0 || one.bytes.find('=') == std::string::npos)
+  for (const FileContent& content : request.words) job.words.push_back(content.bytes);
+  for (const FileContent& content : request.environment) {
+    if (content.bytes.find('=') == 0 || content.bytes.find('=') == std::string::npos)
       return refuse("a variable of the environment wants a name and =");
-    job.environment.push_back(one.bytes);
+    job.environment.push_back(content.bytes);
   }
   job.folder = request.folder.bytes;
   job.grace = std::chrono::seconds(request.grace_seconds);

@@ -43,8 +43,8 @@ using Requests = std::map<std::string, std::string, std::less<>>;  // JSON by no
 std::string request_of(const NodeCommand& command, const LaunchChoice& choice) {
   JobRequest request;
   for (const std::string& word : command.words) request.words.push_back({word});
-  for (const EnvironmentVariable& one : command.environment)
-    request.environment.push_back({fmt::format("{}={}", one.name, one.value)});
+  for (const EnvironmentVariable& variable : command.environment)
+    request.environment.push_back({fmt::format("{}={}", variable.name, variable.value)});
   request.folder = {choice.folder};
   request.grace_seconds = static_cast<int>(choice.grace.count());
   return json::dump(json::encode(request));
@@ -63,8 +63,8 @@ Result<void> find_everywhere(fleet::Fleet& fleet, const Requests& requests, cons
   caller.progress("");
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped; nothing was started");
   std::vector<std::string> reasons;
-  for (const fleet::Answer& one : answers)
-    if (!one.result) reasons.push_back(at_node(one.node, one.result.error()).text);
+  for (const fleet::Answer& answer : answers)
+    if (!answer.result) reasons.push_back(at_node(answer.node, answer.result.error()).text);
   if (reasons.empty()) return {};
   return fail(ErrorKind::kUnavailable,
               fmt::format("nothing was started on any node:\n{}", fmt::join(reasons, "\n")));

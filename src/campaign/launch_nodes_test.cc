@@ -38,9 +38,9 @@ ReachOptions test_agent() {
 // Nodes that are all this machine.
 Cluster cluster_of(const Launch& launch) {
   Cluster cluster;
-  for (const NodeCommand& one : launch.commands) {
+  for (const NodeCommand& command : launch.commands) {
     Node node;
-    node.name = one.node;
+    node.name = command.node;
     node.local = true;
     cluster.nodes.push_back(node);
   }
@@ -248,7 +248,7 @@ TEST(LaunchNodes, AProgramThatNobodyAsksForAnyMoreEnds) {
   for (std::optional<int> status; !status;) {
     const auto news = ask<JobNews>(peer, kLaunchRead, JobNote{}, seconds(60), {});
     ASSERT_TRUE(news) << news.error().text;
-    for (const JobOutput& one : news->output) printed += one.lines.text;
+    for (const JobOutput& output : news->output) printed += output.lines.text;
     status = news->status;
   }
   EXPECT_THAT(printed, HasSubstr("the command that started this agent has been silent for 1 s"));

@@ -93,9 +93,9 @@ class LadderClimb {
     plan.operations = {RdmaOperation::kSend};
     measure(rung, Engine::kRdma, plan);
   }
-  static bool is_staged(const Measurement& one) {
+  static bool is_staged(const Measurement& measurement) {
     const std::string_view staged = to_text(MemoryRoute::kStaged);
-    return one.from.memory.ends_with(staged) || one.to.memory.ends_with(staged);
+    return measurement.from.memory.ends_with(staged) || measurement.to.memory.ends_with(staged);
   }
 
   void measure(Rung& rung, Engine engine, const BenchPlan& plan = {}) {
@@ -143,19 +143,19 @@ class LadderClimb {
 
   Measurement nccl_measurement(const CollectiveReport& report, const NcclWay& way) const {
     auto measured = collective_measurements(report);
-    Measurement one = measured.empty() ? Measurement{} : std::move(measured.back());
-    one.engine = Engine::kCollective;
-    one.rail = way_.rail;
-    one.from = {a_.node, a_.interface, "", "", -1};
-    one.to = {b_.node, b_.interface, "", "", -1};
-    if (report.failure) one.failure = report.failure;
+    Measurement measurement = measured.empty() ? Measurement{} : std::move(measured.back());
+    measurement.engine = Engine::kCollective;
+    measurement.rail = way_.rail;
+    measurement.from = {a_.node, a_.interface, "", "", -1};
+    measurement.to = {b_.node, b_.interface, "", "", -1};
+    if (report.failure) measurement.failure = report.failure;
     // One GPU per node uses one adapter, so this rail's path is the limit, whatever else the nodes have. The
     // ceiling of the rung of RDMA on GPUs already includes the GPUs' own paths.
     for (const Rung& below : ladder_.rungs)
       if (below.measurement && below.kind != RungKind::kRdmaGpu &&
           (below.kind == RungKind::kTcp || way.network != "Socket"))
-        one.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
-    return one;
+        measurement.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
+    return measurement;
   }
 
   OpenPair& pair_;

@@ -59,10 +59,11 @@ bool is_of_a_rail(const Cluster& cluster, std::string_view node, const std::stri
 // Returns the interfaces that belong to no rail, those with the default route first.
 std::vector<Candidate> besides_rails(const Cluster& cluster, const Facts& facts, std::string_view node) {
   auto found = candidates(facts, "");
-  std::erase_if(found,
-                [&](const Candidate& one) { return is_of_a_rail(cluster, node, one.interface->name); });
-  std::stable_partition(found.begin(), found.end(), [&](const Candidate& one) {
-    return has_default_route(facts.net, one.interface->name);
+  std::erase_if(found, [&](const Candidate& candidate) {
+    return is_of_a_rail(cluster, node, candidate.interface->name);
+  });
+  std::stable_partition(found.begin(), found.end(), [&](const Candidate& candidate) {
+    return has_default_route(facts.net, candidate.interface->name);
   });
   return found;
 }
@@ -98,13 +99,13 @@ Result<BenchPath> path_between(const Facts& a, std::string_view node_a, const Fa
   const auto of_b = candidates(b, "");
   const Candidate* best_a = nullptr;
   const Candidate* best_b = nullptr;
-  for (const Candidate& one : of_a)
+  for (const Candidate& candidate : of_a)
     for (const Candidate& other : of_b) {
-      if (!share_subnet(one.own, other.own)) continue;
-      const auto value = std::min(worth(a, *one.interface), worth(b, *other.interface));
+      if (!share_subnet(candidate.own, other.own)) continue;
+      const auto value = std::min(worth(a, *candidate.interface), worth(b, *other.interface));
       if (best_a != nullptr && value <= std::min(worth(a, *best_a->interface), worth(b, *best_b->interface)))
         continue;
-      best_a = &one;
+      best_a = &candidate;
       best_b = &other;
     }
   if (best_a == nullptr)
@@ -124,9 +125,9 @@ Result<BenchPath> management_path(const Cluster& cluster, const Facts& a, std::s
                                   const Facts& b, std::string_view node_b) {
   const auto of_a = besides_rails(cluster, a, node_a);
   const auto of_b = besides_rails(cluster, b, node_b);
-  for (const Candidate& one : of_a)
+  for (const Candidate& candidate : of_a)
     for (const Candidate& other : of_b)
-      if (share_subnet(one.own, other.own)) return over_management(one, other);
+      if (share_subnet(candidate.own, other.own)) return over_management(candidate, other);
   const auto is_routed = [](const Facts& facts, const std::vector<Candidate>& found) {
     return !found.empty() && has_default_route(facts.net, found.front().interface->name);
   };

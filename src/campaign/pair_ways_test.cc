@@ -18,11 +18,11 @@ TEST(ParseSizes, ReadsWhatPeopleWrite) {
 }
 
 NetInterface interface(std::string name, std::string_view address, int prefix, int speed) {
-  NetInterface one;
-  one.name = std::move(name);
-  one.speed_mbps = {speed, ""};
-  one.addresses = {std::vector<InterfaceAddress>{{*IpAddress::parse(address), prefix}}, ""};
-  return one;
+  NetInterface interface;
+  interface.name = std::move(name);
+  interface.speed_mbps = {speed, ""};
+  interface.addresses = {std::vector<InterfaceAddress>{{*IpAddress::parse(address), prefix}}, ""};
+  return interface;
 }
 Facts machine(std::vector<NetInterface> interfaces) {
   Facts facts;

@@ -111,9 +111,9 @@ StatesByNode files_of_root(const std::string& root,
   StatesByNode states;
   auto hosts = open_nodes(root);
   if (!hosts) return states;
-  for (NamedHost& one : *hosts)
-    if (const auto asked = paths.find(one.node); asked != paths.end())
-      states.emplace(one.node, collect_files(*one.host, asked->second));
+  for (NamedHost& host : *hosts)
+    if (const auto asked = paths.find(host.node); asked != paths.end())
+      states.emplace(host.node, collect_files(*host.host, asked->second));
   return states;
 }
 
@@ -139,8 +139,8 @@ struct Planner {
 // Returns the plans in the order of cluster.yaml, with an error for each node that has none.
 ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std::string, NodePlan> plans) {
   ClusterPlan all{.cluster = evidence.cluster.name};
-  for (const Unreachable& one : evidence.unreachable)
-    plans.emplace(one.node, NodePlan{.node = one.node, .error = one.error.text});
+  for (const Unreachable& unreachable : evidence.unreachable)
+    plans.emplace(unreachable.node, NodePlan{.node = unreachable.node, .error = unreachable.error.text});
   for (const Node& node : evidence.cluster.nodes) {
     if (!names.contains(node.name)) continue;
     const auto found = plans.find(node.name);

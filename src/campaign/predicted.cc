@@ -52,11 +52,11 @@ Result<BenchRun> find_run_to_check(const std::string& store, const std::string& 
 
 std::vector<Finding> explaining(const Findings& findings, bool network) {
   std::vector<Finding> chosen;
-  for (const Finding& one : findings)
-    if ((one.status == Status::kFail || one.status == Status::kWarn) && !one.caused_by &&
-        is_of_the_path(one.rule, network))
-      chosen.push_back(one);
-  std::ranges::stable_sort(chosen, {}, [](const Finding& one) { return severity(one.status); });
+  for (const Finding& finding : findings)
+    if ((finding.status == Status::kFail || finding.status == Status::kWarn) && !finding.caused_by &&
+        is_of_the_path(finding.rule, network))
+      chosen.push_back(finding);
+  std::ranges::stable_sort(chosen, {}, [](const Finding& finding) { return severity(finding.status); });
   return chosen;
 }
 

@@ -45,13 +45,13 @@ bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
 
 // Returns the address for the rail: global IPv4 before IPv6 before IPv4 link-local; null if there is none.
 const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addresses) {
-  const auto rank = [](const InterfaceAddress& one) {
-    if (one.address.is_link_local()) return one.address.is_v4() ? 2 : 3;
-    return one.address.is_v4() ? 0 : 1;
+  const auto rank = [](const InterfaceAddress& address) {
+    if (address.address.is_link_local()) return address.address.is_v4() ? 2 : 3;
+    return address.address.is_v4() ? 0 : 1;
   };
   const InterfaceAddress* best = nullptr;
-  for (const InterfaceAddress& one : addresses)
-    if (best == nullptr || rank(one) < rank(*best)) best = &one;
+  for (const InterfaceAddress& address : addresses)
+    if (best == nullptr || rank(address) < rank(*best)) best = &address;
   // Every interface has an IPv6 link-local address, which does not show what it can reach.
   return best != nullptr && rank(*best) < 3 ? best : nullptr;
 }
@@ -60,8 +60,8 @@ const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addres
 // management network.
 bool is_way_of_ssh(const NetInterface& interface, const Net& net, const std::vector<IpAddress>& reached) {
   return items(net.default_routes).empty() &&
-         std::ranges::any_of(items(interface.addresses), [&](const InterfaceAddress& one) {
-           return std::ranges::find(reached, one.address) != reached.end();
+         std::ranges::any_of(items(interface.addresses), [&](const InterfaceAddress& address) {
+           return std::ranges::find(reached, address.address) != reached.end();
          });
 }
 
@@ -89,12 +89,12 @@ std::vector<Group> group_by_subnet(const std::vector<ProposedPort>& candidates,
   std::vector<Group> groups;
   for (const ProposedPort& candidate : candidates) {
     if (!candidate.subnet) continue;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
-      return one.subnet == candidate.subnet && one.rdma() == static_cast<bool>(candidate.rdma);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+      return group.subnet == candidate.subnet && group.rdma() == static_cast<bool>(candidate.rdma);
     });
     if (group == groups.end()) group = groups.insert(groups.end(), {candidate.subnet, {}});
-    const auto there = std::find_if(group->ports.begin(), group->ports.end(), [&](const ProposedPort& one) {
-      return one.node == candidate.node || one.address == candidate.address;
+    const auto there = std::find_if(group->ports.begin(), group->ports.end(), [&](const ProposedPort& port) {
+      return port.node == candidate.node || port.address == candidate.address;
     });
     if (there == group->ports.end())
       group->ports.push_back(candidate);
@@ -195,11 +195,11 @@ std::vector<Group> choose(std::vector<Group> groups, std::size_t nodes) {
   return groups;
 }
 
-bool overlap(const Group& one, const Group& two) {
-  if (!one.subnet || !two.subnet ||
-      !(one.subnet->contains(two.subnet->network()) || two.subnet->contains(one.subnet->network())))
+bool overlap(const Group& group, const Group& two) {
+  if (!group.subnet || !two.subnet ||
+      !(group.subnet->contains(two.subnet->network()) || two.subnet->contains(group.subnet->network())))
     return false;
-  return std::any_of(one.ports.begin(), one.ports.end(), [&](const ProposedPort& port) {
+  return std::any_of(group.ports.begin(), group.ports.end(), [&](const ProposedPort& port) {
     return std::any_of(two.ports.begin(), two.ports.end(),
                        [&](const ProposedPort& other) { return other.node == port.node; });
   });

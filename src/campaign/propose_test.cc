@@ -27,17 +27,17 @@ struct Interface {
   int link_type = 1;
 };
 
-NetInterface make(const Interface& one) {
+NetInterface make(const Interface& interface) {
   NetInterface made;
-  made.name = one.name;
-  made.mtu = read(one.mtu);
-  made.speed_mbps = read(one.mbps);
-  made.link_type = read(one.link_type);
-  made.pci_address = read(std::string("0000:02:00.") + one.name.back());
+  made.name = interface.name;
+  made.mtu = read(interface.mtu);
+  made.speed_mbps = read(interface.mbps);
+  made.link_type = read(interface.link_type);
+  made.pci_address = read(std::string("0000:02:00.") + interface.name.back());
   std::vector<InterfaceAddress> addresses = {{*IpAddress::parse("fe80::1"), 64}};
-  if (const auto slash = one.address.find('/'); slash != std::string::npos)
-    addresses.push_back(
-        {*IpAddress::parse(one.address.substr(0, slash)), std::stoi(one.address.substr(slash + 1))});
+  if (const auto slash = interface.address.find('/'); slash != std::string::npos)
+    addresses.push_back({*IpAddress::parse(interface.address.substr(0, slash)),
+                         std::stoi(interface.address.substr(slash + 1))});
   made.addresses = read(addresses);
   return made;
 }
@@ -60,7 +60,7 @@ RdmaDevice device_on(const std::string& interface, const std::string& driver, co
 Facts machine(const std::vector<Interface>& interfaces, const std::vector<RdmaDevice>& devices) {
   Facts facts;
   std::vector<NetInterface> made = {make({"lo", "127.0.0.1/8", 65536, 0, 772})};
-  for (const Interface& one : interfaces) made.push_back(make(one));
+  for (const Interface& interface : interfaces) made.push_back(make(interface));
   facts.net.interfaces = read(made);
   facts.net.default_routes = read(std::vector<std::string>{"mgmt0"});
   facts.rdma.devices = read(devices);
@@ -197,13 +197,13 @@ TEST(Propose, TakesInfinibandPortsWithoutAddresses) {
 }
 
 TEST(Propose, SaysWhatItLeftOutAndWhatDiffers) {
-  Facts one =
+  Facts facts =
       machine({{"mgmt0", ""}, {"ens1", "10.0.0.1/24", 9000}, {"ens2", "10.0.0.9/24"}},
               {device_on("ens1", "mlx5_core", "Ethernet"), device_on("ens2", "mlx5_core", "Ethernet")});
   Facts two =
       machine({{"mgmt0", ""}, {"ens1", "10.0.0.2/24", 1500}}, {device_on("ens1", "mlx5_core", "Ethernet")});
   two.system.os.version = read(std::string("24.04"));
-  const Proposal proposal = propose({{"a", one}, {"b", two}});
+  const Proposal proposal = propose({{"a", facts}, {"b", two}});
   EXPECT_THAT(proposal.notes,
               ElementsAre("a: ens1 and ens2 are both in 10.0.0.0/24; only the first is on the rail",
                           "rail0: the ports' MTUs differ (9000, 1500); the rail expects 9000",

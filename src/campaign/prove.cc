@@ -169,10 +169,11 @@ class Prover {
 
   static bool carried(const Rail& rail, const PairOfRails& pair, Engine engine,
                       const std::vector<Measurement>& alone) {
-    return std::ranges::any_of(alone, [&](const Measurement& one) {
-      return one.engine == engine && one.metric == Metric::kBandwidth && one.rail == rail.name &&
-             !one.failure && one.message_bytes == kProofSizes.back() &&
-             std::minmax(one.from.node, one.to.node) == std::minmax(pair.from, pair.to);
+    return std::ranges::any_of(alone, [&](const Measurement& measurement) {
+      return measurement.engine == engine && measurement.metric == Metric::kBandwidth &&
+             measurement.rail == rail.name && !measurement.failure &&
+             measurement.message_bytes == kProofSizes.back() &&
+             std::minmax(measurement.from.node, measurement.to.node) == std::minmax(pair.from, pair.to);
     });
   }
 

@@ -65,10 +65,10 @@ class Prove : public ::testing::Test {
 
 std::string failures_of(const std::vector<Measurement>& measurements) {
   std::string text;
-  for (const Measurement& one : measurements)
-    if (one.failure)
-      text += fmt::format("{} {} → {}, {}: {}\n", one.rail, one.from.node, one.to.node, one.operation,
-                          one.failure->cause);
+  for (const Measurement& measurement : measurements)
+    if (measurement.failure)
+      text += fmt::format("{} {} → {}, {}: {}\n", measurement.rail, measurement.from.node,
+                          measurement.to.node, measurement.operation, measurement.failure->cause);
   return text;
 }
 

@@ -195,15 +195,16 @@ class Turn {
     auto fleet = open_fleet(cluster_, {node_}, reach_);
     Evidence evidence;
     evidence.cluster = cluster_;
-    std::erase_if(evidence.cluster.nodes, [&](const Node& one) { return one.name != node_; });
+    std::erase_if(evidence.cluster.nodes, [&](const Node& node) { return node.name != node_; });
     for (Rail& rail : evidence.cluster.rails)
-      std::erase_if(rail.ports, [&](const RailPort& one) { return one.node != node_; });
+      std::erase_if(rail.ports, [&](const RailPort& port) { return port.node != node_; });
     Surveyed surveyed = survey_nodes(fleet, {.stop = caller_.stop});
     if (!surveyed.unreachable.empty()) return fail(surveyed.unreachable.front().error);
     evidence.nodes = std::move(surveyed.facts);
     Failures failures;
-    for (const Finding& one : verify(evidence).findings)
-      if (one.status == Status::kFail) failures.insert(fmt::format("{}: {}", one.rule, one.message));
+    for (const Finding& finding : verify(evidence).findings)
+      if (finding.status == Status::kFail)
+        failures.insert(fmt::format("{}: {}", finding.rule, finding.message));
     return failures;
   }
 
@@ -216,11 +217,12 @@ class Turn {
     const auto plan = plan_nodes(own, reach_, {.stop = caller_.stop});
     if (!plan) return {plan.error().text};
     std::vector<std::string> faults;
-    for (const NodePlan& one : plan->nodes) {
-      if (!one.error.empty()) faults.push_back(one.error);
-      for (const NodeChange& change : one.changes) faults.push_back("not set: " + change.title);
-      if (one.wants_reboot)
-        faults.push_back(fmt::format("it wants another reboot: {}", fmt::join(one.awaiting_reboot, ", ")));
+    for (const NodePlan& node_plan : plan->nodes) {
+      if (!node_plan.error.empty()) faults.push_back(node_plan.error);
+      for (const NodeChange& change : node_plan.changes) faults.push_back("not set: " + change.title);
+      if (node_plan.wants_reboot)
+        faults.push_back(
+            fmt::format("it wants another reboot: {}", fmt::join(node_plan.awaiting_reboot, ", ")));
     }
     const auto now = failures_now();
     if (!now) return {now.error().text};
@@ -285,15 +287,17 @@ RebootOutcome reboot_nodes(const Cluster& cluster, const PlanRequest& request,
                            ReachOptions reach, const Caller& caller) {
   RebootOutcome outcome;
   for (const std::string& node : nodes) outcome.nodes.push_back({.node = node});
-  for (RebootedNode& one : outcome.nodes) {
+  for (RebootedNode& node : outcome.nodes) {
     const auto begun = RebootClock::now();
-    Turn turn(cluster, request, one.node, choice, reach, caller);
+    Turn turn(cluster, request, node.node, choice, reach, caller);
     const auto taken = turn.take();
-    one.seconds = std::chrono::duration<double>(RebootClock::now() - begun).count();
+    node.seconds = std::chrono::duration<double>(RebootClock::now() - begun).count();
     caller.progress("");
-    one.state = taken ? RebootState::kWell : turn.was_rebooted() ? RebootState::kNotWell : RebootState::kLeft;
+    node.state = taken                 ? RebootState::kWell
+                 : turn.was_rebooted() ? RebootState::kNotWell
+                                       : RebootState::kLeft;
     if (taken) continue;
-    one.why.text = taken.error().text;
+    node.why.text = taken.error().text;
     break;  // the others remain unchanged
   }
   return outcome;

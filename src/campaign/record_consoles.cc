@@ -140,17 +140,17 @@ Result<bool> record_consoles(const Cluster& cluster, const Names& names, const C
   while (!caller.stop.stop_requested() && (wanted.length.count() == 0 || Clock::now() < end)) {
     {
       std::vector<std::jthread> attaching;
-      for (Recording& one : all)
-        if (one.is_due()) attaching.emplace_back([&one] { one.attach(); });
+      for (Recording& recording : all)
+        if (recording.is_due()) attaching.emplace_back([&recording] { recording.attach(); });
     }
     std::vector<pollfd> waiting;
-    for (const Recording& one : all) one.wait_for(waiting);
+    for (const Recording& recording : all) recording.wait_for(waiting);
     poll(waiting.data(), waiting.size(), kLookMs);
-    for (Recording& one : all) one.take();
+    for (Recording& recording : all) recording.take();
   }
   const bool whole = std::ranges::all_of(all, &Recording::is_attached);
   std::vector<std::jthread> leaving;
-  for (Recording& one : all) leaving.emplace_back([&one] { one.leave(); });
+  for (Recording& recording : all) leaving.emplace_back([&recording] { recording.leave(); });
   return whole;
 }
 

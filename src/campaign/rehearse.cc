@@ -56,9 +56,9 @@ struct Order {
 BenchRun do_all(const Rehearsals& rehearsals, const Order& order, const Surveyed& surveyed) {
   BenchRun run = begin_run(order.request);
   for (int i = 0; i < order.request.repeat; ++i)
-    for (const auto& one : rehearsals) {
+    for (const auto& rehearsal : rehearsals) {
       if (order.caller.stop.stop_requested()) break;
-      run.trains.push_back(one());
+      run.trains.push_back(rehearsal());
       add_measurements(run, train_measurements(run.trains.back()));
     }
   order.caller.progress("");

@@ -143,7 +143,7 @@ Result<RanCollectives> lead_collectives(const LaunchedCommand& command, const Co
   if (!others) return tl::unexpected<Error>(others.error());
   CollectiveRuns runs(plan, began, request, caller);
   std::vector<GpuNodeEnd> nodes = {runs.here(command.own.host, command.own.gpus)};
-  for (const fleet::ArrivedRank& one : *others) nodes.push_back({one.peer.get(), one.introduction.gpus});
+  for (const fleet::ArrivedRank& rank : *others) nodes.push_back({rank.peer.get(), rank.introduction.gpus});
   return runs.run_on(nodes);
 }
 

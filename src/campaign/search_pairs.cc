@@ -31,9 +31,9 @@ BenchPlan plan_of(const PairSearch& search, Engine engine) {
   return plan;
 }
 
-std::optional<double> value_of(const Measurement& one) {
-  if (one.failure || one.summary.samples == 0) return std::nullopt;
-  return one.summary.median;
+std::optional<double> value_of(const Measurement& measurement) {
+  if (measurement.failure || measurement.summary.samples == 0) return std::nullopt;
+  return measurement.summary.median;
 }
 
 // Measures rounds of one rail. Stores every measurement, and the reason if a pair has no number.
@@ -69,26 +69,27 @@ class RailMeasurer {
         end_on(rail_, fleet_, surveyed_, a), end_on(rail_, fleet_, surveyed_, b), rail_.name, plan_,
         [](std::string_view) {}, caller_.stop);
     PairResult result;
-    for (const Measurement& one : measured) {
-      (one.from.node == a ? result.there : result.back) = value_of(one);
-      keep(one, company);
+    for (const Measurement& measurement : measured) {
+      (measurement.from.node == a ? result.there : result.back) = value_of(measurement);
+      keep(measurement, company);
     }
     return result;
   }
 
-  void keep(Measurement one, const char* company) {
-    one.operation += fmt::format("{}{}", one.operation.empty() ? "" : ", ", company);
-    one.intervals.clear();  // too large to keep for thousands of pairs
+  void keep(Measurement measurement, const char* company) {
+    measurement.operation += fmt::format("{}{}", measurement.operation.empty() ? "" : ", ", company);
+    measurement.intervals.clear();  // too large to keep for thousands of pairs
     const std::lock_guard lock(mutex_);
-    if (one.failure) note_failure(one);
-    run_.measurements.push_back(std::move(one));
+    if (measurement.failure) note_failure(measurement);
+    run_.measurements.push_back(std::move(measurement));
   }
 
   // Notes the failure; a common root cause is noted once for both directions.
-  void note_failure(const Measurement& one) {
-    std::string line = fmt::format("{} → {}: {}", one.from.node, one.to.node, one.failure->cause);
-    if (const FailureRoot* root = root_of(one)) {
-      const auto [first, second] = std::minmax(one.from.node, one.to.node);
+  void note_failure(const Measurement& measurement) {
+    std::string line =
+        fmt::format("{} → {}: {}", measurement.from.node, measurement.to.node, measurement.failure->cause);
+    if (const FailureRoot* root = root_of(measurement)) {
+      const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
       line = fmt::format("{} – {}: {}", first, second, root->cause);
       if (std::ranges::find(report_.failures, line) != report_.failures.end()) return;
     }

@@ -46,12 +46,12 @@ bool is_mended(const Verdict& verdict, std::string_view reason) {
   bool looked = false;
   bool unknown = false;
   bool any_unknown = false;
-  for (const Finding& one : verdict.findings) {
-    const bool its = one.rule == rule;
+  for (const Finding& finding : verdict.findings) {
+    const bool its = finding.rule == rule;
     known |= its;
-    looked |= its && (one.status == Status::kPass || one.status == Status::kWarn);
-    unknown |= its && one.status == Status::kUnknown;
-    any_unknown |= one.status == Status::kUnknown;
+    looked |= its && (finding.status == Status::kPass || finding.status == Status::kWarn);
+    unknown |= its && finding.status == Status::kUnknown;
+    any_unknown |= finding.status == Status::kUnknown;
   }
   return known ? looked && !unknown : !any_unknown;
 }
@@ -136,7 +136,8 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
 
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now) {
   if (now.drained && !now.drained_by_railbed()) return {SlurmOutcome::kOthersDrain, now.reason};
-  if (std::ranges::any_of(verdict.findings, [](const Finding& one) { return one.status == Status::kFail; })) {
+  if (std::ranges::any_of(verdict.findings,
+                          [](const Finding& finding) { return finding.status == Status::kFail; })) {
     std::string reason = reason_of(kSlurmMark, line);
     const bool known = now.drained && now.reason == reason;
     return {known ? SlurmOutcome::kStillDrained : SlurmOutcome::kDrained, std::move(reason)};

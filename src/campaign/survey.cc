@@ -111,8 +111,9 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
 fleet::Fleet open_fleet(const Cluster& cluster, const std::vector<std::string>& nodes,
                         fleet::FleetOptions options) {
   auto targets = fleet::targets_of(cluster);
-  std::erase_if(targets,
-                [&](const fleet::Target& one) { return std::ranges::find(nodes, one.name) == nodes.end(); });
+  std::erase_if(targets, [&](const fleet::Target& target) {
+    return std::ranges::find(nodes, target.name) == nodes.end();
+  });
   options.ssh_config = cluster.ssh_config;
   return fleet::Fleet(std::move(targets), std::move(options));
 }

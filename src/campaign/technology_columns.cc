@@ -9,8 +9,8 @@ namespace railbed {
 namespace {
 
 bool say_the_same(const std::vector<TechnologyCell>& a, const std::vector<TechnologyCell>& b) {
-  return std::ranges::equal(a, b, [](const TechnologyCell& one, const TechnologyCell& two) {
-    return one.support == two.support && one.reason == two.reason;
+  return std::ranges::equal(a, b, [](const TechnologyCell& cell, const TechnologyCell& two) {
+    return cell.support == two.support && cell.reason == two.reason;
   });
 }
 

@@ -91,8 +91,8 @@ Action declare_matrix(CLI::App& app) {
       app.add_option("--nic", options->adapters, "an adapter beside it: \"ConnectX-4\"; may be repeated"),
       app.add_option("--os", options->os, "the operating system: \"rhel 9\", \"ubuntu 24.04\""),
       app.add_option("--cpu", options->processor, "the processor: \"Xeon E5-2697 v2\"")};
-  for (CLI::Option* one : said)
-    for (CLI::Option* source : {cluster, planned, root, facts}) one->excludes(source);
+  for (CLI::Option* option : said)
+    for (CLI::Option* source : {cluster, planned, root, facts}) option->excludes(source);
   auto* json = app.add_flag("--json", options->json, "print one JSON document");
   app.add_flag("--markdown", options->markdown, "print a table in Markdown")->excludes(json);
   add_fleet_options(app, options->reach);

@@ -67,7 +67,7 @@ std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
   const std::size_t depth = commands.size() - 1;
   if (last.get_require_subcommand_min() == 0) return "";
   std::vector<std::string> names;
-  for (const CLI::App* one : last.get_subcommands({})) names.push_back(one->get_name());
+  for (const CLI::App* command : last.get_subcommands({})) names.push_back(command->get_name());
   if (words.size() > depth)
     return fmt::format("no command \"{}\"{}", printable(words[depth]),
                        did_you_mean(words[depth], {names.begin(), names.end()}));

@@ -61,18 +61,18 @@ class Applying {
   }
   static bool has_changes(const ClusterPlan& plan) {
     return std::ranges::any_of(plan.nodes, [](const NodePlan& node) {
-      return std::ranges::any_of(node.changes, [](const NodeChange& one) { return one.held.empty(); });
+      return std::ranges::any_of(node.changes, [](const NodeChange& change) { return change.held.empty(); });
     });
   }
 
   int make(ClusterPlan plan) {
-    const auto is_package = [](const NodeChange& one) { return one.section == Section::kPackages; };
+    const auto is_package = [](const NodeChange& change) { return change.section == Section::kPackages; };
     const ClusterPlan packages = part_of(plan, is_package);
     if (has_changes(packages)) {
       if (const int status = make_part(packages); status != kExitClean) return status;
       auto again = look();
       if (!again) return report(again.error());
-      plan = part_of(*again, [&](const NodeChange& one) { return !is_package(one); });
+      plan = part_of(*again, [&](const NodeChange& change) { return !is_package(change); });
       if (const auto checked = check_apply(plan, choice_); !checked) return report(checked.error());
     }
     return has_changes(plan) ? make_part(plan) : kExitClean;

@@ -30,9 +30,9 @@ std::string os_name(std::string text) {
 
 Result<void> write_install_files(const std::vector<InstallFile>& files, const std::string& folder) {
   if (const auto made = make_folder(folder); !made) return fail(ErrorKind::kBadInput, made.error().text);
-  for (const InstallFile& one : files) {
-    const std::string path = (std::filesystem::path(folder) / one.name).string();
-    RETURN_IF_ERROR(write_file(path, one.content));
+  for (const InstallFile& file : files) {
+    const std::string path = (std::filesystem::path(folder) / file.name).string();
+    RETURN_IF_ERROR(write_file(path, file.content));
     fmt::print("{}\n", path);
   }
   return {};

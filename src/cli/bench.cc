@@ -16,13 +16,13 @@ Action declare_bench(CLI::App& app) {
   const auto add = [&](std::string_view name, std::string_view summary) {
     return app.add_subcommand(std::string(name), std::string(summary));
   };
-  const auto run_with = [chosen](CLI::App* one, Action action) {
-    one->callback([chosen, action = std::move(action)] { *chosen = action; });
+  const auto run_with = [chosen](CLI::App* command, Action action) {
+    command->callback([chosen, action = std::move(action)] { *chosen = action; });
   };
-  for (const EngineRegistration& one : engines()) {
-    if (!one.pair) continue;
-    CLI::App* pair = add(one.engine.id(), one.pair->summary);
-    run_with(pair, declare_bench_pair(*pair, one.engine.id()));
+  for (const EngineRegistration& registration : engines()) {
+    if (!registration.pair) continue;
+    CLI::App* pair = add(registration.engine.id(), registration.pair->summary);
+    run_with(pair, declare_bench_pair(*pair, registration.engine.id()));
   }
   CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
   run_with(ladder, declare_bench_ladder(*ladder));

@@ -65,7 +65,8 @@ int run_bench_ladder(const BenchLadderOptions& options, const CLI::App& app) {
     if (const auto written = write_file(options.svg, ladders_svg(output.ladders)); !written)
       return report(written.error());
   const int code = end_run(options.keep, *run, options.json);
-  const bool loses = std::ranges::any_of(output.ladders, [](const Ladder& one) { return one.loser >= 0; });
+  const bool loses =
+      std::ranges::any_of(output.ladders, [](const Ladder& ladder) { return ladder.loser >= 0; });
   return code == kExitClean && loses ? kExitWarnings : code;
 }
 

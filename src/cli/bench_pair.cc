@@ -52,11 +52,11 @@ struct BenchPairOutput {
 
 // Reports failures on stderr, because another tool's table has no place for them.
 void say_failures(const std::vector<Measurement>& measurements) {
-  for (const Measurement& one : measurements)
-    if (one.failure)
-      say_to_person(fmt::format("{} {} {} → {}: {}", engine_name(one.engine),
-                                one.metric == Metric::kLatency ? "latency" : "bandwidth", one.from.node,
-                                one.to.node, words_of(*one.failure)));
+  for (const Measurement& measurement : measurements)
+    if (measurement.failure)
+      say_to_person(fmt::format("{} {} {} → {}: {}", engine_name(measurement.engine),
+                                measurement.metric == Metric::kLatency ? "latency" : "bandwidth",
+                                measurement.from.node, measurement.to.node, words_of(*measurement.failure)));
 }
 
 void print(const std::vector<Measurement>& measurements, const BenchPairOptions& options) {

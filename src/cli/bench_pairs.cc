@@ -62,8 +62,8 @@ Result<PairSearch> search_of(const BenchPairsOptions& options) {
 int exit_code_of(const std::vector<RailReport>& rails, bool nodes_lost) {
   int code = nodes_lost ? kExitCouldNotLook : kExitClean;
   for (const RailReport& rail : rails)
-    for (const Slow& one : rail.report.slow) {
-      if (one.confirmed) return kExitFailures;
+    for (const Slow& slow : rail.report.slow) {
+      if (slow.confirmed) return kExitFailures;
       if (code == kExitClean) code = kExitWarnings;
     }
   return code;

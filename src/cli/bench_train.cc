@@ -92,7 +92,7 @@ void print(const BenchRun& run, bool json) {
     fmt::print("{}", json::dump_pretty(json::encode(
                          BenchTrainOutput{.reports = run.trains, .measurements = run.measurements})));
   else
-    for (const TrainReport& one : run.trains) fmt::print("{}", train_text(one));
+    for (const TrainReport& report : run.trains) fmt::print("{}", train_text(report));
 }
 
 int run_bench_train(const TrainOptions& options, const CLI::App& app) {

@@ -40,8 +40,8 @@ std::string default_login_text(const std::string& user) {
                       : fmt::format("ACCEPTED as {}: change it by `railbed bmc set-password`", user);
 }
 
-std::string show_text(const BmcFacts& one) {
-  if (!one.error.empty()) return fmt::format("{}: no answer: {}\n", one.node, printable(one.error));
+std::string show_text(const BmcFacts& facts) {
+  if (!facts.error.empty()) return fmt::format("{}: no answer: {}\n", facts.node, printable(facts.error));
   const auto device = [](const BmcDevice& it) {
     return fmt::format("{}, firmware {}",
                        it.manufacturer.empty() ? "maker unknown" : printable(it.manufacturer),
@@ -50,10 +50,10 @@ std::string show_text(const BmcFacts& one) {
   return fmt::format(
       "{} at {}\n  BMC                {}\n  clock              {}\n  serial-over-LAN    {}\n"
       "  maker's default    {}\n  spoken with by     {}\n",
-      one.node, printable(one.address), told(one.device, device),
-      told(one.clock_offset, [](double offset) { return fmt::format("{:+.0f} s", offset); }),
-      told(one.serial, serial_text), told(one.default_login, default_login_text),
-      one.cipher ? fmt::format("{}, cipher suite {}", one.protocol, *one.cipher) : one.protocol);
+      facts.node, printable(facts.address), told(facts.device, device),
+      told(facts.clock_offset, [](double offset) { return fmt::format("{:+.0f} s", offset); }),
+      told(facts.serial, serial_text), told(facts.default_login, default_login_text),
+      facts.cipher ? fmt::format("{}, cipher suite {}", facts.protocol, *facts.cipher) : facts.protocol);
 }
 
 int run_show(const BmcCommand& command) {
@@ -65,10 +65,10 @@ int run_show(const BmcCommand& command) {
   if (command.json) fmt::print("{}", json::dump_pretty(json::encode(looks)));
   bool lost = false;
   bool open_to_all = false;
-  for (const BmcFacts& one : looks) {
-    if (!command.json) fmt::print("{}", show_text(one));
-    lost = lost || !one.error.empty();
-    open_to_all = open_to_all || (one.default_login.ok() && !one.default_login->empty());
+  for (const BmcFacts& facts : looks) {
+    if (!command.json) fmt::print("{}", show_text(facts));
+    lost = lost || !facts.error.empty();
+    open_to_all = open_to_all || (facts.default_login.ok() && !facts.default_login->empty());
   }
   return open_to_all ? kExitFailures : lost ? kExitCouldNotLook : kExitClean;
 }

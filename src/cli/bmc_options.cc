@@ -147,16 +147,16 @@ Result<BmcPlaces> open_places(const BmcCommand& command) {
 
 std::map<std::string, BmcFacts> look_at_all(const BmcPlaces& places) {
   std::map<std::string, BmcFacts> all;
-  for (BmcFacts& one :
+  for (BmcFacts& facts :
        look_at_bmcs(places.cluster, places.names, kAllBmcQuestions, places.reach, terminal_caller())) {
-    std::string node = one.node;
-    all.emplace(std::move(node), std::move(one));
+    std::string node = facts.node;
+    all.emplace(std::move(node), std::move(facts));
   }
   return all;
 }
 
 int exit_code_of(const std::vector<BmcChange>& changes) {
-  return std::ranges::all_of(changes, [](const BmcChange& one) { return one.error.empty(); })
+  return std::ranges::all_of(changes, [](const BmcChange& change) { return change.error.empty(); })
              ? kExitClean
              : kExitCouldNotLook;
 }
@@ -185,8 +185,9 @@ int print_changes(const std::vector<BmcChange>& changes, std::string_view done, 
     return exit_code_of(changes);
   }
   std::vector<std::pair<std::string, std::string>> answers;
-  for (const BmcChange& one : changes)
-    answers.emplace_back(one.node, one.error.empty() ? std::string(done) : "FAILED: " + printable(one.error));
+  for (const BmcChange& change : changes)
+    answers.emplace_back(change.node,
+                         change.error.empty() ? std::string(done) : "FAILED: " + printable(change.error));
   fmt::print("{}", answers_text(answers));
   return exit_code_of(changes);
 }

@@ -19,13 +19,14 @@ struct MediaCommand : BmcCommand {
 
 // Returns lines of a file of certificates, so that the output, once a person has compared it, can be kept as
 // that file.
-std::string certificate_text(const ShownCertificate& one) {
-  if (!one.error.empty()) return fmt::format("# {}: {}\n", one.node, printable(one.error));
-  const std::string_view state = one.changed    ? "  ANOTHER KEY than the one that is trusted"
-                                 : one.expected ? "  trusted"
-                                                : "";
-  return fmt::format("# {}: {}, until {}{}\n{} {}\n", one.node, one.subject, one.until, state, one.node,
-                     one.key);
+std::string certificate_text(const ShownCertificate& certificate) {
+  if (!certificate.error.empty())
+    return fmt::format("# {}: {}\n", certificate.node, printable(certificate.error));
+  const std::string_view state = certificate.changed    ? "  ANOTHER KEY than the one that is trusted"
+                                 : certificate.expected ? "  trusted"
+                                                        : "";
+  return fmt::format("# {}: {}, until {}{}\n{} {}\n", certificate.node, certificate.subject,
+                     certificate.until, state, certificate.node, certificate.key);
 }
 
 int run_certificates(const BmcCommand& command) {
@@ -35,10 +36,10 @@ int run_certificates(const BmcCommand& command) {
   if (command.json) fmt::print("{}", json::dump_pretty(json::encode(shown)));
   bool lost = false;
   bool changed = false;
-  for (const ShownCertificate& one : shown) {
-    if (!command.json) fmt::print("{}", certificate_text(one));
-    lost = lost || !one.error.empty();
-    changed = changed || one.changed;
+  for (const ShownCertificate& certificate : shown) {
+    if (!command.json) fmt::print("{}", certificate_text(certificate));
+    lost = lost || !certificate.error.empty();
+    changed = changed || certificate.changed;
   }
   return changed ? kExitFailures : lost ? kExitCouldNotLook : kExitClean;
 }

@@ -24,17 +24,18 @@ struct CheckOptions {
 // Returns "cluster.yaml:31: warning: …", in the form of a compiler's messages.
 std::string fit_text(const Cluster& cluster, const std::vector<FitFinding>& findings) {
   std::string text;
-  for (const FitFinding& one : findings)
-    text += printable(fmt::format("{}:{}: {}: {} [{}]", cluster.file, one.line,
-                                  enum_names(one.severity)[static_cast<std::size_t>(one.severity)],
-                                  one.message, one.source)) +
+  for (const FitFinding& finding : findings)
+    text += printable(fmt::format("{}:{}: {}: {} [{}]", cluster.file, finding.line,
+                                  enum_names(finding.severity)[static_cast<std::size_t>(finding.severity)],
+                                  finding.message, finding.source)) +
             '\n';
   return text;
 }
 
 int exit_code_of(const std::vector<FitFinding>& findings) {
   const auto has = [&](FitSeverity severity) {
-    return std::ranges::any_of(findings, [&](const FitFinding& one) { return one.severity == severity; });
+    return std::ranges::any_of(findings,
+                               [&](const FitFinding& finding) { return finding.severity == severity; });
   };
   if (has(FitSeverity::kError)) return kExitFailures;
   return has(FitSeverity::kWarning) ? kExitWarnings : kExitClean;

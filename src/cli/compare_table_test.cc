@@ -21,17 +21,17 @@ BenchRun run_of(std::initializer_list<double> gigabits) {
   run.started_at = "2026-01-19T10:00:00Z";
   run.command = "bench rdma gpu01 gpu02";
   for (const double rate : gigabits) {
-    Measurement one;
-    one.engine = Engine::kRdma;
-    one.operation = "write";
-    one.rail = "rail0";
-    one.from.node = "gpu01";
-    one.to.node = "gpu02";
-    one.message_bytes = 65536;
-    one.streams = 2;
-    one.summary.samples = 30;
-    one.summary.median = rate * 1e9;
-    run.measurements.push_back(one);
+    Measurement measurement;
+    measurement.engine = Engine::kRdma;
+    measurement.operation = "write";
+    measurement.rail = "rail0";
+    measurement.from.node = "gpu01";
+    measurement.to.node = "gpu02";
+    measurement.message_bytes = 65536;
+    measurement.streams = 2;
+    measurement.summary.samples = 30;
+    measurement.summary.median = rate * 1e9;
+    run.measurements.push_back(measurement);
   }
   return run;
 }

@@ -61,7 +61,7 @@ WordList rule_words() {
 // Returns the words that may follow this command; empty if a file or a host follows.
 WordList arguments_of(const Place& place) {
   WordList words;
-  for (const CLI::App* one : place.command->get_subcommands({})) words.push_back(one->get_name());
+  for (const CLI::App* command : place.command->get_subcommands({})) words.push_back(command->get_name());
   if (!words.empty()) return words;
   if (place.path == "explain") return rule_words();
   for (const CLI::Option* option : place.command->get_options())
@@ -162,7 +162,7 @@ std::string fish_condition(const Place& place) {
   for (const std::string_view word : split(place.path, ' '))
     condition += fmt::format("{}__fish_seen_subcommand_from {}", condition.empty() ? "" : "; and ", word);
   WordList below;
-  for (const CLI::App* one : place.command->get_subcommands({})) below.push_back(one->get_name());
+  for (const CLI::App* command : place.command->get_subcommands({})) below.push_back(command->get_name());
   if (!below.empty())
     condition += fmt::format("; and not __fish_seen_subcommand_from {}", fmt::join(below, " "));
   return condition;
@@ -185,9 +185,9 @@ std::string fish_script(const CLI::App& app) {
   for (const Place& place : places_of(app)) {
     const std::string begin = fmt::format("complete -c railbed -n {}", fish_quoted(fish_condition(place)));
     const auto below = place.command->get_subcommands({});
-    for (const CLI::App* one : below)
-      script +=
-          fmt::format("{} -f -a {} -d {}\n", begin, one->get_name(), fish_quoted(one->get_description()));
+    for (const CLI::App* command : below)
+      script += fmt::format("{} -f -a {} -d {}\n", begin, command->get_name(),
+                            fish_quoted(command->get_description()));
     for (const CLI::Option* option : place.command->get_options())
       if (!option->get_positional()) script += fish_option(*option, begin);
     const WordList words = arguments_of(place);

@@ -86,17 +86,17 @@ std::vector<Documented> documented() {
 }
 
 // Returns why the program would refuse the command; empty if it would not.
-std::string refused(const Documented& one) {
+std::string refused(const Documented& documented) {
   Action action;
   const auto app = build_app(action);
   try {
-    app->parse(one.command);
+    app->parse(documented.command);
   } catch (const CLI::CallForHelp&) {
   } catch (const CLI::CallForVersion&) {
   } catch (const CLI::RequiredError& error) {  // a span may leave words out, and has no wrong ones
-    if (one.whole || app->remaining_size(true) > 0) return error.what();
+    if (documented.whole || app->remaining_size(true) > 0) return error.what();
   } catch (const CLI::ArgumentMismatch& error) {  // an option that is named without its value
-    if (one.whole) return error.what();
+    if (documented.whole) return error.what();
   } catch (const CLI::ParseError& error) {
     return error.what();
   }
@@ -106,7 +106,8 @@ std::string refused(const Documented& one) {
 TEST(Documented, EveryCommandCanBeTyped) {
   const auto all = documented();
   EXPECT_GT(all.size(), 200U);
-  for (const Documented& one : all) EXPECT_EQ(refused(one), "") << one.place << ": railbed " << one.command;
+  for (const Documented& documented : all)
+    EXPECT_EQ(refused(documented), "") << documented.place << ": railbed " << documented.command;
 }
 
 TEST(Documented, ACommandIsFoundAmongTheWordsOfAShell) {

@@ -78,25 +78,25 @@ int explain_rule(const std::string& id) {
 std::string_view name_of(XidAction action) { return enum_names(action)[static_cast<std::size_t>(action)]; }
 
 int list_xids() {
-  for (const Xid& one : xids())
+  for (const Xid& xid : xids())
     fmt::print("{:>7}  {:<11}  {}\n",
-               one.first == one.last ? std::to_string(one.first) : fmt::format("{}-{}", one.first, one.last),
-               name_of(one.action), one.meaning);
+               xid.first == xid.last ? std::to_string(xid.first) : fmt::format("{}-{}", xid.first, xid.last),
+               name_of(xid.action), xid.meaning);
   return 0;
 }
 
 int explain_xid(int code) {
-  const Xid* one = find_xid(code);
-  if (one == nullptr)
+  const Xid* xid = find_xid(code);
+  if (xid == nullptr)
     return report(
         {ErrorKind::kBadInput, fmt::format("Xid {} is not in the table\nSee: railbed explain xid", code)});
-  fmt::print("Xid {}: {}\n\n", code, one->meaning);
-  row("action", name_of(one->action));
-  row("remedy", advice(one->action));
-  row("source", one->source);
-  row("rule", one->action == XidAction::kInformation  ? ""
-              : one->action == XidAction::kDriverSays ? "as the message says"
-                                                      : fmt::format("gpu.xid-{}", name_of(one->action)));
+  fmt::print("Xid {}: {}\n\n", code, xid->meaning);
+  row("action", name_of(xid->action));
+  row("remedy", advice(xid->action));
+  row("source", xid->source);
+  row("rule", xid->action == XidAction::kInformation  ? ""
+              : xid->action == XidAction::kDriverSays ? "as the message says"
+                                                      : fmt::format("gpu.xid-{}", name_of(xid->action)));
   return 0;
 }
 

@@ -164,12 +164,12 @@ int look_at_sm(const FabricOptions& options) {
 
 CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& options, const char* name,
                       const char* help, int (*what)(const FabricOptions&)) {
-  CLI::App* one = app.add_subcommand(name, help);
-  one->callback([options, what] { options->what = what; });
-  auto* device = one->add_option("--device", options->device,
-                                 "ask through this device: mlx5_0; else the first with a link");
-  one->add_option("--port", options->port, "and this port of it")->check(between(1, 254))->needs(device);
-  return one;
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([options, what] { options->what = what; });
+  auto* device = command->add_option("--device", options->device,
+                                     "ask through this device: mlx5_0; else the first with a link");
+  command->add_option("--port", options->port, "and this port of it")->check(between(1, 254))->needs(device);
+  return command;
 }
 
 void add_from(CLI::App& app, FabricOptions& options) {

@@ -83,7 +83,7 @@ std::vector<std::string> commands_of_findings(const Rule& rule, std::string_view
   std::vector<std::string> commands;
   for (const Finding& finding : machine_of(rule.fixture).verdict.findings)
     if (finding.rule == rule.id && finding.node == node && finding.status != Status::kPass)
-      for (const ShellCommand& one : finding.remedy.commands) commands.push_back(one.text());
+      for (const ShellCommand& command : finding.remedy.commands) commands.push_back(command.text());
   return commands;
 }
 
@@ -132,7 +132,8 @@ TEST(Fix, TheCommandsOfARemedyLeaveTheFilesOfThePlan) {
           if (file.action != FileAction::kCreate)
             write(root.string() + file.path, file.before.value_or("its\n"));
       std::string script = "set -e\n";
-      for (const std::string& one : commands_of_findings(rule, node.node)) script += below(root, one) + "\n";
+      for (const std::string& finding : commands_of_findings(rule, node.node))
+        script += below(root, finding) + "\n";
       write(root / "script", script);
       EXPECT_EQ(std::system(("sh " + shell_word((root / "script").string())).c_str()), 0) << rule.id << ":\n"
                                                                                           << script;

@@ -24,7 +24,9 @@ namespace fs = std::filesystem;
 
 const Verdict& judge(std::string_view machine) { return machine_of(machine).verdict; }
 
-bool is_red(const Finding& one) { return one.status == Status::kWarn || one.status == Status::kFail; }
+bool is_red(const Finding& finding) {
+  return finding.status == Status::kWarn || finding.status == Status::kFail;
+}
 
 // The rule itself and all that it can explain, directly or through others.
 std::set<std::string_view> reach(std::string_view id) {
@@ -41,11 +43,11 @@ std::set<std::string_view> reach(std::string_view id) {
 
 std::string as_text(const Verdict& verdict) {
   std::string text;
-  for (const Finding& one : verdict.findings) {
-    if (one.status == Status::kPass || one.status == Status::kNotApplicable) continue;
-    const auto status = enum_names(Status{})[static_cast<std::size_t>(one.status)];
-    text += fmt::format("{}{} {} {} {}: {}\n", one.caused_by ? "  caused: " : "", status, one.rule,
-                        one.node.empty() ? "-" : one.node, one.subject, one.message);
+  for (const Finding& finding : verdict.findings) {
+    if (finding.status == Status::kPass || finding.status == Status::kNotApplicable) continue;
+    const auto status = enum_names(Status{})[static_cast<std::size_t>(finding.status)];
+    text += fmt::format("{}{} {} {} {}: {}\n", finding.caused_by ? "  caused: " : "", status, finding.rule,
+                        finding.node.empty() ? "-" : finding.node, finding.subject, finding.message);
   }
   return text;
 }
@@ -62,14 +64,15 @@ TEST_P(RuleFixture, TurnsThisRuleRedAndNoUnrelatedOne) {
                                                     << as_text(verdict);
   const auto related = reach(rule.id);
   bool red = false;
-  for (const Finding& one : verdict.findings) {
-    EXPECT_NE(one.status, Status::kUnknown) << one.rule << ": " << one.message;
-    if (!is_red(one)) continue;
-    red = red || one.rule == rule.id;
-    EXPECT_TRUE(related.contains(one.rule)) << one.rule << " is red, too: " << one.message;
-    EXPECT_TRUE(one.rule == rule.id || one.caused_by) << one.rule << " is not folded under its cause";
-    EXPECT_FALSE(one.remedy.text.empty()) << one.rule;
-    EXPECT_FALSE(one.observed.empty()) << one.rule;
+  for (const Finding& finding : verdict.findings) {
+    EXPECT_NE(finding.status, Status::kUnknown) << finding.rule << ": " << finding.message;
+    if (!is_red(finding)) continue;
+    red = red || finding.rule == rule.id;
+    EXPECT_TRUE(related.contains(finding.rule)) << finding.rule << " is red, too: " << finding.message;
+    EXPECT_TRUE(finding.rule == rule.id || finding.caused_by)
+        << finding.rule << " is not folded under its cause";
+    EXPECT_FALSE(finding.remedy.text.empty()) << finding.rule;
+    EXPECT_FALSE(finding.observed.empty()) << finding.rule;
   }
   EXPECT_TRUE(red);
 }
@@ -114,13 +117,14 @@ class OddDevice : public testing::TestWithParam<const char*> {};
 TEST_P(OddDevice, CostsNoOtherItsFindings) {
   const Verdict& odd = judge(GetParam());
   EXPECT_EQ(as_text(odd), "");
-  for (const Finding& one : judge("r730-cx4").findings) {
+  for (const Finding& finding : judge("r730-cx4").findings) {
     const auto same = [&](const Finding& other) {
-      return other.rule == one.rule && other.node == one.node && other.subject == one.subject;
+      return other.rule == finding.rule && other.node == finding.node && other.subject == finding.subject;
     };
     const auto found = std::ranges::find_if(odd.findings, same);
-    ASSERT_NE(found, odd.findings.end()) << one.rule << " says nothing of " << one.subject;
-    EXPECT_EQ(found->status, one.status) << one.rule << " " << one.subject << ": " << found->message;
+    ASSERT_NE(found, odd.findings.end()) << finding.rule << " says nothing of " << finding.subject;
+    EXPECT_EQ(found->status, finding.status)
+        << finding.rule << " " << finding.subject << ": " << found->message;
   }
 }
 
@@ -161,8 +165,9 @@ TEST(Machines, AreJudgedAlikeWhereSoundFindingsOnlyCount) {
 
 TEST(Machines, AreToldWhatTheNextBootKeeps) {
   const auto status = [](const char* machine, std::string_view node, std::string_view interface) {
-    for (const Finding& one : judge(machine).findings)
-      if (one.rule == "net.kept-at-boot" && one.node == node && one.subject == interface) return one.status;
+    for (const Finding& finding : judge(machine).findings)
+      if (finding.rule == "net.kept-at-boot" && finding.node == node && finding.subject == interface)
+        return finding.status;
     ADD_FAILURE() << machine << " " << node;
     return Status::kUnknown;
   };
@@ -193,7 +198,7 @@ TEST(Machines, AFailedMeasurementIsFoldedUnderItsRoot) {
 const Finding* find_red(std::string_view machine, std::string_view rule) {
   const Verdict& verdict = judge(machine);
   const auto found = std::ranges::find_if(
-      verdict.findings, [&](const Finding& one) { return one.rule == rule && is_red(one); });
+      verdict.findings, [&](const Finding& finding) { return finding.rule == rule && is_red(finding); });
   return found == verdict.findings.end() ? nullptr : &*found;
 }
 
@@ -217,8 +222,9 @@ TEST(Machines, GpuDirectRemediesFitTheMachine) {
 TEST(Machines, AMissingAdapterDriverIsNoFaultOfGpuDirect) {
   for (const char* machine : {"r730-mlx5-missing", "h100-mlx5-ib-missing"}) {
     EXPECT_EQ(judge(machine).findings.front().rule, "rdma.adapter-modules") << machine;
-    for (const Finding& one : judge(machine).findings)
-      EXPECT_FALSE(is_red(one) && one.rule.starts_with("gpu.gpudirect")) << machine << ": " << one.message;
+    for (const Finding& finding : judge(machine).findings)
+      EXPECT_FALSE(is_red(finding) && finding.rule.starts_with("gpu.gpudirect"))
+          << machine << ": " << finding.message;
   }
 }
 

@@ -12,17 +12,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Measurement copy(const char* operation, const char* from, const char* to, double gigabytes) {
-  Measurement one;
-  one.engine = Engine::kGpuCopy;
-  one.operation = operation;
-  one.from = {"vm", from, "", "", -1};
-  one.to = {"vm", to, "", "", -1};
-  one.message_bytes = 128 << 20;
-  one.checked_bytes = 128 << 20;
-  one.summary.samples = 24;
-  one.summary.median = one.summary.low = one.summary.high = gigabytes * 8e9;
-  one.ceiling.limits.push_back({"NVLink, 18 links", BitRate::gigabytes(450), "18 × 25 GB/s"});
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kGpuCopy;
+  measurement.operation = operation;
+  measurement.from = {"vm", from, "", "", -1};
+  measurement.to = {"vm", to, "", "", -1};
+  measurement.message_bytes = 128 << 20;
+  measurement.checked_bytes = 128 << 20;
+  measurement.summary.samples = 24;
+  measurement.summary.median = measurement.summary.low = measurement.summary.high = gigabytes * 8e9;
+  measurement.ceiling.limits.push_back({"NVLink, 18 links", BitRate::gigabytes(450), "18 × 25 GB/s"});
+  return measurement;
 }
 
 TEST(GpuTable, PeersAreAMatrixAndTheSlowestIsNamed) {

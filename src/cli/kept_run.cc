@@ -76,8 +76,9 @@ void keep(const KeepOptions& options, BenchRun& run) {
 
 int end_run(const KeepOptions& options, BenchRun& run, bool json) {
   const int compared = remember(options, run, json);
-  const bool failed = std::any_of(run.measurements.begin(), run.measurements.end(),
-                                  [](const Measurement& one) { return one.failure.has_value(); });
+  const bool failed =
+      std::any_of(run.measurements.begin(), run.measurements.end(),
+                  [](const Measurement& measurement) { return measurement.failure.has_value(); });
   return failed ? kExitFailures : compared;
 }
 

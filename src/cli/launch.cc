@@ -44,10 +44,10 @@ struct LaunchOptions {
 // respond.
 Result<void> check_reached(const LaunchRequest& request, const Evidence& evidence) {
   if (request.launcher == Launcher::kSrun) return {};
-  for (const Unreachable& one : evidence.unreachable)
-    if (request.nodes.empty() || std::ranges::find(request.nodes, one.node) != request.nodes.end())
+  for (const Unreachable& unreachable : evidence.unreachable)
+    if (request.nodes.empty() || std::ranges::find(request.nodes, unreachable.node) != request.nodes.end())
       return fail(ErrorKind::kUnavailable,
-                  "nothing was started on any node:\n" + at_node(one.node, one.error).text);
+                  "nothing was started on any node:\n" + at_node(unreachable.node, unreachable.error).text);
   return {};
 }
 
@@ -72,9 +72,9 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
     evidence = *std::move(gathered);
   }
   if (options.exec) RETURN_IF_ERROR(check_reached(request, evidence));
-  for (const Unreachable& one : evidence.unreachable)
+  for (const Unreachable& unreachable : evidence.unreachable)
     print_to_stderr("railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
-                    one.node, printable(one.error.text));
+                    unreachable.node, printable(unreachable.error.text));
   for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
   return evidence;
 }
@@ -98,7 +98,7 @@ Result<void> check_exec(const LaunchRequest& request) {
 class LinePrinter {
  public:
   explicit LinePrinter(const Launch& launch) {
-    for (const NodeCommand& one : launch.commands) colours_.emplace(name_of(one), colours_.size());
+    for (const NodeCommand& command : launch.commands) colours_.emplace(name_of(command), colours_.size());
   }
 
   void print(const PrintedLine& line) const {
@@ -124,7 +124,7 @@ int report_end(const LaunchEnd& end) {
     code = kExitFailures;
   } else if (end.cancelled) {
     const bool all =
-        std::ranges::none_of(end.ends, [](const CommandEnd& one) { return one.lost.has_value(); });
+        std::ranges::none_of(end.ends, [](const CommandEnd& end) { return end.lost.has_value(); });
     code =
         report({ErrorKind::kCancelled, all ? "stopped on all nodes" : "stopped, but not all nodes say so:"});
   }

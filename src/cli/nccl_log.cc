@@ -21,7 +21,7 @@ Result<nccl::Log> read_log(const std::string& path) {
   const bool standard = path == "-";
   Fd named = standard ? Fd() : open_named(path);
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(named ? fdopen(named.release(), "rb") : nullptr,
-                                                       [](std::FILE* one) { return std::fclose(one); });
+                                                       [](std::FILE* file) { return std::fclose(file); });
   if (!standard && !file)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   std::FILE* const input = standard ? stdin : file.get();

@@ -29,13 +29,13 @@ Result<Processes> collect(Host& host, const RunningOptions& which) {
 int exit_code_of(const RunningOutput& output) {
   if (output.processes.empty()) return kExitCouldNotLook;
   auto worst = nccl::Severity::kNote;
-  for (const nccl::ProcessVerdict& one : output.processes) worst = std::max(worst, one.worst());
+  for (const nccl::ProcessVerdict& verdict : output.processes) worst = std::max(worst, verdict.worst());
   if (worst == nccl::Severity::kNote) return kExitClean;
   return worst == nccl::Severity::kError ? kExitFailures : kExitWarnings;
 }
 
 void print_text(const RunningOutput& output) {
-  for (const nccl::ProcessVerdict& one : output.processes) fmt::print("{}\n", nccl::to_text(one));
+  for (const nccl::ProcessVerdict& verdict : output.processes) fmt::print("{}\n", nccl::to_text(verdict));
   if (output.processes.empty())
     fmt::print("No process here has a libnccl mapped. One that has NCCL linked in is looked at by --pid.\n");
   for (const std::string& one : output.left_out) fmt::print("Left out: {}\n", printable(one));
@@ -49,8 +49,8 @@ int look_at_running(Host& host, const RunningOptions& which, const nccl::Expecta
   RunningOutput output{{}, std::move(found->left_out)};
   if (!found->found.empty()) {
     const Facts node = collect_facts(host);
-    for (const Process& one : found->found)
-      output.processes.push_back(nccl::judge_process(one, node, expected));
+    for (const Process& process : found->found)
+      output.processes.push_back(nccl::judge_process(process, node, expected));
   }
   if (json)
     fmt::print("{}", json::dump_pretty(json::encode(output)));

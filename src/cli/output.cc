@@ -200,16 +200,16 @@ bool wants_ascii() {
 }
 
 std::string as_ascii(std::string_view text) {
-  return replaced(text, [](const CodePoint& one) {
-    const auto* const found = std::ranges::find(kLikenesses, one.value, &Likeness::character);
-    return std::string(one.bytes != 0 && found != std::end(kLikenesses) ? found->ascii : "?");
+  return replaced(text, [](const CodePoint& point) {
+    const auto* const found = std::ranges::find(kLikenesses, point.value, &Likeness::character);
+    return std::string(point.bytes != 0 && found != std::end(kLikenesses) ? found->ascii : "?");
   });
 }
 
 std::string as_ascii_json(std::string_view text) {
-  return replaced(text, [](const CodePoint& one) {
-    if (one.bytes == 0) return std::string("\\ufffd");
-    const auto value = static_cast<std::uint32_t>(one.value);
+  return replaced(text, [](const CodePoint& point) {
+    if (point.bytes == 0) return std::string("\\ufffd");
+    const auto value = static_cast<std::uint32_t>(point.value);
     if (value < 0x10000) return fmt::format("\\u{:04x}", value);
     const std::uint32_t above = value - 0x10000;  // a pair of surrogates (RFC 8259, section 7)
     return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (above >> 10), 0xDC00 + (above & 0x3FF));

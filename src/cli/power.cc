@@ -23,18 +23,18 @@ struct PowerCommand : BmcCommand {
   int wait_seconds = 0;
 };
 
-std::string power_word(const BmcFacts& one) {
-  if (!one.error.empty()) return fmt::format("no answer: {}", printable(one.error));
-  return std::string(enum_names(PowerState{})[static_cast<std::size_t>(*one.power)]);
+std::string power_word(const BmcFacts& facts) {
+  if (!facts.error.empty()) return fmt::format("no answer: {}", printable(facts.error));
+  return std::string(enum_names(PowerState{})[static_cast<std::size_t>(*facts.power)]);
 }
 
 int print_power(const std::vector<BmcFacts>& looks, bool json) {
   if (json) fmt::print("{}", json::dump_pretty(json::encode(looks)));
   std::vector<std::pair<std::string, std::string>> answers;
   bool all = true;
-  for (const BmcFacts& one : looks) {
-    answers.emplace_back(one.node, power_word(one));
-    all = all && one.error.empty();
+  for (const BmcFacts& facts : looks) {
+    answers.emplace_back(facts.node, power_word(facts));
+    all = all && facts.error.empty();
   }
   if (!json) fmt::print("{}", answers_text(answers));
   return all ? kExitClean : kExitCouldNotLook;
@@ -43,8 +43,8 @@ int print_power(const std::vector<BmcFacts>& looks, bool json) {
 // Warns once of BMCs that accepted only the older cipher suite.
 void warn_of_cipher(const std::vector<BmcFacts>& looks) {
   std::vector<std::pair<std::string, std::string>> older;
-  for (const BmcFacts& one : looks)
-    if (one.cipher == 3) older.emplace_back(one.node, "");
+  for (const BmcFacts& facts : looks)
+    if (facts.cipher == 3) older.emplace_back(facts.node, "");
   if (!older.empty())
     fmt::print(
         stderr,
@@ -74,9 +74,9 @@ int run_power(const PowerCommand& command) {
   const bool off = action == PowerAction::kOff || action == PowerAction::kSoft;
   const auto others = wait_for_power(cluster, names, off ? PowerState::kOff : PowerState::kOn,
                                      std::chrono::seconds(command.wait_seconds), reach, terminal_caller());
-  for (const BmcFacts& one : others)
-    print_to_stderr("railbed: {}: after {} s its power is {}\n", one.node, command.wait_seconds,
-                    power_word(one));
+  for (const BmcFacts& facts : others)
+    print_to_stderr("railbed: {}: after {} s its power is {}\n", facts.node, command.wait_seconds,
+                    power_word(facts));
   return others.empty() ? kExitClean : kExitFailures;
 }
 

@@ -56,8 +56,9 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
                                                 "ceiling, so no number can be compared with a forecast",
                                                 options.against)});
   made.verdict = worst_of(made.checks);
-  const bool network = std::ranges::any_of(
-      made.checks, [](const ForecastCheck& one) { return one.fit != ForecastFit::kFits && one.network; });
+  const bool network = std::ranges::any_of(made.checks, [](const ForecastCheck& check) {
+    return check.fit != ForecastFit::kFits && check.network;
+  });
   if (made.verdict != ForecastFit::kFits && !subject.evidence.nodes.empty())
     made.explaining = explaining(verify(subject.evidence).findings, network);
   if (options.json)

@@ -46,10 +46,10 @@ struct LatencyOutput {
 Result<std::vector<LatencyBudget>> budgets_of_run(const LatencyOptions& options, const LatencyPath& path) {
   ASSIGN_OR_RETURN(const auto run, find_run(options.store, options.run));
   std::vector<LatencyBudget> budgets;
-  for (const Measurement& one : run.measurements)
-    if (one.metric == Metric::kLatency && (one.engine == Engine::kTcp || one.engine == Engine::kRdma) &&
-        !one.failure)
-      budgets.push_back(budget_of(one, path));
+  for (const Measurement& measurement : run.measurements)
+    if (measurement.metric == Metric::kLatency &&
+        (measurement.engine == Engine::kTcp || measurement.engine == Engine::kRdma) && !measurement.failure)
+      budgets.push_back(budget_of(measurement, path));
   if (budgets.empty())
     return fail(
         ErrorKind::kBadInput,
@@ -63,8 +63,8 @@ std::optional<MeasuredLatency> said(double microseconds) {
 }
 
 Nanoseconds shown(const std::vector<LatencyBudget>& budgets, std::string_view transport, double guide) {
-  for (const LatencyBudget& one : budgets)
-    if (one.transport == transport && one.measured) return *one.measured;
+  for (const LatencyBudget& budget : budgets)
+    if (budget.transport == transport && budget.measured) return *budget.measured;
   return Nanoseconds{guide * 1000};
 }
 
@@ -86,7 +86,7 @@ int run_latency(const LatencyOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(output)));
     return kExitClean;
   }
-  for (const LatencyBudget& one : output.budgets) fmt::print("{}\n", latency_budget_text(one));
+  for (const LatencyBudget& budget : output.budgets) fmt::print("{}\n", latency_budget_text(budget));
   fmt::print("{}  where nothing was measured: the V100 guide's 0.85 µs and 21.9 µs\n",
              sync_table_text(output.syncs));
   return kExitClean;

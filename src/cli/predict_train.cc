@@ -52,9 +52,9 @@ struct TrainForecastOutput {
 // Returns the table's entries of a product line: "H100 80GB HBM3 (989), H100 PCIe (756)".
 std::string gpus_with_speed(std::string_view piece) {
   std::string text;
-  for (const GpuModel& one : gpu_models())
-    if (one.tensor_tflops > 0 && one.name.find(piece) != std::string_view::npos)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", one.name, one.tensor_tflops);
+  for (const GpuModel& model : gpu_models())
+    if (model.tensor_tflops > 0 && model.name.find(piece) != std::string_view::npos)
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", model.name, model.tensor_tflops);
   return text;
 }
 
@@ -63,8 +63,8 @@ std::string gpus_with_speed(std::string_view piece) {
 const GpuModel* gpu_with_speed(const ClusterShape& shape) {
   const GpuModel* gpu = find_gpu_model(shape.gpu);
   if (gpu == nullptr || gpu->tensor_tflops > 0 || shape.nvlinks == 0) return gpu;
-  const auto same = std::ranges::find_if(gpu_models(), [&](const GpuModel& one) {
-    return one.name.starts_with(gpu->name) && one.nvlinks == shape.nvlinks;
+  const auto same = std::ranges::find_if(gpu_models(), [&](const GpuModel& model) {
+    return model.name.starts_with(gpu->name) && model.nvlinks == shape.nvlinks;
   });
   return same != gpu_models().end() ? &*same : gpu;
 }

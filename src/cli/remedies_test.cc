@@ -85,8 +85,8 @@ bool is_red_hat(const Facts& facts) {
 }
 
 const Service* service_of(const Facts& facts, std::string_view unit) {
-  for (const Service& one : items(facts.system.services))
-    if (one.name == unit && one.load_state == "loaded") return &one;
+  for (const Service& service : items(facts.system.services))
+    if (service.name == unit && service.load_state == "loaded") return &service;
   return nullptr;
 }
 bool runs(const Facts& facts, std::string_view unit) {
@@ -146,7 +146,7 @@ std::string lacks(const Facts& facts, const std::string& command) {
   for (const std::string& program : programs_of(command)) {
     if (program.starts_with('/')) continue;  // the Python of a virtual environment
     const auto found =
-        std::ranges::find_if(tools(), [&](const Tool& one) { return one.programs.contains(program); });
+        std::ranges::find_if(tools(), [&](const Tool& tool) { return tool.programs.contains(program); });
     if (found == tools().end()) return program + " is in no table: where does it come from?";
     if (!has(facts, found->from, command)) return program + " is not on this node";
   }
@@ -180,8 +180,8 @@ bool carries_more(const Facts& facts, std::string_view name) {
   const auto& routes = facts.net.default_routes;
   if (routes.ok() && std::ranges::find(*routes, name) != routes->end()) return true;
   const std::string vlan = std::string(name) + ".";
-  for (const NetInterface& one : items(facts.net.interfaces))
-    if (one.name.starts_with(vlan)) return true;
+  for (const NetInterface& interface : items(facts.net.interfaces))
+    if (interface.name.starts_with(vlan)) return true;
   const NetInterface* interface = find_interface(facts.net, name);
   return interface == nullptr || interface->master.ok();
 }
@@ -233,9 +233,9 @@ std::string wrong_place(const Facts& facts, const std::string& command) {
   if (command.find("/etc/opensm/") != std::string::npos && !is_debian(facts)) return "is in /etc/rdma there";
   if (command.find("/etc/rdma/") != std::string::npos && !is_red_hat(facts)) return "is in /etc/opensm there";
   const std::size_t ecn = command.find("/ecn/");
-  for (const NetInterface& one : items(facts.net.interfaces))
-    if (ecn != std::string::npos && command.find("/" + one.name + "/ecn/") != std::string::npos &&
-        !one.congestion.ok())
+  for (const NetInterface& interface : items(facts.net.interfaces))
+    if (ecn != std::string::npos && command.find("/" + interface.name + "/ecn/") != std::string::npos &&
+        !interface.congestion.ok())
       return "its driver has no such switch";
   return {};
 }
@@ -248,10 +248,10 @@ std::string unsaid_reboot(const std::string& command, const Remedy& remedy) {
 }
 
 // NCCL_IB_HCA of a remedy names rails alone: other adapters are for storage or management.
-std::string foreign_adapter(const Machine& machine, const Finding& one, const Facts& facts,
+std::string foreign_adapter(const Machine& machine, const Finding& finding, const Facts& facts,
                             const std::string& command) {
   const std::size_t at = command.rfind("NCCL_IB_HCA==");
-  if (at == std::string::npos || one.rule != "nccl.hca") return {};
+  if (at == std::string::npos || finding.rule != "nccl.hca") return {};
   std::set<std::string> rails;
   for (const Rail& rail : machine.evidence.cluster.rails)
     for (const RailPort& port : rail.ports)
@@ -265,10 +265,11 @@ std::string foreign_adapter(const Machine& machine, const Finding& one, const Fa
   return {};
 }
 
-std::vector<std::string> faults_of(const Machine& machine, const Finding& one, const std::string& command) {
-  std::vector<std::string> faults = {unfit(command), unsaid_reboot(command, one.remedy)};
+std::vector<std::string> faults_of(const Machine& machine, const Finding& finding,
+                                   const std::string& command) {
+  std::vector<std::string> faults = {unfit(command), unsaid_reboot(command, finding.remedy)};
   const std::size_t on = command.find("  # on ");
-  std::string name = one.node;
+  std::string name = finding.node;
   if (name.empty() && on != std::string::npos) name = std::string(split(command.substr(on + 7), ',').front());
   const auto node = machine.evidence.nodes.find(name);
   if (node == machine.evidence.nodes.end()) {
@@ -277,9 +278,10 @@ std::vector<std::string> faults_of(const Machine& machine, const Finding& one, c
     faults.push_back(lacks(unknown, command));
   } else {
     const Facts& facts = node->second;
-    for (std::string fault : {lacks(facts, command), harm(facts, command, one.remedy),
-                              wrong_unit(facts, command, one.remedy), wrong_place(facts, command),
-                              absent_module(facts, command), foreign_adapter(machine, one, facts, command)})
+    for (std::string fault :
+         {lacks(facts, command), harm(facts, command, finding.remedy),
+          wrong_unit(facts, command, finding.remedy), wrong_place(facts, command),
+          absent_module(facts, command), foreign_adapter(machine, finding, facts, command)})
       faults.push_back(std::move(fault));
   }
   std::erase(faults, std::string());
@@ -290,18 +292,19 @@ TEST(Remedies, RunOnTheNodeAndHarmNothingThatWorks) {
   for (const auto& folder : machine_folders()) {
     const std::string name = folder.filename().string();
     const Machine& machine = machine_of(name);
-    for (const Finding& one : machine.verdict.findings)
-      for (const std::string& command : one.remedy.commands)
-        for (const std::string& fault : faults_of(machine, one, command))
-          ADD_FAILURE() << name << ": " << one.rule << " " << one.node << ": " << command << "\n  " << fault;
+    for (const Finding& finding : machine.verdict.findings)
+      for (const std::string& command : finding.remedy.commands)
+        for (const std::string& fault : faults_of(machine, finding, command))
+          ADD_FAILURE() << name << ": " << finding.rule << " " << finding.node << ": " << command << "\n  "
+                        << fault;
   }
 }
 
 std::vector<Remedy> remedies_of(std::string_view machine, std::string_view rule) {
   std::vector<Remedy> remedies;
-  for (const Finding& one : machine_of(machine).verdict.findings)
-    if (one.rule == rule && (one.status == Status::kFail || one.status == Status::kWarn))
-      remedies.push_back(one.remedy);
+  for (const Finding& finding : machine_of(machine).verdict.findings)
+    if (finding.rule == rule && (finding.status == Status::kFail || finding.status == Status::kWarn))
+      remedies.push_back(finding.remedy);
   return remedies;
 }
 
@@ -344,12 +347,12 @@ TEST(Remedies, OfADuplicateAddressNameTheWrongHolder) {
 }
 
 TEST(Remedies, OfIpoibFitTheAdapterAndTheSubnetManager) {
-  for (const Remedy& one : remedies_of("r730-ipoib-mtu", "rdma.ipoib-mtu")) {
-    EXPECT_TRUE(mentions(one, "mtu=5") && mentions(one, "/etc/rdma/partitions.conf")) << one.text;
-    EXPECT_TRUE(mentions(one, "cuts")) << one.text;
+  for (const Remedy& remedy : remedies_of("r730-ipoib-mtu", "rdma.ipoib-mtu")) {
+    EXPECT_TRUE(mentions(remedy, "mtu=5") && mentions(remedy, "/etc/rdma/partitions.conf")) << remedy.text;
+    EXPECT_TRUE(mentions(remedy, "cuts")) << remedy.text;
   }
-  for (const Remedy& one : remedies_of("r730-ipoib-connected", "rdma.ipoib-mtu"))
-    EXPECT_FALSE(mentions(one, "65520")) << "enhanced IPoIB has no connected mode";
+  for (const Remedy& remedy : remedies_of("r730-ipoib-connected", "rdma.ipoib-mtu"))
+    EXPECT_FALSE(mentions(remedy, "65520")) << "enhanced IPoIB has no connected mode";
   EXPECT_EQ(remedy_of("r730-ipoib-modes-differ", "rdma.ipoib-mode-equal").commands,
             (Lines{"echo datagram > /sys/class/net/ib0/mode  # on r730-c",
                    "nmcli connection modify uuid 4e8d5f0c-92f1-4c0a-8f0e-8b3a3a6f1a13 "
@@ -359,8 +362,8 @@ TEST(Remedies, OfIpoibFitTheAdapterAndTheSubnetManager) {
 
 TEST(Remedies, StartOneSubnetManager) {
   std::size_t starts = 0;
-  for (const Remedy& one : remedies_of("r730-no-subnet-manager", "rdma.subnet-manager"))
-    starts += mentions(one, "systemctl enable --now opensm") ? 1 : 0;
+  for (const Remedy& remedy : remedies_of("r730-no-subnet-manager", "rdma.subnet-manager"))
+    starts += mentions(remedy, "systemctl enable --now opensm") ? 1 : 0;
   EXPECT_EQ(starts, 1U);
 }
 

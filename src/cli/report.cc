@@ -63,14 +63,15 @@ void add_newest(const std::vector<BenchRun>& runs, std::vector<Measurement>& mea
       newest, [](const BenchRun* a, const BenchRun* b) { return a->started_at > b->started_at; });
   // It holds views into `measurements` and `merged`, neither of which is changed while it lives.
   std::set<MeasuredSubject> known;
-  for (const Measurement& one : measurements) known.insert(measured_subject(one));
+  for (const Measurement& measurement : measurements) known.insert(measured_subject(measurement));
   std::vector<std::vector<Measurement>> merged;
   for (const BenchRun* run : newest) merged.push_back(merge_repeats(run->measurements));
   std::vector<Measurement> added;
   for (const std::vector<Measurement>& of_run : merged)
-    for (const Measurement& one : of_run) {
-      if (one.engine != Engine::kTcp && one.engine != Engine::kRdma) continue;  // no rule judges the others
-      if (known.insert(measured_subject(one)).second) added.push_back(one);
+    for (const Measurement& measurement : of_run) {
+      if (measurement.engine != Engine::kTcp && measurement.engine != Engine::kRdma)
+        continue;  // no rule judges the others
+      if (known.insert(measured_subject(measurement)).second) added.push_back(measurement);
     }
   std::ranges::move(added, std::back_inserter(measurements));
 }

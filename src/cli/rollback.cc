@@ -55,7 +55,7 @@ int run_history(PastCommand& command) {
   return missing ? kExitCouldNotLook : kExitClean;
 }
 
-bool is_committed(const PastApply& one) { return one.state == ApplyState::kCommitted; }
+bool is_committed(const PastApply& apply) { return apply.state == ApplyState::kCommitted; }
 
 // Returns the last committed apply of a node, in the order of the node's own count; empty if it has none.
 std::string latest_of(const NodeHistory& node) {
@@ -83,8 +83,9 @@ std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, c
                                     bool with) {
   std::vector<std::string> nodes;
   for (const NodeHistory& node : histories)
-    if (with == std::ranges::any_of(node.applies,
-                                    [&](const PastApply& one) { return one.id == id && is_committed(one); }))
+    if (with == std::ranges::any_of(node.applies, [&](const PastApply& apply) {
+          return apply.id == id && is_committed(apply);
+        }))
       nodes.push_back(node.node);
   return nodes;
 }
@@ -97,7 +98,7 @@ void show_rolled_back(const Remembered& all, const std::vector<std::string>& nod
     if (std::ranges::find(nodes, node.node) == nodes.end()) continue;
     const auto last = std::ranges::find(node.applies, id, &PastApply::id);
     node.applies.erase(std::next(last), node.applies.end());
-    std::erase_if(node.applies, [](const PastApply& one) { return !is_committed(one); });
+    std::erase_if(node.applies, [](const PastApply& apply) { return !is_committed(apply); });
     gone.push_back(std::move(node));
   }
   print_to_stderr("{}", history_text(gone));

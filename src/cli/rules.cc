@@ -13,16 +13,16 @@ namespace railbed {
 namespace {
 
 json::Value describe(const Rule& rule) {
-  json::Value one = json::Value::object();
-  one["id"] = rule.id;
-  one["title"] = rule.title;
-  one["why"] = rule.why;
-  one["source"] = rule.source;
-  one["standard"] = rule.standard;
-  one["remedy"] = rule.remedy;
-  one["fixture"] = rule.fixture;
-  one["explained_by"] = rule.explained_by;
-  return one;
+  json::Value value = json::Value::object();
+  value["id"] = rule.id;
+  value["title"] = rule.title;
+  value["why"] = rule.why;
+  value["source"] = rule.source;
+  value["standard"] = rule.standard;
+  value["remedy"] = rule.remedy;
+  value["fixture"] = rule.fixture;
+  value["explained_by"] = rule.explained_by;
+  return value;
 }
 
 int run_rules(bool as_json) {

@@ -108,10 +108,10 @@ int change(const RunsOptions& options, Result<void> (Store::*action)(std::int64_
 
 CLI::App* declare_one(CLI::App& app, const std::shared_ptr<RunsOptions>& options, const char* name,
                       const char* help, std::function<int(const RunsOptions&)> what) {
-  CLI::App* one = app.add_subcommand(name, help);
-  one->callback([options, what = std::move(what)] { options->what = what; });
-  add_store_option(*one, options->store);
-  return one;
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([options, what = std::move(what)] { options->what = what; });
+  add_store_option(*command, options->store);
+  return command;
 }
 
 }  // namespace
@@ -121,9 +121,9 @@ Action declare_runs(CLI::App& app) {
   options->what = list;
   add_store_option(app, options->store);
   app.add_flag("--json", options->json, "the list as a JSON array");
-  const auto with_run = [&](CLI::App* one) {
-    one->add_option("RUN", options->run, "a number, a label, last or baseline")->required();
-    return one;
+  const auto with_run = [&](CLI::App* command) {
+    command->add_option("RUN", options->run, "a number, a label, last or baseline")->required();
+    return command;
   };
   with_run(declare_one(app, options, "show", "what was measured, and on what", show));
   with_run(declare_one(app, options, "export", "one run as JSON", export_run))

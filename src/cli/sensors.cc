@@ -20,10 +20,10 @@ template <class Part>
 int exit_code_of(const std::vector<BmcFacts>& looks, Part part) {
   bool lost = false;
   bool warned = false;
-  for (const BmcFacts& one : looks) {
-    lost = lost || !(one.*part).ok();
-    if (!(one.*part).ok()) continue;
-    for (const auto& item : *(one.*part)) {
+  for (const BmcFacts& facts : looks) {
+    lost = lost || !(facts.*part).ok();
+    if (!(facts.*part).ok()) continue;
+    for (const auto& item : *(facts.*part)) {
       if (item.severity == BmcSeverity::kCritical) return kExitFailures;
       warned = warned || item.severity == BmcSeverity::kWarning;
     }

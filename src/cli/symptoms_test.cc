@@ -132,8 +132,8 @@ TEST(OrdinaryUser, IsToldHowToReadTheKernelLog) {
   evidence.nodes.begin()->second.kernel_log = {Miss{Missing::kDenied, "Operation not permitted"},
                                                "/dev/kmsg"};
   const Verdict verdict = verify(evidence);
-  const auto found = std::ranges::find_if(verdict.findings, [](const Finding& one) {
-    return one.rule == "host.kernel-log" && one.status == Status::kUnknown;
+  const auto found = std::ranges::find_if(verdict.findings, [](const Finding& finding) {
+    return finding.rule == "host.kernel-log" && finding.status == Status::kUnknown;
   });
   ASSERT_NE(found, verdict.findings.end());
   EXPECT_EQ(found->evidence, "/dev/kmsg");
@@ -146,10 +146,10 @@ TEST(LostPackets, OfTcpAreNoReasonToSwapACable) {
     Evidence evidence;
     EXPECT_TRUE(
         add_root(std::filesystem::path(RAILBED_SOURCE_DIR) / "tests/machines/measured-loss", evidence));
-    for (Measurement& one : evidence.measurements) {
-      one.engine = Engine::kTcp;
-      one.packets = 1'000'000;
-      one.lost = lost;
+    for (Measurement& measurement : evidence.measurements) {
+      measurement.engine = Engine::kTcp;
+      measurement.packets = 1'000'000;
+      measurement.lost = lost;
     }
     const Verdict verdict = verify(evidence);
     const auto found = std::ranges::find(verdict.findings, "measured.loss", &Finding::rule);

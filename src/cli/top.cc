@@ -99,8 +99,8 @@ Result<Source> source_of(const TopCommand& command) {
 }
 
 bool is_whole(const LiveView& view) {
-  return !view.nodes.empty() && std::ranges::all_of(view.nodes, [](const LiveNode& one) {
-    return one.look_age || (!one.reachable && one.health == Health::kUnreachable);
+  return !view.nodes.empty() && std::ranges::all_of(view.nodes, [](const LiveNode& node) {
+    return node.look_age || (!node.reachable && node.health == Health::kUnreachable);
   });
 }
 

@@ -36,15 +36,15 @@ TEST(TrainText, SaysWhatIsSimulatedAndWhatIsNot) {
 }
 
 TEST(TrainText, SaysWhatGpusReached) {
-  TrainReport one = train_report();
-  one.on_gpus = true;
-  one.transport = "NCCL";
-  one.compute_kind = "cuBLAS bf16 on NVIDIA H200";
-  one.libraries = "NCCL 2.28.3, cuBLAS 13.1.0";
-  one.flops_per_second = 500e12;
-  one.peak_flops = 800e12;
-  one.memory_bytes = 1 << 30;
-  const std::string text = train_text(one);
+  TrainReport report = train_report();
+  report.on_gpus = true;
+  report.transport = "NCCL";
+  report.compute_kind = "cuBLAS bf16 on NVIDIA H200";
+  report.libraries = "NCCL 2.28.3, cuBLAS 13.1.0";
+  report.flops_per_second = 500e12;
+  report.peak_flops = 800e12;
+  report.memory_bytes = 1 << 30;
+  const std::string text = train_text(report);
   EXPECT_THAT(text, HasSubstr("3 ranks over NCCL"));
   EXPECT_THAT(text,
               HasSubstr("computed by cuBLAS bf16 on NVIDIA H200: 500 TFLOP/s a GPU, 62 % of 800 TFLOP/s"));
@@ -53,9 +53,9 @@ TEST(TrainText, SaysWhatGpusReached) {
 }
 
 TEST(TrainText, OneRankHasNoExchange) {
-  TrainReport one = train_report();
-  one.nodes = {"gpu01"};
-  const std::string text = train_text(one);
+  TrainReport report = train_report();
+  report.nodes = {"gpu01"};
+  const std::string text = train_text(report);
   EXPECT_THAT(text, HasSubstr("1 rank over"));
   EXPECT_THAT(text, HasSubstr("throughput"));
   EXPECT_THAT(text, Not(HasSubstr("scaling efficiency")));
@@ -71,10 +71,10 @@ TEST(TrainText, NamesTheCostOfTheExchange) {
 }
 
 TEST(TrainText, AFailureSaysItsCauseAndNoEmptyNumbers) {
-  TrainReport one = train_report();
-  one.rounds = 0;
-  one.failure = Failure{"run", "gpu02 closed the connection\x1b[2J", "look at gpu02"};
-  const std::string text = train_text(one);
+  TrainReport report = train_report();
+  report.rounds = 0;
+  report.failure = Failure{"run", "gpu02 closed the connection\x1b[2J", "look at gpu02"};
+  const std::string text = train_text(report);
   EXPECT_THAT(text, HasSubstr("FAILED (run): gpu02 closed"));
   EXPECT_THAT(text, HasSubstr("do: look at gpu02"));
   EXPECT_THAT(text, Not(HasSubstr("scaling efficiency")));

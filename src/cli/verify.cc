@@ -124,9 +124,9 @@ int run_verify(const VerifyOptions& options) {
 }
 
 void exclude_each_other(const std::vector<CLI::Option*>& options) {
-  for (CLI::Option* one : options)
+  for (CLI::Option* option : options)
     for (CLI::Option* other : options)
-      if (one != other) one->excludes(other);
+      if (option != other) option->excludes(other);
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ Action declare_verify(CLI::App& app) {
                    ->default_str(std::to_string(kLoadSeconds))
                    ->check(between(1, kMaxLoadSeconds));
   // A health check prints only its one line, and runs beside jobs, which a load would disturb.
-  for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
+  for (CLI::Option* option : {output, load}) option->excludes(slurm)->excludes(problem);
   app.add_option("--since", options->sources.collect.log_since,
                  "judge the kernel log from then on, not since boot: 30m, 1h, 7d or 2026-01-19T10:00:00Z")
       ->check([](const std::string& text) {
@@ -181,11 +181,11 @@ Action declare_verify(CLI::App& app) {
       "--bmc", options->bmc,
       "ask each node's BMC as well: power, sensors, event log, clock, console, and one login with "
       "its maker's default");
-  for (CLI::Option* one : {slurm, problem}) bmc->excludes(one);
+  for (CLI::Option* option : {slurm, problem}) bmc->excludes(option);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   auto* learn = app.add_flag("--learn", options->learn,
                              "add what the healthy nodes show to cluster.yaml's expectations; asks first");
-  for (CLI::Option* one : {json, junit, prometheus, slurm, problem, output}) learn->excludes(one);
+  for (CLI::Option* option : {json, junit, prometheus, slurm, problem, output}) learn->excludes(option);
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);

@@ -31,9 +31,9 @@ bool answers(const NodeChange& change, const Finding& finding) {
 
 ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const std::set<std::string>& rules) {
   std::map<std::string_view, std::vector<RedFinding>> by_node;
-  for (const Finding& one : findings)
-    if (is_red(one) && (rules.empty() || rules.contains(std::string(one.rule))))
-      by_node[one.node].push_back({&one});
+  for (const Finding& finding : findings)
+    if (is_red(finding) && (rules.empty() || rules.contains(std::string(finding.rule))))
+      by_node[finding.node].push_back({&finding});
   for (NodePlan& node : plan.nodes) {
     for (NodeChange& change : node.changes) {
       if (change.risk == Risk::kAccess) continue;
@@ -44,7 +44,7 @@ ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const std::se
         red.answered = true;
       }
     }
-    std::erase_if(node.changes, [](const NodeChange& one) { return one.answers.empty(); });
+    std::erase_if(node.changes, [](const NodeChange& change) { return change.answers.empty(); });
   }
   for (const auto& [node, reds] : by_node)
     for (const RedFinding& red : reds)

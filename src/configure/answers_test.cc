@@ -11,13 +11,13 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 Finding finding(std::string_view rule, std::string node, Status status = Status::kFail) {
-  Finding one;
-  one.rule = rule;
-  one.node = std::move(node);
-  one.subject = "ens6";
-  one.status = status;
-  one.message = "it is wrong";
-  return one;
+  Finding finding;
+  finding.rule = rule;
+  finding.node = std::move(node);
+  finding.subject = "ens6";
+  finding.status = status;
+  finding.message = "it is wrong";
+  return finding;
 }
 
 NodeChange change(std::string setting, std::vector<std::string> subjects = {}, Risk risk = Risk::kNone) {
@@ -36,7 +36,7 @@ ClusterPlan plan_of(std::vector<NodeChange> changes) {
 
 std::vector<std::string> rules_of(const std::vector<PlannedFinding>& findings) {
   std::vector<std::string> rules;
-  for (const PlannedFinding& one : findings) rules.push_back(one.rule);
+  for (const PlannedFinding& finding : findings) rules.push_back(finding.rule);
   return rules;
 }
 

@@ -85,11 +85,11 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
 void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
   const NcclWishes wishes = nccl_wishes(Target{wide, *node.view, {}});
-  for (const NcclWish& one : wishes.variables) {
+  for (const NcclWish& wish : wishes.variables) {
     // The contact of this job's nodes, which may be fewer than those that /etc/nccl.conf is for.
-    const bool first_contact = one.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
+    const bool first_contact = wish.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
     node.environment.push_back(
-        {one.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : one.value});
+        {wish.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : wish.value});
   }
   for (const std::string& note : wishes.notes) {
     std::string text = fmt::format("{}: {}", job.node(i), note);
@@ -199,12 +199,12 @@ Result<void> add_commands(LaunchJob& job, Launch& launch) {
 }  // namespace
 
 bool LaunchJob::same_gpus() const {
-  return std::ranges::all_of(nodes, [&](const LaunchNode& one) { return one.gpus == nodes.front().gpus; });
+  return std::ranges::all_of(nodes, [&](const LaunchNode& node) { return node.gpus == nodes.front().gpus; });
 }
 
 int LaunchJob::all_gpus() const {
   int all = 0;
-  for (const LaunchNode& one : nodes) all += one.gpus;
+  for (const LaunchNode& node : nodes) all += node.gpus;
   return all;
 }
 
@@ -222,19 +222,19 @@ std::string to_text(const Launch& launch) {
   if (!launch.contact.empty()) text += fmt::format("# ranks find each other over {}\n", launch.contact);
   for (const std::string& note : launch.notes) text += fmt::format("# {}\n", printable(note));
   bool first = true;
-  for (const NodeCommand& one : launch.commands) {
-    const bool documents = !one.file.empty();
+  for (const NodeCommand& command : launch.commands) {
+    const bool documents = !command.file.empty();
     if (documents && !first) text += "---\n";
     first = false;
-    text += fmt::format("# on {}{}\n", one.node.empty() ? "the login node" : one.node,
-                        documents ? ": " + shell_line(one.words) : "");
+    text += fmt::format("# on {}{}\n", command.node.empty() ? "the login node" : command.node,
+                        documents ? ": " + shell_line(command.words) : "");
     if (documents) {
-      text += one.file;
+      text += command.file;
       continue;
     }
-    for (const EnvironmentVariable& variable : one.environment)
+    for (const EnvironmentVariable& variable : command.environment)
       text += fmt::format("{}={} ", variable.name, shell_word(variable.value));
-    text += shell_line(one.words) + "\n";
+    text += shell_line(command.words) + "\n";
   }
   return text;
 }

@@ -20,8 +20,8 @@ Words run_words(const LaunchNode& node, const NodeCommand& command, const std::s
     append(words, {"--gpus", "all"});
   if (node.rdma)
     append(words, {"--device", "/dev/infiniband", "--cap-add", "IPC_LOCK", "--ulimit", "memlock=-1:-1"});
-  for (const EnvironmentVariable& one : command.environment)
-    append(words, {"--env", fmt::format("{}={}", one.name, one.value)});
+  for (const EnvironmentVariable& variable : command.environment)
+    append(words, {"--env", fmt::format("{}={}", variable.name, variable.value)});
   append(words, {"--entrypoint", command.words.front(), image});
   append(words, arguments_of(command));
   return words;
@@ -39,7 +39,7 @@ std::string scalar(std::string_view text) {
 std::string yaml_list(std::size_t indent, std::string_view name, const Words& words) {
   const std::string space(indent, ' ');
   std::string text = fmt::format("{}{}:\n", space, name);
-  for (const std::string& one : words) text += fmt::format("{}  - {}\n", space, scalar(one));
+  for (const std::string& word : words) text += fmt::format("{}  - {}\n", space, scalar(word));
   return text;
 }
 
@@ -55,8 +55,8 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
       "    deploy:\n      resources:\n        reservations:\n          devices:\n"
       "            - driver: nvidia\n              count: all\n              capabilities: [gpu]\n";
   if (!command.environment.empty()) text += "    environment:\n";
-  for (const EnvironmentVariable& one : command.environment)
-    text += fmt::format("      {}: {}\n", one.name, scalar(one.value));
+  for (const EnvironmentVariable& variable : command.environment)
+    text += fmt::format("      {}: {}\n", variable.name, scalar(variable.value));
   text += yaml_list(4, "entrypoint", {command.words.front()});
   text += yaml_list(4, "command", arguments_of(command));
   return text;
@@ -74,8 +74,8 @@ std::string pod_file(const LaunchJob& job, const LaunchNode& node, const NodeCom
   text += yaml_list(6, "command", {command.words.front()});
   text += yaml_list(6, "args", arguments_of(command));
   if (!command.environment.empty()) text += "      env:\n";
-  for (const EnvironmentVariable& one : command.environment)
-    text += fmt::format("        - name: {}\n          value: {}\n", one.name, scalar(one.value));
+  for (const EnvironmentVariable& variable : command.environment)
+    text += fmt::format("        - name: {}\n          value: {}\n", variable.name, scalar(variable.value));
   text += fmt::format("      resources:\n        limits:\n          nvidia.com/gpu: \"{}\"\n", node.gpus);
   if (node.rdma)
     text += fmt::format(

@@ -24,8 +24,8 @@ bool everywhere(const LaunchJob& job, const EnvironmentVariable& variable) {
 // Splits a node's variables into those that all nodes share and its own.
 std::pair<Environment, Environment> parted(const LaunchJob& job, const LaunchNode& node) {
   std::pair<Environment, Environment> parts;
-  for (const EnvironmentVariable& one : node.environment)
-    (everywhere(job, one) ? parts.first : parts.second).push_back(one);
+  for (const EnvironmentVariable& variable : node.environment)
+    (everywhere(job, variable) ? parts.first : parts.second).push_back(variable);
   return parts;
 }
 
@@ -57,7 +57,8 @@ Words mpi_program(const LaunchRequest& request) {
 void add_own(const Environment& own, Words& words) {
   if (own.empty()) return;
   words.push_back("env");
-  for (const EnvironmentVariable& one : own) words.push_back(fmt::format("{}={}", one.name, one.value));
+  for (const EnvironmentVariable& variable : own)
+    words.push_back(fmt::format("{}={}", variable.name, variable.value));
 }
 
 // Adds one context for all nodes, or one per node if their variables differ; then env precedes the program.
@@ -97,8 +98,8 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
   // Its own messages are few; over TCP, they cannot fail because of the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)
     append(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
-  for (const EnvironmentVariable& one : parted(job, job.nodes.front()).first)
-    append(command.words, {"-x", fmt::format("{}={}", one.name, one.value)});
+  for (const EnvironmentVariable& variable : parted(job, job.nodes.front()).first)
+    append(command.words, {"-x", fmt::format("{}={}", variable.name, variable.value)});
   add_contexts(job, command.words);
   return command;
 }
@@ -107,10 +108,10 @@ Result<NodeCommand> srun_command(LaunchJob& job) {
   NodeCommand command{""};
   Environment own;
   std::tie(command.environment, own) = parted(job, job.nodes.front());
-  for (const EnvironmentVariable& one : own)
+  for (const EnvironmentVariable& variable : own)
     job.notes.push_back(fmt::format(
         "{} differs between nodes and is not said here: /etc/nccl.conf of each has to (railbed plan)",
-        one.name));
+        variable.name));
   if (job.contact) {
     command.environment.push_back({"MASTER_ADDR", job.master()});
     command.environment.push_back({"MASTER_PORT", std::to_string(job.request.port)});

@@ -53,11 +53,12 @@ Comparison compare(const DesiredFile& file, const FileStates& states) {
 
 std::vector<FileChange> moved_aside(const Setting& setting, const FileStates& states) {
   std::vector<FileChange> changes;
-  for (const Contradiction& one : setting.contradictions) {
-    const Reading<FileState>* state = state_of(states, one.path);
+  for (const Contradiction& contradiction : setting.contradictions) {
+    const Reading<FileState>* state = state_of(states, contradiction.path);
     if (state == nullptr || state->absent()) continue;
     // The content is left out: another author's secrets stay on the node.
-    changes.push_back({.action = FileAction::kMoveAside, .path = one.path, .why = one.why});
+    changes.push_back(
+        {.action = FileAction::kMoveAside, .path = contradiction.path, .why = contradiction.why});
   }
   return changes;
 }
@@ -178,7 +179,7 @@ std::vector<std::string> files_of(const std::vector<Setting>& settings) {
   std::set<std::string> paths;
   for (const Setting& setting : settings) {
     for (const DesiredFile& file : setting.files) paths.insert(file.path);
-    for (const Contradiction& one : setting.contradictions) paths.insert(one.path);
+    for (const Contradiction& contradiction : setting.contradictions) paths.insert(contradiction.path);
   }
   return {paths.begin(), paths.end()};
 }

@@ -32,7 +32,7 @@ enum class IbCounter {
 };
 inline constexpr std::size_t kIbCounters = 17;
 // True for the counters of traffic; those before them in the enum count what went wrong.
-constexpr bool is_traffic(IbCounter one) { return one >= IbCounter::kXmitData; }
+constexpr bool is_traffic(IbCounter counter) { return counter >= IbCounter::kXmitData; }
 
 // One counter: its place in a response, and its limits.
 struct IbCounterRow {
@@ -53,7 +53,7 @@ const std::array<IbCounterRow, kIbCounters>& ib_counter_rows();
 // The counters of one port, by IbCounter.
 struct IbCounts {
   std::array<std::uint64_t, kIbCounters> value = {};
-  std::uint64_t operator[](IbCounter one) const { return value[static_cast<std::size_t>(one)]; }
+  std::uint64_t operator[](IbCounter counter) const { return value[static_cast<std::size_t>(counter)]; }
 };
 
 // One port, read once or twice.

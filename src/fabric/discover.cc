@@ -205,7 +205,7 @@ Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& loo
                   });
   }
   auto done = questions.run();
-  std::erase_if(look.ports, [](const IbCounterReading& one) { return !one.end; });
+  std::erase_if(look.ports, [](const IbCounterReading& reading) { return !reading.end; });
   return done;
 }
 

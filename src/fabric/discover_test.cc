@@ -121,9 +121,9 @@ TEST(Discover, FindsWhatIsThere) {
   EXPECT_THAT(found->silent, SizeIs(0));
   EXPECT_THAT(found->conflicts, SizeIs(0));
   std::size_t cables = 0;
-  each_cable(*found, [&](const IbEnd& one, const IbEnd& other) {
+  each_cable(*found, [&](const IbEnd& end, const IbEnd& other) {
     ++cables;
-    EXPECT_EQ(found->port(one).active, (IbLink{4, IbSpeed::kHdr}));
+    EXPECT_EQ(found->port(end).active, (IbLink{4, IbSpeed::kHdr}));
     EXPECT_EQ(found->port(other).state, IbState::kActive);
   });
   EXPECT_EQ(cables, 32U);

@@ -54,8 +54,8 @@ Verdict verify_fabric(const FabricEvidence& evidence) {
     place[order[k]] = k;
     sorted.push_back(&found[order[k]]);
   }
-  for (Finding& one : found)
-    if (one.caused_by) one.caused_by = place[*one.caused_by];
+  for (Finding& finding : found)
+    if (finding.caused_by) finding.caused_by = place[*finding.caused_by];
   return {Findings(std::move(blocks), std::move(sorted))};
 }
 

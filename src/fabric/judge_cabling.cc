@@ -102,8 +102,8 @@ class Cabling {
   std::string far_end(const IbEnd& end) const {
     return fmt::format("{} port {}", name_of(fabric_.at(end)), end.port);
   }
-  std::string cable(const IbEnd& one, const IbEnd& other) const {
-    return fmt::format("{} and {}", place_of(fabric_, one), place_of(fabric_, other));
+  std::string cable(const IbEnd& end, const IbEnd& other) const {
+    return fmt::format("{} and {}", place_of(fabric_, end), place_of(fabric_, other));
   }
 
   void nodes_that_changed() {
@@ -123,12 +123,12 @@ class Cabling {
   }
 
   void read_plan() {
-    each_cable(plan_, [&](const IbEnd& one, const IbEnd& other) {
-      const IbEnd a = to_actual(one), b = to_actual(other);
+    each_cable(plan_, [&](const IbEnd& end, const IbEnd& other) {
+      const IbEnd a = to_actual(end), b = to_actual(other);
       if (!a || !b) return;
       wanted_[a] = b;
       wanted_[b] = a;
-      const IbLink link = plan_.port(one).active;
+      const IbLink link = plan_.port(end).active;
       if (fabric_.port(a).peer == b && link.width > 0) links_[std::min(a, b)] = link;
     });
   }
@@ -207,7 +207,7 @@ class Cabling {
 
   void missing_host(const std::string& host, const std::vector<int>& hcas) {
     std::vector<std::string> holes;
-    for (const int one : hcas) holes.push_back(holes_of(one));
+    for (const int hca : hcas) holes.push_back(holes_of(hca));
     findings_.fail(
         "fabric.missing-node", host,
         {.message = fmt::format("{} is not in the subnet: none of its {} HCAs answers", host, hcas.size()),
@@ -281,9 +281,9 @@ class Cabling {
     std::set<IbEnd> ends;
     for (const auto& [end, other] : wanted_)
       if (lost(end)) ends.insert(end);
-    each_cable(fabric_, [&](const IbEnd& one, const IbEnd& other) {
-      if (is_planned(one) && is_planned(other) && wanted_at(one) != other) {
-        ends.insert(one);
+    each_cable(fabric_, [&](const IbEnd& end, const IbEnd& other) {
+      if (is_planned(end) && is_planned(other) && wanted_at(end) != other) {
+        ends.insert(end);
         ends.insert(other);
       }
     });
@@ -329,7 +329,7 @@ class Cabling {
     mixed_up(ends);
   }
 
-  void missing_cable(const IbEnd& one, const IbEnd& other) {
+  void missing_cable(const IbEnd& ib_end, const IbEnd& other) {
     const auto state = [&](const IbEnd& end) {
       const IbPort& port = fabric_.port(end);
       return fmt::format(
@@ -337,16 +337,16 @@ class Cabling {
           port.state == IbState::kNotSaid ? "has no link" : fmt::format("is {}", word(port.state)));
     };
     findings_.fail(
-        "fabric.missing-link", place_of(fabric_, one),
-        {.message = fmt::format("there is no link between {}, which the plan wants", cable(one, other)),
+        "fabric.missing-link", place_of(fabric_, ib_end),
+        {.message = fmt::format("there is no link between {}, which the plan wants", cable(ib_end, other)),
          .expected = far_end(other),
-         .observed = fmt::format("{}, {}", state(one), state(other)),
+         .observed = fmt::format("{}, {}", state(ib_end), state(other)),
          .remedy = {"Plug the cable in, or reseat both its ends; if it stays dark, try another."}});
   }
 
-  void extra(const IbEnd& one, const IbEnd& other) {
-    findings_.warn("fabric.unplanned", place_of(fabric_, one),
-                   {.message = fmt::format("a cable between {} is not in the plan", cable(one, other)),
+  void extra(const IbEnd& end, const IbEnd& other) {
+    findings_.warn("fabric.unplanned", place_of(fabric_, end),
+                   {.message = fmt::format("a cable between {} is not in the plan", cable(end, other)),
                     .expected = "no cable",
                     .observed = far_end(other),
                     .remedy = {"Pull it, or write the plan anew with --learn."}});
@@ -442,9 +442,9 @@ void judge_hosts(const FabricEvidence& evidence, FabricFindings& findings) {
     there.insert(name.substr(0, name.find('.')));
   }
   for (const std::string& host : evidence.hosts) {
-    const auto said = [&](const Finding& one) {
-      return one.rule == "fabric.missing-node" && one.status == Status::kFail &&
-             (one.subject == host || one.subject.starts_with(host + " "));
+    const auto said = [&](const Finding& finding) {
+      return finding.rule == "fabric.missing-node" && finding.status == Status::kFail &&
+             (finding.subject == host || finding.subject.starts_with(host + " "));
     };
     if (there.contains(host) || std::ranges::any_of(findings.list(), said)) continue;
     findings.fail(

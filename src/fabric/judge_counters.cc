@@ -109,14 +109,14 @@ void judge_counters(const FabricEvidence& evidence, FabricFindings& findings) {
     return none(evidence.fabric.live ? "counters were not asked for" : "a file says nothing of counters");
   const IbCounterLook& look = *evidence.counters;
   if (look.ports.empty() && look.unanswered == 0) return none("no port with a cable is active");
-  for (const IbCounterReading& one : look.ports) {
+  for (const IbCounterReading& reading : look.ports) {
     const std::size_t before = findings.list().size();
-    if (one.second && look.seconds > 0) {
-      grown_errors(evidence.fabric, one, look.seconds, findings);
-      congestion(evidence.fabric, one, look.seconds, findings);
+    if (reading.second && look.seconds > 0) {
+      grown_errors(evidence.fabric, reading, look.seconds, findings);
+      congestion(evidence.fabric, reading, look.seconds, findings);
     }
     // Current growth explains a high value.
-    if (findings.list().size() == before) old_errors(evidence.fabric, one, findings);
+    if (findings.list().size() == before) old_errors(evidence.fabric, reading, findings);
   }
   if (look.unanswered > 0)
     findings.calm(Status::kUnknown, "fabric.counters",

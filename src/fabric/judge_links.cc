@@ -38,7 +38,7 @@ class Links {
   Links(const FabricEvidence& evidence, const IbLayout& layout, const PlannedLinks& planned,
         FabricFindings& findings)
       : fabric_(evidence.fabric), layout_(layout), planned_(planned), findings_(findings) {
-    each_cable(fabric_, [&](const IbEnd& one, const IbEnd& other) { cables_.push_back({one, other}); });
+    each_cable(fabric_, [&](const IbEnd& end, const IbEnd& other) { cables_.push_back({end, other}); });
     std::map<CableKind, std::map<std::pair<int, IbSpeed>, std::size_t>> kinds;
     std::map<CableKind, std::size_t> all;
     for (const Cable& cable : cables_) {
@@ -70,40 +70,40 @@ class Links {
   };
 
   void judge(const Cable& cable) {
-    const IbPort& one = fabric_.port(cable.one);
+    const IbPort& port = fabric_.port(cable.one);
     const IbPort& other = fabric_.port(cable.other);
-    if (one.active.width == 0 || other.active.width == 0) return;
+    if (port.active.width == 0 || other.active.width == 0) return;
     const std::string both =
         fmt::format("{} and {}", place_of(fabric_, cable.one), place_of(fabric_, cable.other));
-    if (!(one.active == other.active)) {
+    if (!(port.active == other.active)) {
       return findings_.fail(
           "fabric.asymmetry", place_of(fabric_, cable.one),
           {.message = fmt::format("the two ends of a cable disagree: {} says {}, {} says {}",
-                                  place_of(fabric_, cable.one), one.active.to_text(),
+                                  place_of(fabric_, cable.one), port.active.to_text(),
                                   place_of(fabric_, cable.other), other.active.to_text()),
            .expected = "the same at both ends",
-           .observed = fmt::format("{} and {}", one.active.to_text(), other.active.to_text()),
+           .observed = fmt::format("{} and {}", port.active.to_text(), other.active.to_text()),
            .remedy = {
                "Pull the cable and plug it in again, so that both ends negotiate anew; then try another."}});
     }
     const Wish width = wish(cable, [](const IbLink& link) { return link.width; });
-    if (one.active.width < width.link.width)
+    if (port.active.width < width.link.width)
       findings_.fail(
           "fabric.width", place_of(fabric_, cable.one),
-          {.message = fmt::format("the cable between {} runs on {} of {} lanes", both, one.active.width,
+          {.message = fmt::format("the cable between {} runs on {} of {} lanes", both, port.active.width,
                                   width.link.width),
            .expected = fmt::format("{}x, {}", width.link.width, width.why),
-           .observed = one.active.to_text(),
+           .observed = port.active.to_text(),
            .remedy = {
                "A lane of the cable or of a connector is broken: clean and reseat it, then swap it."}});
     const Wish speed = wish(cable, [](const IbLink& link) { return static_cast<int>(link.speed); });
-    if (one.active.speed < speed.link.speed)
+    if (port.active.speed < speed.link.speed)
       findings_.fail(
           "fabric.speed", place_of(fabric_, cable.one),
           {.message = fmt::format("the cable between {} runs at {} instead of {}", both,
-                                  word(one.active.speed), word(speed.link.speed)),
+                                  word(port.active.speed), word(speed.link.speed)),
            .expected = fmt::format("{}, {}", word(speed.link.speed), speed.why),
-           .observed = one.active.to_text(),
+           .observed = port.active.to_text(),
            .remedy = {"Clean and reseat the cable; see that it is made for this speed, and that no port "
                       "is set to a lower one (ibportstate)."}});
   }
@@ -233,9 +233,9 @@ void judge_managers(const FabricEvidence& evidence, FabricFindings& findings) {
     return;
   }
   std::vector<std::string> masters;
-  for (const IbManager& one : fabric.managers)
-    if (one.state == IbManagerState::kMaster)
-      masters.push_back(fmt::format("{} (priority {})", name_of(fabric.at(one.end)), one.priority));
+  for (const IbManager& manager : fabric.managers)
+    if (manager.state == IbManagerState::kMaster)
+      masters.push_back(fmt::format("{} (priority {})", name_of(fabric.at(manager.end)), manager.priority));
   if (masters.empty())
     findings.fail(
         "fabric.no-manager", "subnet",
@@ -263,23 +263,23 @@ void judge_states(const FabricEvidence& evidence, FabricFindings& findings) {
       findings.calm(Status::kNotApplicable, rule, "a file says nothing of the states of ports");
     return;
   }
-  for (const IbSilence& one : fabric.silent)
-    findings.fail("fabric.silent", place_of(fabric, one.end),
+  for (const IbSilence& silence : fabric.silent)
+    findings.fail("fabric.silent", place_of(fabric, silence.end),
                   {.message = fmt::format("{} has a link, and what is behind it does not answer: {}",
-                                          place_of(fabric, one.end), one.text),
+                                          place_of(fabric, silence.end), silence.text),
                    .expected = "an answer",
-                   .observed = one.text,
+                   .observed = silence.text,
                    .remedy = {"Its firmware hangs, or the cable loses packets: restart what is behind it."}});
   std::optional<std::size_t> no_manager;
   for (std::size_t i = 0; i < findings.list().size(); ++i)
     if (findings.list()[i].rule == "fabric.no-manager" && findings.list()[i].status == Status::kFail)
       no_manager = i;
   std::vector<Cable> waiting;
-  each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
+  each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
     const auto idle = [](const IbPort& port) {
       return port.state == IbState::kInit || port.state == IbState::kArmed;
     };
-    if (idle(fabric.port(one)) || idle(fabric.port(other))) waiting.push_back({one, other});
+    if (idle(fabric.port(end)) || idle(fabric.port(other))) waiting.push_back({end, other});
   });
   if (no_manager && !waiting.empty()) {
     findings.fail("fabric.port-state", "subnet",
@@ -290,14 +290,14 @@ void judge_states(const FabricEvidence& evidence, FabricFindings& findings) {
     findings.list().back().caused_by = no_manager;
     return;
   }
-  for (const Cable& one : waiting) {
-    const IbPort& port = fabric.port(one.one);
+  for (const Cable& cable : waiting) {
+    const IbPort& port = fabric.port(cable.one);
     findings.fail(
-        "fabric.port-state", place_of(fabric, one.one),
+        "fabric.port-state", place_of(fabric, cable.one),
         {.message = fmt::format("the cable between {} and {} has a link that is not active",
-                                place_of(fabric, one.one), place_of(fabric, one.other)),
+                                place_of(fabric, cable.one), place_of(fabric, cable.other)),
          .expected = "ACTIVE",
-         .observed = fmt::format("{} and {}", word(port.state), word(fabric.port(one.other).state)),
+         .observed = fmt::format("{} and {}", word(port.state), word(fabric.port(cable.other).state)),
          .remedy = {"See the subnet manager's log for this port; it may not reach it, or be waiting."}});
   }
   const std::string nodes = fmt::format("{} nodes", fabric.nodes.size());

@@ -37,10 +37,10 @@ std::vector<std::string> red(const FabricEvidence& evidence) {
   std::vector<std::string> out;
   std::set<std::string_view> known;
   for (const Rule& rule : subnet_rules()) known.insert(rule.id);
-  for (const Finding& one : judge_fabric(evidence)) {
-    EXPECT_TRUE(known.contains(one.rule)) << one.rule;
-    if (severity(one.status) < severity(Status::kPass) && !one.caused_by)
-      out.push_back(std::string(one.rule) + ": " + one.message);
+  for (const Finding& finding : judge_fabric(evidence)) {
+    EXPECT_TRUE(known.contains(finding.rule)) << finding.rule;
+    if (severity(finding.status) < severity(Status::kPass) && !finding.caused_by)
+      out.push_back(std::string(finding.rule) + ": " + finding.message);
   }
   return out;
 }
@@ -74,7 +74,7 @@ TEST(JudgeFabric, HealthyTreesHaveNoFinding) {
 TEST(JudgeFabric, EveryRuleSpeaksOnce) {
   for (const FabricEvidence& evidence : {planned(live_tree()), unplanned(fat_tree())}) {
     std::multiset<std::string_view> spoke;
-    for (const Finding& one : judge_fabric(evidence)) spoke.insert(one.rule);
+    for (const Finding& finding : judge_fabric(evidence)) spoke.insert(finding.rule);
     for (const Rule& rule : subnet_rules()) EXPECT_EQ(spoke.count(rule.id), 1U) << rule.id;
   }
 }
@@ -108,9 +108,9 @@ TEST(JudgeFabric, ASwapOfEqualCablesOnlyWarns) {
   plug(fabric, {0, 5}, {4, 6});
   FabricEvidence evidence = unplanned(fabric);
   evidence.plan = plan;
-  for (const Finding& one : judge_fabric(evidence))
-    if (one.rule == "fabric.cabling") {
-      EXPECT_EQ(one.status, Status::kWarn);
+  for (const Finding& finding : judge_fabric(evidence))
+    if (finding.rule == "fabric.cabling") {
+      EXPECT_EQ(finding.status, Status::kWarn);
     }
   EXPECT_EQ(red(evidence).size(), 1U);
 }

@@ -30,11 +30,11 @@ using CableCounts = std::map<std::pair<int, int>, int>;
 
 CableCounts cables_up(const IbFabric& fabric, const IbLayout& layout, int level) {
   CableCounts counts;
-  each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
-    const int a = layout.level[static_cast<std::size_t>(one.node)];
+  each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
+    const int a = layout.level[static_cast<std::size_t>(end.node)];
     const int b = layout.level[static_cast<std::size_t>(other.node)];
     if (std::min(a, b) != level || std::max(a, b) != level + 1) return;
-    ++counts[a < b ? std::pair{one.node, other.node} : std::pair{other.node, one.node}];
+    ++counts[a < b ? std::pair{end.node, other.node} : std::pair{other.node, end.node}];
   });
   return counts;
 }
@@ -87,10 +87,10 @@ struct Capacity {
 
 std::map<int, Capacity> capacities(const IbFabric& fabric, const IbLayout& layout) {
   std::map<int, Capacity> leaves;
-  each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
-    const double carries = fabric.port(one).active.width > 0 ? fabric.port(one).active.gigabits()
+  each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
+    const double carries = fabric.port(end).active.width > 0 ? fabric.port(end).active.gigabits()
                                                              : fabric.port(other).active.gigabits();
-    for (const auto& [here, there] : {std::pair{one, other}, std::pair{other, one}}) {
+    for (const auto& [here, there] : {std::pair{end, other}, std::pair{other, end}}) {
       if (layout.level[static_cast<std::size_t>(here.node)] != 1) continue;
       const int to = layout.level[static_cast<std::size_t>(there.node)];
       if (to == 0) leaves[here.node].down += carries;

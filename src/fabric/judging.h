@@ -16,16 +16,16 @@ class FabricFindings {
  public:
   explicit FabricFindings(std::string evidence) : evidence_(std::move(evidence)) {}
   void red(Status status, std::string_view rule, std::string subject, Complaint complaint) {
-    Finding one;
-    one.rule = rule;
-    one.subject = std::move(subject);
-    one.status = status;
-    one.message = std::move(complaint.message);
-    one.expected = std::move(complaint.expected);
-    one.observed = std::move(complaint.observed);
-    one.evidence = evidence_;
-    one.remedy = std::move(complaint.remedy);
-    list_.push_back(std::move(one));
+    Finding finding;
+    finding.rule = rule;
+    finding.subject = std::move(subject);
+    finding.status = status;
+    finding.message = std::move(complaint.message);
+    finding.expected = std::move(complaint.expected);
+    finding.observed = std::move(complaint.observed);
+    finding.evidence = evidence_;
+    finding.remedy = std::move(complaint.remedy);
+    list_.push_back(std::move(finding));
   }
   void fail(std::string_view rule, std::string subject, Complaint complaint) {
     red(Status::kFail, rule, std::move(subject), std::move(complaint));
@@ -41,8 +41,8 @@ class FabricFindings {
     if (!has(rule)) calm(Status::kPass, rule, std::move(message));
   }
   bool has(std::string_view rule) const {
-    for (const Finding& one : list_)
-      if (one.rule == rule) return true;
+    for (const Finding& finding : list_)
+      if (finding.rule == rule) return true;
     return false;
   }
   std::vector<Finding>& list() { return list_; }

@@ -57,9 +57,9 @@ std::vector<int> levels_of(const IbFabric& fabric) {
 // level.
 bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   bool tree = true;
-  each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
-    if (!fabric.at(one).is_switch() || !fabric.at(other).is_switch()) return;
-    const int a = level[static_cast<std::size_t>(one.node)];
+  each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
+    if (!fabric.at(end).is_switch() || !fabric.at(other).is_switch()) return;
+    const int a = level[static_cast<std::size_t>(end.node)];
     const int b = level[static_cast<std::size_t>(other.node)];
     if (a < 0 || b < 0 || a == b) tree = false;
   });

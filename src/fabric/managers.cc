@@ -21,10 +21,10 @@ Reading<std::string> configured_routing(Host& host) {
     const auto text = host.read(path);
     if (text.absent()) continue;
     if (!text.ok()) return Reading<std::string>(text.miss(), text.from());
-    for (const std::string_view one : lines(*text)) {
-      const auto parts = words(one);
+    for (const std::string_view line : lines(*text)) {
+      const auto parts = words(line);
       if (parts.size() > 1 && parts[0] == "routing_engine" && parts[1] != "(null)")
-        return {printable(trim(one.substr(one.find(parts[0]) + parts[0].size()))), text.from()};
+        return {printable(trim(line.substr(line.find(parts[0]) + parts[0].size()))), text.from()};
     }
     return {Miss{Missing::kAbsent, "it does not say: minhop"}, text.from()};
   }
@@ -55,7 +55,7 @@ bool ManagerLook::routes_as_advised() const {
 
 int ManagerLook::exit_code() const {
   const auto masters = std::ranges::count_if(
-      managers, [](const ManagerSeen& one) { return one.manager.state == IbManagerState::kMaster; });
+      managers, [](const ManagerSeen& seen) { return seen.manager.state == IbManagerState::kMaster; });
   if (masters != 1) return kExitFailures;
   const bool stuck = seconds > 0 && !managers.front().moves();
   return stuck || (routing.ok() && !routes_as_advised()) ? kExitWarnings : kExitClean;

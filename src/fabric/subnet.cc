@@ -93,9 +93,9 @@ std::string place_of(const IbFabric& fabric, const IbEnd& end) {
   return fmt::format("port {} of {}", end.port, name_of(fabric.at(end)));
 }
 
-void join(IbFabric& fabric, const IbEnd& one, const IbEnd& other) {
-  fabric.port(one).peer = other;
-  fabric.port(other).peer = one;
+void join(IbFabric& fabric, const IbEnd& end, const IbEnd& other) {
+  fabric.port(end).peer = other;
+  fabric.port(other).peer = end;
 }
 
 }  // namespace railbed

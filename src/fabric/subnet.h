@@ -143,6 +143,6 @@ void each_cable(const IbFabric& fabric, Visit&& visit) {
 }
 
 // Enters a cable at both ends.
-void join(IbFabric& fabric, const IbEnd& one, const IbEnd& other);
+void join(IbFabric& fabric, const IbEnd& end, const IbEnd& other);
 
 }  // namespace railbed

@@ -35,7 +35,7 @@ void take_option(const std::vector<std::string_view>& words, BootProfile& says, 
 // Returns the section of an interface. An interface has one stanza for each family of addresses; they share a
 // section. Null if there are too many interfaces.
 BootProfile* stanza_of(std::string_view name, Ifupdown& found) {
-  const auto same = [&](const BootSection& one) { return one.names.front() == name; };
+  const auto same = [&](const BootSection& section) { return section.names.front() == name; };
   const auto earlier = std::ranges::find_if(found.stanzas, same);
   if (earlier != found.stanzas.end()) return &earlier->says;
   if (found.stanzas.size() >= kMostStanzas) return nullptr;
@@ -67,8 +67,8 @@ std::vector<BootSection> parse_ifupdown(std::string_view text) {
       take_option(columns, *current, bare);
     }
   }
-  std::erase_if(found.stanzas, [&](const BootSection& one) {
-    return std::ranges::find(found.starts, one.names.front()) == found.starts.end();
+  std::erase_if(found.stanzas, [&](const BootSection& section) {
+    return std::ranges::find(found.starts, section.names.front()) == found.starts.end();
   });
   return std::move(found.stanzas);
 }

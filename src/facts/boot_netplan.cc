@@ -35,17 +35,17 @@ std::vector<std::string> names_of(const YamlValue* value) {
   if (value == nullptr || value->kind == YamlValue::Kind::kMapping) return {};
   if (value->kind == YamlValue::Kind::kText) return {value->text};
   std::vector<std::string> names;
-  for (const YamlValue& one : value->items)
-    if (names.size() < kMostNames) names.push_back(one.text);
+  for (const YamlValue& yaml_value : value->items)
+    if (names.size() < kMostNames) names.push_back(yaml_value.text);
   return names;
 }
 
 // Adds a list of "10.0.0.1/24". Each entry is a text, or the key of the address's options.
 void add_netplan_addresses(const YamlValue* list, BootProfile& says) {
   if (list == nullptr || list->kind != YamlValue::Kind::kList) return;
-  for (const YamlValue& one : list->items) {
-    add_address(one.text, says);
-    for (const YamlKey& key : one.keys) add_address(key.text, says);
+  for (const YamlValue& value : list->items) {
+    add_address(value.text, says);
+    for (const YamlKey& key : value.keys) add_address(key.text, says);
   }
 }
 

@@ -341,7 +341,8 @@ END
   const Reading<std::vector<BlockedModule>> blocked = collect_kernel(*host).blocked_modules;
   ASSERT_TRUE(blocked) << blocked.miss().why;
   std::vector<std::string> found;
-  for (const BlockedModule& one : *blocked) found.push_back(one.how + " " + one.name + " " + one.file);
+  for (const BlockedModule& module : *blocked)
+    found.push_back(module.how + " " + module.name + " " + module.file);
   EXPECT_EQ(found, (std::vector<std::string>{"install nvidia_uvm /etc/modprobe.d/hold.conf",
                                              "blacklist nouveau /etc/modprobe.d/nouveau.conf",
                                              "install mlx4_core /usr/lib/modprobe.d/mlx4.conf",
@@ -384,7 +385,8 @@ END
   const auto settings = collect_sysctl_at_boot(*host);
   ASSERT_TRUE(settings) << settings.miss().why;
   std::vector<std::string> found;
-  for (const BootSetting& one : *settings) found.push_back(one.key + " " + one.value + " " + one.file);
+  for (const BootSetting& setting : *settings)
+    found.push_back(setting.key + " " + setting.value + " " + setting.file);
   EXPECT_EQ(found,
             (std::vector<std::string>{"net.core.rmem_max 268435456 /etc/sysctl.d/90-rdma.conf",
                                       "net.core.wmem_max 5 /etc/sysctl.d/99-sysctl.conf",

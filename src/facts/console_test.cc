@@ -68,7 +68,7 @@ TEST(ConsoleFacts, TheBootMenuIsWhatItsFilesSay) {
   const auto console = console_of(kGrub);
   ASSERT_TRUE(console.boot_menu.ok());
   std::vector<std::string> said;
-  for (const BootSetting& one : *console.boot_menu) said.push_back(one.key + ": " + one.value);
+  for (const BootSetting& setting : *console.boot_menu) said.push_back(setting.key + ": " + setting.value);
   EXPECT_THAT(said, ElementsAre("GRUB_TERMINAL: console serial", "GRUB_SERIAL_COMMAND: serial --unit=1",
                                 "GRUB_TERMINAL_OUTPUT: gfxterm"));
   EXPECT_EQ(console.boot_menu->back().file, "/etc/default/grub.d/50-serial.cfg");

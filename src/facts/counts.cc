@@ -38,9 +38,9 @@ Counts collect_counts(Host& host, const Rdma& known) {
   Counts counts;
   counts.devices = host.list("/sys/class/infiniband").value_or({});
   for (const RdmaDevice& device : items(known.devices))
-    for (const RdmaPort& one : items(device.ports)) {
+    for (const RdmaPort& port : items(device.ports)) {
       PortCounts& found = counts.ports.emplace_back(PortCounts{device.name, {}});
-      found.port.number = one.number;
+      found.port.number = port.number;
       read_port(host, device.name, !device.management.value_or(false), found.port);
     }
   const auto names = device_names(host, kInterfaces, kLongestInterface);

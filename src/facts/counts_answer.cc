@@ -11,12 +11,12 @@ constexpr const char* kAgent = "the agent's counts";
 // state between requests.
 Rdma known_by(const CountsRequest& request) {
   std::vector<RdmaDevice> devices;
-  for (const KnownPort& one : request.ports) {
+  for (const KnownPort& known_port : request.ports) {
     RdmaDevice device;
-    device.name = one.device;
-    device.management = Reading<bool>(one.management, kAgent);
+    device.name = known_port.device;
+    device.management = Reading<bool>(known_port.management, kAgent);
     RdmaPort port;
-    port.number = one.number;
+    port.number = known_port.number;
     device.ports = Reading<std::vector<RdmaPort>>({port}, kAgent);
     devices.push_back(std::move(device));
   }
@@ -27,31 +27,32 @@ Rdma known_by(const CountsRequest& request) {
 
 CountedPort counted(const PortCounts& counts) {
   const RdmaPort& port = counts.port;
-  CountedPort one;
-  one.device = counts.device;
-  one.number = port.number;
-  one.state = port.state.value_or("");
-  one.link_layer = port.link_layer.value_or("");
-  one.rate_text = port.rate_text.value_or("");
-  if (port.rate) one.rate = *port.rate;
+  CountedPort counted_port;
+  counted_port.device = counts.device;
+  counted_port.number = port.number;
+  counted_port.state = port.state.value_or("");
+  counted_port.link_layer = port.link_layer.value_or("");
+  counted_port.rate_text = port.rate_text.value_or("");
+  if (port.rate) counted_port.rate = *port.rate;
   for (const auto* counters : {&port.counters, &port.hw_counters})
     for (const auto& [name, value] : *counters)
-      if (value) one.counters.emplace(name, *value);
-  return one;
+      if (value) counted_port.counters.emplace(name, *value);
+  return counted_port;
 }
 
 CountedInterface counted(const InterfaceCounts& counts, const std::vector<std::string>& driver) {
   const NetInterface& link = counts.link;
-  CountedInterface one;
-  one.name = link.name;
-  one.state = link.operational_state.value_or("");
-  if (link.carrier) one.carrier = *link.carrier;
-  if (link.mtu) one.mtu = *link.mtu;
-  if (link.speed_mbps) one.speed_mbps = *link.speed_mbps;
-  one.statistics = counts.statistics;
+  CountedInterface interface;
+  interface.name = link.name;
+  interface.state = link.operational_state.value_or("");
+  if (link.carrier) interface.carrier = *link.carrier;
+  if (link.mtu) interface.mtu = *link.mtu;
+  if (link.speed_mbps) interface.speed_mbps = *link.speed_mbps;
+  interface.statistics = counts.statistics;
   for (const std::string& name : driver)
-    if (const auto found = counts.driver.find(name); found != counts.driver.end()) one.driver.insert(*found);
-  return one;
+    if (const auto found = counts.driver.find(name); found != counts.driver.end())
+      interface.driver.insert(*found);
+  return interface;
 }
 
 // Set a reading unless the value is missing.
@@ -64,28 +65,28 @@ void put(Reading<std::string>& reading, const std::string& value) {
   if (!value.empty()) reading = Reading<std::string>(value, kAgent);
 }
 
-PortCounts port_of(const CountedPort& one) {
+PortCounts port_of(const CountedPort& port) {
   PortCounts counts;
-  counts.device = one.device;
-  counts.port.number = one.number;
-  put(counts.port.state, one.state);
-  put(counts.port.link_layer, one.link_layer);
-  put(counts.port.rate_text, one.rate_text);
-  put(counts.port.rate, one.rate);
-  for (const auto& [name, value] : one.counters)
+  counts.device = port.device;
+  counts.port.number = port.number;
+  put(counts.port.state, port.state);
+  put(counts.port.link_layer, port.link_layer);
+  put(counts.port.rate_text, port.rate_text);
+  put(counts.port.rate, port.rate);
+  for (const auto& [name, value] : port.counters)
     counts.port.counters.emplace(name, Reading<std::uint64_t>(value, kAgent));
   return counts;
 }
 
-InterfaceCounts interface_of(const CountedInterface& one) {
+InterfaceCounts interface_of(const CountedInterface& interface) {
   InterfaceCounts counts;
-  counts.link.name = one.name;
-  put(counts.link.operational_state, one.state);
-  put(counts.link.carrier, one.carrier);
-  put(counts.link.mtu, one.mtu);
-  put(counts.link.speed_mbps, one.speed_mbps);
-  counts.statistics = one.statistics;
-  counts.driver = one.driver;
+  counts.link.name = interface.name;
+  put(counts.link.operational_state, interface.state);
+  put(counts.link.carrier, interface.carrier);
+  put(counts.link.mtu, interface.mtu);
+  put(counts.link.speed_mbps, interface.speed_mbps);
+  counts.statistics = interface.statistics;
+  counts.driver = interface.driver;
   return counts;
 }
 
@@ -104,9 +105,9 @@ CountsAnswer answer_counts(Host& host, const CountsRequest& request) {
   const Counts counts = collect_counts(host, known_by(request));
   CountsAnswer answer;
   answer.devices = counts.devices;
-  for (const PortCounts& one : counts.ports) answer.ports.push_back(counted(one));
-  for (const InterfaceCounts& one : counts.interfaces)
-    answer.interfaces.push_back(counted(one, request.driver));
+  for (const PortCounts& port_counts : counts.ports) answer.ports.push_back(counted(port_counts));
+  for (const InterfaceCounts& interface_counts : counts.interfaces)
+    answer.interfaces.push_back(counted(interface_counts, request.driver));
   for (const std::string& address : request.gpus) answer.gpus.emplace(address, read_nvml(host, address));
   return answer;
 }
@@ -114,8 +115,9 @@ CountsAnswer answer_counts(Host& host, const CountsRequest& request) {
 Counts counts_of(const CountsAnswer& answer) {
   Counts counts;
   counts.devices = answer.devices;
-  for (const CountedPort& one : answer.ports) counts.ports.push_back(port_of(one));
-  for (const CountedInterface& one : answer.interfaces) counts.interfaces.push_back(interface_of(one));
+  for (const CountedPort& port : answer.ports) counts.ports.push_back(port_of(port));
+  for (const CountedInterface& interface : answer.interfaces)
+    counts.interfaces.push_back(interface_of(interface));
   return counts;
 }
 

@@ -142,36 +142,39 @@ namespace {
 // names are safe in a path, a YAML file or a command.
 std::string odd_name(const Facts& facts) {
   const auto odd = [](std::string_view name, std::size_t most) { return !is_device_name(name, most); };
-  for (const NetInterface& one : items(facts.net.interfaces)) {
-    if (odd(one.name, kLongestInterface)) return fmt::format("an interface is called \"{}\"", one.name);
-    if (one.master && odd(*one.master, kLongestDevice))
-      return fmt::format("an interface is in \"{}\"", *one.master);
+  for (const NetInterface& interface : items(facts.net.interfaces)) {
+    if (odd(interface.name, kLongestInterface))
+      return fmt::format("an interface is called \"{}\"", interface.name);
+    if (interface.master && odd(*interface.master, kLongestDevice))
+      return fmt::format("an interface is in \"{}\"", *interface.master);
   }
-  for (const Vlan& one : items(facts.net.vlans))
-    if (odd(one.interface, kLongestInterface) || (!one.parent.empty() && odd(one.parent, kLongestInterface)))
-      return fmt::format("a VLAN is called \"{}\", on \"{}\"", one.interface, one.parent);
-  for (const BootProfile& one : items(facts.net.at_boot))
-    if (odd(one.interface, kLongestInterface) || (!one.id.empty() && odd(one.id, kLongestDevice)))
-      return fmt::format("a file is for the interface \"{}\", as \"{}\"", one.interface, one.id);
+  for (const Vlan& vlan : items(facts.net.vlans))
+    if (odd(vlan.interface, kLongestInterface) ||
+        (!vlan.parent.empty() && odd(vlan.parent, kLongestInterface)))
+      return fmt::format("a VLAN is called \"{}\", on \"{}\"", vlan.interface, vlan.parent);
+  for (const BootProfile& profile : items(facts.net.at_boot))
+    if (odd(profile.interface, kLongestInterface) || (!profile.id.empty() && odd(profile.id, kLongestDevice)))
+      return fmt::format("a file is for the interface \"{}\", as \"{}\"", profile.interface, profile.id);
   if (facts.system.firewall)
-    for (const FirewallChain& one : facts.system.firewall->chains)
-      if (!is_plain_word(one.family, kLongestDevice) || !is_plain_word(one.table, kLongestHost) ||
-          !is_plain_word(one.name, kLongestHost))
-        return fmt::format("a firewall's chain is called \"{} {} {}\"", one.family, one.table, one.name);
-  for (const AdapterInterrupts& one : items(facts.system.interrupts))
-    if (sysfs_pci_address(one.pci_address) != one.pci_address)
-      return fmt::format("interrupts are of \"{}\"", one.pci_address);
-  for (const RdmaDevice& one : items(facts.rdma.devices))
-    if (odd(one.name, kLongestDevice)) return fmt::format("an RDMA device is called \"{}\"", one.name);
-  for (const PciDevice& one : items(facts.pci))
-    if (sysfs_pci_address(one.address) != one.address)
-      return fmt::format("a PCI device has the address \"{}\"", one.address);
-  for (const Display& one : items(facts.system.console.displays))
-    if (sysfs_pci_address(one.address) != one.address)
-      return fmt::format("a display has the address \"{}\"", one.address);
-  for (const Gpu& one : items(facts.gpus.devices))
-    if (sysfs_pci_address(one.pci_address) != one.pci_address)
-      return fmt::format("a GPU has the address \"{}\"", one.pci_address);
+    for (const FirewallChain& chain : facts.system.firewall->chains)
+      if (!is_plain_word(chain.family, kLongestDevice) || !is_plain_word(chain.table, kLongestHost) ||
+          !is_plain_word(chain.name, kLongestHost))
+        return fmt::format("a firewall's chain is called \"{} {} {}\"", chain.family, chain.table,
+                           chain.name);
+  for (const AdapterInterrupts& interrupts : items(facts.system.interrupts))
+    if (sysfs_pci_address(interrupts.pci_address) != interrupts.pci_address)
+      return fmt::format("interrupts are of \"{}\"", interrupts.pci_address);
+  for (const RdmaDevice& device : items(facts.rdma.devices))
+    if (odd(device.name, kLongestDevice)) return fmt::format("an RDMA device is called \"{}\"", device.name);
+  for (const PciDevice& device : items(facts.pci))
+    if (sysfs_pci_address(device.address) != device.address)
+      return fmt::format("a PCI device has the address \"{}\"", device.address);
+  for (const Display& display : items(facts.system.console.displays))
+    if (sysfs_pci_address(display.address) != display.address)
+      return fmt::format("a display has the address \"{}\"", display.address);
+  for (const Gpu& gpu : items(facts.gpus.devices))
+    if (sysfs_pci_address(gpu.pci_address) != gpu.pci_address)
+      return fmt::format("a GPU has the address \"{}\"", gpu.pci_address);
   if (facts.system.os.hostname && odd(*facts.system.os.hostname, kLongestHost))
     return fmt::format("the host is called \"{}\"", *facts.system.os.hostname);
   return "";
@@ -180,11 +183,11 @@ std::string odd_name(const Facts& facts) {
 // Returns a description of the first bad key; empty if there is none. A fingerprint that is not the key's own
 // would be compared with another machine's.
 std::string odd_key(const Facts& facts) {
-  for (const HostKey& one : items(facts.system.ssh.host_keys))
-    if (one.key == PublicKey{} || one.fingerprint != fingerprint_of(one.key))
-      return fmt::format("a host key has the fingerprint \"{}\", which is not its own", one.fingerprint);
-  for (const KnownHost& one : items(facts.system.ssh.known_hosts))
-    if (one.key == PublicKey{}) return "a known host has no key";
+  for (const HostKey& key : items(facts.system.ssh.host_keys))
+    if (key.key == PublicKey{} || key.fingerprint != fingerprint_of(key.key))
+      return fmt::format("a host key has the fingerprint \"{}\", which is not its own", key.fingerprint);
+  for (const KnownHost& host : items(facts.system.ssh.known_hosts))
+    if (host.key == PublicKey{}) return "a known host has no key";
   return "";
 }
 

@@ -35,7 +35,7 @@ Reading<std::vector<StuckProcess>> collect_stuck(Host& host) {
     const auto answers = json::read<std::vector<StuckAnswer>>(text);
     if (!answers) return std::nullopt;
     std::vector<StuckProcess> stuck;
-    for (const auto& one : *answers) stuck.push_back({one.pid, one.name, one.waits});
+    for (const auto& answer : *answers) stuck.push_back({answer.pid, answer.name, answer.waits});
     return stuck;
   });
 }

@@ -38,8 +38,8 @@ Reading<std::vector<AdapterInterrupts>> collect_interrupts(Host& host,
       const bool adapter = is_network(device) && device.vendor.value_or(0) == kVendorMellanox &&
                            !device.virtual_function.value_or(false);
       if (!adapter || found.size() >= kMostRdmaDevices) continue;
-      AdapterInterrupts one{device.address, collect_cores(host, device.address)};
-      if (!one.cores.absent()) found.push_back(std::move(one));
+      AdapterInterrupts interrupts{device.address, collect_cores(host, device.address)};
+      if (!interrupts.cores.absent()) found.push_back(std::move(interrupts));
     }
     return std::optional(std::move(found));
   });

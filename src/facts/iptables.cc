@@ -140,10 +140,10 @@ constexpr Hook kHooks[] = {{"raw", "PREROUTING", "prerouting", -300},
 // Returns an empty chain; a built-in chain gets its hook, priority and policy.
 FirewallChain new_chain(std::string_view table, std::string_view name, std::string_view policy) {
   FirewallChain chain{"ip", std::string(table), std::string(name), "", 0, "", {}};
-  for (const Hook& one : kHooks)
-    if (one.table == table && one.chain == name) {
-      chain.hook = one.hook;
-      chain.priority = one.priority;
+  for (const Hook& hook : kHooks)
+    if (hook.table == table && hook.chain == name) {
+      chain.hook = hook.hook;
+      chain.priority = hook.priority;
       chain.policy = lower(policy);
     }
   return chain;

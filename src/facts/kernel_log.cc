@@ -30,15 +30,15 @@ Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since) {
     const auto found = parse_log_line(line.text);
     if (!found) continue;
     const auto [place, fresh] = events.try_emplace({found->kind, found->subject, found->code}, *found);
-    LogEvent& one = place->second;
+    LogEvent& event = place->second;
     if (fresh) {
-      one.first = line.first;
-      one.last = line.last;
+      event.first = line.first;
+      event.last = line.last;
     }
-    if (!came_together(one, line, kSameMoment)) one.count += line.count;
-    one.first = std::min(one.first, line.first);
-    if (line.last >= one.last) one.text = found->text;
-    one.last = std::max(one.last, line.last);
+    if (!came_together(event, line, kSameMoment)) event.count += line.count;
+    event.first = std::min(event.first, line.first);
+    if (line.last >= event.last) event.text = found->text;
+    event.last = std::max(event.last, line.last);
   }
   for (auto& [key, one] : events) log.events.push_back(std::move(one));
   return {std::move(log), answer->source};

@@ -16,10 +16,11 @@ std::optional<Load> load_of(const std::string& text) {
   if (!answer || !(answer->seconds > 0)) return std::nullopt;
   Load load;
   load.seconds = answer->seconds;
-  for (auto& one : answer->ports)
-    load.ports.push_back({one.device, one.number, std::move(one.counters), std::move(one.hw_counters)});
-  for (auto& one : answer->interfaces)
-    load.interfaces.push_back({one.name, std::move(one.statistics), std::move(one.driver), {}});
+  for (auto& port : answer->ports)
+    load.ports.push_back({port.device, port.number, std::move(port.counters), std::move(port.hw_counters)});
+  for (auto& interface : answer->interfaces)
+    load.interfaces.push_back(
+        {interface.name, std::move(interface.statistics), std::move(interface.driver), {}});
   for (auto& one : answer->pci) load.pci.push_back({one.address, std::move(one.errors)});
   return load;
 }

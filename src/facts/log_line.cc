@@ -335,10 +335,10 @@ bool has_form(std::string_view form, std::string_view line, LogEvent& event) {
 
 std::optional<LogEvent> parse_log_line(std::string_view line) {
   if (begins_with_a_task(line)) return std::nullopt;
-  for (const LogForm& one : kForms) {
+  for (const LogForm& form : kForms) {
     LogEvent event;
-    if (!has_form(one.form, line, event)) continue;
-    event.kind = one.kind;
+    if (!has_form(form.form, line, event)) continue;
+    event.kind = form.kind;
     event.text = line.substr(0, 400);
     return event;
   }

@@ -239,7 +239,7 @@ std::optional<std::string> known_answer(std::string_view call, const std::string
   if (name == "stuck") {
     auto stuck = json::read<std::vector<StuckAnswer>>(answer);
     if (!stuck) return std::nullopt;
-    for (StuckAnswer& one : *stuck) one.name = mask.placeholder("task", one.name);
+    for (StuckAnswer& stuck_answer : *stuck) stuck_answer.name = mask.placeholder("task", stuck_answer.name);
     return json::dump(json::encode(*stuck));
   }
   if (name == "kernel-log") {

@@ -136,7 +136,7 @@ std::vector<NcclService> read_services(Host& host, const Reading<std::vector<Ser
   std::vector<std::string> command(words.begin(), words.end());
   const std::size_t bare = command.size();
   for (const auto name : kStarters) {
-    const auto same = [&](const Service& one) { return one.name == name; };
+    const auto same = [&](const Service& service) { return service.name == name; };
     if (services.ok() && std::ranges::any_of(*services, same))
       command.push_back(std::string(name) + ".service");
   }

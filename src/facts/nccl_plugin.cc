@@ -21,9 +21,9 @@ std::vector<std::string> names_in(std::string_view value) {
 }
 
 void add_names(const Reading<std::vector<NcclVariable>>& variables, std::vector<std::string>& names) {
-  for (const NcclVariable& one : items(variables)) {
-    if (one.name != "NCCL_NET_PLUGIN") continue;
-    for (std::string& name : names_in(one.value))
+  for (const NcclVariable& variable : items(variables)) {
+    if (variable.name != "NCCL_NET_PLUGIN") continue;
+    for (std::string& name : names_in(variable.value))
       if (names.size() < kMostPlugins && std::ranges::find(names, name) == names.end())
         names.push_back(std::move(name));
   }

@@ -156,13 +156,13 @@ BootGroup ifupdown_group(BootReader& reader, Host& host) {
   const std::string main = "/etc/network/interfaces";
   std::vector<BootText> texts;
   reader.add(main, texts);
-  const bool sources = std::ranges::any_of(texts, [](const BootText& one) {
-    return std::ranges::any_of(lines(one.text), [](std::string_view line) {
+  const bool sources = std::ranges::any_of(texts, [](const BootText& text) {
+    return std::ranges::any_of(lines(text.text), [](std::string_view line) {
       return trim(line).starts_with("source") && line.find("interfaces.d") != std::string_view::npos;
     });
   });
   if (sources)
-    for (BootText& one : reader.read({main + ".d"}, "", "")) texts.push_back(std::move(one));
+    for (BootText& text : reader.read({main + ".d"}, "", "")) texts.push_back(std::move(text));
   for (const auto& [path, text] : texts)
     for (BootSection& section : parse_ifupdown(text)) place(std::move(section), path, group);
   return group;

@@ -32,12 +32,12 @@ std::string at_boot(const Tree& tree) {
   const Facts facts = collect_facts(*host);
   if (!facts.net.at_boot) return describe(facts.net.at_boot.miss(), facts.net.at_boot.from());
   std::string text;
-  for (const BootProfile& one : *facts.net.at_boot) {
-    text += fmt::format("{} {} {} {}{}{} {}", one.interface, one.manager, one.file, one.id,
-                        one.kept ? "" : " gone", one.certain ? "" : " perhaps", one.mtu);
-    for (const auto& [address, prefix] : one.addresses)
+  for (const BootProfile& profile : *facts.net.at_boot) {
+    text += fmt::format("{} {} {} {}{}{} {}", profile.interface, profile.manager, profile.file, profile.id,
+                        profile.kept ? "" : " gone", profile.certain ? "" : " perhaps", profile.mtu);
+    for (const auto& [address, prefix] : profile.addresses)
       text += fmt::format(" {}/{}", address.to_text(), prefix);
-    text += one.dhcp ? " dhcp\n" : "\n";
+    text += profile.dhcp ? " dhcp\n" : "\n";
   }
   return text;
 }

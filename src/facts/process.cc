@@ -48,16 +48,17 @@ Node look_at_node(Host& host) {
 Reading<std::vector<std::string>> usable_devices(const Node& node, const ProcessAnswer& seen) {
   return seen.rdma_nodes.parsed([&](const std::vector<DeviceNode>& nodes) {
     std::vector<std::string> found;
-    for (const DeviceNode& one : nodes)
-      if (const auto device = node.device_of.find(one.name); one.usable && device != node.device_of.end())
+    for (const DeviceNode& device_node : nodes)
+      if (const auto device = node.device_of.find(device_node.name);
+          device_node.usable && device != node.device_of.end())
         found.push_back(device->second);
     return std::optional(std::move(found));
   });
 }
 
 void mask_secrets(std::vector<NcclVariable>& variables) {
-  for (NcclVariable& one : variables)
-    if (looks_secret(one.value)) one.value = "masked";
+  for (NcclVariable& variable : variables)
+    if (looks_secret(variable.value)) variable.value = "masked";
 }
 
 Reading<std::vector<NcclVariable>> variables_of(const Reading<std::string>& file) {
@@ -86,9 +87,9 @@ Nccl nccl_of(ProcessAnswer& seen) {
   nccl.system_file = variables_of(seen.system_conf);
   nccl.library = {Miss{Missing::kAbsent, "no libnccl is mapped, or it does not say its version"},
                   seen.libraries.from()};
-  for (const MappedLibrary& one : items(seen.libraries))
-    if (one.name == "libnccl" && !one.version.empty())
-      nccl.library = {NcclFile{one.path, one.version}, seen.libraries.from()};
+  for (const MappedLibrary& library : items(seen.libraries))
+    if (library.name == "libnccl" && !library.version.empty())
+      nccl.library = {NcclFile{library.path, library.version}, seen.libraries.from()};
   return nccl;
 }
 
@@ -117,8 +118,9 @@ std::set<std::uint64_t> sockets_of(const Process& process) {
   return all;
 }
 
-bool helps_another(const SeenProcess& one, const std::vector<SeenProcess>& all) {
-  return std::ranges::any_of(all, [&](const SeenProcess& parent) { return is_forked_helper(one, parent); });
+bool helps_another(const SeenProcess& process, const std::vector<SeenProcess>& all) {
+  return std::ranges::any_of(all,
+                             [&](const SeenProcess& parent) { return is_forked_helper(process, parent); });
 }
 
 // Removes the inodes of sockets, which are only needed to recognize forked helpers.
@@ -139,8 +141,8 @@ Processes look_at_each(Host& host, const ProcessList& list, std::vector<ProcessB
   std::vector<SeenProcess> looked;
   for (const ProcessBrief& brief : wanted)
     if (auto process = look_at_process(node, brief.pid)) looked.push_back({std::move(*process), brief});
-  for (const SeenProcess& one : looked)
-    if (!helps_another(one, looked)) all.found.push_back(without_sockets(one.process));
+  for (const SeenProcess& process : looked)
+    if (!helps_another(process, looked)) all.found.push_back(without_sockets(process.process));
   const std::size_t helpers = looked.size() - all.found.size();
   const auto note = [&](std::size_t count, std::string_view what) {
     if (count > 0) all.left_out.push_back(fmt::format("{} {}", count, what));
@@ -189,9 +191,9 @@ std::optional<std::vector<QueuePairs>> parse_queue_pairs(const std::string& outp
   std::vector<QueuePairs> found;
   for (const QueuePairLine& line : *lines) {
     if (line.pid != pid) continue;
-    const auto same = [&](const QueuePairs& one) {
-      return one.device == line.ifname && one.port == line.port && one.type == line.type &&
-             one.state == line.state;
+    const auto same = [&](const QueuePairs& pairs) {
+      return pairs.device == line.ifname && pairs.port == line.port && pairs.type == line.type &&
+             pairs.state == line.state;
     };
     if (const auto known = std::ranges::find_if(found, same); known != found.end())
       ++known->count;
@@ -228,7 +230,7 @@ Result<Processes> collect_container(Host& host, const std::string& name) {
   if (list.found.empty())
     return fail(ErrorKind::kUnavailable, fmt::format("no process runs in container {}", name));
   auto wanted = list.found;
-  std::erase_if(wanted, [](const ProcessBrief& one) { return one.nccl.empty(); });
+  std::erase_if(wanted, [](const ProcessBrief& brief) { return brief.nccl.empty(); });
   if (wanted.empty()) wanted.push_back(*std::ranges::min_element(list.found, {}, &ProcessBrief::pid));
   return look_at_each(host, list, wanted);
 }

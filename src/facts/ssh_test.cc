@@ -32,7 +32,7 @@ std::string file(const std::string& path, const std::string& content) {
 
 std::vector<std::string> files_of(const Ssh& ssh) {
   std::vector<std::string> files;
-  for (const HostKey& one : items(ssh.host_keys)) files.push_back(one.file);
+  for (const HostKey& key : items(ssh.host_keys)) files.push_back(key.file);
   return files;
 }
 

@@ -46,11 +46,11 @@ Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T St
 }
 
 // Returns why the file system is read-only; absent if it can be written.
-Reading<ReadOnlyBy> collect_read_only_by(Host& host, const FileSystem& one) {
+Reading<ReadOnlyBy> collect_read_only_by(Host& host, const FileSystem& system) {
   const std::string from = "/proc/self/mountinfo";
-  if (!one.read_only.value_or(false))
-    return {Miss{Missing::kAbsent, "it can be written"}, one.read_only.from()};
-  const auto resolved = host.resolve(one.path);
+  if (!system.read_only.value_or(false))
+    return {Miss{Missing::kAbsent, "it can be written"}, system.read_only.from()};
+  const auto resolved = host.resolve(system.path);
   if (!resolved) return {resolved.miss(), resolved.from()};
   return host.read(from).parsed([&](const std::string& text) { return read_only_by(text, *resolved); });
 }
@@ -63,28 +63,28 @@ FileSystem collect_file_system(Host& host, const std::string& path) {
         return std::move(*parsed);
       });
   const auto bytes = [](std::uint64_t count) { return std::optional(ByteCount{count}); };
-  FileSystem one{path,
-                 if_recorded(answer, "size", &StatvfsAnswer::size).parsed(bytes),
-                 if_recorded(answer, "available", &StatvfsAnswer::available).parsed(bytes),
-                 if_recorded(answer, "inodes", &StatvfsAnswer::inodes),
-                 if_recorded(answer, "inodes_available", &StatvfsAnswer::inodes_available),
-                 if_recorded(answer, "read_only", &StatvfsAnswer::read_only),
-                 {}};
-  one.read_only_by = collect_read_only_by(host, one);
-  return one;
+  FileSystem system{path,
+                    if_recorded(answer, "size", &StatvfsAnswer::size).parsed(bytes),
+                    if_recorded(answer, "available", &StatvfsAnswer::available).parsed(bytes),
+                    if_recorded(answer, "inodes", &StatvfsAnswer::inodes),
+                    if_recorded(answer, "inodes_available", &StatvfsAnswer::inodes_available),
+                    if_recorded(answer, "read_only", &StatvfsAnswer::read_only),
+                    {}};
+  system.read_only_by = collect_read_only_by(host, system);
+  return system;
 }
 
 Reading<NvmeHealth> health_of(const Reading<std::vector<NvmeAnswer>>& answers, const std::string& name) {
   if (!answers) return {answers.miss(), answers.from()};
-  for (const auto& one : *answers) {
-    if (one.name != name) continue;
+  for (const auto& answer : *answers) {
+    if (answer.name != name) continue;
     // Only root may open /dev/nvmeN.
-    const bool denied =
-        one.error.find("denied") != std::string::npos || one.error.find("permitted") != std::string::npos;
-    if (!one.error.empty())
-      return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, one.error}, "nvme " + name};
-    return {NvmeHealth{one.critical_warning, one.spare_percent, one.spare_threshold_percent, one.used_percent,
-                       one.media_errors, one.celsius},
+    const bool denied = answer.error.find("denied") != std::string::npos ||
+                        answer.error.find("permitted") != std::string::npos;
+    if (!answer.error.empty())
+      return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, answer.error}, "nvme " + name};
+    return {NvmeHealth{answer.critical_warning, answer.spare_percent, answer.spare_threshold_percent,
+                       answer.used_percent, answer.media_errors, answer.celsius},
             "nvme " + name};
   }
   return {Miss{Missing::kAbsent, "it was not asked"}, "nvme " + name};
@@ -104,17 +104,17 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
   std::vector<NvmeController> controllers;
   for (const auto& name : *names) {
     const std::string folder = kClass + "/" + name;
-    NvmeController one;
-    one.name = name;
-    one.model = host.read_line(folder + "/model");
-    one.firmware = host.read_line(folder + "/firmware_rev");
-    one.state = host.read_line(folder + "/state");
-    one.pci_address = host.resolve(folder).parsed(
+    NvmeController controller;
+    controller.name = name;
+    controller.model = host.read_line(folder + "/model");
+    controller.firmware = host.read_line(folder + "/firmware_rev");
+    controller.state = host.read_line(folder + "/state");
+    controller.pci_address = host.resolve(folder).parsed(
         [](const std::string& path) { return std::optional(last_pci_address(path)); });
-    if (one.pci_address && one.pci_address->empty())
-      one.pci_address = {Miss{Missing::kAbsent, "not on PCI"}, folder};
-    one.health = health_of(answers, name);
-    controllers.push_back(std::move(one));
+    if (controller.pci_address && controller.pci_address->empty())
+      controller.pci_address = {Miss{Missing::kAbsent, "not on PCI"}, folder};
+    controller.health = health_of(answers, name);
+    controllers.push_back(std::move(controller));
   }
   return {std::move(controllers), kClass};
 }

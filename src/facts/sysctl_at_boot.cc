@@ -72,22 +72,22 @@ std::optional<Assignment> assignment_in(std::string_view line) {
 
 // Adds an assignment at the end and removes an earlier one for the same key. Keeps the earlier place if the
 // value is the same.
-void add_assignment(Assignment one, std::vector<Assignment>& all) {
-  const auto earlier = std::ranges::find(all, one.key, &Assignment::key);
+void add_assignment(Assignment assignment, std::vector<Assignment>& all) {
+  const auto earlier = std::ranges::find(all, assignment.key, &Assignment::key);
   if (earlier != all.end()) {
-    if (earlier->value == one.value) return;
+    if (earlier->value == assignment.value) return;
     all.erase(earlier);
   }
-  if (all.size() < kMostAssignments) all.push_back(std::move(one));
+  if (all.size() < kMostAssignments) all.push_back(std::move(assignment));
 }
 
 // Returns the assignment that decides about `path`; null if there is none. An exact key has precedence over
 // all patterns; among patterns the last one decides.
 const Assignment* decides(const std::vector<Assignment>& all, const std::string& path) {
   const Assignment* last = nullptr;
-  for (const Assignment& one : all) {
-    if (one.key == path) return one.value ? &one : nullptr;
-    if (one.value && covers(one.key, path)) last = &one;
+  for (const Assignment& assignment : all) {
+    if (assignment.key == path) return assignment.value ? &assignment : nullptr;
+    if (assignment.value && covers(assignment.key, path)) last = &assignment;
   }
   return last;
 }
@@ -142,8 +142,8 @@ Reading<std::vector<BootSetting>> collect_sysctl_at_boot(Host& host) {
   }
   std::vector<BootSetting> settings;
   for (const auto key : kSysctlKeys)
-    if (const Assignment* one = decides(all, as_path(std::string(key))))
-      settings.push_back({std::string(key), *one->value, one->file});
+    if (const Assignment* assignment = decides(all, as_path(std::string(key))))
+      settings.push_back({std::string(key), *assignment->value, assignment->file});
   return {std::move(settings), files.from()};
 }
 

@@ -65,7 +65,7 @@ Reading<std::vector<CudaToolkit>> collect_cuda(Host& host) {
   std::vector<CudaToolkit> found;
   for (const std::string& name : named_like(host, "/usr/local", "cuda")) {
     const auto folder = host.resolve("/usr/local/" + name);
-    const auto same = [&](const CudaToolkit& one) { return one.path == *folder; };
+    const auto same = [&](const CudaToolkit& toolkit) { return toolkit.path == *folder; };
     if (!folder || std::ranges::any_of(found, same) || !host.resolve(*folder + "/bin/nvcc")) continue;
     found.push_back({*folder, version_in(host, *folder), *folder == chosen});
   }

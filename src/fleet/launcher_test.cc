@@ -153,13 +153,13 @@ TEST(PlanRendezvous, TheMostExplicitWins) {
 }
 
 TEST(PlanRendezvous, ThePortFollowsFromTheJob) {
-  LaunchedRank one = *rank_of(kSrun);
-  const int port = place(one, {}, "").port;
+  LaunchedRank rank = *rank_of(kSrun);
+  const int port = place(rank, {}, "").port;
   EXPECT_GE(port, 20'000);
   EXPECT_LT(port, 30'000);
-  EXPECT_EQ(place(one, {}, "gpu01").port, port);
-  one.job = "417.1";
-  EXPECT_NE(place(one, {}, "").port, port);
+  EXPECT_EQ(place(rank, {}, "gpu01").port, port);
+  rank.job = "417.1";
+  EXPECT_NE(place(rank, {}, "").port, port);
 }
 
 TEST(PlanRendezvous, WhatCannotBeIsSaid) {

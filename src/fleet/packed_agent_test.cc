@@ -43,7 +43,7 @@ std::string program(const std::string& section, const std::string& name = "railb
   std::string file;
   append(file, header);
   file += section + names;
-  for (const Elf64_Shdr& one : {none, agent, strings}) append(file, one);
+  for (const Elf64_Shdr& shdr : {none, agent, strings}) append(file, shdr);
   return file;
 }
 

@@ -58,9 +58,9 @@ Result<Fd> listen_at(const Rendezvous& at, int backlog) {
     return fail(ErrorKind::kUnavailable, fmt::format("listen at {}: {}", at.host, why));
   int error = 0;
   const auto attempt = [&](int family) {
-    for (const SocketAddress& one : addresses)
-      if (one.family() == family) {
-        if (Fd fd = listening_socket(one, backlog)) return fd;
+    for (const SocketAddress& address : addresses)
+      if (address.family() == family) {
+        if (Fd fd = listening_socket(address, backlog)) return fd;
         error = errno;
       }
     return Fd();
@@ -80,8 +80,8 @@ Result<std::vector<Fd>> start_connecting(const Rendezvous& at) {
   if (auto why = resolve(at.host.c_str(), at.port, 0, addresses); !why.empty())
     return fail(ErrorKind::kUnavailable, fmt::format("rank 0's host {}: {}", at.host, why));
   std::vector<Fd> under_way;
-  for (const SocketAddress& one : addresses)
-    if (Fd fd = stream_socket(one.family()); fd && begin_connecting(fd.get(), one))
+  for (const SocketAddress& address : addresses)
+    if (Fd fd = stream_socket(address.family()); fd && begin_connecting(fd.get(), address))
       under_way.push_back(std::move(fd));
   return under_way;
 }

@@ -113,14 +113,14 @@ TEST_F(RendezvousTest, AllComeInOrderAndAnswer) {
     ASSERT_TRUE(arrived) << arrived.error().text;
     ASSERT_EQ(arrived->size(), 3U);
     for (int i = 0; i < 3; ++i) {
-      const ArrivedRank& one = arrived->at(static_cast<std::size_t>(i));
-      EXPECT_EQ(one.introduction.rank, i + 1);
-      EXPECT_EQ(one.introduction.gpus, std::vector{i + 1});
-      EXPECT_EQ(one.peer->node(), "gpu0" + std::to_string(i + 1));
-      EXPECT_EQ(one.peer->call("echo", R"({"a": 1})", 20s).value(), R"({"a": 1})");
+      const ArrivedRank& rank = arrived->at(static_cast<std::size_t>(i));
+      EXPECT_EQ(rank.introduction.rank, i + 1);
+      EXPECT_EQ(rank.introduction.gpus, std::vector{i + 1});
+      EXPECT_EQ(rank.peer->node(), "gpu0" + std::to_string(i + 1));
+      EXPECT_EQ(rank.peer->call("echo", R"({"a": 1})", 20s).value(), R"({"a": 1})");
       const std::string large = '"' + std::string(3 << 20, 'x') + '"';
-      EXPECT_EQ(one.peer->call("echo", large, 20s).value(), large);
-      EXPECT_THAT(one.peer->call("refuse", "{}", 20s).error().text, HasSubstr("not today"));
+      EXPECT_EQ(rank.peer->call("echo", large, 20s).value(), large);
+      EXPECT_THAT(rank.peer->call("refuse", "{}", 20s).error().text, HasSubstr("not today"));
     }
     // A call that takes too long is cancelled, and the next one gets its own response.
     Peer& peer = *arrived->front().peer;

@@ -39,7 +39,7 @@ constexpr AnswerLimit kLimits[] = {
 
 const AnswerLimit& limit_of(std::string_view method) {
   return *std::ranges::find_if(kLimits,
-                               [&](const AnswerLimit& one) { return method.starts_with(one.method); });
+                               [&](const AnswerLimit& limit) { return method.starts_with(limit.method); });
 }
 
 // Returns why a response exceeds its limits; empty if it does not.

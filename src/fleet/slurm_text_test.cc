@@ -90,9 +90,9 @@ TEST(SlurmText, LetsBeWhatCanBeAsked) {
 
 TEST(SlurmText, TakesAPartitionThatHasAllNodes) {
   const SlurmNodeState both{"a", "idle", "", {"debug", "main"}};
-  const SlurmNodeState one{"b", "idle", "", {"debug"}};
+  const SlurmNodeState state{"b", "idle", "", {"debug"}};
   EXPECT_EQ(partition_of_all({both}, "main"), "main");
-  EXPECT_EQ(partition_of_all({both, one}, "main"), "debug");
+  EXPECT_EQ(partition_of_all({both, state}, "main"), "debug");
   EXPECT_EQ(partition_of_all({both, {"c", "idle", "", {"other"}}}, "main"), "");
   EXPECT_EQ(partition_of_all({}, "main"), "");
 }

@@ -180,11 +180,11 @@ const Published kPublished[] = {
 };
 
 TEST(LatencyFloor, LiesBelowWhatSoundPairsArePublishedToNeed) {
-  for (const Published& one : kPublished) {
-    const Floor floor = floor_between(one.host, one.trip);
-    ASSERT_FALSE(floor.parts.empty()) << one.source;
-    EXPECT_GT(floor.time().count(), 1) << one.source;
-    EXPECT_LT(floor.time().count(), one.nanoseconds) << one.source;
+  for (const Published& published : kPublished) {
+    const Floor floor = floor_between(published.host, published.trip);
+    ASSERT_FALSE(floor.parts.empty()) << published.source;
+    EXPECT_GT(floor.time().count(), 1) << published.source;
+    EXPECT_LT(floor.time().count(), published.nanoseconds) << published.source;
   }
   // Long messages come close to it: it is no empty promise.
   const Published& longest = kPublished[std::size(kPublished) - 1];

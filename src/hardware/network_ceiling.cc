@@ -109,10 +109,11 @@ std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
   constexpr int kUsualMtu = 1500;
   BitRate sum;
   int interfaces = 0;
-  for (const NetInterface& one : items(facts.net.interfaces)) {
-    if (is_virtual(one) || !one.carrier.value_or(false) || one.speed_mbps.value_or(0) <= 0) continue;
+  for (const NetInterface& interface : items(facts.net.interfaces)) {
+    if (is_virtual(interface) || !interface.carrier.value_or(false) || interface.speed_mbps.value_or(0) <= 0)
+      continue;
     sum.bits_per_second +=
-        *one.speed_mbps * 1e6 * wire_efficiency(Wire::kTcpIpv4, one.mtu.value_or(kUsualMtu));
+        *interface.speed_mbps * 1e6 * wire_efficiency(Wire::kTcpIpv4, interface.mtu.value_or(kUsualMtu));
     ++interfaces;
   }
   if (interfaces == 0) return std::nullopt;

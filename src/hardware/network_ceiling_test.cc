@@ -58,8 +58,9 @@ TEST(NetworkCeiling, TwoPortsOfOneCardShareItsSlot) {
   const Facts v100 = node_of({{"0000:04:00.0", "a", {8, 8}}}, 2, port_of(40, "4X QDR", "Ethernet"), "MT4103");
   EXPECT_NEAR(gigabytes(v100), 7.15, 0.05);
   // One port alone is held by its wire.
-  const Facts one = node_of({{"0000:04:00.0", "a", {8, 8}}}, 1, port_of(40, "4X QDR", "Ethernet"), "MT4103");
-  EXPECT_NEAR(gigabytes(one), 4.81, 0.02);
+  const Facts facts =
+      node_of({{"0000:04:00.0", "a", {8, 8}}}, 1, port_of(40, "4X QDR", "Ethernet"), "MT4103");
+  EXPECT_NEAR(gigabytes(facts), 4.81, 0.02);
 }
 
 TEST(NetworkCeiling, OneCableOnTwoFunctionsIsCountedOnce) {

@@ -6,11 +6,11 @@ namespace railbed {
 namespace {
 
 PciDevice device(std::string address, std::string parent, int numa) {
-  PciDevice one;
-  one.address = std::move(address);
-  if (!parent.empty()) one.parent = Reading<std::string>(parent, "test");
-  one.numa_node = Reading<int>(numa, "test");
-  return one;
+  PciDevice device;
+  device.address = std::move(address);
+  if (!parent.empty()) device.parent = Reading<std::string>(parent, "test");
+  device.numa_node = Reading<int>(numa, "test");
+  return device;
 }
 
 TEST(PciPath, Classes) {
@@ -44,8 +44,8 @@ TEST(PciPath, Classes) {
   EXPECT_EQ(between("0000:08:00.0", "0000:08:00.1"), "PIX");
   const auto bridges = [&](std::string_view a, std::string_view b) {
     std::vector<std::string> addresses;
-    for (const PciDevice* one : bridges_between(devices, *find_pci(devices, a), *find_pci(devices, b)))
-      addresses.push_back(one->address);
+    for (const PciDevice* device : bridges_between(devices, *find_pci(devices, a), *find_pci(devices, b)))
+      addresses.push_back(device->address);
     return addresses;
   };
   EXPECT_EQ(bridges("0000:03:00.0", "0000:04:00.0"),

@@ -59,11 +59,12 @@ std::vector<SharedHop> shared_cables(const std::vector<RailPath>& rails, const C
   std::vector<SharedHop> cables;
   for (std::size_t i = 0; i < rails.size(); ++i)
     for (std::size_t k = i + 1; k < rails.size(); ++k) {
-      const CeilingEnd& one = rails[i].*end;
+      const CeilingEnd& ceiling_end = rails[i].*end;
       const CeilingEnd& other = rails[k].*end;
       const Limit* wire = find_wire(rails[i].alone);
-      if (wire == nullptr || !share_spark_cable(*one.facts, one.interface, other.interface)) continue;
-      cables.push_back({{std::string(one.interface), std::string(other.interface)},
+      if (wire == nullptr || !share_spark_cable(*ceiling_end.facts, ceiling_end.interface, other.interface))
+        continue;
+      cables.push_back({{std::string(ceiling_end.interface), std::string(other.interface)},
                         {"their one cable", wire->rate, wire->source}});
     }
   return cables;

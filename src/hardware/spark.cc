@@ -23,16 +23,17 @@ const PciDevice* device_under(const Facts& facts, std::string_view interface) {
 
 bool is_spark_function(const std::vector<PciDevice>& devices, const PciDevice& device) {
   return is_of(device, kVendorMellanox, kConnectX7Id) &&
-         std::ranges::any_of(devices, [](const PciDevice& one) { return is_of(one, kVendorNvidia, kGb10); });
+         std::ranges::any_of(devices,
+                             [](const PciDevice& device) { return is_of(device, kVendorNvidia, kGb10); });
 }
 
 bool share_spark_cable(const Facts& facts, std::string_view interface, std::string_view other) {
-  const PciDevice* one = device_under(facts, interface);
+  const PciDevice* device = device_under(facts, interface);
   const PciDevice* two = device_under(facts, other);
-  if (one == nullptr || two == nullptr || one == two) return false;
+  if (device == nullptr || two == nullptr || device == two) return false;
   const bool functions =
-      is_spark_function(items(facts.pci), *one) && is_spark_function(items(facts.pci), *two);
-  return functions && one->address.back() == two->address.back();
+      is_spark_function(items(facts.pci), *device) && is_spark_function(items(facts.pci), *two);
+  return functions && device->address.back() == two->address.back();
 }
 
 }  // namespace railbed

@@ -155,9 +155,10 @@ TechnologyCell rdma(const StackView& view) {
                 view.stack.adapters.empty() ? "no RDMA adapter is there or named"
                                             : "no adapter of railbed's table is there",
                 "railbed's table of adapters", "lspci -d 15b3:");
-  for (const NicModel* one : view.nics)
-    if (const DroppedDriver* row = dropped_by(view.os, *one))
-      return cell(kNo, fmt::format("{} can do RDMA, and this system's kernel no longer drives it", one->name),
+  for (const NicModel* model : view.nics)
+    if (const DroppedDriver* row = dropped_by(view.os, *model))
+      return cell(kNo,
+                  fmt::format("{} can do RDMA, and this system's kernel no longer drives it", model->name),
                   row->source);
   std::vector<std::string> ways;
   if (nic->infiniband.bits_per_second > 0)

@@ -149,7 +149,7 @@ std::span<const Xid> xids() { return kXids; }
 
 const Xid* find_xid(int code) {
   const auto found =
-      std::ranges::find_if(kXids, [&](const Xid& one) { return code >= one.first && code <= one.last; });
+      std::ranges::find_if(kXids, [&](const Xid& xid) { return code >= xid.first && code <= xid.last; });
   return found == std::end(kXids) ? nullptr : &*found;
 }
 

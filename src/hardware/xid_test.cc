@@ -7,13 +7,13 @@ namespace {
 
 TEST(Xid, TableIsSortedAndSourced) {
   int before = 0;
-  for (const Xid& one : xids()) {
-    EXPECT_GT(one.first, before);
-    EXPECT_GE(one.last, one.first);
-    before = one.last;
-    EXPECT_FALSE(one.meaning.empty()) << one.first;
-    EXPECT_FALSE(one.source.empty()) << one.first;
-    EXPECT_FALSE(advice(one.action).empty()) << one.first;
+  for (const Xid& xid : xids()) {
+    EXPECT_GT(xid.first, before);
+    EXPECT_GE(xid.last, xid.first);
+    before = xid.last;
+    EXPECT_FALSE(xid.meaning.empty()) << xid.first;
+    EXPECT_FALSE(xid.source.empty()) << xid.first;
+    EXPECT_FALSE(advice(xid.action).empty()) << xid.first;
   }
 }
 

@@ -87,16 +87,16 @@ Moved differences(const Moved& before, const Moved& after) {
 // Compares the devices in both snapshots: one that came or went in between has no difference.
 LoadAnswer differences(const LoadAnswer& before, const LoadAnswer& after) {
   LoadAnswer found;
-  for (const auto& one : before.ports)
+  for (const auto& port : before.ports)
     for (const auto& two : after.ports)
-      if (one.device == two.device && one.number == two.number)
-        found.ports.push_back({one.device, one.number, differences(one.counters, two.counters),
-                               differences(one.hw_counters, two.hw_counters)});
-  for (const auto& one : before.interfaces)
+      if (port.device == two.device && port.number == two.number)
+        found.ports.push_back({port.device, port.number, differences(port.counters, two.counters),
+                               differences(port.hw_counters, two.hw_counters)});
+  for (const auto& interface : before.interfaces)
     for (const auto& two : after.interfaces)
-      if (one.name == two.name)
-        found.interfaces.push_back(
-            {one.name, differences(one.statistics, two.statistics), differences(one.driver, two.driver)});
+      if (interface.name == two.name)
+        found.interfaces.push_back({interface.name, differences(interface.statistics, two.statistics),
+                                    differences(interface.driver, two.driver)});
   for (const auto& one : before.pci)
     for (const auto& two : after.pci)
       if (one.address == two.address) found.pci.push_back({one.address, differences(one.errors, two.errors)});

@@ -47,8 +47,8 @@ std::string_view state_name(int state) {
                               Name{NUD_REACHABLE, "reachable"},   Name{NUD_STALE, "stale"},
                               Name{NUD_DELAY, "delay"},           Name{NUD_PROBE, "probe"},
                               Name{NUD_INCOMPLETE, "incomplete"}, Name{NUD_FAILED, "failed"}};
-  for (const Name& one : kNames)
-    if ((state & one.bit) != 0) return one.name;
+  for (const Name& name : kNames)
+    if ((state & name.bit) != 0) return name.name;
   return "none";
 }
 

@@ -305,9 +305,9 @@ Reading<std::vector<NvmlProcess>> nvml_processes(Nvml& nvml, Device device) {
     if (code == nvml::kFunctionNotFound) continue;
     std::vector<NvmlProcess> processes;
     for (unsigned i = 0; code == nvml::kSuccess && i < count && i < infos.size(); ++i) {
-      NvmlProcess one{infos[i].pid, infos[i].memory};
-      if (nvml::is_blank(infos[i].memory)) one.memory.reset();
-      processes.push_back(one);
+      NvmlProcess process{infos[i].pid, infos[i].memory};
+      if (nvml::is_blank(infos[i].memory)) process.memory.reset();
+      processes.push_back(process);
     }
     return Nvml::judged(code, processes, function);
   }

@@ -194,14 +194,14 @@ Reading<bool> same_namespace(const ProcessFolder& process, const std::string& ki
 void look_at_libraries(const ProcessFolder& process, ProcessAnswer& answer) {
   answer.libraries = process.read("maps", kMostMaps).parsed([&](const std::string& maps) {
     std::vector<MappedLibrary> found;
-    for (MappedFile& one : mapped_libraries(maps)) {
-      if (one.library.name == "libnccl") {
-        const Fd file = process.open_regular(one.library.path.substr(1));
+    for (MappedFile& mapped_file : mapped_libraries(maps)) {
+      if (mapped_file.library.name == "libnccl") {
+        const Fd file = process.open_regular(mapped_file.library.path.substr(1));
         const NcclText text = file ? nccl_text_in(file.get()) : NcclText{};
-        if (!text.version.empty()) one.library.version = text.version;
-        one.library.built_for = text.built_for;
+        if (!text.version.empty()) mapped_file.library.version = text.version;
+        mapped_file.library.built_for = text.built_for;
       }
-      found.push_back(std::move(one.library));
+      found.push_back(std::move(mapped_file.library));
     }
     return std::optional(std::move(found));
   });
@@ -292,28 +292,28 @@ std::string look_at(int pid) {
   return process.read("stat") ? json::dump(json::encode(answer)) : "";
 }
 
-bool is_wanted(const ProcessBrief& one, std::string_view which) {
-  return which == "nccl" ? !one.nccl.empty() : one.container.starts_with(which);
+bool is_wanted(const ProcessBrief& brief, std::string_view which) {
+  return which == "nccl" ? !brief.nccl.empty() : brief.container.starts_with(which);
 }
 
 void look_briefly(int pid, std::string_view which, ProcessList& list) {
   const ProcessFolder process(pid);
   const auto line = process ? parse_stat(process.read("stat").value_or("")) : std::nullopt;
   if (!line) return;
-  ProcessBrief one{.pid = pid, .parent = line->parent, .name = "", .container = "", .nccl = ""};
-  one.container = container_of(process.read("cgroup").value_or("")).id;
-  if (which != "nccl" && !one.container.starts_with(which)) return;
+  ProcessBrief brief{.pid = pid, .parent = line->parent, .name = "", .container = "", .nccl = ""};
+  brief.container = container_of(process.read("cgroup").value_or("")).id;
+  if (which != "nccl" && !brief.container.starts_with(which)) return;
   const auto maps = process.read("maps", kMostMaps);
   if (!maps && maps.miss() == miss_of(EACCES)) ++list.not_allowed;
   for (const MappedFile& file : mapped_libraries(maps.value_or("")))
-    if (file.library.name == "libnccl" && one.nccl.empty()) {
-      one.nccl = file.library.path;
-      one.nccl_at = file.address;
+    if (file.library.name == "libnccl" && brief.nccl.empty()) {
+      brief.nccl = file.library.path;
+      brief.nccl_at = file.address;
     }
-  if (!is_wanted(one, which)) return;
-  one.name = printable(trim(process.read("comm").value_or("")));
+  if (!is_wanted(brief, which)) return;
+  brief.name = printable(trim(process.read("comm").value_or("")));
   if (list.found.size() < kMostProcesses)
-    list.found.push_back(std::move(one));
+    list.found.push_back(std::move(brief));
   else
     ++list.too_many;
 }

@@ -66,7 +66,7 @@ std::vector<OnLink> subnets_on_link(std::string_view route) {
     if (subnet && prefix > 0) found.push_back({std::string(columns[0]), *subnet});
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
-                           [](const OnLink& one) { return one.subnet.prefix(); });
+                           [](const OnLink& link) { return link.subnet.prefix(); });
   return found;
 }
 
@@ -109,10 +109,10 @@ std::vector<SeenInterface> names_in(std::string_view dev) {
 // Returns the only interface other than the loopback: pods often have an address that is in no subnet.
 std::string only_one(const std::vector<SeenInterface>& interfaces) {
   std::string only;
-  for (const SeenInterface& one : interfaces) {
-    if (one.name == "lo") continue;
+  for (const SeenInterface& interface : interfaces) {
+    if (interface.name == "lo") continue;
     if (!only.empty()) return "";
-    only = one.name;
+    only = interface.name;
   }
   return only;
 }
@@ -126,7 +126,7 @@ std::vector<SeenInterface> interfaces_of(const NetFiles& files) {
   for (const IpAddress& address : local_addresses(files.fib_trie)) {
     const bool loopback = address.bytes()[12] == 127;
     const auto on =
-        std::ranges::find_if(subnets, [&](const OnLink& one) { return one.subnet.contains(address); });
+        std::ranges::find_if(subnets, [&](const OnLink& link) { return link.subnet.contains(address); });
     if (loopback)
       add_address(found, "lo", address, 8);
     else if (on != subnets.end())
@@ -155,7 +155,7 @@ std::vector<TcpFlow> flows_of(std::string_view tcp, const std::set<std::uint64_t
     const auto remote = socket_address(columns[2]);
     if (!inode || !local || !remote || !inodes.contains(*inode)) continue;
     const std::string here = local->to_text(), there = remote->to_text();
-    const auto same = [&](const TcpFlow& one) { return one.local == here && one.remote == there; };
+    const auto same = [&](const TcpFlow& flow) { return flow.local == here && flow.remote == there; };
     auto flow = std::ranges::find_if(found, same);
     if (flow == found.end() && found.size() >= kMostFlows) continue;
     if (flow == found.end()) flow = found.insert(found.end(), TcpFlow{here, there, "", 0});
@@ -167,9 +167,9 @@ std::vector<TcpFlow> flows_of(std::string_view tcp, const std::set<std::uint64_t
 
 void name_interfaces(std::vector<TcpFlow>& flows, const std::vector<SeenInterface>& interfaces) {
   for (TcpFlow& flow : flows)
-    for (const SeenInterface& one : interfaces)
-      for (const std::string& address : one.addresses)
-        if (address.substr(0, address.find('/')) == flow.local) flow.interface = one.name;
+    for (const SeenInterface& interface : interfaces)
+      for (const std::string& address : interface.addresses)
+        if (address.substr(0, address.find('/')) == flow.local) flow.interface = interface.name;
 }
 
 }  // namespace railbed

@@ -164,7 +164,7 @@ std::vector<MappedFile> mapped_libraries(std::string_view maps) {
     const auto [name, version] = library_name(path);
     if (!path.starts_with('/') || path.size() > kLongestPath || has_control(path)) continue;
     if (!tells_of_communication(name)) continue;
-    const auto known = [&](const MappedFile& one) { return one.library.path == path; };
+    const auto known = [&](const MappedFile& file) { return file.library.path == path; };
     if (std::ranges::any_of(found, known)) continue;
     // "libnccl.so.2" has no useful version; "libcudart.so.12" has only the major version.
     const bool whole = name != "libnccl" || version.find('.') != std::string_view::npos;

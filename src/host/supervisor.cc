@@ -47,7 +47,7 @@ std::string to_records(const SupervisedJob& job) {
   records.insert(records.end(), job.environment.begin(), job.environment.end());
   records.insert(records.end(), job.words.begin(), job.words.end());
   std::string text = std::to_string(records.size()) + '\0';
-  for (const std::string& one : records) text += one + '\0';
+  for (const std::string& record : records) text += record + '\0';
   return text;
 }
 
@@ -151,7 +151,7 @@ void restore_locale() {
   }
   if (!job.folder.empty() && chdir(job.folder.c_str()) != 0) refuse_to_start("cannot enter " + job.folder);
   std::vector<char*> words;
-  for (const std::string& one : job.words) words.push_back(const_cast<char*>(one.c_str()));
+  for (const std::string& word : job.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words.front(), words.data());
   refuse_to_start("cannot start " + job.words.front());

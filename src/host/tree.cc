@@ -49,7 +49,7 @@ class Walk {
   const Tree::Node* node() const { return way_.empty() ? &tree_.root : way_.back().node; }
   std::string path() const {
     std::string text;
-    for (const Step& one : way_) text.append("/").append(one.name);
+    for (const Step& step : way_) text.append("/").append(step.name);
     return text.empty() ? "/" : text;
   }
 

@@ -58,7 +58,7 @@ class WithoutDevices final : public Host {
   }
   std::string joined() const {
     std::string all;
-    for (const std::string& one : devices_) all += (all.empty() ? "" : ",") + one;
+    for (const std::string& device : devices_) all += (all.empty() ? "" : ",") + device;
     return all;
   }
 

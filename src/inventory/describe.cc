@@ -94,7 +94,7 @@ std::vector<Kind> kinds_of(const Cluster& cluster) {
   for (const Node& node : cluster.nodes) {
     const std::string expectation = describe(node.expect);
     auto kind = std::find_if(kinds.begin(), kinds.end(),
-                             [&](const Kind& one) { return one.expectation == expectation; });
+                             [&](const Kind& kind) { return kind.expectation == expectation; });
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {expectation, {}});
     kind->nodes.push_back(node.name);
   }

@@ -100,8 +100,8 @@ Settings common_settings(const std::vector<Settings>& all) {
 // Returns the settings that are not in `known` with the same value.
 Settings without(const Settings& settings, const Settings& known) {
   Settings left;
-  for (const auto& one : settings)
-    if (std::find(known.begin(), known.end(), one) == known.end()) left.push_back(one);
+  for (const auto& setting : settings)
+    if (std::find(known.begin(), known.end(), setting) == known.end()) left.push_back(setting);
   return left;
 }
 

@@ -59,24 +59,24 @@ bool is_reader_unknown(const NodeView& node, const BootProfile& profile) {
 Answers ask_files(const NodeView& node, const std::string& interface,
                   const std::vector<BootProfile>& profiles, const AskFile& ask) {
   Answers answers;
-  const auto keep = [](const BootProfile*& place, const BootProfile& one) {
-    if (place == nullptr) place = &one;
+  const auto keep = [](const BootProfile*& place, const BootProfile& profile) {
+    if (place == nullptr) place = &profile;
   };
-  for (const BootProfile& one : profiles) {
-    if (one.interface != interface) continue;
-    const bool unknown = is_reader_unknown(node, one);
-    if (!unknown && !is_read_at_boot(node, one)) continue;
-    const Says says = ask(one);
-    if (!one.kept) {
-      if (says == Says::kWanted) keep(answers.gone, one);
-    } else if (!one.certain || unknown) {
-      if (says == Says::kWanted) keep(answers.perhaps, one);
+  for (const BootProfile& profile : profiles) {
+    if (profile.interface != interface) continue;
+    const bool unknown = is_reader_unknown(node, profile);
+    if (!unknown && !is_read_at_boot(node, profile)) continue;
+    const Says says = ask(profile);
+    if (!profile.kept) {
+      if (says == Says::kWanted) keep(answers.gone, profile);
+    } else if (!profile.certain || unknown) {
+      if (says == Says::kWanted) keep(answers.perhaps, profile);
     } else {
       keep(says == Says::kWanted  ? answers.wanted
            : says == Says::kOther ? answers.other
                                   : answers.silent,
-           one);
-      if (one.dhcp) keep(answers.dhcp, one);
+           profile);
+      if (profile.dhcp) keep(answers.dhcp, profile);
     }
   }
   return answers;
@@ -149,9 +149,9 @@ void look_at_address(const NodeView& node, const RailEnd& end, const std::vector
 // there is none.
 const BootProfile* own_profile(const NodeView& node, const RailEnd& end,
                                const std::vector<BootProfile>& profiles) {
-  const auto found = std::ranges::find_if(profiles, [&](const BootProfile& one) {
-    return one.interface == end.name && one.kept && one.certain && one.manager != "udev" &&
-           is_read_at_boot(node, one);
+  const auto found = std::ranges::find_if(profiles, [&](const BootProfile& profile) {
+    return profile.interface == end.name && profile.kept && profile.certain && profile.manager != "udev" &&
+           is_read_at_boot(node, profile);
   });
   return found == profiles.end() ? nullptr : &*found;
 }
@@ -233,8 +233,8 @@ bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& pro
 
 AtBoot mtu_at_boot(const NodeView& node, const NetInterface& interface, int mtu,
                    const std::vector<BootProfile>& profiles) {
-  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& one) {
-    return one.mtu == 0 ? Says::kNothing : one.mtu == mtu ? Says::kWanted : Says::kOther;
+  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& profile) {
+    return profile.mtu == 0 ? Says::kNothing : profile.mtu == mtu ? Says::kWanted : Says::kOther;
   });
   const bool plain = interface.driver.value_or("").starts_with("mlx");
   if (plain && mtu == kDefaultMtu && answers.other == nullptr) return {true, ""};
@@ -250,9 +250,9 @@ AtBoot mtu_at_boot(const NodeView& node, const NetInterface& interface, int mtu,
 
 AtBoot address_at_boot(const NodeView& node, const NetInterface& interface, const IpAddress& address,
                        const std::vector<BootProfile>& profiles) {
-  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& one) {
+  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& profile) {
     const bool says =
-        std::ranges::find(one.addresses, address, &InterfaceAddress::address) != one.addresses.end();
+        std::ranges::find(profile.addresses, address, &InterfaceAddress::address) != profile.addresses.end();
     return says ? Says::kWanted : Says::kNothing;
   });
   const std::string doubt =

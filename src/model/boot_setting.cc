@@ -61,17 +61,18 @@ std::string_view may_set(const NodeView& node) {
 }
 
 // Adds the outlook of a setting that no file sets.
-void without_file(const NodeView& node, const WantedSetting& one, std::string line, BootOutlook& outlook) {
-  const Start start = start_of(node, one);
+void without_file(const NodeView& node, const WantedSetting& setting, std::string line,
+                  BootOutlook& outlook) {
+  const Start start = start_of(node, setting);
   const std::string_view unit = may_set(node);
   if (start == Start::kFits)
-    outlook.kept.emplace_back(one.key);
+    outlook.kept.emplace_back(setting.key);
   else if (!unit.empty())
     outlook.doubts.push_back(fmt::format(
-        "no file of sysctl.d sets {}; {}.service may, and what it does was not read", one.key, unit));
+        "no file of sysctl.d sets {}; {}.service may, and what it does was not read", setting.key, unit));
   else if (start == Start::kUnknown)
-    outlook.doubts.push_back(
-        fmt::format("no file of sysctl.d sets {}, and what this kernel starts with is not known", one.key));
+    outlook.doubts.push_back(fmt::format(
+        "no file of sysctl.d sets {}, and what this kernel starts with is not known", setting.key));
   else
     outlook.lost.push_back({std::move(line), "", ""});
 }
@@ -100,16 +101,16 @@ std::vector<WantedSetting> wanted_settings(const NodeView& node) {
 BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>& wanted,
                          const std::vector<BootSetting>& files) {
   BootOutlook outlook;
-  for (const WantedSetting& one : wanted) {
-    const auto now = node.facts->system.sysctl.find(std::string(one.key));
-    if (now == node.facts->system.sysctl.end() || !now->second || !one.fits(*now->second))
+  for (const WantedSetting& setting : wanted) {
+    const auto now = node.facts->system.sysctl.find(std::string(setting.key));
+    if (now == node.facts->system.sysctl.end() || !now->second || !setting.fits(*now->second))
       continue;  // other rules judge wrong values
-    std::string line = fmt::format("{} = {}", one.key, *parse_number<std::uint64_t>(*now->second));
-    const auto set = std::ranges::find(files, one.key, &BootSetting::key);
+    std::string line = fmt::format("{} = {}", setting.key, *parse_number<std::uint64_t>(*now->second));
+    const auto set = std::ranges::find(files, setting.key, &BootSetting::key);
     if (set == files.end())
-      without_file(node, one, std::move(line), outlook);
-    else if (one.fits(set->value))
-      outlook.kept.emplace_back(one.key);
+      without_file(node, setting, std::move(line), outlook);
+    else if (setting.fits(set->value))
+      outlook.kept.emplace_back(setting.key);
     else
       outlook.lost.push_back({std::move(line), set->file, set->value});
   }

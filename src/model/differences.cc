@@ -115,7 +115,7 @@ Difference difference_of(const std::string& property, Groups groups) {
     difference.values.push_back({value, std::move(nodes)});
   }
   std::ranges::stable_sort(difference.values, std::ranges::greater{},
-                           [](const SameValue& one) { return one.nodes.size(); });
+                           [](const SameValue& value) { return value.nodes.size(); });
   return difference;
 }
 

@@ -83,8 +83,8 @@ Match match_addresses(const Values& values, const IpAddress& first, const IpAddr
 Match match_sources(const Values& values, const std::vector<Subnet>& sources) {
   bool in = false, out = false, unclear = sources.empty();
   for (const Subnet& source : sources) {
-    const Match one = match_addresses(values, source.network(), source.last());
-    (one == Match::kYes ? in : one == Match::kNo ? out : unclear) = true;
+    const Match match = match_addresses(values, source.network(), source.last());
+    (match == Match::kYes ? in : match == Match::kNo ? out : unclear) = true;
   }
   return unclear || in == out ? Match::kMaybe : yes_if(in);
 }
@@ -268,9 +268,9 @@ FirewallAnswer fate_of(const Firewall& firewall, const Packet& packet) {
   FirewallAnswer worst;
   for (const auto& chain : firewall.chains) {
     if (!sees(chain, packet)) continue;
-    FirewallAnswer one = outcome_of(walk, chain);
-    if (one.fate == Fate::kDropped || one.fate == Fate::kRejected) return one;
-    if (one.fate == Fate::kUncertain && worst.fate == Fate::kAccepted) worst = std::move(one);
+    FirewallAnswer answer = outcome_of(walk, chain);
+    if (answer.fate == Fate::kDropped || answer.fate == Fate::kRejected) return answer;
+    if (answer.fate == Fate::kUncertain && worst.fate == Fate::kAccepted) worst = std::move(answer);
   }
   return worst;
 }

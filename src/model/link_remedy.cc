@@ -8,10 +8,10 @@ std::string port_interface(const RailEnd& end) {
   if (end.interface == nullptr || end.interface->pci_address.ok() || !end.rdma) return end.name;
   const auto& address = end.rdma.device->pci_address;
   if (!address.ok()) return end.rdma.device->parent.value_or(end.name);
-  for (const NetInterface& one : items(end.facts->net.interfaces))
-    if (one.pci_address.ok() && *one.pci_address == *address &&
-        one.device_port.value_or(0) + 1 == end.rdma.port->number)
-      return one.name;
+  for (const NetInterface& interface : items(end.facts->net.interfaces))
+    if (interface.pci_address.ok() && *interface.pci_address == *address &&
+        interface.device_port.value_or(0) + 1 == end.rdma.port->number)
+      return interface.name;
   return end.name;
 }
 
@@ -64,8 +64,9 @@ Remedy give_address(const RailEnd& end) {
 }
 
 std::string held_as(const NetInterface& interface, const IpAddress& address) {
-  for (const InterfaceAddress& one : items(interface.addresses))
-    if (one.address == address) return fmt::format("{}/{}", address.to_text(), one.prefix);
+  for (const InterfaceAddress& interface_address : items(interface.addresses))
+    if (interface_address.address == address)
+      return fmt::format("{}/{}", address.to_text(), interface_address.prefix);
   return {};
 }
 

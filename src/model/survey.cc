@@ -13,8 +13,9 @@ const Expectations kNoExpectations;
 
 bool has_address(const NetInterface& interface) {
   return interface.addresses.ok() &&
-         std::ranges::any_of(*interface.addresses,
-                             [](const InterfaceAddress& one) { return !one.address.is_link_local(); });
+         std::ranges::any_of(*interface.addresses, [](const InterfaceAddress& address) {
+           return !address.address.is_link_local();
+         });
 }
 
 bool is_adapter(const PciDevice& device) {
@@ -175,8 +176,8 @@ Survey::Survey(const Evidence& all) : evidence(all) {
 }
 
 const NodeView* Survey::find(std::string_view node) const {
-  const auto found = std::ranges::lower_bound(nodes, node, {}, [](const NodeView& one) -> std::string_view {
-    return *one.name;  // in the order of Evidence::nodes, a sorted map
+  const auto found = std::ranges::lower_bound(nodes, node, {}, [](const NodeView& view) -> std::string_view {
+    return *view.name;  // in the order of Evidence::nodes, a sorted map
   });
   return found != nodes.end() && *found->name == node ? &*found : nullptr;
 }

@@ -247,8 +247,9 @@ namespace {
 // Adds conditions and costs of a command that the rule does not mention.
 void say_conditions(const NodeView* node, Remedy& remedy) {
   const auto has = [&](std::string_view what) {
-    return std::ranges::any_of(
-        remedy.commands, [&](const ShellCommand& one) { return one.text().find(what) != std::string::npos; });
+    return std::ranges::any_of(remedy.commands, [&](const ShellCommand& command) {
+      return command.text().find(what) != std::string::npos;
+    });
   };
   if (has("--gpu-reset") && remedy.text.find("reset all GPUs") == std::string::npos)
     remedy.text += " Nothing may run on it; behind NVSwitch reset all GPUs together.";
@@ -262,8 +263,9 @@ void say_conditions(const NodeView* node, Remedy& remedy) {
 void fit_to_node(const NodeView* node, Remedy& remedy) {
   const PackageTool tool = node == nullptr ? PackageTool::kUnknown : package_tool(*node);
   std::vector<ShellCommand> fitting;
-  for (const ShellCommand& one : remedy.commands) {
-    const auto line = node == nullptr || has_systemd(*node) ? std::optional(one) : without_systemd(one);
+  for (const ShellCommand& command : remedy.commands) {
+    const auto line =
+        node == nullptr || has_systemd(*node) ? std::optional(command) : without_systemd(command);
     if (line) fitting.push_back(with_packages(*line, tool));
   }
   remedy.commands = std::move(fitting);

@@ -38,12 +38,12 @@ TEST(MakeStep, EveryGradientIsInOneBucketAndInTime) {
 }
 
 TEST(MakeStep, TheLastLayersGradientsComeFirst) {
-  StepPlan one = plan();
-  one.batch = 1;
-  one.flops_per_second = 1e12;
-  one.first_bucket_bytes = 4'000'000;
-  one.bucket_bytes = 4'000'000;
-  const Step step = make_step(small(), one);
+  StepPlan step_plan = plan();
+  step_plan.batch = 1;
+  step_plan.flops_per_second = 1e12;
+  step_plan.first_bucket_bytes = 4'000'000;
+  step_plan.bucket_bytes = 4'000'000;
+  const Step step = make_step(small(), step_plan);
   ASSERT_EQ(step.buckets.size(), 2u);
   EXPECT_DOUBLE_EQ(step.compute, 6);
   EXPECT_DOUBLE_EQ(step.buckets[0].ready,

@@ -32,8 +32,8 @@ constexpr std::array kFamilies = {
 
 // Returns the family of the sensor's unit; null if it belongs to the generic family.
 const SensorFamily* family_of(const BmcSensor& sensor) {
-  const auto* found = std::ranges::find_if(kFamilies, [&](const SensorFamily& one) {
-    return one.unit == sensor.units && (one.type.empty() || one.type == sensor.type);
+  const auto* found = std::ranges::find_if(kFamilies, [&](const SensorFamily& family) {
+    return family.unit == sensor.units && (family.type.empty() || family.type == sensor.type);
   });
   return found == kFamilies.end() ? nullptr : found;
 }
@@ -61,9 +61,10 @@ class Sensors {
   Sensors(const std::vector<BmcSensor>& all, Exposition& out) : all_(all), out_(out) {}
 
   void add() {
-    for (const SensorFamily& one : kFamilies)
-      family(one.value, "Of sensors in this unit.", [&](const BmcSensor& sensor) {
-        return family_of(sensor) == &one ? std::optional(value_of(sensor, one.scale)) : std::nullopt;
+    for (const SensorFamily& sensor_family : kFamilies)
+      family(sensor_family.value, "Of sensors in this unit.", [&](const BmcSensor& sensor) {
+        return family_of(sensor) == &sensor_family ? std::optional(value_of(sensor, sensor_family.scale))
+                                                   : std::nullopt;
       });
     for (const std::string_view state : {"ipmi_temperature_state", "ipmi_fan_speed_state",
                                          "ipmi_voltage_state", "ipmi_current_state", "ipmi_power_state"})

@@ -12,21 +12,21 @@ using Clock = Collector::Clock;
 
 TEST(Collector, WorksWhenSomebodyAsks) {
   std::atomic<int> times = 0;
-  Collector one("counts", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
-  EXPECT_FALSE(one.health().success);
-  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s));
+  Collector collector("counts", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
+  EXPECT_FALSE(collector.health().success);
+  EXPECT_TRUE(collector.wait(0s, Clock::now() + 60s));
   EXPECT_EQ(times, 1);
-  EXPECT_TRUE(one.wait(1h, Clock::now() + 60s)) << "what is there will do";
+  EXPECT_TRUE(collector.wait(1h, Clock::now() + 60s)) << "what is there will do";
   EXPECT_EQ(times, 1);
-  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s));
+  EXPECT_TRUE(collector.wait(0s, Clock::now() + 60s));
   EXPECT_EQ(times, 2);
-  EXPECT_TRUE(one.health().success);
-  EXPECT_EQ(one.health().name, "counts");
+  EXPECT_TRUE(collector.health().success);
+  EXPECT_EQ(collector.health().name, "counts");
 }
 
 TEST(Collector, WorksByItself) {
   std::atomic<int> times = 0;
-  Collector one(
+  Collector collector(
       "look", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); }, 1ms);
   const auto until = Clock::now() + 60s;
   while (times < 3 && Clock::now() < until) std::this_thread::sleep_for(1ms);
@@ -34,11 +34,11 @@ TEST(Collector, WorksByItself) {
 }
 
 TEST(Collector, WhatFailsIsSaid) {
-  Collector one("gpu",
-                [](std::stop_token) -> Result<void> { return fail(ErrorKind::kTimeout, "NVML hangs"); });
-  EXPECT_TRUE(one.wait(0s, Clock::now() + 60s)) << "a failure is an answer";
-  EXPECT_FALSE(one.health().success);
-  EXPECT_EQ(one.why(), "NVML hangs");
+  Collector collector(
+      "gpu", [](std::stop_token) -> Result<void> { return fail(ErrorKind::kTimeout, "NVML hangs"); });
+  EXPECT_TRUE(collector.wait(0s, Clock::now() + 60s)) << "a failure is an answer";
+  EXPECT_FALSE(collector.health().success);
+  EXPECT_EQ(collector.why(), "NVML hangs");
 }
 
 TEST(Collector, WhatHangsCostsItselfAlone) {
@@ -69,8 +69,8 @@ TEST(Collector, ABellOutlivesIt) {
   std::function<void()> bell;
   {
     std::atomic<int> times = 0;
-    Collector one("look", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
-    bell = one.bell();
+    Collector collector("look", [&](std::stop_token) -> Result<void> { return ++times, Result<void>(); });
+    bell = collector.bell();
     bell();
     const auto until = Clock::now() + 60s;
     while (times == 0 && Clock::now() < until) std::this_thread::sleep_for(1ms);

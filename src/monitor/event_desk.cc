@@ -69,8 +69,8 @@ std::vector<JournalField> journal_fields(const NodeEvent& event) {
 // that explains it is no longer valid in the result; that there is an explanation stays visible.
 std::map<std::string, Findings> split_by_node(const Findings& findings) {
   std::map<std::string, Findings> split;
-  for (const Finding& one : findings)
-    if (severity(one.status) <= severity(Status::kUnknown)) split[one.node].push_back(one);
+  for (const Finding& finding : findings)
+    if (severity(finding.status) <= severity(Status::kUnknown)) split[finding.node].push_back(finding);
   return split;
 }
 
@@ -130,10 +130,10 @@ void EventDesk::restore() {
 Result<void> EventDesk::go_on(WatchState state, std::vector<WatchState> nodes) {
   ASSIGN_OR_RETURN(auto watch, FindingWatch::go_on(options_.node, std::move(state)));
   std::map<std::string, FindingWatch> watches;
-  for (WatchState& one : nodes) {
-    const std::string name = one.node;
+  for (WatchState& watch_state : nodes) {
+    const std::string name = watch_state.node;
     if (std::ranges::find(options_.nodes, name) == options_.nodes.end()) continue;
-    ASSIGN_OR_RETURN(auto of_node, FindingWatch::go_on(name, std::move(one)));
+    ASSIGN_OR_RETURN(auto of_node, FindingWatch::go_on(name, std::move(watch_state)));
     watches.insert_or_assign(name, std::move(of_node));
   }
   watch_ = std::move(watch);
@@ -161,15 +161,15 @@ void EventDesk::look_at_fleet(const Findings& findings, const Evidence& evidence
       evidence.unreachable.empty() ? watch_.look(of_cluster, Facts{}, now) : watch_.unseen(of_cluster, now);
   const auto take_from = [&](std::vector<NodeEvent> more) {
     // The start of a fleet's watch is one event, not one for each node.
-    std::erase_if(more, [](const NodeEvent& one) { return one.kind == EventKind::kStarted; });
+    std::erase_if(more, [](const NodeEvent& event) { return event.kind == EventKind::kStarted; });
     std::ranges::move(more, std::back_inserter(events));
   };
   const auto watch_of = [&](const std::string& name) -> FindingWatch& {
     return node_watches_.try_emplace(name, name).first->second;
   };
   for (const auto& [name, facts] : evidence.nodes) take_from(watch_of(name).look(by_node[name], facts, now));
-  for (const Unreachable& one : evidence.unreachable)
-    take_from(watch_of(one.node).unseen(by_node[one.node], now));
+  for (const Unreachable& unreachable : evidence.unreachable)
+    take_from(watch_of(unreachable.node).unseen(by_node[unreachable.node], now));
   take(std::move(events), now);
 }
 

@@ -43,14 +43,14 @@ class EventDeskTest : public ::testing::Test {
     return desk ? std::move(*desk) : nullptr;
   }
   static Verdict down() {
-    Finding one;
-    one.rule = "rdma.port-down";
-    one.node = "gpu01";
-    one.subject = "mlx5_0/1";
-    one.status = Status::kFail;
-    one.message = "mlx5_0/1 is DOWN";
+    Finding finding;
+    finding.rule = "rdma.port-down";
+    finding.node = "gpu01";
+    finding.subject = "mlx5_0/1";
+    finding.status = Status::kFail;
+    finding.message = "mlx5_0/1 is DOWN";
     Verdict verdict;
-    verdict.findings = {one};
+    verdict.findings = {finding};
     return verdict;
   }
   std::string log() const { return read_file(folder_ + "/events.jsonl").value_or(""); }

@@ -212,9 +212,9 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
   }
   LoggedEvents all;
   for (auto text = texts.rbegin(); text != texts.rend(); ++text) {
-    LoggedEvents one = parse_events(*text, since);
-    all.unreadable += one.unreadable;
-    std::move(one.events.begin(), one.events.end(), std::back_inserter(all.events));
+    LoggedEvents events = parse_events(*text, since);
+    all.unreadable += events.unreadable;
+    std::move(events.events.begin(), events.events.end(), std::back_inserter(all.events));
   }
   if (all.events.size() > most)
     all.events.erase(all.events.begin(), all.events.end() - static_cast<std::ptrdiff_t>(most));

@@ -82,12 +82,12 @@ void add_system(const System& system, TableWriter& table) {
   for (const Service& service : items(system.services))
     if (service.load_state == "loaded" && !service.active_state.ends_with("ing"))  // activating, reloading
       table.value("service " + service.name, {}, service.active_state);
-  for (const NvmeController& one : items(system.storage.nvme)) {
-    std::vector<std::string> things = {one.name};
-    if (one.pci_address) things.push_back(*one.pci_address);
+  for (const NvmeController& controller : items(system.storage.nvme)) {
+    std::vector<std::string> things = {controller.name};
+    if (controller.pci_address) things.push_back(*controller.pci_address);
     table.is_there("NVMe drive", things);
-    table.reading("model", things, one.model);
-    table.reading("firmware", things, one.firmware);
+    table.reading("model", things, controller.model);
+    table.reading("firmware", things, controller.firmware);
   }
 }
 
@@ -98,66 +98,67 @@ void add_software(const Facts& facts, TableWriter& table) {
   table.or_none("nvidia_peermem", {}, facts.gpus.peer_memory);
   table.or_none("driver package of the adapters", {}, facts.rdma.driver_version);
   if (facts.nccl.library) table.value("NCCL", {}, facts.nccl.library->version);
-  for (const NcclVariable& one : items(facts.nccl.system_file))
-    table.value(one.name + " in /etc/nccl.conf", {}, one.value);
+  for (const NcclVariable& variable : items(facts.nccl.system_file))
+    table.value(variable.name + " in /etc/nccl.conf", {}, variable.value);
 }
 
 // Returns the names by which findings refer to the device of an interface.
-std::vector<std::string> things_of(const NetInterface& one, const Facts& facts) {
-  std::vector<std::string> things = {one.name};
-  if (const RdmaPortRef port = rdma_port_of(facts.rdma, facts.net, one.name))
+std::vector<std::string> things_of(const NetInterface& interface, const Facts& facts) {
+  std::vector<std::string> things = {interface.name};
+  if (const RdmaPortRef port = rdma_port_of(facts.rdma, facts.net, interface.name))
     things.push_back(port.device->name);
-  if (one.pci_address) things.push_back(*one.pci_address);
+  if (interface.pci_address) things.push_back(*interface.pci_address);
   return things;
 }
 
-void add_interface(const NetInterface& one, const Facts& facts, TableWriter& table) {
+void add_interface(const NetInterface& interface, const Facts& facts, TableWriter& table) {
   // Interfaces that come and go with containers and virtual machines are not hardware of the node.
-  const bool lasting = one.pci_address.ok() || one.bond_mode.ok() || one.link_type.value_or(0) == 32 ||
-                       find_vlan(facts.net, one.name) != nullptr ||
-                       rdma_port_of(facts.rdma, facts.net, one.name);
+  const bool lasting =
+      interface.pci_address.ok() || interface.bond_mode.ok() || interface.link_type.value_or(0) == 32 ||
+      find_vlan(facts.net, interface.name) != nullptr || rdma_port_of(facts.rdma, facts.net, interface.name);
   if (!lasting) return;
-  const auto things = things_of(one, facts);
+  const auto things = things_of(interface, facts);
   table.is_there("interface", things);
-  table.reading("MTU", things, one.mtu);
-  if (!rdma_port_of(facts.rdma, facts.net, one.name)) table.or_none("driver", things, one.driver);
-  table.reading("MAC address", things, one.mac);
-  table.or_none("bond or bridge", things, one.master);
-  table.reading("bond mode", things, one.bond_mode);
-  table.reading("IPoIB mode", things, one.ipoib_mode);
-  table.reading("switched on", things, one.administratively_up);
-  if (one.carrier.value_or(false) && one.speed_mbps)
-    table.value("speed", things, fmt::format("{} Mb/s", *one.speed_mbps));
-  if (one.addresses) {
+  table.reading("MTU", things, interface.mtu);
+  if (!rdma_port_of(facts.rdma, facts.net, interface.name)) table.or_none("driver", things, interface.driver);
+  table.reading("MAC address", things, interface.mac);
+  table.or_none("bond or bridge", things, interface.master);
+  table.reading("bond mode", things, interface.bond_mode);
+  table.reading("IPoIB mode", things, interface.ipoib_mode);
+  table.reading("switched on", things, interface.administratively_up);
+  if (interface.carrier.value_or(false) && interface.speed_mbps)
+    table.value("speed", things, fmt::format("{} Mb/s", *interface.speed_mbps));
+  if (interface.addresses) {
     std::set<std::string> addresses;
-    for (const InterfaceAddress& address : *one.addresses)  // IPv6's privacy addresses change by themselves
+    for (const InterfaceAddress& address :
+         *interface.addresses)  // IPv6's privacy addresses change by themselves
       if (address.address.is_v4()) addresses.insert(address.address.to_text());
     table.value("addresses", things, addresses.empty() ? "none" : joined(addresses));
   }
-  if (one.pause)
+  if (interface.pause)
     table.value("pause frames", things,
-                fmt::format("receive {}, send {}", one.pause->receive ? "on" : "off",
-                            one.pause->transmit ? "on" : "off"));
-  if (one.priorities) {
+                fmt::format("receive {}, send {}", interface.pause->receive ? "on" : "off",
+                            interface.pause->transmit ? "on" : "off"));
+  if (interface.priorities) {
     table.value("lossless priorities", things,
-                one.priorities->lossless.empty() ? "none" : joined(one.priorities->lossless));
-    table.value("trust", things, one.priorities->dscp.empty() ? "VLAN tag" : "DSCP");
+                interface.priorities->lossless.empty() ? "none" : joined(interface.priorities->lossless));
+    table.value("trust", things, interface.priorities->dscp.empty() ? "VLAN tag" : "DSCP");
   }
 }
 
-void add_rdma(const RdmaDevice& one, const Facts& facts, TableWriter& table) {
-  std::vector<std::string> things = {one.name};
-  if (one.pci_address) things.push_back(*one.pci_address);
+void add_rdma(const RdmaDevice& device, const Facts& facts, TableWriter& table) {
+  std::vector<std::string> things = {device.name};
+  if (device.pci_address) things.push_back(*device.pci_address);
   for (const NetInterface& interface : items(facts.net.interfaces))
-    if (const auto port = rdma_port_of(facts.rdma, facts.net, interface.name); port && port.device == &one)
+    if (const auto port = rdma_port_of(facts.rdma, facts.net, interface.name); port && port.device == &device)
       things.push_back(interface.name);
   table.is_there("RDMA device", things);
-  table.reading("firmware", things, one.firmware);
-  table.reading("board", things, one.board_id);
-  table.reading("GUID", things, one.node_guid);
-  table.or_none("driver", things, one.driver);
-  for (const RdmaPort& port : items(one.ports)) {
-    std::vector<std::string> names = {fmt::format("{}/{}", one.name, port.number)};
+  table.reading("firmware", things, device.firmware);
+  table.reading("board", things, device.board_id);
+  table.reading("GUID", things, device.node_guid);
+  table.or_none("driver", things, device.driver);
+  for (const RdmaPort& port : items(device.ports)) {
+    std::vector<std::string> names = {fmt::format("{}/{}", device.name, port.number)};
     names.insert(names.end(), things.begin(), things.end());
     table.reading("link layer", names, port.link_layer);
     table.reading("traffic class", names, port.roce_tos);
@@ -168,33 +169,33 @@ void add_rdma(const RdmaDevice& one, const Facts& facts, TableWriter& table) {
   }
 }
 
-void add_gpu(const Gpu& one, TableWriter& table) {
-  const std::vector<std::string> things = {one.pci_address};
+void add_gpu(const Gpu& gpu, TableWriter& table) {
+  const std::vector<std::string> things = {gpu.pci_address};
   table.is_there("GPU", things);
-  table.reading("UUID", things, one.uuid);
-  if (!one.nvml) return;
-  table.reading("VBIOS", things, one.nvml->vbios);
-  table.reading("ECC", things, one.nvml->ecc);
-  table.reading("MIG", things, one.nvml->mig);
-  table.reading("persistence", things, one.nvml->persistence);
-  table.reading("compute mode", things, one.nvml->compute_mode);
-  if (one.nvml->power_limit)
-    table.value("power limit", things, fmt::format("{:.0f} W", *one.nvml->power_limit));
-  table.reading("GSP firmware", things, one.nvml->gsp_firmware);
+  table.reading("UUID", things, gpu.uuid);
+  if (!gpu.nvml) return;
+  table.reading("VBIOS", things, gpu.nvml->vbios);
+  table.reading("ECC", things, gpu.nvml->ecc);
+  table.reading("MIG", things, gpu.nvml->mig);
+  table.reading("persistence", things, gpu.nvml->persistence);
+  table.reading("compute mode", things, gpu.nvml->compute_mode);
+  if (gpu.nvml->power_limit)
+    table.value("power limit", things, fmt::format("{:.0f} W", *gpu.nvml->power_limit));
+  table.reading("GSP firmware", things, gpu.nvml->gsp_firmware);
 }
 
-void add_pci(const PciDevice& one, TableWriter& table) {
-  if (is_bridge(one)) return;
-  const std::vector<std::string> things = {one.address};
-  if (!is_gpu(one)) table.is_there("PCI device", things);
+void add_pci(const PciDevice& device, TableWriter& table) {
+  if (is_bridge(device)) return;
+  const std::vector<std::string> things = {device.address};
+  if (!is_gpu(device)) table.is_there("PCI device", things);
   // add_interface() and add_rdma() write an adapter's driver
-  if (!is_network(one)) table.or_none("driver", things, one.driver);
-  table.reading("NUMA node", things, one.numa_node);
-  table.reading("IOMMU", things, one.iommu_type);
-  table.reading("largest read request", things, one.max_read_request);
-  table.reading("relaxed ordering", things, one.relaxed_ordering);
+  if (!is_network(device)) table.or_none("driver", things, device.driver);
+  table.reading("NUMA node", things, device.numa_node);
+  table.reading("IOMMU", things, device.iommu_type);
+  table.reading("largest read request", things, device.max_read_request);
+  table.reading("relaxed ordering", things, device.relaxed_ordering);
   // The link's speed drops by itself while a GPU idles. Lost lanes do not come back.
-  if (one.link_now) table.value("PCIe lanes", things, std::to_string(one.link_now->width));
+  if (device.link_now) table.value("PCIe lanes", things, std::to_string(device.link_now->width));
 }
 
 // Returns the words of `text` that are not in `other`; "nothing" if there are none. Used for long values that
@@ -237,10 +238,10 @@ FactTable compared_facts(const Facts& facts) {
   TableWriter writer(table);
   add_system(facts.system, writer);
   add_software(facts, writer);
-  for (const NetInterface& one : items(facts.net.interfaces)) add_interface(one, facts, writer);
-  for (const RdmaDevice& one : items(facts.rdma.devices)) add_rdma(one, facts, writer);
-  for (const Gpu& one : items(facts.gpus.devices)) add_gpu(one, writer);
-  for (const PciDevice& one : items(facts.pci)) add_pci(one, writer);
+  for (const NetInterface& interface : items(facts.net.interfaces)) add_interface(interface, facts, writer);
+  for (const RdmaDevice& device : items(facts.rdma.devices)) add_rdma(device, facts, writer);
+  for (const Gpu& gpu : items(facts.gpus.devices)) add_gpu(gpu, writer);
+  for (const PciDevice& device : items(facts.pci)) add_pci(device, writer);
   const auto listed = [&](bool all, const char* kind) {
     if (all) table.kinds.emplace_back(kind);
   };

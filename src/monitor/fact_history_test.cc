@@ -12,12 +12,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 NetInterface interface_of(const std::string& name, int mtu) {
-  NetInterface one;
-  one.name = name;
-  one.mtu = {mtu, "mtu"};
-  one.pci_address = {"0000:1b:00.0", "device"};
-  one.driver = {"mlx5_core", "driver"};
-  return one;
+  NetInterface interface;
+  interface.name = name;
+  interface.mtu = {mtu, "mtu"};
+  interface.pci_address = {"0000:1b:00.0", "device"};
+  interface.driver = {"mlx5_core", "driver"};
+  return interface;
 }
 
 Facts facts_of(std::vector<NetInterface> interfaces) {

@@ -17,10 +17,12 @@ using Series = std::pair<std::string, std::string>;  // rule, subject
 // counts.
 std::map<Series, Status> roots_of(const Findings& findings) {
   std::map<Series, Status> roots;
-  for (const Finding& one : findings) {
-    if (one.caused_by || one.status == Status::kPass || one.status == Status::kNotApplicable) continue;
-    const auto [found, is_new] = roots.emplace(Series(one.rule, printable(one.subject)), one.status);
-    if (!is_new && severity(one.status) < severity(found->second)) found->second = one.status;
+  for (const Finding& finding : findings) {
+    if (finding.caused_by || finding.status == Status::kPass || finding.status == Status::kNotApplicable)
+      continue;
+    const auto [found, is_new] =
+        roots.emplace(Series(finding.rule, printable(finding.subject)), finding.status);
+    if (!is_new && severity(finding.status) < severity(found->second)) found->second = finding.status;
   }
   return roots;
 }
@@ -30,12 +32,12 @@ std::string_view word(Status status) { return enum_names(status)[static_cast<std
 void add_collectors(const NodeState& state, Exposition& out) {
   out.announce("railbed_collector_success", "gauge",
                "1 where the collector's last look worked; 0: its metrics are missing or old.");
-  for (const CollectorHealth& one : state.collectors)
-    out.sample("railbed_collector_success", {{"collector", one.name}}, one.success ? 1 : 0);
+  for (const CollectorHealth& health : state.collectors)
+    out.sample("railbed_collector_success", {{"collector", health.name}}, health.success ? 1 : 0);
   out.announce("railbed_collector_duration_seconds", "gauge",
                "How long it took; of one that hangs, how long it has hung.");
-  for (const CollectorHealth& one : state.collectors)
-    out.sample("railbed_collector_duration_seconds", {{"collector", one.name}}, one.seconds);
+  for (const CollectorHealth& health : state.collectors)
+    out.sample("railbed_collector_duration_seconds", {{"collector", health.name}}, health.seconds);
 }
 
 }  // namespace
@@ -78,16 +80,19 @@ void add_past(const NodeState& state, Exposition& out) {
   if (!state.past || state.past->empty()) return;
   const auto each = [&](std::string_view metric, std::string_view help, auto&& value) {
     out.announce(metric, "gauge", help);
-    for (const PastMeasurement& one : *state.past)
-      if (const std::optional<double> found = value(one))
-        out.sample(metric, {{"peer", one.peer}, {"rail", one.rail}, {"operation", one.operation}}, *found);
+    for (const PastMeasurement& measurement : *state.past)
+      if (const std::optional<double> found = value(measurement))
+        out.sample(
+            metric,
+            {{"peer", measurement.peer}, {"rail", measurement.rail}, {"operation", measurement.operation}},
+            *found);
   };
   each("railbed_measured_bytes_per_second", "What was last measured from this node to the peer.",
-       [](const PastMeasurement& one) { return std::optional(one.rate); });
+       [](const PastMeasurement& measurement) { return std::optional(measurement.rate); });
   each("railbed_ceiling_bytes_per_second", "What the path allows.",
-       [](const PastMeasurement& one) { return one.ceiling; });
+       [](const PastMeasurement& measurement) { return measurement.ceiling; });
   each("railbed_measured_timestamp_seconds", "When that was.",
-       [](const PastMeasurement& one) { return std::optional(one.when); });
+       [](const PastMeasurement& measurement) { return std::optional(measurement.when); });
 }
 
 }  // namespace railbed

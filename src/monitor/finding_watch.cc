@@ -53,13 +53,13 @@ bool is_time(double unix_seconds) { return unix_seconds >= 0 && unix_seconds < k
 bool is_past(double moment, double age) { return moment >= 0 && moment <= age; }
 
 // Returns whether a watch could have written this finding.
-bool is_sound(const TrackedFinding& one, double age) {
-  return !one.rule.empty() && is_time(one.since) && one.turns.size() <= kFlapChanges &&
-         std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
-         is_past(one.seen, age) && one.unknown_looks >= 0 && one.unknown_looks <= kPatientLooks &&
-         one.message.size() <= kLongestMessage && one.remedy.size() <= kLongestMessage &&
-         one.subject.size() <= kLongestSubject && one.changes_before.size() <= kChangesNamed &&
-         std::ranges::all_of(one.changes_before,
+bool is_sound(const TrackedFinding& finding, double age) {
+  return !finding.rule.empty() && is_time(finding.since) && finding.turns.size() <= kFlapChanges &&
+         std::ranges::all_of(finding.turns, [&](double turn) { return is_past(turn, age); }) &&
+         is_past(finding.seen, age) && finding.unknown_looks >= 0 && finding.unknown_looks <= kPatientLooks &&
+         finding.message.size() <= kLongestMessage && finding.remedy.size() <= kLongestMessage &&
+         finding.subject.size() <= kLongestSubject && finding.changes_before.size() <= kChangesNamed &&
+         std::ranges::all_of(finding.changes_before,
                              [](const std::string& text) { return text.size() <= kLongestMessage; });
 }
 
@@ -87,12 +87,12 @@ Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
   watch.facts_ = std::move(state.facts);
   watch.changes_ = std::move(state.changes);
   if (!std::ranges::all_of(watch.changes_,
-                           [&](const FactChange& one) { return is_past(one.age, state.age); }))
+                           [&](const FactChange& change) { return is_past(change.age, state.age); }))
     return refuse("a time in it is not a time");
-  for (TrackedFinding& one : state.findings) {
-    if (!is_sound(one, state.age)) return refuse("a finding in it is not a finding");
-    const FindingKey key{one.rule, one.node, one.subject};
-    watch.tracked_.insert_or_assign(key, std::move(one));
+  for (TrackedFinding& finding : state.findings) {
+    if (!is_sound(finding, state.age)) return refuse("a finding in it is not a finding");
+    const FindingKey key{finding.rule, finding.node, finding.subject};
+    watch.tracked_.insert_or_assign(key, std::move(finding));
   }
   return watch;
 }
@@ -137,8 +137,8 @@ void FindingWatch::take_facts(const Facts& facts) {
   for (FactChange& change : take_changes(facts_, compared_facts(facts))) {
     change.time = {now_};
     change.age = age_;
-    const auto lately = std::ranges::count_if(changes_, [&](const FactChange& one) {
-      return one.what == change.what && age_ - one.age < kShortlyBefore;
+    const auto lately = std::ranges::count_if(changes_, [&](const FactChange& fact_change) {
+      return fact_change.what == change.what && age_ - fact_change.age < kShortlyBefore;
     });
     if (static_cast<std::size_t>(lately) >= kOftenChanged) continue;
     NodeEvent event;
@@ -152,7 +152,7 @@ void FindingWatch::take_facts(const Facts& facts) {
     events_.push_back(std::move(event));
     changes_.push_back(std::move(change));
   }
-  std::erase_if(changes_, [&](const FactChange& one) { return age_ - one.age > kChangeSeconds; });
+  std::erase_if(changes_, [&](const FactChange& change) { return age_ - change.age > kChangeSeconds; });
   if (changes_.size() > kMostChanges)
     changes_.erase(changes_.begin(), changes_.end() - static_cast<std::ptrdiff_t>(kMostChanges));
 }
@@ -174,7 +174,7 @@ std::map<FindingKey, FindingWatch::Sight> FindingWatch::sights_of(const Findings
                          finding.node.empty() ? node_ : kept(finding.node, kLongestSubject),
                          kept(finding.subject, kLongestSubject)};
     const auto [at, is_new] = sights.emplace(key, sight);
-    const auto rank = [](const Sight& one) { return std::pair(one.held, severity(one.status)); };
+    const auto rank = [](const Sight& sight) { return std::pair(sight.held, severity(sight.status)); };
     if (!is_new && rank(sight) < rank(at->second)) at->second = std::move(sight);
   }
   return sights;
@@ -225,13 +225,13 @@ void FindingWatch::see(const FindingKey& key, const Sight& sight) {
     found->second.node = key.node;
     found->second.subject = key.subject;
   }
-  TrackedFinding& one = found->second;
-  one.seen = age_;
+  TrackedFinding& finding = found->second;
+  finding.seen = age_;
   if (sight.held) return;
   if (sight.status == Status::kUnknown)
-    see_unknown(one, sight);
+    see_unknown(finding, sight);
   else
-    see_red(one, sight);
+    see_red(finding, sight);
 }
 
 // Forgets the finding that has been gone the longest.
@@ -247,64 +247,64 @@ bool FindingWatch::make_room() {
   return true;
 }
 
-void FindingWatch::see_unknown(TrackedFinding& one, const Sight& sight) {
-  if (one.unknown_looks < kPatientLooks) ++one.unknown_looks;
-  if (one.unknown_looks == kPatientLooks) see_red(one, sight);
+void FindingWatch::see_unknown(TrackedFinding& finding, const Sight& sight) {
+  if (finding.unknown_looks < kPatientLooks) ++finding.unknown_looks;
+  if (finding.unknown_looks == kPatientLooks) see_red(finding, sight);
 }
 
-void FindingWatch::see_red(TrackedFinding& one, const Sight& sight) {
-  if (sight.status != Status::kUnknown) one.unknown_looks = 0;
-  const bool is_new = !one.present;
-  const bool other = sight.status != one.status || meaning(sight.message) != meaning(one.message);
-  one.status = sight.status;
-  one.message = sight.message;
-  one.remedy = sight.remedy;
-  one.present = true;
+void FindingWatch::see_red(TrackedFinding& finding, const Sight& sight) {
+  if (sight.status != Status::kUnknown) finding.unknown_looks = 0;
+  const bool is_new = !finding.present;
+  const bool other = sight.status != finding.status || meaning(sight.message) != meaning(finding.message);
+  finding.status = sight.status;
+  finding.message = sight.message;
+  finding.remedy = sight.remedy;
+  finding.present = true;
   if (is_new) {
-    ++one.times;
-    one.changes_before = changes_before(sight);
-    if (!one.flapping) one.since = now_;
+    ++finding.times;
+    finding.changes_before = changes_before(sight);
+    if (!finding.flapping) finding.since = now_;
   }
-  if (is_new || other) tell(one, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
+  if (is_new || other) tell(finding, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
 }
 
-void FindingWatch::leave(TrackedFinding& one) {
-  one.present = false;
-  one.seen = age_;
-  tell(one, EventKind::kGone, nullptr);
+void FindingWatch::leave(TrackedFinding& finding) {
+  finding.present = false;
+  finding.seen = age_;
+  tell(finding, EventKind::kGone, nullptr);
 }
 
 // Records a change of this finding, and adds an event unless the finding flaps.
-void FindingWatch::tell(TrackedFinding& one, EventKind kind, const Sight* sight) {
-  std::erase_if(one.turns, [&](double turn) { return age_ - turn >= kFlapSeconds; });
-  if (one.turns.size() == kFlapChanges) one.turns.erase(one.turns.begin());
-  one.turns.push_back(age_);
-  if (one.flapping) return;
-  if (one.turns.size() == kFlapChanges) {
-    one.flapping = true;
+void FindingWatch::tell(TrackedFinding& finding, EventKind kind, const Sight* sight) {
+  std::erase_if(finding.turns, [&](double turn) { return age_ - turn >= kFlapSeconds; });
+  if (finding.turns.size() == kFlapChanges) finding.turns.erase(finding.turns.begin());
+  finding.turns.push_back(age_);
+  if (finding.flapping) return;
+  if (finding.turns.size() == kFlapChanges) {
+    finding.flapping = true;
     kind = EventKind::kFlapping;
   }
-  NodeEvent event = event_of(one, kind);
+  NodeEvent event = event_of(finding, kind);
   if (sight != nullptr) event.changes_before = changes_before(*sight);
-  one.told = one.status;
+  finding.told = finding.status;
   events_.push_back(std::move(event));
 }
 
-NodeEvent FindingWatch::event_of(const TrackedFinding& one, EventKind kind) const {
+NodeEvent FindingWatch::event_of(const TrackedFinding& finding, EventKind kind) const {
   NodeEvent event;
   event.time = {now_};
   event.kind = kind;
-  event.node = one.node;
-  event.rule = one.rule;
-  event.subject = one.subject;
-  event.status = one.status;
+  event.node = finding.node;
+  event.rule = finding.rule;
+  event.subject = finding.subject;
+  event.status = finding.status;
   const bool was_there = kind != EventKind::kAppeared;
-  if (was_there && one.told && *one.told != one.status) event.was = one.told;
-  event.present = one.present;
-  event.message = one.message;
-  event.remedy = one.remedy;
-  event.since = UtcTime{one.since};
-  event.times_before = one.times > 0 ? one.times - 1 : 0;
+  if (was_there && finding.told && *finding.told != finding.status) event.was = finding.told;
+  event.present = finding.present;
+  event.message = finding.message;
+  event.remedy = finding.remedy;
+  event.since = UtcTime{finding.since};
+  event.times_before = finding.times > 0 ? finding.times - 1 : 0;
   return event;
 }
 
@@ -338,9 +338,9 @@ void FindingWatch::settle_and_forget() {
     one.told = one.status;
   }
   std::erase_if(tracked_, [&](const auto& entry) {
-    const TrackedFinding& one = entry.second;
-    const bool never_told = !one.told && one.unknown_looks == 0;
-    return !one.present && !one.flapping && (never_told || age_ - one.seen > kRemembered);
+    const TrackedFinding& finding = entry.second;
+    const bool never_told = !finding.told && finding.unknown_looks == 0;
+    return !finding.present && !finding.flapping && (never_told || age_ - finding.seen > kRemembered);
   });
 }
 

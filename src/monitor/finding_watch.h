@@ -127,14 +127,14 @@ class FindingWatch {
   // Makes room for one more finding; returns false if all tracked ones are present or flap.
   bool make_room();
   // Handles a finding that is to be reported: one that fails or warns, or has been unknown for long enough.
-  void see_red(TrackedFinding& one, const Sight& sight);
-  void see_unknown(TrackedFinding& one, const Sight& sight);
+  void see_red(TrackedFinding& finding, const Sight& sight);
+  void see_unknown(TrackedFinding& finding, const Sight& sight);
   // Handles a finding that is gone.
-  void leave(TrackedFinding& one);
+  void leave(TrackedFinding& finding);
   // Ends flapping that is over, and forgets findings that have been gone for long.
   void settle_and_forget();
-  void tell(TrackedFinding& one, EventKind kind, const Sight* sight);
-  NodeEvent event_of(const TrackedFinding& one, EventKind kind) const;
+  void tell(TrackedFinding& finding, EventKind kind, const Sight* sight);
+  NodeEvent event_of(const TrackedFinding& finding, EventKind kind) const;
   std::vector<std::string> changes_before(const Sight& sight) const;
 
   std::string node_;

@@ -16,14 +16,14 @@ using ::testing::IsEmpty;
 constexpr double kStart = 1'800'000'000;
 
 Finding finding(std::string_view rule, std::string subject, Status status, std::string message) {
-  Finding one;
-  one.rule = rule;
-  one.node = "gpu01";
-  one.subject = std::move(subject);
-  one.status = status;
-  one.message = std::move(message);
-  one.remedy.text = "Mend it.";
-  return one;
+  Finding finding;
+  finding.rule = rule;
+  finding.node = "gpu01";
+  finding.subject = std::move(subject);
+  finding.status = status;
+  finding.message = std::move(message);
+  finding.remedy.text = "Mend it.";
+  return finding;
 }
 Finding port_down() {
   Finding one = finding("rdma.port-down", "mlx5_0/1", Status::kFail, "mlx5_0/1 is DOWN");

@@ -165,13 +165,13 @@ void FleetWatch::Parts::watch(FleetNode& node, std::stop_token stop) {
 }
 
 void FleetWatch::Parts::take(std::vector<FleetNews> fresh, Evidence& evidence) {
-  for (FleetNews& one : fresh) {
-    std::erase_if(evidence.unreachable, [&](const Unreachable& gone) { return gone.node == one.node; });
-    if (one.facts) {
-      evidence.nodes.insert_or_assign(one.node, std::move(*one.facts));
+  for (FleetNews& news : fresh) {
+    std::erase_if(evidence.unreachable, [&](const Unreachable& gone) { return gone.node == news.node; });
+    if (news.facts) {
+      evidence.nodes.insert_or_assign(news.node, std::move(*news.facts));
     } else {
-      evidence.nodes.erase(one.node);
-      evidence.unreachable.push_back({one.node, one.facts.error()});
+      evidence.nodes.erase(news.node);
+      evidence.unreachable.push_back({news.node, news.facts.error()});
     }
   }
 }
@@ -225,7 +225,7 @@ FleetWatch::FleetWatch(FleetWatchOptions options, EventDesk& desk, Hear note)
 }
 
 FleetWatch::~FleetWatch() {
-  for (std::jthread& one : parts_->threads) one.request_stop();
+  for (std::jthread& thread : parts_->threads) thread.request_stop();
 }
 
 LiveShown FleetWatch::shown() {

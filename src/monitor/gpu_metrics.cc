@@ -141,9 +141,10 @@ bool is_xid(const LogEvent& event) {
 int last_xid(const NodeState& state, std::string_view address) {
   if (!state.look || !state.look->facts.kernel_log.ok()) return 0;
   const LogEvent* last = nullptr;
-  for (const LogEvent& one : state.look->facts.kernel_log->events)
-    if (is_xid(one) && dcgm_address(one.subject) == address && (last == nullptr || one.last > last->last))
-      last = &one;
+  for (const LogEvent& event : state.look->facts.kernel_log->events)
+    if (is_xid(event) && dcgm_address(event.subject) == address &&
+        (last == nullptr || event.last > last->last))
+      last = &event;
   return last == nullptr ? 0 : last->code;
 }
 
@@ -185,16 +186,16 @@ void add_kernel_log(const NodeState& state, Exposition& out) {
   if (!state.look || !state.look->facts.kernel_log.ok()) return;
   const auto& events = state.look->facts.kernel_log->events;
   std::map<std::pair<std::string, int>, std::uint64_t> xids;
-  for (const LogEvent& one : events)
-    if (is_xid(one)) xids[{dcgm_address(one.subject), one.code}] += one.count;
+  for (const LogEvent& event : events)
+    if (is_xid(event)) xids[{dcgm_address(event.subject), event.code}] += event.count;
   out.announce("railbed_xid_total", "counter", "Xids that the kernel's log holds since boot, by GPU.");
   for (const auto& [labels, count] : xids)
     out.sample("railbed_xid_total", {{"pci_bus_id", labels.first}, {"xid", std::to_string(labels.second)}},
                count);
   std::map<std::pair<std::string_view, std::string>, std::uint64_t> others;
-  for (const LogEvent& one : events)
-    if (!is_xid(one))
-      others[{enum_names(one.kind)[static_cast<std::size_t>(one.kind)], device_of(one)}] += one.count;
+  for (const LogEvent& event : events)
+    if (!is_xid(event))
+      others[{enum_names(event.kind)[static_cast<std::size_t>(event.kind)], device_of(event)}] += event.count;
   out.announce(
       "railbed_kernel_log_events_total", "counter",
       "Lines of the kernel's log since boot that tell of hardware, by kind and what they are about.");

@@ -50,12 +50,12 @@ class Interfaces {
   template <class Value>
   void each(std::string_view metric, std::string_view type, std::string_view help, Value&& value) {
     bool announced = false;
-    for (const InterfaceCounts& one : counts_.interfaces) {
-      const auto found = value(one);
+    for (const InterfaceCounts& counts : counts_.interfaces) {
+      const auto found = value(counts);
       if (!found) continue;
       if (!announced) out_.announce(metric, type, help);
       announced = true;
-      out_.sample(metric, {{"device", one.link.name}}, *found);
+      out_.sample(metric, {{"device", counts.link.name}}, *found);
     }
   }
 
@@ -93,8 +93,8 @@ template <std::size_t Size>
 std::string_view priority_of(std::string_view name, const std::array<Pattern, Size>& patterns,
                              std::string_view whole, std::array<char, 1>& digit) {
   if (!whole.empty() && name == whole) return "all";
-  for (const Pattern& one : patterns)
-    if (const auto found = priority_in(name, one.begin, one.end)) {
+  for (const Pattern& pattern : patterns)
+    if (const auto found = priority_in(name, pattern.begin, pattern.end)) {
       digit[0] = *found;
       return {digit.data(), 1};
     }
@@ -110,8 +110,8 @@ void add_by_priority(const Counts& counts, std::string_view metric, std::string_
                      const std::array<Pattern, Size>& patterns, std::string_view whole, double unit,
                      Exposition& out) {
   bool announced = false;
-  for (const InterfaceCounts& one : counts.interfaces)
-    for (const auto& [name, value] : one.driver) {
+  for (const InterfaceCounts& interface_counts : counts.interfaces)
+    for (const auto& [name, value] : interface_counts.driver) {
       const std::string_view direction = direction_of(name);
       if (direction.empty()) continue;
       std::array<char, 1> digit = {};
@@ -120,7 +120,7 @@ void add_by_priority(const Counts& counts, std::string_view metric, std::string_
       if (!announced) out.announce(metric, "counter", help);
       announced = true;
       const Exposition::Labels labels = {
-          {"device", one.link.name}, {"priority", priority}, {"direction", direction}};
+          {"device", interface_counts.link.name}, {"priority", priority}, {"direction", direction}};
       if (unit == 1)
         out.sample(metric, labels, value);
       else
@@ -133,12 +133,14 @@ void add_storms(const Counts& counts, Exposition& out) {
       "railbed_pause_storms_total", "counter",
       "Times that this port saw itself stop its peer for too long: a warning, and an error when it then "
       "dropped what it could not take.");
-  for (const InterfaceCounts& one : counts.interfaces)
+  for (const InterfaceCounts& interface_counts : counts.interfaces)
     for (const std::string_view kind : {"warning", "error"})
-      if (const auto value = value_of(one.driver, kind == "warning" ? "tx_pause_storm_warning_events"
-                                                                    : "tx_pause_storm_error_events"))
+      if (const auto value =
+              value_of(interface_counts.driver,
+                       kind == "warning" ? "tx_pause_storm_warning_events" : "tx_pause_storm_error_events"))
         out.sample("railbed_pause_storms_total",
-                   {{"device", one.link.name}, {"direction", "transmitted"}, {"kind", kind}}, *value);
+                   {{"device", interface_counts.link.name}, {"direction", "transmitted"}, {"kind", kind}},
+                   *value);
 }
 
 // Returns whether a counter concerns the cable or the module. Histograms of frame sizes do not:
@@ -152,10 +154,11 @@ void add_cables(const Counts& counts, Exposition& out) {
   out.announce(
       "railbed_phy_counter_total", "counter",
       "A counter of the port's physical layer and its module, by the name that the driver gives it.");
-  for (const InterfaceCounts& one : counts.interfaces)
-    for (const auto& [name, value] : one.driver)
+  for (const InterfaceCounts& interface_counts : counts.interfaces)
+    for (const auto& [name, value] : interface_counts.driver)
       if (is_of_the_cable(name))
-        out.sample("railbed_phy_counter_total", {{"device", one.link.name}, {"counter", name}}, value);
+        out.sample("railbed_phy_counter_total", {{"device", interface_counts.link.name}, {"counter", name}},
+                   value);
 }
 
 }  // namespace
@@ -165,22 +168,22 @@ void add_interfaces(const NodeState& state, Exposition& out) {
   const Counts& counts = *state.counts;
   Interfaces interfaces(counts, out);
   interfaces.each("node_network_up", "gauge", "1 where the kernel calls the interface up.",
-                  [](const InterfaceCounts& one) {
-                    return std::optional(one.link.operational_state.value_or("") == "up" ? 1.0 : 0.0);
+                  [](const InterfaceCounts& counts) {
+                    return std::optional(counts.link.operational_state.value_or("") == "up" ? 1.0 : 0.0);
                   });
   interfaces.each("node_network_carrier", "gauge", "1 where there is a link.",
-                  [](const InterfaceCounts& one) { return scaled(one.link.carrier); });
+                  [](const InterfaceCounts& counts) { return scaled(counts.link.carrier); });
   interfaces.each("node_network_carrier_changes_total", "counter", "Times the link came or went.",
-                  [](const InterfaceCounts& one) { return scaled(one.link.carrier_changes); });
+                  [](const InterfaceCounts& counts) { return scaled(counts.link.carrier_changes); });
   interfaces.each("node_network_mtu_bytes", "gauge", "The largest packet.",
-                  [](const InterfaceCounts& one) { return scaled(one.link.mtu); });
+                  [](const InterfaceCounts& counts) { return scaled(counts.link.mtu); });
   constexpr double kMegabit = 1e6 / 8;
   interfaces.each("node_network_speed_bytes", "gauge", "What the link runs at, in bytes a second.",
-                  [](const InterfaceCounts& one) { return scaled(one.link.speed_mbps, kMegabit); });
+                  [](const InterfaceCounts& counts) { return scaled(counts.link.speed_mbps, kMegabit); });
   for (const LinkStatistic& name : kStatistics)
-    interfaces.each(name.metric, "counter", name.help, [&](const InterfaceCounts& one) {
-      auto value = value_of(one.statistics, name.file);
-      if (value && !name.more.empty()) *value += value_of(one.statistics, name.more).value_or(0);
+    interfaces.each(name.metric, "counter", name.help, [&](const InterfaceCounts& counts) {
+      auto value = value_of(counts.statistics, name.file);
+      if (value && !name.more.empty()) *value += value_of(counts.statistics, name.more).value_or(0);
       return value;
     });
   add_by_priority(counts, "railbed_pause_frames_total",
@@ -213,27 +216,28 @@ void add_rails(const NodeState& state, Exposition& out) {
   out.announce(
       "railbed_rail_info", "gauge",
       "Which rail of cluster.yaml runs over which interface and RDMA port, and to which node; always 1.");
-  for (const RailView& one : rails)
+  for (const RailView& view : rails)
     out.sample("railbed_rail_info",
-               {{"rail", one.rail},
-                {"device", one.device},
-                {"port", one.device.empty() ? "" : std::to_string(one.port)},
-                {"interface", one.interface},
-                {"peer", one.peer}},
+               {{"rail", view.rail},
+                {"device", view.device},
+                {"port", view.device.empty() ? "" : std::to_string(view.port)},
+                {"interface", view.interface},
+                {"peer", view.peer}},
                1);
   out.announce("railbed_port_rate_expected_bytes_per_second", "gauge",
                "What the RDMA port should run at: by cluster.yaml, else as its peers do.");
   std::set<std::pair<std::string_view, int>> told;
-  for (const RailView& one : rails)
-    if (one.rate && !one.device.empty() && told.emplace(one.device, one.port).second)
+  for (const RailView& view : rails)
+    if (view.rate && !view.device.empty() && told.emplace(view.device, view.port).second)
       out.sample("railbed_port_rate_expected_bytes_per_second",
-                 {{"device", one.device}, {"port", std::to_string(one.port)}}, one.rate->bits_per_second / 8);
+                 {{"device", view.device}, {"port", std::to_string(view.port)}},
+                 view.rate->bits_per_second / 8);
   out.announce("railbed_interface_mtu_expected_bytes", "gauge", "The MTU that cluster.yaml wants.");
   std::set<std::string_view> interfaces;
-  for (const RailView& one : rails)
-    if (one.mtu && interfaces.insert(one.interface).second)
-      out.sample("railbed_interface_mtu_expected_bytes", {{"device", one.interface}},
-                 static_cast<double>(*one.mtu));
+  for (const RailView& view : rails)
+    if (view.mtu && interfaces.insert(view.interface).second)
+      out.sample("railbed_interface_mtu_expected_bytes", {{"device", view.interface}},
+                 static_cast<double>(*view.mtu));
 }
 
 }  // namespace railbed

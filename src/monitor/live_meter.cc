@@ -129,8 +129,9 @@ const InterfaceCounts* find_interface(const Counts& counts, const std::string& n
 }
 
 const RdmaPort* find_port(const Counts& counts, std::string_view device) {
-  for (const PortCounts& one : counts.ports)
-    if (device == one.device + "/" + std::to_string(one.port.number)) return &one.port;
+  for (const PortCounts& port_counts : counts.ports)
+    if (device == port_counts.device + "/" + std::to_string(port_counts.port.number))
+      return &port_counts.port;
   return nullptr;
 }
 
@@ -168,9 +169,9 @@ void LiveMeter::measure(LiveView& view, const std::string& node, const LiveCount
       for (LiveEnd& end : rail.ends)
         if (end.node == node) measure_end(end, count);
   if (count.gpus)
-    for (LiveNode& one : view.nodes)
-      if (one.name == node)
-        for (LiveGpu& gpu : one.gpus) measure_gpu(gpu, node, count);
+    for (LiveNode& live_node : view.nodes)
+      if (live_node.name == node)
+        for (LiveGpu& gpu : live_node.gpus) measure_gpu(gpu, node, count);
 }
 
 void LiveMeter::measure_end(LiveEnd& end, const LiveCount& count) {
@@ -191,7 +192,7 @@ void LiveMeter::measure_end(LiveEnd& end, const LiveCount& count) {
     known.transmit = rate(kSent);
     known.errors = usable ? errors_of(known.counters, now, seconds) : std::vector<LiveError>{};
     double errors = 0;
-    for (const LiveError& one : known.errors) errors += one.a_second;
+    for (const LiveError& error : known.errors) errors += error.a_second;
     keep(known.receive_samples, known.receive);
     keep(known.transmit_samples, known.transmit);
     keep(known.error_samples, usable ? std::optional(errors) : std::nullopt);

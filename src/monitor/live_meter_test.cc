@@ -31,12 +31,12 @@ class LiveMeterTest : public ::testing::Test {
   }
   LiveCount counted(Numbers port, Numbers interface = {}, Numbers driver = {}) {
     Counts counts;
-    PortCounts& one = counts.ports.emplace_back();
-    one.device = "mlx5_0";
-    one.port.state = {"ACTIVE", "state"};
-    one.port.rate = {BitRate::gigabits(100), "rate"};
-    one.port.link_layer = {layer_, "link_layer"};
-    for (const auto& [name, value] : port) one.port.counters[name] = {value, "counters"};
+    PortCounts& port_counts = counts.ports.emplace_back();
+    port_counts.device = "mlx5_0";
+    port_counts.port.state = {"ACTIVE", "state"};
+    port_counts.port.rate = {BitRate::gigabits(100), "rate"};
+    port_counts.port.link_layer = {layer_, "link_layer"};
+    for (const auto& [name, value] : port) port_counts.port.counters[name] = {value, "counters"};
     InterfaceCounts& net = counts.interfaces.emplace_back();
     net.link.name = "ens6";
     net.link.mtu = {1500, "mtu"};

@@ -57,8 +57,8 @@ class EndsOfRails {
   std::vector<LiveEnd> unnamed(const std::string& node) const {
     std::vector<LiveEnd> ends;
     if (const NodeView* const view = survey_.find(node))
-      for (const RailEnd& one : view->ends)
-        if (ends.size() < kMostUnnamedEnds) ends.push_back(of(one));
+      for (const RailEnd& end : view->ends)
+        if (ends.size() < kMostUnnamedEnds) ends.push_back(of(end));
     return ends;
   }
 
@@ -76,7 +76,7 @@ class EndsOfRails {
 };
 
 Health worst_of(const std::vector<LiveEnd>& ends, Health worst) {
-  for (const LiveEnd& one : ends) worst = std::max(worst, one.health);
+  for (const LiveEnd& end : ends) worst = std::max(worst, end.health);
   return worst;
 }
 
@@ -160,30 +160,30 @@ void count_findings(const Findings& findings, LiveView& view) {
   view.passed = counts.pass;
   std::map<std::string_view, LiveNode*> nodes;
   for (LiveNode& node : view.nodes) nodes.emplace(node.name, &node);
-  for (const Finding& one : findings) {
-    if (one.caused_by || !is_red(one.status)) continue;
-    const auto node = nodes.find(one.node);
+  for (const Finding& finding : findings) {
+    if (finding.caused_by || !is_red(finding.status)) continue;
+    const auto node = nodes.find(finding.node);
     if (node == nodes.end()) continue;
-    (one.status == Status::kFail   ? node->second->failures
-     : one.status == Status::kWarn ? node->second->warnings
-                                   : node->second->unknown)++;
+    (finding.status == Status::kFail   ? node->second->failures
+     : finding.status == Status::kWarn ? node->second->warnings
+                                       : node->second->unknown)++;
   }
 }
 
 LiveFinding finding_of(const Cause& cause) {
   const Finding& root = *cause.root.example;
-  LiveFinding one;
-  one.rule = root.rule;
-  one.node = root.node;
-  one.nodes = cause.root.nodes;
-  one.subject = root.subject;
-  one.status = root.status;
-  one.headline = headline(cause.root);
-  one.message = root.message;
-  one.remedy = root.remedy.text;
-  one.commands.assign(root.remedy.commands.begin(), root.remedy.commands.end());
-  one.explains = cause.explained;
-  return one;
+  LiveFinding finding;
+  finding.rule = root.rule;
+  finding.node = root.node;
+  finding.nodes = cause.root.nodes;
+  finding.subject = root.subject;
+  finding.status = root.status;
+  finding.headline = headline(cause.root);
+  finding.message = root.message;
+  finding.remedy = root.remedy.text;
+  finding.commands.assign(root.remedy.commands.begin(), root.remedy.commands.end());
+  finding.explains = cause.explained;
+  return finding;
 }
 
 std::string things(std::size_t count, std::string_view one, std::string_view many) {
@@ -199,7 +199,7 @@ std::string sentence_of(const LiveView& view, std::size_t broken) {
           fmt::format(". {} besides", things(broken - 1, "other thing is broken", "other things are broken"));
     return text;
   }
-  const bool waits = std::ranges::any_of(view.nodes, [](const LiveNode& one) { return !one.reachable; });
+  const bool waits = std::ranges::any_of(view.nodes, [](const LiveNode& node) { return !node.reachable; });
   if (view.warnings > 0) return "Nothing is broken; " + things(view.warnings, "warning", "warnings");
   if (view.unknown > 0)
     return "Nothing found broken, but " + things(view.unknown, "thing", "things") + " could not be looked at";
@@ -244,12 +244,13 @@ std::string draw_live_picture(Evidence& evidence, Findings& findings, const std:
   const auto is_other = [&](const auto& node) { return std::ranges::find(names, node) == names.end(); };
   Report report;
   report.cluster = evidence.cluster;
-  std::erase_if(report.cluster.nodes, [&](const Node& one) { return is_other(one.name); });
+  std::erase_if(report.cluster.nodes, [&](const Node& node) { return is_other(node.name); });
   for (Rail& rail : report.cluster.rails)
-    std::erase_if(rail.ports, [&](const RailPort& one) { return is_other(one.node); });
-  std::erase_if(report.cluster.rails, [](const Rail& one) { return one.ports.empty(); });
+    std::erase_if(rail.ports, [&](const RailPort& port) { return is_other(port.node); });
+  std::erase_if(report.cluster.rails, [](const Rail& rail) { return rail.ports.empty(); });
   report.unreachable = evidence.unreachable;
-  std::erase_if(report.unreachable, [&](const Unreachable& one) { return is_other(one.node); });
+  std::erase_if(report.unreachable,
+                [&](const Unreachable& unreachable) { return is_other(unreachable.node); });
   report.facts.swap(evidence.nodes);
   report.verdict.findings = std::move(findings);
   std::string drawn = draw_cluster(scene_of(report)).markup;
@@ -261,7 +262,7 @@ std::string draw_live_picture(Evidence& evidence, Findings& findings, const std:
 void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std::vector<NodeEvent>& recent) {
   using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
   std::map<Key, const NodeEvent*> known;
-  for (const NodeEvent& one : present) known.emplace(Key(one.rule, one.node, one.subject), &one);
+  for (const NodeEvent& event : present) known.emplace(Key(event.rule, event.node, event.subject), &event);
   const auto story = [&](LiveFinding& finding, std::string_view node) {
     auto found = known.find(Key(finding.rule, node, finding.subject));
     if (found == known.end() || !found->second->since) return;

@@ -91,13 +91,13 @@ TEST(LiveView, WithoutRailsTheRdmaInterfacesAreShown) {
 }
 
 NodeEvent event(const std::string& node, double since) {
-  NodeEvent one;
-  one.rule = "rdma.port-down";
-  one.node = node;
-  one.subject = "mlx5_0/1";
-  one.since = UtcTime{since};
-  one.changes_before = {"firmware of mlx5_0 20.39 → 20.43, 2 h before"};
-  return one;
+  NodeEvent event;
+  event.rule = "rdma.port-down";
+  event.node = node;
+  event.subject = "mlx5_0/1";
+  event.since = UtcTime{since};
+  event.changes_before = {"firmware of mlx5_0 20.39 → 20.43, 2 h before"};
+  return event;
 }
 
 TEST(LiveView, TheStoryOfAFindingOnSeveralNodesBeginsWithTheFirst) {

@@ -44,8 +44,8 @@ Findings findings_of(Findings all, const std::string& node) {
     place[i] = kept.size();
     kept.push_back(std::move(all[i]));
   }
-  for (Finding& one : kept)
-    if (one.caused_by) one.caused_by = place[*one.caused_by];
+  for (Finding& finding : kept)
+    if (finding.caused_by) finding.caused_by = place[*finding.caused_by];
   return kept;
 }
 

@@ -61,20 +61,20 @@ TEST(NodeMetrics, ASoundNodeShowsNoFinding) {
 }
 
 Finding finding(std::string_view rule, const std::string& subject, Status status) {
-  Finding one;
-  one.rule = rule;
-  one.subject = subject;
-  one.status = status;
-  return one;
+  Finding finding;
+  finding.rule = rule;
+  finding.subject = subject;
+  finding.status = status;
+  return finding;
 }
 
 LogEvent event(LogKind kind, int code, const std::string& subject, std::uint64_t count) {
-  LogEvent one;
-  one.kind = kind;
-  one.code = code;
-  one.subject = subject;
-  one.count = count;
-  return one;
+  LogEvent event;
+  event.kind = kind;
+  event.code = code;
+  event.subject = subject;
+  event.count = count;
+  return event;
 }
 
 TEST(NodeMetrics, OnlyRootsAreFindings) {
@@ -102,9 +102,9 @@ TEST(NodeMetrics, PausesByEachDriversWords) {
   NodeState state;
   auto counts = std::make_shared<Counts>();
   const auto add = [&](const std::string& name, std::map<std::string, std::uint64_t> driver) {
-    InterfaceCounts& one = counts->interfaces.emplace_back();
-    one.link.name = name;
-    one.driver = std::move(driver);
+    InterfaceCounts& interface_counts = counts->interfaces.emplace_back();
+    interface_counts.link.name = name;
+    interface_counts.driver = std::move(driver);
   };
   add("mlx5", {{"rx_prio3_pause", 7},
                {"tx_prio3_pause_duration", 2'500'000},

@@ -47,13 +47,13 @@ constexpr std::chrono::seconds kBetweenLooks{5};  // at least, even if something
 
 std::set<std::string> names_of(const Rdma& rdma) {
   std::set<std::string> names;
-  for (const RdmaDevice& one : items(rdma.devices)) names.insert(one.name);
+  for (const RdmaDevice& device : items(rdma.devices)) names.insert(device.name);
   return names;
 }
 
 // Returns the name of what was measured: "rdma", "storage random read".
-std::string operation_of(const Measurement& one) {
-  return one.engine.to_text() + (one.operation.empty() ? "" : " " + one.operation);
+std::string operation_of(const Measurement& measurement) {
+  return measurement.engine.to_text() + (measurement.operation.empty() ? "" : " " + measurement.operation);
 }
 
 // Returns the newest bandwidth of each peer, rail and operation that was measured from this node. Reads the
@@ -67,16 +67,17 @@ std::vector<PastMeasurement> past_of(Store& store, const std::string& node) {
     const auto run = store.get((*runs)[i].id);
     if (!run) continue;
     const double when = parse_since(run->started_at, now_unix()).value_or(0);
-    for (const Measurement& one : run->measurements) {
-      if (one.metric != Metric::kBandwidth || one.from.node != node || one.failure) continue;
+    for (const Measurement& measurement : run->measurements) {
+      if (measurement.metric != Metric::kBandwidth || measurement.from.node != node || measurement.failure)
+        continue;
       constexpr double kBits = 8;
-      PastMeasurement past{.peer = one.to.node,
-                           .rail = one.rail,
-                           .operation = operation_of(one),
-                           .rate = one.summary.median / kBits,
+      PastMeasurement past{.peer = measurement.to.node,
+                           .rail = measurement.rail,
+                           .operation = operation_of(measurement),
+                           .rate = measurement.summary.median / kBits,
                            .when = when};
-      if (!one.ceiling.limits.empty() && !one.ceiling.nominal)
-        past.ceiling = one.ceiling.limits.front().rate.bits_per_second / kBits;
+      if (!measurement.ceiling.limits.empty() && !measurement.ceiling.nominal)
+        past.ceiling = measurement.ceiling.limits.front().rate.bits_per_second / kBits;
       newest.emplace(std::tuple(past.peer, past.rail, past.operation), std::move(past));
     }
   }
@@ -89,11 +90,12 @@ std::vector<PastMeasurement> past_of(Store& store, const std::string& node) {
 
 std::string signature_of(const Counts& counts) {
   std::string text;
-  for (const PortCounts& one : counts.ports)
-    text += one.device + one.port.state.value_or("?") + one.port.rate_text.value_or("?") + ";";
-  for (const InterfaceCounts& one : counts.interfaces)
-    text += one.link.name + (one.link.carrier.value_or(false) ? "+" : "-") +
-            std::to_string(one.link.mtu.value_or(0)) + ";";
+  for (const PortCounts& port_counts : counts.ports)
+    text += port_counts.device + port_counts.port.state.value_or("?") +
+            port_counts.port.rate_text.value_or("?") + ";";
+  for (const InterfaceCounts& interface_counts : counts.interfaces)
+    text += interface_counts.link.name + (interface_counts.link.carrier.value_or(false) ? "+" : "-") +
+            std::to_string(interface_counts.link.mtu.value_or(0)) + ";";
   return text;
 }
 
@@ -238,9 +240,10 @@ Result<void> collect_optics_of(WatchedNode& shared) {
   if (!look) return {};
   ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
   std::map<std::string, Optics> found;
-  for (const NetInterface& one : items(look->facts.net.interfaces))
-    if (one.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, one.name))
-      if (auto optics = read_optics(*machine, one.name)) found.emplace(one.name, std::move(*optics));
+  for (const NetInterface& interface : items(look->facts.net.interfaces))
+    if (interface.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, interface.name))
+      if (auto optics = read_optics(*machine, interface.name))
+        found.emplace(interface.name, std::move(*optics));
   shared.put(shared.optics, std::move(found));
   return {};
 }
@@ -340,8 +343,9 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
     state.past = shared.past;
     state.bmc = shared.bmc;
   }
-  for (const Collector* one : {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->optics, &parts_->past})
-    state.collectors.push_back(one->health());
+  for (const Collector* collector :
+       {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->optics, &parts_->past})
+    state.collectors.push_back(collector->health());
   if (parts_->bmc) state.collectors.push_back(parts_->bmc->health());
   return state;
 }

@@ -100,9 +100,10 @@ class Ports {
   void gauge(std::string_view name, std::string_view help, Value&& value) {
     const std::string metric = fmt::format("node_infiniband_{}", name);
     out_.announce(metric, "gauge", help);
-    for (const PortCounts& one : counts_.ports)
-      if (const auto found = value(one.port))
-        out_.sample(metric, {{"device", one.device}, {"port", std::to_string(one.port.number)}}, *found);
+    for (const PortCounts& counts : counts_.ports)
+      if (const auto found = value(counts.port))
+        out_.sample(metric, {{"device", counts.device}, {"port", std::to_string(counts.port.number)}},
+                    *found);
   }
 
   template <std::size_t Size>
@@ -110,14 +111,14 @@ class Ports {
     for (const PortCounter& name : names) {
       const std::string metric = fmt::format("node_infiniband_{}", name.metric);
       bool announced = false;
-      for (const PortCounts& one : counts_.ports) {
-        const auto found = (one.port.*from).find(std::string(name.file));
-        if (found == (one.port.*from).end() || !found->second.ok()) continue;
+      for (const PortCounts& counts : counts_.ports) {
+        const auto found = (counts.port.*from).find(std::string(name.file));
+        if (found == (counts.port.*from).end() || !found->second.ok()) continue;
         if (!announced) out_.announce(metric, "counter", name.help);
         announced = true;
         constexpr std::uint64_t kWord = 4;
         const std::uint64_t value = *found->second * (is_in_words(name.file) ? kWord : 1);
-        out_.sample(metric, {{"device", one.device}, {"port", std::to_string(one.port.number)}}, value);
+        out_.sample(metric, {{"device", counts.device}, {"port", std::to_string(counts.port.number)}}, value);
       }
     }
   }
@@ -128,12 +129,13 @@ class Ports {
     for (const PortCounter& name : kHardware) named.insert(name.file);
     out_.announce("railbed_hw_counter_total", "counter",
                   "A counter of hw_counters, by the name that the driver gives it.");
-    for (const PortCounts& one : counts_.ports)
-      for (const auto& [file, value] : one.port.hw_counters)
+    for (const PortCounts& counts : counts_.ports)
+      for (const auto& [file, value] : counts.port.hw_counters)
         if (value.ok() && !named.contains(file))
-          out_.sample("railbed_hw_counter_total",
-                      {{"device", one.device}, {"port", std::to_string(one.port.number)}, {"counter", file}},
-                      *value);
+          out_.sample(
+              "railbed_hw_counter_total",
+              {{"device", counts.device}, {"port", std::to_string(counts.port.number)}, {"counter", file}},
+              *value);
   }
 
  private:

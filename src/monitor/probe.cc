@@ -55,7 +55,7 @@ double median_of(std::vector<double> values) {
 void add_burst(const ProbeBurst& burst, double when, ProbeSeries& series) {
   series.sent += burst.sent;
   series.lost += burst.sent - burst.answered;
-  for (const double one : burst.round_trips) series.round_trips.add(one);
+  for (const double trip : burst.round_trips) series.round_trips.add(trip);
   if (burst.reason != ProbeReason::kNone) ++series.failures[burst.reason];
   if (burst.round_trips.empty()) return;
   series.last_success = when;
@@ -70,22 +70,22 @@ std::string burst_text(const ProbeBurst& burst) {
   return text;
 }
 
-std::string sight_text(const PrioritySight& one) {
-  const std::string end = fmt::format("priority {} {} {}", one.expected, one.there ? "there" : "here",
-                                      one.sent ? "sent" : "received");
-  if (one.verdict == PriorityVerdict::kUntold) return end + ": cannot be told, " + one.why;
+std::string sight_text(const PrioritySight& sight) {
+  const std::string end = fmt::format("priority {} {} {}", sight.expected, sight.there ? "there" : "here",
+                                      sight.sent ? "sent" : "received");
+  if (sight.verdict == PriorityVerdict::kUntold) return end + ": cannot be told, " + sight.why;
   return fmt::format("{}: {}", end,
-                     one.verdict == PriorityVerdict::kRight
+                     sight.verdict == PriorityVerdict::kRight
                          ? "moved, as it should"
-                         : fmt::format("WRONG, stood still while {} moved", one.seen));
+                         : fmt::format("WRONG, stood still while {} moved", sight.seen));
 }
 
-bool is_bad(const PeerProbe& one) {
-  return one.skipped.empty() &&
-         (one.tcp.reason != ProbeReason::kNone || (one.rdma && one.rdma->reason != ProbeReason::kNone) ||
-          std::ranges::any_of(one.priorities, [](const PrioritySight& sight) {
-            return sight.verdict == PriorityVerdict::kWrong;
-          }));
+bool is_bad(const PeerProbe& probe) {
+  return probe.skipped.empty() && (probe.tcp.reason != ProbeReason::kNone ||
+                                   (probe.rdma && probe.rdma->reason != ProbeReason::kNone) ||
+                                   std::ranges::any_of(probe.priorities, [](const PrioritySight& sight) {
+                                     return sight.verdict == PriorityVerdict::kWrong;
+                                   }));
 }
 
 }  // namespace
@@ -100,16 +100,16 @@ ProbePlan plan_probes(const Cluster& cluster, const std::string& node) {
 }
 
 void ProbeState::add(ProbeRound round, const ProbePlan& plan) {
-  for (const PeerProbe& one : round.probes) {
-    const auto rail = std::ranges::find(plan.rails, one.rail, &ProbeRail::name);
+  for (const PeerProbe& probe : round.probes) {
+    const auto rail = std::ranges::find(plan.rails, probe.rail, &ProbeRail::name);
     const bool named = rail == plan.rails.end() || rail->named;
-    if (!one.skipped.empty()) {
-      ++skipped[{one.rail, one.skipped}];
+    if (!probe.skipped.empty()) {
+      ++skipped[{probe.rail, probe.skipped}];
       continue;
     }
-    const std::string peer = named ? one.peer : "";
-    add_burst(one.tcp, round.when, series[{one.rail, peer, ProbeTransport::kTcp}]);
-    if (one.rdma) add_burst(*one.rdma, round.when, series[{one.rail, peer, ProbeTransport::kRdma}]);
+    const std::string peer = named ? probe.peer : "";
+    add_burst(probe.tcp, round.when, series[{probe.rail, peer, ProbeTransport::kTcp}]);
+    if (probe.rdma) add_burst(*probe.rdma, round.when, series[{probe.rail, peer, ProbeTransport::kRdma}]);
   }
   last = std::move(round);
 }
@@ -117,18 +117,18 @@ void ProbeState::add(ProbeRound round, const ProbePlan& plan) {
 std::string probe_text(const ProbeRound& round) {
   if (round.pause) return fmt::format("nothing was probed: {}\n", printable(round.pause.why));
   std::string text;
-  for (const PeerProbe& one : round.probes) {
-    const std::string pair = fmt::format("{:<12} {:<16}", printable(one.rail), printable(one.peer));
-    if (!one.skipped.empty()) {
-      text += fmt::format("{} left alone: {}\n", pair, printable(one.skipped));
+  for (const PeerProbe& probe : round.probes) {
+    const std::string pair = fmt::format("{:<12} {:<16}", printable(probe.rail), printable(probe.peer));
+    if (!probe.skipped.empty()) {
+      text += fmt::format("{} left alone: {}\n", pair, printable(probe.skipped));
       continue;
     }
-    text += fmt::format("{} tcp   {}\n", pair, burst_text(one.tcp));
-    if (one.rdma) text += fmt::format("{} rdma  {}\n", pair, burst_text(*one.rdma));
-    for (const PrioritySight& sight : one.priorities)
+    text += fmt::format("{} tcp   {}\n", pair, burst_text(probe.tcp));
+    if (probe.rdma) text += fmt::format("{} rdma  {}\n", pair, burst_text(*probe.rdma));
+    for (const PrioritySight& sight : probe.priorities)
       text += fmt::format("{}       {}\n", pair, printable(sight_text(sight)));
-    if (!one.priority_untold.empty())
-      text += fmt::format("{}       priority: cannot be told, {}\n", pair, printable(one.priority_untold));
+    if (!probe.priority_untold.empty())
+      text += fmt::format("{}       priority: cannot be told, {}\n", pair, printable(probe.priority_untold));
   }
   return text;
 }

@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::size_t kMostTold = 32;  // limit for failures of the last round, by peer
 
-std::string_view word(ProbeTransport one) { return enum_names(one)[static_cast<std::size_t>(one)]; }
-std::string_view word(ProbeReason one) { return enum_names(one)[static_cast<std::size_t>(one)]; }
+std::string_view word(ProbeTransport transport) {
+  return enum_names(transport)[static_cast<std::size_t>(transport)];
+}
+std::string_view word(ProbeReason reason) { return enum_names(reason)[static_cast<std::size_t>(reason)]; }
 
 class ProbeFamilies {
  public:
@@ -77,9 +79,9 @@ class ProbeFamilies {
 
   void add_counts() {
     each("railbed_probe_messages_sent_total", "counter", "Messages that probes sent, or reads.",
-         [](const ProbeSeries& one) { return std::optional(one.sent); });
+         [](const ProbeSeries& series) { return std::optional(series.sent); });
     each("railbed_probe_messages_lost_total", "counter", "Of them, those that brought no answer in time.",
-         [](const ProbeSeries& one) { return std::optional(one.lost); });
+         [](const ProbeSeries& series) { return std::optional(series.lost); });
     out_.announce("railbed_probe_failures_total", "counter",
                   "Probes that ended before they were through: unreachable, stranger, refused, lost, rdma.");
     for (const auto& [key, series] : state_.series)
@@ -98,9 +100,9 @@ class ProbeFamilies {
 
   void add_gauges() {
     each("railbed_probe_success_timestamp_seconds", "gauge", "When a probe was last answered.",
-         [](const ProbeSeries& one) { return one.last_success; });
+         [](const ProbeSeries& series) { return series.last_success; });
     each("railbed_probe_latest_round_trip_seconds", "gauge", "Median of the last probe that was answered.",
-         [](const ProbeSeries& one) { return one.latest; });
+         [](const ProbeSeries& series) { return series.latest; });
     out_.announce("railbed_probe_floor_seconds", "gauge",
                   "The least that an RDMA read can take on the rail, by arithmetic on this node's facts.");
     for (const auto& [rail, seconds] : state_.floors)
@@ -112,18 +114,18 @@ class ProbeFamilies {
     out_.announce("railbed_probe_failed", "gauge",
                   "Always 1: what failed in the last round, and why; of a large rail the peer as well.");
     std::size_t told = 0;
-    for (const PeerProbe& one : state_.last.probes) {
+    for (const PeerProbe& probe : state_.last.probes) {
       const auto tell = [&](ProbeTransport transport, const ProbeBurst& burst) {
         if (burst.reason == ProbeReason::kNone || told++ >= kMostTold) return;
         out_.sample("railbed_probe_failed",
-                    {{"rail", one.rail},
-                     {"peer", one.peer},
+                    {{"rail", probe.rail},
+                     {"peer", probe.peer},
                      {"transport", word(transport)},
                      {"reason", word(burst.reason)}},
                     1);
       };
-      tell(ProbeTransport::kTcp, one.tcp);
-      if (one.rdma) tell(ProbeTransport::kRdma, *one.rdma);
+      tell(ProbeTransport::kTcp, probe.tcp);
+      if (probe.rdma) tell(ProbeTransport::kRdma, *probe.rdma);
     }
   }
 
@@ -133,12 +135,12 @@ class ProbeFamilies {
         "1 where the packets of the last probe by RDMA moved the priority that they should go by, 0 "
         "where that stood still and another moved; none where it cannot be told.");
     std::size_t told = 0;
-    for (const PeerProbe& one : state_.last.probes)
-      for (const PrioritySight& sight : one.priorities) {
+    for (const PeerProbe& probe : state_.last.probes)
+      for (const PrioritySight& sight : probe.priorities) {
         if (sight.verdict == PriorityVerdict::kUntold || told++ >= 4 * kMostTold) continue;
         out_.sample("railbed_probe_priority",
-                    {{"rail", one.rail},
-                     {"peer", one.peer},
+                    {{"rail", probe.rail},
+                     {"peer", probe.peer},
                      {"end", sight.there ? "there" : "here"},
                      {"direction", sight.sent ? "sent" : "received"},
                      {"expected", std::to_string(sight.expected)},
@@ -151,9 +153,9 @@ class ProbeFamilies {
   }
   std::size_t untold() const {
     std::size_t count = 0;
-    for (const PeerProbe& one : state_.last.probes) {
-      bool missing = !one.priority_untold.empty();
-      for (const PrioritySight& sight : one.priorities)
+    for (const PeerProbe& probe : state_.last.probes) {
+      bool missing = !probe.priority_untold.empty();
+      for (const PrioritySight& sight : probe.priorities)
         missing = missing || sight.verdict == PriorityVerdict::kUntold;
       count += missing ? 1 : 0;
     }

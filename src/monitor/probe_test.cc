@@ -31,7 +31,7 @@ TEST(ProbeSchedule, AllHaveMetInDueTime) {
       if (one != count / 2) others.push_back(one);
     std::set<std::size_t> met;
     for (std::uint64_t round = 700; round < 700 + (count + 3) / 4; ++round)
-      for (const std::size_t one : partners(count, count / 2, round, 4)) met.insert(one);
+      for (const std::size_t partner : partners(count, count / 2, round, 4)) met.insert(partner);
     EXPECT_THAT(met, UnorderedElementsAreArray(others)) << count;
   }
 }

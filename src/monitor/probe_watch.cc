@@ -26,11 +26,11 @@ std::shared_ptr<JobGate> gate_of(const ProbeOptions& options) {
 // Returns the failures of a round, one line each.
 std::set<std::string> failures_of(const ProbeRound& round) {
   std::set<std::string> lines;
-  for (const PeerProbe& one : round.probes)
-    for (const ProbeBurst* burst : {&one.tcp, one.rdma ? &*one.rdma : nullptr})
+  for (const PeerProbe& probe : round.probes)
+    for (const ProbeBurst* burst : {&probe.tcp, probe.rdma ? &*probe.rdma : nullptr})
       if (burst != nullptr && burst->reason != ProbeReason::kNone)
-        lines.insert(fmt::format("a probe of {} over {} by {} failed: {}", one.peer, one.rail,
-                                 burst == &one.tcp ? "TCP" : "RDMA", burst->why));
+        lines.insert(fmt::format("a probe of {} over {} by {} failed: {}", probe.peer, probe.rail,
+                                 burst == &probe.tcp ? "TCP" : "RDMA", burst->why));
   return lines;
 }
 

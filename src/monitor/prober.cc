@@ -169,13 +169,13 @@ std::vector<PeerProbe> Prober::round(std::uint64_t number, const std::stop_token
     std::vector<std::jthread> workers;
     for (std::size_t i = 0; i < rails.size(); ++i)
       workers.emplace_back([this, &rail = rails[i], &found = by_rail[i], number, &stop] {
-        for (const std::size_t one : partners(rail.others.size(), rail.own, number, kPartnersPerRound))
-          if (!stop.stop_requested()) found.push_back(probe(rail, rail.others[one], stop));
+        for (const std::size_t other : partners(rail.others.size(), rail.own, number, kPartnersPerRound))
+          if (!stop.stop_requested()) found.push_back(probe(rail, rail.others[other], stop));
       });
   }
   std::vector<PeerProbe> all;
   for (auto& found : by_rail)
-    for (PeerProbe& one : found) all.push_back(std::move(one));
+    for (PeerProbe& probe : found) all.push_back(std::move(probe));
   return all;
 }
 

@@ -80,24 +80,25 @@ class Body {
       lines.push_back({fmt::format("  and {} more", view_.findings_left_out), TopLook::kPlain});
   }
 
-  void finding(const LiveFinding& one, bool selected) {
-    const std::string since = since_text(one, view_.made_at);
-    const std::string begin =
-        fmt::format("{} {:<4} {}", selected ? '>' : ' ', status_word(one.status), printable(one.headline));
+  void finding(const LiveFinding& finding, bool selected) {
+    const std::string since = since_text(finding, view_.made_at);
+    const std::string begin = fmt::format("{} {:<4} {}", selected ? '>' : ' ', status_word(finding.status),
+                                          printable(finding.headline));
     lines.push_back(
-        {with_right(begin, since, style_.width), selected ? TopLook::kSelected : look_of(one.status)});
-    if (selected && place_.opened) story(one);
+        {with_right(begin, since, style_.width), selected ? TopLook::kSelected : look_of(finding.status)});
+    if (selected && place_.opened) story(finding);
   }
 
   // Adds the details of a finding: its message, its history, what it explains, and what to do.
-  void story(const LiveFinding& one) {
-    indented(one.message);
-    if (one.times_before != 0) indented(fmt::format("It was there {} times before.", one.times_before));
-    if (one.explains != 0) indented(fmt::format("It explains {} other findings.", one.explains));
-    for (const std::string& change : one.changes_before) indented("before it: " + change);
-    if (!one.remedy.empty()) indented("remedy: " + one.remedy);
-    for (const std::string& command : one.commands) indented("  " + command);
-    indented(fmt::format("more: railbed explain {}", one.rule));
+  void story(const LiveFinding& finding) {
+    indented(finding.message);
+    if (finding.times_before != 0)
+      indented(fmt::format("It was there {} times before.", finding.times_before));
+    if (finding.explains != 0) indented(fmt::format("It explains {} other findings.", finding.explains));
+    for (const std::string& change : finding.changes_before) indented("before it: " + change);
+    if (!finding.remedy.empty()) indented("remedy: " + finding.remedy);
+    for (const std::string& command : finding.commands) indented("  " + command);
+    indented(fmt::format("more: railbed explain {}", finding.rule));
   }
 
   void nodes() {
@@ -106,16 +107,16 @@ class Body {
     title(view_.nodes.size() == 1 ? "NODE" : "NODES");
     if (view_.nodes.size() > 1)
       lines.push_back({fmt::format("  {} of {} are healthy", good, view_.nodes.size()), TopLook::kPlain});
-    for (const LiveNode& one : view_.nodes)
-      if (one.health != Health::kGood || view_.nodes.size() == 1) node(one);
+    for (const LiveNode& live_node : view_.nodes)
+      if (live_node.health != Health::kGood || view_.nodes.size() == 1) node(live_node);
   }
 
-  void node(const LiveNode& one) {
-    std::string text = fmt::format("  {}  {}", printable(one.name), word(one.health));
-    if (!one.reachable && !one.why.empty()) text += ": " + printable(one.why);
-    if (!one.reachable && !one.asked_again.empty()) text += ", asked again " + printable(one.asked_again);
-    const std::string age = one.look_age ? fmt::format("looked at {} ago", span_text(*one.look_age)) : "";
-    lines.push_back({with_right(text, age, style_.width), look_of(one.health)});
+  void node(const LiveNode& node) {
+    std::string text = fmt::format("  {}  {}", printable(node.name), word(node.health));
+    if (!node.reachable && !node.why.empty()) text += ": " + printable(node.why);
+    if (!node.reachable && !node.asked_again.empty()) text += ", asked again " + printable(node.asked_again);
+    const std::string age = node.look_age ? fmt::format("looked at {} ago", span_text(*node.look_age)) : "";
+    lines.push_back({with_right(text, age, style_.width), look_of(node.health)});
   }
 
   // Ends in trouble come first: on a large fleet, the others may not fit.
@@ -143,7 +144,7 @@ class Body {
     const std::string in = spark_rate(end.receive, end.receive_samples, full);
     const std::string out = spark_rate(end.transmit, end.transmit_samples, full);
     double errors = 0;
-    for (const LiveError& one : end.errors) errors += one.a_second;
+    for (const LiveError& error : end.errors) errors += error.a_second;
     if (style_.width < kWide)
       return fmt::format("  {} {} {} {}", fitted(rail.name, 6), fitted(end.node, 7), fitted(end.state, 6),
                          in);
@@ -159,13 +160,13 @@ class Body {
 
   void gpus() {
     bool announced = false;
-    for (const LiveNode& one : view_.nodes)
-      for (const LiveGpu& gpu : one.gpus) {
+    for (const LiveNode& node : view_.nodes)
+      for (const LiveGpu& gpu : node.gpus) {
         // A fleet shows only GPUs in trouble; a single node shows all.
         if (view_.nodes.size() > 1 && gpu.health == Health::kGood) continue;
         if (!announced) title("GPUS");
         announced = true;
-        lines.push_back({gpu_text(one, gpu), look_of(gpu.health)});
+        lines.push_back({gpu_text(node, gpu), look_of(gpu.health)});
       }
   }
 
@@ -187,9 +188,10 @@ class Body {
   void events() {
     if (view_.events.empty()) return;
     title("WHAT HAPPENED");
-    for (const NodeEvent& one : view_.events) {
-      const double age = std::max(0.0, view_.made_at - one.time.unix_seconds);
-      lines.push_back({fmt::format("  {:>9} ago  {}", span_text(age), event_summary(one)), TopLook::kPlain});
+    for (const NodeEvent& event : view_.events) {
+      const double age = std::max(0.0, view_.made_at - event.time.unix_seconds);
+      lines.push_back(
+          {fmt::format("  {:>9} ago  {}", span_text(age), event_summary(event)), TopLook::kPlain});
     }
   }
 

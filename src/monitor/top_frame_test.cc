@@ -165,11 +165,12 @@ TEST(TopFrame, WhatComesFromNodesIsHarmless) {
   view.title = view.sentence = view.nodes[1].name = view.nodes[1].why = hostile;
   view.nodes[1].reachable = false;
   view.rails[0].name = view.rails[0].ends[0].node = view.rails[0].ends[0].state = hostile;
-  for (std::string* one : {&view.findings[0].headline, &view.findings[0].message, &view.findings[0].remedy,
-                           &view.findings[0].commands[0], &view.findings[0].changes_before[0],
-                           &view.findings[0].rule, &view.nodes[1].gpus[0].trouble,
-                           &view.nodes[1].gpus[0].pci_address, &view.events[0].message, &view.events[0].node})
-    *one = hostile;
+  for (std::string* event :
+       {&view.findings[0].headline, &view.findings[0].message, &view.findings[0].remedy,
+        &view.findings[0].commands[0], &view.findings[0].changes_before[0], &view.findings[0].rule,
+        &view.nodes[1].gpus[0].trouble, &view.nodes[1].gpus[0].pci_address, &view.events[0].message,
+        &view.events[0].node})
+    *event = hostile;
   TopPlace place;
   place.opened = true;
   EXPECT_THAT(top_frame(view, place, {.width = 80, .height = 0}), Each(Not(HasSubstr("\x1b"))));

@@ -49,8 +49,8 @@ std::string_view head_of(std::string_view text, std::size_t count) {
 std::string in_ascii(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const CodePoint one = first_code_point(text);
-    const std::size_t bytes = std::max<std::size_t>(1, one.bytes);
+    const CodePoint point = first_code_point(text);
+    const std::size_t bytes = std::max<std::size_t>(1, point.bytes);
     const std::string_view piece = text.substr(0, bytes);
     if (bytes == 1)
       out += piece;

@@ -150,8 +150,8 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
     // A client from an origin with few connections does not wait behind a crowd that guesses passwords.
-    const auto crowded = first_to_yield([this, &asks](const WebConnection& one) {
-      return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
+    const auto crowded = first_to_yield([this, &asks](const WebConnection& connection) {
+      return connection.awaits_verdict() && crowd_of(connection) > crowd_of(asks);
     });
     if (passwords_->waiting() >= kMostWaitingPasswords && !(crowded && crowded->give_up())) return nullptr;
     const auto work = [this, asks = asks.weak_from_this(), given] {
@@ -180,7 +180,8 @@ class WebService final : public WebServer, public WebConnection::Service {
   }
 
   bool make_room_for_stream() override {
-    return streams_ < most_streams_ || make_room([](const WebConnection& one) { return one.reads_events(); });
+    return streams_ < most_streams_ ||
+           make_room([](const WebConnection& connection) { return connection.reads_events(); });
   }
 
   void count_streams() override {
@@ -193,7 +194,9 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   bool hold(std::size_t bytes) override {
     while (untaken_bytes_ + bytes > kMostUntakenBytes) {
-      const auto is_stuck = [](const WebConnection& one) { return one.is_writing() && one.takes_nothing(); };
+      const auto is_stuck = [](const WebConnection& connection) {
+        return connection.is_writing() && connection.takes_nothing();
+      };
       if (!make_room(is_stuck)) return false;
     }
     untaken_bytes_ += bytes;
@@ -240,7 +243,7 @@ class WebService final : public WebServer, public WebConnection::Service {
     const auto connection = std::make_shared<WebConnection>(*this, std::move(socket),
                                                             tls_ ? tls_->context(options_.note) : nullptr);
     if (connections_.size() >= most_readers_ && !make_place_for(*connection)) return;
-    const auto is_greeting = [](const WebConnection& one) { return one.is_greeting(); };
+    const auto is_greeting = [](const WebConnection& connection) { return connection.is_greeting(); };
     const auto greeting = std::count_if(connections_.begin(), connections_.end(),
                                         [&](const auto& one) { return is_greeting(*one); });
     if (static_cast<std::size_t>(greeting) >= options_.most_greeting && !make_room(is_greeting)) return;
@@ -252,32 +255,32 @@ class WebService final : public WebServer, public WebConnection::Service {
   bool make_place_for(const WebConnection& newcomer) {
     const std::size_t crowd = crowd_of(newcomer);
     // A crowd has itself to blame if its requests wait, so they may be closed as well.
-    const auto yields = first_to_yield([&](const WebConnection& one) {
-      return may_go(one) || (one.awaits_answer() && crowd_of(one) > crowd);
+    const auto yields = first_to_yield([&](const WebConnection& connection) {
+      return may_go(connection) || (connection.awaits_answer() && crowd_of(connection) > crowd);
     });
     // An origin with more than half of all connections may not displace one of a smaller origin.
     if (!yields || (count_of(newcomer) > most_readers_ / 2 && crowd_of(*yields) < crowd)) return false;
     yields->yield();
     return true;
   }
-  static bool may_go(const WebConnection& one) {
-    return one.can_go() || (one.is_writing() && one.takes_nothing());
+  static bool may_go(const WebConnection& connection) {
+    return connection.can_go() || (connection.is_writing() && connection.takes_nothing());
   }
   // Returns the number of connections of the same origin.
-  std::size_t count_of(const WebConnection& one) const {
-    const auto origin = origins_.find(one.origin());
+  std::size_t count_of(const WebConnection& connection) const {
+    const auto origin = origins_.find(connection.origin());
     return origin == origins_.end() ? 0 : origin->second;
   }
-  std::size_t crowd_of(const WebConnection& one) const { return count_of(one) / kFew; }
+  std::size_t crowd_of(const WebConnection& connection) const { return count_of(connection) / kFew; }
 
   // Returns the connection to close first among those that `wanted` accepts; null if none. The order: streams
   // whose clients accept nothing; unauthenticated clients; clients of the origin with most connections;
   // clients that have been idle, stuck or served for the longest time.
   template <class Wanted>
   std::shared_ptr<WebConnection> first_to_yield(const Wanted& wanted) const {
-    const auto rank = [this](const WebConnection& one) {
-      return std::tuple(!(one.reads_events() && one.takes_nothing()), one.is_known(),
-                        most_readers_ - std::min(crowd_of(one), most_readers_), one.since());
+    const auto rank = [this](const WebConnection& connection) {
+      return std::tuple(!(connection.reads_events() && connection.takes_nothing()), connection.is_known(),
+                        most_readers_ - std::min(crowd_of(connection), most_readers_), connection.since());
     };
     std::shared_ptr<WebConnection> found;
     for (const auto& connection : connections_)

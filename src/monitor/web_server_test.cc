@@ -157,9 +157,9 @@ class RunningService {
     return WebClient(server_->address(), receive_buffer, from);
   }
   std::string get(const std::string& path, const std::string& headers = "") {
-    WebClient one = reader();
-    one.get(path, headers);
-    return one.hear_answer();
+    WebClient client = reader();
+    client.get(path, headers);
+    return client.hear_answer();
   }
   void stop() {
     thread_.request_stop();
@@ -544,7 +544,7 @@ TEST(WebServer, LetsReadersOfEventsGoWhoTakeNone) {
     EXPECT_TRUE(others.back().hear_until("third" + std::to_string(i) + "\n\n"));
   }
   publish("last");
-  for (WebClient& one : silent) EXPECT_FALSE(one.hear_until("last\n\n"));
+  for (WebClient& client : silent) EXPECT_FALSE(client.hear_until("last\n\n"));
 }
 
 TEST(WebServer, GivesAStuckReaderOfEventsTheLastOne) {

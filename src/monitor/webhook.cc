@@ -137,7 +137,7 @@ std::vector<Alert> alerts_of(const NodeEvent& event) {
 std::string webhook_body(const std::vector<Alert>& alerts, const std::string& receiver) {
   WebhookMessage message;
   message.receiver = receiver;
-  const bool fires = std::ranges::any_of(alerts, [](const Alert& one) { return one.status == "firing"; });
+  const bool fires = std::ranges::any_of(alerts, [](const Alert& alert) { return alert.status == "firing"; });
   message.status = fires ? "firing" : "resolved";
   message.alerts = alerts;
   const std::string node = node_label(alerts.front());
@@ -197,7 +197,7 @@ void Webhook::send(std::vector<Alert> alerts) {
     const std::lock_guard lock(mutex_);
     for (Alert& alert : alerts) {
       if (!options_.send_resolved && alert.status == "resolved") continue;
-      std::erase_if(queue_, [&](const Entry& one) { return one.alert.fingerprint == alert.fingerprint; });
+      std::erase_if(queue_, [&](const Entry& entry) { return entry.alert.fingerprint == alert.fingerprint; });
       queue_.push_back({++number_, std::move(alert)});
     }
     while (queue_.size() > options_.most_waiting) {
@@ -214,7 +214,7 @@ void Webhook::send(std::vector<Alert> alerts) {
 std::vector<Alert> Webhook::waiting() const {
   const std::lock_guard lock(mutex_);
   std::vector<Alert> alerts;
-  for (const Entry& one : queue_) alerts.push_back(one.alert);
+  for (const Entry& entry : queue_) alerts.push_back(entry.alert);
   return alerts;
 }
 
@@ -226,9 +226,9 @@ WebhookCounts Webhook::counts() const {
 // Returns the oldest alerts of one node. They stay in the queue until they are accepted or refused.
 std::vector<Webhook::Entry> Webhook::next_batch() const {
   std::vector<Entry> batch;
-  for (const Entry& one : queue_)
-    if (batch.size() < kMostInRequest && node_label(one.alert) == node_label(queue_.front().alert))
-      batch.push_back(one);
+  for (const Entry& entry : queue_)
+    if (batch.size() < kMostInRequest && node_label(entry.alert) == node_label(queue_.front().alert))
+      batch.push_back(entry);
   return batch;
 }
 
@@ -245,7 +245,7 @@ void Webhook::run(const std::stop_token& stop) {
       batch = next_batch();
     }
     std::vector<Alert> alerts;
-    for (const Entry& one : batch) alerts.push_back(one.alert);
+    for (const Entry& entry : batch) alerts.push_back(entry.alert);
     std::string why;
     const Outcome outcome = post(webhook_body(alerts, options_.receiver), stop, why);
     if (stop.stop_requested()) return;
@@ -291,8 +291,8 @@ void Webhook::finish(const std::vector<Entry>& batch, Outcome outcome, const std
     const std::lock_guard lock(mutex_);
     if (outcome != Outcome::kFailed) {
       // An alert that was replaced meanwhile has another number and is sent separately.
-      const auto done = [&](const Entry& one) {
-        return std::ranges::any_of(batch, [&](const Entry& sent) { return sent.number == one.number; });
+      const auto done = [&](const Entry& entry) {
+        return std::ranges::any_of(batch, [&](const Entry& sent) { return sent.number == entry.number; });
       };
       std::erase_if(queue_, done);
     }

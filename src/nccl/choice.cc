@@ -93,24 +93,24 @@ void Predictor::choose_ports() {
   for (const RdmaDevice* const device : in_order(facts, by_pci)) {
     if (!device->ports.ok()) continue;
     for (const RdmaPort& port : *device->ports) {
-      PortChoice one{.device = device->name, .port = port.number, .link = "", .why = ""};
+      PortChoice choice{.device = device->name, .port = port.number, .link = "", .why = ""};
       const std::string layer = port.link_layer.value_or("");
-      one.link = layer == "Ethernet" ? "RoCE" : "IB";
-      one.rate = port.rate.value_or({});
-      one.why = why_left_out(*device, port, list);
-      one.used = one.why.empty();
-      if (!one.used) {
-        left_out.push_back(std::move(one));
+      choice.link = layer == "Ethernet" ? "RoCE" : "IB";
+      choice.rate = port.rate.value_or({});
+      choice.why = why_left_out(*device, port, list);
+      choice.used = choice.why.empty();
+      if (!choice.used) {
+        left_out.push_back(std::move(choice));
         continue;
       }
-      one.why = list.entries.empty() ? "active" : "active, and selected by NCCL_IB_HCA";
-      if (one.link == "RoCE") {
+      choice.why = list.entries.empty() ? "active" : "active, and selected by NCCL_IB_HCA";
+      if (choice.link == "RoCE") {
         const GidChoice gid = choose_gid(port, settings, version < Version{2, 21, 0});
-        one.gid_index = gid.index;
-        one.gid = gid.gid != nullptr && gid.gid->gid.ok() ? gid.gid->gid->to_text() : "";
-        one.gid_why = gid.why;
+        choice.gid_index = gid.index;
+        choice.gid = gid.gid != nullptr && gid.gid->gid.ok() ? gid.gid->gid->to_text() : "";
+        choice.gid_why = gid.why;
       }
-      out.ports.push_back(std::move(one));
+      out.ports.push_back(std::move(choice));
       used_devices.push_back(device);
     }
   }
@@ -185,14 +185,14 @@ void Predictor::choose_network() {
 std::vector<std::string> running(const Net& net, const NameList& list, const std::string& family) {
   std::vector<std::string> names;
   if (!net.interfaces.ok()) return names;
-  for (const NetInterface& one : *net.interfaces) {
-    if (!list.selects(one.name)) continue;
-    if (one.operational_state.value_or("up") == "down" || !one.carrier.value_or(true)) continue;
-    if (!one.addresses.ok()) continue;
-    const bool fits = std::ranges::any_of(*one.addresses, [&](const InterfaceAddress& address) {
+  for (const NetInterface& interface : *net.interfaces) {
+    if (!list.selects(interface.name)) continue;
+    if (interface.operational_state.value_or("up") == "down" || !interface.carrier.value_or(true)) continue;
+    if (!interface.addresses.ok()) continue;
+    const bool fits = std::ranges::any_of(*interface.addresses, [&](const InterfaceAddress& address) {
       return family.empty() || address.address.is_v4() == (family == "AF_INET");
     });
-    if (fits) names.push_back(one.name);
+    if (fits) names.push_back(interface.name);
   }
   return names;
 }

@@ -64,7 +64,9 @@ void hca_list(Linter& lint, const NcclVariable& set) {
   prefix_trap(lint, set, list, names);
   std::vector<std::string> lost;
   for (const NameList::Entry& entry : list.entries) {
-    const auto hit = [&](const Port& one) { return list.matches(entry, one.device->name, one.port->number); };
+    const auto hit = [&](const Port& port) {
+      return list.matches(entry, port.device->name, port.port->number);
+    };
     if (std::ranges::none_of(ports, hit))
       lost.push_back(entry.port < 0 ? entry.name : fmt::format("{}:{}", entry.name, entry.port));
   }
@@ -74,9 +76,9 @@ void hca_list(Linter& lint, const NcclVariable& set) {
                          names.empty() ? "no RDMA device" : list_text(names)),
              "Write the names that `ibv_devices` prints; they change with udev rules.");
   std::vector<std::string> taken, inactive;
-  for (const Port& one : ports) {
-    if (!list.selects(one.device->name, one.port->number)) continue;
-    (one.active() ? taken : inactive).push_back(one.name());
+  for (const Port& port : ports) {
+    if (!list.selects(port.device->name, port.port->number)) continue;
+    (port.active() ? taken : inactive).push_back(port.name());
   }
   if (!inactive.empty() && !list.exclude)
     lint.say(taken.empty() ? Severity::kError : Severity::kWarning, "port-down", set,
@@ -91,12 +93,12 @@ void interface_list(Linter& lint, const NcclVariable& set) {
   if (!lint.facts.net.interfaces.ok()) return;
   const NameList list = NameList::parse(set.value);
   std::vector<std::string> names, running, down;
-  for (const NetInterface& one : *lint.facts.net.interfaces) {
-    names.push_back(one.name);
-    if (!list.selects(one.name)) continue;
-    const bool up = one.operational_state.value_or("up") != "down" && one.carrier.value_or(true);
-    const bool addressed = !one.addresses.ok() || !one.addresses->empty();
-    (up && addressed ? running : down).push_back(one.name);
+  for (const NetInterface& interface : *lint.facts.net.interfaces) {
+    names.push_back(interface.name);
+    if (!list.selects(interface.name)) continue;
+    const bool up = interface.operational_state.value_or("up") != "down" && interface.carrier.value_or(true);
+    const bool addressed = !interface.addresses.ok() || !interface.addresses->empty();
+    (up && addressed ? running : down).push_back(interface.name);
   }
   prefix_trap(lint, set, list, names);
   std::vector<std::string> lost;
@@ -147,8 +149,8 @@ PinTrouble trouble_of(const GidChoice& choice) {
 
 // Returns the first entry of the table that NCCL 2.21 and newer use by default; null if there is none.
 const Gid* roce_v2_over_ipv4(const RdmaPort& port) {
-  for (const Gid& one : items(port.gids))
-    if (one.gid.ok() && one.gid->is_v4() && one.type.value_or("").starts_with("RoCE v2")) return &one;
+  for (const Gid& gid : items(port.gids))
+    if (gid.gid.ok() && gid.gid->is_v4() && gid.type.value_or("").starts_with("RoCE v2")) return &gid;
   return nullptr;
 }
 
@@ -173,16 +175,16 @@ Fix unpin(const Linter& lint, const Gid* now) {
 void gid_index(Linter& lint, const NcclVariable& set) {
   if (lint.settings.number(set.name).value_or(-1) < 0) return;
   bool bad = false;
-  for (const Port& one : ports_of(lint.facts.rdma)) {
-    if (!one.ethernet() || !one.active() || !one.port->gids.ok()) continue;
+  for (const Port& port : ports_of(lint.facts.rdma)) {
+    if (!port.ethernet() || !port.active() || !port.port->gids.ok()) continue;
     const NameList list = NameList::parse(lint.settings.value("NCCL_IB_HCA"));
-    if (!list.selects(one.device->name, one.port->number)) continue;
-    const PinTrouble trouble = trouble_of(choose_gid(*one.port, lint.settings, true));
+    if (!list.selects(port.device->name, port.port->number)) continue;
+    const PinTrouble trouble = trouble_of(choose_gid(*port.port, lint.settings, true));
     if (trouble.text.empty()) continue;
     bad = true;
-    const Gid* const now = roce_v2_over_ipv4(*one.port);
+    const Gid* const now = roce_v2_over_ipv4(*port.port);
     lint.say(trouble.severity, "gid-wrong", set,
-             fmt::format("points at an entry of {} that {}{}", one.name(), trouble.text, where_now(now)),
+             fmt::format("points at an entry of {} that {}{}", port.name(), trouble.text, where_now(now)),
              unpin(lint, now));
   }
   if (bad || lint.older_than({2, 21, 0})) return;
@@ -208,10 +210,10 @@ void gid_range(Linter& lint, const NcclVariable& set) {
   }
   const NameList devices = NameList::parse(lint.settings.value("NCCL_IB_HCA"));
   std::vector<std::string> without;
-  for (const Port& one : ports_of(lint.facts.rdma))
-    if (one.ethernet() && one.active() && devices.selects(one.device->name, one.port->number) &&
-        one.port->gids.ok() && !choose_gid(*one.port, lint.settings, false).matched)
-      without.push_back(one.name());
+  for (const Port& port : ports_of(lint.facts.rdma))
+    if (port.ethernet() && port.active() && devices.selects(port.device->name, port.port->number) &&
+        port.port->gids.ok() && !choose_gid(*port.port, lint.settings, false).matched)
+      without.push_back(port.name());
   if (!without.empty())
     lint.say(Severity::kError, "no-gid-in-range", set, fmt::format("holds no GID of {}", list_text(without)),
              "Correct the range, or give the ports addresses in it.");

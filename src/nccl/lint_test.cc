@@ -39,12 +39,12 @@ RdmaDevice roce(std::string name, std::string pci, std::string state = "ACTIVE")
 }
 
 NetInterface interface(std::string name, std::string_view address) {
-  NetInterface one;
-  one.name = std::move(name);
-  one.operational_state = have(std::string("up"));
-  one.carrier = have(true);
-  one.addresses = have(std::vector<InterfaceAddress>{{*IpAddress::parse(address), 24}});
-  return one;
+  NetInterface interface;
+  interface.name = std::move(name);
+  interface.operational_state = have(std::string("up"));
+  interface.carrier = have(true);
+  interface.addresses = have(std::vector<InterfaceAddress>{{*IpAddress::parse(address), 24}});
+  return interface;
 }
 
 // A node with two RoCE ports of one card, another card whose name has mlx5_1 as a prefix, and two interfaces.
@@ -62,7 +62,7 @@ Facts node(const std::vector<NcclVariable>& variables) {
 
 std::vector<std::string> ids(const std::vector<Complaint>& complaints) {
   std::vector<std::string> found;
-  for (const Complaint& one : complaints) found.push_back(one.id);
+  for (const Complaint& complaint : complaints) found.push_back(complaint.id);
   return found;
 }
 
@@ -299,11 +299,11 @@ TEST(Choice, NoRdmaWithoutLibibverbs) {
 TEST(Choice, GpuDirectByDistance) {
   Facts facts = node({});
   const auto pci = [](std::string address, std::string parent) {
-    PciDevice one;
-    one.address = std::move(address);
-    if (!parent.empty()) one.parent = have(parent);
-    one.numa_node = have(0);
-    return one;
+    PciDevice device;
+    device.address = std::move(address);
+    if (!parent.empty()) device.parent = have(parent);
+    device.numa_node = have(0);
+    return device;
   };
   facts.pci = have(std::vector<PciDevice>{
       pci("0000:00:01.0", ""), pci("0000:15:00.0", "0000:00:01.0"), pci("0000:16:00.0", "0000:15:00.0"),
@@ -374,8 +374,8 @@ TEST(Lint, SaysWhichPluginIsNotThere) {
                             {"/opt/y.so", {absent, "/opt/y.so"}},
                             {"z", {not_asked, "ldconfig -p"}}};
   std::vector<std::string> messages;
-  for (const Complaint& one : lint(facts, {}))
-    if (one.id == "no-plugin") messages.push_back(one.message);
+  for (const Complaint& complaint : lint(facts, {}))
+    if (complaint.id == "no-plugin") messages.push_back(complaint.message);
   EXPECT_THAT(messages,
               ElementsAre(HasSubstr("libnccl-net-ofi.so"), HasSubstr("/opt/y.so, which is not there")));
 }

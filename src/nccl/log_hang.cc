@@ -30,9 +30,9 @@ bool failed_otherwise(const Log& log) {
 bool peer_lost_first(const Log& log) {
   std::uint64_t lost = UINT64_MAX;
   std::uint64_t gave_up = UINT64_MAX;
-  for (const LogProblem& one : log.problems) {
-    if (one.id.starts_with("peer-")) lost = std::min(lost, one.line);
-    if (one.id == "collective-timeout") gave_up = one.line;
+  for (const LogProblem& problem : log.problems) {
+    if (problem.id.starts_with("peer-")) lost = std::min(lost, problem.line);
+    if (problem.id == "collective-timeout") gave_up = problem.line;
   }
   return lost < gave_up;
 }

@@ -88,7 +88,7 @@ void read_virtual_device(Nics& nics, const std::string& host, Scan scan) {
   if (merged) {
     if (LogNic* const found = nic(nics, host, name, 0)) found->gigabits = *speed / 1000.0;
   } else {
-    each_port(nics, host, name, [&](LogNic& one) { one.gigabits = *speed / 1000.0; });
+    each_port(nics, host, name, [&](LogNic& nic) { nic.gigabits = *speed / 1000.0; });
   }
 }
 
@@ -117,7 +117,7 @@ void read_registration(LogState& state, const std::string& host, Scan scan) {
     add_once(state.log.gpudirect_why,
              fmt::format("{} on {}: neither nvidia-peermem nor DMA-BUF can register GPU memory", name, host),
              kMostWhy);
-  each_port(state.nics, host, name, [&](LogNic& one) { one.gpudirect = enabled ? "enabled" : "disabled"; });
+  each_port(state.nics, host, name, [&](LogNic& nic) { nic.gpudirect = enabled ? "enabled" : "disabled"; });
 }
 
 // Reads the text after "GPU Direct RDMA Disabled for GPU ": "0 / HCA 1 (distance 8 > 5)".

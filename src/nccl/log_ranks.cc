@@ -85,8 +85,8 @@ std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const 
 
 // Returns the entry for this kind of connection; the last entry if there are too many kinds.
 LogConnections& connections_of(LogCommunicator& communicator, std::string_view via) {
-  for (LogConnections& one : communicator.connections)
-    if (one.via == via) return one;
+  for (LogConnections& connections : communicator.connections)
+    if (connections.via == via) return connections;
   if (communicator.connections.size() >= kMostShapes) return communicator.connections.back();
   return communicator.connections.emplace_back(LogConnections{.via = std::string(via)});
 }
@@ -210,8 +210,8 @@ void read_ring(LogCommunicator& communicator, std::string_view text) {
   const auto pair = key_value(text, ':');
   if (!pair) return;
   std::string order;
-  for (const std::string_view one : words(pair->second))
-    order += (order.empty() ? "" : " ") + std::string(one);
+  for (const std::string_view word : words(pair->second))
+    order += (order.empty() ? "" : " ") + std::string(word);
   ++communicator.ring_count;
   add_once(communicator.rings, order, kMostShapes);
 }
@@ -265,20 +265,20 @@ std::string name_of(std::string_view word, const std::string_view (&names)[N]) {
   return std::string(number && *number < N ? names[*number] : word);
 }
 
-void add_choice(LogState& state, const LogChoice& one) {
+void add_choice(LogState& state, const LogChoice& choice) {
   std::vector<LogChoice>& choices = state.log.choices;
-  auto key = std::tuple(one.function, one.algorithm, one.protocol);
+  auto key = std::tuple(choice.function, choice.algorithm, choice.protocol);
   const auto found = state.choice_places.find(key);
   if (found == state.choice_places.end()) {
     if (choices.size() >= kMostChoices) return;
     state.choice_places.emplace(std::move(key), choices.size());
-    choices.push_back(one);
+    choices.push_back(choice);
     return;
   }
   LogChoice& other = choices[found->second];
-  other.from_bytes = std::min(other.from_bytes, one.from_bytes);
-  other.to_bytes = std::max(other.to_bytes, one.to_bytes);
-  other.channels = std::max(other.channels, one.channels);
+  other.from_bytes = std::min(other.from_bytes, choice.from_bytes);
+  other.to_bytes = std::max(other.to_bytes, choice.to_bytes);
+  other.channels = std::max(other.channels, choice.channels);
   other.count += 1;
 }
 
@@ -290,23 +290,23 @@ bool LogState::read_operation(LogProcess& process, const LogLine& line) {
   Scan scan(line.text);
   const std::size_t chosen = line.text.find(" Bytes -> Algo ");
   if (chosen != std::string_view::npos) {
-    LogChoice one{.count = 1};
+    LogChoice choice{.count = 1};
     if (const std::size_t colon = line.text.find(": "); colon < chosen) {
-      one.function = line.text.substr(0, colon);
+      choice.function = line.text.substr(0, colon);
       scan.take(line.text.substr(0, colon + 2));
     }
     const auto bytes = scan.number<std::uint64_t>();
     if (!bytes) return false;
-    one.from_bytes = one.to_bytes = *bytes;
-    one.algorithm = name_of(word_after(line.text, "Algo "), kAlgorithms);
-    one.protocol = name_of(word_after(line.text, "proto "), kProtocols);
+    choice.from_bytes = choice.to_bytes = *bytes;
+    choice.algorithm = name_of(word_after(line.text, "Algo "), kAlgorithms);
+    choice.protocol = name_of(word_after(line.text, "proto "), kProtocols);
     const auto low = number_after(line.text, "={");
     Scan range(line.text);
     if (low && range.skip_past("={") && range.skip_past("..")) {
       const auto last = range.number();
-      if (last && *last >= *low) one.channels = *last - *low + 1;
+      if (last && *last >= *low) choice.channels = *last - *low + 1;
     }
-    add_choice(*this, one);
+    add_choice(*this, choice);
     return true;
   }
   const std::string_view function = scan.until(":");

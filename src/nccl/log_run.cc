@@ -28,8 +28,8 @@ std::string value_of(const Log& log, std::string_view name) {
 
 std::uint64_t connections(const LogCommunicator& communicator, std::string_view prefix) {
   std::uint64_t count = 0;
-  for (const LogConnections& one : communicator.connections)
-    if (one.via.starts_with(prefix)) count += one.count;
+  for (const LogConnections& connections : communicator.connections)
+    if (connections.via.starts_with(prefix)) count += connections.count;
   return count;
 }
 
@@ -55,8 +55,9 @@ LogVerdict of_problem(const LogProblem& problem) {
 std::optional<LogVerdict> of_lost_peer(const Log& log, const LogProblem& problem) {
   if (!problem.id.starts_with("peer-") || log.communicators.empty()) return std::nullopt;
   std::set<int> speaking;
-  for (const LogProblem& one : log.problems) speaking.insert(one.ranks.begin(), one.ranks.end());
-  for (const TorchRank& one : log.torch) speaking.insert(one.rank);
+  for (const LogProblem& log_problem : log.problems)
+    speaking.insert(log_problem.ranks.begin(), log_problem.ranks.end());
+  for (const TorchRank& rank : log.torch) speaking.insert(rank.rank);
   std::vector<int> silent;
   std::string host;
   for (const LogRank& rank : log.communicators.front().ranks) {
@@ -98,9 +99,9 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
   std::vector<const LogProblem*> telling = unknown;
   for (const LogProblem& problem : log.problems)
     if (problem.id != "other") telling.push_back(&problem);
-  for (const LogProblem* one : telling)
+  for (const LogProblem* problem : telling)
     if (verdict.why.size() < kMostLines)
-      verdict.why.push_back(fmt::format("line {}: {}", one->line, one->message));
+      verdict.why.push_back(fmt::format("line {}: {}", problem->line, problem->message));
   return verdict;
 }
 
@@ -118,8 +119,8 @@ std::optional<LogVerdict> of_different_networks(const Log& log) {
   if (log.networks.size() < 2 || log.hosts.size() < 2) return std::nullopt;
   if (!log.communicators.empty() && log.communicators.front().nodes == 1) return std::nullopt;
   std::string names;
-  for (const LogNetwork& one : log.networks)
-    names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", one.name, one.processes);
+  for (const LogNetwork& network : log.networks)
+    names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", network.name, network.processes);
   return LogVerdict{
       .severity = Severity::kError,
       .text = fmt::format("Ranks chose different networks: {}", names),
@@ -205,8 +206,8 @@ LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator
   LogVerdict verdict{.severity = Severity::kWarning, .why = reason.why, .remedy = reason.remedy};
   constexpr std::size_t kNamed = 8;
   std::vector<std::string> names;
-  for (const LogInterface& one : log.interfaces)
-    if (one.data) add_once(names, one.name, kNamed);
+  for (const LogInterface& interface : log.interfaces)
+    if (interface.data) add_once(names, interface.name, kNamed);
   const std::string carried = fmt::format("{}", fmt::join(names, ", "));
   verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason.text,
                              communicator.nodes, carried.empty() ? "" : fmt::format(" ({})", carried));
@@ -262,7 +263,8 @@ LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
 
 LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
   std::string network;
-  for (const LogNetwork& one : log.networks) network += (network.empty() ? "" : ", ") + one.name;
+  for (const LogNetwork& log_network : log.networks)
+    network += (network.empty() ? "" : ", ") + log_network.name;
   constexpr std::size_t kLinks = 8;
   std::vector<std::string> links;
   for (const LogNic& nic : log.nics)

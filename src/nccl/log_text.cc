@@ -42,9 +42,9 @@ std::string nic_text(const LogNic& nic) {
   return out;
 }
 
-std::string connection_text(const LogConnections& one) {
-  return fmt::format("{} × {}{}", one.count, one.via,
-                     one.gpudirect ? fmt::format(" ({} GPUDirect)", one.gpudirect) : "");
+std::string connection_text(const LogConnections& connections) {
+  return fmt::format("{} × {}{}", connections.count, connections.via,
+                     connections.gpudirect ? fmt::format(" ({} GPUDirect)", connections.gpudirect) : "");
 }
 
 void write_problem(std::string& out, const LogProblem& problem, bool told) {
@@ -120,11 +120,13 @@ void write_communicator(std::string& out, const Log& log) {
 void write_choices(std::string& out, const std::vector<LogChoice>& choices) {
   if (choices.empty()) return;
   out += "Algorithms\n";
-  for (const LogChoice& one : choices)
-    fmt::format_to(
-        std::back_inserter(out), "  {:<14}{:>10} – {:<10} {} {}{}\n", one.function,
-        to_text(ByteCount{one.from_bytes}), to_text(ByteCount{one.to_bytes}), one.algorithm, one.protocol,
-        one.channels ? fmt::format(", up to {} channel{}", one.channels, one.channels == 1 ? "" : "s") : "");
+  for (const LogChoice& choice : choices)
+    fmt::format_to(std::back_inserter(out), "  {:<14}{:>10} – {:<10} {} {}{}\n", choice.function,
+                   to_text(ByteCount{choice.from_bytes}), to_text(ByteCount{choice.to_bytes}),
+                   choice.algorithm, choice.protocol,
+                   choice.channels
+                       ? fmt::format(", up to {} channel{}", choice.channels, choice.channels == 1 ? "" : "s")
+                       : "");
 }
 
 void write_tuning(std::string& out, const std::vector<LogTuning>& cells) {
@@ -161,14 +163,14 @@ std::string written(const Log& log) {
     row(out, "Hosts",
         fmt::format("{} ({} process{})", joined(log.hosts), log.processes, log.processes == 1 ? "" : "es"));
   if (!log.networks.empty())
-    row(out, "Network", joined(log.networks, ", ", [](const LogNetwork& one) {
-          return one.why.empty() ? one.name : fmt::format("{} ({})", one.name, one.why);
+    row(out, "Network", joined(log.networks, ", ", [](const LogNetwork& network) {
+          return network.why.empty() ? network.name : fmt::format("{} ({})", network.name, network.why);
         }));
   if (!log.nics.empty()) row(out, "RDMA ports", joined(log.nics, ", ", nic_text));
   if (!log.interfaces.empty())
-    row(out, "IP", joined(log.interfaces, ", ", [](const LogInterface& one) {
-          return fmt::format("{}:{} {}{}", one.host, one.name, one.address,
-                             one.data ? "" : " (first contact only)");
+    row(out, "IP", joined(log.interfaces, ", ", [](const LogInterface& interface) {
+          return fmt::format("{}:{} {}{}", interface.host, interface.name, interface.address,
+                             interface.data ? "" : " (first contact only)");
         }));
   if (!log.gpudirect.empty())
     row(out, "GPUDirect",
@@ -177,8 +179,8 @@ std::string written(const Log& log) {
   write_choices(out, log.choices);
   write_tuning(out, log.tuning);
   if (!log.variables.empty())
-    row(out, "Variables", joined(log.variables, ", ", [](const LogVariable& one) {
-          return fmt::format("{}={}", one.name, one.value);
+    row(out, "Variables", joined(log.variables, ", ", [](const LogVariable& variable) {
+          return fmt::format("{}={}", variable.name, variable.value);
         }));
   if (log.problems.empty()) return out;
   out += "Problems\n";

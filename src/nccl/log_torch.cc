@@ -49,8 +49,8 @@ void LogState::read_torch(std::string_view line) {
       found->operation = word_after(line, "OpType=");
     }
     if (!std::exchange(timed_out, true) && !log.communicators.empty())
-      for (const LogRank& one : log.communicators.front().ranks)
-        if (one.operations) called_at_timeout[one.rank] = *one.operations;
+      for (const LogRank& rank : log.communicators.front().ranks)
+        if (rank.operations) called_at_timeout[rank.rank] = *rank.operations;
     read_symptom(line, nullptr, nullptr, false);
   } else if (line.find("ast enqueued ") != std::string_view::npos) {
     // "… Rank 1] … Last enqueued NCCL work: 4, last completed NCCL work: 4."

@@ -137,8 +137,8 @@ class NicNames {
     const bool socket = log.networks.size() == 1 && log.networks.front().name == "Socket";
     std::unordered_map<std::string_view, int> count;
     if (socket) {
-      for (const LogInterface& one : log.interfaces)
-        if (one.data) names_.try_emplace({one.host, count[one.host]++}, one.name);
+      for (const LogInterface& interface : log.interfaces)
+        if (interface.data) names_.try_emplace({interface.host, count[interface.host]++}, interface.name);
     } else {
       for (const LogNic& nic : log.nics) names_.try_emplace({nic.host, nic.index}, nic.device);
     }
@@ -198,26 +198,26 @@ bool is_bridge(std::string_view name) {
 void judge_addresses(Log& log) {
   // For each address the first interface, and the first one on another host.
   std::unordered_map<std::string_view, std::pair<const LogInterface*, const LogInterface*>> first;
-  for (const LogInterface& one : log.interfaces) {
-    auto& [here, elsewhere] = first[one.address];
+  for (const LogInterface& interface : log.interfaces) {
+    auto& [here, elsewhere] = first[interface.address];
     if (here == nullptr)
-      here = &one;
-    else if (elsewhere == nullptr && one.host != here->host)
-      elsewhere = &one;
+      here = &interface;
+    else if (elsewhere == nullptr && interface.host != here->host)
+      elsewhere = &interface;
   }
-  for (const LogInterface& one : log.interfaces) {
-    if (!is_bridge(one.name)) continue;
-    const auto& [here, elsewhere] = first[one.address];
-    const LogInterface* const twin = here->host != one.host ? here : elsewhere;
+  for (const LogInterface& interface : log.interfaces) {
+    if (!is_bridge(interface.name)) continue;
+    const auto& [here, elsewhere] = first[interface.address];
+    const LogInterface* const twin = here->host != interface.host ? here : elsewhere;
     if (twin == nullptr) continue;
     LogProblem& problem = log.problems.emplace_back();
     problem.id = "same-address";
     problem.severity = Severity::kError;
-    problem.title = fmt::format("Hosts announce one address: {} of {} on {} and on {}", one.address, one.name,
-                                one.host, twin->host);
+    problem.title = fmt::format("Hosts announce one address: {} of {} on {} and on {}", interface.address,
+                                interface.name, interface.host, twin->host);
     problem.message = "the \"Using\" lines of both hosts";
     problem.count = 1;
-    problem.hosts = {one.host, twin->host};
+    problem.hosts = {interface.host, twin->host};
     problem.cause =
         "NCCL chose an interface that has the same address on every host, as a bridge of Docker or libvirt has.";
     problem.remedy =
@@ -235,10 +235,10 @@ void judge_gpudirect(LogState& state) {
   std::uint64_t through_rdma = 0;
   std::uint64_t direct = 0;
   for (const LogCommunicator& communicator : log.communicators)
-    for (const LogConnections& one : communicator.connections) {
-      if (!one.via.starts_with("NET/") || one.via == "NET/Socket") continue;
-      through_rdma += one.count;
-      direct += one.gpudirect;
+    for (const LogConnections& connections : communicator.connections) {
+      if (!connections.via.starts_with("NET/") || connections.via == "NET/Socket") continue;
+      through_rdma += connections.count;
+      direct += connections.gpudirect;
     }
   if (through_rdma == 0) return;
   log.gpudirect = direct == 0 ? "off" : direct == through_rdma ? "on" : "partly";

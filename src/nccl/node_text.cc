@@ -12,11 +12,12 @@ namespace railbed::nccl {
 std::string to_text(const std::vector<Complaint>& complaints) {
   std::string out;
   const auto write = std::back_inserter(out);
-  for (const Complaint& one : complaints) {
-    fmt::format_to(write, "{:<8} {}{}: {}\n", enum_names(Severity{})[static_cast<std::size_t>(one.severity)],
-                   one.variable, one.value.empty() ? "" : "=" + one.value, one.message);
-    if (!one.from.empty()) fmt::format_to(write, "         set in   {}\n", one.from);
-    fmt::format_to(write, "         remedy   {}\n", one.remedy);
+  for (const Complaint& complaint : complaints) {
+    fmt::format_to(write, "{:<8} {}{}: {}\n",
+                   enum_names(Severity{})[static_cast<std::size_t>(complaint.severity)], complaint.variable,
+                   complaint.value.empty() ? "" : "=" + complaint.value, complaint.message);
+    if (!complaint.from.empty()) fmt::format_to(write, "         set in   {}\n", complaint.from);
+    fmt::format_to(write, "         remedy   {}\n", complaint.remedy);
   }
   return printable_lines(out);
 }

@@ -16,16 +16,16 @@ namespace {
 // unchanged.
 void empty_variables(ProcessView& view) {
   const Settings settings(view.process.nccl);
-  for (const NcclVariable& one : items(view.process.nccl.environment)) {
-    if (!one.value.empty() || !one.name.starts_with("NCCL_")) continue;
+  for (const NcclVariable& variable : items(view.process.nccl.environment)) {
+    if (!variable.value.empty() || !variable.name.starts_with("NCCL_")) continue;
     const auto hidden = [&](const NcclVariable* other) {
-      return other->name == one.name && !other->value.empty() && for_everybody(*other);
+      return other->name == variable.name && !other->value.empty() && for_everybody(*other);
     };
     const auto loses = std::ranges::find_if(settings.all(), hidden);
     const std::string remedy =
         "Remove the variable; a compose file writes it as \"${NAME:?}\", or not at all.";
     constexpr std::string_view kSource = "NCCL src/misc/param.cc";
-    if (one.name == "NCCL_NET")
+    if (variable.name == "NCCL_NET")
       view.say(
           Severity::kError, "empty-variable",
           "NCCL_NET is set and empty: NCCL looks for a network of that name, finds none and does not start",
@@ -34,11 +34,11 @@ void empty_variables(ProcessView& view) {
       view.say(
           Severity::kWarning, "empty-variable",
           fmt::format("{} is set and empty, so that {}={} of {} does not apply and NCCL takes its default",
-                      one.name, one.name, (*loses)->value, (*loses)->from),
+                      variable.name, variable.name, (*loses)->value, (*loses)->from),
           remedy, "", kSource);
     else
       view.say(Severity::kNote, "empty-variable",
-               fmt::format("{} is set and empty: NCCL takes its default, not 0", one.name), remedy, "",
+               fmt::format("{} is set and empty: NCCL takes its default, not 0", variable.name), remedy, "",
                kSource);
   }
 }
@@ -69,7 +69,7 @@ void named_interfaces(ProcessView& view) {
       const auto& all = *view.process.seen.interfaces;
       if (wanted.empty() || std::ranges::find(all, wanted, &SeenInterface::name) != all.end()) continue;
       std::vector<std::string> names;
-      for (const SeenInterface& one : all) names.push_back(one.name);
+      for (const SeenInterface& interface : all) names.push_back(interface.name);
       view.say(Severity::kError, "interface-gone",
                fmt::format("{}={} names {}, which its network does not have ({}); prefixes do not count here",
                            name, value, wanted, fmt::join(names, ", ")),

@@ -76,8 +76,8 @@ void rdma_nodes(ProcessView& view) {
   if (nodes.absent() || (nodes.ok() && nodes->empty())) return no_nodes(view);
   if (!nodes.ok()) return;
   std::vector<std::string> closed;
-  for (const DeviceNode& one : *nodes)
-    if (!one.usable) closed.push_back("/dev/infiniband/" + one.name);
+  for (const DeviceNode& node : *nodes)
+    if (!node.usable) closed.push_back("/dev/infiniband/" + node.name);
   if (!closed.empty()) return nodes_closed(view, closed);
   devices_lacking(view);
 }
@@ -169,7 +169,7 @@ void open_files(ProcessView& view) {
 void missing_plugin(ProcessView& view) {
   const NcclVariable* const set = effective(view.process.nccl, "NCCL_NET_PLUGIN");
   if (set == nullptr || set->value.empty() || lower(set->value) == "none") return;
-  const auto is_plugin = [](const MappedLibrary& one) { return one.name.starts_with("libnccl-net"); };
+  const auto is_plugin = [](const MappedLibrary& library) { return library.name.starts_with("libnccl-net"); };
   const auto& libraries = view.process.seen.libraries;
   if (!libraries.ok() || std::ranges::any_of(*libraries, is_plugin)) return;
   if (set->value.find('/') != std::string::npos && set->value.find("libnccl-net") == std::string::npos)

@@ -34,10 +34,10 @@ bool lists_its_queue_pairs(const Process& process, const Facts& node) {
 std::string connected_on(const Process& process) {
   int count = 0;
   std::set<std::string> ports;
-  for (const QueuePairs& one : items(process.queue_pairs)) {
-    if (one.state != "RTS" || one.type == "UD" || one.type == "GSI") continue;
-    count += one.count;
-    ports.insert(fmt::format("{}:{}", one.device, one.port));
+  for (const QueuePairs& pairs : items(process.queue_pairs)) {
+    if (pairs.state != "RTS" || pairs.type == "UD" || pairs.type == "GSI") continue;
+    count += pairs.count;
+    ports.insert(fmt::format("{}:{}", pairs.device, pairs.port));
   }
   if (count == 0) return "";
   return fmt::format("{} connected queue pairs on {}", count, fmt::join(ports, ", "));
@@ -57,22 +57,24 @@ std::string connections_text(const Process& process) {
 }
 
 NetInterface interface_of_process(const SeenInterface& seen, const std::string& from) {
-  NetInterface one;
-  one.name = seen.name;
+  NetInterface interface;
+  interface.name = seen.name;
   std::vector<InterfaceAddress> addresses;
   for (const std::string& text : seen.addresses) {
     const auto pair = key_value(text, '/');
     const auto address = pair ? IpAddress::parse(pair->first) : std::nullopt;
     if (address) addresses.push_back({*address, parse_number<int>(pair->second).value_or(0)});
   }
-  one.addresses = {std::move(addresses), from};
-  return one;
+  interface.addresses = {std::move(addresses), from};
+  return interface;
 }
 
 // Gloo connects nodes before NCCL starts: without another cause, NCCL may just not have begun.
 void lint_use(ProcessView& view) {
   if (view.uses.network != "TCP" || !view.node_has_rdma()) return;
-  const auto explains = [](const ProcessComplaint& one) { return one.severity == Severity::kError; };
+  const auto explains = [](const ProcessComplaint& complaint) {
+    return complaint.severity == Severity::kError;
+  };
   const bool explained = std::ranges::any_of(view.complaints, explains) || !view.wants_rdma();
   std::string remedy = "Run one rank with NCCL_DEBUG=INFO, then: railbed nccl --log FILE";
   if (explained)
@@ -137,9 +139,9 @@ std::string ProcessView::variable(std::string_view name) const {
 }
 
 std::string ProcessView::interface_of(std::string_view address) const {
-  for (const SeenInterface& one : items(process.seen.interfaces))
-    for (const std::string& text : one.addresses)
-      if (text.substr(0, text.find('/')) == address) return one.name;
+  for (const SeenInterface& interface : items(process.seen.interfaces))
+    for (const std::string& text : interface.addresses)
+      if (text.substr(0, text.find('/')) == address) return interface.name;
   return "";
 }
 
@@ -164,16 +166,16 @@ Facts as_seen_by(const Process& process, const Facts& node) {
   if (own_network)
     seen.net.interfaces = process.seen.interfaces.parsed([&](const std::vector<SeenInterface>& all) {
       std::vector<NetInterface> found;
-      for (const SeenInterface& one : all)
-        found.push_back(interface_of_process(one, process.seen.interfaces.from()));
+      for (const SeenInterface& interface : all)
+        found.push_back(interface_of_process(interface, process.seen.interfaces.from()));
       return std::optional(std::move(found));
     });
   const bool told = process.rdma_devices.ok() || process.rdma_devices.absent();
   if (told)
     seen.rdma.devices = node.rdma.devices.parsed([&](std::vector<RdmaDevice> devices) {
-      std::erase_if(devices, [&](const RdmaDevice& one) {
+      std::erase_if(devices, [&](const RdmaDevice& device) {
         const auto& usable = items(process.rdma_devices);
-        return std::ranges::find(usable, one.name) == usable.end();
+        return std::ranges::find(usable, device.name) == usable.end();
       });
       return std::optional(std::move(devices));
     });
@@ -206,8 +208,8 @@ NetworkUse used_now(const Process& process, const Facts& node) {
 
 Severity ProcessVerdict::worst() const {
   Severity worst = Severity::kNote;
-  for (const ProcessComplaint& one : complaints) worst = std::max(worst, one.severity);
-  for (const Complaint& one : variables) worst = std::max(worst, one.severity);
+  for (const ProcessComplaint& complaint : complaints) worst = std::max(worst, complaint.severity);
+  for (const Complaint& complaint : variables) worst = std::max(worst, complaint.severity);
   return worst;
 }
 

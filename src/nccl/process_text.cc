@@ -27,7 +27,7 @@ std::string limit_text(const Reading<std::uint64_t>& limit) {
 std::string nodes_text(const Reading<std::vector<DeviceNode>>& nodes) {
   if (!nodes.ok()) return nodes.absent() ? "none" : describe(nodes.miss(), nodes.from());
   std::vector<std::string> names;
-  for (const DeviceNode& one : *nodes) names.push_back(one.name + (one.usable ? "" : " (closed)"));
+  for (const DeviceNode& node : *nodes) names.push_back(node.name + (node.usable ? "" : " (closed)"));
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -42,21 +42,22 @@ std::string libraries_text(const ProcessVerdict& verdict) {
   const auto& libraries = verdict.process.seen.libraries;
   if (!libraries.ok()) return describe(libraries.miss(), libraries.from());
   std::string text;
-  for (const MappedLibrary& one : *libraries) {
-    if (one.name != "libnccl" && one.name != "libcudart" && one.name != "libcuda") continue;
-    const std::string built = one.built_for.empty() ? "" : fmt::format(" for {}", one.built_for);
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", one.name,
-                        one.version.empty() ? "of unknown version" : one.version, built);
+  for (const MappedLibrary& library : *libraries) {
+    if (library.name != "libnccl" && library.name != "libcudart" && library.name != "libcuda") continue;
+    const std::string built = library.built_for.empty() ? "" : fmt::format(" for {}", library.built_for);
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", library.name,
+                        library.version.empty() ? "of unknown version" : library.version, built);
   }
   return text.empty() ? "no libnccl is mapped: not loaded yet, or linked in" : text;
 }
 
 void write_complaints(std::string& out, const std::vector<ProcessComplaint>& complaints) {
   const auto write = std::back_inserter(out);
-  for (const ProcessComplaint& one : complaints) {
-    const auto severity = enum_names(Severity{})[static_cast<std::size_t>(one.severity)];
-    fmt::format_to(write, "{:<8} {}: {}\n         remedy   {}\n", severity, one.id, one.message, one.remedy);
-    if (!one.kubernetes.empty()) fmt::format_to(write, "         in a pod {}\n", one.kubernetes);
+  for (const ProcessComplaint& complaint : complaints) {
+    const auto severity = enum_names(Severity{})[static_cast<std::size_t>(complaint.severity)];
+    fmt::format_to(write, "{:<8} {}: {}\n         remedy   {}\n", severity, complaint.id, complaint.message,
+                   complaint.remedy);
+    if (!complaint.kubernetes.empty()) fmt::format_to(write, "         in a pod {}\n", complaint.kubernetes);
   }
 }
 

@@ -14,39 +14,40 @@ TEST(Variables, SortedAndFound) {
   EXPECT_EQ(std::ranges::adjacent_find(all_variables(), {}, &Variable::name), all_variables().end());
   ASSERT_NE(find_variable("NCCL_IB_HCA"), nullptr);
   EXPECT_EQ(find_variable("NCCL_IB_HC"), nullptr);
-  for (const Variable& one : all_variables()) {
-    EXPECT_TRUE(one.name.starts_with("NCCL_")) << one.name;
-    EXPECT_EQ(find_variable(one.name), &one);
+  for (const Variable& variable : all_variables()) {
+    EXPECT_TRUE(variable.name.starts_with("NCCL_")) << variable.name;
+    EXPECT_EQ(find_variable(variable.name), &variable);
   }
 }
 
 TEST(Variables, LiveInVersionsThatExist) {
-  for (const Variable& one : all_variables()) {
-    EXPECT_GE(one.since, (Version{2, 0, 5})) << one.name;
-    EXPECT_LE(one.since, kNewestKnown) << one.name;
-    EXPECT_LE(one.until, kNewestKnown) << one.name;
-    EXPECT_TRUE(one.until == Version{} || one.since < one.until) << one.name;
+  for (const Variable& variable : all_variables()) {
+    EXPECT_GE(variable.since, (Version{2, 0, 5})) << variable.name;
+    EXPECT_LE(variable.since, kNewestKnown) << variable.name;
+    EXPECT_LE(variable.until, kNewestKnown) << variable.name;
+    EXPECT_TRUE(variable.until == Version{} || variable.since < variable.until) << variable.name;
   }
 }
 
 TEST(Variables, ValuesFitTheirKind) {
-  for (const Variable& one : all_variables()) {
-    EXPECT_EQ(one.takes.kind == Kind::kInteger, one.takes.low < one.takes.high) << one.name;
-    EXPECT_EQ(one.takes.kind == Kind::kWord, words(one.takes.words).size() > 1) << one.name;
+  for (const Variable& variable : all_variables()) {
+    EXPECT_EQ(variable.takes.kind == Kind::kInteger, variable.takes.low < variable.takes.high)
+        << variable.name;
+    EXPECT_EQ(variable.takes.kind == Kind::kWord, words(variable.takes.words).size() > 1) << variable.name;
   }
 }
 
 // An undocumented variable accepts anything; a variable that replaces another must exist.
 TEST(Variables, MeaningsAndSuccessors) {
-  for (const Variable& one : all_variables()) {
-    EXPECT_TRUE(!one.meaning.empty() || one.takes.kind == Kind::kText) << one.name;
-    EXPECT_TRUE(!one.meaning.empty() || !one.debugging) << one.name;
-    EXPECT_FALSE(one.meaning.ends_with('.')) << one.name;
-    EXPECT_EQ(one.meaning.find('\n'), one.meaning.npos) << one.name;
-    if (one.instead.empty()) continue;
-    const Variable* const successor = find_variable(one.instead);
-    ASSERT_NE(successor, nullptr) << one.name;
-    EXPECT_EQ(successor->until, Version{}) << one.name;
+  for (const Variable& variable : all_variables()) {
+    EXPECT_TRUE(!variable.meaning.empty() || variable.takes.kind == Kind::kText) << variable.name;
+    EXPECT_TRUE(!variable.meaning.empty() || !variable.debugging) << variable.name;
+    EXPECT_FALSE(variable.meaning.ends_with('.')) << variable.name;
+    EXPECT_EQ(variable.meaning.find('\n'), variable.meaning.npos) << variable.name;
+    if (variable.instead.empty()) continue;
+    const Variable* const successor = find_variable(variable.instead);
+    ASSERT_NE(successor, nullptr) << variable.name;
+    EXPECT_EQ(successor->until, Version{}) << variable.name;
   }
 }
 

@@ -19,24 +19,24 @@ const char* const kAccuracyPage = RAILBED_SOURCE_DIR "/docs/reference/predict-ac
 
 std::vector<PublishedMeasurement> half(std::string_view name) {
   std::vector<PublishedMeasurement> chosen;
-  for (PublishedMeasurement& one : read_published())
-    if (one.half == name) chosen.push_back(std::move(one));
+  for (PublishedMeasurement& measurement : read_published())
+    if (measurement.half == name) chosen.push_back(std::move(measurement));
   return chosen;
 }
 
 std::vector<MeasuredTime> all_times(const std::vector<PublishedMeasurement>& measurements) {
   std::vector<MeasuredTime> times;
-  for (const PublishedMeasurement& one : measurements)
-    for (MeasuredTime& time : times_of(one)) times.push_back(std::move(time));
+  for (const PublishedMeasurement& measurement : measurements)
+    for (MeasuredTime& time : times_of(measurement)) times.push_back(std::move(time));
   return times;
 }
 
 // Errors relative to the forecast time: 0.1 is ten percent too long or too short.
-double error_of(const MeasuredTime& one) { return std::exp(-residual_of(one, shipped_calibration())) - 1; }
+double error_of(const MeasuredTime& time) { return std::exp(-residual_of(time, shipped_calibration())) - 1; }
 
 std::vector<double> errors_of(const std::vector<PublishedMeasurement>& measurements) {
   std::vector<double> errors;
-  for (const MeasuredTime& one : all_times(measurements)) errors.push_back(std::abs(error_of(one)));
+  for (const MeasuredTime& time : all_times(measurements)) errors.push_back(std::abs(error_of(time)));
   std::ranges::sort(errors);
   return errors;
 }
@@ -52,27 +52,28 @@ std::string summary_line(std::string_view name, const std::vector<double>& error
 
 int in_band(const std::vector<PublishedMeasurement>& measurements) {
   int count = 0;
-  for (const MeasuredTime& one : all_times(measurements)) {
+  for (const MeasuredTime& time : all_times(measurements)) {
     const Forecast said =
-        forecast_collective(one.shape, one.operation, one.bytes, shipped_calibration(), one.choice);
-    count += one.time >= said.time_low && one.time <= said.time_high;
+        forecast_collective(time.shape, time.operation, time.bytes, shipped_calibration(), time.choice);
+    count += time.time >= said.time_low && time.time <= said.time_high;
   }
   return count;
 }
 
-std::string rows_text(const PublishedMeasurement& one) {
-  const std::vector<MeasuredTime> times = times_of(one);
+std::string rows_text(const PublishedMeasurement& measurement) {
+  const std::vector<MeasuredTime> times = times_of(measurement);
   std::string text =
-      fmt::format("\n**{}**: {}. {}, {}{}{}\n\n", one.id, one.source, describe(times.at(0).shape),
-                  to_text(one.op), one.algorithm.empty() ? "" : ", " + one.algorithm + " asked for",
-                  one.note.empty() ? "" : "; " + one.note);
+      fmt::format("\n**{}**: {}. {}, {}{}{}\n\n", measurement.id, measurement.source,
+                  describe(times.at(0).shape), to_text(measurement.op),
+                  measurement.algorithm.empty() ? "" : ", " + measurement.algorithm + " asked for",
+                  measurement.note.empty() ? "" : "; " + measurement.note);
   text +=
       "| size | measured, µs | forecast, µs | measured, GB/s | forecast, GB/s | error of the time |\n|---|---|---|---|---|---|\n";
   for (const MeasuredTime& time : times) {
     const Forecast said =
         forecast_collective(time.shape, time.operation, time.bytes, shipped_calibration(), time.choice);
     const double factor = bus_factor(time.operation, time.shape.ranks());
-    const bool peak = one.no_size && time.bytes == std::uint64_t{4} << 30;
+    const bool peak = measurement.no_size && time.bytes == std::uint64_t{4} << 30;
     text += fmt::format("| {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} | {:+.0f} % |\n",
                         peak ? "peak" : to_text(ByteCount{time.bytes}), time.time / 1e3, said.time / 1e3,
                         static_cast<double>(time.bytes) * factor / time.time, said.busbw / 8e9,
@@ -84,16 +85,17 @@ std::string rows_text(const PublishedMeasurement& one) {
 std::string constants_text() {
   std::string text =
       "| path | efficiency | start | ramp | spread of small, middle, large sizes | rows |\n|---|---|---|---|---|---|\n";
-  for (const PathConstants& one : shipped_calibration().paths)
+  for (const PathConstants& constants : shipped_calibration().paths)
     text += fmt::format("| {} | {:.3f} | {:.2f} | {:.2f} | {:.2f}, {:.2f}, {:.2f} | {} |\n",
-                        to_text(one.path), one.efficiency, one.start, one.ramp, one.spread[0], one.spread[1],
-                        one.spread[2], one.rows > 0 ? fmt::format("{}", one.rows) : "none: assumed");
+                        to_text(constants.path), constants.efficiency, constants.start, constants.ramp,
+                        constants.spread[0], constants.spread[1], constants.spread[2],
+                        constants.rows > 0 ? fmt::format("{}", constants.rows) : "none: assumed");
   return text;
 }
 
 std::vector<PublishedMeasurement> published_alone(std::vector<PublishedMeasurement> measurements) {
-  std::erase_if(measurements, [](const PublishedMeasurement& one) {
-    return one.source.starts_with("measured for") || one.source.starts_with("the guides");
+  std::erase_if(measurements, [](const PublishedMeasurement& measurement) {
+    return measurement.source.starts_with("measured for") || measurement.source.starts_with("the guides");
   });
   return measurements;
 }
@@ -119,29 +121,29 @@ std::string page() {
                       in_band(claim), all_times(claim).size());
   text += "\n## The constants\n\n" + constants_text();
   text += "\n## Not used to fit\n";
-  for (const PublishedMeasurement& one : claim) text += rows_text(one);
+  for (const PublishedMeasurement& measurement : claim) text += rows_text(measurement);
   text += "\n## Used to fit\n";
-  for (const PublishedMeasurement& one : fitted) text += rows_text(one);
+  for (const PublishedMeasurement& measurement : fitted) text += rows_text(measurement);
   text +=
       "\n## Sick clusters\n\nTheir owners found a fault, so a forecast has to be quicker than what was measured.\n";
-  for (const PublishedMeasurement& one : half("sick")) text += rows_text(one);
+  for (const PublishedMeasurement& measurement : half("sick")) text += rows_text(measurement);
   return text;
 }
 
 TEST(Accuracy, ShippedConstantsAreWhatTheCalibrationHalfGives) {
   const Calibration fitted =
       fit_calibration(all_times(half("calibration")), assumed_calibration(), "published measurements");
-  for (const PathConstants& one : fitted.paths) {
-    SCOPED_TRACE(fmt::format("{}: {:.4g}, {:.4g}, {:.4g}, {{{:.3g}, {:.3g}, {:.3g}}}, {}", to_text(one.path),
-                             one.efficiency, one.start, one.ramp, one.spread[0], one.spread[1], one.spread[2],
-                             one.rows));
-    const PathConstants& shipped = shipped_calibration().of(one.path);
-    EXPECT_EQ(shipped.path, one.path);
-    EXPECT_EQ(shipped.rows, one.rows);
-    EXPECT_NEAR(shipped.efficiency / one.efficiency, 1, .01);
-    EXPECT_NEAR(shipped.start / one.start, 1, .01);
-    EXPECT_NEAR(shipped.ramp / one.ramp, 1, .01);
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(shipped.spread[i] / one.spread[i], 1, .02);
+  for (const PathConstants& constants : fitted.paths) {
+    SCOPED_TRACE(fmt::format("{}: {:.4g}, {:.4g}, {:.4g}, {{{:.3g}, {:.3g}, {:.3g}}}, {}",
+                             to_text(constants.path), constants.efficiency, constants.start, constants.ramp,
+                             constants.spread[0], constants.spread[1], constants.spread[2], constants.rows));
+    const PathConstants& shipped = shipped_calibration().of(constants.path);
+    EXPECT_EQ(shipped.path, constants.path);
+    EXPECT_EQ(shipped.rows, constants.rows);
+    EXPECT_NEAR(shipped.efficiency / constants.efficiency, 1, .01);
+    EXPECT_NEAR(shipped.start / constants.start, 1, .01);
+    EXPECT_NEAR(shipped.ramp / constants.ramp, 1, .01);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(shipped.spread[i] / constants.spread[i], 1, .02);
   }
 }
 
@@ -158,31 +160,31 @@ TEST(Accuracy, ClustersThatTheCalibrationDidNotSeeStayWithinTheClaim) {
 // of one node.
 TEST(Accuracy, TablesOfTheGuidesAndOfOneNodeStayWithinTenPercentFromOneMebibyteOn) {
   int rows = 0;
-  for (const PublishedMeasurement& one : read_published())
-    if (one.source.starts_with("the guides") || one.source.starts_with("The guides") ||
-        one.id.starts_with("h200-2-measured") || one.id.starts_with("h200-4-measured") ||
-        one.id.starts_with("h200-8-one-node") || one.id.starts_with("h100-8-one-node"))
-      for (const MeasuredTime& time : times_of(one)) {
+  for (const PublishedMeasurement& measurement : read_published())
+    if (measurement.source.starts_with("the guides") || measurement.source.starts_with("The guides") ||
+        measurement.id.starts_with("h200-2-measured") || measurement.id.starts_with("h200-4-measured") ||
+        measurement.id.starts_with("h200-8-one-node") || measurement.id.starts_with("h100-8-one-node"))
+      for (const MeasuredTime& time : times_of(measurement)) {
         if (time.bytes < (1 << 20)) continue;
         ++rows;
-        EXPECT_LE(std::abs(error_of(time)), .1) << one.id << " " << time.bytes;
+        EXPECT_LE(std::abs(error_of(time)), .1) << measurement.id << " " << time.bytes;
       }
   EXPECT_EQ(rows, 39);
 }
 
 TEST(Accuracy, NoSourceIsOnBothSides) {
-  for (const PublishedMeasurement& one : half("claim"))
+  for (const PublishedMeasurement& measurement : half("claim"))
     for (const PublishedMeasurement& other : half("calibration"))
-      EXPECT_NE(one.source_id(), other.source_id());
+      EXPECT_NE(measurement.source_id(), other.source_id());
 }
 
 TEST(Accuracy, SickClustersAreSlowerThanTheirForecast) {
   const auto sick = half("sick");
   ASSERT_GE(sick.size(), 4u);
-  for (const PublishedMeasurement& one : sick)
-    for (const MeasuredTime& time : times_of(one)) {
+  for (const PublishedMeasurement& measurement : sick)
+    for (const MeasuredTime& time : times_of(measurement)) {
       const Forecast said = forecast_collective(time.shape, time.operation, time.bytes);
-      EXPECT_GT(time.time, said.time * 1.25) << one.id;
+      EXPECT_GT(time.time, said.time * 1.25) << measurement.id;
     }
 }
 

@@ -75,19 +75,22 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster
   return shape ? forecasts_of(report, *shape, shipped_calibration()) : std::vector<Forecast>{};
 }
 
-std::optional<ForecastCheck> check_rail(const Measurement& one) {
-  const bool known = !one.ceiling.limits.empty() && !one.ceiling.nominal && one.summary.median > 0;
-  if (one.engine != Engine::kRdma || one.metric != Metric::kBandwidth || !known) return std::nullopt;
-  const Limit& limit = one.ceiling.limits.front();
+std::optional<ForecastCheck> check_rail(const Measurement& measurement) {
+  const bool known =
+      !measurement.ceiling.limits.empty() && !measurement.ceiling.nominal && measurement.summary.median > 0;
+  if (measurement.engine != Engine::kRdma || measurement.metric != Metric::kBandwidth || !known)
+    return std::nullopt;
+  const Limit& limit = measurement.ceiling.limits.front();
   const double most = limit.rate.bits_per_second;
-  return ForecastCheck{fmt::format("{} {} -> {} {}", one.rail, one.from.node, one.to.node, one.operation),
-                       one.message_bytes,
-                       one.summary.median,
+  return ForecastCheck{fmt::format("{} {} -> {} {}", measurement.rail, measurement.from.node,
+                                   measurement.to.node, measurement.operation),
+                       measurement.message_bytes,
+                       measurement.summary.median,
                        most * kRawReached,
                        most * kRawLow,
                        most,
-                       one.summary.median / (most * kRawReached),
-                       fit_in(one.summary.median, most * kRawLow),
+                       measurement.summary.median / (most * kRawReached),
+                       fit_in(measurement.summary.median, most * kRawLow),
                        true,
                        fmt::format("{}; assumed: 97 % of it", limit.name)};
 }
@@ -96,14 +99,14 @@ std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& sh
                                      const Calibration& calibration) {
   std::vector<ForecastCheck> checks;
   for (const CollectiveReport& report : run.collectives) add_report(checks, report, shape, calibration);
-  for (const Measurement& one : run.measurements)
-    if (const auto rail = check_rail(one)) checks.push_back(*rail);
+  for (const Measurement& measurement : run.measurements)
+    if (const auto rail = check_rail(measurement)) checks.push_back(*rail);
   return checks;
 }
 
 ForecastFit worst_of(const std::vector<ForecastCheck>& checks) {
   ForecastFit worst = ForecastFit::kFits;
-  for (const ForecastCheck& one : checks) worst = std::max(worst, one.fit);
+  for (const ForecastCheck& check : checks) worst = std::max(worst, check.fit);
   return worst;
 }
 

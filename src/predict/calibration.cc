@@ -45,11 +45,11 @@ PathConstants assumed(PathKind path, double efficiency, double start, double ram
   return made;
 }
 
-bool is_sound(const PathConstants& one) {
+bool is_sound(const PathConstants& constants) {
   const auto sane = [](double value) { return std::isfinite(value) && value > 1e-3 && value < 1e3; };
-  return sane(one.efficiency) && sane(one.start) && std::isfinite(one.ramp) && one.ramp >= 0 &&
-         one.ramp < 1e4 && one.spread.size() == 3 &&
-         std::ranges::all_of(one.spread, [](double value) { return value >= 0 && value < 5; });
+  return sane(constants.efficiency) && sane(constants.start) && std::isfinite(constants.ramp) &&
+         constants.ramp >= 0 && constants.ramp < 1e4 && constants.spread.size() == 3 &&
+         std::ranges::all_of(constants.spread, [](double value) { return value >= 0 && value < 5; });
 }
 
 }  // namespace
@@ -83,9 +83,10 @@ const Calibration& shipped_calibration() {
     Calibration made = assumed_calibration();
     for (const Shipped& row : kShipped) {
       if (row.rows == 0) continue;
-      PathConstants& one = made.paths[static_cast<std::size_t>(row.path)];
-      one = {row.path, row.efficiency,          row.start, row.ramp, {row.spread.begin(), row.spread.end()},
-             row.rows, "published measurements"};
+      PathConstants& constants = made.paths[static_cast<std::size_t>(row.path)];
+      constants = {
+          row.path, row.efficiency,          row.start, row.ramp, {row.spread.begin(), row.spread.end()},
+          row.rows, "published measurements"};
     }
     return made;
   }();
@@ -101,12 +102,12 @@ Result<Calibration> calibration_from_json(std::string_view text, std::string_vie
                             "else; railbed predict --calibrate RUN -o FILE writes it anew",
                             file));
   Calibration calibration = shipped_calibration();
-  for (PathConstants& one : read->paths) {
-    if (!is_sound(one))
+  for (PathConstants& constants : read->paths) {
+    if (!is_sound(constants))
       return fail(ErrorKind::kBadInput, fmt::format("{}: constants of {} are out of range; railbed predict "
                                                     "--calibrate RUN -o FILE writes such a file",
-                                                    file, to_text(one.path)));
-    calibration.paths[static_cast<std::size_t>(one.path)] = std::move(one);
+                                                    file, to_text(constants.path)));
+    calibration.paths[static_cast<std::size_t>(constants.path)] = std::move(constants);
   }
   for (const MeasuredCurve& curve : read->curves)
     if (!is_sound(curve) || read->curves.size() > kMostCurves)

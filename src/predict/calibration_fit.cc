@@ -29,8 +29,8 @@ class Fit {
  public:
   Fit(const std::vector<MeasuredTime>& times, const Calibration& start) : times_(times), start_(start) {
     std::map<std::string, double> rows;
-    for (const MeasuredTime& one : times) ++rows[one.id];
-    for (const MeasuredTime& one : times) weights_.push_back(1 / std::sqrt(rows[one.id]));
+    for (const MeasuredTime& time : times) ++rows[time.id];
+    for (const MeasuredTime& time : times) weights_.push_back(1 / std::sqrt(rows[time.id]));
   }
 
   double cost(const Calibration& now) const {
@@ -79,7 +79,7 @@ void set_spread(PathConstants& constants, const std::vector<double>& assumed,
                 const std::vector<std::vector<double>>& residuals) {
   for (std::size_t range = 0; range < residuals.size(); ++range) {
     double squares = kAssumedRows * assumed[range] * assumed[range];
-    for (const double one : residuals[range]) squares += one * one;
+    for (const double residual : residuals[range]) squares += residual * residual;
     constants.spread[range] =
         std::sqrt(squares / (kAssumedRows + static_cast<double>(residuals[range].size())));
   }
@@ -94,9 +94,9 @@ double middle_of(std::vector<double>& numbers) {
 
 }  // namespace
 
-double residual_of(const MeasuredTime& one, const Calibration& calibration) {
-  return std::log(one.time /
-                  forecast_collective(one.shape, one.operation, one.bytes, calibration, one.choice).time);
+double residual_of(const MeasuredTime& time, const Calibration& calibration) {
+  return std::log(time.time /
+                  forecast_collective(time.shape, time.operation, time.bytes, calibration, time.choice).time);
 }
 
 Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
@@ -105,12 +105,13 @@ Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibr
   for (PathConstants& constants : fitted.paths) {
     std::vector<std::vector<double>> residuals(3);
     int rows = 0;
-    for (const MeasuredTime& one : times) {
-      const Forecast forecast = forecast_collective(one.shape, one.operation, one.bytes, fitted, one.choice);
+    for (const MeasuredTime& time : times) {
+      const Forecast forecast =
+          forecast_collective(time.shape, time.operation, time.bytes, fitted, time.choice);
       if (forecast.path != constants.path && forecast.bound != constants.path) continue;
       ++rows;
       if (forecast.path == constants.path)
-        residuals[size_range(one.bytes)].push_back(std::log(one.time / forecast.time));
+        residuals[size_range(time.bytes)].push_back(std::log(time.time / forecast.time));
     }
     if (rows == 0) continue;
     set_spread(constants, start.of(constants.path).spread, residuals);
@@ -123,10 +124,10 @@ Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibr
 std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& times,
                                            const Calibration& fitted) {
   std::map<CurveSubject, std::map<std::uint64_t, std::vector<double>>> left;
-  for (const MeasuredTime& one : times)
-    if (!one.choice.algorithm)
-      left[curve_subject(one.shape, one.operation, one.choice)][one.bytes].push_back(
-          std::exp(residual_of(one, fitted)));
+  for (const MeasuredTime& time : times)
+    if (!time.choice.algorithm)
+      left[curve_subject(time.shape, time.operation, time.choice)][time.bytes].push_back(
+          std::exp(residual_of(time, fitted)));
   std::vector<MeasuredCurve> curves;
   for (auto& [subject, sizes] : left) {
     MeasuredCurve curve{subject, {}};

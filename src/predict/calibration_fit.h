@@ -18,7 +18,7 @@ struct MeasuredTime {
 };
 
 // Returns ln(measured / forecast); above zero, the measurement was slower.
-double residual_of(const MeasuredTime& one, const Calibration& calibration);
+double residual_of(const MeasuredTime& time, const Calibration& calibration);
 
 // Returns `start` with the constants of those paths changed that the times pass; their `from` is set to
 // `from`. With few times the constants stay near those of `start`.

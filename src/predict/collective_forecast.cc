@@ -53,57 +53,58 @@ double gigabytes(BitRate rate) { return rate.gigabytes(); }
 
 // Returns the latency in µs of operations such as alltoall, which NCCL does not tune. A rank's partners are
 // served in turn, mostly at the same time.
-double point_to_point_latency(const TunedCommunicator& one, NcclProtocol protocol) {
+double point_to_point_latency(const TunedCommunicator& communicator, NcclProtocol protocol) {
   const bool simple = protocol == NcclProtocol::kSimple;
-  const double hop = one.nodes > 1 ? (simple ? 14 : 2.7) : simple ? 3.4 : .6;
-  return (simple ? 8.4 : 6.6) + hop + .3 * (one.ranks - 1);
+  const double hop = communicator.nodes > 1 ? (simple ? 14 : 2.7) : simple ? 3.4 : .6;
+  return (simple ? 8.4 : 6.6) + hop + .3 * (communicator.ranks - 1);
 }
 
 // Returns the least latency in µs that NCCL's model has for the smallest message with this protocol.
-double least_latency(const TunedCommunicator& one, Collective operation, NcclProtocol protocol,
+double least_latency(const TunedCommunicator& communicator, Collective operation, NcclProtocol protocol,
                      const ForecastChoice& choice) {
-  if (!is_tuned(operation)) return point_to_point_latency(one, protocol);
+  if (!is_tuned(operation)) return point_to_point_latency(communicator, protocol);
   double least = 0;
-  for (const TuningEstimate& each : tuning_estimates(one, operation, 8)) {
+  for (const TuningEstimate& each : tuning_estimates(communicator, operation, 8)) {
     if (each.protocol != protocol || (choice.algorithm && each.algorithm != *choice.algorithm)) continue;
     if (least == 0 || each.latency < least) least = each.latency;
   }
-  return least > 0 ? least : tuning_latency(one, operation, NcclAlgorithm::kRing, protocol);
+  return least > 0 ? least : tuning_latency(communicator, operation, NcclAlgorithm::kRing, protocol);
 }
 
 // EFA delivers out of order, so LL and LL128 are off. NCCL's ring was observed for small sizes, too: about 10
 // µs per rank. A deep tree replaces it where the ring would take absurdly long.
-double efa_start(const TunedCommunicator& one, Collective operation) {
-  const double ring = tuning_latency(one, operation, NcclAlgorithm::kRing, NcclProtocol::kSimple);
+double efa_start(const TunedCommunicator& communicator, Collective operation) {
+  const double ring = tuning_latency(communicator, operation, NcclAlgorithm::kRing, NcclProtocol::kSimple);
   if (operation != Collective::kAllReduce) return ring;
-  return std::min(ring, 8 * tuning_latency(one, operation, NcclAlgorithm::kTree, NcclProtocol::kSimple));
+  return std::min(ring,
+                  8 * tuning_latency(communicator, operation, NcclAlgorithm::kTree, NcclProtocol::kSimple));
 }
 
-std::optional<TuningEstimate> chosen(const TunedCommunicator& one, Collective operation, std::uint64_t bytes,
-                                     const ForecastChoice& choice) {
-  for (const TuningEstimate& each : tuning_estimates(one, operation, bytes))
+std::optional<TuningEstimate> chosen(const TunedCommunicator& communicator, Collective operation,
+                                     std::uint64_t bytes, const ForecastChoice& choice) {
+  for (const TuningEstimate& each : tuning_estimates(communicator, operation, bytes))
     if (!choice.algorithm || each.algorithm == *choice.algorithm) return each;
   return std::nullopt;
 }
 
-NcclAlgorithm algorithm_of_large(const TunedCommunicator& one, Collective operation,
+NcclAlgorithm algorithm_of_large(const TunedCommunicator& communicator, Collective operation,
                                  const ForecastChoice& choice) {
   if (choice.algorithm) return *choice.algorithm;
-  if (operation == Collective::kAllReduce && one.nvls)
-    return one.nodes > 1 ? NcclAlgorithm::kNvlsTree : NcclAlgorithm::kNvls;
-  const auto large = chosen(one, operation, kLarge, choice);
+  if (operation == Collective::kAllReduce && communicator.nvls)
+    return communicator.nodes > 1 ? NcclAlgorithm::kNvlsTree : NcclAlgorithm::kNvls;
+  const auto large = chosen(communicator, operation, kLarge, choice);
   return large ? large->algorithm : NcclAlgorithm::kRing;
 }
 
 // Returns the lowest limit after each was multiplied by its efficiency.
 PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibration) {
-  for (PathLimit& one : limits) {
-    const double efficiency = calibration.of(one.path).efficiency;
-    one.limit.source +=
-        fmt::format("; {:.0f} % of it reached ({})", efficiency * 100, calibration.of(one.path).from);
-    one.limit.rate = one.limit.rate * efficiency;
+  for (PathLimit& limit : limits) {
+    const double efficiency = calibration.of(limit.path).efficiency;
+    limit.limit.source +=
+        fmt::format("; {:.0f} % of it reached ({})", efficiency * 100, calibration.of(limit.path).from);
+    limit.limit.rate = limit.limit.rate * efficiency;
   }
-  return *std::ranges::min_element(limits, {}, [](const PathLimit& one) { return one.limit.rate; });
+  return *std::ranges::min_element(limits, {}, [](const PathLimit& limit) { return limit.limit.rate; });
 }
 
 // Parts of the time in microseconds; the path whose constants apply; and the name of the limit.
@@ -125,11 +126,11 @@ struct Subject {
 };
 
 // Returns an estimate for alltoall and similar operations, with the rate of a broadcast by ring.
-TuningEstimate point_to_point(const TunedCommunicator& one, NcclProtocol protocol) {
-  TuningEstimate made{NcclAlgorithm::kRing, protocol, point_to_point_latency(one, protocol), 0, 0};
-  for (const TuningEstimate& each : tuning_estimates(one, Collective::kBroadcast, 8))
+TuningEstimate point_to_point(const TunedCommunicator& communicator, NcclProtocol protocol) {
+  TuningEstimate made{NcclAlgorithm::kRing, protocol, point_to_point_latency(communicator, protocol), 0, 0};
+  for (const TuningEstimate& each : tuning_estimates(communicator, Collective::kBroadcast, 8))
     if (each.algorithm == made.algorithm && each.protocol == protocol)
-      made.algbw = each.algbw / bus_factor(Collective::kAllToAll, one.ranks);
+      made.algbw = each.algbw / bus_factor(Collective::kAllToAll, communicator.ranks);
   return made;
 }
 
@@ -225,41 +226,47 @@ CurveSubject curve_subject(const ClusterShape& shape, Collective operation, cons
 }
 
 TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& choice) {
-  TunedCommunicator one;
-  one.architecture = shape.architecture;
-  one.nodes = shape.domains();
-  one.ranks = shape.ranks();
-  one.nvlink = shape.nvlinks > 0;
-  one.amd = shape.amd;
-  const bool alone = one.ranks == one.nodes;
-  one.channels = alone ? 1 : !one.nvlink ? 4 : shape.architecture >= GpuArchitecture::kAmpere ? 16 : 12;
+  TunedCommunicator communicator;
+  communicator.architecture = shape.architecture;
+  communicator.nodes = shape.domains();
+  communicator.ranks = shape.ranks();
+  communicator.nvlink = shape.nvlinks > 0;
+  communicator.amd = shape.amd;
+  const bool alone = communicator.ranks == communicator.nodes;
+  communicator.channels = alone                                            ? 1
+                          : !communicator.nvlink                           ? 4
+                          : shape.architecture >= GpuArchitecture::kAmpere ? 16
+                                                                           : 12;
   const double link = gigabytes(shape.link_rate);
-  const double wire = one.nodes > 1 ? gigabytes(node_wire(shape).rate) * shape.nodes / one.nodes : link;
-  one.inter = (alone ? wire : std::min(link, wire)) / one.channels;
-  one.intra = one.nodes > 1 ? one.inter : link / one.channels;
-  one.ll = one.ll128 = one.nodes == 1 || shape.nic != NicKind::kEfa;
-  one.ll128 = one.ll128 && (one.nvlink || alone);
+  const double wire =
+      communicator.nodes > 1 ? gigabytes(node_wire(shape).rate) * shape.nodes / communicator.nodes : link;
+  communicator.inter = (alone ? wire : std::min(link, wire)) / communicator.channels;
+  communicator.intra = communicator.nodes > 1 ? communicator.inter : link / communicator.channels;
+  communicator.ll = communicator.ll128 = communicator.nodes == 1 || shape.nic != NicKind::kEfa;
+  communicator.ll128 = communicator.ll128 && (communicator.nvlink || alone);
   const auto version = nccl::Version::parse(shape.nccl);
-  one.nvls = shape.nvls && one.ranks / one.nodes > 2 && choice.type != DataType::kInt8 &&
-             (one.nodes == 1 || !version || *version >= kNvlsTreeSince);
-  one.nvls_intra = link / one.nvls_channels;
-  one.nvls_inter = wire / one.nvls_channels;
-  return one;
+  communicator.nvls = shape.nvls && communicator.ranks / communicator.nodes > 2 &&
+                      choice.type != DataType::kInt8 &&
+                      (communicator.nodes == 1 || !version || *version >= kNvlsTreeSince);
+  communicator.nvls_intra = link / communicator.nvls_channels;
+  communicator.nvls_inter = wire / communicator.nvls_channels;
+  return communicator;
 }
 
 Forecast forecast_collective(const ClusterShape& shape, Collective operation, std::uint64_t bytes,
                              const Calibration& calibration, const ForecastChoice& choice) {
   Forecast forecast;
   forecast.bytes = bytes;
-  const TunedCommunicator one = tuned_for(shape, choice);
-  if (one.ranks < 2 || bytes == 0) return forecast;
-  const Subject subject{shape, one, operation, bytes, choice, chosen(one, operation, bytes, choice)};
+  const TunedCommunicator communicator = tuned_for(shape, choice);
+  if (communicator.ranks < 2 || bytes == 0) return forecast;
+  const Subject subject{shape, communicator, operation,
+                        bytes, choice,       chosen(communicator, operation, bytes, choice)};
   if (subject.chosen) {
     forecast.algorithm = subject.chosen->algorithm;
     forecast.protocol = subject.chosen->protocol;
   }
-  const PathLimit binding =
-      binding_limit(path_limits(shape, operation, algorithm_of_large(one, operation, choice)), calibration);
+  const PathLimit binding = binding_limit(
+      path_limits(shape, operation, algorithm_of_large(communicator, operation, choice)), calibration);
   forecast.limit = binding.limit;
   forecast.bound = binding.path;
   const bool by_protocol = shape.domains() == 1 && shape.nvlinks > 0;
@@ -271,7 +278,7 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
       choice.algorithm ? 1
                        : measured_ratio(calibration.curves, curve_subject(shape, operation, choice), bytes);
   forecast.time = timing.sum() * 1e3 * learnt;
-  const double factor = bus_factor(operation, one.ranks);
+  const double factor = bus_factor(operation, communicator.ranks);
   add_parts(forecast, timing, factor, learnt);
   add_band(forecast, factor, calibration.of(timing.path).spread[size_range(bytes)]);
   return forecast;

@@ -53,16 +53,16 @@ TEST(LatencyBudget, SaysWhenRowsDoNotExplainIt) {
 }
 
 TEST(LatencyBudget, OfARunTakesItsFloor) {
-  Measurement one;
-  one.engine = Engine::kRdma;
-  one.metric = Metric::kLatency;
-  one.rail = "rail0";
-  one.message_bytes = 8;
-  one.summary.median = 900;
-  one.floor.parts = {{"wire", Nanoseconds{16}, "80 bytes"},
-                     {"PCIe of a", Nanoseconds{5}, "Gen3 x8"},
-                     {"PCIe of b", Nanoseconds{7}, "Gen3 x8"}};
-  const auto budget = budget_of(one, guide());
+  Measurement measurement;
+  measurement.engine = Engine::kRdma;
+  measurement.metric = Metric::kLatency;
+  measurement.rail = "rail0";
+  measurement.message_bytes = 8;
+  measurement.summary.median = 900;
+  measurement.floor.parts = {{"wire", Nanoseconds{16}, "80 bytes"},
+                             {"PCIe of a", Nanoseconds{5}, "Gen3 x8"},
+                             {"PCIe of b", Nanoseconds{7}, "Gen3 x8"}};
+  const auto budget = budget_of(measurement, guide());
   EXPECT_DOUBLE_EQ(low_of(budget, "serialisation"), 16);
   EXPECT_DOUBLE_EQ(low_of(budget, "PCIe"), 12);
   EXPECT_DOUBLE_EQ(budget.low.count(), 400 + 16 + 12 + 10 + 227);

@@ -22,8 +22,8 @@ bool is_sound(const MeasuredCurve& curve) {
   const auto rises = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes >= b.bytes; };
   return !curve.points.empty() && curve.points.size() <= kMostPoints && curve.points.front().bytes > 0 &&
          std::ranges::adjacent_find(curve.points, rises) == curve.points.end() &&
-         std::ranges::all_of(curve.points, [](const CurvePoint& one) {
-           return one.ratio > 1 / kMostRatio && one.ratio < kMostRatio;
+         std::ranges::all_of(curve.points, [](const CurvePoint& point) {
+           return point.ratio > 1 / kMostRatio && point.ratio < kMostRatio;
          });
 }
 

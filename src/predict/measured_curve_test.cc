@@ -37,12 +37,12 @@ ClusterShape h200_pair() {
 std::vector<MeasuredTime> captured_times(std::initializer_list<int> runs) {
   const auto captured = read_json_file<CapturedRuns>("predict/h200-pair-runs.json");
   std::vector<MeasuredTime> times;
-  for (const CapturedRun& one : captured.runs)
-    if (std::ranges::find(runs, one.run) != runs.end())
-      for (const auto& row : one.rows)
-        times.push_back({fmt::format("{} of {}", to_text(one.operation), one.run),
+  for (const CapturedRun& run : captured.runs)
+    if (std::ranges::find(runs, run.run) != runs.end())
+      for (const auto& row : run.rows)
+        times.push_back({fmt::format("{} of {}", to_text(run.operation), run.run),
                          h200_pair(),
-                         one.operation,
+                         run.operation,
                          row.at(0),
                          static_cast<double>(row.at(1)),
                          {.algorithm = {}, .launched_apart = true}});
@@ -56,8 +56,8 @@ Calibration learnt_from(std::initializer_list<int> runs) {
   return fitted;
 }
 
-double error_by(const Calibration& calibration, const MeasuredTime& one) {
-  return std::abs(std::exp(-residual_of(one, calibration)) - 1);
+double error_by(const Calibration& calibration, const MeasuredTime& time) {
+  return std::abs(std::exp(-residual_of(time, calibration)) - 1);
 }
 
 MeasuredCurve curve_of(std::vector<CurvePoint> points) {
@@ -67,11 +67,11 @@ MeasuredCurve curve_of(std::vector<CurvePoint> points) {
 TEST(MeasuredCurve, OneRunForetellsTheOthersOfItsMachine) {
   const Calibration learnt = learnt_from({1});
   int large = 0, close = 0, close_before = 0;
-  for (const MeasuredTime& one : captured_times({2, 3, 4})) {
-    if (one.bytes < (1 << 20)) continue;
+  for (const MeasuredTime& time : captured_times({2, 3, 4})) {
+    if (time.bytes < (1 << 20)) continue;
     ++large;
-    close += error_by(learnt, one) <= .1;
-    close_before += error_by(shipped_calibration(), one) <= .1;
+    close += error_by(learnt, time) <= .1;
+    close_before += error_by(shipped_calibration(), time) <= .1;
   }
   EXPECT_EQ(large, 72);
   EXPECT_EQ(close, 71) << "reduce_scatter of 1 MiB took a third longer in the third run";

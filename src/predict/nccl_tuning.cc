@@ -52,18 +52,22 @@ int log2_floor(std::uint64_t value) { return std::bit_width(std::max<std::uint64
 
 // The values of a communicator that the formulas share.
 struct Tuner {
-  const TunedCommunicator& one;
+  const TunedCommunicator& communicator;
   Collective operation;
-  std::size_t row = generation(one.architecture);
-  std::size_t column = one.nodes <= 2 ? static_cast<std::size_t>(one.nodes - 1) : 2;
-  double per_node = static_cast<double>(one.ranks) / one.nodes;
+  std::size_t row = generation(communicator.architecture);
+  std::size_t column = communicator.nodes <= 2 ? static_cast<std::size_t>(communicator.nodes - 1) : 2;
+  double per_node = static_cast<double>(communicator.ranks) / communicator.nodes;
 
   bool all_reduce() const { return operation == Collective::kAllReduce; }
   bool divides() const {
     return operation == Collective::kAllGather || operation == Collective::kReduceScatter;
   }
-  int steps() const { return all_reduce() ? 2 * (one.ranks - 1) : divides() ? one.ranks - 1 : one.ranks; }
-  HopKind within() const { return one.nvlink ? HopKind::kNvlink : HopKind::kPcie; }
+  int steps() const {
+    return all_reduce() ? 2 * (communicator.ranks - 1)
+           : divides()  ? communicator.ranks - 1
+                        : communicator.ranks;
+  }
+  HopKind within() const { return communicator.nvlink ? HopKind::kNvlink : HopKind::kPcie; }
 
   double ring_busbw(NcclProtocol protocol) const;
   double tree_busbw(NcclProtocol protocol) const;
@@ -76,31 +80,36 @@ struct Tuner {
 };
 
 double Tuner::ring_busbw(NcclProtocol protocol) const {
-  const double all = one.channels * (one.nodes <= 2 ? one.intra : one.inter);
+  const double all =
+      communicator.channels * (communicator.nodes <= 2 ? communicator.intra : communicator.inter);
   // The rate of LL depends on the GPU within one node, on the processor across several.
-  const std::size_t ll_row = one.nodes == 1 ? row : one.amd ? 1 : 0;
+  const std::size_t ll_row = communicator.nodes == 1 ? row : communicator.amd ? 1 : 0;
   if (protocol == NcclProtocol::kLl) return std::min(kLlMost[ll_row][column], all / 2);
-  if (protocol == NcclProtocol::kLl128) return std::min(all * .92, one.channels * kRingLl128[row]);
+  if (protocol == NcclProtocol::kLl128) return std::min(all * .92, communicator.channels * kRingLl128[row]);
   return all;
 }
 
 double Tuner::tree_busbw(NcclProtocol protocol) const {
-  const double all = one.channels * (one.nodes <= 2 ? one.intra : one.inter);
-  const double most = std::min(all * .92, one.channels * kTreeMost[row][column]);
-  const std::size_t ll_row = one.nodes == 1 ? row : one.amd ? 1 : 0;
+  const double all =
+      communicator.channels * (communicator.nodes <= 2 ? communicator.intra : communicator.inter);
+  const double most = std::min(all * .92, communicator.channels * kTreeMost[row][column]);
+  const std::size_t ll_row = communicator.nodes == 1 ? row : communicator.amd ? 1 : 0;
   if (protocol == NcclProtocol::kLl) return std::min(most / 3.8, kLlMost[ll_row][column]);
   if (protocol == NcclProtocol::kLl128)
-    return std::min(most * (one.nodes == 1 ? 7.0 / 9 : 120.0 / 128), one.channels * kTreeLl128[row][column]);
+    return std::min(most * (communicator.nodes == 1 ? 7.0 / 9 : 120.0 / 128),
+                    communicator.channels * kTreeLl128[row][column]);
   return most;
 }
 
 // A GPU sends each byte to the switch once and receives the sum once.
 double Tuner::nvls_algbw() const {
-  const double share = one.nodes == 1
-                           ? one.nvls_intra
-                           : std::min(one.nvls_intra, one.nodes == 2 ? one.nvls_inter : one.nvls_inter / 2);
+  const double share =
+      communicator.nodes == 1
+          ? communicator.nvls_intra
+          : std::min(communicator.nvls_intra,
+                     communicator.nodes == 2 ? communicator.nvls_inter : communicator.nvls_inter / 2);
   const double efficiency = row >= 3 ? .74 : .85;
-  return share * efficiency * (one.nvls_channels - 1);
+  return share * efficiency * (communicator.nvls_channels - 1);
 }
 
 double Tuner::algbw(NcclAlgorithm algorithm, NcclProtocol protocol) const {
@@ -108,9 +117,9 @@ double Tuner::algbw(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     case NcclAlgorithm::kTree:
       return tree_busbw(protocol) / 2;
     case NcclAlgorithm::kRing:
-      return ring_busbw(protocol) * one.ranks / steps();
+      return ring_busbw(protocol) * communicator.ranks / steps();
     case NcclAlgorithm::kPat:
-      return ring_busbw(protocol) * .75 * one.ranks / steps();
+      return ring_busbw(protocol) * .75 * communicator.ranks / steps();
     case NcclAlgorithm::kNvls:
     case NcclAlgorithm::kNvlsTree:
       return nvls_algbw();
@@ -124,25 +133,25 @@ double Tuner::between(NcclAlgorithm algorithm, std::size_t p) const {
   const auto network = static_cast<std::size_t>(HopKind::kNetwork);
   const bool tree = algorithm == NcclAlgorithm::kTree || per_node == 1;
   const bool flush = p == static_cast<std::size_t>(NcclProtocol::kSimple);
-  return (tree ? kTreeHop : kRingHop)[network][p] + one.net_latency * (flush ? 2 : 1);
+  return (tree ? kTreeHop : kRingHop)[network][p] + communicator.net_latency * (flush ? 2 : 1);
 }
 
 double Tuner::ring_latency(NcclProtocol protocol) const {
   const auto p = static_cast<std::size_t>(protocol);
   const bool simple = protocol == NcclProtocol::kSimple;
   if (operation == Collective::kBroadcast || operation == Collective::kReduce) {
-    const auto hop = static_cast<std::size_t>(one.nodes == 1 ? within() : HopKind::kNetwork);
+    const auto hop = static_cast<std::size_t>(communicator.nodes == 1 ? within() : HopKind::kNetwork);
     return kRingBase[p] + steps() * (simple ? kTreeHop : kRingHop)[hop][p];
   }
   double inside = kRingHop[static_cast<std::size_t>(within())][p];
-  if (one.nodes > 1) inside = std::max(inside, (one.amd ? 2.0 : 1.0) * (simple ? 3 : 1));
-  const int crossing = (one.nodes - 1) * (all_reduce() ? 2 : 1);
+  if (communicator.nodes > 1) inside = std::max(inside, (communicator.amd ? 2.0 : 1.0) * (simple ? 3 : 1));
+  const int crossing = (communicator.nodes - 1) * (all_reduce() ? 2 : 1);
   return kRingBase[p] + (steps() - crossing) * inside + crossing * between(NcclAlgorithm::kRing, p);
 }
 
 double Tuner::latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   const auto p = static_cast<std::size_t>(protocol);
-  const int depth = log2_floor(static_cast<std::uint64_t>(one.nodes));
+  const int depth = log2_floor(static_cast<std::uint64_t>(communicator.nodes));
   switch (algorithm) {
     case NcclAlgorithm::kTree:
       return kTreeBase[p] + 2 * ((per_node - 1) * kTreeHop[static_cast<std::size_t>(within())][p] +
@@ -150,18 +159,19 @@ double Tuner::latency(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     case NcclAlgorithm::kRing:
       return ring_latency(protocol);
     case NcclAlgorithm::kNvls:
-      return kNvlsIntra + (one.nodes > 1 ? kNvlsInter : 0);
+      return kNvlsIntra + (communicator.nodes > 1 ? kNvlsInter : 0);
     case NcclAlgorithm::kNvlsTree:
       return kNvlsTreeIntra + 2 * depth * kNvlsTreeInter;
     case NcclAlgorithm::kPat:
-      return kPatBase[p] + depth * between(NcclAlgorithm::kPat, p) / 3.5 + one.ranks * 2.8;
+      return kPatBase[p] + depth * between(NcclAlgorithm::kPat, p) / 3.5 + communicator.ranks * 2.8;
   }
   return 0;
 }
 
 bool Tuner::considers(NcclAlgorithm algorithm, NcclProtocol protocol) const {
   const bool simple = protocol == NcclProtocol::kSimple;
-  if ((protocol == NcclProtocol::kLl && !one.ll) || (protocol == NcclProtocol::kLl128 && !one.ll128))
+  if ((protocol == NcclProtocol::kLl && !communicator.ll) ||
+      (protocol == NcclProtocol::kLl128 && !communicator.ll128))
     return false;
   switch (algorithm) {
     case NcclAlgorithm::kRing:
@@ -169,25 +179,25 @@ bool Tuner::considers(NcclAlgorithm algorithm, NcclProtocol protocol) const {
     case NcclAlgorithm::kTree:
       return all_reduce();
     case NcclAlgorithm::kNvls:  // over several nodes it needs a network that reduces
-      return all_reduce() && simple && one.nvls && one.nodes == 1 && one.ranks > 2;
+      return all_reduce() && simple && communicator.nvls && communicator.nodes == 1 && communicator.ranks > 2;
     case NcclAlgorithm::kNvlsTree:
-      return all_reduce() && simple && one.nvls && one.nodes > 1;
+      return all_reduce() && simple && communicator.nvls && communicator.nodes > 1;
     case NcclAlgorithm::kPat:
-      return divides() && simple && one.nodes > 1 && one.nodes == one.ranks;
+      return divides() && simple && communicator.nodes > 1 && communicator.nodes == communicator.ranks;
   }
   return false;
 }
 
 TuningEstimate estimate(const Tuner& tuner, NcclAlgorithm algorithm, NcclProtocol protocol,
                         std::uint64_t bytes) {
-  const TunedCommunicator& one = tuner.one;
+  const TunedCommunicator& communicator = tuner.communicator;
   TuningEstimate made{algorithm, protocol, tuner.latency(algorithm, protocol),
                       tuner.algbw(algorithm, protocol), 0};
   if (algorithm == NcclAlgorithm::kTree && bytes >= 64 && log2_floor(bytes / 64) < 23)
     made.algbw *=
         kTreeReached[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log2_floor(bytes / 64))];
-  if (algorithm == NcclAlgorithm::kRing && protocol == NcclProtocol::kSimple && one.nodes > 1 &&
-      tuner.all_reduce() && static_cast<double>(bytes) / one.channels / one.ranks >= 64)
+  if (algorithm == NcclAlgorithm::kRing && protocol == NcclProtocol::kSimple && communicator.nodes > 1 &&
+      tuner.all_reduce() && static_cast<double>(bytes) / communicator.channels / communicator.ranks >= 64)
     made.latency *= tuner.row == 0 ? 1.9 : 1.4;
   made.time = made.latency + static_cast<double>(bytes) / (1000 * made.algbw);
   return made;

@@ -45,41 +45,41 @@ const TuningVector kVectors[] = {
 double rounded(double value, double step) { return std::round(value / step) * step; }
 
 TEST(NcclTuning, SaysWhatNcclSaysToTheLastPrintedDigit) {
-  for (const TuningVector& one : kVectors) {
-    SCOPED_TRACE(testing::Message() << one.name << ", " << one.bytes << " B");
-    const auto estimates = tuning_estimates(one.communicator, Collective::kAllReduce, one.bytes);
+  for (const TuningVector& vector : kVectors) {
+    SCOPED_TRACE(testing::Message() << vector.name << ", " << vector.bytes << " B");
+    const auto estimates = tuning_estimates(vector.communicator, Collective::kAllReduce, vector.bytes);
     ASSERT_FALSE(estimates.empty());
     const TuningEstimate& best = estimates.front();
-    EXPECT_EQ(best.algorithm, one.algorithm);
-    EXPECT_EQ(best.protocol, one.protocol);
-    const double n = one.communicator.ranks;
-    const double busbw = static_cast<double>(one.bytes) / best.time / 1e3 * 2 * (n - 1) / n;
-    EXPECT_NEAR(rounded(best.time, one.time_step), one.time, one.time_step * 1e-6);
-    EXPECT_NEAR(rounded(busbw, one.busbw_step), one.busbw, one.busbw_step * 1e-6);
+    EXPECT_EQ(best.algorithm, vector.algorithm);
+    EXPECT_EQ(best.protocol, vector.protocol);
+    const double n = vector.communicator.ranks;
+    const double busbw = static_cast<double>(vector.bytes) / best.time / 1e3 * 2 * (n - 1) / n;
+    EXPECT_NEAR(rounded(best.time, vector.time_step), vector.time, vector.time_step * 1e-6);
+    EXPECT_NEAR(rounded(busbw, vector.busbw_step), vector.busbw, vector.busbw_step * 1e-6);
   }
 }
 
 TEST(NcclTuning, ConsidersWhatTheHardwareAndTheOperationAllow) {
-  const auto has = [](const TunedCommunicator& one, Collective operation, NcclAlgorithm algorithm) {
-    for (const TuningEstimate& estimate : tuning_estimates(one, operation, 1 << 20))
+  const auto has = [](const TunedCommunicator& communicator, Collective operation, NcclAlgorithm algorithm) {
+    for (const TuningEstimate& estimate : tuning_estimates(communicator, operation, 1 << 20))
       if (estimate.algorithm == algorithm) return true;
     return false;
   };
-  TunedCommunicator one = h100(1);
-  EXPECT_FALSE(has(one, Collective::kAllReduce, NcclAlgorithm::kNvls));
-  one.nvls = true;
-  one.nvls_intra = 23;
-  EXPECT_TRUE(has(one, Collective::kAllReduce, NcclAlgorithm::kNvls));
-  EXPECT_FALSE(has(one, Collective::kAllGather, NcclAlgorithm::kTree));
+  TunedCommunicator communicator = h100(1);
+  EXPECT_FALSE(has(communicator, Collective::kAllReduce, NcclAlgorithm::kNvls));
+  communicator.nvls = true;
+  communicator.nvls_intra = 23;
+  EXPECT_TRUE(has(communicator, Collective::kAllReduce, NcclAlgorithm::kNvls));
+  EXPECT_FALSE(has(communicator, Collective::kAllGather, NcclAlgorithm::kTree));
   EXPECT_TRUE(has(a100_pair(), Collective::kAllGather, NcclAlgorithm::kPat));
   EXPECT_FALSE(has(h100(2), Collective::kAllGather, NcclAlgorithm::kPat));
-  EXPECT_TRUE(tuning_estimates(one, Collective::kAllToAll, 1 << 20).empty());
+  EXPECT_TRUE(tuning_estimates(communicator, Collective::kAllToAll, 1 << 20).empty());
 }
 
 TEST(NcclTuning, LeavesOutProtocolsThatTheNetworkForbids) {
-  TunedCommunicator one = h100(2);
-  one.ll = one.ll128 = false;
-  for (const TuningEstimate& estimate : tuning_estimates(one, Collective::kAllReduce, 8))
+  TunedCommunicator communicator = h100(2);
+  communicator.ll = communicator.ll128 = false;
+  for (const TuningEstimate& estimate : tuning_estimates(communicator, Collective::kAllReduce, 8))
     EXPECT_EQ(estimate.protocol, kSimple);
 }
 

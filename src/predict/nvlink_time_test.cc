@@ -37,13 +37,13 @@ ClusterShape h100s(int gpus) {
   return *shape_from_words(words);
 }
 
-double forecast_time(const Series& one, std::uint64_t bytes) {
-  const ClusterShape shape = h100s(one.ranks);
+double forecast_time(const Series& series, std::uint64_t bytes) {
+  const ClusterShape shape = h100s(series.ranks);
   const PathConstants& constants = shipped_calibration().of(PathKind::kNvlink);
-  const BitRate limit = path_limits(shape, one.operation, NcclAlgorithm::kRing).at(0).limit.rate;
-  for (const TuningEstimate& each : tuning_estimates(tuned_for(shape), one.operation, bytes))
-    if (each.algorithm == NcclAlgorithm::kRing && each.protocol == one.protocol)
-      return nvlink_time(one.operation, one.ranks, bytes, each, constants,
+  const BitRate limit = path_limits(shape, series.operation, NcclAlgorithm::kRing).at(0).limit.rate;
+  for (const TuningEstimate& each : tuning_estimates(tuned_for(shape), series.operation, bytes))
+    if (each.algorithm == NcclAlgorithm::kRing && each.protocol == series.protocol)
+      return nvlink_time(series.operation, series.ranks, bytes, each, constants,
                          {limit * constants.efficiency, shape.link_rate})
           .sum();
   ADD_FAILURE() << "NCCL would not consider it";
@@ -64,11 +64,11 @@ TEST(NvlinkTime, FollowsEveryProtocolWhereItIsUsed) {
   ASSERT_EQ(all.size(), 27);
   for (const NcclProtocol protocol : {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
     std::vector<double> errors;
-    for (const Series& one : all)
-      for (const auto& row : one.rows)
-        if (one.protocol == protocol && in_use(protocol, row.at(0)))
+    for (const Series& series : all)
+      for (const auto& row : series.rows)
+        if (series.protocol == protocol && in_use(protocol, row.at(0)))
           errors.push_back(
-              std::abs(forecast_time(one, row.at(0)) * 1e3 / static_cast<double>(row.at(1)) - 1));
+              std::abs(forecast_time(series, row.at(0)) * 1e3 / static_cast<double>(row.at(1)) - 1));
     ASSERT_GT(errors.size(), 40u);
     std::ranges::sort(errors);
     EXPECT_LE(errors[errors.size() / 2], .07) << to_text(protocol);

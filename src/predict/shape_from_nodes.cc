@@ -29,7 +29,7 @@ class Saying {
  public:
   explicit Saying(ClusterShape& shape) : shape_(shape) {}
   void operator()(const std::string& what, std::string value, std::string_view from) {
-    std::erase_if(shape_.said, [&](const ShapeSaying& one) { return one.what == what; });
+    std::erase_if(shape_.said, [&](const ShapeSaying& saying) { return saying.what == what; });
     shape_.said.push_back({what, std::move(value), std::string(from)});
   }
 
@@ -48,10 +48,11 @@ std::string nic_words(int count, BitRate rate, NicKind kind) {
 void add_sockets(ShapeWords& words, const Facts& facts, const std::vector<std::string>& interfaces) {
   BitRate slowest;
   int count = 0;
-  for (const NetInterface& one : items(facts.net.interfaces)) {
-    if (std::ranges::find(interfaces, one.name) == interfaces.end() || one.speed_mbps.value_or(0) <= 0)
+  for (const NetInterface& interface : items(facts.net.interfaces)) {
+    if (std::ranges::find(interfaces, interface.name) == interfaces.end() ||
+        interface.speed_mbps.value_or(0) <= 0)
       continue;
-    const BitRate rate = BitRate::gigabits(*one.speed_mbps / 1e3);
+    const BitRate rate = BitRate::gigabits(*interface.speed_mbps / 1e3);
     slowest = count++ == 0 ? rate : std::min(slowest, rate);
   }
   if (count > 0 && slowest.gigabits() >= 1) words.nic = nic_words(count, slowest, NicKind::kTcp);
@@ -62,20 +63,20 @@ void add_chosen_nics(ShapeWords& words, const Facts& facts, const nccl::Choices&
   if (choices.network == "Socket") return add_sockets(words, facts, choices.interfaces);
   if (choices.nics.empty()) return;
   BitRate slowest = choices.nics.front().rate;
-  for (const nccl::NicChoice& one : choices.nics) slowest = std::min(slowest, one.rate);
+  for (const nccl::NicChoice& choice : choices.nics) slowest = std::min(slowest, choice.rate);
   const auto used = std::ranges::find(choices.ports, true, &nccl::PortChoice::used);
   const bool roce = used != choices.ports.end() && used->link == "RoCE";
   if (slowest.gigabits() < 1) return;
   words.nic =
       nic_words(static_cast<int>(choices.nics.size()), slowest, roce ? NicKind::kRoce : NicKind::kInfiniband);
   words.staged =
-      std::ranges::none_of(choices.pairs, [](const nccl::PairChoice& one) { return one.gpudirect; });
+      std::ranges::none_of(choices.pairs, [](const nccl::PairChoice& choice) { return choice.gpudirect; });
 }
 
 BitRate narrowest_pcie(const Facts& facts, const nccl::Choices& choices) {
   BitRate narrowest;
-  for (const nccl::NicChoice& one : choices.nics) {
-    const auto limit = facts.pci ? pcie_limit(*facts.pci, one.pci_address, "") : std::nullopt;
+  for (const nccl::NicChoice& choice : choices.nics) {
+    const auto limit = facts.pci ? pcie_limit(*facts.pci, choice.pci_address, "") : std::nullopt;
     if (limit && (narrowest.bits_per_second <= 0 || limit->rate < narrowest)) narrowest = limit->rate;
   }
   return narrowest;
@@ -171,12 +172,13 @@ void override_words(ShapeWords& words, const ShapeWords& by) {
 
 // Replaces the source "command line" of properties that the user did not type.
 void say_sources(ClusterShape& shape, const ShapeWords& seen, const ShapeWords& by, std::string_view from) {
-  for (ShapeSaying& one : shape.said) {
-    if (one.from != "command line") continue;
-    const bool typed = (one.what == "GPU" && !by.gpu.empty()) || (one.what == "GPUs a node" && by.gpus > 0) ||
-                       (one.what == "nodes" && by.nodes > 0) || (one.what == "adapters" && !by.nic.empty());
-    const bool was_seen = one.what != "GPU" || !seen.gpu.empty();
-    if (!typed && was_seen) one.from = from;
+  for (ShapeSaying& saying : shape.said) {
+    if (saying.from != "command line") continue;
+    const bool typed =
+        (saying.what == "GPU" && !by.gpu.empty()) || (saying.what == "GPUs a node" && by.gpus > 0) ||
+        (saying.what == "nodes" && by.nodes > 0) || (saying.what == "adapters" && !by.nic.empty());
+    const bool was_seen = saying.what != "GPU" || !seen.gpu.empty();
+    if (!typed && was_seen) saying.from = from;
   }
 }
 

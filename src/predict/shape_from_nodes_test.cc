@@ -11,8 +11,8 @@ namespace railbed {
 namespace {
 
 std::string from_of(const ClusterShape& shape, std::string_view what) {
-  for (const ShapeSaying& one : shape.said)
-    if (one.what == what) return one.from;
+  for (const ShapeSaying& saying : shape.said)
+    if (saying.what == what) return saying.from;
   return "";
 }
 
@@ -150,11 +150,12 @@ TEST_F(Physics, TimesGrowWithSizeAndBandsHoldTheForecast) {
   for (std::size_t op = 0; op < enum_names(Collective{}).size(); ++op) {
     double before = 0;
     for (int power = 3; power <= 34; ++power) {
-      const Forecast one = forecast_collective(shape, static_cast<Collective>(op), std::uint64_t{1} << power);
-      EXPECT_GT(one.time, before) << to_text(static_cast<Collective>(op)) << " " << power;
-      EXPECT_LT(one.busbw_low, one.busbw);
-      EXPECT_GT(one.busbw_high, one.busbw);
-      before = one.time;
+      const Forecast forecast =
+          forecast_collective(shape, static_cast<Collective>(op), std::uint64_t{1} << power);
+      EXPECT_GT(forecast.time, before) << to_text(static_cast<Collective>(op)) << " " << power;
+      EXPECT_LT(forecast.busbw_low, forecast.busbw);
+      EXPECT_GT(forecast.busbw_high, forecast.busbw);
+      before = forecast.time;
     }
   }
 }

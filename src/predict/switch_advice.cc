@@ -73,12 +73,12 @@ WiringChoice switched(const SwitchQuestion& q) {
   return choice;
 }
 
-std::string why_switch(const SwitchQuestion& q, const WiringChoice& one) {
+std::string why_switch(const SwitchQuestion& q, const WiringChoice& choice) {
   return fmt::format(
       "{} nodes all reach each other only over switches; the hop costs {} to {} of a message, "
       "{:.0f} % and more of the {} that it takes back to back, and no bandwidth",
-      q.nodes, to_text(one.latency_low - q.latency), to_text(one.latency_high - q.latency),
-      100 * (one.latency_low - q.latency) / q.latency, to_text(q.latency));
+      q.nodes, to_text(choice.latency_low - q.latency), to_text(choice.latency_high - q.latency),
+      100 * (choice.latency_low - q.latency) / q.latency, to_text(q.latency));
 }
 
 }  // namespace

@@ -201,9 +201,9 @@ class Forecasting {
   }
 
   void end() {
-    for (const TrainingExchange& one : result_.exchanges) {
-      result_.exposed += one.exposed;
-      result_.disturbed += one.disturbed;
+    for (const TrainingExchange& exchange : result_.exchanges) {
+      result_.exposed += exchange.exposed;
+      result_.disturbed += exchange.disturbed;
     }
     result_.step = result_.compute + result_.bubble + result_.exposed + result_.disturbed;
     result_.efficiency = result_.compute / result_.step;
@@ -216,12 +216,12 @@ class Forecasting {
 };
 
 NetworkNeed need_of(TrainingPlan plan) {
-  const TrainingForecast one = Forecasting(plan).forecast();
-  NetworkNeed need{one.model,
-                   one.gradient_bytes,
-                   one.backward,
-                   one.least_adapter * plan.shape().nics,
-                   (one.exposed + one.disturbed) / one.step,
+  const TrainingForecast forecast = Forecasting(plan).forecast();
+  NetworkNeed need{forecast.model,
+                   forecast.gradient_bytes,
+                   forecast.backward,
+                   forecast.least_adapter * plan.shape().nics,
+                   (forecast.exposed + forecast.disturbed) / forecast.step,
                    NetworkNeed::Verdict::kHides,
                    ""};
   using enum NetworkNeed::Verdict;
@@ -231,8 +231,8 @@ NetworkNeed need_of(TrainingPlan plan) {
   const double nodes = plan.shape().nodes;
   need.why = fmt::format(
       "{:.3g} GB of gradients × {:.3g} between {} nodes, while {:.0f} {}s a GPU go backward in {:.3g} s",
-      one.gradient_bytes / 1e9, 2 * (nodes - 1) / nodes, plan.shape().nodes, plan.batch, plan.model.sample,
-      one.backward);
+      forecast.gradient_bytes / 1e9, 2 * (nodes - 1) / nodes, plan.shape().nodes, plan.batch,
+      plan.model.sample, forecast.backward);
   return need;
 }
 
@@ -246,14 +246,14 @@ Result<TrainingForecast> forecast_training(const TrainingPlan& plan) {
 std::vector<NetworkNeed> network_needs(const TrainingPlan& plan) {
   std::vector<NetworkNeed> needs;
   for (const std::string_view word : {"resnet50", "bert-base", "bert-large", "gpt2-xl"}) {
-    TrainingPlan one;
-    one.model = *find_model(word);
-    one.batch = static_cast<double>(one.model.batch);
-    one.flops_per_second = plan.flops_per_second;
-    one.word_bytes = plan.word_bytes;
-    one.overlap = plan.overlap;
-    one.cluster = plan.cluster;
-    needs.push_back(need_of(std::move(one)));
+    TrainingPlan training_plan;
+    training_plan.model = *find_model(word);
+    training_plan.batch = static_cast<double>(training_plan.model.batch);
+    training_plan.flops_per_second = plan.flops_per_second;
+    training_plan.word_bytes = plan.word_bytes;
+    training_plan.overlap = plan.overlap;
+    training_plan.cluster = plan.cluster;
+    needs.push_back(need_of(std::move(training_plan)));
   }
   return needs;
 }
@@ -276,13 +276,15 @@ Result<Scaling> forecast_scaling(const TrainingPlan& plan, double least, int mos
   const double all = plan.batch * plan.replicas();
   Scaling scaling;
   scaling.least = least;
-  TrainingPlan one = plan;
-  int& nodes = one.cluster.shape.nodes;
+  TrainingPlan training_plan = plan;
+  int& nodes = training_plan.cluster.shape.nodes;
   for (nodes = 1; nodes <= most_nodes && scaling.last == 0; ++nodes) {
-    if (one.gpus() % (one.tensor * one.pipeline) != 0 || one.replicas() % one.expert != 0) continue;
-    one.batch = all / one.replicas();
-    if (one.batch < one.micro_batches) break;  // a micro-batch has at least one sample
-    ScalingPoint point{nodes, Forecasting(one).forecast().step, 1, 1};
+    if (training_plan.gpus() % (training_plan.tensor * training_plan.pipeline) != 0 ||
+        training_plan.replicas() % training_plan.expert != 0)
+      continue;
+    training_plan.batch = all / training_plan.replicas();
+    if (training_plan.batch < training_plan.micro_batches) break;  // a micro-batch has at least one sample
+    ScalingPoint point{nodes, Forecasting(training_plan).forecast().step, 1, 1};
     if (!scaling.points.empty()) {
       const ScalingPoint& first = scaling.points.front();
       const ScalingPoint& before = scaling.points.back();

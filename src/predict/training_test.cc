@@ -17,9 +17,9 @@ Model model() { return model_of({1e9, 10, 1000, 1}); }
 // computed by hand.
 Calibration ideal() {
   Calibration made = shipped_calibration();
-  for (PathConstants& one : made.paths) {
-    one.efficiency = 1;
-    one.start = one.ramp = 0;
+  for (PathConstants& constants : made.paths) {
+    constants.efficiency = 1;
+    constants.start = constants.ramp = 0;
   }
   return made;
 }

@@ -97,7 +97,7 @@ class Adviser {
     add_switch();
     add_storage_network();
     std::ranges::stable_sort(all_, std::ranges::greater{},
-                             [](const Upgrade& one) { return one.after.bits_per_second; });
+                             [](const Upgrade& upgrade) { return upgrade.after.bits_per_second; });
     return std::move(all_);
   }
 
@@ -218,14 +218,15 @@ std::vector<NodeUpgrades> advise_upgrades(const std::map<std::string, Facts>& no
                                           const PriceList& prices) {
   std::vector<NodeUpgrades> all;
   for (const auto& [name, facts] : nodes) {
-    NodeUpgrades one = upgrades_of(node_path_of(facts), prices);
-    const auto same = std::ranges::find_if(all, [&](const NodeUpgrades& other) { return alike(one, other); });
+    NodeUpgrades upgrades = upgrades_of(node_path_of(facts), prices);
+    const auto same =
+        std::ranges::find_if(all, [&](const NodeUpgrades& other) { return alike(upgrades, other); });
     if (same != all.end()) {
       same->nodes.push_back(name);
       continue;
     }
-    one.nodes = {name};
-    all.push_back(std::move(one));
+    upgrades.nodes = {name};
+    all.push_back(std::move(upgrades));
   }
   return all;
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kWaysShown = 6;
 constexpr std::size_t kWaysListed = 300;
 
-double share_of_alone(const AllRails& one) {
-  return one.alone() > 0 ? one.total->summary.median / one.alone() : 2;
+double share_of_alone(const AllRails& rails) {
+  return rails.alone() > 0 ? rails.total->summary.median / rails.alone() : 2;
 }
 
 // Returns the ways, the worst first: by their share of the sum of each rail alone.
@@ -27,9 +27,9 @@ std::vector<AllRails> by_share(const std::vector<Measurement>& measurements) {
   return all;
 }
 
-std::string alone_text(const AllRails& one) {
-  return one.alone() > 0
-             ? fmt::format("{:.0f} % of {}", 100 * share_of_alone(one), to_text(BitRate{one.alone()}))
+std::string alone_text(const AllRails& rails) {
+  return rails.alone() > 0
+             ? fmt::format("{:.0f} % of {}", 100 * share_of_alone(rails), to_text(BitRate{rails.alone()}))
              : "not known";
 }
 
@@ -40,27 +40,27 @@ std::string part_text(const RailPart& part) {
              : fmt::format("{} (alone {})", rate, to_text(BitRate{part.alone->summary.median}));
 }
 
-std::string way_text(const AllRails& one) {
-  const Measurement& total = *one.total;
+std::string way_text(const AllRails& rails) {
+  const Measurement& total = *rails.total;
   std::string text =
       printable(fmt::format("all rails at once  {} → {}", total.from.node, total.to.node)) + '\n';
   text += fmt::format("  {:<6}{}: {} that they carry alone\n", title(total.engine),
-                      to_text(BitRate{total.summary.median}), alone_text(one));
+                      to_text(BitRate{total.summary.median}), alone_text(rails));
   text += fmt::format("  {:<6}{}\n", "", printable(describe_ceiling(total)));
-  for (const RailPart& part : one.rails)
+  for (const RailPart& part : rails.rails)
     text += printable(fmt::format("  {:<6}{}: {}", "", part.at_once->rail, part_text(part))) + '\n';
   return text;
 }
 
-Html way_row(const AllRails& one) {
-  const Measurement& total = *one.total;
+Html way_row(const AllRails& rails) {
+  const Measurement& total = *rails.total;
   std::vector<std::string> parts;
-  for (const RailPart& part : one.rails)
+  for (const RailPart& part : rails.rails)
     parts.push_back(fmt::format("{} {}", part.at_once->rail, part_text(part)));
   return html(
       R"(<tr><td>{} → {}</td><td>{}</td><td class="number">{}</td><td class="number">{}</td><td>{}</td><td>{}</td></tr>)",
       total.from.node, total.to.node, title(total.engine), to_text(BitRate{total.summary.median}),
-      alone_text(one), describe_ceiling(total), fmt::format("{}", fmt::join(parts, ", ")));
+      alone_text(rails), describe_ceiling(total), fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 }  // namespace

@@ -12,12 +12,12 @@
 namespace railbed {
 namespace {
 
-std::string_view told_state(const NodeOutcome& one) {
-  if (!one.state && one.told_to_keep)
+std::string_view told_state(const NodeOutcome& outcome) {
+  if (!outcome.state && outcome.told_to_keep)
     return "lost when it was told to keep the change: it keeps it, or goes back by itself. When it is back, "
            "`railbed plan` says which, and `railbed rollback` takes it back";
-  if (!one.state) return "not reached: left alone it goes back by itself";
-  switch (*one.state) {
+  if (!outcome.state) return "not reached: left alone it goes back by itself";
+  switch (*outcome.state) {
     case ApplyState::kStaged:
     case ApplyState::kDropped:
       return "not changed";
@@ -40,7 +40,7 @@ std::string_view state_word(ApplyState state) { return enum_names(state)[static_
 // Returns a line for each state with its nodes.
 std::string states_text(const std::vector<NodeOutcome>& nodes) {
   std::map<std::string_view, std::vector<std::string>> by_state;
-  for (const NodeOutcome& one : nodes) by_state[told_state(one)].push_back(one.node);
+  for (const NodeOutcome& outcome : nodes) by_state[told_state(outcome)].push_back(outcome.node);
   std::string text;
   for (const auto& [state, names] : by_state) text += fmt::format("  {}: {}\n", listed_hosts(names), state);
   return text;
@@ -48,9 +48,9 @@ std::string states_text(const std::vector<NodeOutcome>& nodes) {
 
 std::string reasons_text(const std::vector<NodeOutcome>& nodes) {
   std::string text;
-  for (const NodeOutcome& one : nodes)
-    if (!one.why.text.empty())
-      text += fmt::format("  {}: {}\n", printable(one.node), printable_lines(trim(one.why.text)));
+  for (const NodeOutcome& outcome : nodes)
+    if (!outcome.why.text.empty())
+      text += fmt::format("  {}: {}\n", printable(outcome.node), printable_lines(trim(outcome.why.text)));
   return text;
 }
 
@@ -86,16 +86,16 @@ std::string apply_text(const ApplyOutcome& outcome) {
 std::string reboot_text(const RebootOutcome& outcome) {
   std::string text;
   std::vector<std::string> left;
-  for (const RebootedNode& one : outcome.nodes) {
-    const std::string name = printable(one.node);
-    if (one.state == RebootState::kWell)
-      text += fmt::format("{}: rebooted, and as it shall be, after {:.0f} s\n", name, one.seconds);
-    else if (one.state == RebootState::kNotWell)
-      text += fmt::format("{}: REBOOTED, AND SOMETHING IS WRONG: {}\n", name, printable_lines(one.why.text));
-    else if (!one.why.text.empty())
-      text += fmt::format("{}: not rebooted: {}\n", name, printable_lines(one.why.text));
+  for (const RebootedNode& node : outcome.nodes) {
+    const std::string name = printable(node.node);
+    if (node.state == RebootState::kWell)
+      text += fmt::format("{}: rebooted, and as it shall be, after {:.0f} s\n", name, node.seconds);
+    else if (node.state == RebootState::kNotWell)
+      text += fmt::format("{}: REBOOTED, AND SOMETHING IS WRONG: {}\n", name, printable_lines(node.why.text));
+    else if (!node.why.text.empty())
+      text += fmt::format("{}: not rebooted: {}\n", name, printable_lines(node.why.text));
     else
-      left.push_back(one.node);
+      left.push_back(node.node);
   }
   if (!left.empty())
     text += fmt::format("{}: not rebooted, since one before was not well\n", listed_hosts(left));
@@ -108,9 +108,9 @@ std::string history_text(const std::vector<NodeHistory>& histories) {
   for (const NodeHistory& node : histories) {
     if (!node.error.empty())
       text += fmt::format("{}: {}\n", printable(node.node), printable_lines(node.error));
-    for (const PastApply& one : node.applies) {
-      ToldApply& told = by_id[one.id][state_word(one.state)];
-      told.apply = &one;
+    for (const PastApply& apply : node.applies) {
+      ToldApply& told = by_id[apply.id][state_word(apply.state)];
+      told.apply = &apply;
       told.nodes.push_back(node.node);
     }
   }

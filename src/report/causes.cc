@@ -58,7 +58,7 @@ std::string nameless(std::string text, const std::string& node) {
 Sameness sameness(const Finding& f) {
   std::vector<std::string> commands;
   if (!f.remedy.of_one_node)
-    for (const std::string& one : f.remedy.commands) commands.push_back(nameless(one, f.node));
+    for (const std::string& command : f.remedy.commands) commands.push_back(nameless(command, f.node));
   return {f.status, f.rule, nameless(without_node(f.message, f.node), f.node),
           nameless(f.remedy.text, f.node), std::move(commands)};
 }

@@ -46,8 +46,9 @@ std::string row_text(const CollectiveReport& report, const CollectiveRow& row) {
 
 // True if the run used the network. Within one node, the network that NCCL found is not used.
 bool uses_network(const nccl::Log& log) {
-  return std::ranges::any_of(log.communicators, [](const nccl::LogCommunicator& one) {
-    return one.nodes > 1 || std::ranges::any_of(one.connections, [](const nccl::LogConnections& connection) {
+  return std::ranges::any_of(log.communicators, [](const nccl::LogCommunicator& communicator) {
+    return communicator.nodes > 1 ||
+           std::ranges::any_of(communicator.connections, [](const nccl::LogConnections& connection) {
              return connection.via.starts_with("NET/");
            });
   });
@@ -61,10 +62,10 @@ std::string log_text(const nccl::Log& log) {
     for (const nccl::LogNetwork& network : log.networks) add("network " + network.name);
   if (!log.gpudirect.empty()) add("GPUDirect " + log.gpudirect);
   if (log.communicators.empty()) return text;
-  const nccl::LogCommunicator& one = log.communicators.front();
-  if (one.collective_channels > 0) add(fmt::format("{} channels", one.collective_channels));
-  if (one.nvls_channels > 0) add(fmt::format("{} NVLS channels", one.nvls_channels));
-  for (const nccl::LogConnections& connection : one.connections)
+  const nccl::LogCommunicator& communicator = log.communicators.front();
+  if (communicator.collective_channels > 0) add(fmt::format("{} channels", communicator.collective_channels));
+  if (communicator.nvls_channels > 0) add(fmt::format("{} NVLS channels", communicator.nvls_channels));
+  for (const nccl::LogConnections& connection : communicator.connections)
     add(fmt::format("{} × {}", connection.count, connection.via));
   return text;
 }

@@ -49,9 +49,10 @@ std::string subject_text(const Measurement& what) {
 
 std::string changes_text(const CompareResult& result) {
   std::string text;
-  for (const Change& one : result.changes)
-    text += fmt::format("  {}: {} → {}\n", printable(one.what), one.a.empty() ? "nothing" : printable(one.a),
-                        one.b.empty() ? "nothing" : printable(one.b));
+  for (const Change& change : result.changes)
+    text += fmt::format("  {}: {} → {}\n", printable(change.what),
+                        change.a.empty() ? "nothing" : printable(change.a),
+                        change.b.empty() ? "nothing" : printable(change.b));
   return text.empty() ? text : "\nNot the same in both runs:\n" + text;
 }
 

@@ -81,7 +81,7 @@ std::vector<DiffLine> compare_lines(const Lines& before, const Lines& after) {
 std::string hunk_text(const std::vector<DiffLine>& diff, std::size_t first, std::size_t last) {
   const auto count = [&](std::size_t from, std::size_t to, char other) {
     return std::count_if(diff.begin() + from, diff.begin() + to,
-                         [&](const DiffLine& one) { return one.mark != other; });
+                         [&](const DiffLine& line) { return line.mark != other; });
   };
   const auto before = count(first, last, '+');
   const auto after = count(first, last, '-');

@@ -55,11 +55,11 @@ bool has_errors(const IbCounts& counts) {
 // cable except one between two HCAs ends at one; then by GUID and port, regardless of the order of responses.
 std::vector<const IbCounterReading*> ports_to_tell(const IbFabric& fabric, const IbCounterLook& look) {
   std::vector<const IbCounterReading*> ports;
-  for (const IbCounterReading& one : look.ports)
-    if (fabric.port(one.end).peer || has_errors(one.first)) ports.push_back(&one);
-  std::ranges::sort(ports, {}, [&](const IbCounterReading* one) {
-    const IbNode& node = fabric.at(one->end);
-    return std::tuple(!node.is_switch(), node.guid, one->end.port);
+  for (const IbCounterReading& reading : look.ports)
+    if (fabric.port(reading.end).peer || has_errors(reading.first)) ports.push_back(&reading);
+  std::ranges::sort(ports, {}, [&](const IbCounterReading* reading) {
+    const IbNode& node = fabric.at(reading->end);
+    return std::tuple(!node.is_switch(), node.guid, reading->end.port);
   });
   return ports;
 }
@@ -102,10 +102,10 @@ class FabricMetrics {
     const std::string info = fmt::format("infiniband_{}_info", kind);
     out_.announce(info, "gauge", "What the node calls itself, by its GUID; always 1.");
     const IbNode* last = nullptr;
-    for (const IbCounterReading* one : ports) {
-      const IbNode& node = fabric_.at(one->end);
+    for (const IbCounterReading* reading : ports) {
+      const IbNode& node = fabric_.at(reading->end);
       if (kind_of(node) != kind || std::exchange(last, &node) == &node) continue;
-      const std::string lid = std::to_string(lid_of(node, one->end.port));
+      const std::string lid = std::to_string(lid_of(node, reading->end.port));
       out_.sample(info, {{"guid", guid_text(node.guid)}, {kind, name_of(node)}, {"lid", lid}}, 1);
     }
   }
@@ -113,14 +113,14 @@ class FabricMetrics {
   void cables(std::string_view kind, const Ports& ports) {
     const std::string uplink = fmt::format("infiniband_{}_uplink_info", kind);
     out_.announce(uplink, "gauge", "What the port is cabled to; always 1.");
-    for (const IbCounterReading* one : ports) {
-      const IbNode& node = fabric_.at(one->end);
-      const IbEnd peer = fabric_.port(one->end).peer;
+    for (const IbCounterReading* reading : ports) {
+      const IbNode& node = fabric_.at(reading->end);
+      const IbEnd peer = fabric_.port(reading->end).peer;
       if (kind_of(node) != kind || !peer) continue;
       const IbNode& far = fabric_.at(peer);
       out_.sample(uplink,
                   {{"guid", guid_text(node.guid)},
-                   {"port", std::to_string(one->end.port)},
+                   {"port", std::to_string(reading->end.port)},
                    {kind, name_of(node)},
                    {"uplink", name_of(far)},
                    {"uplink_guid", guid_text(far.guid)},
@@ -135,10 +135,10 @@ class FabricMetrics {
     for (std::size_t i = 0; i < kIbCounters; ++i) {
       const std::string name = fmt::format("infiniband_{}_{}", kind, kMetrics[i]);
       out_.announce(name, "counter", fmt::format("{} of the port, as it counts.", ib_counter_rows()[i].name));
-      for (const IbCounterReading* one : ports)
-        if (const IbNode& node = fabric_.at(one->end); kind_of(node) == kind)
-          out_.sample(name, {{"guid", guid_text(node.guid)}, {"port", std::to_string(one->end.port)}},
-                      value_of(one->first, i));
+      for (const IbCounterReading* reading : ports)
+        if (const IbNode& node = fabric_.at(reading->end); kind_of(node) == kind)
+          out_.sample(name, {{"guid", guid_text(node.guid)}, {"port", std::to_string(reading->end.port)}},
+                      value_of(reading->first, i));
     }
   }
 
@@ -146,11 +146,12 @@ class FabricMetrics {
     out_.announce(
         "railbed_fabric_counters_full", "gauge",
         "Counters of the port that stand at their end and count no more; left out where none does.");
-    for (const IbCounterReading* one : ports)
-      if (const std::size_t full = full_counters(one->first); full > 0)
-        out_.sample("railbed_fabric_counters_full",
-                    {{"guid", guid_text(fabric_.at(one->end).guid)}, {"port", std::to_string(one->end.port)}},
-                    full);
+    for (const IbCounterReading* reading : ports)
+      if (const std::size_t full = full_counters(reading->first); full > 0)
+        out_.sample(
+            "railbed_fabric_counters_full",
+            {{"guid", guid_text(fabric_.at(reading->end).guid)}, {"port", std::to_string(reading->end.port)}},
+            full);
   }
 
   std::string take() { return out_.take(); }
@@ -165,14 +166,14 @@ class FabricMetrics {
 std::string counters_text(const IbFabric& fabric, const IbCounterLook& look) {
   const Ports ports = ports_to_tell(fabric, look);
   std::string out;
-  for (const IbCounterReading* one : ports) {
-    if (!has_errors(one->first)) continue;
-    const IbEnd peer = fabric.port(one->end).peer;
-    out += fmt::format("{}{}\n", printable(place_of(fabric, one->end)),
+  for (const IbCounterReading* reading : ports) {
+    if (!has_errors(reading->first)) continue;
+    const IbEnd peer = fabric.port(reading->end).peer;
+    out += fmt::format("{}{}\n", printable(place_of(fabric, reading->end)),
                        peer ? ", cabled to " + printable(place_of(fabric, peer)) : ", without a link");
     for (std::size_t i = 0; i < kIbCounters; ++i)
-      if (is_error(i) && one->first.value[i] != 0)
-        out += fmt::format("  {:<28}  {}\n", ib_counter_rows()[i].name, one->first.value[i]);
+      if (is_error(i) && reading->first.value[i] != 0)
+        out += fmt::format("  {:<28}  {}\n", ib_counter_rows()[i].name, reading->first.value[i]);
   }
   const auto with = std::ranges::count_if(ports, [](const auto* one) { return has_errors(one->first); });
   out += fmt::format("{}{} of {} ports have counted errors{}\n", out.empty() ? "" : "\n", with, ports.size(),
@@ -185,19 +186,19 @@ std::string counters_json(const IbFabric& fabric, const IbCounterLook& look) {
   document["format"] = "railbed-fabric-counters";
   document["version"] = 1;
   json::Value ports = json::Value::array();
-  for (const IbCounterReading* one : ports_to_tell(fabric, look)) {
-    const IbNode& node = fabric.at(one->end);
+  for (const IbCounterReading* reading : ports_to_tell(fabric, look)) {
+    const IbNode& node = fabric.at(reading->end);
     json::Value entry;
     entry["guid"] = guid_text(node.guid);
     entry["node"] = name_of(node);
     entry["type"] = kind_of(node);
-    entry["port"] = one->end.port;
-    if (const IbEnd peer = fabric.port(one->end).peer)
+    entry["port"] = reading->end.port;
+    if (const IbEnd peer = fabric.port(reading->end).peer)
       entry["peer"] = {
           {"guid", guid_text(fabric.at(peer).guid)}, {"node", name_of(fabric.at(peer))}, {"port", peer.port}};
     json::Value counters;
     for (std::size_t i = 0; i < kIbCounters; ++i)
-      counters[std::string(ib_counter_rows()[i].name)] = one->first.value[i];
+      counters[std::string(ib_counter_rows()[i].name)] = reading->first.value[i];
     entry["counters"] = std::move(counters);
     ports.push_back(std::move(entry));
   }

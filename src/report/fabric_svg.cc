@@ -85,22 +85,22 @@ class Drawing {
   }
 
   void find_bundles() {
-    each_cable(fabric_, [&](const IbEnd& one, const IbEnd& other) {
-      if (!boxes_.contains(one.node) || !boxes_.contains(other.node)) return;
-      Bundle& bundle = bundles_[{std::min(one.node, other.node), std::max(one.node, other.node)}];
-      const IbLink& link = fabric_.port(one).active;
+    each_cable(fabric_, [&](const IbEnd& end, const IbEnd& other) {
+      if (!boxes_.contains(end.node) || !boxes_.contains(other.node)) return;
+      Bundle& bundle = bundles_[{std::min(end.node, other.node), std::max(end.node, other.node)}];
+      const IbLink& link = fabric_.port(end).active;
       if (bundle.cables++ == 0 || link.gigabits() < bundle.slowest.gigabits()) bundle.slowest = link;
       fastest_ = std::max(fastest_, link.gigabits());
     });
   }
 
   Html wire(int a, int b, const Bundle& bundle) {
-    const Box& one = boxes_.at(a).y < boxes_.at(b).y ? boxes_.at(a) : boxes_.at(b);
-    const Box& other = &one == &boxes_.at(a) ? boxes_.at(b) : boxes_.at(a);
+    const Box& box = boxes_.at(a).y < boxes_.at(b).y ? boxes_.at(a) : boxes_.at(b);
+    const Box& other = &box == &boxes_.at(a) ? boxes_.at(b) : boxes_.at(a);
     const bool slow = bundle.slowest.gigabits() < fastest_;
-    const bool same_row = one.y == other.y;
+    const bool same_row = box.y == other.y;
     const Html path = html(R"(<path d="M{:.1f} {:.1f}L{:.1f} {:.1f}" stroke-width="{:.1f}" class="{}"/>)",
-                           same_row ? one.right() : one.centre(), same_row ? one.middle() : one.bottom(),
+                           same_row ? box.right() : box.centre(), same_row ? box.middle() : box.bottom(),
                            same_row ? other.x : other.centre(), same_row ? other.middle() : other.y,
                            std::min(1.0 + 0.5 * (bundle.cables - 1), 5.0), slow ? "slow" : "wire");
     return svg::group("",

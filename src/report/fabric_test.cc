@@ -61,11 +61,12 @@ IbCounterLook told_counters(const IbFabric& fabric) {
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports) {
       if (port.number == 0 || (!port.peer && !fabric.nodes[n].is_switch())) continue;
-      IbCounterReading one{{static_cast<int>(n), port.number}, {}, std::nullopt};
-      if (port.peer) one.first.value[0] = static_cast<std::uint64_t>(port.number);
-      one.first.value[static_cast<std::size_t>(IbCounter::kXmitData)] = 10;
-      if (n == 0 && port.number == 9) one.first.value[static_cast<std::size_t>(IbCounter::kLinkDowned)] = 255;
-      look.ports.push_back(one);
+      IbCounterReading reading{{static_cast<int>(n), port.number}, {}, std::nullopt};
+      if (port.peer) reading.first.value[0] = static_cast<std::uint64_t>(port.number);
+      reading.first.value[static_cast<std::size_t>(IbCounter::kXmitData)] = 10;
+      if (n == 0 && port.number == 9)
+        reading.first.value[static_cast<std::size_t>(IbCounter::kLinkDowned)] = 255;
+      look.ports.push_back(reading);
     }
   return look;
 }

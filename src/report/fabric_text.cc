@@ -46,30 +46,30 @@ json::Value link_json(const IbLink& link) {
 }
 
 json::Value port_json(const IbFabric& fabric, const IbPort& port) {
-  json::Value one;
-  one["number"] = port.number;
-  if (port.guid != 0) one["guid"] = guid_text(port.guid);
-  one["lid"] = port.lid;
+  json::Value value;
+  value["number"] = port.number;
+  if (port.guid != 0) value["guid"] = guid_text(port.guid);
+  value["lid"] = port.lid;
   if (fabric.live) {
-    one["state"] = railbed::word(port.state);
-    one["link_up"] = port.link_up;
-    one["supported"] = link_json(port.supported);
+    value["state"] = railbed::word(port.state);
+    value["link_up"] = port.link_up;
+    value["supported"] = link_json(port.supported);
   }
-  one["active"] = link_json(port.active);
+  value["active"] = link_json(port.active);
   if (port.peer)
-    one["peer"] = {{"node", guid_text(fabric.at(port.peer).guid)},
-                   {"description", fabric.at(port.peer).description},
-                   {"port", port.peer.port}};
-  return one;
+    value["peer"] = {{"node", guid_text(fabric.at(port.peer).guid)},
+                     {"description", fabric.at(port.peer).description},
+                     {"port", port.peer.port}};
+  return value;
 }
 
-json::Value manager_json(const IbManager& one, const std::string& node) {
+json::Value manager_json(const IbManager& manager, const std::string& node) {
   return {{"node", node},
-          {"guid", guid_text(one.port_guid)},
-          {"lid", one.lid},
-          {"state", railbed::word(one.state)},
-          {"priority", one.priority},
-          {"activity", one.activity}};
+          {"guid", guid_text(manager.port_guid)},
+          {"lid", manager.lid},
+          {"state", railbed::word(manager.state)},
+          {"priority", manager.priority},
+          {"activity", manager.activity}};
 }
 
 }  // namespace
@@ -81,10 +81,10 @@ std::string fabric_text(const IbFabric& fabric) {
   std::string out = fmt::format("{} switches, {} HCAs, {} cables: {}\n", switches,
                                 static_cast<std::ptrdiff_t>(fabric.nodes.size()) - switches, cables,
                                 describe(fabric, layout_of(fabric)));
-  for (const IbManager& one : fabric.managers)
-    out +=
-        fmt::format("subnet manager on {}, lid {}: {}, priority {}\n", printable(name_of(fabric.at(one.end))),
-                    one.lid, railbed::word(one.state), one.priority);
+  for (const IbManager& manager : fabric.managers)
+    out += fmt::format("subnet manager on {}, lid {}: {}, priority {}\n",
+                       printable(name_of(fabric.at(manager.end))), manager.lid, railbed::word(manager.state),
+                       manager.priority);
   for (const bool is_switch : {true, false})
     for (const IbNode& node : fabric.nodes) {
       if (node.is_switch() != is_switch || only_on_switches(fabric, node)) continue;
@@ -102,40 +102,40 @@ std::string fabric_json(const IbFabric& fabric) {
   document["layout"] = describe(fabric, layout_of(fabric));
   json::Value nodes = json::Value::array();
   for (const IbNode& node : fabric.nodes) {
-    json::Value one;
-    one["type"] = word(node.type);
-    one["guid"] = guid_text(node.guid);
-    one["system_guid"] = guid_text(node.system_guid);
-    one["description"] = node.description;
-    one["vendor"] = node.vendor;
-    one["device"] = node.device;
-    one["revision"] = node.revision;
-    one["lid"] = node.is_switch() ? node.ports[0].lid : 0;
+    json::Value value;
+    value["type"] = word(node.type);
+    value["guid"] = guid_text(node.guid);
+    value["system_guid"] = guid_text(node.system_guid);
+    value["description"] = node.description;
+    value["vendor"] = node.vendor;
+    value["device"] = node.device;
+    value["revision"] = node.revision;
+    value["lid"] = node.is_switch() ? node.ports[0].lid : 0;
     json::Value ports = json::Value::array();
     for (const IbPort& port : node.ports)
       if (port.number > 0 && (fabric.live || port.peer)) ports.push_back(port_json(fabric, port));
-    one["ports"] = std::move(ports);
-    nodes.push_back(std::move(one));
+    value["ports"] = std::move(ports);
+    nodes.push_back(std::move(value));
   }
   document["nodes"] = std::move(nodes);
   json::Value managers = json::Value::array();
-  for (const IbManager& one : fabric.managers)
-    managers.push_back(manager_json(one, name_of(fabric.at(one.end))));
+  for (const IbManager& manager : fabric.managers)
+    managers.push_back(manager_json(manager, name_of(fabric.at(manager.end))));
   document["managers"] = std::move(managers);
   return json::dump_pretty(document);
 }
 
 std::string managers_text(const ManagerLook& look) {
   std::string out = look.managers.empty() ? "no subnet manager answers\n" : "";
-  for (const ManagerSeen& one : look.managers) {
-    out += fmt::format("{:<11}  {}, lid {}, priority {}, GUID {}\n", railbed::word(one.manager.state),
-                       printable(one.node), one.manager.lid, one.manager.priority,
-                       guid_text(one.manager.port_guid));
+  for (const ManagerSeen& seen : look.managers) {
+    out += fmt::format("{:<11}  {}, lid {}, priority {}, GUID {}\n", railbed::word(seen.manager.state),
+                       printable(seen.node), seen.manager.lid, seen.manager.priority,
+                       guid_text(seen.manager.port_guid));
     if (look.seconds > 0)
-      out += fmt::format(
-          "{:13}activity {}{}\n", "", one.manager.activity,
-          one.moves() ? fmt::format(", {} more in {:.0f} s", one.manager.activity - one.before, look.seconds)
-                      : fmt::format(": it did not move in {:.0f} s", look.seconds));
+      out += fmt::format("{:13}activity {}{}\n", "", seen.manager.activity,
+                         seen.moves() ? fmt::format(", {} more in {:.0f} s",
+                                                    seen.manager.activity - seen.before, look.seconds)
+                                      : fmt::format(": it did not move in {:.0f} s", look.seconds));
   }
   out += fmt::format("\nsubnet    {}\n", printable(look.shape));
   out += look.routing.ok()
@@ -151,9 +151,9 @@ std::string managers_json(const ManagerLook& look) {
   document["format"] = "railbed-subnet-managers";
   document["version"] = 1;
   json::Value managers = json::Value::array();
-  for (const ManagerSeen& one : look.managers) {
-    json::Value entry = manager_json(one.manager, one.node);
-    entry["activity_before"] = one.before;
+  for (const ManagerSeen& seen : look.managers) {
+    json::Value entry = manager_json(seen.manager, seen.node);
+    entry["activity_before"] = seen.before;
     managers.push_back(std::move(entry));
   }
   document["managers"] = std::move(managers);

@@ -141,9 +141,10 @@ std::string state_of(const NetInterface& interface) {
 
 std::string interface_row(const NetInterface& interface) {
   std::string addresses;
-  for (const auto& one : items(interface.addresses))
-    if (!one.address.is_link_local())
-      addresses += fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", one.address.to_text(), one.prefix);
+  for (const auto& address : items(interface.addresses))
+    if (!address.address.is_link_local())
+      addresses +=
+          fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", address.address.to_text(), address.prefix);
   const std::string speed =
       interface.speed_mbps ? to_text(BitRate{*interface.speed_mbps * 1e6}) : std::string("-");
   std::string extra;

@@ -24,16 +24,16 @@ std::string shape_of(std::string text) {
 }
 
 CollectiveRow row(std::uint64_t bytes, double out_us, double in_us, int ranks) {
-  CollectiveRow one;
-  one.bytes = bytes;
-  one.elements = bytes / 4;
-  one.launched.median = out_us * 1e3;
-  one.in_place.emplace();
-  one.in_place->median = in_us * 1e3;
-  one.algbw = static_cast<double>(bytes) * 8e9 / one.launched.median;
-  one.busbw = one.algbw * 2 * (ranks - 1) / ranks;
-  one.checked = true;
-  return one;
+  CollectiveRow row;
+  row.bytes = bytes;
+  row.elements = bytes / 4;
+  row.launched.median = out_us * 1e3;
+  row.in_place.emplace();
+  row.in_place->median = in_us * 1e3;
+  row.algbw = static_cast<double>(bytes) * 8e9 / row.launched.median;
+  row.busbw = row.algbw * 2 * (ranks - 1) / ranks;
+  row.checked = true;
+  return row;
 }
 
 // The tool's own run on two H200s: its times, rendered by us, give its lines.

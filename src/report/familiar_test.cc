@@ -13,33 +13,33 @@ namespace {
 using ::testing::HasSubstr;
 
 Measurement perftest_bandwidth() {
-  Measurement one;
-  one.from.address = "10.0.0.1";
-  one.to.address = "10.0.0.2";
-  one.message_bytes = 65536;
-  one.streams = 4;
-  one.seconds = 2;
-  one.lost = 7;
-  one.summary.samples = 20;
-  one.summary.mean = 38e9;
-  one.summary.maximum = 38.5e9;
-  one.intervals.assign(20, 38e9);
-  return one;
+  Measurement measurement;
+  measurement.from.address = "10.0.0.1";
+  measurement.to.address = "10.0.0.2";
+  measurement.message_bytes = 65536;
+  measurement.streams = 4;
+  measurement.seconds = 2;
+  measurement.lost = 7;
+  measurement.summary.samples = 20;
+  measurement.summary.mean = 38e9;
+  measurement.summary.maximum = 38.5e9;
+  measurement.intervals.assign(20, 38e9);
+  return measurement;
 }
 
 Measurement latency() {
-  Measurement one;
-  one.metric = Metric::kLatency;
-  one.message_bytes = 8;
-  one.summary.samples = 1000;
-  one.summary.minimum = 850;
-  one.summary.median = 900;
-  one.summary.mean = 910;
-  one.summary.maximum = 5000;
-  one.summary.deviation = 20;
-  one.summary.p99 = 1200;
-  one.summary.p999 = 2100;
-  return one;
+  Measurement measurement;
+  measurement.metric = Metric::kLatency;
+  measurement.message_bytes = 8;
+  measurement.summary.samples = 1000;
+  measurement.summary.minimum = 850;
+  measurement.summary.median = 900;
+  measurement.summary.mean = 910;
+  measurement.summary.maximum = 5000;
+  measurement.summary.deviation = 20;
+  measurement.summary.p99 = 1200;
+  measurement.summary.p999 = 2100;
+  return measurement;
 }
 
 // Returns the columns of the line below the header that holds `column`, as a script would split them.
@@ -55,12 +55,12 @@ std::vector<std::string> columns_below(const std::string& text, const std::strin
 
 // An engine may have counted for a while before it failed.
 TEST(Familiar, WhatFailedHasNoRow) {
-  Measurement one = perftest_bandwidth();
-  one.failure = Failure{};
-  one.failure->cause = "the path is dead";
-  EXPECT_EQ(perftest_text({one}), "");
-  EXPECT_EQ(iperf3_text({one}), "");
-  EXPECT_THAT(iperf3_json({one}), HasSubstr("\"error\": \"the path is dead\""));
+  Measurement measurement = perftest_bandwidth();
+  measurement.failure = Failure{};
+  measurement.failure->cause = "the path is dead";
+  EXPECT_EQ(perftest_text({measurement}), "");
+  EXPECT_EQ(iperf3_text({measurement}), "");
+  EXPECT_THAT(iperf3_json({measurement}), HasSubstr("\"error\": \"the path is dead\""));
 }
 
 TEST(Perftest, BandwidthColumnsStandWhereScriptsLookForThem) {

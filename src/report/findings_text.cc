@@ -176,14 +176,14 @@ void Writer::remedy(std::string_view rule, const Remedy& remedy) {
 void Writer::consequences(const Cause& cause) {
   if (cause.consequences.empty()) return;
   std::vector<std::string> items;
-  for (const Folded& one : cause.consequences) {
+  for (const Folded& folded : cause.consequences) {
     if (!options_.all && items.size() == kConsequencesShown) {
       items.push_back(fmt::format("and {} more", cause.consequences.size() - items.size()));
       break;
     }
-    std::string item(one.example->rule);
-    if (!one.nodes.empty()) item += ' ' + fold_hosts(one.nodes);
-    if (!one.example->subject.empty()) item += ' ' + one.example->subject;
+    std::string item(folded.example->rule);
+    if (!folded.nodes.empty()) item += ' ' + fold_hosts(folded.nodes);
+    if (!folded.example->subject.empty()) item += ' ' + folded.example->subject;
     items.push_back(printable(item));
   }
   const std::string label = fmt::format("explains {} more", cause.explained);
@@ -216,7 +216,8 @@ void Writer::hosts(const Folded& root) {
 
 void Writer::more_of(const std::vector<const Cause*>& rest) {
   std::vector<std::string> nodes;
-  for (const Cause* one : rest) nodes.insert(nodes.end(), one->root.nodes.begin(), one->root.nodes.end());
+  for (const Cause* cause : rest)
+    nodes.insert(nodes.end(), cause->root.nodes.begin(), cause->root.nodes.end());
   std::string line =
       plural(rest.size(), "more", "more") + " of " + printable(rest.front()->root.example->rule);
   if (!nodes.empty()) line += " on " + printable(fold_hosts(nodes));
@@ -230,24 +231,25 @@ void Writer::differences(const std::vector<Difference>& differences) {
   constexpr std::size_t kLongestValue = 60;
   text_ += "nodes differ\n";
   std::size_t label_width = 0;
-  for (const Difference& one : differences) label_width = std::max(label_width, columns(one.property));
-  for (const Difference& one : differences) {
+  for (const Difference& difference : differences)
+    label_width = std::max(label_width, columns(difference.property));
+  for (const Difference& difference : differences) {
     std::vector<std::string> items;
-    for (const SameValue& same : one.values) {
+    for (const SameValue& same : difference.values) {
       if (!options_.all && items.size() == kValuesShown) {
-        items.push_back(fmt::format("and {} more values", one.values.size() - items.size()));
+        items.push_back(fmt::format("and {} more values", difference.values.size() - items.size()));
         break;
       }
       const std::string value = shortened(printable(same.value), kLongestValue);
-      const bool most = &same == &one.values.front() && same.nodes.size() > 2;
+      const bool most = &same == &difference.values.front() && same.nodes.size() > 2;
       items.push_back(fmt::format("{} on {}", value,
                                   most ? fmt::format("{} nodes", same.nodes.size())
                                        : printable(listed_hosts(same.nodes, options_.all))));
     }
     const std::size_t indent = label_width + 4;
     const auto lines = wrap_list(std::move(items), options_.width - std::min(indent, options_.width - 20));
-    text_ += fmt::format("  {}{:{}}{}\n", printable(one.property), "", indent - 2 - columns(one.property),
-                         lines.front());
+    text_ += fmt::format("  {}{:{}}{}\n", printable(difference.property), "",
+                         indent - 2 - columns(difference.property), lines.front());
     for (std::size_t i = 1; i < lines.size(); ++i) text_ += fmt::format("{:{}}{}\n", "", indent, lines[i]);
   }
 }

@@ -18,22 +18,23 @@ constexpr std::size_t kExplanationsShown = 5;
 std::string busbw_text(double bits) { return fmt::format("{:.2f}", bits / 8e9); }
 std::string microseconds(double ns) { return fmt::format("{:.1f}", ns / 1e3); }
 
-std::string way_text(Collective operation, const Forecast& one) {
+std::string way_text(Collective operation, const Forecast& forecast) {
   if (operation > Collective::kReduce) return "point to point";
-  return fmt::format("{} {}", to_text(one.algorithm), to_text(one.protocol));
+  return fmt::format("{} {}", to_text(forecast.algorithm), to_text(forecast.protocol));
 }
 
 std::string sayings(const ClusterShape& shape) {
   std::string text = "\n  from:\n";
-  for (const ShapeSaying& one : shape.said)
-    text += fmt::format("    {:<17} {:<28} {}\n", one.what, printable(one.value), one.from);
+  for (const ShapeSaying& saying : shape.said)
+    text += fmt::format("    {:<17} {:<28} {}\n", saying.what, printable(saying.value), saying.from);
   return text;
 }
 
 std::string assumed_line(const ClusterShape& shape) {
   std::string text;
-  for (const ShapeSaying& one : shape.said)
-    if (one.from == kAssumed) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.what, one.value);
+  for (const ShapeSaying& saying : shape.said)
+    if (saying.from == kAssumed)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", saying.what, saying.value);
   return text.empty() ? text : fmt::format("  assumed: {}\n", printable(text));
 }
 
@@ -44,11 +45,12 @@ std::string forecast_table(const ClusterShape& shape, Collective operation,
   std::string text = printable(fmt::format("{}: {}", to_text(operation), describe(shape))) + '\n';
   text += fmt::format("  {:>9}{}{:>10}{:>10}{:>19}  {}\n", "size", right_aligned("time, µs", 12), "algbw",
                       "busbw", "busbw, 80 % band", "NCCL chooses");
-  for (const Forecast& one : forecasts)
-    text += fmt::format("  {:>9}{:>12}{:>10}{:>10}{:>19}  {}\n", to_text(ByteCount{one.bytes}),
-                        microseconds(one.time), busbw_text(one.algbw), busbw_text(one.busbw),
-                        fmt::format("{} - {}", busbw_text(one.busbw_low), busbw_text(one.busbw_high)),
-                        way_text(operation, one));
+  for (const Forecast& forecast : forecasts)
+    text +=
+        fmt::format("  {:>9}{:>12}{:>10}{:>10}{:>19}  {}\n", to_text(ByteCount{forecast.bytes}),
+                    microseconds(forecast.time), busbw_text(forecast.algbw), busbw_text(forecast.busbw),
+                    fmt::format("{} - {}", busbw_text(forecast.busbw_low), busbw_text(forecast.busbw_high)),
+                    way_text(operation, forecast));
   if (!forecasts.empty()) {
     const Forecast& last = forecasts.back();
     text += fmt::format("  limited by {} (GB/s of busbw: {:.1f})\n    = {}\n", printable(last.limit.name),
@@ -67,10 +69,10 @@ std::string algorithms_table(const ClusterShape& shape, Collective operation,
     const auto estimates = tuning_estimates(tuned_for(shape, choice), operation, bytes);
     if (estimates.empty()) return text + "  it tunes neither this operation nor one GPU alone\n";
     text += fmt::format("  {}\n", to_text(ByteCount{bytes}));
-    for (const TuningEstimate& one : estimates)
+    for (const TuningEstimate& estimate : estimates)
       text += fmt::format("  {} {:<10}{:<8}{:>12.1f} {}{:>10.1f} GB/s algbw\n",
-                          &one == &estimates.front() ? '*' : ' ', to_text(one.algorithm),
-                          to_text(one.protocol), one.time, "µs", one.algbw);
+                          &estimate == &estimates.front() ? '*' : ' ', to_text(estimate.algorithm),
+                          to_text(estimate.protocol), estimate.time, "µs", estimate.algbw);
   }
   return text;
 }
@@ -79,19 +81,19 @@ std::string check_table(const std::vector<ForecastCheck>& checks, const std::vec
   if (checks.empty()) return "no number of this run can be compared with a forecast\n";
   std::string text;
   std::string subject;
-  for (const ForecastCheck& one : checks) {
-    if (one.subject != subject) {
-      subject = one.subject;
+  for (const ForecastCheck& check : checks) {
+    if (check.subject != subject) {
+      subject = check.subject;
       text += fmt::format("{} ({})\n  {:>9}{:>10}{:>11}{:>10}{:>19}\n", printable(subject),
-                          printable(one.source), "size", "measured", "predicted", "ratio", "80 % band");
+                          printable(check.source), "size", "measured", "predicted", "ratio", "80 % band");
     }
-    text += fmt::format("  {:>9}{:>10}{:>11}{:>10.2f}{:>19}{}\n", to_text(ByteCount{one.bytes}),
-                        busbw_text(one.measured), busbw_text(one.predicted), one.ratio,
-                        fmt::format("{} - {}", busbw_text(one.low), busbw_text(one.high)),
-                        one.fit == ForecastFit::kFits
+    text += fmt::format("  {:>9}{:>10}{:>11}{:>10.2f}{:>19}{}\n", to_text(ByteCount{check.bytes}),
+                        busbw_text(check.measured), busbw_text(check.predicted), check.ratio,
+                        fmt::format("{} - {}", busbw_text(check.low), busbw_text(check.high)),
+                        check.fit == ForecastFit::kFits
                             ? ""
-                            : fmt::format("  {}: you should see {}, you see {}", to_text(one.fit),
-                                          busbw_text(one.predicted), busbw_text(one.measured)));
+                            : fmt::format("  {}: you should see {}, you see {}", to_text(check.fit),
+                                          busbw_text(check.predicted), busbw_text(check.measured)));
   }
   text += "rates are GB/s; of collectives busbw\n";
   const ForecastFit worst = worst_of(checks);
@@ -102,9 +104,10 @@ std::string check_table(const std::vector<ForecastCheck>& checks, const std::vec
         "no rule explains it from what was given: railbed verify on the nodes, or --facts of them here, would "
         "tell more\n";
   for (std::size_t i = 0; i < std::min(explaining.size(), kExplanationsShown); ++i) {
-    const Finding& one = explaining[i];
-    text += fmt::format("may explain it: {} {}: {}\n", one.rule, printable(one.node), printable(one.message));
-    if (!one.remedy.text.empty()) text += fmt::format("    do: {}\n", printable(one.remedy.text));
+    const Finding& finding = explaining[i];
+    text += fmt::format("may explain it: {} {}: {}\n", finding.rule, printable(finding.node),
+                        printable(finding.message));
+    if (!finding.remedy.text.empty()) text += fmt::format("    do: {}\n", printable(finding.remedy.text));
   }
   return text;
 }
@@ -112,19 +115,21 @@ std::string check_table(const std::vector<ForecastCheck>& checks, const std::vec
 std::string calibration_table(const Calibration& calibration, const std::vector<MeasuredTime>& times) {
   std::string text;
   std::set<PathKind> passed;
-  for (const MeasuredTime& one : times) {
-    const Forecast said = forecast_collective(one.shape, one.operation, one.bytes, calibration, one.choice);
+  for (const MeasuredTime& time : times) {
+    const Forecast said =
+        forecast_collective(time.shape, time.operation, time.bytes, calibration, time.choice);
     passed.insert(said.path);
     passed.insert(said.bound);
     text += fmt::format("  {:<12}{:>9}{:>12} µs measured{:>12} µs fitted{:>+7.0f} %\n",
-                        to_text(one.operation), to_text(ByteCount{one.bytes}), microseconds(one.time),
-                        microseconds(said.time), (said.time / one.time - 1) * 100);
+                        to_text(time.operation), to_text(ByteCount{time.bytes}), microseconds(time.time),
+                        microseconds(said.time), (said.time / time.time - 1) * 100);
   }
   text += "constants:\n";
   for (const PathKind kind : passed) {
-    const PathConstants& one = calibration.of(kind);
+    const PathConstants& constants = calibration.of(kind);
     text += fmt::format("  {:<12} efficiency {:.3f}, start {:.2f}, ramp {:.2f} ({} rows, {})\n",
-                        to_text(kind), one.efficiency, one.start, one.ramp, one.rows, printable(one.from));
+                        to_text(kind), constants.efficiency, constants.start, constants.ramp, constants.rows,
+                        printable(constants.from));
   }
   return text;
 }

@@ -26,11 +26,13 @@ std::string budget_line(std::string_view name, const std::string& time, std::str
          (source.empty() ? "" : "  " + printable(source)) + '\n';
 }
 
-std::string traffic_line(std::string_view name, const TrafficForecast& one) {
-  std::string text = fmt::format("  {:<10}{:>9}{:>7}{:>9}{:>13}{:>13}{:>13}\n", name, one.pairs, one.cut,
-                                 one.slowed, to_text(one.slowest), to_text(one.median), to_text(one.fastest));
-  if (!one.bottleneck.empty())
-    text += fmt::format("    the slowest is held by {}; flows on it: {}\n", one.bottleneck, one.sharing);
+std::string traffic_line(std::string_view name, const TrafficForecast& forecast) {
+  std::string text = fmt::format("  {:<10}{:>9}{:>7}{:>9}{:>13}{:>13}{:>13}\n", name, forecast.pairs,
+                                 forecast.cut, forecast.slowed, to_text(forecast.slowest),
+                                 to_text(forecast.median), to_text(forecast.fastest));
+  if (!forecast.bottleneck.empty())
+    text += fmt::format("    the slowest is held by {}; flows on it: {}\n", forecast.bottleneck,
+                        forecast.sharing);
   return text;
 }
 
@@ -41,12 +43,12 @@ std::string part_line(const UpgradePart& part, const std::string& currency) {
   return text + '\n';
 }
 
-std::string upgrade_text(const Upgrade& one, BitRate now, const std::string& currency) {
-  const double gain = one.after / now;
-  std::string text =
-      fmt::format("  {:<28}{:>12}{:>8}  then {} binds\n    {}\n", one.name, gigabytes_text(one.after),
-                  gain > 1.005 ? fmt::format("×{:.2f}", gain) : "same", one.binds, printable(one.why));
-  for (const UpgradePart& part : one.parts) text += part_line(part, currency);
+std::string upgrade_text(const Upgrade& upgrade, BitRate now, const std::string& currency) {
+  const double gain = upgrade.after / now;
+  std::string text = fmt::format(
+      "  {:<28}{:>12}{:>8}  then {} binds\n    {}\n", upgrade.name, gigabytes_text(upgrade.after),
+      gain > 1.005 ? fmt::format("×{:.2f}", gain) : "same", upgrade.binds, printable(upgrade.why));
+  for (const UpgradePart& part : upgrade.parts) text += part_line(part, currency);
   return text;
 }
 
@@ -73,30 +75,32 @@ std::string sync_table_text(const std::vector<SyncRow>& rows) {
   return text;
 }
 
-std::string training_text(const TrainingForecast& one) {
-  std::string text =
-      fmt::format("training {}, {:.0f} million parameters, {} GPUs in {} {}\n", one.model,
-                  one.parameters / 1e6, one.gpus, one.replicas, one.replicas == 1 ? "replica" : "replicas");
-  text += fmt::format("  {:<26}", "computing") + right_aligned(seconds_text(one.compute), 11) +
-          fmt::format("  {} of it the backward pass\n", seconds_text(one.backward));
-  if (one.bubble > 0)
-    text += fmt::format("  {:<26}", "pipeline bubble") + right_aligned(seconds_text(one.bubble), 11) + '\n';
-  for (const TrainingExchange& exchange : one.exchanges)
+std::string training_text(const TrainingForecast& forecast) {
+  std::string text = fmt::format("training {}, {:.0f} million parameters, {} GPUs in {} {}\n", forecast.model,
+                                 forecast.parameters / 1e6, forecast.gpus, forecast.replicas,
+                                 forecast.replicas == 1 ? "replica" : "replicas");
+  text += fmt::format("  {:<26}", "computing") + right_aligned(seconds_text(forecast.compute), 11) +
+          fmt::format("  {} of it the backward pass\n", seconds_text(forecast.backward));
+  if (forecast.bubble > 0)
+    text +=
+        fmt::format("  {:<26}", "pipeline bubble") + right_aligned(seconds_text(forecast.bubble), 11) + '\n';
+  for (const TrainingExchange& exchange : forecast.exchanges)
     text += fmt::format("  {:<26}", exchange.name) + right_aligned(seconds_text(exchange.exposed), 11) +
             fmt::format("  exposed of {}; {} from each adapter; {}\n", seconds_text(exchange.seconds),
                         decimal_bytes(exchange.adapter_bytes), exchange.why);
-  if (one.disturbed > 0)
-    text += fmt::format("  {:<26}", "hidden, but not free") + right_aligned(seconds_text(one.disturbed), 11) +
+  if (forecast.disturbed > 0)
+    text += fmt::format("  {:<26}", "hidden, but not free") +
+            right_aligned(seconds_text(forecast.disturbed), 11) +
             "  computing and exchanging want the same multiprocessors\n";
-  text += fmt::format("  {:<26}", "step") + right_aligned(seconds_text(one.step), 11) +
-          fmt::format("  {:.1f} % of it computing\n", 100 * one.efficiency);
-  text += fmt::format("  {:.4g} samples/s", one.samples_per_second);
-  if (one.tokens_per_second > 0) text += fmt::format(", {:.4g} tokens/s", one.tokens_per_second);
+  text += fmt::format("  {:<26}", "step") + right_aligned(seconds_text(forecast.step), 11) +
+          fmt::format("  {:.1f} % of it computing\n", 100 * forecast.efficiency);
+  text += fmt::format("  {:.4g} samples/s", forecast.samples_per_second);
+  if (forecast.tokens_per_second > 0) text += fmt::format(", {:.4g} tokens/s", forecast.tokens_per_second);
   text += '\n';
-  if (one.least_adapter.bits_per_second > 0)
+  if (forecast.least_adapter.bits_per_second > 0)
     text += fmt::format(
         "  the backward pass hides the replicas' exchange from {} ({}) an adapter on, but for its end\n",
-        gigabytes_text(one.least_adapter), to_text(one.least_adapter));
+        gigabytes_text(forecast.least_adapter), to_text(forecast.least_adapter));
   return text;
 }
 
@@ -161,18 +165,18 @@ std::string traffic_text(const Network& network, const TrafficForecast& whole,
 
 std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency) {
   std::string text;
-  for (const NodeUpgrades& one : all) {
-    text += printable(fmt::format("{}", fmt::join(one.nodes, ", "))) + '\n';
-    if (one.limits.empty()) {
-      text += "  " + one.note + '\n';
+  for (const NodeUpgrades& upgrades : all) {
+    text += printable(fmt::format("{}", fmt::join(upgrades.nodes, ", "))) + '\n';
+    if (upgrades.limits.empty()) {
+      text += "  " + upgrades.note + '\n';
       continue;
     }
-    for (const Limit& limit : one.limits)
+    for (const Limit& limit : upgrades.limits)
       text += fmt::format("  {:<28}{:>12}  {}{}\n", limit.name, gigabytes_text(limit.rate),
-                          &limit == &one.limits.front() ? "binds now: " : "", limit.source);
+                          &limit == &upgrades.limits.front() ? "binds now: " : "", limit.source);
     text += "  what each upgrade buys, of a node each way\n";
-    for (const Upgrade& upgrade : one.upgrades)
-      text += upgrade_text(upgrade, one.limits.front().rate, currency);
+    for (const Upgrade& upgrade : upgrades.upgrades)
+      text += upgrade_text(upgrade, upgrades.limits.front().rate, currency);
   }
   return text;
 }

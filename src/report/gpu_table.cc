@@ -9,10 +9,13 @@
 #include "report/bench_table.h"
 
 namespace railbed {
-bool is_peer_copy(const Measurement& one) {
-  return one.from.interface != "host" && one.to.interface != "host" && one.from.interface != one.to.interface;
+bool is_peer_copy(const Measurement& measurement) {
+  return measurement.from.interface != "host" && measurement.to.interface != "host" &&
+         measurement.from.interface != measurement.to.interface;
 }
-bool is_both_ways(const Measurement& one) { return one.operation.find("↔") != std::string::npos; }
+bool is_both_ways(const Measurement& measurement) {
+  return measurement.operation.find("↔") != std::string::npos;
+}
 
 namespace {
 
@@ -22,29 +25,34 @@ std::string left_aligned(const std::string& text, std::size_t width) {
   return text + std::string(spaces == std::string::npos ? 1 : std::max<std::size_t>(spaces, 1), ' ');
 }
 
-std::string gigabytes(const Measurement& one) { return fmt::format("{:.1f} GB/s", one.summary.median / 8e9); }
-
-std::string share_of_limit(const Measurement& one) {
-  if (one.ceiling.limits.empty()) return "-";
-  return fmt::format("{:.0f} %", one.summary.median / one.ceiling.limits.front().rate.bits_per_second * 100);
+std::string gigabytes(const Measurement& measurement) {
+  return fmt::format("{:.1f} GB/s", measurement.summary.median / 8e9);
 }
 
-std::string row(const Measurement& one) {
-  const Summary& summary = one.summary;
+std::string share_of_limit(const Measurement& measurement) {
+  if (measurement.ceiling.limits.empty()) return "-";
+  return fmt::format(
+      "{:.0f} %", measurement.summary.median / measurement.ceiling.limits.front().rate.bits_per_second * 100);
+}
+
+std::string row(const Measurement& measurement) {
+  const Summary& summary = measurement.summary;
   const double spread = summary.median > 0 ? (summary.high - summary.low) / 2 / summary.median * 100 : 0;
-  const auto& limits = one.ceiling.limits;
+  const auto& limits = measurement.ceiling.limits;
   const std::string limit =
-      limits.empty() ? one.ceiling.note
+      limits.empty() ? measurement.ceiling.note
                      : fmt::format("{:.1f} GB/s: {}", limits.front().rate.gigabytes(), limits.front().name);
-  return fmt::format("  {}{:>12}{}{:>7}  of {}\n", left_aligned(one.operation, 18), gigabytes(one),
-                     right_aligned(fmt::format("±{:.1f} %", spread), 10), share_of_limit(one), limit);
+  return fmt::format("  {}{:>12}{}{:>7}  of {}\n", left_aligned(measurement.operation, 18),
+                     gigabytes(measurement), right_aligned(fmt::format("±{:.1f} %", spread), 10),
+                     share_of_limit(measurement), limit);
 }
 
 void add_failures(std::string& text, const std::vector<Measurement>& copies) {
-  for (const Measurement& one : copies)
-    if (one.failure)
-      text += fmt::format("  {} FAILED ({}): {}\n    do: {}\n", one.operation, one.failure->stage,
-                          one.failure->cause, one.failure->remedy);
+  for (const Measurement& measurement : copies)
+    if (measurement.failure)
+      text +=
+          fmt::format("  {} FAILED ({}): {}\n    do: {}\n", measurement.operation, measurement.failure->stage,
+                      measurement.failure->cause, measurement.failure->remedy);
 }
 
 // Returns GB/s from the row's GPU to the column's.
@@ -54,11 +62,12 @@ std::string matrix(const std::vector<const Measurement*>& peers, bool both) {
   const auto know = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
-  for (const Measurement* one : peers) {
-    know(one->from.interface);
-    know(one->to.interface);
-    cells[one->from.interface][one->to.interface] = one->summary.median / 8e9;
-    if (both) cells[one->to.interface][one->from.interface] = one->summary.median / 8e9;
+  for (const Measurement* measurement : peers) {
+    know(measurement->from.interface);
+    know(measurement->to.interface);
+    cells[measurement->from.interface][measurement->to.interface] = measurement->summary.median / 8e9;
+    if (both)
+      cells[measurement->to.interface][measurement->from.interface] = measurement->summary.median / 8e9;
   }
   std::string text = fmt::format("  {:8}", "");
   for (const auto& name : names) text += fmt::format("{:>9}", name);
@@ -76,14 +85,14 @@ std::string matrix(const std::vector<const Measurement*>& peers, bool both) {
 
 std::string peer_part(const std::vector<Measurement>& copies, bool both) {
   std::vector<const Measurement*> peers;
-  for (const Measurement& one : copies)
-    if (is_peer_copy(one) && is_both_ways(one) == both) peers.push_back(&one);
+  for (const Measurement& measurement : copies)
+    if (is_peer_copy(measurement) && is_both_ways(measurement) == both) peers.push_back(&measurement);
   if (peers.empty()) return "";
   std::string text = both ? "Between GPUs, both ways at once and together, GB/s\n"
                           : "Between GPUs, GB/s from the row to the column\n";
   text += matrix(peers, both);
-  const Measurement& slowest =
-      **std::ranges::min_element(peers, {}, [](const Measurement* one) { return one->summary.median; });
+  const Measurement& slowest = **std::ranges::min_element(
+      peers, {}, [](const Measurement* measurement) { return measurement->summary.median; });
   text += "  slowest:\n" + row(slowest);
   if (!slowest.ceiling.limits.empty())
     text += fmt::format("  ceiling = {}\n", slowest.ceiling.limits.front().source);
@@ -96,12 +105,12 @@ std::string peer_part(const std::vector<Measurement>& copies, bool both) {
 std::string gpu_table(const std::vector<Measurement>& copies) {
   if (copies.empty()) return "";
   std::uint64_t checked = 0;
-  for (const Measurement& one : copies) checked += one.checked_bytes;
+  for (const Measurement& measurement : copies) checked += measurement.checked_bytes;
   std::string text = fmt::format("GPU copies on {}, {} each, host memory page-locked; {} checked\n",
                                  copies.front().from.node, to_text(ByteCount{copies.front().message_bytes}),
                                  to_text(ByteCount{checked}));
-  for (const Measurement& one : copies)
-    if (!is_peer_copy(one)) text += row(one);
+  for (const Measurement& measurement : copies)
+    if (!is_peer_copy(measurement)) text += row(measurement);
   for (const bool both : {false, true}) text += peer_part(copies, both);
   add_failures(text, copies);
   return text;

@@ -9,8 +9,8 @@
 namespace railbed {
 
 // True for a copy from one GPU to another; else it is to, from or within one GPU.
-bool is_peer_copy(const Measurement& one);
-bool is_both_ways(const Measurement& one);
+bool is_peer_copy(const Measurement& measurement);
+bool is_both_ways(const Measurement& measurement);
 
 // Formats measurements as copy_measurements() (bench/gpu/gpu_copy.h) makes them.
 std::string gpu_table(const std::vector<Measurement>& copies);

@@ -50,9 +50,9 @@ std::string ladder_verdict(const Ladder& ladder) {
     const Rung& rung = ladder.rungs[static_cast<std::size_t>(ladder.loser)];
     return fmt::format("{} loses most{}", rung_name(rung.kind), left_of_wire(rung));
   }
-  const auto count = std::ranges::count_if(ladder.rungs, [](const Rung& one) { return one.has_number(); });
+  const auto count = std::ranges::count_if(ladder.rungs, [](const Rung& rung) { return rung.has_number(); });
   const bool judged =
-      std::ranges::any_of(ladder.rungs, [](const Rung& one) { return one.of_wire.has_value(); });
+      std::ranges::any_of(ladder.rungs, [](const Rung& rung) { return rung.of_wire.has_value(); });
   if (judged) return "no rung loses: what the wire carries arrives, to a tenth";
   return count > 1 ? "no rung loses against the one below it; no limit is known that binds"
                    : "only one rung was measured: there is nothing to compare it with";
@@ -157,8 +157,8 @@ std::string ladder_text(const Ladder& ladder) {
 std::string at_once_text(const std::vector<Measurement>& measurements) {
   const auto merged = merge_repeats(measurements);
   std::vector<Measurement> failed;
-  for (const Measurement& one : merged)
-    if (is_at_once(one) && one.failure) failed.push_back(one);
+  for (const Measurement& measurement : merged)
+    if (is_at_once(measurement) && measurement.failure) failed.push_back(measurement);
   return all_rails_text(merged, true) + bench_table(failed);
 }
 

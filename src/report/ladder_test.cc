@@ -35,16 +35,16 @@ Ladder climbed() {
 }
 
 Measurement at_once_on(const std::string& rail, double gigabits) {
-  Measurement one;
-  one.engine = Engine::kTcp;
-  one.rail = rail;
-  one.from.node = "gpu01";
-  one.to.node = "gpu02";
-  one.message_bytes = 256 << 10;
-  one.operation = at_once("");
-  one.summary.samples = 30;
-  one.summary.median = gigabits * 1e9;
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kTcp;
+  measurement.rail = rail;
+  measurement.from.node = "gpu01";
+  measurement.to.node = "gpu02";
+  measurement.message_bytes = 256 << 10;
+  measurement.operation = at_once("");
+  measurement.summary.samples = 30;
+  measurement.summary.median = gigabits * 1e9;
+  return measurement;
 }
 
 TEST(LadderText, AllRailsAtOnceStandBesideEachAlone) {

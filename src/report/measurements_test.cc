@@ -54,9 +54,9 @@ TEST(MeasurementsText, PutsTcpBesideRdmaAndEachBesideItsCeiling) {
 }
 
 TEST(MeasurementsText, ALatencyStandsBesideItsFloor) {
-  Measurement one = run(Engine::kRdma, Metric::kLatency, 8, 850);
-  one.floor.parts = {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, ""}};
-  EXPECT_THAT(render_text({one}),
+  Measurement measurement = run(Engine::kRdma, Metric::kLatency, 8, 850);
+  measurement.floor.parts = {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, ""}};
+  EXPECT_THAT(render_text({measurement}),
               HasSubstr("  RDMA  latency 0.85 µs: floor 0.21 µs (wire 15.6 ns + a switch 0.19 µs)\n"));
 }
 

@@ -48,7 +48,7 @@ Plot plot_of(const CollectiveReport& report, const std::vector<Forecast>& foreca
   const auto best = std::ranges::max_element(plot.rows, {}, &CollectiveRow::busbw);
   const double ceiling = report.ceiling.nominal ? 0 : ceiling_rate(report.ceiling);
   double most = std::max({(*best)->busbw, ceiling, 1.0});
-  for (const Forecast* one : plot.forecasts) most = std::max(most, one->busbw);
+  for (const Forecast* forecast : plot.forecasts) most = std::max(most, forecast->busbw);
   plot.top = 1.06 * most;
   return plot;
 }
@@ -61,14 +61,14 @@ std::uint64_t wrong_elements(const CollectiveRow& row) { return row.wrong + row.
 Html forecast_area(const Plot& plot) {
   std::string low, high, line;
   for (std::size_t i = 0; i < plot.forecasts.size(); ++i) {
-    const Forecast& one = *plot.forecasts[i];
+    const Forecast& forecast = *plot.forecasts[i];
     const double x = plot.x(*plot.rows[i]);
     const auto point = [&](double rate) {
       return fmt::format("{:.2f},{:.2f} ", x, 100 - std::min(100.0, plot.y(rate)));
     };
-    high += point(one.busbw_high);
-    low = point(one.busbw_low) + low;
-    line += point(one.busbw);
+    high += point(forecast.busbw_high);
+    low = point(forecast.busbw_low) + low;
+    line += point(forecast.busbw);
   }
   if (line.empty()) return {};
   return html(
@@ -117,8 +117,9 @@ Html plot_points(const Plot& plot, const CollectiveReport& report) {
     std::string title = fmt::format("{}: {}", to_text(ByteCount{row->bytes}), gigabytes_text(row->busbw));
     if (ceiling > 0) title += fmt::format(", {:.0f} % of the ceiling", 100 * row->busbw / ceiling);
     if (const auto said = std::ranges::find(plot.rows, row) - plot.rows.begin(); !plot.forecasts.empty()) {
-      const Forecast& one = *plot.forecasts[static_cast<std::size_t>(said)];
-      title += fmt::format(", predicted {}: {}", gigabytes_text(one.busbw), to_text(fit_of(row->busbw, one)));
+      const Forecast& forecast = *plot.forecasts[static_cast<std::size_t>(said)];
+      title += fmt::format(", predicted {}: {}", gigabytes_text(forecast.busbw),
+                           to_text(fit_of(row->busbw, forecast)));
     }
     const std::uint64_t wrong = wrong_elements(*row);
     if (wrong > 0) title += fmt::format(", {} elements wrong", wrong);
@@ -164,13 +165,13 @@ Html forecast_meaning(const Plot& plot) {
         plot.rows[worst]->busbw * plot.forecasts[i]->busbw_low)
       worst = i;
   if (plot.forecasts.empty()) return {};
-  const Forecast& one = *plot.forecasts[worst];
+  const Forecast& forecast = *plot.forecasts[worst];
   const CollectiveRow& row = *plot.rows[worst];
-  const ForecastFit fit = fit_of(row.busbw, one);
+  const ForecastFit fit = fit_of(row.busbw, forecast);
   if (fit == ForecastFit::kFits) return html(R"(<li class="remark">Every size fits its forecast.</li>)");
   return html(R"(<li class="{}">{} at {}: you should see {}, you see {}.</li>)",
               fit == ForecastFit::kFallsShort ? "bad" : "remark", to_text(fit), to_text(ByteCount{row.bytes}),
-              gigabytes_text(one.busbw), gigabytes_text(row.busbw));
+              gigabytes_text(forecast.busbw), gigabytes_text(row.busbw));
 }
 
 Html collective_meaning(const CollectiveReport& report, const Plot& plot) {

@@ -10,26 +10,30 @@ namespace {
 
 constexpr std::size_t kMatrixNames = 32;
 
-std::string copy_rate(const Measurement& one) { return fmt::format("{:.1f} GB/s", one.summary.median / 8e9); }
+std::string copy_rate(const Measurement& measurement) {
+  return fmt::format("{:.1f} GB/s", measurement.summary.median / 8e9);
+}
 
 // Returns the right end of a chart's axis, in bits per second.
 double copy_axis(const std::vector<const Measurement*>& copies) {
   double most = 1;
-  for (const Measurement* one : copies)
-    most = std::max({most, one->summary.median, one->summary.high, ceiling_rate(one->ceiling)});
+  for (const Measurement* measurement : copies)
+    most = std::max(
+        {most, measurement->summary.median, measurement->summary.high, ceiling_rate(measurement->ceiling)});
   return most * 1.02;
 }
 
 Html own_copies(const std::vector<const Measurement*>& copies) {
   const double axis = copy_axis(copies);
   Html rows;
-  for (const Measurement* one : copies)
-    if (!one->failure)
+  for (const Measurement* measurement : copies)
+    if (!measurement->failure)
       rows +=
-          html(R"(<tr><th scope="row">{}</th>{}<td class="number">{}</td>{}</tr>)", one->operation,
-               draw_bar_cell(
-                   {one->summary.median, "rdma", one->summary.low, one->summary.high, &one->ceiling}, axis),
-               copy_rate(*one), draw_share_cell(one->summary.median, one->ceiling));
+          html(R"(<tr><th scope="row">{}</th>{}<td class="number">{}</td>{}</tr>)", measurement->operation,
+               draw_bar_cell({measurement->summary.median, "rdma", measurement->summary.low,
+                              measurement->summary.high, &measurement->ceiling},
+                             axis),
+               copy_rate(*measurement), draw_share_cell(measurement->summary.median, measurement->ceiling));
   return rows.empty() ? rows
                       : draw_chart("Each GPU and host memory, page-locked",
                                    {"Copy", "Bar", "Rate", "Of its ceiling"}, rows);
@@ -42,12 +46,13 @@ int place_of(std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(names.size()) - 1;
 }
 
-ShareCell peer_cell(const Measurement& one, int row, int column, double fastest) {
-  const double full = ceiling_rate(one.ceiling) > 0 ? ceiling_rate(one.ceiling) : fastest;
-  const std::string limit = ceiling_text(one.ceiling);
-  ShareCell cell{row, column, fmt::format("{:.0f}", one.summary.median / 8e9), {}, {}};
-  cell.title = fmt::format("{}: {}", one.operation, one.failure ? one.failure->cause : copy_rate(one));
-  if (!one.failure && full > 0) cell.share = one.summary.median / full;
+ShareCell peer_cell(const Measurement& measurement, int row, int column, double fastest) {
+  const double full = ceiling_rate(measurement.ceiling) > 0 ? ceiling_rate(measurement.ceiling) : fastest;
+  const std::string limit = ceiling_text(measurement.ceiling);
+  ShareCell cell{row, column, fmt::format("{:.0f}", measurement.summary.median / 8e9), {}, {}};
+  cell.title = fmt::format("{}: {}", measurement.operation,
+                           measurement.failure ? measurement.failure->cause : copy_rate(measurement));
+  if (!measurement.failure && full > 0) cell.share = measurement.summary.median / full;
   if (cell.share)
     cell.title +=
         fmt::format(", {:.0f} % of {}", *cell.share * 100, limit.empty() ? "the fastest pair" : limit);
@@ -58,12 +63,12 @@ Html peer_matrix(const std::vector<const Measurement*>& copies, bool both) {
   std::vector<std::string> names;
   std::vector<ShareCell> cells;
   double fastest = 0;
-  for (const Measurement* one : copies) fastest = std::max(fastest, one->summary.median);
-  for (const Measurement* one : copies) {
-    const int row = place_of(names, one->from.interface);
-    const int column = place_of(names, one->to.interface);
-    cells.push_back(peer_cell(*one, row, column, fastest));
-    if (both) cells.push_back(peer_cell(*one, column, row, fastest));
+  for (const Measurement* measurement : copies) fastest = std::max(fastest, measurement->summary.median);
+  for (const Measurement* measurement : copies) {
+    const int row = place_of(names, measurement->from.interface);
+    const int column = place_of(names, measurement->to.interface);
+    cells.push_back(peer_cell(*measurement, row, column, fastest));
+    if (both) cells.push_back(peer_cell(*measurement, column, row, fastest));
   }
   if (cells.empty() || names.size() > kMatrixNames) return {};
   return draw_share_table(both ? "Between GPUs, both ways at once and together, GB/s"
@@ -76,10 +81,12 @@ Html gpu_article(const std::string& node, const std::vector<const Measurement*>&
   std::vector<const Measurement*> one_way;
   std::vector<const Measurement*> both_ways;
   Html failures;
-  for (const Measurement* one : copies) {
-    (is_peer_copy(*one) ? is_both_ways(*one) ? both_ways : one_way : own).push_back(one);
-    if (one->failure)
-      failures += html(R"(<li class="bad">{}</li>)", one->operation) + draw_failure(one->failure);
+  for (const Measurement* measurement : copies) {
+    (is_peer_copy(*measurement) ? is_both_ways(*measurement) ? both_ways : one_way : own)
+        .push_back(measurement);
+    if (measurement->failure)
+      failures +=
+          html(R"(<li class="bad">{}</li>)", measurement->operation) + draw_failure(measurement->failure);
   }
   Html all = own_copies(own);
   for (const Html& matrix : {peer_matrix(one_way, false), peer_matrix(both_ways, true)}) all += matrix;
@@ -92,13 +99,14 @@ Html gpu_article(const std::string& node, const std::vector<const Measurement*>&
 
 Html draw_gpu_copies(const std::vector<Measurement>& measurements) {
   std::vector<std::string> nodes;
-  for (const Measurement& one : measurements)
-    if (one.engine == Engine::kGpuCopy) place_of(nodes, one.from.node);
+  for (const Measurement& measurement : measurements)
+    if (measurement.engine == Engine::kGpuCopy) place_of(nodes, measurement.from.node);
   Html all;
   for (const std::string& node : nodes) {
     std::vector<const Measurement*> copies;
-    for (const Measurement& one : measurements)
-      if (one.engine == Engine::kGpuCopy && one.from.node == node) copies.push_back(&one);
+    for (const Measurement& measurement : measurements)
+      if (measurement.engine == Engine::kGpuCopy && measurement.from.node == node)
+        copies.push_back(&measurement);
     all += gpu_article(node, copies);
   }
   return all;

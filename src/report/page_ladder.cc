@@ -25,14 +25,14 @@ Html rung_row(const Ladder& ladder, const Rung& rung, double axis) {
                          loses ? html(R"( <span class="bad">✕ loses most</span>)") : Html{});
   if (!rung.has_number())
     return html(R"(<tr>{}<td class="quiet" colspan="3">{}</td></tr>)", name, no_number_text(rung));
-  const Measurement& one = *rung.measurement;
+  const Measurement& measurement = *rung.measurement;
   const Bar bar{rung.rate(),
                 loses                         ? "bad"
                 : rung.kind == RungKind::kTcp ? "tcp"
                                               : "rdma",
-                one.summary.low, one.summary.high, &one.ceiling};
+                measurement.summary.low, measurement.summary.high, &measurement.ceiling};
   return html(R"(<tr>{}{}<td class="number">{}</td>{}</tr>)", name, draw_bar_cell(bar, axis),
-              to_text(BitRate{rung.rate()}), draw_share_cell(rung.rate(), one.ceiling));
+              to_text(BitRate{rung.rate()}), draw_share_cell(rung.rate(), measurement.ceiling));
 }
 
 Html ladder_meaning(const Ladder& ladder) {

@@ -75,12 +75,13 @@ Html addresses_of(const NetInterface& interface) {
 
 Html interface_rows(const Net& net) {
   Html rows;
-  for (const NetInterface& one : items(net.interfaces)) {
-    if (one.name == "lo") continue;
-    const Html speed = one.speed_mbps && *one.speed_mbps > 0 ? text(to_text(BitRate{*one.speed_mbps * 1e6}))
-                                                             : html(R"(<span class="quiet">–</span>)");
-    rows += row({text(one.name), fact(one.operational_state), speed, fact(one.mtu), addresses_of(one),
-                 fact(one.driver), fact(one.pci_address)});
+  for (const NetInterface& interface : items(net.interfaces)) {
+    if (interface.name == "lo") continue;
+    const Html speed = interface.speed_mbps && *interface.speed_mbps > 0
+                           ? text(to_text(BitRate{*interface.speed_mbps * 1e6}))
+                           : html(R"(<span class="quiet">–</span>)");
+    rows += row({text(interface.name), fact(interface.operational_state), speed, fact(interface.mtu),
+                 addresses_of(interface), fact(interface.driver), fact(interface.pci_address)});
   }
   return rows;
 }
@@ -148,10 +149,11 @@ Html fleet_table(const std::vector<SceneNode>& nodes) {
 Html differences_table(const std::vector<Difference>& differences) {
   constexpr std::size_t kValuesShown = 12;
   Html rows;
-  for (const Difference& one : differences)
-    for (std::size_t i = 0; i < std::min(one.values.size(), kValuesShown); ++i)
-      rows += row({text(i == 0 ? one.property : ""), text(one.values[i].value),
-                   text(std::to_string(one.values[i].nodes.size())), text(fold_hosts(one.values[i].nodes))});
+  for (const Difference& difference : differences)
+    for (std::size_t i = 0; i < std::min(difference.values.size(), kValuesShown); ++i)
+      rows += row({text(i == 0 ? difference.property : ""), text(difference.values[i].value),
+                   text(std::to_string(difference.values[i].nodes.size())),
+                   text(fold_hosts(difference.values[i].nodes))});
   return table("In what the nodes differ", {"Property", "Value", "Nodes", "Which"}, rows);
 }
 

@@ -22,15 +22,15 @@ Html pairs_numbers(const HeatMap& map) {
   std::vector<ShareCell> cells;
   for (const HeatCell& cell : map.cells) {
     const auto name = [&](int at) { return map.names[static_cast<std::size_t>(at)]; };
-    ShareCell one{
+    ShareCell share_cell{
         cell.row, cell.column, {}, fmt::format("{} → {}: failed", name(cell.row), name(cell.column)), {}};
     if (cell.value) {
-      one.share = map.typical > 0 ? *cell.value / map.typical : 1;
-      one.text = fmt::format("{:.3g}", *cell.value / 1e9);
-      one.title = fmt::format("{} → {}: {}, {:.0f} % of the median", name(cell.row), name(cell.column),
-                              to_text(BitRate{*cell.value}), *one.share * 100);
+      share_cell.share = map.typical > 0 ? *cell.value / map.typical : 1;
+      share_cell.text = fmt::format("{:.3g}", *cell.value / 1e9);
+      share_cell.title = fmt::format("{} → {}: {}, {:.0f} % of the median", name(cell.row), name(cell.column),
+                                     to_text(BitRate{*cell.value}), *share_cell.share * 100);
     }
-    cells.push_back(std::move(one));
+    cells.push_back(std::move(share_cell));
   }
   return draw_share_table("Gb/s from the row to the column, all pairs of a round at once", "from \\ to",
                           map.names, cells);
@@ -67,13 +67,13 @@ Html pairs_square(const HeatMap& map) {
       map.names.size(), map.title, cells, named, map.names.front(), map.names.back());
 }
 
-Html slow_line(const RailReport& rail, const Slow& one) {
-  const std::string_view note = one.confirmed ? one.kind == SlowKind::kSilent ? "" : ", alone too"
+Html slow_line(const RailReport& rail, const Slow& slow) {
+  const std::string_view note = slow.confirmed ? slow.kind == SlowKind::kSilent ? "" : ", alone too"
                                 : rail.report.too_many
                                     ? "; not measured again"
                                     : " while others run, and as fast as they alone: congestion";
-  return html(R"(<li class="{}">{} {}{}.</li>)", one.confirmed ? "bad" : "warn", one.confirmed ? "✕" : "!",
-              slow_sentence(rail, one), note);
+  return html(R"(<li class="{}">{} {}{}.</li>)", slow.confirmed ? "bad" : "warn", slow.confirmed ? "✕" : "!",
+              slow_sentence(rail, slow), note);
 }
 
 Html pairs_meaning(const RailReport& rail) {

@@ -21,20 +21,23 @@ bool has_picture(const BenchRun& run, Engine engine) {
   return engine == Engine::kTcp || engine == Engine::kRdma || engine == Engine::kGpuCopy;
 }
 
-Html other_row(const Measurement& one, double axis) {
-  const std::string name = fmt::format("{}{}{}", bench_name(one), one.rail.empty() ? "" : ", ", one.rail);
-  const Html head = html(R"(<th scope="row">{} <span class="quiet">{} {}</span></th>)", name, one.from.node,
-                         to_text(ByteCount{one.message_bytes}));
-  if (one.failure)
-    return html(R"(<tr>{}<td class="bad" colspan="3">✕ {}: {}</td></tr>)", head, one.failure->stage,
-                one.failure->cause);
-  if (one.metric == Metric::kLatency)
+Html other_row(const Measurement& measurement, double axis) {
+  const std::string name =
+      fmt::format("{}{}{}", bench_name(measurement), measurement.rail.empty() ? "" : ", ", measurement.rail);
+  const Html head = html(R"(<th scope="row">{} <span class="quiet">{} {}</span></th>)", name,
+                         measurement.from.node, to_text(ByteCount{measurement.message_bytes}));
+  if (measurement.failure)
+    return html(R"(<tr>{}<td class="bad" colspan="3">✕ {}: {}</td></tr>)", head, measurement.failure->stage,
+                measurement.failure->cause);
+  if (measurement.metric == Metric::kLatency)
     return html(R"(<tr>{}<td></td><td class="number">{}</td><td class="number quiet">–</td></tr>)", head,
-                to_text(Nanoseconds{one.summary.median}));
-  return html(
-      R"(<tr>{}{}<td class="number">{}</td>{}</tr>)", head,
-      draw_bar_cell({one.summary.median, "rdma", one.summary.low, one.summary.high, &one.ceiling}, axis),
-      to_text(BitRate{one.summary.median}), draw_share_cell(one.summary.median, one.ceiling));
+                to_text(Nanoseconds{measurement.summary.median}));
+  return html(R"(<tr>{}{}<td class="number">{}</td>{}</tr>)", head,
+              draw_bar_cell({measurement.summary.median, "rdma", measurement.summary.low,
+                             measurement.summary.high, &measurement.ceiling},
+                            axis),
+              to_text(BitRate{measurement.summary.median}),
+              draw_share_cell(measurement.summary.median, measurement.ceiling));
 }
 
 Html run_choices(const BenchRun& run) {
@@ -48,18 +51,18 @@ Html run_choices(const BenchRun& run) {
 
 Html run_pictures(const BenchRun& run, const Report& report) {
   Html all;
-  for (const Ladder& one : run.ladders) all += draw_ladder(one);
+  for (const Ladder& ladder : run.ladders) all += draw_ladder(ladder);
   const auto merged = merge_repeats(run.measurements);
   all += draw_paths(merged);
-  for (const RailReport& one : run.pairs) all += draw_pairs(one);
+  for (const RailReport& rail_report : run.pairs) all += draw_pairs(rail_report);
   all += draw_gpu_copies(merged);
-  for (const CollectiveReport& one : run.collectives)
-    all += draw_collective(one, forecasts_of(one, report.cluster, report.facts));
-  for (const StoragePlace& one : run.storage) all += draw_storage(one);
-  for (const TrainReport& one : run.trains) all += draw_train(one);
+  for (const CollectiveReport& collective_report : run.collectives)
+    all += draw_collective(collective_report, forecasts_of(collective_report, report.cluster, report.facts));
+  for (const StoragePlace& place : run.storage) all += draw_storage(place);
+  for (const TrainReport& train_report : run.trains) all += draw_train(train_report);
   std::vector<Measurement> others;
-  for (const Measurement& one : merged)
-    if (!has_picture(run, one.engine)) others.push_back(one);
+  for (const Measurement& measurement : merged)
+    if (!has_picture(run, measurement.engine)) others.push_back(measurement);
   return all + draw_others(others);
 }
 
@@ -74,9 +77,10 @@ Html draw_failure(const std::optional<Failure>& failure) {
 Html draw_others(const std::vector<Measurement>& measurements) {
   if (measurements.empty()) return {};
   double axis = 1;
-  for (const Measurement& one : measurements)
-    if (one.metric == Metric::kBandwidth)
-      axis = std::max({axis, one.summary.median, one.ceiling.nominal ? 0 : ceiling_rate(one.ceiling)});
+  for (const Measurement& measurement : measurements)
+    if (measurement.metric == Metric::kBandwidth)
+      axis = std::max({axis, measurement.summary.median,
+                       measurement.ceiling.nominal ? 0 : ceiling_rate(measurement.ceiling)});
   Html rows;
   for (std::size_t i = 0; i < std::min(measurements.size(), kOthersListed); ++i)
     rows += other_row(measurements[i], axis * 1.02);
@@ -101,7 +105,7 @@ Html draw_runs(const Report& report) {
 std::vector<Measurement> all_measurements(const Report& report) {
   std::vector<Measurement> all = report.measurements;
   for (const BenchRun& run : report.runs)
-    for (Measurement& one : merge_repeats(run.measurements)) all.push_back(std::move(one));
+    for (Measurement& measurement : merge_repeats(run.measurements)) all.push_back(std::move(measurement));
   return all;
 }
 

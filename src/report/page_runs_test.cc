@@ -90,9 +90,9 @@ TEST(Pictures, AStepIsOneBarOfThreeParts) {
 TEST(Pictures, OfNothingAreNothingOrAName) {
   EXPECT_TRUE(draw_gpu_copies({}).empty());
   EXPECT_TRUE(draw_others({}).empty());
-  for (const Html& one :
+  for (const Html& html :
        {draw_ladder({}), draw_collective({}), draw_pairs({}), draw_storage({}), draw_train({})})
-    EXPECT_THAT(one.markup, HasSubstr("<article"));
+    EXPECT_THAT(html.markup, HasSubstr("<article"));
 }
 
 TEST(RunText, ShowsAllThatARunHolds) {

@@ -9,30 +9,32 @@ namespace railbed {
 namespace {
 
 const Measurement* latency_beside(const Measurement& bandwidth, const std::vector<Measurement>& all) {
-  const auto found = std::ranges::find_if(all, [&](const Measurement& one) {
-    return one.metric == Metric::kLatency && one.operation == bandwidth.operation &&
-           one.message_bytes == bandwidth.message_bytes && one.streams == bandwidth.streams;
+  const auto found = std::ranges::find_if(all, [&](const Measurement& measurement) {
+    return measurement.metric == Metric::kLatency && measurement.operation == bandwidth.operation &&
+           measurement.message_bytes == bandwidth.message_bytes && measurement.streams == bandwidth.streams;
   });
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string workload_text(const Measurement& one) {
-  return fmt::format("{}, {} × {}", one.operation, to_text(ByteCount{one.message_bytes}), one.streams);
+std::string workload_text(const Measurement& measurement) {
+  return fmt::format("{}, {} × {}", measurement.operation, to_text(ByteCount{measurement.message_bytes}),
+                     measurement.streams);
 }
 
-Html workload_row(const Measurement& one, const StoragePlace& place, const std::vector<Measurement>& all,
-                  double axis) {
-  if (one.failure)
+Html workload_row(const Measurement& measurement, const StoragePlace& place,
+                  const std::vector<Measurement>& all, double axis) {
+  if (measurement.failure)
     return html(R"(<tr><th scope="row">{}</th><td class="bad" colspan="5">✕ {}: {}</td></tr>)",
-                workload_text(one), one.failure->stage, one.failure->cause);
-  const Measurement* latency = latency_beside(one, all);
-  const Bar bar{one.summary.median, "rdma", one.summary.low, one.summary.high, &one.ceiling};
+                workload_text(measurement), measurement.failure->stage, measurement.failure->cause);
+  const Measurement* latency = latency_beside(measurement, all);
+  const Bar bar{measurement.summary.median, "rdma", measurement.summary.low, measurement.summary.high,
+                &measurement.ceiling};
   return html(
       R"(<tr><th scope="row">{}</th>{}<td class="number">{}</td>{}<td class="number quiet aside" title="99 % of requests took no longer">{}</td><td class="quiet">{}</td></tr>)",
-      workload_text(one), draw_bar_cell(bar, axis), bytes_rate_text({one.summary.median}),
-      draw_share_cell(one.summary.median, one.ceiling),
+      workload_text(measurement), draw_bar_cell(bar, axis), bytes_rate_text({measurement.summary.median}),
+      draw_share_cell(measurement.summary.median, measurement.ceiling),
       latency == nullptr ? std::string("–") : "p99 " + to_text(Nanoseconds{latency->summary.p99}),
-      bound_of(one, place));
+      bound_of(measurement, place));
 }
 
 Html storage_meaning(const StorageAnswer& answer, const std::vector<Measurement>& all) {
@@ -41,14 +43,14 @@ Html storage_meaning(const StorageAnswer& answer, const std::vector<Measurement>
   if (!answer.not_direct.empty() && !answer.memory)
     lines += html("<li>Buffered: the file system refuses direct I/O ({}); memory may hold what is read.</li>",
                   answer.not_direct);
-  for (const Measurement& one : all) {
-    if (one.metric != Metric::kBandwidth) continue;
-    for (const Limit& limit : one.ceiling.limits)
+  for (const Measurement& measurement : all) {
+    if (measurement.metric != Metric::kBandwidth) continue;
+    for (const Limit& limit : measurement.ceiling.limits)
       lines += html(R"(<li class="remark">Ceiling {}: {}, {}</li>)", bytes_rate_text(limit.rate), limit.name,
                     limit.source);
-    if (!one.ceiling.note.empty())
-      lines += html(R"(<li class="remark">{}{}</li>)", one.ceiling.limits.empty() ? "No ceiling: " : "",
-                    one.ceiling.note);
+    if (!measurement.ceiling.note.empty())
+      lines += html(R"(<li class="remark">{}{}</li>)",
+                    measurement.ceiling.limits.empty() ? "No ceiling: " : "", measurement.ceiling.note);
     break;
   }
   return lines.empty() ? lines : html(R"(<ul class="meaning">{}</ul>)", lines);
@@ -67,13 +69,13 @@ std::string mount_text(const StorageAnswer& answer) {
 Html draw_storage(const StoragePlace& place) {
   const auto all = merge_repeats(place.measurements);
   double axis = 1;
-  for (const Measurement& one : all)
-    if (one.metric == Metric::kBandwidth)
-      axis = std::max(
-          {axis, one.summary.median, one.summary.high, one.ceiling.nominal ? 0 : ceiling_rate(one.ceiling)});
+  for (const Measurement& measurement : all)
+    if (measurement.metric == Metric::kBandwidth)
+      axis = std::max({axis, measurement.summary.median, measurement.summary.high,
+                       measurement.ceiling.nominal ? 0 : ceiling_rate(measurement.ceiling)});
   Html rows;
-  for (const Measurement& one : all)
-    if (one.metric == Metric::kBandwidth) rows += workload_row(one, place, all, axis * 1.02);
+  for (const Measurement& measurement : all)
+    if (measurement.metric == Metric::kBandwidth) rows += workload_row(measurement, place, all, axis * 1.02);
   const Html chart =
       rows.empty() ? rows
                    : draw_chart("Storage: what each workload gets of the drives' PCIe links",

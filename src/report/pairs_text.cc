@@ -18,52 +18,52 @@ const std::string& name(const RailReport& rail, int node) {
 
 }  // namespace
 
-std::string slow_sentence(const RailReport& rail, const Slow& one) {
-  const std::string share = fmt::format("at {:.0f} % of what the others reach", one.share * 100);
-  switch (one.kind) {
+std::string slow_sentence(const RailReport& rail, const Slow& slow) {
+  const std::string share = fmt::format("at {:.0f} % of what the others reach", slow.share * 100);
+  switch (slow.kind) {
     case SlowKind::kNode:
-      return fmt::format("{} sends and receives {}", name(rail, one.node), share);
+      return fmt::format("{} sends and receives {}", name(rail, slow.node), share);
     case SlowKind::kSending:
-      return fmt::format("{} sends {}", name(rail, one.node), share);
+      return fmt::format("{} sends {}", name(rail, slow.node), share);
     case SlowKind::kReceiving:
-      return fmt::format("{} receives {}", name(rail, one.node), share);
+      return fmt::format("{} receives {}", name(rail, slow.node), share);
     case SlowKind::kLink:
-      return fmt::format("{} and {} reach each other {}, and everybody else well", name(rail, one.node),
-                         name(rail, one.other), share);
+      return fmt::format("{} and {} reach each other {}, and everybody else well", name(rail, slow.node),
+                         name(rail, slow.other), share);
     case SlowKind::kSilent:
-      return fmt::format("{} could be measured with nobody", name(rail, one.node));
+      return fmt::format("{} could be measured with nobody", name(rail, slow.node));
   }
   return {};
 }
 
 namespace {
 
-std::string remedy(const RailReport& rail, const Slow& one) {
-  switch (one.kind) {
+std::string remedy(const RailReport& rail, const Slow& slow) {
+  switch (slow.kind) {
     case SlowKind::kNode:
     case SlowKind::kSending:
     case SlowKind::kReceiving:
       return fmt::format(
           "look at the adapter, cable, PCIe slot and switch port of {} on {}: "
           "`railbed verify` and its counters",
-          name(rail, one.node), rail.rail);
+          name(rail, slow.node), rail.rail);
     case SlowKind::kLink:
       return "look at what only these two share: the path through the switches, its hash, "
              "a trunk that lost a member";
     case SlowKind::kSilent:
-      return fmt::format("`railbed verify`: link, address and firewall of {} on {}", name(rail, one.node),
+      return fmt::format("`railbed verify`: link, address and firewall of {} on {}", name(rail, slow.node),
                          rail.rail);
   }
   return {};
 }
 
-std::string slow_text(const RailReport& rail, const Slow& one) {
-  if (one.confirmed)
-    return fmt::format("  SLOW  {}{}\n        do: {}\n", slow_sentence(rail, one),
-                       one.kind == SlowKind::kSilent ? "" : ", alone too", remedy(rail, one));
-  if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", slow_sentence(rail, one));
+std::string slow_text(const RailReport& rail, const Slow& slow) {
+  if (slow.confirmed)
+    return fmt::format("  SLOW  {}{}\n        do: {}\n", slow_sentence(rail, slow),
+                       slow.kind == SlowKind::kSilent ? "" : ", alone too", remedy(rail, slow));
+  if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", slow_sentence(rail, slow));
   return fmt::format("  slow  {} while others run, and as fast as they alone: congestion, not hardware\n",
-                     slow_sentence(rail, one));
+                     slow_sentence(rail, slow));
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::string pairs_text(const RailReport& rail) {
   if (report.too_many)
     text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
                         report.slow.size(), report.nodes);
-  for (const Slow& one : report.slow) text += slow_text(rail, one);
+  for (const Slow& slow : report.slow) text += slow_text(rail, slow);
   if (report.slow.empty() && rail.nodes.size() == 2)
     text += fmt::format(
         "  two nodes cannot be ranked, for there is no other to compare with: `{}` "

@@ -132,8 +132,8 @@ std::string describe_failure(const Measurement& measurement) {
 }
 
 bool ToldRoots::is_told(const Measurement& failed) {
-  const bool told =
-      std::ranges::any_of(told_, [&](const Measurement* one) { return same_root(*one, failed); });
+  const bool told = std::ranges::any_of(
+      told_, [&](const Measurement* measurement) { return same_root(*measurement, failed); });
   if (!told && root_of(failed) != nullptr) told_.push_back(&failed);
   return told;
 }

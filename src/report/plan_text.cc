@@ -47,8 +47,8 @@ std::string file_line(const FileChange& file) {
 class ChangeText {
  public:
   ChangeText(const NodeChange& change, const PlanTextOptions& options) {
-    for (const PlannedFinding& one : change.answers)
-      line("mends", fmt::format("{}: {}", one.rule, one.message));
+    for (const PlannedFinding& finding : change.answers)
+      line("mends", fmt::format("{}: {}", finding.rule, finding.message));
     line("why", change.reason + (change.reason.empty() ? "" : "."));
     for (const Need& need : change.unmet)
       line("now", need.what + (need.found.empty() ? " is not so" : ": " + need.found));
@@ -114,7 +114,7 @@ Tally tally_of(const ClusterPlan& plan) {
   for (const NodePlan& node : plan.nodes) {
     tally.changes += node.changes.size();
     tally.held +=
-        std::ranges::count_if(node.changes, [](const NodeChange& one) { return !one.held.empty(); });
+        std::ranges::count_if(node.changes, [](const NodeChange& change) { return !change.held.empty(); });
     tally.changed_nodes += !node.changes.empty();
     tally.failed_nodes += !node.error.empty();
   }
@@ -160,16 +160,17 @@ std::string unanswered_text(const ClusterPlan& plan) {
   if (plan.unanswered.empty()) return "";
   std::vector<const PlannedFinding*> first;
   std::map<std::string_view, std::vector<std::string>> nodes;
-  for (const PlannedFinding& one : plan.unanswered) {
-    auto& those = nodes[one.rule];
-    if (those.empty()) first.push_back(&one);
-    if (!one.node.empty() && std::ranges::find(those, one.node) == those.end()) those.push_back(one.node);
+  for (const PlannedFinding& finding : plan.unanswered) {
+    auto& those = nodes[finding.rule];
+    if (those.empty()) first.push_back(&finding);
+    if (!finding.node.empty() && std::ranges::find(those, finding.node) == those.end())
+      those.push_back(finding.node);
   }
   std::string text = fmt::format("\n{} that no setting mends; `railbed explain RULE` says what does:\n",
                                  counted(plan.unanswered.size(), "finding"));
-  for (const PlannedFinding* one : first) {
-    const auto& those = nodes[one->rule];
-    text += fmt::format("  {:<22} {}\n", one->rule, printable(one->message));
+  for (const PlannedFinding* finding : first) {
+    const auto& those = nodes[finding->rule];
+    text += fmt::format("  {:<22} {}\n", finding->rule, printable(finding->message));
     if (those.size() > 1) text += fmt::format("  {:<22} on {}\n", "", listed_hosts(those));
   }
   return text;
@@ -185,9 +186,9 @@ std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
     if (!node.error.empty())
       text +=
           fmt::format("\n{}{}{}\n    {}\n", bold, printable(node.node), plain, printable_lines(node.error));
-  for (const ToldChange& one : told_once(plan, options))
-    text +=
-        fmt::format("\n{}{}{}\n    on    {}\n{}", bold, one.title, plain, listed_hosts(one.nodes), one.text);
+  for (const ToldChange& change : told_once(plan, options))
+    text += fmt::format("\n{}{}{}\n    on    {}\n{}", bold, change.title, plain, listed_hosts(change.nodes),
+                        change.text);
   const std::string waiting =
       shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
   if (!waiting.empty()) text += "\n" + waiting;

@@ -84,18 +84,19 @@ std::string cable_labels_text(const RailPlan& plan) {
 std::string switch_advice_text(const SwitchAdvice& advice, int nodes) {
   std::string text = fmt::format("{} nodes\n  {:<24}{:>7}{:>10}{:>13}{:>13}{:>20}\n", nodes, "", "cables",
                                  "switches", "a pair", "a ring", "latency");
-  for (const WiringChoice& one : advice.choices) {
-    text += fmt::format("  {:<24}", one.name);
-    if (one.possible) {
-      const std::string latency = one.latency_low == one.latency_high
-                                      ? to_text(one.latency_low)
-                                      : to_text(one.latency_low) + " to " + to_text(one.latency_high);
-      text += fmt::format("{:>7}{:>10}{:>13}{:>13}", one.cables, one.switches, to_text(one.pair),
-                          to_text(one.ring)) +
+  for (const WiringChoice& choice : advice.choices) {
+    text += fmt::format("  {:<24}", choice.name);
+    if (choice.possible) {
+      const std::string latency = choice.latency_low == choice.latency_high
+                                      ? to_text(choice.latency_low)
+                                      : to_text(choice.latency_low) + " to " + to_text(choice.latency_high);
+      text += fmt::format("{:>7}{:>10}{:>13}{:>13}", choice.cables, choice.switches, to_text(choice.pair),
+                          to_text(choice.ring)) +
               right_aligned(latency, 20);
     }
     text += fmt::format("\n    {}{}{}\n",
-                        one.possible ? "" : "no: ", one.model.empty() ? "" : one.model + ": ", one.why);
+                        choice.possible ? "" : "no: ", choice.model.empty() ? "" : choice.model + ": ",
+                        choice.why);
   }
   return text + (advice.advised.empty() ? "\nno advice: " : "\nadvised: " + advice.advised + ": ") +
          advice.why + '\n';

@@ -38,8 +38,8 @@ std::string run_line(const BenchRun& run) {
   std::string text = run_name(run);
   for (const std::string* part : {&run.started_at, &run.command})
     if (!part->empty()) text += ", " + *part;
-  const auto failed =
-      std::ranges::count_if(run.measurements, [](const Measurement& one) { return one.failure.has_value(); });
+  const auto failed = std::ranges::count_if(
+      run.measurements, [](const Measurement& measurement) { return measurement.failure.has_value(); });
   text += fmt::format(": {} {}", run.measurements.size(),
                       run.measurements.size() == 1 ? "measurement" : "measurements");
   return printable(failed > 0 ? text + fmt::format(", {} failed", failed) : text) + '\n';
@@ -52,16 +52,16 @@ std::string run_text(const BenchRun& run) {
   for (const auto& [what, value] : run.fingerprint)
     text += fmt::format("  {}: {}\n", printable(what), printable(value));
   std::vector<Measurement> plain;
-  for (const Measurement& one : merge_repeats(run.measurements))
-    if (!has_own_table(run, one.engine)) plain.push_back(one);
+  for (const Measurement& measurement : merge_repeats(run.measurements))
+    if (!has_own_table(run, measurement.engine)) plain.push_back(measurement);
   text += '\n' + bench_table(plain);
-  for (const Ladder& one : run.ladders) text += '\n' + ladder_text(one);
+  for (const Ladder& ladder : run.ladders) text += '\n' + ladder_text(ladder);
   if (const std::string at_once = all_rails_text(plain, true); !at_once.empty()) text += '\n' + at_once;
-  for (const RailReport& one : run.pairs) text += '\n' + pairs_text(one);
-  for (const CollectiveReport& one : run.collectives)
-    text += '\n' + collective_table(one, {}, forecasts_of(one, Cluster{}, {}));
-  for (const StoragePlace& one : run.storage) text += '\n' + storage_table(one);
-  for (const TrainReport& one : run.trains) text += '\n' + train_text(one);
+  for (const RailReport& report : run.pairs) text += '\n' + pairs_text(report);
+  for (const CollectiveReport& report : run.collectives)
+    text += '\n' + collective_table(report, {}, forecasts_of(report, Cluster{}, {}));
+  for (const StoragePlace& place : run.storage) text += '\n' + storage_table(place);
+  for (const TrainReport& report : run.trains) text += '\n' + train_text(report);
   return text;
 }
 

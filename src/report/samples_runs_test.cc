@@ -29,12 +29,12 @@ Ceiling limited(const std::string& name, double bits, const std::string& source)
 Rung climbed(RungKind kind, double gigabits) {
   Rung rung;
   rung.kind = kind;
-  Measurement one;
-  one.engine = kind == RungKind::kTcp ? Engine::kTcp : Engine::kRdma;
-  one.message_bytes = 1 << 20;
-  one.summary = around(gigabits * 1e9);
-  one.ceiling = limited("wire at MTU 4096", 392.1e9, "400 Gb/s of the port less headers");
-  rung.measurement = one;
+  Measurement measurement;
+  measurement.engine = kind == RungKind::kTcp ? Engine::kTcp : Engine::kRdma;
+  measurement.message_bytes = 1 << 20;
+  measurement.summary = around(gigabits * 1e9);
+  measurement.ceiling = limited("wire at MTU 4096", 392.1e9, "400 Gb/s of the port less headers");
+  rung.measurement = measurement;
   rung.share = rung.of_wire = gigabits / 392.1;
   return rung;
 }
@@ -61,11 +61,11 @@ CollectiveReport sample_collective(Collective operation, bool wrong) {
   report.iterations = 20;
   report.version = "2.28.3";
   for (int rank = 0; rank < 16; ++rank) {
-    CollectiveRank one;
-    one.rank = rank;
-    one.node = rank < 8 ? "dgx01" : "dgx02";
-    one.gpu.name = "NVIDIA H100 80GB HBM3";
-    report.ranks.push_back(one);
+    CollectiveRank collective_rank;
+    collective_rank.rank = rank;
+    collective_rank.node = rank < 8 ? "dgx01" : "dgx02";
+    collective_rank.gpu.name = "NVIDIA H100 80GB HBM3";
+    report.ranks.push_back(collective_rank);
   }
   report.first_result = 4.1e9;
   report.ceiling = limited("8 rails of 400 Gb/s", 392e9 * 8, "8 × 392 Gb/s payload at MTU 4096");
@@ -90,16 +90,16 @@ std::vector<Measurement> sample_copies() {
   std::vector<Measurement> copies;
   const auto add = [&](const std::string& operation, const std::string& from, const std::string& to,
                        double rate, const Ceiling& ceiling) {
-    Measurement one;
-    one.engine = Engine::kGpuCopy;
-    one.operation = operation;
-    one.from.node = one.to.node = "dgx01";
-    one.from.interface = from;
-    one.to.interface = to;
-    one.message_bytes = 512 << 20;
-    one.summary = around(rate * 8e9, 0.002);
-    one.ceiling = ceiling;
-    copies.push_back(one);
+    Measurement measurement;
+    measurement.engine = Engine::kGpuCopy;
+    measurement.operation = operation;
+    measurement.from.node = measurement.to.node = "dgx01";
+    measurement.from.interface = from;
+    measurement.to.interface = to;
+    measurement.message_bytes = 512 << 20;
+    measurement.summary = around(rate * 8e9, 0.002);
+    measurement.ceiling = ceiling;
+    copies.push_back(measurement);
   };
   const Ceiling pcie = limited("PCIe Gen5 x16", 63e9 * 8, "32 GT/s × 16 lanes × 128/130");
   const Ceiling nvlink = limited("18 links of NVLink 4", 450e9 * 8, "18 × 25 GB/s each way");
@@ -148,18 +148,19 @@ StoragePlace sample_storage() {
   place.answer.mount->type = "xfs";
   place.answer.mount->devices = {"nvme0n1", "nvme1n1"};
   const auto add = [&](const std::string& operation, std::uint64_t bytes, int depth, double gigabytes) {
-    Measurement one;
-    one.engine = Engine::kStorage;
-    one.operation = operation;
-    one.from.node = "dgx01";
-    one.message_bytes = bytes;
-    one.streams = depth;
-    one.summary = around(gigabytes * 8e9);
-    one.ceiling = limited("2 × PCIe Gen4 x4", 15.75e9 * 8, "16 GT/s × 4 lanes × 128/130 of nvme0 and nvme1");
-    place.measurements.push_back(one);
-    one.metric = Metric::kLatency;
-    one.summary = around(84e3);
-    place.measurements.push_back(one);
+    Measurement measurement;
+    measurement.engine = Engine::kStorage;
+    measurement.operation = operation;
+    measurement.from.node = "dgx01";
+    measurement.message_bytes = bytes;
+    measurement.streams = depth;
+    measurement.summary = around(gigabytes * 8e9);
+    measurement.ceiling =
+        limited("2 × PCIe Gen4 x4", 15.75e9 * 8, "16 GT/s × 4 lanes × 128/130 of nvme0 and nvme1");
+    place.measurements.push_back(measurement);
+    measurement.metric = Metric::kLatency;
+    measurement.summary = around(84e3);
+    place.measurements.push_back(measurement);
   };
   add("sequential read", 1 << 20, 16, 13.6);
   add("sequential write", 1 << 20, 16, 8.1);

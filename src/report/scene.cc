@@ -162,16 +162,16 @@ const InterfaceAddress* management_address(const Report& report, const std::stri
   for (const NetInterface& interface : items(facts.net.interfaces)) {
     const bool has_route = !told && has_default_route(facts.net, interface.name) &&
                            !is_on_rail(report.cluster, node, interface.name);
-    for (const InterfaceAddress& one : items(interface.addresses))
-      if (told ? one.address == *told : has_route && one.address.is_v4()) return &one;
+    for (const InterfaceAddress& address : items(interface.addresses))
+      if (told ? address.address == *told : has_route && address.address.is_v4()) return &address;
   }
   return nullptr;
 }
 
 // Returns the worst state of the sensors: "PSU2: failure detected".
 std::string worst_sensor(const BmcFacts& bmc) {
-  const auto rank = [](const BmcSensor& one) {
-    return one.severity == BmcSeverity::kCritical ? 2 : one.severity == BmcSeverity::kWarning ? 1 : 0;
+  const auto rank = [](const BmcSensor& sensor) {
+    return sensor.severity == BmcSeverity::kCritical ? 2 : sensor.severity == BmcSeverity::kWarning ? 1 : 0;
   };
   const auto& sensors = items(bmc.sensors);
   const auto worst = std::ranges::max_element(sensors, {}, rank);
@@ -254,8 +254,9 @@ SceneNode view_node(const std::string& name, const Report& report, const Trouble
   if (facts != nullptr) {
     add_node_facts(view, *facts, troubles);
   } else {
-    const auto unreachable = std::find_if(report.unreachable.begin(), report.unreachable.end(),
-                                          [&](const Unreachable& one) { return one.node == name; });
+    const auto unreachable =
+        std::find_if(report.unreachable.begin(), report.unreachable.end(),
+                     [&](const Unreachable& unreachable) { return unreachable.node == name; });
     view.trouble = {Health::kUnreachable,
                     unreachable == report.unreachable.end() ? "not looked at" : unreachable->error.text};
   }

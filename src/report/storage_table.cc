@@ -20,16 +20,16 @@ std::string count_text(double count) {
   return fmt::format("{:.3g}M", count / 1e6);
 }
 
-double share_of(const Measurement& one) {
-  return one.ceiling.limits.empty() || one.ceiling.nominal
+double share_of(const Measurement& measurement) {
+  return measurement.ceiling.limits.empty() || measurement.ceiling.nominal
              ? 0
-             : one.summary.median / one.ceiling.limits.front().rate.bits_per_second;
+             : measurement.summary.median / measurement.ceiling.limits.front().rate.bits_per_second;
 }
 
 const Measurement* latency_of(const Measurement& bandwidth, const std::vector<Measurement>& all) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Measurement& one) {
-    return one.metric == Metric::kLatency && one.operation == bandwidth.operation &&
-           one.message_bytes == bandwidth.message_bytes && one.streams == bandwidth.streams;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Measurement& measurement) {
+    return measurement.metric == Metric::kLatency && measurement.operation == bandwidth.operation &&
+           measurement.message_bytes == bandwidth.message_bytes && measurement.streams == bandwidth.streams;
   });
   return found == all.end() ? nullptr : &*found;
 }
@@ -49,21 +49,26 @@ std::string place_text(const StoragePlace& place) {
   return printable(text) + '\n';
 }
 
-std::string row(const Measurement& one, const StoragePlace& place, const std::vector<Measurement>& all) {
-  std::string text = fmt::format("  {:<26}", one.operation);
-  text +=
-      right_aligned(to_text(ByteCount{one.message_bytes}), 7) + right_aligned(std::to_string(one.streams), 6);
-  if (one.failure)
-    return text + fmt::format("  FAILED: {}\n", printable(one.failure->cause)) +
-           (one.failure->remedy.empty() ? "" : fmt::format("    do: {}\n", printable(one.failure->remedy)));
-  text += right_aligned(bytes_rate_text({one.summary.median}), 12);
-  text += right_aligned(count_text(one.summary.median / 8 / static_cast<double>(one.message_bytes)), 8);
-  text += right_aligned(share_of(one) > 0 ? fmt::format("{:.0f} %", share_of(one) * 100) : "-", 9);
-  if (const Measurement* latency = latency_of(one, all))
+std::string row(const Measurement& measurement, const StoragePlace& place,
+                const std::vector<Measurement>& all) {
+  std::string text = fmt::format("  {:<26}", measurement.operation);
+  text += right_aligned(to_text(ByteCount{measurement.message_bytes}), 7) +
+          right_aligned(std::to_string(measurement.streams), 6);
+  if (measurement.failure)
+    return text + fmt::format("  FAILED: {}\n", printable(measurement.failure->cause)) +
+           (measurement.failure->remedy.empty()
+                ? ""
+                : fmt::format("    do: {}\n", printable(measurement.failure->remedy)));
+  text += right_aligned(bytes_rate_text({measurement.summary.median}), 12);
+  text += right_aligned(
+      count_text(measurement.summary.median / 8 / static_cast<double>(measurement.message_bytes)), 8);
+  text += right_aligned(
+      share_of(measurement) > 0 ? fmt::format("{:.0f} %", share_of(measurement) * 100) : "-", 9);
+  if (const Measurement* latency = latency_of(measurement, all))
     for (const double value :
          {latency->summary.median, latency->summary.p99, latency->summary.p999, latency->summary.maximum})
       text += right_aligned(to_text(Nanoseconds{value}), 10);
-  return text + "  " + bound_of(one, place) + '\n';
+  return text + "  " + bound_of(measurement, place) + '\n';
 }
 
 std::string notes(const StoragePlace& place) {
@@ -80,8 +85,9 @@ std::string notes(const StoragePlace& place) {
   for (const auto& name : answer.swept)
     text += fmt::format("  removed {}, left by a run that was killed\n", printable(name));
   if (place.measurements.empty()) return text;
-  const auto found = std::find_if(place.measurements.begin(), place.measurements.end(),
-                                  [](const Measurement& one) { return one.metric == Metric::kBandwidth; });
+  const auto found =
+      std::find_if(place.measurements.begin(), place.measurements.end(),
+                   [](const Measurement& measurement) { return measurement.metric == Metric::kBandwidth; });
   for (const Limit& limit : found->ceiling.limits)
     text += fmt::format("  ceiling {}: {} = {}\n", bytes_rate_text(limit.rate), printable(limit.name),
                         printable(limit.source));
@@ -99,18 +105,18 @@ std::string bytes_rate_text(BitRate rate) {
                         : fmt::format("{:.3g} MB/s", gigabytes * 1e3);
 }
 
-std::string bound_of(const Measurement& one, const StoragePlace& place) {
+std::string bound_of(const Measurement& measurement, const StoragePlace& place) {
   const StorageAnswer& answer = place.answer;
   if (answer.memory) return "memory";
-  if (share_of(one) >= kNearTheLink) return "the PCIe link";
+  if (share_of(measurement) >= kNearTheLink) return "the PCIe link";
   const auto deeper = [&](const Measurement& other) {
-    return other.metric == Metric::kBandwidth && other.operation == one.operation && !other.failure &&
-           other.message_bytes == one.message_bytes && other.streams > one.streams &&
-           other.summary.median > kMuchFaster * one.summary.median;
+    return other.metric == Metric::kBandwidth && other.operation == measurement.operation && !other.failure &&
+           other.message_bytes == measurement.message_bytes && other.streams > measurement.streams &&
+           other.summary.median > kMuchFaster * measurement.summary.median;
   };
-  if (one.streams == 1 && std::any_of(place.measurements.begin(), place.measurements.end(), deeper))
+  if (measurement.streams == 1 && std::any_of(place.measurements.begin(), place.measurements.end(), deeper))
     return "one request at a time";
-  if (one.ceiling.nominal) return "memory or the drive";
+  if (measurement.ceiling.nominal) return "memory or the drive";
   if (answer.mount && answer.mount->devices.empty()) return "what serves " + printable(answer.mount->type);
   return answer.mount && answer.mount->devices.size() > 1 ? "the drives" : "the drive";
 }
@@ -127,8 +133,8 @@ std::string storage_table(const StoragePlace& place) {
   const auto all = merge_repeats(place.measurements);
   text += fmt::format("  {:<26}{:>7}{:>6}{:>12}{:>8}{:>9}{:>10}{:>10}{:>10}{:>10}  {}\n", "", "block",
                       "depth", "rate", "IO/s", "ceiling", "p50", "p99", "p99.9", "max", "limited by");
-  for (const Measurement& one : all)
-    if (one.metric == Metric::kBandwidth) text += row(one, place, all);
+  for (const Measurement& measurement : all)
+    if (measurement.metric == Metric::kBandwidth) text += row(measurement, place, all);
   return text + notes(place);
 }
 

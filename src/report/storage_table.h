@@ -13,7 +13,7 @@ namespace railbed {
 std::string bytes_rate_text(BitRate rate);
 
 // Returns what limited this bandwidth: "the PCIe link", "one request at a time", "the drive".
-std::string bound_of(const Measurement& one, const StoragePlace& place);
+std::string bound_of(const Measurement& measurement, const StoragePlace& place);
 
 std::string storage_table(const StoragePlace& place);
 

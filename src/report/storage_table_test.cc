@@ -10,17 +10,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Measurement bandwidth(const std::string& operation, int streams, double gigabytes) {
-  Measurement one;
-  one.engine = Engine::kStorage;
-  one.operation = operation;
-  one.rail = "/scratch";
-  one.from.node = "gpu01";
-  one.message_bytes = 1 << 20;
-  one.streams = streams;
-  one.summary.samples = 1;
-  one.summary.median = gigabytes * 8e9;
-  one.ceiling.limits = {{"PCIe Gen3 x4 at 0000:02:00.0 of gpu01", BitRate::gigabytes(3.57), "sysfs"}};
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kStorage;
+  measurement.operation = operation;
+  measurement.rail = "/scratch";
+  measurement.from.node = "gpu01";
+  measurement.message_bytes = 1 << 20;
+  measurement.streams = streams;
+  measurement.summary.samples = 1;
+  measurement.summary.median = gigabytes * 8e9;
+  measurement.ceiling.limits = {{"PCIe Gen3 x4 at 0000:02:00.0 of gpu01", BitRate::gigabytes(3.57), "sysfs"}};
+  return measurement;
 }
 
 StoragePlace place() {
@@ -35,18 +35,18 @@ StoragePlace place() {
 }
 
 TEST(StorageTable, SaysWhatBindsEachNumber) {
-  const StoragePlace one = place();
-  EXPECT_EQ(bound_of(one.measurements[0], one), "one request at a time");
-  EXPECT_EQ(bound_of(one.measurements[1], one), "the PCIe link");
-  EXPECT_EQ(bound_of(one.measurements[2], one), "the drive");
+  const StoragePlace storage_place = place();
+  EXPECT_EQ(bound_of(storage_place.measurements[0], storage_place), "one request at a time");
+  EXPECT_EQ(bound_of(storage_place.measurements[1], storage_place), "the PCIe link");
+  EXPECT_EQ(bound_of(storage_place.measurements[2], storage_place), "the drive");
 }
 
 TEST(StorageTable, AFileServerIsNotADrive) {
-  StoragePlace one = place();
-  one.answer.mount = Mount{"/mnt", "nfs4", "server:/export", {}};
-  one.measurements[2].ceiling = {};
-  EXPECT_EQ(bound_of(one.measurements[2], one), "what serves nfs4");
-  EXPECT_THAT(storage_table(one), HasSubstr("nfs4 from server:/export"));
+  StoragePlace storage_place = place();
+  storage_place.answer.mount = Mount{"/mnt", "nfs4", "server:/export", {}};
+  storage_place.measurements[2].ceiling = {};
+  EXPECT_EQ(bound_of(storage_place.measurements[2], storage_place), "what serves nfs4");
+  EXPECT_THAT(storage_table(storage_place), HasSubstr("nfs4 from server:/export"));
 }
 
 TEST(StorageTable, NumberStandsBesideItsShareOfTheCeiling) {
@@ -58,17 +58,17 @@ TEST(StorageTable, NumberStandsBesideItsShareOfTheCeiling) {
 }
 
 TEST(StorageTable, BufferedAndMemoryAreSaid) {
-  StoragePlace one = place();
-  one.answer.not_direct = "Invalid argument";
-  EXPECT_THAT(storage_table(one), HasSubstr("refuses direct I/O (Invalid argument)"));
-  one.answer.memory = true;
-  EXPECT_THAT(storage_table(one), HasSubstr("no storage was measured"));
+  StoragePlace storage_place = place();
+  storage_place.answer.not_direct = "Invalid argument";
+  EXPECT_THAT(storage_table(storage_place), HasSubstr("refuses direct I/O (Invalid argument)"));
+  storage_place.answer.memory = true;
+  EXPECT_THAT(storage_table(storage_place), HasSubstr("no storage was measured"));
 }
 
 TEST(StorageTable, FailuresSayCauseAndRemedyAndNoTerminalCodes) {
-  StoragePlace one = place();
-  one.answer.failure = Failure{"start", "/scratch\x1b[31m: not there", "name another"};
-  const std::string text = storage_table(one);
+  StoragePlace storage_place = place();
+  storage_place.answer.failure = Failure{"start", "/scratch\x1b[31m: not there", "name another"};
+  const std::string text = storage_table(storage_place);
   EXPECT_THAT(text, HasSubstr("FAILED (start)"));
   EXPECT_THAT(text, HasSubstr("do: name another"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));

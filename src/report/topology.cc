@@ -56,12 +56,12 @@ std::string path_text(const Facts& facts, const Placed& a, const Placed& b) {
 NearestAdapter nearest_of(const Facts& facts, const Placed& gpu, const std::vector<Placed>& all) {
   NearestAdapter nearest{gpu.device.name, {}, ""};
   PathClass best = PathClass::kSys;
-  for (const Placed& one : all) {
-    if (one.device.gpu) continue;
-    const PathClass path = path_between(*facts.pci, *gpu.pci, *one.pci);
+  for (const Placed& placed : all) {
+    if (placed.device.gpu) continue;
+    const PathClass path = path_between(*facts.pci, *gpu.pci, *placed.pci);
     if (nearest.adapters.empty() || path < best) nearest.adapters.clear();
     if (nearest.adapters.empty()) best = path;
-    if (path == best) nearest.adapters.push_back(one.device.name);
+    if (path == best) nearest.adapters.push_back(placed.device.name);
   }
   if (!nearest.adapters.empty()) nearest.path = to_text(best);
   return nearest;
@@ -86,24 +86,24 @@ TopologyMatrix topology_of(const Facts& facts) {
 std::string render_topology(const TopologyMatrix& matrix) {
   if (matrix.devices.empty()) return kNothing;
   std::size_t width = 4;
-  for (const TopologyDevice& one : matrix.devices) width = std::max(width, one.name.size());
+  for (const TopologyDevice& device : matrix.devices) width = std::max(width, device.name.size());
   std::string out;
   const auto write = std::back_inserter(out);
   fmt::format_to(write, "{:<{}}", "", width);
-  for (const TopologyDevice& one : matrix.devices) fmt::format_to(write, "  {:<{}}", one.name, width);
+  for (const TopologyDevice& device : matrix.devices) fmt::format_to(write, "  {:<{}}", device.name, width);
   fmt::format_to(write, "  NUMA  PCI\n");
   for (std::size_t row = 0; row < matrix.devices.size(); ++row) {
     fmt::format_to(write, "{:<{}}", matrix.devices[row].name, width);
     for (const std::string& path : matrix.paths[row]) fmt::format_to(write, "  {:<{}}", path, width);
-    const TopologyDevice& one = matrix.devices[row];
-    fmt::format_to(write, "  {:<4}  {}\n", one.numa_node < 0 ? "-" : std::to_string(one.numa_node),
-                   one.pci_address);
+    const TopologyDevice& device = matrix.devices[row];
+    fmt::format_to(write, "  {:<4}  {}\n", device.numa_node < 0 ? "-" : std::to_string(device.numa_node),
+                   device.pci_address);
   }
   bool any = false;
-  for (const NearestAdapter& one : matrix.nearest) {
-    if (one.adapters.empty()) continue;
-    fmt::format_to(write, "{}{} is nearest to {} ({})\n", any ? "" : "\n", one.gpu,
-                   fmt::join(one.adapters, ", "), one.path);
+  for (const NearestAdapter& adapter : matrix.nearest) {
+    if (adapter.adapters.empty()) continue;
+    fmt::format_to(write, "{}{} is nearest to {} ({})\n", any ? "" : "\n", adapter.gpu,
+                   fmt::join(adapter.adapters, ", "), adapter.path);
     any = true;
   }
   return out + kLegend;

@@ -11,13 +11,13 @@ using testing::HasSubstr;
 
 PciDevice device(std::string address, std::string parent, std::uint16_t vendor, std::uint32_t code,
                  int numa) {
-  PciDevice one;
-  one.address = std::move(address);
-  if (!parent.empty()) one.parent = {std::move(parent), "pci"};
-  one.vendor = {vendor, "pci"};
-  one.class_code = {code, "pci"};
-  one.numa_node = {numa, "pci"};
-  return one;
+  PciDevice device;
+  device.address = std::move(address);
+  if (!parent.empty()) device.parent = {std::move(parent), "pci"};
+  device.vendor = {vendor, "pci"};
+  device.class_code = {code, "pci"};
+  device.numa_node = {numa, "pci"};
+  return device;
 }
 
 // A GPU and two adapters below one switch; a third adapter on the other processor.

@@ -30,13 +30,13 @@ std::optional<TunerChoice> tuner_choice(const ClusterShape& shape, Collective op
   std::optional<TunerChoice> best;
   double least = 0;
   std::set<NcclAlgorithm> seen;
-  for (const TuningEstimate& one : tuning_estimates(tuned_for(shape), operation, bytes)) {
-    if (!seen.insert(one.algorithm).second) continue;  // its best protocol came first
+  for (const TuningEstimate& estimate : tuning_estimates(tuned_for(shape), operation, bytes)) {
+    if (!seen.insert(estimate.algorithm).second) continue;  // its best protocol came first
     ForecastChoice choice;
-    choice.algorithm = one.algorithm;
+    choice.algorithm = estimate.algorithm;
     const double time = forecast_collective(shape, operation, bytes, calibration, choice).time;
     if (best && time >= least) continue;
-    best = {one.algorithm, one.protocol};
+    best = {estimate.algorithm, estimate.protocol};
     least = time;
   }
   return best;

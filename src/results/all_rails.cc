@@ -13,9 +13,9 @@ using Ways = std::map<std::pair<std::string, std::string>, std::vector<const Mea
 
 Ways ways_of(const std::vector<Measurement>& measurements) {
   Ways ways;
-  for (const Measurement& one : measurements)
-    if (one.metric == Metric::kBandwidth && !one.failure && one.summary.samples > 0)
-      ways[{one.from.node, one.to.node}].push_back(&one);
+  for (const Measurement& measurement : measurements)
+    if (measurement.metric == Metric::kBandwidth && !measurement.failure && measurement.summary.samples > 0)
+      ways[{measurement.from.node, measurement.to.node}].push_back(&measurement);
   return ways;
 }
 
@@ -26,10 +26,11 @@ bool same_messages(const Measurement& a, const Measurement& b) {
 // Returns the fastest measurement of the part's rail alone, with the same messages; null if there is none.
 const Measurement* find_alone(const std::vector<const Measurement*>& way, const Measurement& part) {
   const Measurement* found = nullptr;
-  for (const Measurement* one : way) {
-    if (is_at_once(*one) || one->rail != part.rail || !same_messages(*one, part)) continue;
-    if (at_once(one->operation) != part.operation) continue;
-    if (found == nullptr || one->summary.median > found->summary.median) found = one;
+  for (const Measurement* measurement : way) {
+    if (is_at_once(*measurement) || measurement->rail != part.rail || !same_messages(*measurement, part))
+      continue;
+    if (at_once(measurement->operation) != part.operation) continue;
+    if (found == nullptr || measurement->summary.median > found->summary.median) found = measurement;
   }
   return found;
 }
@@ -49,10 +50,10 @@ std::string at_once(std::string_view operation) {
   return std::string(operation) + (operation.empty() ? "" : ", ") + std::string(kAtOnce);
 }
 
-bool is_at_once(const Measurement& one) { return one.operation.ends_with(kAtOnce); }
+bool is_at_once(const Measurement& measurement) { return measurement.operation.ends_with(kAtOnce); }
 
-bool is_total(const Measurement& one) {
-  return one.metric == Metric::kBandwidth && is_at_once(one) && one.rail == kAllRails;
+bool is_total(const Measurement& measurement) {
+  return measurement.metric == Metric::kBandwidth && is_at_once(measurement) && measurement.rail == kAllRails;
 }
 
 double AllRails::alone() const {

@@ -17,8 +17,8 @@ inline constexpr std::string_view kAllRails = "all rails";
 std::string at_once(std::string_view operation);
 // Return whether a measurement was made with all rails at once (a rail's part or the total), and whether it
 // is the total.
-bool is_at_once(const Measurement& one);
-bool is_total(const Measurement& one);
+bool is_at_once(const Measurement& measurement);
+bool is_total(const Measurement& measurement);
 
 struct RailPart {
   const Measurement* at_once = nullptr;

@@ -6,16 +6,16 @@ namespace railbed {
 namespace {
 
 Measurement number(const char* rail, const char* operation, double gigabits) {
-  Measurement one;
-  one.engine = Engine::kRdma;
-  one.operation = operation;
-  one.rail = rail;
-  one.from.node = "a";
-  one.to.node = "b";
-  one.message_bytes = 1 << 20;
-  one.summary.samples = 20;
-  one.summary.median = gigabits * 1e9;
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kRdma;
+  measurement.operation = operation;
+  measurement.rail = rail;
+  measurement.from.node = "a";
+  measurement.to.node = "b";
+  measurement.message_bytes = 1 << 20;
+  measurement.summary.samples = 20;
+  measurement.summary.median = gigabits * 1e9;
+  return measurement;
 }
 
 TEST(AllRails, ATotalHasItsPartsAndWhatEachCarriedAlone) {

@@ -25,9 +25,10 @@ Nanoseconds Floor::time() const {
   return sum;
 }
 
-const FailureRoot* root_of(const Measurement& one) {
-  const bool found = one.failure && one.failure->root && one.failure->root->layer != PathLayer::kNone;
-  return found ? &*one.failure->root : nullptr;
+const FailureRoot* root_of(const Measurement& measurement) {
+  const bool found = measurement.failure && measurement.failure->root &&
+                     measurement.failure->root->layer != PathLayer::kNone;
+  return found ? &*measurement.failure->root : nullptr;
 }
 
 bool same_root(const Measurement& a, const Measurement& b) {
@@ -50,9 +51,9 @@ std::string busy_text(const Endpoint& end) {
                      work.busy, work.processors, work.busiest);
 }
 
-MeasuredSubject measured_subject(const Measurement& one) {
-  return {one.engine,    one.metric,  one.operation,     one.rail,
-          one.from.node, one.to.node, one.message_bytes, one.streams};
+MeasuredSubject measured_subject(const Measurement& measurement) {
+  return {measurement.engine,    measurement.metric,  measurement.operation,     measurement.rail,
+          measurement.from.node, measurement.to.node, measurement.message_bytes, measurement.streams};
 }
 
 bool same_subject(const Measurement& a, const Measurement& b) {
@@ -63,20 +64,20 @@ std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measureme
   std::vector<Measurement> merged;
   std::vector<std::vector<double>> medians;
   std::map<MeasuredSubject, std::size_t> places;  // views into `measurements`
-  for (const Measurement& one : measurements) {
-    const auto [found, added] = places.try_emplace(measured_subject(one), merged.size());
+  for (const Measurement& measurement : measurements) {
+    const auto [found, added] = places.try_emplace(measured_subject(measurement), merged.size());
     const std::size_t at = found->second;
     if (added) {
-      merged.push_back(one);
+      merged.push_back(measurement);
       medians.emplace_back();
-    } else if (one.failure) {
-      merged[at].failure = one.failure;
+    } else if (measurement.failure) {
+      merged[at].failure = measurement.failure;
     } else if (merged[at].summary.samples == 0) {
       auto failure = std::move(merged[at].failure);  // of an earlier repeat, which has no numbers
-      merged[at] = one;
+      merged[at] = measurement;
       merged[at].failure = std::move(failure);
     }
-    if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
+    if (measurement.summary.samples > 0) medians[at].push_back(measurement.summary.median);
   }
   for (std::size_t i = 0; i < merged.size(); ++i) merge(merged[i], std::move(medians[i]));
   return merged;

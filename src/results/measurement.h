@@ -197,7 +197,7 @@ struct Measurement {
 };
 
 // Returns the root that explains this measurement's failure; null if it did not fail or no root was found.
-const FailureRoot* root_of(const Measurement& one);
+const FailureRoot* root_of(const Measurement& measurement);
 // Returns whether one root explains both failures: the same layer, node and cause on the same rail between
 // the same two nodes, in either direction.
 bool same_root(const Measurement& a, const Measurement& b);
@@ -206,7 +206,7 @@ bool same_root(const Measurement& a, const Measurement& b);
 // into the measurement, which must outlive it.
 using MeasuredSubject = std::tuple<Engine, Metric, std::string_view, std::string_view, std::string_view,
                                    std::string_view, std::uint64_t, int>;
-MeasuredSubject measured_subject(const Measurement& one);
+MeasuredSubject measured_subject(const Measurement& measurement);
 // Returns whether two measurements have the same subject.
 bool same_subject(const Measurement& a, const Measurement& b);
 

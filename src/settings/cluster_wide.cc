@@ -14,8 +14,8 @@ namespace {
 
 std::optional<Meeting> meeting_of_all(const Survey& survey) {
   std::vector<const NodeView*> all;
-  for (const NodeView& one : survey.nodes)
-    if (one.wanted != nullptr) all.push_back(&one);
+  for (const NodeView& view : survey.nodes)
+    if (view.wanted != nullptr) all.push_back(&view);
   return find_meeting(all);
 }
 
@@ -47,7 +47,7 @@ std::vector<HostName> names_in(const Cluster& cluster) {
 
 std::string lines_of(const std::vector<HostName>& names) {
   std::string lines;
-  for (const HostName& one : names) lines += fmt::format("{} {}\n", one.address.to_text(), one.name);
+  for (const HostName& name : names) lines += fmt::format("{} {}\n", name.address.to_text(), name.name);
   return lines;
 }
 
@@ -79,7 +79,7 @@ HostKeysOf keys_of_node(std::string_view node, const std::vector<HostKey>& own) 
   const std::size_t count_told = std::min(own.size(), kMostHostKeysOfANode);
   for (std::size_t i = 0; i < count_told; ++i) all.keys.push_back(own[i].key);
   const auto others = std::stable_partition(all.keys.begin(), all.keys.end(),
-                                            [](const PublicKey& one) { return one.type != "ssh-rsa"; });
+                                            [](const PublicKey& key) { return key.type != "ssh-rsa"; });
   const auto count = static_cast<std::size_t>(others - all.keys.begin());
   all.worth_telling = count > 0 ? count : all.keys.size();
   return all;

@@ -19,16 +19,16 @@ bool leaves_the_node(const IpAddress& address) {
 }
 
 const InterfaceAddress* first_usable(const NetInterface& interface) {
-  for (const InterfaceAddress& one : items(interface.addresses))
-    if (leaves_the_node(one.address)) return &one;
+  for (const InterfaceAddress& address : items(interface.addresses))
+    if (leaves_the_node(address.address)) return &address;
   return nullptr;
 }
 
 const NetInterface* interface_with(const Facts& facts, const IpAddress& address) {
-  for (const NetInterface& one : items(facts.net.interfaces))
-    if (std::ranges::any_of(items(one.addresses),
+  for (const NetInterface& interface : items(facts.net.interfaces))
+    if (std::ranges::any_of(items(interface.addresses),
                             [&](const InterfaceAddress& has) { return has.address == address; }))
-      return &one;
+      return &interface;
   return nullptr;
 }
 
@@ -39,8 +39,8 @@ ContactEnd with_address(std::string_view interface, const InterfaceAddress& addr
 // Returns the interface's end by the facts. If cluster.yaml's address is not on it, the end has that address
 // without a subnet.
 ContactEnd seen_end(const NetInterface& interface, const std::optional<IpAddress>& own) {
-  for (const InterfaceAddress& one : items(interface.addresses))
-    if (own && one.address == *own) return with_address(interface.name, one);
+  for (const InterfaceAddress& address : items(interface.addresses))
+    if (own && address.address == *own) return with_address(interface.name, address);
   if (own) return {interface.name, own, {}};
   const InterfaceAddress* const first = first_usable(interface);
   return first == nullptr ? ContactEnd{interface.name, {}, {}} : with_address(interface.name, *first);

@@ -48,9 +48,9 @@ TEST(RenderExporters, UnitsAreThoseOfTheGuide) {
   std::ostringstream guide;
   guide << file.rdbuf();
   ASSERT_EQ(settings.at(1).files.size(), 2U);
-  for (const DesiredFile& one : settings[1].files) {
-    const std::string unit = one.content.substr(kFileMark.size());
-    EXPECT_THAT(guide.str(), HasSubstr("# " + one.path + "\n" + unit));
+  for (const DesiredFile& file : settings[1].files) {
+    const std::string unit = file.content.substr(kFileMark.size());
+    EXPECT_THAT(guide.str(), HasSubstr("# " + file.path + "\n" + unit));
   }
 }
 

@@ -16,8 +16,8 @@ using Resolved = std::unordered_map<std::string_view, const IpAddress*>;
 
 Resolved resolved_by(const std::vector<HostsEntry>& entries) {
   Resolved resolved;
-  for (const HostsEntry& one : entries)
-    for (const std::string& name : one.names) resolved.emplace(name, &one.address);
+  for (const HostsEntry& entry : entries)
+    for (const std::string& name : entry.names) resolved.emplace(name, &entry.address);
   return resolved;
 }
 

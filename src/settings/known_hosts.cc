@@ -65,24 +65,24 @@ bool keep_lines(std::string_view node, const KnownLines& known, std::string& lin
 KnownHostsWish known_hosts_for(const Target& target) {
   const auto known = lines_by_name(items(target.facts().system.ssh.known_hosts));
   KnownHostsWish wish;
-  for (const HostKeysOf& one : target.wide.host_keys) {
+  for (const HostKeysOf& of : target.wide.host_keys) {
     static const KnownLines kNone;
-    const auto found = known.find(lower(one.node));
+    const auto found = known.find(lower(of.node));
     const KnownLines& lines = found == known.end() ? kNone : found->second;
-    if (one.keys.empty()) {
-      wish.unread.emplace_back(one.node);
-      wish.known += keep_lines(one.node, lines, wish.lines);
+    if (of.keys.empty()) {
+      wish.unread.emplace_back(of.node);
+      wish.known += keep_lines(of.node, lines, wish.lines);
       continue;
     }
     ++wish.known;
     bool stranger = false;
-    for (std::size_t i = 0; i < one.worth_telling; ++i) {
-      add_line(one.node, one.keys[i], wish.lines);
-      stranger = stranger || !is_known(lines, one.keys[i]);
+    for (std::size_t i = 0; i < of.worth_telling; ++i) {
+      add_line(of.node, of.keys[i], wish.lines);
+      stranger = stranger || !is_known(lines, of.keys[i]);
     }
-    if (stranger) wish.strangers.emplace_back(one.node);
-    if (const KnownHost* line = contradiction_of(lines, one.keys))
-      wish.changed.push_back(told(one.node, one.keys, *line));
+    if (stranger) wish.strangers.emplace_back(of.node);
+    if (const KnownHost* line = contradiction_of(lines, of.keys))
+      wish.changed.push_back(told(of.node, of.keys, *line));
   }
   return wish;
 }

@@ -75,10 +75,10 @@ Need module_loaded(const Target& target, const std::string& module) {
 // Adds a note for each module on a blacklist, which modules-load.d(5) obeys. Its author had a reason, so a
 // person decides.
 void tell_blocked(const Target& target, const ModuleNames& names, Setting& setting) {
-  for (const BlockedModule& one : items(target.facts().system.kernel.blocked_modules))
-    if (std::ranges::find(names, one.name) != names.end())
-      setting.notes.push_back(fmt::format("{} keeps {} from being loaded ({}): take that line out.", one.file,
-                                          one.name, one.how));
+  for (const BlockedModule& module : items(target.facts().system.kernel.blocked_modules))
+    if (std::ranges::find(names, module.name) != names.end())
+      setting.notes.push_back(fmt::format("{} keeps {} from being loaded ({}): take that line out.",
+                                          module.file, module.name, module.how));
 }
 
 Setting modules_setting(const Target& target, std::string name, std::string title, std::string path,

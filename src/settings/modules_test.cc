@@ -50,8 +50,8 @@ TEST(RenderModules, MakesSoftwareDevicesAtBoot) {
 }
 
 const Setting* find_peermem(const std::vector<Setting>& settings) {
-  const auto found = std::ranges::find_if(settings, [](const Setting& one) {
-    return one.files[0].path == "/etc/modules-load.d/nvidia-peermem.conf";
+  const auto found = std::ranges::find_if(settings, [](const Setting& setting) {
+    return setting.files[0].path == "/etc/modules-load.d/nvidia-peermem.conf";
   });
   return found == settings.end() ? nullptr : &*found;
 }

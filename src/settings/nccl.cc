@@ -21,15 +21,15 @@ constexpr std::string_view kProfilePath = "/etc/profile.d/railbed-nccl.sh";
 
 DesiredFile conf_file(const std::vector<NcclWish>& wishes) {
   DesiredFile file{.path = std::string(kConfPath), .content = std::string(kFileMark)};
-  for (const NcclWish& one : wishes)
-    file.content += fmt::format("# {}\n{}={}\n", one.why, one.name, one.value);
+  for (const NcclWish& wish : wishes)
+    file.content += fmt::format("# {}\n{}={}\n", wish.why, wish.name, wish.value);
   return file;
 }
 
 DesiredFile profile_file(const std::vector<NcclWish>& wishes) {
   DesiredFile file{.path = std::string(kProfilePath), .content = std::string(kFileMark)};
-  for (const NcclWish& one : wishes)
-    file.content += fmt::format("export {}={}\n", one.name, shell_quote(one.value));
+  for (const NcclWish& wish : wishes)
+    file.content += fmt::format("export {}={}\n", wish.name, shell_quote(wish.value));
   return file;
 }
 
@@ -38,8 +38,8 @@ Need in_profile(const Target& target, const NcclWish& wish) {
   const auto& profile = target.facts().nccl.profile;
   if (!target.looked() || (!profile.ok() && !profile.absent())) return need;
   const NcclVariable* last = nullptr;
-  for (const NcclVariable& one : items(profile))
-    if (one.name == wish.name) last = &one;
+  for (const NcclVariable& variable : items(profile))
+    if (variable.name == wish.name) last = &variable;
   need.now = last != nullptr && means_the_same(target.facts(), wish, last->value);
   need.at_boot = need.now;
   if (!*need.now) need.found = last == nullptr ? "not set" : fmt::format("{} in {}", last->value, last->from);
@@ -98,16 +98,17 @@ void name_overriding(const Target& target, const std::vector<NcclWish>& wishes, 
 }
 
 void name_dropped(const Target& target, const std::vector<NcclWish>& wishes, Setting& setting) {
-  for (const NcclVariable& one : items(target.facts().nccl.system_file))
-    if (wish_for(wishes, one.name) == nullptr)
+  for (const NcclVariable& variable : items(target.facts().nccl.system_file))
+    if (wish_for(wishes, variable.name) == nullptr)
       setting.notes.push_back(fmt::format("{}={} of {} is not kept: the file says what the rails need",
-                                          one.name, one.value, one.from));
+                                          variable.name, variable.value, variable.from));
 }
 
 // Returns true if another source than /etc/nccl.conf sets the variable: then it stays set without its line there.
 bool is_set_elsewhere(const Nccl& nccl, std::string_view name) {
   const auto in = [&](const auto& source) {
-    return std::ranges::any_of(items(source), [&](const NcclVariable& one) { return one.name == name; });
+    return std::ranges::any_of(items(source),
+                               [&](const NcclVariable& variable) { return variable.name == name; });
   };
   return in(nccl.user_file) || in(nccl.profile) || in(nccl.environment);
 }
@@ -116,11 +117,11 @@ bool is_set_elsewhere(const Nccl& nccl, std::string_view name) {
 // whose GIDs NCCL chooses by them.
 std::vector<std::string> subjects_of(const Target& target, const std::vector<NcclWish>& wishes) {
   std::vector<std::string> subjects;
-  for (const NcclWish& one : wishes) subjects.push_back(one.name);
-  for (const NcclVariable& one : items(target.facts().nccl.system_file))
-    if (wish_for(wishes, one.name) == nullptr && !is_set_elsewhere(target.facts().nccl, one.name) &&
-        std::ranges::find(subjects, one.name) == subjects.end() && subjects.size() < kMostSubjects)
-      subjects.push_back(one.name);
+  for (const NcclWish& wish : wishes) subjects.push_back(wish.name);
+  for (const NcclVariable& variable : items(target.facts().nccl.system_file))
+    if (wish_for(wishes, variable.name) == nullptr && !is_set_elsewhere(target.facts().nccl, variable.name) &&
+        std::ranges::find(subjects, variable.name) == subjects.end() && subjects.size() < kMostSubjects)
+      subjects.push_back(variable.name);
   for (const RailEnd& end : target.view.ends) subjects.push_back(end.name);
   return subjects;
 }
@@ -140,7 +141,7 @@ void render_nccl(const Target& target, std::vector<Setting>& settings) {
   setting.files.push_back(conf_file(wishes.variables));
   if (target.configure().nccl_profile.value_or(false)) {
     setting.files.push_back(profile_file(wishes.variables));
-    for (const NcclWish& one : wishes.variables) setting.needs.push_back(in_profile(target, one));
+    for (const NcclWish& wish : wishes.variables) setting.needs.push_back(in_profile(target, wish));
   }
   setting.subjects = subjects_of(target, wishes.variables);
   name_overriding(target, wishes.variables, setting);

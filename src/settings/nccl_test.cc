@@ -197,9 +197,10 @@ int judge(const std::string& folder) {
   for (const std::string& name : written) {
     for (const Setting& now : after.render(name, Section::kNccl))
       EXPECT_EQ(unmet(now), Texts{}) << folder << " " << name;
-    for (const nccl::Complaint& one : after.survey->find(name)->nccl_complaints)
-      EXPECT_TRUE(of_the_machine(one)) << folder << " " << name << ": " << one.id << " " << one.variable
-                                       << "=" << one.value << " " << one.message;
+    for (const nccl::Complaint& complaint : after.survey->find(name)->nccl_complaints)
+      EXPECT_TRUE(of_the_machine(complaint))
+          << folder << " " << name << ": " << complaint.id << " " << complaint.variable << "="
+          << complaint.value << " " << complaint.message;
   }
   return static_cast<int>(written.size());
 }

@@ -222,8 +222,8 @@ std::optional<Subnet> around_rails(const std::vector<const RailEnd*>& ends) {
 // Returns the RoCE v2 entry of the rail's address; null if there is none now.
 const Gid* gid_of(const RailEnd& end) {
   if (!end.rdma) return nullptr;
-  for (const Gid& one : items(end.rdma.port->gids))
-    if (is_gid_of(one, end)) return &one;
+  for (const Gid& gid : items(end.rdma.port->gids))
+    if (is_gid_of(gid, end)) return &gid;
   return nullptr;
 }
 

@@ -149,10 +149,10 @@ Need toolkit_need(const Target& target, const std::string& wanted) {
   bool there = false;
   bool unsure = false;
   std::string others;
-  for (const CudaToolkit& one : found.ok() ? *found : std::vector<CudaToolkit>{}) {
-    there = there || version_matches(one.version, wanted);
-    unsure = unsure || one.version.empty();
-    others += (others.empty() ? "" : ", ") + one.version;
+  for (const CudaToolkit& toolkit : found.ok() ? *found : std::vector<CudaToolkit>{}) {
+    there = there || version_matches(toolkit.version, wanted);
+    unsure = unsure || toolkit.version.empty();
+    others += (others.empty() ? "" : ", ") + toolkit.version;
   }
   if (!there && unsure) return need;
   return installed(std::move(need.what), there, others.empty() ? "there is none" : others);

@@ -36,9 +36,9 @@ OsName os_of(const Node& node, const Facts& facts) {
 const BootProfile* telling_profile(const Facts& facts) {
   if (!facts.net.at_boot.ok()) return nullptr;
   const BootProfile* any = nullptr;
-  for (const BootProfile& one : *facts.net.at_boot) {
-    if (has_default_route(facts.net, one.interface)) return &one;
-    if (any == nullptr) any = &one;
+  for (const BootProfile& profile : *facts.net.at_boot) {
+    if (has_default_route(facts.net, profile.interface)) return &profile;
+    if (any == nullptr) any = &profile;
   }
   return any;
 }
@@ -53,8 +53,9 @@ std::optional<NetworkKeeper> keeper_of(const BootProfile& profile) {
 }
 
 bool is_active(const Facts& facts, std::string_view unit) {
-  return facts.system.services.ok() && std::ranges::any_of(*facts.system.services, [&](const Service& one) {
-           return one.name == unit && one.active_state == "active";
+  return facts.system.services.ok() &&
+         std::ranges::any_of(*facts.system.services, [&](const Service& service) {
+           return service.name == unit && service.active_state == "active";
          });
 }
 

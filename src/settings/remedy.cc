@@ -53,8 +53,8 @@ void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
 std::vector<ShellCommand> commands_by_hand(const Setting& setting, const Platform& platform) {
   std::vector<ShellCommand> commands;
   for (const DesiredFile& file : setting.files) add_file(file, commands);
-  for (const Contradiction& one : setting.contradictions)
-    commands.push_back(command("mv {} {}", one.path, aside_name(one.path)));
+  for (const Contradiction& contradiction : setting.contradictions)
+    commands.push_back(command("mv {} {}", contradiction.path, aside_name(contradiction.path)));
   for (const NodeStep& step : setting.steps)
     if (check_step(step))
       for (const auto& words : commands_of(step, platform))

@@ -12,7 +12,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> by_hand(const Setting& setting) {
   std::vector<std::string> lines;
-  for (const ShellCommand& one : commands_by_hand(setting, {})) lines.push_back(one.text());
+  for (const ShellCommand& command : commands_by_hand(setting, {})) lines.push_back(command.text());
   return lines;
 }
 

@@ -36,8 +36,8 @@ constexpr Renderer kRenderers[] = {
 
 std::vector<Setting> render_settings(const Target& target, const std::set<Section>& only) {
   std::vector<Setting> settings;
-  for (const Renderer& one : kRenderers)
-    if (only.empty() || only.contains(one.section)) one.render(target, settings);
+  for (const Renderer& renderer : kRenderers)
+    if (only.empty() || only.contains(renderer.section)) renderer.render(target, settings);
   for (Setting& setting : settings)
     for (DesiredFile& file : setting.files)
       if (!file.block) file.content = seal(file.content);

@@ -36,7 +36,8 @@ Commands load_connections(const Words& files) {
 
 Commands set_links_down(const Words& interfaces) {
   Commands commands;
-  for (const std::string& one : interfaces) commands.push_back({"ip", "link", "set", "dev", one, "down"});
+  for (const std::string& interface : interfaces)
+    commands.push_back({"ip", "link", "set", "dev", interface, "down"});
   return commands;
 }
 

@@ -45,8 +45,8 @@ std::optional<std::uint64_t> value_now(const Facts& facts, const std::string& ke
 // Returns the value after the next boot; nullopt if no file sets it or the files could not be read.
 std::optional<std::uint64_t> value_at_boot(const Facts& facts, const std::string& key) {
   if (!facts.system.sysctl_at_boot.ok()) return std::nullopt;
-  for (const BootSetting& one : *facts.system.sysctl_at_boot)
-    if (one.key == key) return parse_number<std::uint64_t>(one.value);
+  for (const BootSetting& setting : *facts.system.sysctl_at_boot)
+    if (setting.key == key) return parse_number<std::uint64_t>(setting.value);
   return std::nullopt;
 }
 
@@ -76,10 +76,11 @@ std::optional<bool> is_zero_at_boot(const Target& target, const char* key) {
 // folder, and the last one counts (sysctl.d(5)).
 void name_later_file(const Target& target, std::string_view key, Setting& setting) {
   const std::string& own = setting.files.front().path;
-  for (const BootSetting& one : items(target.facts().system.sysctl_at_boot))
-    if (one.key == key && one.file.substr(one.file.rfind('/') + 1) > own.substr(own.rfind('/') + 1))
+  for (const BootSetting& boot_setting : items(target.facts().system.sysctl_at_boot))
+    if (boot_setting.key == key &&
+        boot_setting.file.substr(boot_setting.file.rfind('/') + 1) > own.substr(own.rfind('/') + 1))
       setting.notes.push_back(
-          fmt::format("{} sets {} and is read later: take that line out.", one.file, key));
+          fmt::format("{} sets {} and is read later: take that line out.", boot_setting.file, key));
 }
 
 void add_zero(const Target& target, const ZeroSetting& zero, std::vector<Setting>& settings) {

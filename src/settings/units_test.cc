@@ -51,7 +51,8 @@ nodes: [vm1]
 rails: [{name: rail0, subnet: 10.0.0.0/24, interface: eth1, first_address: 10.0.0.1}]
 )";
   const ConfiguredCluster virtual_machine = sample(kSoftware);
-  for (Setting& one : virtual_machine.render("vm1", Section::kModules)) settings.push_back(std::move(one));
+  for (Setting& setting : virtual_machine.render("vm1", Section::kModules))
+    settings.push_back(std::move(setting));
   return settings;
 }
 

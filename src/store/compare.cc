@@ -47,7 +47,7 @@ struct Side {
   double variance() const {
     const double middle = mean();
     double squares = 0;
-    for (const double one : logs) squares += (one - middle) * (one - middle);
+    for (const double log : logs) squares += (log - middle) * (log - middle);
     return squares / static_cast<double>(logs.size() - 1);
   }
 };
@@ -57,17 +57,19 @@ using BySubject = std::map<MeasuredSubject, std::vector<const Measurement*>>;
 
 BySubject by_subject(const BenchRun& run) {
   BySubject all;
-  for (const Measurement& one : run.measurements) all[measured_subject(one)].push_back(&one);
+  for (const Measurement& measurement : run.measurements)
+    all[measured_subject(measurement)].push_back(&measurement);
   return all;
 }
 
 Side side_of(const std::vector<const Measurement*>& repeats) {
   Side side;
-  for (const Measurement* one : repeats) {
-    if (one->failure) side.failure = &*one->failure;
-    if (one->failure || one->summary.median <= 0) continue;
-    if (side.logs.empty()) side.within = (one->summary.high - one->summary.low) / 2 / one->summary.median;
-    side.logs.push_back(std::log(one->summary.median));
+  for (const Measurement* measurement : repeats) {
+    if (measurement->failure) side.failure = &*measurement->failure;
+    if (measurement->failure || measurement->summary.median <= 0) continue;
+    if (side.logs.empty())
+      side.within = (measurement->summary.high - measurement->summary.low) / 2 / measurement->summary.median;
+    side.logs.push_back(std::log(measurement->summary.median));
   }
   return side;
 }
@@ -145,9 +147,9 @@ void call_failures(std::vector<Comparison>& rows, const CompareOptions& options)
     }
 }
 
-std::vector<Measurement> only_in(const BenchRun& one, const BySubject& its, const BySubject& other) {
+std::vector<Measurement> only_in(const BenchRun& run, const BySubject& its, const BySubject& other) {
   std::vector<Measurement> only;
-  for (const Measurement& what : one.measurements) {
+  for (const Measurement& what : run.measurements) {
     const MeasuredSubject subject = measured_subject(what);
     if (its.at(subject).front() == &what && !other.contains(subject)) only.push_back(what);
   }
@@ -228,10 +230,10 @@ CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions
   CompareResult result;
   const BySubject in_a = by_subject(a);
   const BySubject in_b = by_subject(b);
-  for (const Measurement& one : a.measurements) {
-    const auto& repeats = in_a.at(measured_subject(one));
-    const auto there = in_b.find(measured_subject(one));
-    if (repeats.front() == &one && there != in_b.end())
+  for (const Measurement& measurement : a.measurements) {
+    const auto& repeats = in_a.at(measured_subject(measurement));
+    const auto there = in_b.find(measured_subject(measurement));
+    if (repeats.front() == &measurement && there != in_b.end())
       result.rows.push_back(compare_one(repeats, there->second, options));
   }
   call_failures(result.rows, options);

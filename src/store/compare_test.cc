@@ -9,24 +9,24 @@ namespace railbed {
 namespace {
 
 Measurement bandwidth(double gigabits, const std::string& rail = "rail0") {
-  Measurement one;
-  one.engine = Engine::kRdma;
-  one.rail = rail;
-  one.from.node = "gpu01";
-  one.to.node = "gpu02";
-  one.message_bytes = 65536;
-  one.summary.samples = 30;
-  one.summary.median = gigabits * 1e9;
-  one.summary.low = one.summary.median * 0.99;
-  one.summary.high = one.summary.median * 1.01;
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kRdma;
+  measurement.rail = rail;
+  measurement.from.node = "gpu01";
+  measurement.to.node = "gpu02";
+  measurement.message_bytes = 65536;
+  measurement.summary.samples = 30;
+  measurement.summary.median = gigabits * 1e9;
+  measurement.summary.low = measurement.summary.median * 0.99;
+  measurement.summary.high = measurement.summary.median * 1.01;
+  return measurement;
 }
 
 Measurement latency(double microseconds) {
-  Measurement one = bandwidth(1);
-  one.metric = Metric::kLatency;
-  one.summary.median = microseconds * 1e3;
-  return one;
+  Measurement measurement = bandwidth(1);
+  measurement.metric = Metric::kLatency;
+  measurement.summary.median = microseconds * 1e3;
+  return measurement;
 }
 
 BenchRun run_of(std::vector<Measurement> measurements) {

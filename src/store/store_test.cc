@@ -28,20 +28,20 @@ BenchRun sample(const std::string& label) {
   run.command = "bench rdma gpu01 gpu02";
   run.railbed = "0.1.0";
   run.fingerprint = {{"gpu01 kernel", "6.8.0-45-generic"}};
-  Measurement one;
-  one.rail = "rail0";
-  one.summary.median = 38.1e9;
-  one.intervals = {38e9, 38.2e9};
-  run.measurements = {one};
+  Measurement measurement;
+  measurement.rail = "rail0";
+  measurement.summary.median = 38.1e9;
+  measurement.intervals = {38e9, 38.2e9};
+  run.measurements = {measurement};
   return run;
 }
 
 Measurement latency_with_floor() {
-  Measurement one;
-  one.metric = Metric::kLatency;
-  one.summary.median = 850;
-  one.floor = {{{"wire", Nanoseconds{15.6}, "78 bytes"}}, "not in it: cable"};
-  return one;
+  Measurement measurement;
+  measurement.metric = Metric::kLatency;
+  measurement.summary.median = 850;
+  measurement.floor = {{{"wire", Nanoseconds{15.6}, "78 bytes"}}, "not in it: cable"};
+  return measurement;
 }
 
 class StoreTest : public ::testing::Test {

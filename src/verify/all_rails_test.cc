@@ -10,20 +10,20 @@ namespace {
 using testing::HasSubstr;
 
 Measurement number(Engine engine, const std::string& rail, double gigabits) {
-  Measurement one;
-  one.engine = engine;
-  one.rail = rail;
-  for (auto [end, node] : {std::pair{&one.from, "a"}, std::pair{&one.to, "b"}}) {
+  Measurement measurement;
+  measurement.engine = engine;
+  measurement.rail = rail;
+  for (auto [end, node] : {std::pair{&measurement.from, "a"}, std::pair{&measurement.to, "b"}}) {
     end->node = node;
     end->interface = rail;
     end->other_work = OtherWork{64, 0, ""};
   }
-  one.message_bytes = 1 << 20;
-  one.summary.samples = 20;
-  one.summary.median = gigabits * 1e9;
-  one.summary.low = one.summary.median * 0.98;
-  one.summary.high = one.summary.median * 1.02;
-  return one;
+  measurement.message_bytes = 1 << 20;
+  measurement.summary.samples = 20;
+  measurement.summary.median = gigabits * 1e9;
+  measurement.summary.low = measurement.summary.median * 0.98;
+  measurement.summary.high = measurement.summary.median * 1.02;
+  return measurement;
 }
 
 Limit limit_of(double gigabits) { return {"sum of 2 rails", BitRate::gigabits(gigabits), "arithmetic"}; }
@@ -47,8 +47,8 @@ Finding finding_of(std::vector<Measurement> measurements, const Cluster& cluster
   evidence.cluster = cluster;
   evidence.measurements = std::move(measurements);
   std::vector<Finding> found;
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == "measured.all-rails") found.push_back(one);
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == "measured.all-rails") found.push_back(finding);
   EXPECT_EQ(found.size(), 1U);
   return found.empty() ? Finding{} : found.front();
 }
@@ -104,10 +104,12 @@ TEST(AllRails, CannotBeToldOfABusyNodeOrARunThatVaries) {
 TEST(AllRails, PartsAreNoLinksOfTheirOwn) {
   Evidence evidence;
   evidence.measurements = measured(Engine::kRdma, 390, 400, 784);
-  for (Measurement& one : evidence.measurements)
-    if (one.ceiling.limits.empty()) one.ceiling.limits = {{"wire", BitRate::gigabits(392), "sysfs"}};
-  for (const Finding& one : verify(evidence).findings)
-    EXPECT_TRUE(one.status != Status::kFail || one.rule == "measured.all-rails") << one.rule << one.message;
+  for (Measurement& measurement : evidence.measurements)
+    if (measurement.ceiling.limits.empty())
+      measurement.ceiling.limits = {{"wire", BitRate::gigabits(392), "sysfs"}};
+  for (const Finding& finding : verify(evidence).findings)
+    EXPECT_TRUE(finding.status != Status::kFail || finding.rule == "measured.all-rails")
+        << finding.rule << finding.message;
 }
 
 }  // namespace

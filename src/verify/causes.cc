@@ -141,16 +141,16 @@ std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<s
   Rows rows;
   std::map<std::pair<std::string_view, Status>, std::set<std::string_view>> nodes;
   for (const std::size_t i : urgent)
-    if (const Finding& one = *findings[i]; !one.caused_by && is_red(one))
-      nodes[{one.rule, one.status}].insert(one.node);
+    if (const Finding& finding = *findings[i]; !finding.caused_by && is_red(finding))
+      nodes[{finding.rule, finding.status}].insert(finding.node);
   std::unordered_map<std::size_t, Rank> ranks;
   ranks.reserve(urgent.size());
   for (const std::size_t i : urgent) {
-    const Finding& one = *findings[i];
-    const int own = severity(one.status);
-    const auto found = nodes.find({one.rule, one.status});
+    const Finding& finding = *findings[i];
+    const int own = severity(finding.status);
+    const auto found = nodes.find({finding.rule, finding.status});
     const int count = found == nodes.end() ? 0 : static_cast<int>(found->second.size());
-    ranks[i] = {own, 1, -count, rows.of(one.rule), i, 0, own};
+    ranks[i] = {own, 1, -count, rows.of(finding.rule), i, 0, own};
   }
   for (const std::size_t i : urgent) {
     if (!findings[i]->caused_by) continue;
@@ -202,8 +202,8 @@ void link_causes(const FindingList& findings) {
 
 void put_in_order(FindingList& findings) {
   std::vector<bool> is_cause(findings.size());
-  for (const Finding* one : findings)
-    if (one->caused_by) is_cause[*one->caused_by] = true;
+  for (const Finding* finding : findings)
+    if (finding->caused_by) is_cause[*finding->caused_by] = true;
   std::vector<std::size_t> urgent;
   std::vector<std::size_t> calm;
   calm.reserve(findings.size());

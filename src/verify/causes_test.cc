@@ -8,18 +8,18 @@ namespace railbed {
 namespace {
 
 Finding red(std::string_view rule, std::string node, Things touches, Status status = Status::kFail) {
-  Finding one;
-  one.rule = rule;
-  one.node = std::move(node);
-  one.subject = "x";
-  one.touches = std::move(touches);
-  one.status = status;
-  return one;
+  Finding finding;
+  finding.rule = rule;
+  finding.node = std::move(node);
+  finding.subject = "x";
+  finding.touches = std::move(touches);
+  finding.status = status;
+  return finding;
 }
 
 FindingList list_of(std::vector<Finding>& findings) {
   FindingList list;
-  for (Finding& one : findings) list.push_back(&one);
+  for (Finding& finding : findings) list.push_back(&finding);
   return list;
 }
 
@@ -89,7 +89,7 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
   FindingList list = list_of(findings);
   put_in_order(list);
   std::vector<std::string> order;
-  for (const Finding* one : list) order.push_back(fmt::format("{}@{}", one->rule, one->node));
+  for (const Finding* finding : list) order.push_back(fmt::format("{}@{}", finding->rule, finding->node));
   // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.
   EXPECT_THAT(order, testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a",
                                           "gpu.driver@b", "gpu.count@a", "host.swap@a", "host.disk-space@a",

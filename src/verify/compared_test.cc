@@ -9,19 +9,19 @@ namespace {
 
 Measurement number(Engine engine, Metric metric, const char* rail, const char* from, const char* to,
                    double median) {
-  Measurement one;
-  one.engine = engine;
-  one.metric = metric;
-  one.rail = rail;
-  one.from.node = from;
-  one.to.node = to;
-  one.message_bytes = 8;
-  one.summary.samples = 20;
-  one.summary.median = median;
-  one.summary.low = median * 0.98;
-  one.summary.high = median * 1.02;
-  one.ceiling.nominal = true;
-  return one;
+  Measurement measurement;
+  measurement.engine = engine;
+  measurement.metric = metric;
+  measurement.rail = rail;
+  measurement.from.node = from;
+  measurement.to.node = to;
+  measurement.message_bytes = 8;
+  measurement.summary.samples = 20;
+  measurement.summary.median = median;
+  measurement.summary.low = median * 0.98;
+  measurement.summary.high = median * 1.02;
+  measurement.ceiling.nominal = true;
+  return measurement;
 }
 
 Measurement tcp(const char* from, const char* to, double median) {
@@ -37,8 +37,8 @@ Finding finding_of(std::vector<Measurement> measurements, std::string_view rule)
   evidence.measurements = std::move(measurements);
   const Verdict verdict = verify(evidence);
   std::vector<Finding> found;
-  for (const Finding& one : verdict.findings)
-    if (one.rule == rule) found.push_back(one);
+  for (const Finding& finding : verdict.findings)
+    if (finding.rule == rule) found.push_back(finding);
   EXPECT_EQ(found.size(), 1U) << rule;
   return found.empty() ? Finding{} : found.front();
 }
@@ -51,9 +51,9 @@ Endpoint busy(const char* node, double processors) {
 }
 
 TEST(BothWays, OneFindingALinkNamesTheSlowSender) {
-  const Finding one = finding_of({tcp("a", "b", 200e6), tcp("b", "a", 10e6)}, "measured.both-ways");
-  EXPECT_EQ(one.status, Status::kFail);
-  EXPECT_EQ(one.message, "TCP from b to a on rail0 carries 10.0 Mb/s, 5 % of the 200 Mb/s the other way");
+  const Finding finding = finding_of({tcp("a", "b", 200e6), tcp("b", "a", 10e6)}, "measured.both-ways");
+  EXPECT_EQ(finding.status, Status::kFail);
+  EXPECT_EQ(finding.message, "TCP from b to a on rail0 carries 10.0 Mb/s, 5 % of the 200 Mb/s the other way");
 }
 
 TEST(BothWays, OfProcessorsMayDifferByATwo) {
@@ -66,9 +66,9 @@ TEST(BothWays, OfProcessorsMayDifferByATwo) {
 TEST(BothWays, OfAnAdapterMayNot) {
   Measurement forth = tcp("a", "b", 98e9);
   Measurement back = tcp("b", "a", 74e9);
-  for (Measurement* one : {&forth, &back}) {
-    one->engine = Engine::kRdma;
-    one->ceiling.nominal = false;
+  for (Measurement* measurement : {&forth, &back}) {
+    measurement->engine = Engine::kRdma;
+    measurement->ceiling.nominal = false;
   }
   EXPECT_EQ(finding_of({forth, back}, "measured.both-ways").status, Status::kWarn);
 }
@@ -107,18 +107,18 @@ TEST(Latency, WithNothingToHoldItAgainstIsNotJudged) {
 
 TEST(NodeBusy, IsSaidFromATenthOfTheProcessorsOn) {
   for (const auto& [processors, status] : {std::pair{0.3, Status::kWarn}, std::pair{0.1, Status::kPass}}) {
-    Measurement one = tcp("a", "b", 1e9);
-    one.from = busy("a", processors);
-    EXPECT_EQ(finding_of({one}, "measured.node-busy").status, status);
+    Measurement measurement = tcp("a", "b", 1e9);
+    measurement.from = busy("a", processors);
+    EXPECT_EQ(finding_of({measurement}, "measured.node-busy").status, status);
   }
 }
 
 // Firewalls drop pings; the path is not at fault.
 TEST(Ping, ThatNobodyAnswersIsNoFailure) {
-  Measurement one = ping_on("rail0", 0);
-  one.summary = {};
-  one.failure = Failure{"run", "no answer", ""};
-  EXPECT_EQ(finding_of({one}, "measured.failed").status, Status::kNotApplicable);
+  Measurement measurement = ping_on("rail0", 0);
+  measurement.summary = {};
+  measurement.failure = Failure{"run", "no answer", ""};
+  EXPECT_EQ(finding_of({measurement}, "measured.failed").status, Status::kNotApplicable);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ void tell_grub(Facts& facts, const char* key, const char* value, const char* fil
 Finding judged(const Facts& facts, std::string_view rule) {
   Evidence evidence;
   evidence.nodes.emplace("n1", facts);
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == rule) return one;
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == rule) return finding;
   ADD_FAILURE() << rule << " says nothing";
   return {};
 }
@@ -170,8 +170,8 @@ Finding screen_of(std::vector<Display> displays, bool asked = true) {
   facts.system.console.displays = {std::move(displays), "/sys/bus/pci/devices"};
   evidence.nodes.emplace("n1", facts);
   if (asked) evidence.bmcs["n1"] = {.node = "n1"};
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == "host.screen") return one;
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == "host.screen") return finding;
   ADD_FAILURE();
   return {};
 }

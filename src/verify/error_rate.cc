@@ -6,9 +6,10 @@
 
 namespace railbed {
 
-std::optional<ErrorSpan> error_span(Case& one, const Facts& facts, const Reading<std::uint64_t>& packets) {
+std::optional<ErrorSpan> error_span(Case& verdict, const Facts& facts,
+                                    const Reading<std::uint64_t>& packets) {
   constexpr double kSecondsADay = 86400;
-  const double* uptime = one.read(facts.system.kernel.uptime_seconds);
+  const double* uptime = verdict.read(facts.system.kernel.uptime_seconds);
   if (uptime == nullptr) return std::nullopt;
   ErrorSpan span{std::max(1.0, *uptime / kSecondsADay), std::nullopt};
   if (packets && *packets > 0) span.packets = *packets;

@@ -22,7 +22,7 @@ struct ErrorSpan {
 
 // Returns the span since boot. Returns nullopt after ending the case as unknown if the node's uptime could
 // not be read.
-std::optional<ErrorSpan> error_span(Case& one, const Facts& facts, const Reading<std::uint64_t>& packets);
+std::optional<ErrorSpan> error_span(Case& verdict, const Facts& facts, const Reading<std::uint64_t>& packets);
 
 struct ErrorLimit {
   double a_day = 0;

@@ -66,14 +66,14 @@ class Findings {
 
   Findings() = default;
   Findings(std::initializer_list<Finding> list) {
-    for (const Finding& one : list) push_back(one);
+    for (const Finding& finding : list) push_back(finding);
   }
   // Takes ownership of the blocks. `order` must point to each finding in them exactly once. `left_out` counts
   // the findings that were not stored.
   Findings(Blocks blocks, std::vector<Finding*> order, StatusCounts left_out = {})
       : blocks_(std::move(blocks)), order_(std::move(order)), left_out_(left_out) {}
   Findings(const Findings& other) : left_out_(other.left_out_) {
-    for (const Finding& one : other) push_back(one);
+    for (const Finding& finding : other) push_back(finding);
   }
   Findings(Findings&&) noexcept = default;
   Findings& operator=(Findings other) noexcept {
@@ -84,8 +84,8 @@ class Findings {
   }
   ~Findings() = default;
 
-  void push_back(Finding one) {
-    blocks_.emplace_back().push_back(std::move(one));
+  void push_back(Finding finding) {
+    blocks_.emplace_back().push_back(std::move(finding));
     order_.push_back(&blocks_.back().front());
   }
 

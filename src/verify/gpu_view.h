@@ -40,11 +40,11 @@ inline std::optional<bool> module_on_disk_is_loaded(const NodeView& node) {
 // Returns the value, or null after ending the case: as not applicable if the GPU or the driver does not offer
 // the value, as unknown if it could not be read.
 template <class T>
-const T* said(Case& one, const Reading<T>& reading) {
+const T* said(Case& verdict, const Reading<T>& reading) {
   const bool offered = reading.ok() || (!reading.absent() && reading.miss().missing != Missing::kUnsupported);
-  if (offered) return one.read(reading);
-  one.seen(reading);
-  one.not_applicable("this GPU or its driver does not say: " + reading.miss().why);
+  if (offered) return verdict.read(reading);
+  verdict.seen(reading);
+  verdict.not_applicable("this GPU or its driver does not say: " + reading.miss().why);
   return nullptr;
 }
 
@@ -55,14 +55,14 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   for (const NodeView& node : survey.nodes) {
     const auto& devices = node.facts->gpus.devices;
     if (!devices || devices->empty()) {
-      Case one = judge.on(node, "GPUs", node.gpu_touches);
-      if (one.read(devices) != nullptr) one.not_applicable("no NVIDIA GPU on PCI");
+      Case verdict = judge.on(node, "GPUs", node.gpu_touches);
+      if (verdict.read(devices) != nullptr) verdict.not_applicable("no NVIDIA GPU on PCI");
       continue;
     }
     for (std::size_t i = 0; i < devices->size(); ++i) {
       const Gpu& gpu = (*devices)[i];
-      Case one = judge.on(node, gpu.pci_address, node.touches_of_gpus[i]);
-      look(one, node, gpu);
+      Case verdict = judge.on(node, gpu.pci_address, node.touches_of_gpus[i]);
+      look(verdict, node, gpu);
     }
   }
 }
@@ -71,15 +71,15 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
 // as unknown if NVML could not be read.
 template <class Look>
 void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
-  each_gpu(survey, judge, [&](Case& one, const NodeView& node, const Gpu& gpu) {
+  each_gpu(survey, judge, [&](Case& verdict, const NodeView& node, const Gpu& gpu) {
     if (!gpu.nvml) {
-      if (gpu.nvml.unknown() && one.read(gpu.nvml) == nullptr) return;
-      one.seen(gpu.nvml);
-      return one.not_applicable(gpu.nvml.absent() ? "NVML was not asked (gpu.nvml)"
-                                                  : "NVML does not answer for it (gpu.answers)");
+      if (gpu.nvml.unknown() && verdict.read(gpu.nvml) == nullptr) return;
+      verdict.seen(gpu.nvml);
+      return verdict.not_applicable(gpu.nvml.absent() ? "NVML was not asked (gpu.nvml)"
+                                                      : "NVML does not answer for it (gpu.answers)");
     }
     const auto index = static_cast<std::size_t>(&gpu - node.facts->gpus.devices->data());
-    look(one, GpuView{node, gpu, *gpu.nvml, node.gpu_models[index]});
+    look(verdict, GpuView{node, gpu, *gpu.nvml, node.gpu_models[index]});
   });
 }
 
@@ -87,14 +87,14 @@ void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
 // others end as not applicable.
 template <class Look>
 void each_loaded_gpu(const Survey& survey, Judge& judge, Look&& look) {
-  each_answering_gpu(survey, judge, [&](Case& one, const GpuView& gpu) {
+  each_answering_gpu(survey, judge, [&](Case& verdict, const GpuView& gpu) {
     const auto& load = gpu.node.facts->load;
-    if (!load || !load->gpus) return one.not_applicable("needs --load");
-    one.add_evidence(load->gpus.from());
+    if (!load || !load->gpus) return verdict.not_applicable("needs --load");
+    verdict.add_evidence(load->gpus.from());
     const auto found = load->gpus->find(gpu.address());
     if (found == load->gpus->end() || !found->second.error.empty() || found->second.seconds <= 0)
-      return one.not_applicable("it was not under load (gpu.load)");
-    look(one, gpu, found->second);
+      return verdict.not_applicable("it was not under load (gpu.load)");
+    look(verdict, gpu, found->second);
   });
 }
 

@@ -39,11 +39,11 @@ std::string some(const std::vector<std::string>& names) {
 // Returns the nodes that have a failure or are named by one, with the rules that failed.
 std::map<std::string, std::set<std::string>> sick_nodes(const Verdict& verdict) {
   std::map<std::string, std::set<std::string>> sick;
-  for (const Finding& one : verdict.findings) {
-    if (one.status != Status::kFail) continue;
-    if (!one.node.empty()) sick[one.node].emplace(one.rule);
-    for (const std::string& thing : one.touches)
-      if (thing.starts_with("node:")) sick[thing.substr(5)].emplace(one.rule);
+  for (const Finding& finding : verdict.findings) {
+    if (finding.status != Status::kFail) continue;
+    if (!finding.node.empty()) sick[finding.node].emplace(finding.rule);
+    for (const std::string& thing : finding.touches)
+      if (thing.starts_with("node:")) sick[thing.substr(5)].emplace(finding.rule);
   }
   return sick;
 }

@@ -35,8 +35,8 @@ rails:
   for (std::size_t i = 0; i < nodes.size(); ++i)
     evidence.nodes.emplace("n" + std::to_string(i + 1), nodes[i]);
   std::vector<Finding> found;
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == "net.switch-of-rail" && one.status == Status::kFail) found.push_back(one);
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == "net.switch-of-rail" && finding.status == Status::kFail) found.push_back(finding);
   return found;
 }
 

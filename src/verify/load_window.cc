@@ -6,8 +6,8 @@
 
 namespace railbed {
 
-const Load* load_of(Case& one, const RailEnd& end) {
-  return one.lacks_rdma(end) ? nullptr : one.read_if_there(end.facts->load, std::string(kNeedsLoad));
+const Load* load_of(Case& verdict, const RailEnd& end) {
+  return verdict.lacks_rdma(end) ? nullptr : verdict.read_if_there(end.facts->load, std::string(kNeedsLoad));
 }
 
 const PortLoad* port_load(const Load& load, const RailEnd& end) {
@@ -41,7 +41,7 @@ std::uint64_t move_of(const CounterMoves& moves, const std::string& name) {
   return found == moves.end() ? 0 : found->second;
 }
 
-void judge_moves(Case& one, const RailEnd& end, const Load& load, const Watch& watch) {
+void judge_moves(Case& verdict, const RailEnd& end, const Load& load, const Watch& watch) {
   const CounterMoves* moves = watch.pick(load, end);
   std::vector<std::string> fast;
   std::vector<std::string_view> meanings;
@@ -55,21 +55,21 @@ void judge_moves(Case& one, const RailEnd& end, const Load& load, const Watch& w
     fast.push_back(fmt::format("{} {}", limit.name, found->second));
     meanings.push_back(limit.means);
   }
-  if (counted == 0) return one.not_applicable("the port has no such counter");
-  if (fast.empty()) return one.pass(fmt::format("within limits for {:.0f} s", load.seconds));
+  if (counted == 0) return verdict.not_applicable("the port has no such counter");
+  if (fast.empty()) return verdict.pass(fmt::format("within limits for {:.0f} s", load.seconds));
   Remedy remedy = watch.remedy;
   if (watch.show != nullptr) std::ranges::move(watch.show(end), std::back_inserter(remedy.commands));
-  one.red(watch.status,
-          {.message = fmt::format("{} counted {} in {:.0f} s: {}", end.rdma_where(), fmt::join(fast, ", "),
-                                  load.seconds, fmt::join(meanings, "; ")),
-           .expected = watch.expected,
-           .observed = fmt::format("{} in {:.0f} s", fmt::join(fast, ", "), load.seconds),
-           .remedy = std::move(remedy)});
+  verdict.red(watch.status,
+              {.message = fmt::format("{} counted {} in {:.0f} s: {}", end.rdma_where(),
+                                      fmt::join(fast, ", "), load.seconds, fmt::join(meanings, "; ")),
+               .expected = watch.expected,
+               .observed = fmt::format("{} in {:.0f} s", fmt::join(fast, ", "), load.seconds),
+               .remedy = std::move(remedy)});
 }
 
 void watch_ends(const Survey& survey, Judge& judge, const Watch& watch) {
-  each_loaded_end(survey, judge, [&](Case& one, const RailEnd& end, const Load& load) {
-    judge_moves(one, end, load, watch);
+  each_loaded_end(survey, judge, [&](Case& verdict, const RailEnd& end, const Load& load) {
+    judge_moves(verdict, end, load, watch);
   });
 }
 

@@ -17,13 +17,13 @@ const InterfaceLoad* interface_load(const Load& load, const RailEnd& end);
 
 // Returns the record of the end's node; null after ending the case if the end has no RDMA device or there was
 // no load.
-const Load* load_of(Case& one, const RailEnd& end);
+const Load* load_of(Case& verdict, const RailEnd& end);
 
 // Calls look(Case&, const RailEnd&, const Load&) for every end with an RDMA device whose node was under load.
 template <class Look>
 void each_loaded_end(const Survey& survey, Judge& judge, Look&& look) {
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (const Load* load = load_of(one, end)) look(one, end, *load);
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (const Load* load = load_of(verdict, end)) look(verdict, end, *load);
   });
 }
 
@@ -65,7 +65,7 @@ struct Watch {
 
 // Ends the case: red if a counter exceeded its limit, not applicable if the end has none of the counters,
 // else pass.
-void judge_moves(Case& one, const RailEnd& end, const Load& load, const Watch& watch);
+void judge_moves(Case& verdict, const RailEnd& end, const Load& load, const Watch& watch);
 // Calls judge_moves() for every end that was under load.
 void watch_ends(const Survey& survey, Judge& judge, const Watch& watch);
 

@@ -85,15 +85,15 @@ void each_told(const Survey& survey, Judge& judge, std::string_view what, const 
     for (const LogEvent& event : log->events)
       if (concerns(node, event)) subjects[event.subject].push_back(&event);
     if (subjects.empty()) {
-      Case one = judge.on(node, std::string(what));
-      one.seen(log);
-      one.pass("none in the kernel log");
+      Case verdict = judge.on(node, std::string(what));
+      verdict.seen(log);
+      verdict.pass("none in the kernel log");
     }
     for (auto& [subject, events] : subjects) {
-      Case one =
+      Case verdict =
           judge.on(node, subject.empty() ? std::string(what) : subject, touches_of(node, *events.front()));
-      one.seen(log);
-      look(one, Told{node, std::move(events)});
+      verdict.seen(log);
+      look(verdict, Told{node, std::move(events)});
     }
   }
 }

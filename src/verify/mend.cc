@@ -95,8 +95,9 @@ void Mender::mend(const Rule& rule, Finding& finding) {
     commands.insert(commands.end(), std::make_move_iterator(by_hand.begin()),
                     std::make_move_iterator(by_hand.end()));
     finding.remedy.needs_reboot = finding.remedy.needs_reboot || setting->reboot;
-    for (const Contradiction& one : setting->contradictions)
-      add_sentence(fmt::format("{} goes aside as a whole: {}", one.path, one.why), finding.remedy.text);
+    for (const Contradiction& contradiction : setting->contradictions)
+      add_sentence(fmt::format("{} goes aside as a whole: {}", contradiction.path, contradiction.why),
+                   finding.remedy.text);
     for (const std::string& note : setting->notes) add_sentence(note, finding.remedy.text);
     add_sentence(warning_of(setting->risk), finding.remedy.text);
   }

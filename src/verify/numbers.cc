@@ -6,18 +6,22 @@
 
 namespace railbed {
 
-bool has_number(const Measurement& one) { return !one.failure && one.summary.samples > 0; }
-
-bool is_software(const Survey& survey, const Measurement& one) {
-  const Rail* rail = find_rail(survey.evidence.cluster, one.rail);
-  return one.engine != Engine::kRdma || (rail != nullptr && !rail->rdma_driver.empty()) ||
-         one.ceiling.nominal;
+bool has_number(const Measurement& measurement) {
+  return !measurement.failure && measurement.summary.samples > 0;
 }
 
-std::string name_of(const Measurement& one) {
-  if (one.engine == Engine::kPing) return "ping";
-  std::string name(one.engine == Engine::kRdma ? "RDMA" : "TCP");
-  return one.operation.empty() || one.operation == "write" ? name : name + ' ' + one.operation;
+bool is_software(const Survey& survey, const Measurement& measurement) {
+  const Rail* rail = find_rail(survey.evidence.cluster, measurement.rail);
+  return measurement.engine != Engine::kRdma || (rail != nullptr && !rail->rdma_driver.empty()) ||
+         measurement.ceiling.nominal;
+}
+
+std::string name_of(const Measurement& measurement) {
+  if (measurement.engine == Engine::kPing) return "ping";
+  std::string name(measurement.engine == Engine::kRdma ? "RDMA" : "TCP");
+  return measurement.operation.empty() || measurement.operation == "write"
+             ? name
+             : name + ' ' + measurement.operation;
 }
 
 std::string busy_ends(std::initializer_list<const Measurement*> numbers) {

@@ -10,12 +10,12 @@
 namespace railbed {
 
 // Returns true if the measurement succeeded and has at least one sample.
-bool has_number(const Measurement& one);
+bool has_number(const Measurement& measurement);
 // Returns true if processors rather than an adapter limit this measurement: TCP, software RDMA, virtual
 // links.
-bool is_software(const Survey& survey, const Measurement& one);
+bool is_software(const Survey& survey, const Measurement& measurement);
 // Returns the operation's name, such as "RDMA send". A write is the usual operation, so it is not named.
-std::string name_of(const Measurement& one);
+std::string name_of(const Measurement& measurement);
 
 // Returns "gpu01 was busy …; gpu02 was busy …" for the ends that were busy during a measurement; empty if
 // none was.

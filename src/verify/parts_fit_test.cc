@@ -40,9 +40,9 @@ TEST(PartsFit, TheGuidesListIsBoundByItsSwitch) {
   EXPECT_THAT(found, says(FitSeverity::kWarning, "Mellanox IS5022 runs no subnet manager"));
   EXPECT_THAT(found, says(FitSeverity::kNote, "PCIe Gen3 x8"));
   EXPECT_THAT(found, Not(says(FitSeverity::kError, "")));
-  for (const FitFinding& one : found) {
-    EXPECT_GT(one.line, 26) << one.message;
-    EXPECT_NE(one.source, "") << one.message;
+  for (const FitFinding& finding : found) {
+    EXPECT_GT(finding.line, 26) << finding.message;
+    EXPECT_NE(finding.source, "") << finding.message;
   }
 }
 

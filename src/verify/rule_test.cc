@@ -98,21 +98,21 @@ TEST(Floors, LossWarnsBeforeItFailsAndNeitherIsOutOfReach) {
 }
 
 Measurement measured(BitRate median) {
-  Measurement one;
-  one.engine = Engine::kRdma;
-  one.rail = "rail0";
-  one.from.node = "a";
-  one.to.node = "b";
-  one.message_bytes = 65536;
-  one.summary.samples = 10;
-  one.summary.median = median.bits_per_second;
-  one.ceiling = ceiling_of(BitRate::gigabits(40));
-  return one;
+  Measurement measurement;
+  measurement.engine = Engine::kRdma;
+  measurement.rail = "rail0";
+  measurement.from.node = "a";
+  measurement.to.node = "b";
+  measurement.message_bytes = 65536;
+  measurement.summary.samples = 10;
+  measurement.summary.median = median.bits_per_second;
+  measurement.ceiling = ceiling_of(BitRate::gigabits(40));
+  return measurement;
 }
 
 Status bandwidth_status(const Evidence& evidence) {
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == "measured.bandwidth") return one.status;
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == "measured.bandwidth") return finding.status;
   return Status::kNotApplicable;
 }
 
@@ -128,8 +128,8 @@ TEST(Measured, JudgesTheBestSizeAgainstTheFloor) {
 
 std::vector<std::string> red(const Evidence& evidence, std::string_view rule) {
   std::vector<std::string> messages;
-  for (const Finding& one : verify(evidence).findings)
-    if (one.rule == rule && one.status == Status::kFail) messages.push_back(one.message);
+  for (const Finding& finding : verify(evidence).findings)
+    if (finding.rule == rule && finding.status == Status::kFail) messages.push_back(finding.message);
   return messages;
 }
 
@@ -153,12 +153,12 @@ TEST(Measured, EachOperationIsJudgedByItself) {
 TEST(Measured, TcpAtItsBestIsHeldAgainstEachComparableOperation) {
   Evidence evidence;
   const auto add = [&](Engine engine, const char* operation, double ns) {
-    Measurement one = measured(BitRate::gigabits(1));
-    one.engine = engine;
-    one.metric = Metric::kLatency;
-    one.operation = operation;
-    one.summary.median = ns;
-    evidence.measurements.push_back(one);
+    Measurement measurement = measured(BitRate::gigabits(1));
+    measurement.engine = engine;
+    measurement.metric = Metric::kLatency;
+    measurement.operation = operation;
+    measurement.summary.median = ns;
+    evidence.measurements.push_back(measurement);
   };
   add(Engine::kTcp, "", 9000);
   add(Engine::kTcp, "busy-poll", 5000);
@@ -185,9 +185,9 @@ TEST(Verdict, ExitCodeIsTheWorst) {
   const auto code = [](std::vector<Status> statuses) {
     Verdict verdict;
     for (const Status status : statuses) {
-      Finding one;
-      one.status = status;
-      verdict.findings.push_back(one);
+      Finding finding;
+      finding.status = status;
+      verdict.findings.push_back(finding);
     }
     return verdict.exit_code();
   };
@@ -202,9 +202,10 @@ TEST(Verify, SaysUnknownOfFactsThatWereNotCollected) {
   Evidence evidence;
   evidence.nodes["a"] = Facts{};
   const Verdict verdict = verify(evidence);
-  for (const Finding& one : verdict.findings) EXPECT_NE(one.status, Status::kFail) << one.rule << one.message;
-  const auto unknown = [](const Finding& one) {
-    return one.status == Status::kUnknown && one.rule == "host.hugepages";
+  for (const Finding& finding : verdict.findings)
+    EXPECT_NE(finding.status, Status::kFail) << finding.rule << finding.message;
+  const auto unknown = [](const Finding& finding) {
+    return finding.status == Status::kUnknown && finding.rule == "host.hugepages";
   };
   EXPECT_TRUE(std::ranges::any_of(verdict.findings, unknown));
 }

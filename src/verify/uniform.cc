@@ -53,15 +53,15 @@ void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, co
   Things touches;
   if (what.touches_gpus) touches = Things{"gpus"};
   if (what.touches_nccl) touches = vote.node->nccl_touches;
-  Case one = judge.on(*vote.node, std::string(what.subject), std::move(touches));
-  one.add_evidence(vote.from);
+  Case verdict = judge.on(*vote.node, std::string(what.subject), std::move(touches));
+  verdict.add_evidence(vote.from);
   Remedy remedy = what.remedy;
   remedy.commands.insert(remedy.commands.end(), vote.commands.begin(), vote.commands.end());
-  one.red(what.status, {.message = fmt::format("{} differs in {}: it has {}, {}; {}", *vote.node->name,
-                                               what.subject, vote.value, usual, what.why),
-                        .expected = most,
-                        .observed = vote.value,
-                        .remedy = std::move(remedy)});
+  verdict.red(what.status, {.message = fmt::format("{} differs in {}: it has {}, {}; {}", *vote.node->name,
+                                                   what.subject, vote.value, usual, what.why),
+                            .expected = most,
+                            .observed = vote.value,
+                            .remedy = std::move(remedy)});
 }
 
 }  // namespace

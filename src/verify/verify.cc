@@ -51,10 +51,10 @@ void add_remedies(const Survey& survey, std::vector<Verdicts>& found) {
   const auto rules = all_rules();
   Mender mender(survey);
   for (std::size_t i = 0; i < found.size(); ++i)
-    for (Finding& one : found[i].list) {
-      if (is_red(one) && !rules[i].settings.empty()) mender.mend(rules[i], one);
-      if (!one.remedy.commands.empty())
-        fit_to_node(one.node.empty() ? nullptr : survey.find(one.node), one.remedy);
+    for (Finding& finding : found[i].list) {
+      if (is_red(finding) && !rules[i].settings.empty()) mender.mend(rules[i], finding);
+      if (!finding.remedy.commands.empty())
+        fit_to_node(finding.node.empty() ? nullptr : survey.find(finding.node), finding.remedy);
     }
 }
 
@@ -72,7 +72,7 @@ Verdict verify(const Evidence& evidence, Keep keep) {
   }
   FindingList findings;
   for (auto& list : blocks)
-    for (Finding& one : list) findings.push_back(&one);
+    for (Finding& finding : list) findings.push_back(&finding);
   link_causes(findings);
   put_in_order(findings);
   return {Findings(std::move(blocks), std::move(findings), left_out)};

@@ -33,8 +33,8 @@ void each_node(const Survey& survey, Judge& judge, std::string_view subject, con
       about = std::invoke(touches, node);
     else
       about = touches;
-    Case one = judge.on(node, std::string(subject), std::move(about));
-    look(one, node);
+    Case verdict = judge.on(node, std::string(subject), std::move(about));
+    look(verdict, node);
   }
 }
 template <class Look>
@@ -65,11 +65,11 @@ void each_end_that(const Survey& survey, Judge& judge, Which&& which, Look&& loo
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
       if (!std::invoke(which, end)) continue;
-      Case one = judge.on(end);
+      Case verdict = judge.on(end);
       if constexpr (std::is_invocable_v<Look&, Case&, const RailEnd&>)
-        look(one, end);
+        look(verdict, end);
       else
-        look(one, node, end);
+        look(verdict, node, end);
     }
 }
 // Walks over every end, with or without a rail.
@@ -87,12 +87,12 @@ void each_rail_end(const Survey& survey, Judge& judge, Look&& look) {
 // Walks over every end. An end that is not on InfiniBand ends as not applicable.
 template <class Look>
 void each_infiniband_end(const Survey& survey, Judge& judge, Look&& look) {
-  each_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
-    if (!end.infiniband()) return one.not_applicable("not InfiniBand");
+  each_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (!end.infiniband()) return verdict.not_applicable("not InfiniBand");
     if constexpr (std::is_invocable_v<Look&, Case&, const RailEnd&>)
-      look(one, end);
+      look(verdict, end);
     else
-      look(one, node, end);
+      look(verdict, node, end);
   });
 }
 
@@ -100,8 +100,8 @@ void each_infiniband_end(const Survey& survey, Judge& judge, Look&& look) {
 template <class Look>
 void each_rail(const Survey& survey, Judge& judge, Look&& look) {
   for (const Rail& rail : survey.evidence.cluster.rails) {
-    Case one = judge.on_cluster(rail.name, {"rail:" + rail.name});
-    look(one, rail);
+    Case verdict = judge.on_cluster(rail.name, {"rail:" + rail.name});
+    look(verdict, rail);
   }
 }
 
@@ -112,8 +112,8 @@ void each_of(const Survey& survey, Judge& judge, const Pick& pick, const Name& n
              Look&& look) {
   for (const NodeView& node : survey.nodes)
     for (const auto& thing : std::invoke(pick, node)) {
-      Case one = judge.on(node, std::string(std::invoke(name, thing)), touches(node, thing));
-      look(one, node, thing);
+      Case verdict = judge.on(node, std::string(std::invoke(name, thing)), touches(node, thing));
+      look(verdict, node, thing);
     }
 }
 template <class Pick, class Name, class Look>
@@ -128,7 +128,7 @@ void each_device(const Survey& survey, Judge& judge, const Pick& pick, Look&& lo
   each_of(
       survey, judge, pick, &PciDevice::address,
       [](const NodeView& node, const PciDevice* device) { return node.touches_of(*device); },
-      [&](Case& one, const NodeView& node, const PciDevice* device) { look(one, node, *device); });
+      [&](Case& verdict, const NodeView& node, const PciDevice* device) { look(verdict, node, *device); });
 }
 template <class Look>
 void each_adapter(const Survey& survey, Judge& judge, Look&& look) {

@@ -54,7 +54,7 @@ class Job {
     series_[i].wrong = *wrong;
     if (!node_.barrier().wait()) return false;
     std::uint64_t sum = 0;
-    for (const CollectiveSeries& one : series_) sum += one.wrong;
+    for (const CollectiveSeries& series : series_) sum += series.wrong;
     if (i == 0) say({.verified = sum});
     return node_.barrier().wait();
   }

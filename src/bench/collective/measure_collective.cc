@@ -99,45 +99,45 @@ std::vector<Measurement> collective_measurements(const CollectiveReport& report)
   const auto ranks = static_cast<int>(report.ranks.size());
   const std::string name = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
   for (const CollectiveRow& row : report.rows) {
-    Measurement one;
-    one.engine = Engine::kCollective;
-    one.operation = name;
-    one.from.node = report.ranks.empty() ? "" : report.ranks.front().node;
-    one.to.node = report.ranks.empty() ? "" : report.ranks.back().node;
-    one.message_bytes = row.bytes;
-    one.streams = ranks;
-    one.checked_bytes = row.checked ? row.bytes : 0;
+    Measurement measurement;
+    measurement.engine = Engine::kCollective;
+    measurement.operation = name;
+    measurement.from.node = report.ranks.empty() ? "" : report.ranks.front().node;
+    measurement.to.node = report.ranks.empty() ? "" : report.ranks.back().node;
+    measurement.message_bytes = row.bytes;
+    measurement.streams = ranks;
+    measurement.checked_bytes = row.checked ? row.bytes : 0;
     if (const auto wrong = row.wrong + row.in_place_wrong; wrong > 0) {
-      one.wrong_bytes = wrong * bytes_of(report.type);
-      one.failure = Failure{"verify", fmt::format("{} elements are wrong", wrong),
-                            "railbed verify --load looks for memory and link errors"};
+      measurement.wrong_bytes = wrong * bytes_of(report.type);
+      measurement.failure = Failure{"verify", fmt::format("{} elements are wrong", wrong),
+                                    "railbed verify --load looks for memory and link errors"};
     }
     if (row.bytes < kTimedBelow) {
-      one.metric = Metric::kLatency;
-      one.summary = row.launched;
-      all.push_back(one);
+      measurement.metric = Metric::kLatency;
+      measurement.summary = row.launched;
+      all.push_back(measurement);
       if (!row.graph) continue;
-      one.operation = name + ", graph";
-      one.summary = *row.graph;
+      measurement.operation = name + ", graph";
+      measurement.summary = *row.graph;
     } else {
       const auto busbw = [&](double ns) {
         return ns > 0 ? static_cast<double>(row.bytes) * 8e9 / ns * bus_factor(report.operation, ranks) : 0;
       };
       const Summary& time = row.launched;
-      one.ceiling = report.ceiling;
-      one.summary = {time.samples,
-                     busbw(time.median),
-                     busbw(time.high),
-                     busbw(time.low),
-                     busbw(time.mean),
-                     busbw(time.maximum),
-                     busbw(time.minimum),
-                     0,
-                     0,
-                     0,
-                     0};
+      measurement.ceiling = report.ceiling;
+      measurement.summary = {time.samples,
+                             busbw(time.median),
+                             busbw(time.high),
+                             busbw(time.low),
+                             busbw(time.mean),
+                             busbw(time.maximum),
+                             busbw(time.minimum),
+                             0,
+                             0,
+                             0,
+                             0};
     }
-    all.push_back(std::move(one));
+    all.push_back(std::move(measurement));
   }
   return all;
 }

@@ -102,23 +102,23 @@ std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const st
                                            const Facts& facts) {
   std::vector<Measurement> all;
   for (const GpuCopyResult& result : report.results) {
-    Measurement one;
-    one.engine = Engine::kGpuCopy;
-    one.operation = copy_name(result);
-    one.from = endpoint(report, node, result.from);
-    one.to = endpoint(report, node, result.to);
-    one.message_bytes = report.bytes;
-    one.seconds = result.seconds;
-    one.summary = summarize(result.samples);
-    one.ceiling = ceiling_of(report, result, node, facts);
-    one.checked_bytes = result.checked;
-    one.wrong_bytes = result.wrong;
+    Measurement measurement;
+    measurement.engine = Engine::kGpuCopy;
+    measurement.operation = copy_name(result);
+    measurement.from = endpoint(report, node, result.from);
+    measurement.to = endpoint(report, node, result.to);
+    measurement.message_bytes = report.bytes;
+    measurement.seconds = result.seconds;
+    measurement.summary = summarize(result.samples);
+    measurement.ceiling = ceiling_of(report, result, node, facts);
+    measurement.checked_bytes = result.checked;
+    measurement.wrong_bytes = result.wrong;
     if (result.wrong > 0)
-      one.failure = Failure{
+      measurement.failure = Failure{
           "verify",
           fmt::format("{} of {} bytes arrived other than they were sent", result.wrong, result.checked),
           "railbed verify --load looks for memory and link errors of this GPU"};
-    all.push_back(std::move(one));
+    all.push_back(std::move(measurement));
   }
   return all;
 }

@@ -69,8 +69,8 @@ class Copies {
   }
 
  private:
-  static std::string why(const CopyGpu& one, const CopyGpu& other) {
-    return one.cuda.error().empty() ? other.cuda.error() : one.cuda.error();
+  static std::string why(const CopyGpu& gpu, const CopyGpu& other) {
+    return gpu.cuda.error().empty() ? other.cuda.error() : gpu.cuda.error();
   }
 
   // Lowers the size of a copy to the memory that can be spared: for two buffers on each GPU, and two buffers
@@ -241,30 +241,31 @@ class Copies {
                     std::size_t{plan_.bytes}, stream);
   }
 
-  bool peers(CopyGpu& one, CopyGpu& other, Copy copy) {
-    GpuCopyResult result{copy, one.visible.ordinal, other.visible.ordinal, {}, 0, 0, 0, false};
-    result.peer_access = reach(one, other) && reach(other, one);
+  bool peers(CopyGpu& copy_gpu, CopyGpu& other, Copy copy) {
+    GpuCopyResult result{copy, copy_gpu.visible.ordinal, other.visible.ordinal, {}, 0, 0, 0, false};
+    result.peer_access = reach(copy_gpu, other) && reach(other, copy_gpu);
     const bool both = copy == Copy::kPeersBothWays;
-    for (CopyGpu* gpu : {&one, &other}) {
+    for (CopyGpu* gpu : {&copy_gpu, &other}) {
       gpu->cuda.enter();
       poison(*gpu, gpu->b);
     }
-    one.cuda.enter();
-    fill(one, one.a);
+    copy_gpu.cuda.enter();
+    fill(copy_gpu, copy_gpu.a);
     if (both) {
       other.cuda.enter();
       --seed_;  // the same data on both
       fill(other, other.a);
     }
-    auto back = [&] { copy_peer(other, one, other.back); };
+    auto back = [&] { copy_peer(other, copy_gpu, other.back); };
     sample(
-        one, other, result, [&] { copy_peer(one, other, one.stream); }, both ? &back : nullptr);
+        copy_gpu, other, result, [&] { copy_peer(copy_gpu, other, copy_gpu.stream); },
+        both ? &back : nullptr);
     other.cuda.enter();
     check(other, other.b, result);
-    one.cuda.enter();
-    if (both) check(one, one.b, result);
-    if (!why(one, other).empty()) return false;
-    tell(result, one);
+    copy_gpu.cuda.enter();
+    if (both) check(copy_gpu, copy_gpu.b, result);
+    if (!why(copy_gpu, other).empty()) return false;
+    tell(result, copy_gpu);
     return true;
   }
 

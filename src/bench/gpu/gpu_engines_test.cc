@@ -257,11 +257,11 @@ TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {
   // Three GPUs: to, from and both ways, within; six directed pairs, three both ways.
   const auto kept = copy_measurements(report, "here", Facts());
   std::set<std::string> names;
-  for (const Measurement& one : kept) {
-    names.insert(one.operation);
-    EXPECT_EQ(one.summary.samples, 6U) << one.operation;
-    EXPECT_FALSE(one.failure) << one.operation;
-    EXPECT_GE(one.checked_bytes, small.bytes);
+  for (const Measurement& measurement : kept) {
+    names.insert(measurement.operation);
+    EXPECT_EQ(measurement.summary.samples, 6U) << measurement.operation;
+    EXPECT_FALSE(measurement.failure) << measurement.operation;
+    EXPECT_GE(measurement.checked_bytes, small.bytes);
   }
   EXPECT_EQ(names.size(), 3U * 4 + 6 + 3);
   EXPECT_TRUE(names.contains("host → GPU 0"));
@@ -289,10 +289,11 @@ TEST_F(GpuEngines, CopiesThatArriveWrongFail) {
   const auto report = measure_gpu_copies(peer_, small, [](auto) {}, {});
   const auto kept = copy_measurements(report, "here", Facts());
   ASSERT_EQ(kept.size(), 2U * 4 + 2 + 1);
-  for (const Measurement& one : kept)
-    EXPECT_EQ(one.failure.has_value(),
-              one.from.interface != "host" && one.from.device != one.to.device && one.to.interface != "host")
-        << one.operation;
+  for (const Measurement& measurement : kept)
+    EXPECT_EQ(measurement.failure.has_value(), measurement.from.interface != "host" &&
+                                                   measurement.from.device != measurement.to.device &&
+                                                   measurement.to.interface != "host")
+        << measurement.operation;
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ int find_loser(const Ladder& ladder) {
     return rung.has_number() ? std::optional(rung.rate()) : std::nullopt;
   };
   const bool any =
-      std::ranges::any_of(ladder.rungs, [&](const Rung& one) { return of_wire(one).has_value(); });
+      std::ranges::any_of(ladder.rungs, [&](const Rung& rung) { return of_wire(rung).has_value(); });
   if (!any) return largest_drop(ladder, 0, std::nullopt, rate);
-  const auto above_tcp = [](const Rung& one) { return one.kind != RungKind::kTcp && one.has_number(); };
+  const auto above_tcp = [](const Rung& rung) { return rung.kind != RungKind::kTcp && rung.has_number(); };
   const bool climbed = std::ranges::any_of(ladder.rungs, above_tcp);
   return largest_drop(ladder, climbed ? 1 : 0, 1.0, of_wire);
 }

@@ -41,7 +41,7 @@ class Causes {
     }
     // If the RDMA rung from host memory was measured, it has judged the wire already.
     const bool below_is_measured = std::ranges::any_of(
-        ladder_.rungs, [](const Rung& one) { return one.kind == RungKind::kRdma && one.has_number(); });
+        ladder_.rungs, [](const Rung& rung) { return rung.kind == RungKind::kRdma && rung.has_number(); });
     if (rung_.kind >= RungKind::kRdmaGpu && !below_is_measured) add_wire();
     if (found_.empty()) found_.push_back(nothing_found());
     return std::move(found_);

@@ -73,8 +73,8 @@ PciDevice& at(std::vector<PciDevice>& devices, const std::string& address) {
 }
 
 Rung rung(RungKind kind, double gigabits, double wire = 98) {
-  Rung one{.kind = kind, .measurement = Measurement{}};
-  Measurement& measured = *one.measurement;
+  Rung rung{.kind = kind, .measurement = Measurement{}};
+  Measurement& measured = *rung.measurement;
   measured.engine = kind == RungKind::kTcp    ? Engine::kTcp
                     : kind == RungKind::kNccl ? Engine::kCollective
                                               : Engine::kRdma;
@@ -83,15 +83,15 @@ Rung rung(RungKind kind, double gigabits, double wire = 98) {
   measured.summary.samples = 30;
   measured.summary.median = gigabits * 1e9;
   if (wire > 0) measured.ceiling.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(wire), "facts"}};
-  return one;
+  return rung;
 }
 
 Ladder climbed(double tcp, double rdma, double gpu = 0, double nccl = 0, double wire = 98) {
   Ladder ladder{"gpu01", "gpu02", "rail0", {}, -1};
   ladder.rungs = {rung(RungKind::kTcp, tcp, wire), rung(RungKind::kRdma, rdma, wire),
                   rung(RungKind::kRdmaGpu, gpu, wire), rung(RungKind::kNccl, nccl, wire)};
-  for (Rung& one : ladder.rungs)
-    if (one.rate() == 0) one = {.kind = one.kind, .not_climbed = "no"};
+  for (Rung& rung : ladder.rungs)
+    if (rung.rate() == 0) rung = {.kind = rung.kind, .not_climbed = "no"};
   return ladder;
 }
 
@@ -108,7 +108,7 @@ const std::vector<std::string>& loser_causes(const Ladder& ladder) {
 TEST(JudgeLadder, NoRungLosesOnAHealthyPair) {
   const Ladder ladder = judged(climbed(92, 97, 97, 95));
   EXPECT_EQ(ladder.loser, -1);
-  for (const Rung& one : ladder.rungs) EXPECT_THAT(one.causes, IsEmpty());
+  for (const Rung& rung : ladder.rungs) EXPECT_THAT(rung.causes, IsEmpty());
   EXPECT_NEAR(*ladder.rungs[1].share, 97.0 / 98, 1e-9);
 }
 
@@ -134,8 +134,8 @@ TEST(JudgeLadder, WithoutLimitsEachRungIsHeldAgainstTheOneBelow) {
 
 TEST(JudgeLadder, AClaimedSpeedIsNotJudged) {
   Ladder ladder = climbed(20, 30);
-  for (Rung& one : ladder.rungs)
-    if (one.measurement) one.measurement->ceiling.nominal = true;
+  for (Rung& rung : ladder.rungs)
+    if (rung.measurement) rung.measurement->ceiling.nominal = true;
   EXPECT_EQ(judged(ladder).loser, -1);
   EXPECT_FALSE(judged(ladder).rungs[0].share);
 }

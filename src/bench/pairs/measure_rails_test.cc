@@ -56,13 +56,13 @@ TEST(MeasureRails, AllCarryAtOnceEachWayAndAddUp) {
   EXPECT_EQ(said, (std::vector<std::string>{"tcp bandwidth a → b, 16 rails at once",
                                             "tcp bandwidth b → a, 16 rails at once"}));
   ASSERT_EQ(all.size(), 2 * (kRails + 1));
-  for (const Measurement& one : all) {
-    EXPECT_FALSE(one.failure) << one.failure->cause;
-    EXPECT_EQ(one.operation, "all rails at once");
-    EXPECT_EQ(one.wrong_bytes, 0u);
+  for (const Measurement& measurement : all) {
+    EXPECT_FALSE(measurement.failure) << measurement.failure->cause;
+    EXPECT_EQ(measurement.operation, "all rails at once");
+    EXPECT_EQ(measurement.wrong_bytes, 0u);
     // Sixteen rails share these processors: a rail that waits for a processor has empty intervals.
-    ASSERT_FALSE(one.intervals.empty());
-    EXPECT_GT(std::ranges::max(one.intervals), 0);
+    ASSERT_FALSE(measurement.intervals.empty());
+    EXPECT_GT(std::ranges::max(measurement.intervals), 0);
   }
   const auto ways = all_rails_of(all);
   ASSERT_EQ(ways.size(), 2u);

@@ -38,18 +38,18 @@ TEST(MeasurePair, MeasuresEverySizeAndTheLatency) {
   ASSERT_EQ(measurements.size(), 3u);
   EXPECT_EQ(said, (std::vector<std::string>{"tcp bandwidth a → b, 4 KiB", "tcp bandwidth a → b, 64 KiB",
                                             "tcp latency a → b, 8 B"}));
-  for (const Measurement& one : measurements) {
-    EXPECT_FALSE(one.failure) << one.failure->cause;
-    EXPECT_EQ(one.rail, "rail0");
-    EXPECT_EQ(one.from.node, "a");
-    EXPECT_EQ(one.to.address, "127.0.0.1");
-    EXPECT_GT(one.summary.median, 0);
-    EXPECT_LE(one.summary.low, one.summary.median);
-    EXPECT_GE(one.summary.high, one.summary.median);
-    EXPECT_GT(one.checked_bytes, 0u);
-    EXPECT_EQ(one.wrong_bytes, 0u);
-    EXPECT_GT(one.seconds, 0);
-    EXPECT_GT(one.mtu, 0);
+  for (const Measurement& measurement : measurements) {
+    EXPECT_FALSE(measurement.failure) << measurement.failure->cause;
+    EXPECT_EQ(measurement.rail, "rail0");
+    EXPECT_EQ(measurement.from.node, "a");
+    EXPECT_EQ(measurement.to.address, "127.0.0.1");
+    EXPECT_GT(measurement.summary.median, 0);
+    EXPECT_LE(measurement.summary.low, measurement.summary.median);
+    EXPECT_GE(measurement.summary.high, measurement.summary.median);
+    EXPECT_GT(measurement.checked_bytes, 0u);
+    EXPECT_EQ(measurement.wrong_bytes, 0u);
+    EXPECT_GT(measurement.seconds, 0);
+    EXPECT_GT(measurement.mtu, 0);
   }
   EXPECT_FALSE(measurements[0].intervals.empty());
   EXPECT_GT(measurements[0].cpu_seconds_per_gigabyte, 0);

@@ -65,7 +65,7 @@ double centre(std::vector<double>& effects, const std::vector<std::vector<std::s
 
 double spread_of(const std::vector<double>& residuals) {
   std::vector<double> sizes;
-  for (const double one : residuals) sizes.push_back(std::abs(one));
+  for (const double residual : residuals) sizes.push_back(std::abs(residual));
   return 1.4826 * middle_of(std::move(sizes));
 }
 
@@ -89,7 +89,7 @@ class Search {
       report_.pairs.push_back({ends.first, ends.second, {}, {}});
       if (values.empty()) continue;
       double sum = 0;
-      for (const double one : values) sum += one;
+      for (const double value : values) sum += value;
       report_.pairs.back().together = sum / static_cast<double>(values.size());
       speeds.push_back(*report_.pairs.back().together);
     }
@@ -169,7 +169,7 @@ class Search {
   // Returns at most `count` nodes that no suspicion names, without `except`.
   std::vector<int> good_nodes(int count, int except) const {
     std::set<int> named;
-    for (const Slow& one : report_.slow) named.insert({one.node, one.other});
+    for (const Slow& slow : report_.slow) named.insert({slow.node, slow.other});
     std::vector<int> good;
     for (int node = 0; node < report_.nodes && static_cast<int>(good.size()) < count; ++node)
       if (!named.contains(node) && node != except) good.push_back(node);
@@ -212,7 +212,7 @@ class Search {
 
   void retest() {
     const bool nothing = std::none_of(report_.slow.begin(), report_.slow.end(),
-                                      [](const Slow& one) { return one.kind != SlowKind::kSilent; });
+                                      [](const Slow& slow) { return slow.kind != SlowKind::kSilent; });
     if (nothing) return;
     const std::vector<int> good = good_nodes(2 * kGoodPartners, -1);
     std::vector<double> sound;
@@ -224,21 +224,21 @@ class Search {
     report_.alone = middle_of(sound);
     // With too few sound nodes to measure between, the median of the rounds is the only standard left.
     const double standard = sound.empty() ? report_.together : report_.alone;
-    for (Slow& one : report_.slow)
-      if (one.kind != SlowKind::kLink && one.kind != SlowKind::kSilent) confirm_node(one, standard);
-    for (Slow& one : report_.slow)
-      if (one.kind == SlowKind::kLink) confirm_link(one, standard * share_of_ends(one));
+    for (Slow& slow : report_.slow)
+      if (slow.kind != SlowKind::kLink && slow.kind != SlowKind::kSilent) confirm_node(slow, standard);
+    for (Slow& slow : report_.slow)
+      if (slow.kind == SlowKind::kLink) confirm_link(slow, standard * share_of_ends(slow));
     // A link that is only as slow as its slow end is not a finding of its own.
-    std::erase_if(report_.slow, [&](const Slow& one) {
-      return one.kind == SlowKind::kLink && !one.confirmed && share_of_ends(one) < 1;
+    std::erase_if(report_.slow, [&](const Slow& slow) {
+      return slow.kind == SlowKind::kLink && !slow.confirmed && share_of_ends(slow) < 1;
     });
   }
 
-  void confirm_node(Slow& one, double standard) {
+  void confirm_node(Slow& slow, double standard) {
     std::vector<double> sending;
     std::vector<double> receiving;
-    for (const int partner : good_nodes(kGoodPartners, one.node)) {
-      const PairResult result = surely_alone(one.node, partner, standard);
+    for (const int partner : good_nodes(kGoodPartners, slow.node)) {
+      const PairResult result = surely_alone(slow.node, partner, standard);
       if (result.there) sending.push_back(*result.there);
       if (result.back) receiving.push_back(*result.back);
     }
@@ -246,30 +246,31 @@ class Search {
     const double out = sending.empty() ? 1 : middle_of(sending) / standard;
     const double in = receiving.empty() ? 1 : middle_of(receiving) / standard;
     const double below = 1 - options_.tolerance;
-    one.confirmed = out < below || in < below;
-    if (!one.confirmed) return;
+    slow.confirmed = out < below || in < below;
+    if (!slow.confirmed) return;
     // Only the measurement alone shows clearly which direction is slow.
-    one.kind = out < below && in < below ? SlowKind::kNode
-               : out < below             ? SlowKind::kSending
-                                         : SlowKind::kReceiving;
-    one.share = std::min(out, in);
+    slow.kind = out < below && in < below ? SlowKind::kNode
+                : out < below             ? SlowKind::kSending
+                                          : SlowKind::kReceiving;
+    slow.share = std::min(out, in);
   }
 
   // Returns the share of the standard that the confirmed slow ends of a link leave; 1 if neither end is slow.
   double share_of_ends(const Slow& link) const {
     double share = 1;
-    for (const Slow& one : report_.slow)
-      if (one.kind != SlowKind::kLink && one.confirmed && (one.node == link.node || one.node == link.other))
-        share = std::min(share, one.share);
+    for (const Slow& slow : report_.slow)
+      if (slow.kind != SlowKind::kLink && slow.confirmed &&
+          (slow.node == link.node || slow.node == link.other))
+        share = std::min(share, slow.share);
     return share;
   }
 
-  void confirm_link(Slow& one, double standard) {
-    const PairResult result = surely_alone(one.node, one.other, standard);
+  void confirm_link(Slow& slow, double standard) {
+    const PairResult result = surely_alone(slow.node, slow.other, standard);
     if (standard <= 0 || (!result.there && !result.back)) return;
     const double share = std::min(result.there.value_or(standard), result.back.value_or(standard)) / standard;
-    one.confirmed = share < 1 - options_.tolerance;
-    if (one.confirmed) one.share = share;
+    slow.confirmed = share < 1 - options_.tolerance;
+    if (slow.confirmed) slow.share = share;
   }
 
   const MeasureRound& measure_;
@@ -300,7 +301,7 @@ Polish median_polish(int nodes, const std::vector<PairSpeed>& pairs) {
   }
   fit.overall = middle_of(logs);
   std::vector<double> residuals = logs;
-  for (double& one : residuals) one -= fit.overall;
+  for (double& residual : residuals) residual -= fit.overall;
   for (int step = 0; step < kPolishSteps; ++step) {
     const std::vector<double> before = residuals;
     sweep(fit.sending, rows, residuals);

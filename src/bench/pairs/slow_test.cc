@@ -214,7 +214,7 @@ TEST(FindSlow, HalfAClusterIsNotTheException) {
   Simulated cluster(8);
   for (int node = 0; node < 32; node += 2) cluster.slow_senders.insert(node);
   const SlowReport report = find_slow(32, cluster.measure());
-  for (const Slow& one : report.slow) EXPECT_FALSE(one.confirmed);
+  for (const Slow& slow : report.slow) EXPECT_FALSE(slow.confirmed);
 }
 
 TEST(FindSlow, TwoNodesAccuseNobodyWhateverTheyReach) {

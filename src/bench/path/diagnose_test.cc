@@ -44,10 +44,10 @@ PathSeen sound_path(bool rdma = false) {
 
 // No packet from `from` reaches `to`, and so there is no reply.
 void cut(PathEndSeen& from, PathEndSeen& to) {
-  for (Knocked* one :
+  for (Knocked* knocked :
        {&from.looked->tcp, &from.looked->ssh, &from.looked->small.ping, &from.looked->small.udp})
-    *one = kNo;
-  for (SizedKnock& one : from.looked->large) one.ping = one.udp = kNo;
+    *knocked = kNo;
+  for (SizedKnock& knock : from.looked->large) knock.ping = knock.udp = kNo;
   to.heard->sizes.clear();
 }
 void cut_both(PathSeen& path) {

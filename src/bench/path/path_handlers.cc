@@ -44,8 +44,8 @@ void take_address(const Net& net, const NetInterface& own, const IpAddress& addr
 PathInterface look_at_interface(const Net& net, const PathOpen& question) {
   PathInterface seen;
   if (!net.interfaces) return seen.there = true, seen;  // unreadable: report no trouble
-  for (const NetInterface& one : *net.interfaces)
-    if (one.mac && seen.macs.size() < 256) seen.macs.emplace(one.name, *one.mac);
+  for (const NetInterface& interface : *net.interfaces)
+    if (interface.mac && seen.macs.size() < 256) seen.macs.emplace(interface.name, *interface.mac);
   const NetInterface* own = find_interface(net, question.interface);
   if (own == nullptr) return seen;
   seen.there = true;

@@ -199,17 +199,17 @@ Fault shut(const PathEndSeen& self, const PathEndSeen& peer) {
 
 const SizedKnock* smallest_lost(const PathEndSeen& self) {
   const SizedKnock* lost = nullptr;
-  for (const SizedKnock& one : self.looked->large) {
-    const bool asked = one.udp.reach == Reach::kSilent || one.ping.reach == Reach::kSilent;
-    if (asked && !one.answered() && (lost == nullptr || one.bytes < lost->bytes)) lost = &one;
+  for (const SizedKnock& knock : self.looked->large) {
+    const bool asked = knock.udp.reach == Reach::kSilent || knock.ping.reach == Reach::kSilent;
+    if (asked && !knock.answered() && (lost == nullptr || knock.bytes < lost->bytes)) lost = &knock;
   }
   return lost;
 }
 
 int largest_passed(const PathEndSeen& self) {
   int passed = kSmallPacket;
-  for (const SizedKnock& one : self.looked->large)
-    if (one.answered()) passed = std::max(passed, one.bytes);
+  for (const SizedKnock& knock : self.looked->large)
+    if (knock.answered()) passed = std::max(passed, knock.bytes);
   return passed;
 }
 

@@ -6,9 +6,9 @@
 namespace railbed {
 namespace {
 
-std::string reach_text(const Knocked& one) {
-  const std::string_view name = enum_names(one.reach)[static_cast<std::size_t>(one.reach)];
-  return one.why.empty() ? std::string(name) : fmt::format("{} ({})", name, one.why);
+std::string reach_text(const Knocked& knocked) {
+  const std::string_view name = enum_names(knocked.reach)[static_cast<std::size_t>(knocked.reach)];
+  return knocked.why.empty() ? std::string(name) : fmt::format("{} ({})", name, knocked.why);
 }
 
 std::string state_text(const std::optional<bool>& state, std::string_view yes, std::string_view no) {
@@ -53,8 +53,9 @@ std::string way_line(const PathEndSeen& from, const PathEndSeen& to) {
       route.error.empty() ? "by " + route.interface : route.error,
       route.gateway.empty() ? "" : " through " + route.gateway, neighbour_text(seen.neighbour),
       reach_text(seen.small.ping), reach_text(seen.small.udp), reach_text(seen.tcp), reach_text(seen.ssh));
-  for (const SizedKnock& one : seen.large)
-    text += fmt::format("; {} bytes: ping {}, UDP {}", one.bytes, reach_text(one.ping), reach_text(one.udp));
+  for (const SizedKnock& knock : seen.large)
+    text += fmt::format("; {} bytes: ping {}, UDP {}", knock.bytes, reach_text(knock.ping),
+                        reach_text(knock.udp));
   if (seen.roce.reach != Reach::kNotAsked)
     text += fmt::format(
         "; UDP {} {}{}", kRocePort, reach_text(seen.roce),

@@ -22,7 +22,7 @@ std::string verbs_trouble(Host& host, const std::string& device) {
 
 std::optional<bool> holds_gid(const RdmaPort& port, const std::optional<IpAddress>& address) {
   if (!port.gids || !address) return std::nullopt;
-  return std::ranges::any_of(*port.gids, [&](const Gid& one) { return one.gid && *one.gid == *address; });
+  return std::ranges::any_of(*port.gids, [&](const Gid& gid) { return gid.gid && *gid.gid == *address; });
 }
 
 }  // namespace

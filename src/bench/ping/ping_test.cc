@@ -27,21 +27,22 @@ Measurement ping_once(const char* to, double seconds) {
 }
 
 TEST(Ping, MeasuresHalfARoundTrip) {
-  const Measurement one = ping_once("127.0.0.1", 0.3);
-  if (one.failure && one.failure->stage == "connect") GTEST_SKIP() << one.failure->cause;
-  ASSERT_FALSE(one.failure) << one.failure->cause;
-  EXPECT_EQ(one.engine, Engine::kPing);
-  EXPECT_EQ(one.metric, Metric::kLatency);
-  EXPECT_GT(one.summary.samples, 5U);
-  EXPECT_GT(one.summary.median, 0);
-  EXPECT_LT(one.summary.median, 1e8);
-  EXPECT_EQ(one.lost, 0U);
+  const Measurement measurement = ping_once("127.0.0.1", 0.3);
+  if (measurement.failure && measurement.failure->stage == "connect")
+    GTEST_SKIP() << measurement.failure->cause;
+  ASSERT_FALSE(measurement.failure) << measurement.failure->cause;
+  EXPECT_EQ(measurement.engine, Engine::kPing);
+  EXPECT_EQ(measurement.metric, Metric::kLatency);
+  EXPECT_GT(measurement.summary.samples, 5U);
+  EXPECT_GT(measurement.summary.median, 0);
+  EXPECT_LT(measurement.summary.median, 1e8);
+  EXPECT_EQ(measurement.lost, 0U);
 }
 
 TEST(Ping, OfAnAddressThatNobodyHasFailsWithACause) {
-  const Measurement one = ping_once("203.0.113.7", 0.2);  // reserved for documentation (RFC 5737)
-  ASSERT_TRUE(one.failure);
-  EXPECT_FALSE(one.failure->cause.empty());
+  const Measurement measurement = ping_once("203.0.113.7", 0.2);  // reserved for documentation (RFC 5737)
+  ASSERT_TRUE(measurement.failure);
+  EXPECT_FALSE(measurement.failure->cause.empty());
 }
 
 // The example of RFC 1071, section 3.

@@ -21,11 +21,11 @@ TEST(Histogram, EmptyIsAllZero) {
 }
 
 TEST(Histogram, OneSampleIsEveryQuantile) {
-  Histogram one;
-  one.add(123'457);
-  for (const double q : {0.0, 0.5, 0.99, 0.9999, 1.0}) EXPECT_EQ(one.quantile(q), 123'457u) << q;
-  EXPECT_EQ(one.mean(), 123'457);
-  EXPECT_EQ(one.deviation(), 0);
+  Histogram histogram;
+  histogram.add(123'457);
+  for (const double q : {0.0, 0.5, 0.99, 0.9999, 1.0}) EXPECT_EQ(histogram.quantile(q), 123'457u) << q;
+  EXPECT_EQ(histogram.mean(), 123'457);
+  EXPECT_EQ(histogram.deviation(), 0);
 }
 
 TEST(Histogram, EqualSamplesAreExactHoweverLarge) {

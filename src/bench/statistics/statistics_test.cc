@@ -35,10 +35,10 @@ TEST(MedianInterval, ApproximationContinuesTheExactRanks) {
 
 TEST(MedianInterval, FewValuesGiveTheirRange) {
   EXPECT_EQ(median_interval({}).median, 0);
-  const MedianInterval one = median_interval({4});
-  EXPECT_EQ(one.low, 4);
-  EXPECT_EQ(one.median, 4);
-  EXPECT_EQ(one.high, 4);
+  const MedianInterval interval = median_interval({4});
+  EXPECT_EQ(interval.low, 4);
+  EXPECT_EQ(interval.median, 4);
+  EXPECT_EQ(interval.high, 4);
   const MedianInterval three = median_interval({3, 1, 2});
   EXPECT_EQ(three.low, 1);
   EXPECT_EQ(three.median, 2);

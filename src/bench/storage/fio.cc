@@ -113,14 +113,14 @@ Result<FioResult> parse_fio(std::string_view text, bool reads) {
   const FioReportJob& job = document->jobs.front();
   if (job.error != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("fio failed: {}", std::strerror(job.error)));
-  const Direction& one = reads ? job.read : job.write;
-  const Latency& latency = one.lat_ns;
+  const Direction& direction = reads ? job.read : job.write;
+  const Latency& latency = direction.lat_ns;
   FioResult result{document->version.substr(0, 40),
-                   one.bw_bytes,
-                   one.iops,
-                   one.runtime / 1000,
-                   one.total_ios,
-                   one.io_bytes,
+                   direction.bw_bytes,
+                   direction.iops,
+                   direction.runtime / 1000,
+                   direction.total_ios,
+                   direction.io_bytes,
                    latency.min,
                    latency.mean,
                    latency.stddev,

@@ -99,38 +99,38 @@ std::vector<Measurement> storage_measurements(const std::string& node, const Sto
   const Ceiling ceiling = ceiling_of(node, answer, facts);
   for (const StorageRun& run : answer.runs) {
     const bool checkpoint = run.threads > 1;
-    Measurement one;
-    one.engine = Engine::kStorage;
-    one.operation = run.operation;
+    Measurement measurement;
+    measurement.engine = Engine::kStorage;
+    measurement.operation = run.operation;
     // A name of its own, so that the history never compares these runs with those past the page cache.
     if (answer.memory)
-      one.operation += " in memory";
+      measurement.operation += " in memory";
     else if (!answer.not_direct.empty() && !checkpoint)
-      one.operation += " buffered";
-    one.rail = answer.folder;
-    one.from.node = node;
+      measurement.operation += " buffered";
+    measurement.rail = answer.folder;
+    measurement.from.node = node;
     if (answer.mount) {
-      one.from.interface = answer.mount->type;
-      one.from.device = joined(answer.mount->devices, ",");
+      measurement.from.interface = answer.mount->type;
+      measurement.from.device = joined(answer.mount->devices, ",");
     }
-    one.message_bytes = run.block_bytes;
-    one.streams = run.depth * run.threads;
-    one.failure = run.failure;
+    measurement.message_bytes = run.block_bytes;
+    measurement.streams = run.depth * run.threads;
+    measurement.failure = run.failure;
     if (run.result) {
-      one.seconds = run.result->seconds;
-      one.summary = rate_of(*run.result);
+      measurement.seconds = run.result->seconds;
+      measurement.summary = rate_of(*run.result);
     }
-    one.ceiling = ceiling;
+    measurement.ceiling = ceiling;
     if (!answer.not_direct.empty() && !checkpoint && !answer.memory) {
-      one.ceiling.nominal = true;
-      one.ceiling.note = "through the page cache: memory may bind";
+      measurement.ceiling.nominal = true;
+      measurement.ceiling.note = "through the page cache: memory may bind";
     }
-    measurements.push_back(one);
+    measurements.push_back(measurement);
     if (!run.result) continue;
-    one.metric = Metric::kLatency;
-    one.ceiling = {};
-    one.summary = latency_of(*run.result);
-    measurements.push_back(std::move(one));
+    measurement.metric = Metric::kLatency;
+    measurement.ceiling = {};
+    measurement.summary = latency_of(*run.result);
+    measurements.push_back(std::move(measurement));
   }
   return measurements;
 }

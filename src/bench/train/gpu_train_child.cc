@@ -87,7 +87,7 @@ class TrainJob {
 
   GpuTrainRound slowest() const {
     GpuTrainRound most;
-    for (const GpuTrainRound& one : rounds_) keep_slower(most, one);
+    for (const GpuTrainRound& round : rounds_) keep_slower(most, round);
     return most;
   }
 
@@ -97,9 +97,9 @@ class TrainJob {
     checked_[i] = *checked;
     if (!node_.barrier().wait()) return false;
     GpuTrainChecked all;
-    for (const GpuTrainChecked& one : checked_) {
-      all.bytes += one.bytes;
-      all.wrong_bytes += one.wrong_bytes;
+    for (const GpuTrainChecked& checked : checked_) {
+      all.bytes += checked.bytes;
+      all.wrong_bytes += checked.wrong_bytes;
     }
     if (i == 0) say({.checked = all});
     return true;

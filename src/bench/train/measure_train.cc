@@ -96,11 +96,11 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
     const Wire wire = !links.empty()       ? links[i]->wire()
                       : a.address->is_v4() ? Wire::kTcpIpv4
                                            : Wire::kTcpIpv6;
-    const Ceiling one =
+    const Ceiling ceiling =
         path_ceiling(ceiling_end(a), ceiling_end(b), wire, links.empty() ? mtu_of(a) : links[i]->mtu());
     if (lowest.limits.empty() ||
-        (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
-      lowest = one;
+        (!ceiling.limits.empty() && ceiling.limits.front().rate < lowest.limits.front().rate))
+      lowest = ceiling;
   }
   if (has_wire) return lowest;
   lowest.nominal = true;
@@ -204,29 +204,30 @@ TrainReport report_of(const Model& model, const StepPlan& plan, const Step& step
 }
 
 std::vector<Measurement> train_measurements(const TrainReport& report) {
-  Measurement one;
-  one.engine = Engine::kTrain;
-  one.metric = Metric::kLatency;
-  one.operation =
+  Measurement measurement;
+  measurement.engine = Engine::kTrain;
+  measurement.metric = Metric::kLatency;
+  measurement.operation =
       report.on_gpus
           ? fmt::format("{} batch {}, {}", report.model, report.batch, report.compute_kind)
           : fmt::format("{} batch {} at {:.3g} FLOP/s", report.model, report.batch, report.flops_per_second);
-  one.rail = report.transport;
+  measurement.rail = report.transport;
   for (const std::string& node : report.nodes)
-    if (one.from.node.empty() || !one.from.node.ends_with(node))
-      one.from.node += (one.from.node.empty() ? "" : ",") + node;
-  one.message_bytes = report.gradient_bytes;
-  one.streams = static_cast<int>(report.nodes.size());
-  one.checked_bytes = report.checked_bytes;
-  one.wrong_bytes = report.wrong_bytes;
-  one.failure = report.failure;
-  one.seconds =
+    if (measurement.from.node.empty() || !measurement.from.node.ends_with(node))
+      measurement.from.node += (measurement.from.node.empty() ? "" : ",") + node;
+  measurement.message_bytes = report.gradient_bytes;
+  measurement.streams = static_cast<int>(report.nodes.size());
+  measurement.checked_bytes = report.checked_bytes;
+  measurement.wrong_bytes = report.wrong_bytes;
+  measurement.failure = report.failure;
+  measurement.seconds =
       (report.step.mean + report.exchange.mean + report.compute.mean) * static_cast<double>(report.rounds);
-  one.summary = report.step;
-  for (double* value : {&one.summary.median, &one.summary.low, &one.summary.high, &one.summary.mean,
-                        &one.summary.minimum, &one.summary.maximum, &one.summary.deviation})
+  measurement.summary = report.step;
+  for (double* value : {&measurement.summary.median, &measurement.summary.low, &measurement.summary.high,
+                        &measurement.summary.mean, &measurement.summary.minimum, &measurement.summary.maximum,
+                        &measurement.summary.deviation})
     *value *= 1e9;
-  Measurement exchange = one;
+  Measurement exchange = measurement;
   exchange.metric = Metric::kBandwidth;
   exchange.operation = report.model + " all-reduce";
   exchange.ceiling = report.ceiling;
@@ -240,7 +241,7 @@ std::vector<Measurement> train_measurements(const TrainReport& report) {
     exchange.summary.minimum = scale / report.exchange.maximum;
     exchange.summary.maximum = scale / report.exchange.minimum;
   }
-  return {std::move(one), std::move(exchange)};
+  return {std::move(measurement), std::move(exchange)};
 }
 
 }  // namespace railbed

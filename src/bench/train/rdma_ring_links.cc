@@ -73,7 +73,8 @@ class Inlet {
   // connection has failed.
   std::optional<std::size_t> receive(std::span<std::byte> bytes) {
     if (bytes.empty()) return 0;
-    if (arrived_.empty() && !completions_.poll([this](const ibv_wc& one) { note(one); })) return std::nullopt;
+    if (arrived_.empty() && !completions_.poll([this](const ibv_wc& completion) { note(completion); }))
+      return std::nullopt;
     std::size_t filled = 0;
     while (filled < bytes.size() && !arrived_.empty()) {
       Message& message = arrived_.front();
@@ -98,7 +99,9 @@ class Inlet {
     std::size_t bytes = 0;
     std::size_t taken = 0;
   };
-  void note(const ibv_wc& one) { arrived_.push_back({one.wr_id & 0xffff'ffff'ffff, one.byte_len, 0}); }
+  void note(const ibv_wc& completion) {
+    arrived_.push_back({completion.wr_id & 0xffff'ffff'ffff, completion.byte_len, 0});
+  }
 
   const RdmaSession::State& state_;
   MessageSlots slots_;

@@ -61,16 +61,16 @@ TrainWork make_work(const Model& model, const StepPlan& plan) {
 
 Operands largest_operands(const TrainWork& work) {
   Operands most;
-  visit(work, [&](const Product& one) {
-    most.inputs = std::max(most.inputs, (one.a_elements() + one.b_elements()) * one.count);
-    most.outputs = std::max(most.outputs, one.c_elements() * one.count);
+  visit(work, [&](const Product& product) {
+    most.inputs = std::max(most.inputs, (product.a_elements() + product.b_elements()) * product.count);
+    most.outputs = std::max(most.outputs, product.c_elements() * product.count);
   });
   return most;
 }
 
 double multiplications(const TrainWork& work) {
   double all = 0;
-  visit(work, [&](const Product& one) { all += one.multiplications(); });
+  visit(work, [&](const Product& product) { all += product.multiplications(); });
   return all;
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 double flops_of(const std::vector<Product>& products) {
   double sum = 0;
-  for (const Product& one : products)
-    sum += 2.0 * static_cast<double>(one.m) * static_cast<double>(one.n) * static_cast<double>(one.k) *
-           static_cast<double>(one.count);
+  for (const Product& product : products)
+    sum += 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) *
+           static_cast<double>(product.k) * static_cast<double>(product.count);
   return sum;
 }
 

@@ -59,10 +59,10 @@ Result<ChosenGids> choose_gids(const GidSide& a, const GidSide& b) {
                   fmt::format("{} of {} has no GID: give the interface its IP address, and bring it up",
                               side->interface, side->node));
   std::optional<ChosenGids> best;
-  for (const GidOffer& one : offers_a)
+  for (const GidOffer& offer : offers_a)
     for (const GidOffer& other : offers_b)
-      if (can_meet(one, other) && (!best || worth(one, other) > worth(best->a, best->b)))
-        best = ChosenGids{one, other, ""};
+      if (can_meet(offer, other) && (!best || worth(offer, other) > worth(best->a, best->b)))
+        best = ChosenGids{offer, other, ""};
   if (!best)
     return fail(ErrorKind::kUnavailable, fmt::format("no GIDs that can meet: {} offers {}; {} offers {}",
                                                      a.node, list(offers_a), b.node, list(offers_b)));

@@ -28,13 +28,13 @@ struct PlayedAgent {
       });
     };
     answer(kRdmaOpen, [this] {
-      RdmaOpened one;
-      one.session = "session" + std::to_string(++opened);
-      one.device = "mlx5_0";
-      one.link_layer = "InfiniBand";
-      one.active_mtu = 4096;
-      one.end.lid = 1;
-      return one;
+      RdmaOpened rdma_opened;
+      rdma_opened.session = "session" + std::to_string(++opened);
+      rdma_opened.device = "mlx5_0";
+      rdma_opened.link_layer = "InfiniBand";
+      rdma_opened.active_mtu = 4096;
+      rdma_opened.end.lid = 1;
+      return rdma_opened;
     });
     answer(kRdmaPrepare, [this] {
       return ++prepared > refuses ? RdmaDone{} : RdmaDone{Failure{"connect", "no such session", ""}};
@@ -71,9 +71,9 @@ TEST(MeasureRdma, APairThatCouldNotBePreparedIsOpenedAnewOnce) {
   b.refuses = 1;
   const auto measured = measure(a, b);
   ASSERT_EQ(measured.size(), 2u);
-  for (const Measurement& one : measured) {
-    EXPECT_FALSE(one.failure) << one.failure->cause;
-    EXPECT_EQ(one.summary.median, 1e9);
+  for (const Measurement& measurement : measured) {
+    EXPECT_FALSE(measurement.failure) << measurement.failure->cause;
+    EXPECT_EQ(measurement.summary.median, 1e9);
   }
   EXPECT_EQ(a.opened, 2);
   EXPECT_EQ(b.opened, 2);

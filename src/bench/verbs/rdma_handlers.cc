@@ -47,8 +47,9 @@ std::vector<int> cpus_near(Host& host, const RdmaDevice& device) {
   const int node = device.numa_node.value_or(-1);
   if (node < 0) return {};
   const Cpu cpu = collect_cpu(host);
-  for (const NumaNode& one : cpu.numa_nodes)
-    if (one.id == node && one.cpus) return parse_list(*one.cpus).value_or(std::vector<int>{});
+  for (const NumaNode& numa_node : cpu.numa_nodes)
+    if (numa_node.id == node && numa_node.cpus)
+      return parse_list(*numa_node.cpus).value_or(std::vector<int>{});
   return {};
 }
 
@@ -102,7 +103,7 @@ std::string beyond_limits(const RdmaOpen& request) {
     std::int64_t value, least, most;
     std::string_view option;
   };
-  for (const Asked& one :
+  for (const Asked& asked :
        {Asked{"queue pairs", request.queue_pairs, 1, kMostQueuePairs, "--streams"},
         Asked{"threads", request.threads, 1, std::min(request.queue_pairs, kMostQueuePairs),
               "--threads, at most as many as --streams"},
@@ -111,9 +112,9 @@ std::string beyond_limits(const RdmaOpen& request) {
               static_cast<std::int64_t>(kMostSlots), "--working-set"},
         Asked{"bytes of memory each way", static_cast<std::int64_t>(request.half_bytes), 4096,
               static_cast<std::int64_t>(kMostMemory), "--working-set, --sizes or --streams"}})
-    if (one.value < one.least || one.value > one.most)
-      return fmt::format("{} {}: {} to {}; choose another {}", one.value, one.name, one.least, one.most,
-                         one.option);
+    if (asked.value < asked.least || asked.value > asked.most)
+      return fmt::format("{} {}: {} to {}; choose another {}", asked.value, asked.name, asked.least,
+                         asked.most, asked.option);
   return "";
 }
 

@@ -80,7 +80,8 @@ class Player {
   // Returns the numbers of the messages that arrived by send since the last call.
   const std::vector<std::uint64_t>& arrivals() {
     arrivals_.clear();
-    if (!inbox_.poll([&](const ibv_wc& one) { arrivals_.push_back(one.wr_id & 0xffff'ffff'ffff); }))
+    if (!inbox_.poll(
+            [&](const ibv_wc& completion) { arrivals_.push_back(completion.wr_id & 0xffff'ffff'ffff); }))
       broken_ = inbox_broken_ = true;
     return arrivals_;
   }

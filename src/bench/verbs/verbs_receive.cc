@@ -47,7 +47,7 @@ class Receiver {
   bool take_all() {
     while (!complete() && !course_.given_up()) {
       const std::uint64_t before = total_;
-      if (!completions_.poll([&](const ibv_wc& one) { take(one); })) return false;
+      if (!completions_.poll([&](const ibv_wc& completion) { take(completion); })) return false;
       if (total_ == before) {
         if (!completions_.wait()) return datagrams_ && state_.finished;
         continue;
@@ -75,16 +75,16 @@ class Receiver {
     return datagrams_ && now_ns() - last_ > kLateDatagram;
   }
 
-  void take(const ibv_wc& one) {
-    const std::size_t qp = one.wr_id >> 48;
-    const std::uint64_t message = one.wr_id & 0xffff'ffff'ffff;
+  void take(const ibv_wc& completion) {
+    const std::size_t qp = completion.wr_id >> 48;
+    const std::uint64_t message = completion.wr_id & 0xffff'ffff'ffff;
     ++arrived_[qp];
     ++total_;
     const auto slot = slots_.slot(static_cast<int>(qp), message);
     if (state_.staged()) state_.gpu->store(slot, lane_);
     if (!datagrams_) return;
-    const auto got = slot.first(
-        std::min<std::size_t>(slot.size(), one.byte_len < kGlobalHeader ? 0 : one.byte_len - kGlobalHeader));
+    const auto got = slot.first(std::min<std::size_t>(
+        slot.size(), completion.byte_len < kGlobalHeader ? 0 : completion.byte_len - kGlobalHeader));
     const auto check = slots_.check_datagram(static_cast<int>(qp), got, twin_, message % kWholeOneIn == 0);
     result_.checked_bytes += check.checked;
     result_.wrong_bytes += check.wrong;

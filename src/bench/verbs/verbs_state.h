@@ -140,9 +140,9 @@ class Completions {
   }
   // The same, but sets `done[queue pair]` to the largest number of messages that has completed.
   bool poll(std::vector<std::uint64_t>& done) {
-    return poll([&](const ibv_wc& one) {
-      auto& counted = done[one.wr_id >> 48];
-      counted = std::max(counted, one.wr_id & 0xffff'ffff'ffff);
+    return poll([&](const ibv_wc& completion) {
+      auto& counted = done[completion.wr_id >> 48];
+      counted = std::max(counted, completion.wr_id & 0xffff'ffff'ffff);
     });
   }
   // To be called when poll() found nothing; the caller then polls again. Returns false if nothing has

@@ -20,9 +20,9 @@ inline IbNode ib_node(IbNodeType type, std::uint64_t guid, int ports, std::strin
   return node;
 }
 
-inline void plug(IbFabric& fabric, IbEnd one, IbEnd other, IbLink link = {4, IbSpeed::kHdr}) {
-  join(fabric, one, other);
-  for (const IbEnd& end : {one, other}) {
+inline void plug(IbFabric& fabric, IbEnd ib_end, IbEnd other, IbLink link = {4, IbSpeed::kHdr}) {
+  join(fabric, ib_end, other);
+  for (const IbEnd& end : {ib_end, other}) {
     IbPort& port = fabric.port(end);
     port.active = link;
     port.link_up = true;
@@ -30,9 +30,9 @@ inline void plug(IbFabric& fabric, IbEnd one, IbEnd other, IbLink link = {4, IbS
   }
 }
 
-inline void unplug(IbFabric& fabric, IbEnd one) {
-  const IbEnd other = fabric.port(one).peer;
-  for (const IbEnd& end : {one, other}) {
+inline void unplug(IbFabric& fabric, IbEnd ib_end) {
+  const IbEnd other = fabric.port(ib_end).peer;
+  for (const IbEnd& end : {ib_end, other}) {
     IbPort& port = fabric.port(end);
     port.peer = {};
     port.active = {};

@@ -45,12 +45,12 @@ Listing listing_of(const Output& output) {
 
 void add_pci(const Outputs& outputs, ReportTree& report) {
   std::vector<Listing> listings;
-  for (const Output* one : outputs.of("lspci"))
-    if (is_list(one->words)) listings.push_back(listing_of(*one));
+  for (const Output* output : outputs.of("lspci"))
+    if (is_list(output->words)) listings.push_back(listing_of(*output));
   std::ranges::stable_sort(listings, [](const Listing& a, const Listing& b) {
     return a.all != b.all ? a.all : a.detail > b.detail;
   });
-  for (const Listing& one : listings) add_lspci(one.output->text, one.all, report);
+  for (const Listing& listing : listings) add_lspci(listing.output->text, listing.all, report);
 }
 
 // An `ip` command: flags, object, "show".
@@ -83,23 +83,24 @@ bool is_short_for(std::string_view word, std::string_view whole) {
 const Output* find_ip(const Outputs& outputs, std::string_view what, bool& details) {
   const Output* found = nullptr;
   details = false;
-  for (const Output* one : outputs.of("ip")) {
-    const IpCommand command = ip_command(one->words);
+  for (const Output* output : outputs.of("ip")) {
+    const IpCommand command = ip_command(output->words);
     const bool is_it = command.all && is_short_for(command.what, what) &&
                        command.flags.find_first_of("o46brM") == command.flags.npos;
     const bool better = command.flags.find('d') != command.flags.npos;
     if (!is_it || (found != nullptr && (details || !better))) continue;
-    found = one;
+    found = output;
     details = better;
   }
   return found;
 }
 
 void add_ethernet(const Outputs& outputs, ReportTree& report) {
-  for (const Output* one : outputs.of("ethtool")) {
-    const auto& words = one->words;
-    if (words.size() == 2) add_ethtool(words[1].substr(words[1].starts_with('-') ? 1 : 0), one->text, report);
-    if (words.size() == 3 && words[1] == "-i") add_ethtool_driver(words[2], one->text, report);
+  for (const Output* output : outputs.of("ethtool")) {
+    const auto& words = output->words;
+    if (words.size() == 2)
+      add_ethtool(words[1].substr(words[1].starts_with('-') ? 1 : 0), output->text, report);
+    if (words.size() == 3 && words[1] == "-i") add_ethtool_driver(words[2], output->text, report);
   }
 }
 

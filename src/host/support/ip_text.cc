@@ -150,8 +150,8 @@ void add_bond(const std::string& folder, const IpLink& link, const std::vector<I
               ReportTree& report) {
   if (link.linkinfo.info_kind != "bond") return report.nothing(folder + "/bonding");
   std::string members;
-  for (const IpLink& one : all)
-    if (one.master == link.ifname) members += (members.empty() ? "" : " ") + one.ifname;
+  for (const IpLink& ip_link : all)
+    if (ip_link.master == link.ifname) members += (members.empty() ? "" : " ") + ip_link.ifname;
   report.line(folder + "/bonding/slaves", members);
   if (!link.linkinfo.info_data.mode.empty())
     report.line(folder + "/bonding/mode", link.linkinfo.info_data.mode);
@@ -181,8 +181,8 @@ void add_interface(const IpLink& link, const std::vector<IpLink>& all, bool deta
 
 void add_vlans(const std::vector<IpLink>& all, ReportTree& report) {
   std::vector<IpLink> vlans;
-  for (const IpLink& one : all)
-    if (one.linkinfo.info_kind == "vlan") vlans.push_back(one);
+  for (const IpLink& link : all)
+    if (link.linkinfo.info_kind == "vlan") vlans.push_back(link);
   report.command("ip -d -j link show type vlan", json::dump(json::encode(vlans)));
 }
 

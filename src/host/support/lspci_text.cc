@@ -199,9 +199,9 @@ std::optional<int> bus_of(const std::string& address) {
 class Layout {
  public:
   explicit Layout(const std::vector<Function>& functions) {
-    for (const Function& one : functions)
-      if (one.secondary && *one.secondary > 0)
-        bridges_[{domain_of(one.address), *one.secondary}] = one.address;
+    for (const Function& function : functions)
+      if (function.secondary && *function.secondary > 0)
+        bridges_[{domain_of(function.address), *function.secondary}] = function.address;
   }
 
   std::string folder(const std::string& address) const {
@@ -296,12 +296,14 @@ void add_lspci(std::string_view text, bool all, ReportTree& report) {
   const auto functions = functions_in(text);
   if (functions.empty()) return;
   // The hierarchy needs the bridges' bus numbers, which -n, or a list of some devices only, does not contain.
-  const bool tells_places =
-      all && std::ranges::any_of(functions, [](const Function& one) { return one.secondary.has_value(); });
+  const bool tells_places = all && std::ranges::any_of(functions, [](const Function& function) {
+                              return function.secondary.has_value();
+                            });
   const Layout layout(functions);
-  for (const Function& one : functions) {
-    if (tells_places) report.link("/sys/bus/pci/devices/" + one.address, layout.folder(one.address));
-    add_function(one, report);
+  for (const Function& function : functions) {
+    if (tells_places)
+      report.link("/sys/bus/pci/devices/" + function.address, layout.folder(function.address));
+    add_function(function, report);
   }
   if (all) report.whole("/sys/bus/pci/devices");
 }

@@ -32,7 +32,7 @@ std::size_t indent_of(std::string_view line) { return std::min(line.find_first_n
 
 std::string path_of(const std::vector<Section>& open, std::string_view name) {
   std::string path;
-  for (const Section& one : open) path += one.name + "/";
+  for (const Section& section : open) path += section.name + "/";
   return path + std::string(name);
 }
 

@@ -67,15 +67,15 @@ std::string flags_of(const std::vector<std::string>& words) {
 
 std::vector<const Output*> Outputs::of(std::string_view program) const {
   std::vector<const Output*> found;
-  for (const Output& one : all_)
-    if (one.words[0] == program) found.push_back(&one);
+  for (const Output& output : all_)
+    if (output.words[0] == program) found.push_back(&output);
   return found;
 }
 
 const Output* Outputs::find(std::string_view program, const std::vector<std::string_view>& flags) const {
   for (const auto flag : flags)
-    for (const Output* one : of(program))
-      if (flags_of(one->words) == flag) return one;
+    for (const Output* output : of(program))
+      if (flags_of(output->words) == flag) return output;
   return nullptr;
 }
 

@@ -46,39 +46,40 @@ inline std::vector<PublishedMeasurement> read_published() {
   return read_json_file<PublishedFile>("predict/published.json").measurements;
 }
 
-inline ForecastChoice choice_of(const PublishedMeasurement& one) {
+inline ForecastChoice choice_of(const PublishedMeasurement& measurement) {
   ForecastChoice choice;
-  choice.from_graph = one.graph;
-  choice.launched_apart = one.launched_apart;
-  if (one.algorithm == "ring") choice.algorithm = NcclAlgorithm::kRing;
-  if (one.algorithm == "tree") choice.algorithm = NcclAlgorithm::kTree;
+  choice.from_graph = measurement.graph;
+  choice.launched_apart = measurement.launched_apart;
+  if (measurement.algorithm == "ring") choice.algorithm = NcclAlgorithm::kRing;
+  if (measurement.algorithm == "tree") choice.algorithm = NcclAlgorithm::kTree;
   return choice;
 }
 
-inline std::vector<MeasuredTime> times_of(const PublishedMeasurement& one) {
+inline std::vector<MeasuredTime> times_of(const PublishedMeasurement& measurement) {
   ShapeWords words;
-  words.gpu = one.gpu;
-  words.gpus = one.gpus;
-  words.nodes = one.nodes;
-  words.nic = one.nic;
-  words.nic_pcie_generation = one.nic_pcie;
-  words.nic_pcie_lanes = one.nic_lanes;
-  words.staged = one.staged;
-  words.peers = one.peers;
-  words.no_nvls = one.no_nvls;
-  words.domain_nodes = one.domain_nodes;
-  words.nccl = one.nccl;
+  words.gpu = measurement.gpu;
+  words.gpus = measurement.gpus;
+  words.nodes = measurement.nodes;
+  words.nic = measurement.nic;
+  words.nic_pcie_generation = measurement.nic_pcie;
+  words.nic_pcie_lanes = measurement.nic_lanes;
+  words.staged = measurement.staged;
+  words.peers = measurement.peers;
+  words.no_nvls = measurement.no_nvls;
+  words.domain_nodes = measurement.domain_nodes;
+  words.nccl = measurement.nccl;
   const auto shape = shape_from_words(words);
   if (!shape) {
-    ADD_FAILURE() << one.id << ": " << shape.error().text;
+    ADD_FAILURE() << measurement.id << ": " << shape.error().text;
     return {};
   }
   std::vector<MeasuredTime> times;
-  for (const auto& row : one.rows) {
+  for (const auto& row : measurement.rows) {
     const auto bytes = static_cast<std::uint64_t>(row.at(0));
-    const double by_rate = row.at(1) > 0 ? row.at(0) * bus_factor(one.op, shape->ranks()) / row.at(1) : 0;
-    times.push_back(
-        {one.source_id(), *shape, one.op, bytes, row.at(2) > 0 ? row.at(2) * 1e3 : by_rate, choice_of(one)});
+    const double by_rate =
+        row.at(1) > 0 ? row.at(0) * bus_factor(measurement.op, shape->ranks()) / row.at(1) : 0;
+    times.push_back({measurement.source_id(), *shape, measurement.op, bytes,
+                     row.at(2) > 0 ? row.at(2) * 1e3 : by_rate, choice_of(measurement)});
   }
   return times;
 }

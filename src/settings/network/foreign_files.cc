@@ -24,8 +24,8 @@ const std::vector<BootProfile>& profiles_of(const Target& target) {
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool says_all(const BootProfile& profile, const WantedInterface& wanted) {
-  const auto has = [&](const InterfaceAddress& one) {
-    return std::ranges::find(profile.addresses, one) != profile.addresses.end();
+  const auto has = [&](const InterfaceAddress& address) {
+    return std::ranges::find(profile.addresses, address) != profile.addresses.end();
   };
   return profile.mtu == wanted.mtu.value_or(0) && profile.dhcp == wanted.dhcp &&
          std::ranges::all_of(wanted.addresses, has);
@@ -33,8 +33,8 @@ bool says_all(const BootProfile& profile, const WantedInterface& wanted) {
 
 // Returns the first address in the file that cluster.yaml does not give the interface; null if there is none.
 const InterfaceAddress* other_address(const BootProfile& profile, const WantedInterface& wanted) {
-  const auto found = std::ranges::find_if(profile.addresses, [&](const InterfaceAddress& one) {
-    return std::ranges::find(wanted.addresses, one) == wanted.addresses.end();
+  const auto found = std::ranges::find_if(profile.addresses, [&](const InterfaceAddress& address) {
+    return std::ranges::find(wanted.addresses, address) == wanted.addresses.end();
   });
   return found == profile.addresses.end() ? nullptr : &*found;
 }
@@ -51,16 +51,17 @@ std::string what_it_says(const BootProfile& profile, const WantedInterface& want
 bool configures_others(const Target& target, const WantedNetwork& network, const WantedInterface& wanted,
                        const BootProfile& profile) {
   if (profile.file == "/etc/network/interfaces") return true;  // at least the loopback interface
-  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
-    return one.file == profile.file && one.interface != wanted.name &&
-           !(wanted.rail && network.is_rail(one.interface));
+  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& boot_profile) {
+    return boot_profile.file == profile.file && boot_profile.interface != wanted.name &&
+           !(wanted.rail && network.is_rail(boot_profile.interface));
   });
 }
 
 // Returns true if one entry covers several interfaces, as `match: {driver: mlx5_core}` does.
 bool is_shared_entry(const Target& target, const BootProfile& profile) {
-  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
-    return is_netplans_file(one) && one.kept && one.id == profile.id && one.interface != profile.interface;
+  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& boot_profile) {
+    return is_netplans_file(boot_profile) && boot_profile.kept && boot_profile.id == profile.id &&
+           boot_profile.interface != profile.interface;
   });
 }
 
@@ -115,36 +116,36 @@ ForeignFiles foreign_files(const Target& target, const WantedNetwork& network,
                            const WantedInterface& wanted) {
   ForeignFiles found;
   if (!target.platform.network) return found;
-  for (const BootProfile& one : profiles_of(target)) {
-    if (one.interface != wanted.name || !one.kept || !one.certain || !is_read_at_boot(target.view, one) ||
-        is_own_network_file(one.file))
+  for (const BootProfile& profile : profiles_of(target)) {
+    if (profile.interface != wanted.name || !profile.kept || !profile.certain ||
+        !is_read_at_boot(target.view, profile) || is_own_network_file(profile.file))
       continue;
-    if (one.manager == "udev") {
+    if (profile.manager == "udev") {
       // Such a file may also name the interface: it is left in place.
-      if (wanted.mtu && one.mtu != *wanted.mtu)
-        found.notes.push_back(
-            fmt::format("{} sets MTU {} as {} appears; take it out there", one.file, one.mtu, wanted.name));
-    } else if (!says_all(one, wanted)) {
-      judge_file(target, network, wanted, one, found);
+      if (wanted.mtu && profile.mtu != *wanted.mtu)
+        found.notes.push_back(fmt::format("{} sets MTU {} as {} appears; take it out there", profile.file,
+                                          profile.mtu, wanted.name));
+    } else if (!says_all(profile, wanted)) {
+      judge_file(target, network, wanted, profile, found);
     }
   }
   return found;
 }
 
 std::string netplan_id(const Target& target, const std::string& interface) {
-  for (const BootProfile& one : profiles_of(target))
-    if (one.interface == interface && one.kept && one.certain && is_netplans_file(one) && !one.id.empty() &&
-        !is_of_networkmanager(one) && !is_shared_entry(target, one))
-      return one.id;
+  for (const BootProfile& profile : profiles_of(target))
+    if (profile.interface == interface && profile.kept && profile.certain && is_netplans_file(profile) &&
+        !profile.id.empty() && !is_of_networkmanager(profile) && !is_shared_entry(target, profile))
+      return profile.id;
   return interface;
 }
 
 std::string who_keeps_network(const Target& target) {
   if (!target.looked()) return "nobody has looked at the node";
-  for (const BootProfile& one : profiles_of(target))
-    if (one.manager == "ifupdown" && one.kept)
-      return fmt::format("{} configures {}, and railbed does not write for ifupdown", one.file,
-                         one.interface);
+  for (const BootProfile& profile : profiles_of(target))
+    if (profile.manager == "ifupdown" && profile.kept)
+      return fmt::format("{} configures {}, and railbed does not write for ifupdown", profile.file,
+                         profile.interface);
   return "no file of netplan, NetworkManager or systemd-networkd was found";
 }
 

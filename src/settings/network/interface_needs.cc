@@ -32,8 +32,8 @@ void take_at_boot(const AtBoot& at_boot, Need& need) {
 std::string addresses_of(const NetInterface& interface) {
   std::vector<std::string> all;
   if (interface.addresses.ok())
-    for (const InterfaceAddress& one : *interface.addresses)
-      if (!one.address.is_link_local()) all.push_back(to_text(one));
+    for (const InterfaceAddress& address : *interface.addresses)
+      if (!address.address.is_link_local()) all.push_back(to_text(address));
   return all.empty() ? "no address" : fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -62,9 +62,9 @@ Need has_mtu(const Target& target, const NetInterface& interface, const WantedIn
 
 Need has_dhcp(const Target& target, const NetInterface& interface, const BootFiles& files) {
   Need need{.what = fmt::format("{} asks DHCP", interface.name)};
-  const auto asks = [&](const BootProfile& one) {
-    return one.interface == interface.name && one.kept && one.certain && one.dhcp &&
-           is_read_at_boot(target.view, one);
+  const auto asks = [&](const BootProfile& profile) {
+    return profile.interface == interface.name && profile.kept && profile.certain && profile.dhcp &&
+           is_read_at_boot(target.view, profile);
   };
   if (files.known) need.at_boot = std::ranges::any_of(files.profiles, asks);
   need.now = addresses_of(interface) != "no address" && need.at_boot.value_or(true);
@@ -101,8 +101,8 @@ std::vector<Need> open_needs(const WantedInterface& wanted, std::string_view fou
   const auto add = [&](std::string what) {
     needs.push_back({.what = std::move(what), .now = now, .found = std::string(found)});
   };
-  for (const InterfaceAddress& one : wanted.addresses)
-    add(fmt::format("{} is up with {}", wanted.name, to_text(one)));
+  for (const InterfaceAddress& address : wanted.addresses)
+    add(fmt::format("{} is up with {}", wanted.name, to_text(address)));
   if (wanted.mtu && wanted.kind != LinkKind::kInfiniband)
     add(fmt::format("{} has MTU {}", wanted.name, *wanted.mtu));
   if (wanted.dhcp) add(fmt::format("{} asks DHCP", wanted.name));
@@ -114,10 +114,10 @@ std::vector<Need> open_needs(const WantedInterface& wanted, std::string_view fou
 
 // Returns the file that brings the link up at boot; empty if there is none.
 std::string brought_up_by(const Target& target, const std::string& interface, const BootFiles& files) {
-  for (const BootProfile& one : files.profiles)
-    if (one.interface == interface && one.kept && one.certain && one.manager != "udev" &&
-        is_read_at_boot(target.view, one) && !is_own_network_file(one.file))
-      return one.file;
+  for (const BootProfile& profile : files.profiles)
+    if (profile.interface == interface && profile.kept && profile.certain && profile.manager != "udev" &&
+        is_read_at_boot(target.view, profile) && !is_own_network_file(profile.file))
+      return profile.file;
   return "";
 }
 
@@ -129,8 +129,8 @@ std::vector<Need> interface_needs(const Target& target, const WantedInterface& w
   if (interface == nullptr) return open_needs(wanted, "no such interface");
   const BootFiles files = boot_files(target);
   std::vector<Need> needs;
-  for (const InterfaceAddress& one : wanted.addresses)
-    needs.push_back(has_address(target, *interface, one, files));
+  for (const InterfaceAddress& address : wanted.addresses)
+    needs.push_back(has_address(target, *interface, address, files));
   // The partition defines IPoIB's MTU: see section ipoib.
   if (wanted.mtu && wanted.kind != LinkKind::kInfiniband)
     needs.push_back(has_mtu(target, *interface, wanted, files));

@@ -74,11 +74,11 @@ void join_management(WantedInterface& management, std::vector<WantedInterface>& 
   if (rail == nullptr) return;
   if (rail->kind == LinkKind::kEthernet) {
     management.mtu = rail->mtu;
-    for (const InterfaceAddress& one : rail->addresses)
-      if (std::ranges::find(management.addresses, one) == management.addresses.end())
-        management.addresses.push_back(one);
+    for (const InterfaceAddress& address : rail->addresses)
+      if (std::ranges::find(management.addresses, address) == management.addresses.end())
+        management.addresses.push_back(address);
   }
-  std::erase_if(rails, [&](const WantedInterface& one) { return one.name == management.name; });
+  std::erase_if(rails, [&](const WantedInterface& interface) { return interface.name == management.name; });
 }
 
 bool holds(const NetInterface* interface, const IpAddress& address) {
@@ -98,8 +98,9 @@ bool carries_ssh(const Node& node, const NetInterface* interface, const WantedIn
 // Returns an address that cluster.yaml does not mention, so it has another use; null if there is none.
 const InterfaceAddress* foreign_address(const NetInterface* interface, const WantedInterface& wanted) {
   if (interface == nullptr || !interface->addresses.ok() || !wanted.addresses.empty()) return nullptr;
-  const auto found = std::ranges::find_if(
-      *interface->addresses, [](const InterfaceAddress& one) { return !one.address.is_link_local(); });
+  const auto found = std::ranges::find_if(*interface->addresses, [](const InterfaceAddress& address) {
+    return !address.address.is_link_local();
+  });
   return found == interface->addresses->end() ? nullptr : &*found;
 }
 
@@ -140,7 +141,7 @@ std::string why_rail_left_alone(const Target& target, const NetInterface* interf
 std::string WantedInterface::to_text() const {
   std::vector<std::string> has;
   if (dhcp) has.emplace_back("DHCP");
-  for (const InterfaceAddress& one : addresses) has.push_back(railbed::to_text(one));
+  for (const InterfaceAddress& address : addresses) has.push_back(railbed::to_text(address));
   if (mtu) has.push_back(fmt::format("MTU {}", *mtu));
   if (vlan > 0) has.push_back(fmt::format("VLAN {}", vlan));
   return fmt::format("{} {}", name, fmt::join(has, ", "));
@@ -160,7 +161,7 @@ WantedNetwork wanted_network(const Target& target) {
     WantedInterface wanted = rail_interface(target, rail, *port);
     (wanted.kind == LinkKind::kVlan ? vlans : network.rails).push_back(std::move(wanted));
   }
-  for (const WantedInterface& one : vlans) add_parent(one, network.rails);
+  for (const WantedInterface& interface : vlans) add_parent(interface, network.rails);
   network.rails.insert(network.rails.end(), vlans.begin(), vlans.end());
   network.management = management_interface(target.configure());
   if (network.management) join_management(*network.management, network.rails);

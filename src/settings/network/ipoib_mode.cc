@@ -35,8 +35,9 @@ Need in_mode(const RailEnd& end, const std::string& mode) {
 
 // Unlike verify's mtu_at_boot(): without a file, IPoIB gets its partition's MTU, which is not known here.
 std::optional<bool> mtu_by_files(const Facts& facts, const std::string& interface, int mtu) {
-  for (const BootProfile& one : items(facts.net.at_boot))
-    if (one.interface == interface && one.certain && one.mtu != 0) return one.kept && one.mtu == mtu;
+  for (const BootProfile& profile : items(facts.net.at_boot))
+    if (profile.interface == interface && profile.certain && profile.mtu != 0)
+      return profile.kept && profile.mtu == mtu;
   return std::nullopt;
 }
 

@@ -54,9 +54,9 @@ std::string link_sections(const WantedInterface& wanted) {
 std::string address_lines(const WantedInterface& wanted, bool v4) {
   std::string text;
   int number = 0;
-  for (const InterfaceAddress& one : wanted.addresses) {
-    if (one.address.is_v4() != v4) continue;
-    text += fmt::format("address{}={}", ++number, to_text(one));
+  for (const InterfaceAddress& address : wanted.addresses) {
+    if (address.address.is_v4() != v4) continue;
+    text += fmt::format("address{}={}", ++number, to_text(address));
     if (number == 1 && wanted.gateway && wanted.gateway->is_v4() == v4)
       text += "," + wanted.gateway->to_text();
     text += '\n';
@@ -66,8 +66,8 @@ std::string address_lines(const WantedInterface& wanted, bool v4) {
 
 std::string dns_line(const WantedInterface& wanted, bool v4) {
   std::string text;
-  for (const IpAddress& one : wanted.dns)
-    if (one.is_v4() == v4) text += one.to_text() + ";";
+  for (const IpAddress& address : wanted.dns)
+    if (address.is_v4() == v4) text += address.to_text() + ";";
   return text.empty() ? "" : "dns=" + text + "\n";
 }
 

@@ -33,7 +33,7 @@ std::string listed(const InterfaceAddress& address) { return to_text(address); }
 template <class T>
 std::string list_of(const std::vector<T>& values) {
   std::vector<std::string> quoted;
-  for (const T& one : values) quoted.push_back(yaml_quoted(listed(one)));
+  for (const T& value : values) quoted.push_back(yaml_quoted(listed(value)));
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
 
@@ -79,8 +79,8 @@ DesiredFile netplan_yaml(std::string_view path, const std::string& network) {
 
 DesiredFile netplan_file(const Target& target, std::string_view path, std::span<const WantedInterface> all) {
   std::string ethernets, vlans;
-  for (const WantedInterface& one : all)
-    (one.kind == LinkKind::kVlan ? vlans : ethernets) += device_text(target, one);
+  for (const WantedInterface& interface : all)
+    (interface.kind == LinkKind::kVlan ? vlans : ethernets) += device_text(target, interface);
   std::string network;
   if (!ethernets.empty()) network += "  ethernets:\n" + ethernets;
   if (!vlans.empty()) network += "  vlans:\n" + vlans;
@@ -89,8 +89,8 @@ DesiredFile netplan_file(const Target& target, std::string_view path, std::span<
 
 DesiredFile netplan_unused(const Target& target, const std::vector<std::string>& interfaces) {
   std::string network = "  ethernets:\n";
-  for (const std::string& one : interfaces)
-    network += key_of(target, one) +
+  for (const std::string& interface : interfaces)
+    network += key_of(target, interface) +
                "      renderer: networkd\n      activation-mode: \"off\"\n      optional: true\n";
   return netplan_yaml(kNetplanUnused, network);
 }

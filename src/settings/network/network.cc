@@ -34,7 +34,7 @@ std::string shortened(const std::vector<std::string>& texts, std::size_t most) {
 
 std::string title_of(const std::vector<WantedInterface>& all) {
   std::vector<std::string> texts;
-  for (const WantedInterface& one : all) texts.push_back(one.to_text());
+  for (const WantedInterface& interface : all) texts.push_back(interface.to_text());
   return shortened(texts, kMostInTitle);
 }
 
@@ -46,8 +46,8 @@ void note_if_missing(const Target& target, const WantedInterface& wanted, Settin
       find_interface(target.facts().net, wanted.name) != nullptr)
     return;
   std::vector<std::string> names;
-  for (const NetInterface& one : *interfaces)
-    if (one.pci_address.ok()) names.push_back(one.name);
+  for (const NetInterface& interface : *interfaces)
+    if (interface.pci_address.ok()) names.push_back(interface.name);
   setting.notes.push_back(fmt::format(
       "{} is not on {}; on PCI there are: {}. railbed renames none: say the right name in cluster.yaml",
       wanted.name, target.node().name, names.empty() ? "none" : shortened(names, kMostNamesInNote)));
@@ -65,9 +65,9 @@ Setting setting_of(const Target& target, const std::vector<WantedInterface>& all
                   .title = title_of(all),
                   .reason = std::string(rails ? kRailReason : kManagementReason),
                   .risk = rails ? Risk::kTraffic : Risk::kAccess};
-  for (const WantedInterface& one : all) {
-    setting.subjects.push_back(one.name);
-    describe(target, one, setting);
+  for (const WantedInterface& interface : all) {
+    setting.subjects.push_back(interface.name);
+    describe(target, interface, setting);
   }
   return setting;
 }
@@ -125,8 +125,8 @@ void write_files(const Target& target, const std::vector<WantedInterface>& all, 
       return;
     case NetworkKeeper::kNetworkManager: {
       NodeStep load{StepKind::kLoadConnections};
-      for (const WantedInterface& one : all) {
-        setting.files.push_back(keyfile(target, one));
+      for (const WantedInterface& interface : all) {
+        setting.files.push_back(keyfile(target, interface));
         load.arguments.push_back(setting.files.back().path);
       }
       setting.steps.push_back(std::move(load));
@@ -134,10 +134,10 @@ void write_files(const Target& target, const std::vector<WantedInterface>& all, 
     }
     case NetworkKeeper::kNetworkd: {
       NodeStep reload{StepKind::kReloadNetworkd};
-      for (const WantedInterface& one : all) {
-        for (DesiredFile& file : networkd_files(one, all)) setting.files.push_back(std::move(file));
+      for (const WantedInterface& interface : all) {
+        for (DesiredFile& file : networkd_files(interface, all)) setting.files.push_back(std::move(file));
         // A VLAN that does not exist yet is created and configured with its carrier.
-        if (one.kind != LinkKind::kVlan) reload.arguments.push_back(one.name);
+        if (interface.kind != LinkKind::kVlan) reload.arguments.push_back(interface.name);
       }
       setting.steps.push_back(std::move(reload));
     }
@@ -147,8 +147,8 @@ void write_files(const Target& target, const std::vector<WantedInterface>& all, 
 Setting made(const Target& target, const WantedNetwork& network, const std::vector<WantedInterface>& all) {
   Setting setting = setting_of(target, all);
   write_files(target, all, setting);
-  for (const WantedInterface& one : all) {
-    ForeignFiles foreign = foreign_files(target, network, one);
+  for (const WantedInterface& interface : all) {
+    ForeignFiles foreign = foreign_files(target, network, interface);
     for (Contradiction& each : foreign.contradictions)
       if (std::ranges::find(setting.contradictions, each.path, &Contradiction::path) ==
           setting.contradictions.end())
@@ -165,28 +165,28 @@ std::vector<std::vector<WantedInterface>> groups_of(const Target& target,
   if (all.empty()) return {};
   if (target.platform.network == NetworkKeeper::kNetplan) return {all};
   std::vector<std::vector<WantedInterface>> groups;
-  for (const WantedInterface& one : all) {
-    const auto carries = [&](const auto& group) { return group.front().name == one.parent; };
+  for (const WantedInterface& interface : all) {
+    const auto carries = [&](const auto& group) { return group.front().name == interface.parent; };
     const auto group = std::ranges::find_if(groups, carries);
     if (group != groups.end())
-      group->push_back(one);
+      group->push_back(interface);
     else
-      groups.push_back({one});
+      groups.push_back({interface});
   }
   return groups;
 }
 
 void render_rails(const Target& target, const WantedNetwork& network, std::vector<Setting>& settings) {
   std::vector<WantedInterface> ready;
-  for (const WantedInterface& one : network.rails) {
-    std::string why = why_nothing_is_written(target, network, one);
-    if (why.empty() && one.kind == LinkKind::kVlan &&
-        std::ranges::find(ready, one.parent, &WantedInterface::name) == ready.end())
-      why = fmt::format("{}, which carries it, is not written", one.parent);
+  for (const WantedInterface& interface : network.rails) {
+    std::string why = why_nothing_is_written(target, network, interface);
+    if (why.empty() && interface.kind == LinkKind::kVlan &&
+        std::ranges::find(ready, interface.parent, &WantedInterface::name) == ready.end())
+      why = fmt::format("{}, which carries it, is not written", interface.parent);
     if (why.empty())
-      ready.push_back(one);
+      ready.push_back(interface);
     else
-      settings.push_back(left_alone(target, one, std::move(why)));
+      settings.push_back(left_alone(target, interface, std::move(why)));
   }
   for (const auto& group : groups_of(target, ready)) settings.push_back(made(target, network, group));
 }
@@ -200,8 +200,9 @@ void render_management(const Target& target, const WantedNetwork& network, std::
 
 void keep_down(const Target& target, const std::vector<std::string>& interfaces, Setting& setting) {
   std::vector<std::string> there;
-  for (const std::string& one : interfaces)
-    if (!target.looked() || find_interface(target.facts().net, one) != nullptr) there.push_back(one);
+  for (const std::string& interface : interfaces)
+    if (!target.looked() || find_interface(target.facts().net, interface) != nullptr)
+      there.push_back(interface);
   if (target.platform.network == NetworkKeeper::kNetworkd) {
     setting.files.push_back(networkd_unused(interfaces));
     if (!there.empty()) setting.steps.push_back({StepKind::kReloadNetworkd, there});
@@ -222,7 +223,7 @@ Setting down_setting(const Target& target, const std::vector<std::string>& inter
                   .subjects = interfaces,
                   .title = fmt::format("{} down", shortened(interfaces, kMostInTitle)),
                   .reason = std::string(kUnusedReason)};
-  for (const std::string& one : interfaces) setting.needs.push_back(stays_down(target, one));
+  for (const std::string& interface : interfaces) setting.needs.push_back(stays_down(target, interface));
   return setting;
 }
 
@@ -253,7 +254,7 @@ void render_network(const Target& target, std::vector<Setting>& settings) {
   // cloud-init is turned off with the last setting that has files: with the rails, if there are any.
   // Management comes first and may need no change.
   const auto last = std::ranges::find_if(made_here.rbegin(), made_here.rend(),
-                                         [](const Setting& one) { return !one.files.empty(); });
+                                         [](const Setting& setting) { return !setting.files.empty(); });
   if (last != made_here.rend()) turn_cloud_init_off(target, *last);
   render_unused(target, network, made_here);
   std::ranges::move(made_here, std::back_inserter(settings));

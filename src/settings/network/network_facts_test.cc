@@ -10,9 +10,9 @@ namespace {
 std::string all_unmet(const Setting& setting) {
   std::string text;
   const auto say = [](std::optional<bool> truth) { return !truth ? "?" : *truth ? "yes" : "no"; };
-  for (const Need& one : setting.needs)
-    if (one.now != true || one.at_boot != true)
-      text += one.what + ": " + say(one.now) + ", " + say(one.at_boot) + ": " + one.found + "\n";
+  for (const Need& need : setting.needs)
+    if (need.now != true || need.at_boot != true)
+      text += need.what + ": " + say(need.now) + ", " + say(need.at_boot) + ": " + need.found + "\n";
   return text;
 }
 
@@ -43,10 +43,10 @@ TEST(RenderNetworkFacts, AProfileInRunIsNeitherKeptNorInTheWay) {
 
 TEST(RenderNetworkFacts, ProposesNothingWhereAnotherFileDoesIt) {
   auto facts = facts_of_machine("spark-rails-in-run");
-  for (BootProfile& one : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
-    one.file = "/etc/netplan/50-rails.yaml";
-    one.kept = true;
-    facts.at("spark-01").net.at_boot = {{one}, ""};
+  for (BootProfile& profile : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
+    profile.file = "/etc/netplan/50-rails.yaml";
+    profile.kept = true;
+    facts.at("spark-01").net.at_boot = {{profile}, ""};
   }
   const auto settings =
       sample(cluster_of_machine("spark-rails-in-run"), facts).render("spark-01", Section::kNetwork);
@@ -58,16 +58,16 @@ TEST(RenderNetworkFacts, ProposesNothingWhereAnotherFileDoesIt) {
 // systemd may not respond for a while after a boot.
 TEST(RenderNetworkFacts, DoesNotKnowWhoReadsAFileWhereSystemdDidNotAnswer) {
   auto facts = facts_of_machine("spark-rails-in-run");
-  for (BootProfile& one : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
-    one.file = "/etc/netplan/50-rails.yaml";
-    one.kept = true;
-    facts.at("spark-01").net.at_boot = {{one}, ""};
+  for (BootProfile& profile : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
+    profile.file = "/etc/netplan/50-rails.yaml";
+    profile.kept = true;
+    facts.at("spark-01").net.at_boot = {{profile}, ""};
   }
   facts.at("spark-01").system.services = {Miss{Missing::kTimeout, "no answer within 5 s"}, "systemctl show"};
   const auto settings =
       sample(cluster_of_machine("spark-rails-in-run"), facts).render("spark-01", Section::kNetwork);
   ASSERT_EQ(settings.size(), 1U);
-  for (const Need& one : settings[0].needs) EXPECT_EQ(one.at_boot, std::nullopt) << one.what;
+  for (const Need& need : settings[0].needs) EXPECT_EQ(need.at_boot, std::nullopt) << need.what;
 }
 
 // Neither its cluster.yaml nor its tree has "vlan".
@@ -113,12 +113,12 @@ Facts node_with(std::vector<BootProfile> profiles, const std::string& unit) {
   std::vector<NetInterface> interfaces(2);
   interfaces[0].name = "ens6";
   interfaces[1].name = "eno1";
-  for (NetInterface& one : interfaces) {
-    one.mtu = {1500, ""};
-    one.pci_address = {"0000:01:00.0", ""};
-    one.administratively_up = {true, ""};
-    one.driver = {"mlx5_core", ""};
-    one.addresses = {std::vector<InterfaceAddress>{}, ""};
+  for (NetInterface& interface : interfaces) {
+    interface.mtu = {1500, ""};
+    interface.pci_address = {"0000:01:00.0", ""};
+    interface.administratively_up = {true, ""};
+    interface.driver = {"mlx5_core", ""};
+    interface.addresses = {std::vector<InterfaceAddress>{}, ""};
   }
   interfaces[1].addresses = {{*InterfaceAddress::parse("192.168.1.71/24")}, ""};
   facts.net.interfaces = {interfaces, ""};

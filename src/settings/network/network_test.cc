@@ -45,7 +45,7 @@ TEST(RenderNetwork, WritesTheRailsOfTheV100GuideForNetplan) {
   EXPECT_EQ(rails.files[1].path, "/etc/cloud/cloud.cfg.d/99-railbed-network.cfg");
   EXPECT_EQ(rails.files[1].content, std::string(kMark) + "network: {config: disabled}\n");
   EXPECT_EQ(rails.steps, (std::vector<NodeStep>{{StepKind::kApplyNetplan, {}}}));
-  for (const Need& one : rails.needs) EXPECT_FALSE(one.now || one.at_boot) << one.what;
+  for (const Need& need : rails.needs) EXPECT_FALSE(need.now || need.at_boot) << need.what;
 }
 
 TEST(RenderNetwork, WritesIpoibForNetworkManager) {
@@ -105,9 +105,9 @@ ConfiguredCluster all_for(std::string_view keeper, std::map<std::string, Facts> 
 std::string all_files(const std::vector<Setting>& settings) {
   std::string text;
   for (const Setting& setting : settings)
-    for (const DesiredFile& one : setting.files)
-      text += "## " + one.path + "\n" +
-              (one.content.starts_with(kMark) ? one.content.substr(kMark.size()) : one.content);
+    for (const DesiredFile& file : setting.files)
+      text += "## " + file.path + "\n" +
+              (file.content.starts_with(kMark) ? file.content.substr(kMark.size()) : file.content);
   return text;
 }
 
@@ -241,8 +241,8 @@ LinkLocalAddressing=no
 )");
   ASSERT_EQ(settings.size(), 4U);
   EXPECT_EQ(settings[2].steps, (std::vector<NodeStep>{{StepKind::kReloadNetworkd, {"on"}}}));
-  for (const Setting& one : settings)
-    for (const NodeStep& step : one.steps) EXPECT_TRUE(check_step(step));
+  for (const Setting& setting : settings)
+    for (const NodeStep& step : setting.steps) EXPECT_TRUE(check_step(step));
 }
 
 // Input for tests/network_files_test.py, which has real programs read them: one folder per case.
@@ -251,11 +251,11 @@ TEST(RenderNetwork, FilesForRealPrograms) {
   if (folder == nullptr) GTEST_SKIP() << "RAILBED_RENDERED_FILES names no folder";
   const auto write = [&](const std::string& name, const std::vector<Setting>& settings) {
     for (const Setting& setting : settings)
-      for (const DesiredFile& one : setting.files) {
-        const std::filesystem::path path = std::filesystem::path(folder) / name / one.path.substr(1);
+      for (const DesiredFile& file : setting.files) {
+        const std::filesystem::path path = std::filesystem::path(folder) / name / file.path.substr(1);
         std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path) << one.content;
-        std::filesystem::permissions(path, static_cast<std::filesystem::perms>(one.mode));
+        std::ofstream(path) << file.content;
+        std::filesystem::permissions(path, static_cast<std::filesystem::perms>(file.mode));
       }
   };
   for (const char* name : {"v100-pair", "dgx-spark-pair", "infiniband-trio"}) {

@@ -24,13 +24,15 @@ std::string link_text(const WantedInterface& wanted) {
 
 std::string network_text(const WantedInterface& wanted, std::span<const WantedInterface> all) {
   std::string text = "\n[Network]\n";
-  for (const InterfaceAddress& one : wanted.addresses) text += fmt::format("Address={}\n", to_text(one));
+  for (const InterfaceAddress& address : wanted.addresses)
+    text += fmt::format("Address={}\n", to_text(address));
   text += fmt::format("DHCP={}\n", wanted.dhcp ? "ipv4" : "no");
   if (wanted.rail) text += "IPv6AcceptRA=no\n";
   if (wanted.gateway) text += fmt::format("Gateway={}\n", wanted.gateway->to_text());
-  for (const IpAddress& one : wanted.dns) text += fmt::format("DNS={}\n", one.to_text());
-  for (const WantedInterface& one : all)
-    if (one.kind == LinkKind::kVlan && one.parent == wanted.name) text += fmt::format("VLAN={}\n", one.name);
+  for (const IpAddress& address : wanted.dns) text += fmt::format("DNS={}\n", address.to_text());
+  for (const WantedInterface& interface : all)
+    if (interface.kind == LinkKind::kVlan && interface.parent == wanted.name)
+      text += fmt::format("VLAN={}\n", interface.name);
   return text;
 }
 

@@ -52,7 +52,7 @@ inline std::map<std::string, Facts> facts_of_machine(const std::string& folder) 
   auto hosts = open_nodes(RAILBED_SOURCE_DIR "/tests/machines/" + folder);
   EXPECT_TRUE(hosts) << (hosts ? "" : hosts.error().text);
   if (hosts)
-    for (NamedHost& one : *hosts) facts[one.node] = collect_facts(*one.host);
+    for (NamedHost& host : *hosts) facts[host.node] = collect_facts(*host.host);
   return facts;
 }
 

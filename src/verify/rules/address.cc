@@ -22,46 +22,46 @@ std::string_view why_mtu(const RailEnd& end, int have) {
 }
 
 void mtu(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    if (!end.rail->mtu) return one.not_applicable("cluster.yaml asks for no MTU on this rail");
-    const int* have = one.read(end.interface->mtu);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    if (!end.rail->mtu) return verdict.not_applicable("cluster.yaml asks for no MTU on this rail");
+    const int* have = verdict.read(end.interface->mtu);
     if (have == nullptr) return;
     const int want = *end.rail->mtu;
-    if (*have == want) return one.pass(std::to_string(want));
-    one.fail({.message =
-                  fmt::format("{} has MTU {}, expected {}{}", end.where(), *have, want, why_mtu(end, *have)),
-              .expected = std::to_string(want),
-              .observed = std::to_string(*have),
-              .remedy = {"Set it now (traffic pauses for a moment), and in the network configuration; "
-                         "prove it with a large ping.",
-                         set_mtu_with(end, want)}});
+    if (*have == want) return verdict.pass(std::to_string(want));
+    verdict.fail({.message = fmt::format("{} has MTU {}, expected {}{}", end.where(), *have, want,
+                                         why_mtu(end, *have)),
+                  .expected = std::to_string(want),
+                  .observed = std::to_string(*have),
+                  .remedy = {"Set it now (traffic pauses for a moment), and in the network configuration; "
+                             "prove it with a large ping.",
+                             set_mtu_with(end, want)}});
   });
 }
 
 void mtu_equal(const Survey& survey, Judge& judge) {
-  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+  each_rail(survey, judge, [&](Case& verdict, const Rail& rail) {
     std::map<int, std::vector<const RailEnd*>> by_mtu;
     for (const RailEnd* end : survey.ends_of(rail))
       if (end->interface != nullptr && end->interface->mtu.ok()) by_mtu[*end->interface->mtu].push_back(end);
-    if (by_mtu.empty()) return one.not_applicable("no end of this rail could be read");
+    if (by_mtu.empty()) return verdict.not_applicable("no end of this rail could be read");
     std::vector<std::string> groups;
     std::vector<ShellCommand> commands;
     const int largest = by_mtu.rbegin()->first;
     for (const auto& [value, ends] : by_mtu) {
       std::vector<std::string_view> names;
       for (const RailEnd* end : ends) {
-        one.seen(end->interface->mtu);
+        verdict.seen(end->interface->mtu);
         names.push_back(*end->node);
-        if (by_mtu.size() > 1) one.touch("node:" + *end->node);
+        if (by_mtu.size() > 1) verdict.touch("node:" + *end->node);
         if (value != largest)
           for (const ShellCommand& set : set_mtu_with(*end, largest))
             commands.push_back(command("{}  # on {}", set, *end->node));
       }
       groups.push_back(fmt::format("{} on {}", value, fmt::join(names, ", ")));
     }
-    if (by_mtu.size() == 1) return one.pass(std::to_string(largest));
-    one.fail(
+    if (by_mtu.size() == 1) return verdict.pass(std::to_string(largest));
+    verdict.fail(
         {.message = fmt::format("the ends of {} differ in MTU ({}): small messages pass, large ones vanish",
                                 rail.name, fmt::join(groups, "; ")),
          .expected = "the same at every end",
@@ -77,9 +77,9 @@ bool is_loopback(const NetInterface& interface) {
 
 std::string addresses_text(const std::vector<InterfaceAddress>& addresses) {
   std::vector<std::string> texts;
-  for (const InterfaceAddress& one : addresses)
-    if (!one.address.is_link_local())
-      texts.push_back(fmt::format("{}/{}", one.address.to_text(), one.prefix));
+  for (const InterfaceAddress& address : addresses)
+    if (!address.address.is_link_local())
+      texts.push_back(fmt::format("{}/{}", address.address.to_text(), address.prefix));
   return texts.empty() ? "no address" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -87,9 +87,9 @@ std::string addresses_text(const std::vector<InterfaceAddress>& addresses) {
 // addresses, so 127.0.0.2 need not be added.
 bool holds(const NetInterface& interface, const std::vector<InterfaceAddress>& addresses,
            const IpAddress& wanted) {
-  return std::ranges::any_of(addresses, [&](const InterfaceAddress& one) {
-    if (one.address == wanted) return true;
-    const auto subnet = Subnet::of(one.address, one.prefix);
+  return std::ranges::any_of(addresses, [&](const InterfaceAddress& address) {
+    if (address.address == wanted) return true;
+    const auto subnet = Subnet::of(address.address, address.prefix);
     return is_loopback(interface) && subnet && subnet->contains(wanted);
   });
 }
@@ -110,18 +110,19 @@ Remedy give_address_once(const Survey& survey, const RailEnd& end) {
 }
 
 void address(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (!end.port->address) return one.not_applicable("cluster.yaml gives this end no address");
-    if (one.lacks_interface(end)) return;
-    const auto* addresses = one.read(end.interface->addresses);
+  each_rail_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (!end.port->address) return verdict.not_applicable("cluster.yaml gives this end no address");
+    if (verdict.lacks_interface(end)) return;
+    const auto* addresses = verdict.read(end.interface->addresses);
     if (addresses == nullptr) return;
-    if (holds(*end.interface, *addresses, *end.port->address)) return one.pass(end.port->address->to_text());
+    if (holds(*end.interface, *addresses, *end.port->address))
+      return verdict.pass(end.port->address->to_text());
     const std::string want = end.address_text();
-    one.fail({.message = fmt::format("{} lacks its address {} (it has {})", end.where(), want,
-                                     addresses_text(*addresses)),
-              .expected = want,
-              .observed = addresses_text(*addresses),
-              .remedy = give_address_once(survey, end)});
+    verdict.fail({.message = fmt::format("{} lacks its address {} (it has {})", end.where(), want,
+                                         addresses_text(*addresses)),
+                  .expected = want,
+                  .observed = addresses_text(*addresses),
+                  .remedy = give_address_once(survey, end)});
   });
 }
 
@@ -138,10 +139,10 @@ Remedy replace_address(const RailEnd& end, const IpAddress& wrong) {
 }
 
 void subnet(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (!end.rail->subnet) return one.not_applicable("the rail has no subnet");
-    if (one.lacks_interface(end)) return;
-    const auto* addresses = one.read(end.interface->addresses);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (!end.rail->subnet) return verdict.not_applicable("the rail has no subnet");
+    if (verdict.lacks_interface(end)) return;
+    const auto* addresses = verdict.read(end.interface->addresses);
     if (addresses == nullptr) return;
     const Subnet& want = *end.rail->subnet;
     std::vector<const InterfaceAddress*> others;
@@ -153,10 +154,10 @@ void subnet(const Survey& survey, Judge& judge) {
       right = right || fits;
       if (!fits) others.push_back(&each);
     }
-    if (right) return one.pass(want.to_text());
-    if (others.empty()) return one.not_applicable("it has no address");
+    if (right) return verdict.pass(want.to_text());
+    if (others.empty()) return verdict.not_applicable("it has no address");
     const std::string have = fmt::format("{}/{}", others.front()->address.to_text(), others.front()->prefix);
-    one.fail(
+    verdict.fail(
         {.message = fmt::format("{} has {}, which is not in the subnet {} of {}: its peers cannot reach it",
                                 end.where(), have, want.to_text(), end.rail->name),
          .expected = want.to_text(),
@@ -181,18 +182,18 @@ std::map<Subnet, std::vector<const NetInterface*>> interfaces_by_subnet(const No
   return by_subnet;
 }
 
-void judge_subnet(Case& one, const NodeView& node, const Subnet& net,
+void judge_subnet(Case& verdict, const NodeView& node, const Subnet& net,
                   const std::vector<const NetInterface*>& members) {
-  one.seen(members.front()->addresses);
-  if (members.size() == 1) return one.pass(members.front()->name);
+  verdict.seen(members.front()->addresses);
+  if (members.size() == 1) return verdict.pass(members.front()->name);
   std::vector<std::string_view> names;
   for (const NetInterface* member : members) names.push_back(member->name);
-  one.fail({.message = fmt::format("{} of {} share {}: the kernel answers for both on one of them, "
-                                   "and RDMA leaves by the wrong port",
-                                   fmt::join(names, " and "), *node.name, net.to_text()),
-            .expected = "one interface in each subnet",
-            .observed = fmt::format("{}", fmt::join(names, " ")),
-            .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
+  verdict.fail({.message = fmt::format("{} of {} share {}: the kernel answers for both on one of them, "
+                                       "and RDMA leaves by the wrong port",
+                                       fmt::join(names, " and "), *node.name, net.to_text()),
+                .expected = "one interface in each subnet",
+                .observed = fmt::format("{}", fmt::join(names, " ")),
+                .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
 }
 
 void one_interface_a_subnet(const Survey& survey, Judge& judge) {
@@ -203,8 +204,8 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
         return std::ranges::find(names, end.interface) != names.end();
       });
       if (touches.empty()) continue;  // no rail uses the subnet
-      Case one = judge.on(node, net.to_text(), std::move(touches));
-      judge_subnet(one, node, net, members);
+      Case verdict = judge.on(node, net.to_text(), std::move(touches));
+      judge_subnet(verdict, node, net, members);
     }
   }
 }
@@ -231,21 +232,21 @@ Remedy part_holders(const IpAddress& address, const std::vector<const RailEnd*>&
   return remedy;
 }
 
-void judge_holders(Case& one, const IpAddress& address, const std::vector<const RailEnd*>& holders) {
-  if (holders.size() == 1) return one.pass(*holders.front()->node);
+void judge_holders(Case& verdict, const IpAddress& address, const std::vector<const RailEnd*>& holders) {
+  if (holders.size() == 1) return verdict.pass(*holders.front()->node);
   std::vector<std::string> names;
   for (const RailEnd* end : holders) {
-    one.seen(end->interface->addresses);
-    one.touch("node:" + *end->node);
+    verdict.seen(end->interface->addresses);
+    verdict.touch("node:" + *end->node);
     for (const std::string& thing : end->touches)
-      if (thing.starts_with("rail:")) one.touch(thing);
+      if (thing.starts_with("rail:")) verdict.touch(thing);
     names.push_back(fmt::format("{} ({})", *end->node, end->name));
   }
-  one.fail({.message = fmt::format("{} is used by {}: answers go to one of them at random", address.to_text(),
-                                   fmt::join(names, " and ")),
-            .expected = "one holder",
-            .observed = fmt::format("{}", fmt::join(names, ", ")),
-            .remedy = part_holders(address, holders)});
+  verdict.fail({.message = fmt::format("{} is used by {}: answers go to one of them at random",
+                                       address.to_text(), fmt::join(names, " and ")),
+                .expected = "one holder",
+                .observed = fmt::format("{}", fmt::join(names, ", ")),
+                .remedy = part_holders(address, holders)});
 }
 
 void duplicate_address(const Survey& survey, Judge& judge) {
@@ -256,8 +257,8 @@ void duplicate_address(const Survey& survey, Judge& judge) {
         for (const InterfaceAddress& each : *end.interface->addresses)
           if (!each.address.is_link_local()) holders[each.address].push_back(&end);
   for (const auto& [held, ends] : holders) {
-    Case one = judge.on_cluster(held.to_text());
-    judge_holders(one, held, ends);
+    Case verdict = judge.on_cluster(held.to_text());
+    judge_holders(verdict, held, ends);
   }
 }
 

@@ -14,33 +14,34 @@ void each_asked(const Survey& survey, Judge& judge, std::string_view subject, co
   for (const NodeView& node : survey.nodes) {
     const auto asked = survey.evidence.after_reboot.find(*node.name);
     if (asked == survey.evidence.after_reboot.end()) continue;
-    Case one = judge.on(node, std::string(subject), whole_node(node));
+    Case verdict = judge.on(node, std::string(subject), whole_node(node));
     if (asked->second.error.empty())
-      look(one, node, asked->second);
+      look(verdict, node, asked->second);
     else
-      one.unknown(asked->second.error);
+      verdict.unknown(asked->second.error);
   }
 }
 
 void started_anew(const Survey& survey, Judge& judge) {
-  each_asked(survey, judge, "reboot", [](Case& one, const NodeView& node, const AfterReboot& asked) {
-    one.add_evidence("the history of applies, /proc/sys/kernel/random/boot_id");
-    if (asked.apply.empty()) return one.not_applicable("railbed has changed nothing here");
-    if (!asked.this_boot) return one.pass("started anew since apply " + asked.apply);
-    one.warn({.message = fmt::format("{} has not rebooted since apply {}: that its settings outlive a reboot "
-                                     "is not proven",
-                                     *node.name, asked.apply),
-              .expected = "a boot after the last apply",
-              .observed = "the boot in which it was made",
-              .remedy = {"Reboot the node when no job runs, and look again.", {"systemctl reboot"}, true}});
+  each_asked(survey, judge, "reboot", [](Case& verdict, const NodeView& node, const AfterReboot& asked) {
+    verdict.add_evidence("the history of applies, /proc/sys/kernel/random/boot_id");
+    if (asked.apply.empty()) return verdict.not_applicable("railbed has changed nothing here");
+    if (!asked.this_boot) return verdict.pass("started anew since apply " + asked.apply);
+    verdict.warn(
+        {.message = fmt::format("{} has not rebooted since apply {}: that its settings outlive a reboot "
+                                "is not proven",
+                                *node.name, asked.apply),
+         .expected = "a boot after the last apply",
+         .observed = "the boot in which it was made",
+         .remedy = {"Reboot the node when no job runs, and look again.", {"systemctl reboot"}, true}});
   });
 }
 
 void settings_kept(const Survey& survey, Judge& judge) {
-  each_asked(survey, judge, "settings", [](Case& one, const NodeView& node, const AfterReboot& asked) {
-    one.add_evidence("railbed plan, as root");
-    if (asked.lost.empty()) return one.pass("all that cluster.yaml asks for is so");
-    one.fail(
+  each_asked(survey, judge, "settings", [](Case& verdict, const NodeView& node, const AfterReboot& asked) {
+    verdict.add_evidence("railbed plan, as root");
+    if (asked.lost.empty()) return verdict.pass("all that cluster.yaml asks for is so");
+    verdict.fail(
         {.message =
              fmt::format("{} is not as cluster.yaml says: {}", *node.name, fmt::join(asked.lost, "; ")),
          .expected = "nothing for `railbed plan` to change",

@@ -119,18 +119,19 @@ void rdma_driver_uniform(const Survey& survey, Judge& judge) {
 // known within half of the round trip; a difference within that uncertainty does not count.
 constexpr double kMostSkew = 1e-3;
 
-void judge_clock(Case& one, const std::string& node, const ClockReading& clock, const ClockReading& middle) {
-  one.add_evidence("the best of several readings over its connection");
+void judge_clock(Case& verdict, const std::string& node, const ClockReading& clock,
+                 const ClockReading& middle) {
+  verdict.add_evidence("the best of several readings over its connection");
   const double off = std::abs(clock.offset_seconds - middle.offset_seconds);
   const double doubt = clock.uncertainty_seconds + middle.uncertainty_seconds;
   const std::string observed = fmt::format("{:.2f} ms ± {:.2f} ms", off * 1e3, doubt * 1e3);
-  if (off + doubt <= kMostSkew) return one.pass(observed);
+  if (off + doubt <= kMostSkew) return verdict.pass(observed);
   if (off - doubt <= kMostSkew)
-    return one.not_applicable("its answers took too long to tell a millisecond: " + observed);
-  one.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", node, off * 1e3),
-            .expected = "at most 1 ms",
-            .observed = observed,
-            .remedy = {"Point all nodes at one time server and let them settle.", {"timedatectl"}}});
+    return verdict.not_applicable("its answers took too long to tell a millisecond: " + observed);
+  verdict.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", node, off * 1e3),
+                .expected = "at most 1 ms",
+                .observed = observed,
+                .remedy = {"Point all nodes at one time server and let them settle.", {"timedatectl"}}});
 }
 
 void clock_skew(const Survey& survey, Judge& judge) {
@@ -147,8 +148,8 @@ void clock_skew(const Survey& survey, Judge& judge) {
   for (const auto& [node, clock] : clocks) sorted.push_back(clock);
   std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
   for (const auto& [node, clock] : clocks) {
-    Case one = judge.on_node(node);
-    judge_clock(one, node, clock, sorted[(sorted.size() - 1) / 2]);
+    Case verdict = judge.on_node(node);
+    judge_clock(verdict, node, clock, sorted[(sorted.size() - 1) / 2]);
   }
 }
 

@@ -27,17 +27,18 @@ template <class Look>
 void each_bmc(const Survey& survey, Judge& judge, std::string_view subject, const Things& touches,
               const Look& look) {
   for (const auto& [node, facts] : survey.evidence.bmcs) {
-    Case one = judge.on_node(node, std::string(subject), touches);
-    look(one, node, facts);
+    Case verdict = judge.on_node(node, std::string(subject), touches);
+    look(verdict, node, facts);
   }
 }
 // Like each_bmc(), but a BMC that did not respond ends as not applicable.
 template <class Look>
 void each_answering(const Survey& survey, Judge& judge, std::string_view subject, const Look& look) {
-  each_bmc(survey, judge, subject, {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
-    if (!facts.error.empty()) return one.not_applicable("the BMC was not asked: " + facts.error);
-    look(one, node, facts);
-  });
+  each_bmc(survey, judge, subject, {"bmc"},
+           [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+             if (!facts.error.empty()) return verdict.not_applicable("the BMC was not asked: " + facts.error);
+             look(verdict, node, facts);
+           });
 }
 
 // Returns true if the value was requested. Monitoring requests fewer values each minute than a check of the
@@ -48,13 +49,13 @@ bool was_asked(const Reading<T>& reading) {
 }
 
 void bmc_reachable(const Survey& survey, Judge& judge) {
-  each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
-    one.seen(facts.power);
-    if (facts.power.ok()) return one.pass("answers");
-    if (facts.power.from().empty()) return one.unknown(facts.error);  // no request was possible
+  each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+    verdict.seen(facts.power);
+    if (facts.power.ok()) return verdict.pass("answers");
+    if (facts.power.from().empty()) return verdict.unknown(facts.error);  // no request was possible
     const bool refused = facts.power.miss().missing == Missing::kDenied;
     const bool stranger = facts.protocol == "redfish" && facts.error.find("certificate") != std::string::npos;
-    one.fail(
+    verdict.fail(
         {.message = fmt::format("{}: {} ({})", node, facts.error, facts.address),
          .expected = "answers",
          .observed = facts.error,
@@ -74,51 +75,53 @@ void bmc_reachable(const Survey& survey, Judge& judge) {
 
 void power(const Survey& survey, Judge& judge) {
   for (const auto& [node, facts] : survey.evidence.bmcs) {
-    Case one = judge.on_node(node, "power", {"node:" + node});
+    Case verdict = judge.on_node(node, "power", {"node:" + node});
     if (!facts.error.empty()) {
-      one.not_applicable("the BMC was not asked: " + facts.error);
+      verdict.not_applicable("the BMC was not asked: " + facts.error);
       continue;
     }
-    const PowerState* state = one.read(facts.power);
+    const PowerState* state = verdict.read(facts.power);
     if (state == nullptr) continue;
     if (*state == PowerState::kOn)
-      one.pass("on");
+      verdict.pass("on");
     else
-      one.fail({.message = fmt::format("{} is switched off", node),
-                .expected = "on",
-                .observed = "off",
-                .remedy = {"Find out why in its event log, and switch it on.",
-                           {railbed_line(survey, "sel", node), railbed_line(survey, "power on", node)}}});
+      verdict.fail({.message = fmt::format("{} is switched off", node),
+                    .expected = "on",
+                    .observed = "off",
+                    .remedy = {"Find out why in its event log, and switch it on.",
+                               {railbed_line(survey, "sel", node), railbed_line(survey, "power on", node)}}});
   }
 }
 
 void sensors(const Survey& survey, Judge& judge) {
-  each_answering(survey, judge, "sensors", [&](Case& one, const std::string& node, const BmcFacts& facts) {
-    const auto* all = one.read(facts.sensors);
-    if (all == nullptr) return;
-    std::vector<std::string> odd;
-    bool critical = false;
-    for (const BmcSensor& sensor : *all) {
-      if (sensor.severity != BmcSeverity::kWarning && sensor.severity != BmcSeverity::kCritical) continue;
-      critical = critical || sensor.severity == BmcSeverity::kCritical;
-      odd.push_back(sensor.reading ? fmt::format("{} {:g} {} ({})", sensor.name, *sensor.reading,
-                                                 sensor.units, sensor.state)
-                                   : fmt::format("{}: {}", sensor.name, sensor.state));
-    }
-    if (odd.empty()) return one.pass(fmt::format("{} sensors in order", all->size()));
-    constexpr std::size_t kMost = 4;
-    const std::size_t more = odd.size() > kMost ? odd.size() - kMost : 0;
-    odd.resize(odd.size() - more);
-    const std::string text =
-        fmt::format("{}{}", fmt::join(odd, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
-    one.red(
-        critical ? Status::kFail : Status::kWarn,
-        {.message = fmt::format("sensors of {} are out of range: {}", node, text),
-         .expected = "all in order",
-         .observed = text,
-         .remedy = {"Look at fans, air flow and power supplies of the machine; its light shows which it is.",
-                    {railbed_line(survey, "sensors", node), railbed_line(survey, "identify", node)}}});
-  });
+  each_answering(
+      survey, judge, "sensors", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        const auto* all = verdict.read(facts.sensors);
+        if (all == nullptr) return;
+        std::vector<std::string> odd;
+        bool critical = false;
+        for (const BmcSensor& sensor : *all) {
+          if (sensor.severity != BmcSeverity::kWarning && sensor.severity != BmcSeverity::kCritical) continue;
+          critical = critical || sensor.severity == BmcSeverity::kCritical;
+          odd.push_back(sensor.reading ? fmt::format("{} {:g} {} ({})", sensor.name, *sensor.reading,
+                                                     sensor.units, sensor.state)
+                                       : fmt::format("{}: {}", sensor.name, sensor.state));
+        }
+        if (odd.empty()) return verdict.pass(fmt::format("{} sensors in order", all->size()));
+        constexpr std::size_t kMost = 4;
+        const std::size_t more = odd.size() > kMost ? odd.size() - kMost : 0;
+        odd.resize(odd.size() - more);
+        const std::string text =
+            fmt::format("{}{}", fmt::join(odd, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+        verdict.red(
+            critical ? Status::kFail : Status::kWarn,
+            {.message = fmt::format("sensors of {} are out of range: {}", node, text),
+             .expected = "all in order",
+             .observed = text,
+             .remedy = {
+                 "Look at fans, air flow and power supplies of the machine; its light shows which it is.",
+                 {railbed_line(survey, "sensors", node), railbed_line(survey, "identify", node)}}});
+      });
 }
 
 // Returns the thing that an event is about, by the name that other rules use.
@@ -128,19 +131,20 @@ bool is_uncorrectable_memory(const BmcEvent& event) {
   return event.type == "Memory" && lower(event.event).find("uncorrectable") != std::string::npos;
 }
 
-void judge_events(const Survey& survey, Case& one, const std::string& node, const std::string& text,
+void judge_events(const Survey& survey, Case& verdict, const std::string& node, const std::string& text,
                   bool memory_lost) {
-  one.red(memory_lost ? Status::kFail : Status::kWarn,
-          {.message = memory_lost
-                          ? fmt::format("the BMC of {} remembers uncorrectable memory errors: {}", node, text)
-                          : fmt::format("the BMC of {} remembers critical events: {}", node, text),
-           .expected = "no critical event",
-           .observed = text,
-           .remedy = {memory_lost ? "Replace the module that is named, then empty the log."
-                                  : "Mend what is named, unless that was done, then empty the log.",
-                      {railbed_line(survey, "sel", node), railbed_line(survey, "sel --clear", node)},
-                      false,
-                      true}});
+  verdict.red(
+      memory_lost ? Status::kFail : Status::kWarn,
+      {.message = memory_lost
+                      ? fmt::format("the BMC of {} remembers uncorrectable memory errors: {}", node, text)
+                      : fmt::format("the BMC of {} remembers critical events: {}", node, text),
+       .expected = "no critical event",
+       .observed = text,
+       .remedy = {memory_lost ? "Replace the module that is named, then empty the log."
+                              : "Mend what is named, unless that was done, then empty the log.",
+                  {railbed_line(survey, "sel", node), railbed_line(survey, "sel --clear", node)},
+                  false,
+                  true}});
 }
 
 // One finding for each group of critical events of a node. Memory is a group of its own, so that it can be
@@ -148,11 +152,11 @@ void judge_events(const Survey& survey, Case& one, const std::string& node, cons
 void events(const Survey& survey, Judge& judge) {
   for (const auto& [node, facts] : survey.evidence.bmcs) {
     if (!facts.error.empty() || !facts.events.ok()) {
-      Case one = judge.on_node(node, "event log", {"bmc"});
+      Case verdict = judge.on_node(node, "event log", {"bmc"});
       if (!facts.error.empty())
-        one.not_applicable("the BMC was not asked: " + facts.error);
+        verdict.not_applicable("the BMC was not asked: " + facts.error);
       else
-        (void)one.read(facts.events);
+        (void)verdict.read(facts.events);
       continue;
     }
     struct Heard {
@@ -173,33 +177,33 @@ void events(const Survey& survey, Judge& judge) {
       group.memory_lost = group.memory_lost || is_uncorrectable_memory(event);
     }
     for (const auto& [thing, group] : heard) {
-      Case one = judge.on_node(node, thing == "memory" ? "event log, memory" : "event log", {thing});
-      one.seen(facts.events);
+      Case verdict = judge.on_node(node, thing == "memory" ? "event log, memory" : "event log", {thing});
+      verdict.seen(facts.events);
       judge_events(
-          survey, one, node,
+          survey, verdict, node,
           fmt::format("{} ({} event{}{})", fmt::join(group.texts, "; "), group.count,
                       group.count == 1 ? "" : "s", group.last.empty() ? "" : ", the last at " + group.last),
           group.memory_lost);
     }
     if (!heard.empty()) continue;
-    Case one = judge.on_node(node, "event log", {"bmc"});
-    one.seen(facts.events);
-    one.pass(fmt::format("{} events, none critical", facts.events->size()));
+    Case verdict = judge.on_node(node, "event log", {"bmc"});
+    verdict.seen(facts.events);
+    verdict.pass(fmt::format("{} events, none critical", facts.events->size()));
   }
 }
 
 void clock(const Survey& survey, Judge& judge) {
   constexpr double kLimit = 300;
   each_answering(
-      survey, judge, "BMC's clock", [&](Case& one, const std::string& node, const BmcFacts& facts) {
-        if (!was_asked(facts.clock_offset)) return one.not_applicable("not asked");
-        const double* offset = one.read(facts.clock_offset);
+      survey, judge, "BMC's clock", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.clock_offset)) return verdict.not_applicable("not asked");
+        const double* offset = verdict.read(facts.clock_offset);
         if (offset == nullptr) return;
-        if (std::abs(*offset) < kLimit) return one.pass(fmt::format("{:+.0f} s", *offset));
+        if (std::abs(*offset) < kLimit) return verdict.pass(fmt::format("{:+.0f} s", *offset));
         // Time zones differ from UTC by a multiple of a quarter of an hour, at most 14 h.
         const double quarters = std::round(*offset / 900);
         const bool zone = std::abs(*offset - quarters * 900) < 60 && std::abs(quarters) <= 56;
-        one.warn(
+        verdict.warn(
             {.message = fmt::format("the BMC's clock of {} is {:.0f} s {}{}: its events bear wrong times",
                                     node, std::abs(*offset), *offset > 0 ? "ahead" : "behind",
                                     zone ? ", as it is when it keeps another time zone" : ""),
@@ -213,35 +217,35 @@ void clock(const Survey& survey, Judge& judge) {
 
 void default_login(const Survey& survey, Judge& judge) {
   each_answering(
-      survey, judge, "BMC's login", [&](Case& one, const std::string& node, const BmcFacts& facts) {
-        if (!was_asked(facts.default_login)) return one.not_applicable("not asked");
-        const std::string* user = one.read(facts.default_login);
+      survey, judge, "BMC's login", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.default_login)) return verdict.not_applicable("not asked");
+        const std::string* user = verdict.read(facts.default_login);
         if (user == nullptr) return;
-        if (user->empty()) return one.pass("the maker's default is refused");
-        one.fail({.message = fmt::format(
-                      "the BMC of {} takes its maker's default login, {}: whoever reaches it owns the "
-                      "machine",
-                      node, *user),
-                  .expected = "a password of your own",
-                  .observed = "the default of user " + *user,
-                  .remedy = {"Set another password.", {railbed_line(survey, "bmc set-password", node)}}});
+        if (user->empty()) return verdict.pass("the maker's default is refused");
+        verdict.fail({.message = fmt::format(
+                          "the BMC of {} takes its maker's default login, {}: whoever reaches it owns the "
+                          "machine",
+                          node, *user),
+                      .expected = "a password of your own",
+                      .observed = "the default of user " + *user,
+                      .remedy = {"Set another password.", {railbed_line(survey, "bmc set-password", node)}}});
       });
 }
 
 // Finds the point between kernel and BMC where the serial console is broken.
 void serial(const Survey& survey, Judge& judge) {
   each_answering(
-      survey, judge, "serial console", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+      survey, judge, "serial console", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
         const NodeView* view = survey.find(node);
-        if (view == nullptr) return one.not_applicable("the node gave no facts");
-        if (!was_asked(facts.serial)) return one.not_applicable("not asked");
-        const SerialOverLan* serial = one.read(facts.serial);
+        if (view == nullptr) return verdict.not_applicable("the node gave no facts");
+        if (!was_asked(facts.serial)) return verdict.not_applicable("not asked");
+        const SerialOverLan* serial = verdict.read(facts.serial);
         if (serial == nullptr) return;
-        const std::string* line = one.read(view->facts->system.kernel.command_line);
+        const std::string* line = verdict.read(view->facts->system.kernel.command_line);
         if (line == nullptr) return;
         const auto consoles = serial_consoles(*line);
         if (!serial->enabled)
-          return one.warn(
+          return verdict.warn(
               {.message = fmt::format(
                    "serial-over-LAN is off in the BMC of {}: its console cannot be reached", node),
                .expected = "on",
@@ -249,7 +253,7 @@ void serial(const Survey& survey, Judge& judge) {
                .remedy = {"Switch it on in the BMC, as root on the node.",
                           {"ipmitool sol set enabled true 1"}}});
         if (consoles.empty())
-          return one.warn(
+          return verdict.warn(
               {.message =
                    fmt::format("the kernel of {} writes to no serial port: its console over the network is "
                                "blank once the kernel runs",
@@ -261,20 +265,22 @@ void serial(const Survey& survey, Judge& judge) {
                    "and apply it.",
                    {command("railbed plan {}", file_of(survey))},
                    true}});
-        if (!serial->rate) return one.pass("the BMC sends at the port's own rate");
+        if (!serial->rate) return verdict.pass("the BMC sends at the port's own rate");
         for (const std::string& console : consoles)
           if (console_rate(console) == serial->rate)
-            return one.pass(fmt::format("{} bit/s on both sides", *serial->rate));
+            return verdict.pass(fmt::format("{} bit/s on both sides", *serial->rate));
         const auto rate = console_rate(consoles.back());
-        if (!rate) return one.unknown("the kernel does not say at which rate it writes: " + consoles.back());
-        one.warn({.message = fmt::format(
-                      "the BMC of {} reads the serial port at {} bit/s, and the kernel writes at {}: the "
-                      "console shows nothing, or garbage",
-                      node, *serial->rate, *rate),
-                  .expected = fmt::format("{} bit/s", *rate),
-                  .observed = fmt::format("{} bit/s", *serial->rate),
-                  .remedy = {"Give the BMC the kernel's rate.",
-                             {command("railbed bmc set-sol-rate {} {} {}", *rate, file_of(survey), node)}}});
+        if (!rate)
+          return verdict.unknown("the kernel does not say at which rate it writes: " + consoles.back());
+        verdict.warn(
+            {.message = fmt::format(
+                 "the BMC of {} reads the serial port at {} bit/s, and the kernel writes at {}: the "
+                 "console shows nothing, or garbage",
+                 node, *serial->rate, *rate),
+             .expected = fmt::format("{} bit/s", *rate),
+             .observed = fmt::format("{} bit/s", *serial->rate),
+             .remedy = {"Give the BMC the kernel's rate.",
+                        {command("railbed bmc set-sol-rate {} {} {}", *rate, file_of(survey), node)}}});
       });
 }
 
@@ -294,11 +300,11 @@ bool is_private(const IpAddress& address) {
 void network(const Survey& survey, Judge& judge) {
   for (const Node& node : survey.evidence.cluster.nodes) {
     if (!node.bmc) continue;
-    Case one = judge.on_node(node.name, "BMC's address", {"bmc"});
-    one.add_evidence(file_of(survey));
+    Case verdict = judge.on_node(node.name, "BMC's address", {"bmc"});
+    verdict.add_evidence(file_of(survey));
     const auto address = IpAddress::parse(*node.bmc);
     if (!address) {
-      one.not_applicable("a host name");
+      verdict.not_applicable("a host name");
       continue;
     }
     const auto rail = std::ranges::find_if(survey.evidence.cluster.rails, [&](const Rail& each) {
@@ -306,22 +312,22 @@ void network(const Survey& survey, Judge& judge) {
     });
     const Remedy move{"Give the BMCs a network of their own that only administrators reach."};
     if (rail != survey.evidence.cluster.rails.end())
-      one.fail({.message = fmt::format(
-                    "the BMC of {} is on {}, where every job is: {} can be attacked from any node", node.name,
-                    rail->name, *node.bmc),
-                .expected = "a network apart from the rails",
-                .observed = *node.bmc,
-                .remedy = move});
+      verdict.fail({.message = fmt::format(
+                        "the BMC of {} is on {}, where every job is: {} can be attacked from any node",
+                        node.name, rail->name, *node.bmc),
+                    .expected = "a network apart from the rails",
+                    .observed = *node.bmc,
+                    .remedy = move});
     else if (!is_private(*address))
-      one.fail({.message = fmt::format(
-                    "the BMC of {} has a public address, {}: IPMI hands whoever asks what guesses its "
-                    "passwords",
-                    node.name, *node.bmc),
-                .expected = "a private address",
-                .observed = *node.bmc,
-                .remedy = move});
+      verdict.fail({.message = fmt::format(
+                        "the BMC of {} has a public address, {}: IPMI hands whoever asks what guesses its "
+                        "passwords",
+                        node.name, *node.bmc),
+                    .expected = "a private address",
+                    .observed = *node.bmc,
+                    .remedy = move});
     else
-      one.pass(*node.bmc);
+      verdict.pass(*node.bmc);
   }
 }
 

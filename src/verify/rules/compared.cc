@@ -63,9 +63,10 @@ Case about_link(Judge& judge, const Link& link) {
 
 // Returns true if the path limits the measurement. It does not for datagrams (one packet per message), both
 // directions at once, several measurements at once, and loopback.
-bool is_of_the_path(const Measurement& one) {
-  return !one.operation.starts_with("datagram") && !one.operation.ends_with(" duplex") &&
-         !one.operation.ends_with("together") && !is_at_once(one) && one.from.interface != "lo";
+bool is_of_the_path(const Measurement& measurement) {
+  return !measurement.operation.starts_with("datagram") && !measurement.operation.ends_with(" duplex") &&
+         !measurement.operation.ends_with("together") && !is_at_once(measurement) &&
+         measurement.from.interface != "lo";
 }
 
 // --- both directions ---
@@ -74,9 +75,9 @@ bool is_of_the_path(const Measurement& one) {
 struct BothWays {
   std::array<const Measurement*, 2> best{};
 
-  void take(const Measurement& one, bool forth) {
+  void take(const Measurement& measurement, bool forth) {
     const Measurement*& kept = best[forth ? 0 : 1];
-    if (kept == nullptr || one.summary.median > kept->summary.median) kept = &one;
+    if (kept == nullptr || measurement.summary.median > kept->summary.median) kept = &measurement;
   }
   bool complete() const { return best[0] != nullptr && best[1] != nullptr; }
   const Measurement& slow() const {
@@ -89,11 +90,13 @@ using LinkWays = std::map<std::pair<Engine, std::string>, BothWays>;
 
 std::map<Link, LinkWays> ways_of(const Survey& survey) {
   std::map<Link, LinkWays> all;
-  for (const Measurement& one : survey.evidence.measurements) {
-    if (one.metric != Metric::kBandwidth || !has_number(one) || !is_of_the_path(one)) continue;
-    if (one.from.node == one.to.node || one.to.node.empty()) continue;
-    const Link link = link_of(one);
-    all[link][{one.engine, one.operation}].take(one, one.from.node == link.one);
+  for (const Measurement& measurement : survey.evidence.measurements) {
+    if (measurement.metric != Metric::kBandwidth || !has_number(measurement) || !is_of_the_path(measurement))
+      continue;
+    if (measurement.from.node == measurement.to.node || measurement.to.node.empty()) continue;
+    const Link link = link_of(measurement);
+    all[link][{measurement.engine, measurement.operation}].take(measurement,
+                                                                measurement.from.node == link.one);
   }
   return all;
 }
@@ -155,17 +158,20 @@ void both_ways(const Survey& survey, Judge& judge) {
 
 // Latencies that can be compared: one engine, operation and message size.
 using LatencyKind = std::tuple<Engine, std::string, std::uint64_t>;
-LatencyKind kind_of(const Measurement& one) { return {one.engine, one.operation, one.message_bytes}; }
+LatencyKind kind_of(const Measurement& measurement) {
+  return {measurement.engine, measurement.operation, measurement.message_bytes};
+}
 // The best latency of each kind.
 using Latencies = std::map<LatencyKind, const Measurement*>;
 
 std::map<Link, Latencies> latencies_of(const Survey& survey) {
   std::map<Link, Latencies> all;
-  for (const Measurement& one : survey.evidence.measurements) {
-    if (one.metric != Metric::kLatency || !has_number(one) || one.to.node.empty()) continue;
-    if (one.from.node == one.to.node || one.summary.median <= 0) continue;
-    const Measurement*& kept = all[link_of(one)][kind_of(one)];
-    if (kept == nullptr || one.summary.median < kept->summary.median) kept = &one;
+  for (const Measurement& measurement : survey.evidence.measurements) {
+    if (measurement.metric != Metric::kLatency || !has_number(measurement) || measurement.to.node.empty())
+      continue;
+    if (measurement.from.node == measurement.to.node || measurement.summary.median <= 0) continue;
+    const Measurement*& kept = all[link_of(measurement)][kind_of(measurement)];
+    if (kept == nullptr || measurement.summary.median < kept->summary.median) kept = &measurement;
   }
   return all;
 }
@@ -214,20 +220,20 @@ class LatencyJudge {
  private:
   static std::string text(double nanoseconds) { return to_text(Nanoseconds{nanoseconds}); }
 
-  std::vector<Reference> references(const Link& link, const Measurement& one) const {
+  std::vector<Reference> references(const Link& link, const Measurement& measurement) const {
     std::vector<Reference> found;
-    const double margin = is_software(survey_, one) ? kWakeUpMargin : kPolledMargin;
-    if (const auto others = other_rails(link, one))
+    const double margin = is_software(survey_, measurement) ? kWakeUpMargin : kPolledMargin;
+    if (const auto others = other_rails(link, measurement))
       found.push_back(times(*others, margin, "the other rails between them"));
-    if (const Measurement* ping = management_ping(link, one))
+    if (const Measurement* ping = management_ping(link, measurement))
       found.push_back(times(ping->summary.median, margin, "ping over the management network"));
-    if (const auto most = most_of_adapters(link, one))
+    if (const auto most = most_of_adapters(link, measurement))
       found.push_back({*most, "the most that adapters and switches need", *most});
     return found;
   }
 
   // Returns the median over the rails that are built alike; nullopt if there are none.
-  std::optional<double> other_rails(const Link& link, const Measurement& one) const {
+  std::optional<double> other_rails(const Link& link, const Measurement& measurement) const {
     const Rail* rail = find_rail(survey_.evidence.cluster, link.rail);
     if (rail == nullptr) return std::nullopt;
     std::vector<double> others;
@@ -235,7 +241,7 @@ class LatencyJudge {
       if (other.name == link.rail || !are_alike(*rail, other)) continue;
       const auto found = all_.find({other.name, link.one, link.other});
       if (found == all_.end()) continue;
-      if (const auto same = found->second.find(kind_of(one)); same != found->second.end())
+      if (const auto same = found->second.find(kind_of(measurement)); same != found->second.end())
         others.push_back(same->second->summary.median);
     }
     if (others.empty()) return std::nullopt;
@@ -244,35 +250,35 @@ class LatencyJudge {
     return *middle;
   }
 
-  const Measurement* management_ping(const Link& link, const Measurement& one) const {
-    if (one.engine != Engine::kPing) return nullptr;
+  const Measurement* management_ping(const Link& link, const Measurement& measurement) const {
+    if (measurement.engine != Engine::kPing) return nullptr;
     const auto found = all_.find({std::string(kManagement), link.one, link.other});
     if (found == all_.end()) return nullptr;
-    const auto same = found->second.find(kind_of(one));
+    const auto same = found->second.find(kind_of(measurement));
     return same == found->second.end() ? nullptr : same->second;
   }
 
-  std::optional<double> most_of_adapters(const Link& link, const Measurement& one) const {
+  std::optional<double> most_of_adapters(const Link& link, const Measurement& measurement) const {
     const Rail* rail = find_rail(survey_.evidence.cluster, link.rail);
-    if (rail == nullptr || is_software(survey_, one) || one.message_bytes > kSmallMessage ||
-        one.operation == "read" || one.from.device.empty())
+    if (rail == nullptr || is_software(survey_, measurement) || measurement.message_bytes > kSmallMessage ||
+        measurement.operation == "read" || measurement.from.device.empty())
       return std::nullopt;
     return kAdapterLatency + (rail->topology == Topology::kSwitch ? kSwitchesLatency : 0);
   }
 
-  static Complaint complaint(const Link& link, const Measurement& one, const Reference& reference) {
+  static Complaint complaint(const Link& link, const Measurement& measurement, const Reference& reference) {
     return {.message = fmt::format("{} takes {} between {} and {} on {}, {:.0f} times the {} of {}",
-                                   name_of(one), text(one.summary.median), link.one, link.other, link.rail,
-                                   one.summary.median / reference.nanoseconds, text(reference.nanoseconds),
-                                   reference.name),
+                                   name_of(measurement), text(measurement.summary.median), link.one,
+                                   link.other, link.rail, measurement.summary.median / reference.nanoseconds,
+                                   text(reference.nanoseconds), reference.name),
             .expected = fmt::format("at most {}", text(reference.warns)),
-            .observed = text(one.summary.median),
-            .remedy = {
-                fmt::format("Look on both ends for what delays packets on {} (a queueing discipline, "
-                            "interrupts held back), and at the route: it must not leave the rail.",
-                            link.rail),
-                {command("tc -s qdisc show dev {}", one.from.interface),
-                 command("ethtool -c {}", one.from.interface), command("ip route get {}", one.to.address)}}};
+            .observed = text(measurement.summary.median),
+            .remedy = {fmt::format("Look on both ends for what delays packets on {} (a queueing discipline, "
+                                   "interrupts held back), and at the route: it must not leave the rail.",
+                                   link.rail),
+                       {command("tc -s qdisc show dev {}", measurement.from.interface),
+                        command("ethtool -c {}", measurement.from.interface),
+                        command("ip route get {}", measurement.to.address)}}};
   }
 
   const Survey& survey_;
@@ -296,8 +302,8 @@ double share_of(const Endpoint& end) { return end.other_work->busy / end.other_w
 // Returns each node's endpoint with the most other work.
 std::map<std::string, const Endpoint*> busiest_of(const Survey& survey) {
   std::map<std::string, const Endpoint*> found;
-  for (const Measurement& one : survey.evidence.measurements)
-    for (const Endpoint* end : {&one.from, &one.to}) {
+  for (const Measurement& measurement : survey.evidence.measurements)
+    for (const Endpoint* end : {&measurement.from, &measurement.to}) {
       if (!end->other_work || end->other_work->processors <= 0) continue;
       const Endpoint*& kept = found[end->node];
       if (kept == nullptr || share_of(*end) > share_of(*kept)) kept = end;

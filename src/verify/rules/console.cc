@@ -19,14 +19,14 @@ namespace {
 // Returns the serial consoles on the kernel's command line, with their settings; a node that names one is
 // meant to have a serial console. Returns an empty list after ending the case otherwise: the defaults of a
 // system's installer are no fault.
-std::vector<std::string> meant_consoles(Case& one, const NodeView& node) {
+std::vector<std::string> meant_consoles(Case& verdict, const NodeView& node) {
   const std::string* line =
-      one.read_if_there(node.facts->system.kernel.command_line,
-                        "the kernel's command line cannot be told: it was not recorded");
+      verdict.read_if_there(node.facts->system.kernel.command_line,
+                            "the kernel's command line cannot be told: it was not recorded");
   if (line == nullptr) return {};
   auto consoles = serial_consoles(*line);
   std::erase_if(consoles, [](const std::string& console) { return !is_serial_port(console_port(console)); });
-  if (consoles.empty()) one.not_applicable("the kernel's command line names no serial port");
+  if (consoles.empty()) verdict.not_applicable("the kernel's command line names no serial port");
   return consoles;
 }
 
@@ -60,28 +60,28 @@ std::vector<ShellCommand> move_console_with(const NodeView& node, const std::str
 }
 
 void serial_port(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "serial port", Things{"serial-console"}, [](Case& one, const NodeView& node) {
-    const auto consoles = meant_consoles(one, node);
+  each_node(survey, judge, "serial port", Things{"serial-console"}, [](Case& verdict, const NodeView& node) {
+    const auto consoles = meant_consoles(verdict, node);
     if (consoles.empty()) return;
     const ConsoleFacts& facts = node.facts->system.console;
     const auto* active =
-        one.read_if_there(facts.active, "where the kernel writes cannot be told: it was not recorded");
+        verdict.read_if_there(facts.active, "where the kernel writes cannot be told: it was not recorded");
     if (active == nullptr) return;
     for (const std::string& console : consoles)
       if (is_among(*active, console_port(console)))
-        return one.pass(fmt::format("the kernel writes to {}", console_port(console)));
-    const auto* ports = one.read_if_there(facts.ports, "no serial port of a PC is there");
+        return verdict.pass(fmt::format("the kernel writes to {}", console_port(console)));
+    const auto* ports = verdict.read_if_there(facts.ports, "no serial port of a PC is there");
     if (ports == nullptr) return;
     std::vector<std::string> there;
     for (const std::string& port : *ports)
       if (is_serial_port(port)) there.push_back(port);
-    if (there.empty()) return one.not_applicable("no serial port is there");
+    if (there.empty()) return verdict.not_applicable("no serial port is there");
     for (const std::string& console : consoles)
       if (is_among(there, console_port(console)))
-        return one.not_applicable(
+        return verdict.not_applicable(
             fmt::format("{} is there, and the kernel has not taken it", console_port(console)));
     const std::string named = ports_of(consoles);
-    one.warn(
+    verdict.warn(
         {.message = fmt::format("the serial console of {} is blank from the moment the kernel starts: it is "
                                 "told to write to {}, which is not there; the machine has {}",
                                 *node.name, named, fmt::join(there, " and ")),
@@ -103,43 +103,45 @@ const Service* find_login(const std::vector<Service>& logins, std::string_view p
   return found == logins.end() ? nullptr : &*found;
 }
 
-void judge_login(Case& one, const std::string& node, const std::string& port, const Service& login) {
+void judge_login(Case& verdict, const std::string& node, const std::string& port, const Service& login) {
   const std::string unit = "serial-getty@" + port;
-  if (login.active_state == "activating") return one.not_applicable("the login on " + port + " is starting");
+  if (login.active_state == "activating")
+    return verdict.not_applicable("the login on " + port + " is starting");
   const bool masked = login.load_state == "masked";
   std::vector<ShellCommand> commands;
   if (login.active_state == "failed") commands.push_back(command("journalctl -b -u {}", unit));
   if (masked) commands.push_back(command("systemctl unmask {}", unit));
   commands.push_back(command("systemctl enable --now {}", unit));
-  one.warn({.message = fmt::format("the serial console of {} shows the kernel's text and no login prompt: {} "
-                                   "is {}",
-                                   node, unit, masked ? "masked" : login.active_state),
-            .expected = "active",
-            .observed = masked ? "masked" : login.active_state,
-            .remedy = {"Start the login, now and at every boot.", std::move(commands)}});
+  verdict.warn(
+      {.message = fmt::format("the serial console of {} shows the kernel's text and no login prompt: {} "
+                              "is {}",
+                              node, unit, masked ? "masked" : login.active_state),
+       .expected = "active",
+       .observed = masked ? "masked" : login.active_state,
+       .remedy = {"Start the login, now and at every boot.", std::move(commands)}});
 }
 
 // systemd-getty-generator(8) starts a login on each serial port that the kernel writes to.
 void serial_login(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "login on the serial port", Things{"serial-console"},
-            [](Case& one, const NodeView& node) {
-              if (one.lacks_systemd(node)) return;
-              const auto consoles = meant_consoles(one, node);
+            [](Case& verdict, const NodeView& node) {
+              if (verdict.lacks_systemd(node)) return;
+              const auto consoles = meant_consoles(verdict, node);
               if (consoles.empty()) return;
-              const auto* logins = one.read_if_there(node.facts->system.console.logins,
-                                                     "whether a login waits there cannot be told: it was "
-                                                     "not recorded");
+              const auto* logins = verdict.read_if_there(node.facts->system.console.logins,
+                                                         "whether a login waits there cannot be told: it was "
+                                                         "not recorded");
               if (logins == nullptr) return;
               std::string waits;
               for (const std::string& console : consoles) {
                 const std::string port(console_port(console));
                 const Service* login = writes_to(node, port) ? find_login(*logins, port) : nullptr;
                 if (login == nullptr) continue;
-                if (login->active_state != "active") return judge_login(one, *node.name, port, *login);
+                if (login->active_state != "active") return judge_login(verdict, *node.name, port, *login);
                 waits = port;
               }
-              if (waits.empty()) return one.not_applicable("the kernel writes to no serial port");
-              one.pass("a login waits on " + waits);
+              if (waits.empty()) return verdict.not_applicable("the kernel writes to no serial port");
+              verdict.pass("a login waits on " + waits);
             });
 }
 
@@ -155,8 +157,8 @@ const BootSetting* find_menu_setting(const NodeView& node, const std::vector<Boo
                                      std::string_view key) {
   const bool reads_folder = package_tool(node) != PackageTool::kDnf;
   const BootSetting* last = nullptr;
-  for (const BootSetting& one : settings)
-    if (one.key == key && (reads_folder || one.file == "/etc/default/grub")) last = &one;
+  for (const BootSetting& setting : settings)
+    if (setting.key == key && (reads_folder || setting.file == "/etc/default/grub")) last = &setting;
   return last;
 }
 
@@ -215,25 +217,26 @@ std::vector<ShellCommand> show_menu_with(const NodeView& node, const SerialMenu&
       {command("{} | tee -a /etc/default/grub", lines), "grub2-mkconfig -o /boot/grub2/grub.cfg"});
 }
 
-void judge_menu(Case& one, const NodeView& node, const std::vector<BootSetting>& settings,
+void judge_menu(Case& verdict, const NodeView& node, const std::vector<BootSetting>& settings,
                 const std::vector<SerialMenu>& wanted) {
   const BootSetting* terminal = find_terminal(node, settings);
   const BootSetting* command = find_menu_setting(node, settings, "GRUB_SERIAL_COMMAND");
   if (is_shell(terminal) || is_shell(command))
-    return one.not_applicable("what GRUB is told cannot be told: a shell works it out");
+    return verdict.not_applicable("what GRUB is told cannot be told: a shell works it out");
   const auto red = [&](std::string message, std::string observed) {
-    one.warn({.message = std::move(message),
-              .expected = fmt::format("serial, unit {}, {} bit/s", wanted.back().unit, wanted.back().rate),
-              .observed = std::move(observed),
-              .remedy = {"Have GRUB use the port that the kernel uses, at its rate.",
-                         show_menu_with(node, wanted.back()), true}});
+    verdict.warn(
+        {.message = std::move(message),
+         .expected = fmt::format("serial, unit {}, {} bit/s", wanted.back().unit, wanted.back().rate),
+         .observed = std::move(observed),
+         .remedy = {"Have GRUB use the port that the kernel uses, at its rate.",
+                    show_menu_with(node, wanted.back()), true}});
   };
   // GRUB's default is graphics (gfxterm), which no firmware sends to a serial port.
   const auto terminals = words(terminal == nullptr ? std::string_view("gfxterm") : terminal->value);
   const auto is_serial = [](std::string_view each) { return each.starts_with("serial"); };
   if (std::ranges::none_of(terminals, is_serial)) {
     if (std::ranges::any_of(terminals, [](std::string_view each) { return each != "gfxterm"; }))
-      return one.not_applicable(
+      return verdict.not_applicable(
           "GRUB uses the firmware's console: it is on the serial port where the BIOS redirects that");
     return red(fmt::format("the serial console of {} is blank from power-on until the kernel starts: GRUB "
                            "draws its menu on the screen alone",
@@ -241,7 +244,7 @@ void judge_menu(Case& one, const NodeView& node, const std::vector<BootSetting>&
                terminal == nullptr ? "no GRUB_TERMINAL" : terminal->value);
   }
   const auto menu = serial_menu(command == nullptr ? "" : command->value);
-  if (!menu) return one.not_applicable("GRUB is given its port in another way than by number");
+  if (!menu) return verdict.not_applicable("GRUB is given its port in another way than by number");
   const auto at_unit = std::ranges::find(wanted, menu->unit, &SerialMenu::unit);
   const std::string told = fmt::format("serial, unit {}, {} bit/s", menu->unit, menu->rate);
   if (at_unit == wanted.end())
@@ -254,15 +257,15 @@ void judge_menu(Case& one, const NodeView& node, const std::vector<BootSetting>&
                            "says: GRUB writes at {} bit/s, the kernel at {}",
                            *node.name, menu->rate, at_unit->rate),
                told);
-  one.pass(told);
+  verdict.pass(told);
 }
 
 void boot_menu(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "boot menu on the serial port", Things{"serial-console"},
-            [](Case& one, const NodeView& node) {
-              const auto consoles = meant_consoles(one, node);
+            [](Case& verdict, const NodeView& node) {
+              const auto consoles = meant_consoles(verdict, node);
               if (consoles.empty()) return;
-              const auto* settings = one.read_if_there(
+              const auto* settings = verdict.read_if_there(
                   node.facts->system.console.boot_menu,
                   "where GRUB draws its menu cannot be told: no /etc/default/grub was recorded or is there");
               if (settings == nullptr) return;
@@ -271,8 +274,8 @@ void boot_menu(const Survey& survey, Judge& judge) {
                 if (const auto menu = wanted_menu(console); menu && writes_to(node, console_port(console)))
                   wanted.push_back(*menu);
               if (wanted.empty())
-                return one.not_applicable("GRUB reaches this port by the firmware's own console");
-              judge_menu(one, node, *settings, wanted);
+                return verdict.not_applicable("GRUB reaches this port by the firmware's own console");
+              judge_menu(verdict, node, *settings, wanted);
             });
 }
 
@@ -295,26 +298,26 @@ std::string called(const Display& display) {
 }
 
 void screen(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "screen", Things{"screen"}, [&](Case& one, const NodeView& node) {
+  each_node(survey, judge, "screen", Things{"screen"}, [&](Case& verdict, const NodeView& node) {
     const bool has_bmc =
         (node.wanted != nullptr && node.wanted->bmc) || survey.evidence.bmcs.contains(*node.name);
-    if (!has_bmc) return one.not_applicable("no BMC is named for it");
-    const auto* displays = one.read_if_there(node.facts->system.console.displays, "no PCI");
+    if (!has_bmc) return verdict.not_applicable("no BMC is named for it");
+    const auto* displays = verdict.read_if_there(node.facts->system.console.displays, "no PCI");
     if (displays == nullptr) return;
     const auto drawn =
         std::ranges::find_if(*displays, [](const Display& each) { return each.boot_vga.value_or(false); });
     if (drawn == displays->end())
-      return one.not_applicable("which graphics the firmware draws on cannot be told");
-    one.seen(drawn->boot_vga);
-    if (is_of_bmc(*drawn)) return one.pass("the firmware draws on the BMC's graphics, " + drawn->address);
+      return verdict.not_applicable("which graphics the firmware draws on cannot be told");
+    verdict.seen(drawn->boot_vga);
+    if (is_of_bmc(*drawn)) return verdict.pass("the firmware draws on the BMC's graphics, " + drawn->address);
     const auto own = std::ranges::find_if(*displays, is_of_bmc);
     const bool switched_off = own == displays->end();
     if (switched_off && drawn->vendor.value_or(std::uint16_t{0}) != kVendorNvidia)
-      return one.not_applicable("no graphics of a BMC is there");
+      return verdict.not_applicable("no graphics of a BMC is there");
     const std::string why = switched_off
                                 ? "the board's own graphics are not there: the BIOS switched them off"
                                 : "the BMC sends the picture of " + called(*own);
-    one.warn(
+    verdict.warn(
         {.message = fmt::format("the BMC of {} shows a black screen (KVM): the firmware draws on {}, and {}",
                                 *node.name, called(*drawn), why),
          .expected = switched_off ? "the board's own graphics" : called(*own),

@@ -24,21 +24,21 @@ Things container_touches(const NodeView& node) {
 
 template <class Look>
 void each_container(const Survey& survey, Judge& judge, const Look& look) {
-  each_node(survey, judge, "container", container_touches, [&](Case& one, const NodeView& node) {
-    const ContainerLook* seen = one.read_if_there(
+  each_node(survey, judge, "container", container_touches, [&](Case& verdict, const NodeView& node) {
+    const ContainerLook* seen = verdict.read_if_there(
         node.facts->container,
         "no container was started: cluster.yaml names no image, or a health check or a monitor looks");
-    if (seen != nullptr) look(one, node, *seen);
+    if (seen != nullptr) look(verdict, node, *seen);
   });
 }
 
 // Like each_container(), for containers that started.
 template <class Look>
 void each_started_container(const Survey& survey, Judge& judge, const Look& look) {
-  each_container(survey, judge, [&](Case& one, const NodeView& node, const ContainerLook& seen) {
+  each_container(survey, judge, [&](Case& verdict, const NodeView& node, const ContainerLook& seen) {
     if (seen.start != ContainerStart::kStarted)
-      return one.not_applicable("the container did not start (container.starts)");
-    look(one, node, seen.inside);
+      return verdict.not_applicable("the container did not start (container.starts)");
+    look(verdict, node, seen.inside);
   });
 }
 
@@ -101,13 +101,13 @@ std::string_view innermost(std::string_view said) {
   return at == std::string_view::npos ? said : said.substr(at);
 }
 
-void did_not_start(Case& one, const NodeView& node, const ContainerLook& look) {
+void did_not_start(Case& verdict, const NodeView& node, const ContainerLook& look) {
   using enum ContainerStart;
   const auto complain = [&](std::string message, Remedy remedy) {
-    one.fail({.message = std::move(message),
-              .expected = "it starts",
-              .observed = look.said.empty() ? "not installed" : look.said,
-              .remedy = std::move(remedy)});
+    verdict.fail({.message = std::move(message),
+                  .expected = "it starts",
+                  .observed = look.said.empty() ? "not installed" : look.said,
+                  .remedy = std::move(remedy)});
   };
   const std::string& name = *node.name;
   switch (look.start) {
@@ -149,24 +149,24 @@ void did_not_start(Case& one, const NodeView& node, const ContainerLook& look) {
 }
 
 void container_starts(const Survey& survey, Judge& judge) {
-  each_container(survey, judge, [](Case& one, const NodeView& node, const ContainerLook& look) {
+  each_container(survey, judge, [](Case& verdict, const NodeView& node, const ContainerLook& look) {
     using enum ContainerStart;
     const std::string& by = look.runtime;
-    if (look.start == kStarted) return one.pass(look.image + " by " + by);
+    if (look.start == kStarted) return verdict.pass(look.image + " by " + by);
     if (look.start == kDenied)
-      return one.unknown(
+      return verdict.unknown(
           "docker does not let this user in: run railbed as root, or as a member of the group "
           "docker, which can do as much as root");
     if (look.start == kNoShell)
-      return one.unknown(
+      return verdict.unknown(
           fmt::format("{} has no sh that could say what it sees: name an image with one", look.image));
     if (look.start == kBusy)
-      return one.unknown(
+      return verdict.unknown(
           fmt::format("another look is at work, or one was cut off: {} rm --force railbed-look "
                       "removes its container",
                       by));
-    if (look.start != kNoImage) return did_not_start(one, node, look);
-    one.warn(
+    if (look.start != kNoImage) return did_not_start(verdict, node, look);
+    verdict.warn(
         {.message = fmt::format("{} on {} has no image {}: what its containers see is not known, and a job "
                                 "waits until it is pulled",
                                 by, *node.name, look.image),
@@ -188,65 +188,71 @@ Remedy give_libcuda(const NodeView& node) {
 }
 
 void container_gpus(const Survey& survey, Judge& judge) {
-  each_started_container(survey, judge, [](Case& one, const NodeView& node, const ContainerSight& inside) {
-    if (one.lacks_gpus(node)) return;
-    const auto& nodes = node.facts->gpus.device_nodes;
-    const std::size_t outside = nodes.ok() ? nodes->size() : node.gpus().size();
-    if (inside.gpus.size() < outside)
-      return one.fail({.message = fmt::format("a container on {} has {} of {} GPUs", *node.name,
-                                              inside.gpus.size(), outside),
-                       .expected = fmt::format("{} GPUs", outside),
-                       .observed = fmt::format("{} of /dev/nvidia0 and on", inside.gpus.size()),
-                       .remedy = give_all_gpus(node)});
-    if (!inside.libcuda)
-      return one.fail({.message = fmt::format("a container on {} has GPUs and no libcuda.so.1: CUDA does not "
-                                              "start in it",
-                                              *node.name),
-                       .expected = "libcuda.so.1",
-                       .observed = "none in its folders of libraries",
-                       .remedy = give_libcuda(node)});
-    if (inside.listed && *inside.listed < static_cast<int>(outside))
-      return one.fail({.message = fmt::format("nvidia-smi in a container on {} lists {} of {} GPUs{}{}",
-                                              *node.name, *inside.listed, outside,
-                                              inside.complaint.empty() ? "" : ": ", inside.complaint),
-                       .expected = fmt::format("{} GPUs", outside),
-                       .observed = fmt::format("{} GPUs", *inside.listed),
-                       .remedy = give_all_gpus(node)});
-    one.pass(fmt::format("{} GPUs, libcuda.so.1", inside.gpus.size()));
-  });
+  each_started_container(
+      survey, judge, [](Case& verdict, const NodeView& node, const ContainerSight& inside) {
+        if (verdict.lacks_gpus(node)) return;
+        const auto& nodes = node.facts->gpus.device_nodes;
+        const std::size_t outside = nodes.ok() ? nodes->size() : node.gpus().size();
+        if (inside.gpus.size() < outside)
+          return verdict.fail({.message = fmt::format("a container on {} has {} of {} GPUs", *node.name,
+                                                      inside.gpus.size(), outside),
+                               .expected = fmt::format("{} GPUs", outside),
+                               .observed = fmt::format("{} of /dev/nvidia0 and on", inside.gpus.size()),
+                               .remedy = give_all_gpus(node)});
+        if (!inside.libcuda)
+          return verdict.fail(
+              {.message = fmt::format("a container on {} has GPUs and no libcuda.so.1: CUDA does not "
+                                      "start in it",
+                                      *node.name),
+               .expected = "libcuda.so.1",
+               .observed = "none in its folders of libraries",
+               .remedy = give_libcuda(node)});
+        if (inside.listed && *inside.listed < static_cast<int>(outside))
+          return verdict.fail(
+              {.message = fmt::format("nvidia-smi in a container on {} lists {} of {} GPUs{}{}", *node.name,
+                                      *inside.listed, outside, inside.complaint.empty() ? "" : ": ",
+                                      inside.complaint),
+               .expected = fmt::format("{} GPUs", outside),
+               .observed = fmt::format("{} GPUs", *inside.listed),
+               .remedy = give_all_gpus(node)});
+        verdict.pass(fmt::format("{} GPUs, libcuda.so.1", inside.gpus.size()));
+      });
 }
 
 void container_rdma(const Survey& survey, Judge& judge) {
-  each_started_container(survey, judge, [](Case& one, const NodeView& node, const ContainerSight& inside) {
-    const auto& modes = node.facts->rdma.device_modes;
-    const auto names = modes.ok() ? *modes : std::map<std::string, int>();
-    const auto is_uverbs = [](const auto& each) { return each.first.starts_with("uverbs"); };
-    const auto is_inside = [&](const auto& each) {
-      return is_uverbs(each) && std::ranges::find(inside.rdma_nodes, each.first) != inside.rdma_nodes.end();
-    };
-    const auto outside = std::ranges::count_if(names, is_uverbs);
-    const auto found = std::ranges::count_if(names, is_inside);
-    if (outside == 0) return one.not_applicable("there is no /dev/infiniband/uverbs0 to hand out");
-    if (found < outside)
-      return one.fail({.message = fmt::format(
-                           "a container on {} has {} of {} nodes /dev/infiniband/uverbs* although it was "
-                           "given that folder: NCCL in it falls back to TCP without a word",
-                           *node.name, found, outside),
-                       .expected = fmt::format("{} nodes", outside),
-                       .observed = fmt::format("{} nodes", found),
-                       .remedy = {"See what keeps the device out.",
-                                  {run_by_hand(node, " --device /dev/infiniband", "ls /dev/infiniband")}}});
-    if (inside.memlock != kUnlimited)
-      return one.fail(
-          {.message = fmt::format("a container on {} may lock only {} of memory although it was "
-                                  "started with --ulimit memlock=-1: RDMA cannot register its buffers",
-                                  *node.name, to_text(ByteCount{inside.memlock})),
-           .expected = "unlimited",
-           .observed = to_text(ByteCount{inside.memlock}),
-           .remedy = {"Look for a limit of the runtime itself.",
-                      {"grep -r ulimits /etc/docker /etc/containers"}}});
-    one.pass(fmt::format("{} of /dev/infiniband, locked memory unlimited", outside));
-  });
+  each_started_container(
+      survey, judge, [](Case& verdict, const NodeView& node, const ContainerSight& inside) {
+        const auto& modes = node.facts->rdma.device_modes;
+        const auto names = modes.ok() ? *modes : std::map<std::string, int>();
+        const auto is_uverbs = [](const auto& each) { return each.first.starts_with("uverbs"); };
+        const auto is_inside = [&](const auto& each) {
+          return is_uverbs(each) &&
+                 std::ranges::find(inside.rdma_nodes, each.first) != inside.rdma_nodes.end();
+        };
+        const auto outside = std::ranges::count_if(names, is_uverbs);
+        const auto found = std::ranges::count_if(names, is_inside);
+        if (outside == 0) return verdict.not_applicable("there is no /dev/infiniband/uverbs0 to hand out");
+        if (found < outside)
+          return verdict.fail(
+              {.message =
+                   fmt::format("a container on {} has {} of {} nodes /dev/infiniband/uverbs* although it was "
+                               "given that folder: NCCL in it falls back to TCP without a word",
+                               *node.name, found, outside),
+               .expected = fmt::format("{} nodes", outside),
+               .observed = fmt::format("{} nodes", found),
+               .remedy = {"See what keeps the device out.",
+                          {run_by_hand(node, " --device /dev/infiniband", "ls /dev/infiniband")}}});
+        if (inside.memlock != kUnlimited)
+          return verdict.fail(
+              {.message = fmt::format("a container on {} may lock only {} of memory although it was "
+                                      "started with --ulimit memlock=-1: RDMA cannot register its buffers",
+                                      *node.name, to_text(ByteCount{inside.memlock})),
+               .expected = "unlimited",
+               .observed = to_text(ByteCount{inside.memlock}),
+               .remedy = {"Look for a limit of the runtime itself.",
+                          {"grep -r ulimits /etc/docker /etc/containers"}}});
+        verdict.pass(fmt::format("{} of /dev/infiniband, locked memory unlimited", outside));
+      });
 }
 
 }  // namespace

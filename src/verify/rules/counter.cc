@@ -30,9 +30,9 @@ Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) 
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
                     std::span<const Watched> watched, const Remedy& remedy,
                     std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr) {
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (one.lacks_rdma(end)) return;
-    const auto span = error_span(one, *end.facts, counter(end.rdma.port->counters, "port_rcv_packets"));
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_rdma(end)) return;
+    const auto span = error_span(verdict, *end.facts, counter(end.rdma.port->counters, "port_rcv_packets"));
     if (!span) return;
     std::vector<std::string> moved;
     std::vector<std::string> too_fast;
@@ -46,20 +46,21 @@ void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*grou
       if (*count == 0) continue;
       moved.push_back(fmt::format("{} {}", each.name, rate_text(*count, *span)));
       if (!exceeds(*count, *span, each.limit)) continue;
-      one.seen(count);
+      verdict.seen(count);
       too_fast.push_back(moved.back());
       meanings.push_back(each.means);
       if (expected.empty()) expected = limit_text(each.limit);
     }
-    if (readable == 0) return one.not_applicable("the port has no such counter");
-    if (too_fast.empty()) return one.pass(moved.empty() ? "0" : fmt::format("{}", fmt::join(moved, "; ")));
+    if (readable == 0) return verdict.not_applicable("the port has no such counter");
+    if (too_fast.empty())
+      return verdict.pass(moved.empty() ? "0" : fmt::format("{}", fmt::join(moved, "; ")));
     Remedy mend = remedy;
     if (show != nullptr) std::ranges::move(show(end), std::back_inserter(mend.commands));
-    one.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(too_fast, "; "),
-                                     fmt::join(meanings, "; ")),
-              .expected = expected,
-              .observed = fmt::format("{}", fmt::join(too_fast, "; ")),
-              .remedy = std::move(mend)});
+    verdict.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(too_fast, "; "),
+                                         fmt::join(meanings, "; ")),
+                  .expected = expected,
+                  .observed = fmt::format("{}", fmt::join(too_fast, "; ")),
+                  .remedy = std::move(mend)});
   });
 }
 
@@ -99,13 +100,13 @@ double error_ratio_allowed(const RdmaPort& port) {
   return corrects ? 1e-14 : 1e-12;
 }
 
-void judge_symbols(Case& one, const RailEnd& end) {
+void judge_symbols(Case& verdict, const RailEnd& end) {
   const RdmaPort& port = *end.rdma.port;
   const auto errors = counter(port.counters, "symbol_error");
-  if (!errors) return one.not_applicable("the port has no such counter");
-  const auto span = error_span(one, *end.facts, counter(port.counters, "port_rcv_packets"));
+  if (!errors) return verdict.not_applicable("the port has no such counter");
+  const auto span = error_span(verdict, *end.facts, counter(port.counters, "port_rcv_packets"));
   if (!span) return;
-  const BitRate* rate = one.read(port.rate);
+  const BitRate* rate = verdict.read(port.rate);
   if (rate == nullptr) return;
   const double bits = rate->bits_per_second * span->days * 86400;
   const double ratio = static_cast<double>(*errors) / bits;
@@ -113,18 +114,19 @@ void judge_symbols(Case& one, const RailEnd& end) {
   const std::string text =
       *errors == 0 ? "0"
                    : fmt::format("{} in {:.1f} days, one bit in {:.1g}", *errors, span->days, 1 / ratio);
-  one.seen(errors);
-  if (ratio <= allowed) return one.pass(text);
-  one.warn({.message = fmt::format("{} misread {} symbols in {:.1f} days: the signal is weak",
-                                   end.rdma_where(), *errors, span->days),
-            .expected = fmt::format("at most one bit in {:g}", 1 / allowed),
-            .observed = text,
-            .remedy = {"Clean and reseat the cable, then swap it; then the port.", show_signal_with(end)}});
+  verdict.seen(errors);
+  if (ratio <= allowed) return verdict.pass(text);
+  verdict.warn(
+      {.message = fmt::format("{} misread {} symbols in {:.1f} days: the signal is weak", end.rdma_where(),
+                              *errors, span->days),
+       .expected = fmt::format("at most one bit in {:g}", 1 / allowed),
+       .observed = text,
+       .remedy = {"Clean and reseat the cable, then swap it; then the port.", show_signal_with(end)}});
 }
 
 void signal_quality(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (!one.lacks_rdma(end)) judge_symbols(one, end);
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (!verdict.lacks_rdma(end)) judge_symbols(verdict, end);
   });
 }
 

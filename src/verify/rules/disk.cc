@@ -11,25 +11,26 @@ namespace railbed {
 namespace {
 
 void checkpoint_space(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "checkpoints", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "checkpoints", [](Case& verdict, const NodeView& node) {
     const auto& path = node.expect().checkpoint_path;
-    if (!path) return one.not_applicable("cluster.yaml names no place (expect.checkpoint_path)");
+    if (!path) return verdict.not_applicable("cluster.yaml names no place (expect.checkpoint_path)");
     const auto& systems = node.facts->system.storage.file_systems;
     const auto found = std::ranges::find(systems, *path, &FileSystem::path);
-    if (found == systems.end()) return one.unknown("its facts were collected without asking for " + *path);
-    one.seen(found->size);
+    if (found == systems.end())
+      return verdict.unknown("its facts were collected without asking for " + *path);
+    verdict.seen(found->size);
     if (found->size.absent())
-      return one.fail({.message = fmt::format("{} has no {}, where checkpoints go", *node.name, *path),
-                       .expected = "there",
-                       .observed = "not there",
-                       .remedy = {"Mount it, and see that it is mounted at boot.",
-                                  {"mount -a", command("findmnt {}", *path)}}});
-    const ByteCount* size = one.read(found->size);
+      return verdict.fail({.message = fmt::format("{} has no {}, where checkpoints go", *node.name, *path),
+                           .expected = "there",
+                           .observed = "not there",
+                           .remedy = {"Mount it, and see that it is mounted at boot.",
+                                      {"mount -a", command("findmnt {}", *path)}}});
+    const ByteCount* size = verdict.read(found->size);
     if (size == nullptr) return;
-    const ByteCount* free = one.read(found->available);
+    const ByteCount* free = verdict.read(found->available);
     if (free == nullptr) return;
-    if (free->bytes >= size->bytes / 10) return one.pass(to_text(*free) + " free");
-    one.warn(
+    if (free->bytes >= size->bytes / 10) return verdict.pass(to_text(*free) + " free");
+    verdict.warn(
         {.message = fmt::format("{} of {} has {} of {} left for checkpoints", *path, *node.name,
                                 to_text(*free), to_text(*size)),
          .expected = "at least 10 % free",
@@ -54,28 +55,28 @@ std::string warning_words(int critical_warning) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-void judge_drive(Case& one, const NodeView& node, const NvmeController& drive) {
-  one.seen(drive.health);
-  if (drive.health.absent()) return one.not_applicable("not recorded");
-  if (needs_root(drive.health)) return one.not_applicable("asking a drive needs root");
-  const NvmeHealth* health = one.read(drive.health);
+void judge_drive(Case& verdict, const NodeView& node, const NvmeController& drive) {
+  verdict.seen(drive.health);
+  if (drive.health.absent()) return verdict.not_applicable("not recorded");
+  if (needs_root(drive.health)) return verdict.not_applicable("asking a drive needs root");
+  const NvmeHealth* health = verdict.read(drive.health);
   if (health == nullptr) return;
   const Remedy remedy = {
       "Copy what is on it, then replace it.", {command("nvme smart-log /dev/{}", drive.name)}, true, false};
   if (health->critical_warning != 0)
-    return one.fail({.message = fmt::format("{} of {} warns: {}", drive.name, *node.name,
-                                            warning_words(health->critical_warning)),
-                     .expected = "no critical warning",
-                     .observed = fmt::format("{:#04x}", health->critical_warning),
-                     .remedy = remedy});
+    return verdict.fail({.message = fmt::format("{} of {} warns: {}", drive.name, *node.name,
+                                                warning_words(health->critical_warning)),
+                         .expected = "no critical warning",
+                         .observed = fmt::format("{:#04x}", health->critical_warning),
+                         .remedy = remedy});
   if (health->used_percent >= kWornPercent || health->media_errors > 0)
-    return one.warn(
+    return verdict.warn(
         {.message = fmt::format("{} of {} has used {} % of its rated life and met {} media errors",
                                 drive.name, *node.name, health->used_percent, health->media_errors),
          .expected = fmt::format("below {} %, no media errors", kWornPercent),
          .observed = fmt::format("{} %, {} errors", health->used_percent, health->media_errors),
          .remedy = remedy});
-  one.pass(fmt::format("{} % used, {} °C", health->used_percent, health->celsius));
+  verdict.pass(fmt::format("{} % used, {} °C", health->used_percent, health->celsius));
 }
 
 Things touches_of_drive(const NodeView&, const NvmeController& drive) {
@@ -107,20 +108,21 @@ void nvme_link(const Survey& survey, Judge& judge) {
       if (is_nvme(device)) drives.push_back(&device);
     return drives;
   };
-  each_device(survey, judge, drives_of, [](Case& one, const NodeView& node, const PciDevice& drive) {
-    const PcieLink* now = one.read_if_there(drive.link_now, "no PCIe link to see");
+  each_device(survey, judge, drives_of, [](Case& verdict, const NodeView& node, const PciDevice& drive) {
+    const PcieLink* now = verdict.read_if_there(drive.link_now, "no PCIe link to see");
     if (now == nullptr) return;
-    const PcieLink* most = one.read_if_there(drive.link_max, "no PCIe link to see");
+    const PcieLink* most = verdict.read_if_there(drive.link_max, "no PCIe link to see");
     if (most == nullptr) return;
     const PcieLink best = best_link(node, drive, *most);
-    if (!below(*now, best)) return one.pass(transfers_text(*now));
-    one.warn({.message = fmt::format("the drive at {} of {} runs at {}, it and its slot allow {}",
-                                     drive.address, *node.name, transfers_text(*now), transfers_text(best)),
-              .expected = transfers_text(best),
-              .observed = transfers_text(*now),
-              .remedy = {"Reseat the drive, then its cable or backplane.",
-                         {command("lspci -vvs {} | grep Lnk", drive.address)},
-                         true}});
+    if (!below(*now, best)) return verdict.pass(transfers_text(*now));
+    verdict.warn(
+        {.message = fmt::format("the drive at {} of {} runs at {}, it and its slot allow {}", drive.address,
+                                *node.name, transfers_text(*now), transfers_text(best)),
+         .expected = transfers_text(best),
+         .observed = transfers_text(*now),
+         .remedy = {"Reseat the drive, then its cable or backplane.",
+                    {command("lspci -vvs {} | grep Lnk", drive.address)},
+                    true}});
   });
 }
 

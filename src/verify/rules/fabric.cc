@@ -14,20 +14,20 @@ namespace railbed {
 namespace {
 
 void width(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
     if (!end.rdma || !end.infiniband())
-      return one.not_applicable("not InfiniBand: the rate says nothing of lanes");
-    const std::string* state = one.read(end.rdma.port->state);
+      return verdict.not_applicable("not InfiniBand: the rate says nothing of lanes");
+    const std::string* state = verdict.read(end.rdma.port->state);
     if (state == nullptr) return;
-    if (*state == "DOWN") return one.not_applicable("the port has no link");
-    const std::string* text = one.read(end.rdma.port->rate_text);
+    if (*state == "DOWN") return verdict.not_applicable("the port has no link");
+    const std::string* text = verdict.read(end.rdma.port->rate_text);
     if (text == nullptr) return;
     // A port that is split on purpose has its speed in cluster.yaml.
     const bool meant = end.rail != nullptr && end.rail->speed && end.rdma.port->rate.ok() &&
                        *end.rail->speed == *end.rdma.port->rate;
     const bool narrow = text->starts_with("1X") || text->starts_with("2X");
-    if (!narrow || meant) return one.pass(*text);
-    one.fail(
+    if (!narrow || meant) return verdict.pass(*text);
+    verdict.fail(
         {.message = fmt::format("{} uses only {} of its cable's lanes", end.rdma_where(), text->substr(0, 2)),
          .expected = "4X",
          .observed = *text,
@@ -36,26 +36,26 @@ void width(const Survey& survey, Judge& judge) {
   });
 }
 
-bool lacks_rdma_devices(Case& one, const NodeView& node) {
+bool lacks_rdma_devices(Case& verdict, const NodeView& node) {
   const auto& devices = node.facts->rdma.devices;
   const bool none = devices.ok() && devices->empty();
-  if (none) one.not_applicable("no RDMA device");
+  if (none) verdict.not_applicable("no RDMA device");
   return none;
 }
 
 void device_permissions(const Survey& survey, Judge& judge) {
   constexpr int kForAll = 0666;
-  each_node(survey, judge, "/dev/infiniband", Things{"uverbs"}, [&](Case& one, const NodeView& node) {
+  each_node(survey, judge, "/dev/infiniband", Things{"uverbs"}, [&](Case& verdict, const NodeView& node) {
     const auto& rdma = node.facts->rdma;
-    if (lacks_rdma_devices(one, node)) return;
-    const auto* modes = one.read_if_there(rdma.device_modes, "permissions were not recorded");
+    if (lacks_rdma_devices(verdict, node)) return;
+    const auto* modes = verdict.read_if_there(rdma.device_modes, "permissions were not recorded");
     if (modes == nullptr) return;
     std::vector<std::string> closed;
     for (const auto& [name, mode] : *modes)
       if ((name.starts_with("uverbs") || name == "rdma_cm") && (mode & kForAll) != kForAll)
         closed.push_back(fmt::format("{} ({:04o})", name, mode));
-    if (closed.empty()) return one.pass("open to all users");
-    one.warn(
+    if (closed.empty()) return verdict.pass("open to all users");
+    verdict.warn(
         {.message = fmt::format("users of {} cannot open {}: only root has RDMA", *node.name,
                                 fmt::join(closed, ", ")),
          .expected = "0666",
@@ -67,13 +67,13 @@ void device_permissions(const Survey& survey, Judge& judge) {
 }
 
 void netns_mode(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "RDMA namespaces", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "RDMA namespaces", [](Case& verdict, const NodeView& node) {
     const auto& rdma = node.facts->rdma;
-    if (lacks_rdma_devices(one, node)) return;
-    const bool* shared = one.read_if_there(rdma.shared_netns, "ib_core has no such setting here");
+    if (lacks_rdma_devices(verdict, node)) return;
+    const bool* shared = verdict.read_if_there(rdma.shared_netns, "ib_core has no such setting here");
     if (shared == nullptr) return;
-    if (*shared) return one.pass("shared");
-    one.warn(
+    if (*shared) return verdict.pass("shared");
+    verdict.warn(
         {.message = fmt::format("RDMA devices of {} belong to one network namespace each: "
                                 "containers do not see them unless each is handed over",
                                 *node.name),
@@ -91,7 +91,7 @@ void netns_mode(const Survey& survey, Judge& judge) {
 template <class Value>
 void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std::string_view why,
                   Status status, const Remedy& remedy, const Value& value_of) {
-  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+  each_rail(survey, judge, [&](Case& verdict, const Rail& rail) {
     std::map<std::string, std::vector<std::string>> nodes;
     std::size_t count = 0;
     for (const RailEnd* end : survey.ends_of(rail)) {
@@ -100,19 +100,19 @@ void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std
       nodes[*value].push_back(*end->node);
       ++count;
     }
-    if (count < 2) return one.not_applicable("fewer than two ends to compare");
-    if (nodes.size() == 1) return one.pass(nodes.begin()->first);
+    if (count < 2) return verdict.not_applicable("fewer than two ends to compare");
+    if (nodes.size() == 1) return verdict.pass(nodes.begin()->first);
     std::vector<std::string> texts;
     for (const auto& [value, members] : nodes) {
       texts.push_back(fmt::format("{} on {}{}", value, members.front(),
                                   members.size() > 1 ? fmt::format(" and {} more", members.size() - 1) : ""));
-      for (const std::string& node : members) one.touch("node:" + node);
+      for (const std::string& node : members) verdict.touch("node:" + node);
     }
     const std::string observed = fmt::format("{}", fmt::join(texts, ", "));
-    one.red(status, {.message = fmt::format("{} differs on {}: {}; {}", what, rail.name, observed, why),
-                     .expected = "the same at every end",
-                     .observed = observed,
-                     .remedy = remedy});
+    verdict.red(status, {.message = fmt::format("{} differs on {}: {}; {}", what, rail.name, observed, why),
+                         .expected = "the same at every end",
+                         .observed = observed,
+                         .remedy = remedy});
   });
 }
 
@@ -134,20 +134,20 @@ void gid_index_equal(const Survey& survey, Judge& judge) {
 constexpr std::uint16_t kFullMember = 0x8000;
 
 void partition_membership(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    if (!end.rdma || !end.infiniband()) return one.not_applicable("not InfiniBand");
-    const auto* keys = one.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
+  each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (!end.rdma || !end.infiniband()) return verdict.not_applicable("not InfiniBand");
+    const auto* keys = verdict.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
     if (keys == nullptr) return;
     const bool full = std::ranges::any_of(*keys, [](std::uint16_t key) { return (key & kFullMember) != 0; });
-    if (full) return one.pass(fmt::format("{:#06x}", fmt::join(*keys, ", ")));
+    if (full) return verdict.pass(fmt::format("{:#06x}", fmt::join(*keys, ", ")));
     const std::string observed = keys->empty() ? "in none" : fmt::format("{:#06x}", fmt::join(*keys, ", "));
-    one.fail({.message = fmt::format(
-                  "{} is a full member of no partition ({}): limited members cannot talk to each other",
-                  end.rdma_where(), observed),
-              .expected = "a key of 0x8000 or more",
-              .observed = observed,
-              .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
-                         {command("cat {}  # where opensm runs", partitions_file(node))}}});
+    verdict.fail({.message = fmt::format(
+                      "{} is a full member of no partition ({}): limited members cannot talk to each other",
+                      end.rdma_where(), observed),
+                  .expected = "a key of 0x8000 or more",
+                  .observed = observed,
+                  .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
+                             {command("cat {}  # where opensm runs", partitions_file(node))}}});
   });
 }
 
@@ -183,29 +183,30 @@ std::map<std::string, std::vector<Adapter>> adapters_by_guid(const Survey& surve
   return owners;
 }
 
-void judge_guid(Case& one, const std::string& guid, const std::vector<Adapter>& owners) {
+void judge_guid(Case& verdict, const std::string& guid, const std::vector<Adapter>& owners) {
   const auto& [node, device] = owners.back();
-  one.seen(device->node_guid);
-  if (owners.size() == 1) return one.pass(guid);
+  verdict.seen(device->node_guid);
+  if (owners.size() == 1) return verdict.pass(guid);
   const auto& [other, twin] = owners.front();
   for (const RdmaPort& port : items(device->ports))
-    one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
-  one.touch("node:" + *other->name);
-  one.fail({.message = fmt::format(
-                "{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them for one adapter",
-                device->name, *node->name, twin->name, *other->name, guid),
-            .expected = "one of its own",
-            .observed = guid,
-            .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
-                       {show_firmware_with(*device->pci_address)},
-                       true,
-                       false}});
+    verdict.touch(fmt::format("rdma:{}/{}", device->name, port.number));
+  verdict.touch("node:" + *other->name);
+  verdict.fail(
+      {.message = fmt::format(
+           "{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them for one adapter",
+           device->name, *node->name, twin->name, *other->name, guid),
+       .expected = "one of its own",
+       .observed = guid,
+       .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
+                  {show_firmware_with(*device->pci_address)},
+                  true,
+                  false}});
 }
 
 void duplicate_guid(const Survey& survey, Judge& judge) {
   for (const auto& [guid, owners] : adapters_by_guid(survey)) {
-    Case one = judge.on(*owners.back().node, owners.back().device->name);
-    judge_guid(one, guid, owners);
+    Case verdict = judge.on(*owners.back().node, owners.back().device->name);
+    judge_guid(verdict, guid, owners);
   }
 }
 
@@ -221,30 +222,31 @@ bool anyone_is_meant(const Survey& survey) {
 
 void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
   const bool meant = anyone_is_meant(survey);
-  each_node(survey, judge, "opensm", Things{"opensm"}, [&](Case& one, const NodeView& node) {
-    if (std::ranges::none_of(node.ends, &RailEnd::infiniband)) return one.not_applicable("no InfiniBand");
-    if (one.lacks_systemd(node)) return;
+  each_node(survey, judge, "opensm", Things{"opensm"}, [&](Case& verdict, const NodeView& node) {
+    if (std::ranges::none_of(node.ends, &RailEnd::infiniband)) return verdict.not_applicable("no InfiniBand");
+    if (verdict.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"opensm", "opensmd"});
     const bool enabled = starts_at_boot(service);
     const bool runs = service != nullptr && service->active_state == "active";
     const bool wanted = meant ? node.expect().subnet_manager.value_or(false) : runs;
-    if (enabled == wanted) return one.pass(wanted ? "starts at boot" : "does not start at boot");
+    if (enabled == wanted) return verdict.pass(wanted ? "starts at boot" : "does not start at boot");
     if (wanted)
-      one.fail({.message = fmt::format(
-                    "opensm {} on {} and does not start at boot: "
-                    "after a power cut the fabric has no subnet manager, and every port stays in INIT",
-                    runs ? "runs" : "is meant to run", *node.name),
-                .expected = "enabled",
-                .observed = service == nullptr ? "not installed" : service->unit_file_state,
-                .remedy = {"Enable it.", {command("systemctl enable --now {}", subnet_manager_unit(node))}}});
+      verdict.fail(
+          {.message =
+               fmt::format("opensm {} on {} and does not start at boot: "
+                           "after a power cut the fabric has no subnet manager, and every port stays in INIT",
+                           runs ? "runs" : "is meant to run", *node.name),
+           .expected = "enabled",
+           .observed = service == nullptr ? "not installed" : service->unit_file_state,
+           .remedy = {"Enable it.", {command("systemctl enable --now {}", subnet_manager_unit(node))}}});
     else
-      one.warn({.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: "
-                                       "two masters fight over the fabric after a reboot",
-                                       *node.name),
-                .expected = "disabled",
-                .observed = service->unit_file_state,
-                .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
-                           {command("systemctl disable --now {}", subnet_manager_unit(node))}}});
+      verdict.warn({.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: "
+                                           "two masters fight over the fabric after a reboot",
+                                           *node.name),
+                    .expected = "disabled",
+                    .observed = service->unit_file_state,
+                    .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
+                               {command("systemctl disable --now {}", subnet_manager_unit(node))}}});
   });
 }
 

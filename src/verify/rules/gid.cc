@@ -12,15 +12,15 @@ namespace railbed {
 namespace {
 
 // Returns true after ending the case if this end is not on RoCE.
-bool lacks_roce(Case& one, const RailEnd& end) {
-  if (!end.roce()) one.not_applicable("not a RoCE rail");
+bool lacks_roce(Case& verdict, const RailEnd& end) {
+  if (!end.roce()) verdict.not_applicable("not a RoCE rail");
   return !end.roce();
 }
 
 // Returns the GID table of the end's RoCE port; null after ending the case if there is none.
-const std::vector<Gid>* roce_gids(Case& one, const RailEnd& end) {
-  if (lacks_roce(one, end) || one.lacks_rdma(end)) return nullptr;
-  return one.read(end.rdma.port->gids);
+const std::vector<Gid>* roce_gids(Case& verdict, const RailEnd& end) {
+  if (lacks_roce(verdict, end) || verdict.lacks_rdma(end)) return nullptr;
+  return verdict.read(end.rdma.port->gids);
 }
 
 std::vector<ShellCommand> show_gids_with(const RailEnd& end) {
@@ -87,21 +87,21 @@ Remedy make_gid(const RailEnd& end, const std::vector<Gid>& gids) {
 }
 
 void gid_present(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    const auto* gids = roce_gids(one, end);
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    const auto* gids = roce_gids(verdict, end);
     if (gids == nullptr) return;
     const auto wanted = [&](const Gid& gid) {
       if (end.address() != nullptr) return is_gid_of(gid, end);
       return is_roce_v2(gid) && gid.gid.ok() && gid.gid->is_v4();
     };
     const auto found = std::ranges::find_if(*gids, wanted);
-    if (found != gids->end()) return one.pass(fmt::format("index {}", found->index));
+    if (found != gids->end()) return verdict.pass(fmt::format("index {}", found->index));
     const std::string what = end.address() != nullptr ? end.address()->to_text() : "an IPv4 address";
-    one.fail({.message = fmt::format("{} has no RoCE v2 GID for {}: RDMA has no source address on {}",
-                                     end.rdma_where(), what, end.name),
-              .expected = fmt::format("a RoCE v2 GID for {}", what),
-              .observed = fmt::format("{} other GIDs", gids->size()),
-              .remedy = make_gid(end, *gids)});
+    verdict.fail({.message = fmt::format("{} has no RoCE v2 GID for {}: RDMA has no source address on {}",
+                                         end.rdma_where(), what, end.name),
+                  .expected = fmt::format("a RoCE v2 GID for {}", what),
+                  .observed = fmt::format("{} other GIDs", gids->size()),
+                  .remedy = make_gid(end, *gids)});
   });
 }
 
@@ -120,20 +120,20 @@ Remedy return_address(const RailEnd& end, const std::string& netdev) {
 
 void gid_interface(const Survey& survey, Judge& judge) {
   const auto has_address = [](const RailEnd& end) { return end.address() != nullptr; };
-  each_end_that(survey, judge, has_address, [](Case& one, const RailEnd& end) {
-    const auto* gids = roce_gids(one, end);
+  each_end_that(survey, judge, has_address, [](Case& verdict, const RailEnd& end) {
+    const auto* gids = roce_gids(verdict, end);
     if (gids == nullptr) return;
     const auto found = std::ranges::find_if(*gids, [&](const Gid& gid) { return is_gid_of(gid, end); });
-    if (found == gids->end()) return one.not_applicable("there is no such GID");
-    const std::string* netdev = one.read(found->netdev);
+    if (found == gids->end()) return verdict.not_applicable("there is no such GID");
+    const std::string* netdev = verdict.read(found->netdev);
     if (netdev == nullptr) return;
-    if (*netdev == end.name) return one.pass(*netdev);
-    one.fail({.message = fmt::format(
-                  "the GID of {} on {} belongs to {}, not to {}: RDMA leaves by the wrong interface",
-                  end.address()->to_text(), *end.node, *netdev, end.name),
-              .expected = end.name,
-              .observed = *netdev,
-              .remedy = return_address(end, *netdev)});
+    if (*netdev == end.name) return verdict.pass(*netdev);
+    verdict.fail({.message = fmt::format(
+                      "the GID of {} on {} belongs to {}, not to {}: RDMA leaves by the wrong interface",
+                      end.address()->to_text(), *end.node, *netdev, end.name),
+                  .expected = end.name,
+                  .observed = *netdev,
+                  .remedy = return_address(end, *netdev)});
   });
 }
 
@@ -161,20 +161,21 @@ Remedy raise_active_mtu(const RailEnd& end, int link, int asked) {
 }
 
 void active_mtu(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_roce(one, end) || one.lacks_interface(end) || one.lacks_rdma(end)) return;
-    const int* active = one.read_if_there(end.rdma.port->active_mtu, "libibverbs does not list the device");
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_roce(verdict, end) || verdict.lacks_interface(end) || verdict.lacks_rdma(end)) return;
+    const int* active =
+        verdict.read_if_there(end.rdma.port->active_mtu, "libibverbs does not list the device");
     if (active == nullptr) return;
-    const int* link = one.read(end.interface->mtu);
+    const int* link = verdict.read(end.interface->mtu);
     if (link == nullptr) return;
     const int asked = end.rail != nullptr && end.rail->mtu ? *end.rail->mtu : *link;
     const int want = std::min(roce_mtu_for(asked), end.rdma.port->max_mtu.value_or(4096));
-    if (*active >= want) return one.pass(std::to_string(*active));
-    one.fail({.message = fmt::format("{} sends RDMA packets of {} bytes, expected {}: {} has MTU {}",
-                                     end.rdma_where(), *active, want, end.name, *link),
-              .expected = std::to_string(want),
-              .observed = std::to_string(*active),
-              .remedy = raise_active_mtu(end, *link, asked)});
+    if (*active >= want) return verdict.pass(std::to_string(*active));
+    verdict.fail({.message = fmt::format("{} sends RDMA packets of {} bytes, expected {}: {} has MTU {}",
+                                         end.rdma_where(), *active, want, end.name, *link),
+                  .expected = std::to_string(want),
+                  .observed = std::to_string(*active),
+                  .remedy = raise_active_mtu(end, *link, asked)});
   });
 }
 

@@ -48,24 +48,24 @@ std::string missing_text(const std::vector<std::string>& seats, int count) {
 }
 
 void count(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUs", its_gpus, [&](Case& one, const NodeView& node) {
-    if (!node.expect().gpus) return one.not_applicable("cluster.yaml states no number of GPUs");
-    const auto* pci = one.read(node.facts->pci);
+  each_node(survey, judge, "GPUs", its_gpus, [&](Case& verdict, const NodeView& node) {
+    if (!node.expect().gpus) return verdict.not_applicable("cluster.yaml states no number of GPUs");
+    const auto* pci = verdict.read(node.facts->pci);
     if (pci == nullptr) return;
     const int want = *node.expect().gpus;
     const int have = static_cast<int>(node.gpus().size());
-    if (have == want) return one.pass(std::to_string(have));
+    if (have == want) return verdict.pass(std::to_string(have));
     const auto seats = have < want ? missing_seats(survey, node, want) : std::vector<std::string>();
-    for (const std::string& address : seats) one.touch("pci:" + address);
-    one.fail({.message =
-                  fmt::format("{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
-                              have < want ? missing_text(seats, want - have) : "cluster.yaml is out of date"),
-              .expected = std::to_string(want),
-              .observed = std::to_string(have),
-              .remedy = {have < want ? "Power the node off fully, reseat the card and its power cables."
-                                     : "Correct expect.gpus in cluster.yaml.",
-                         {"lspci -nn -d 10de:"},
-                         have < want}});
+    for (const std::string& address : seats) verdict.touch("pci:" + address);
+    verdict.fail({.message = fmt::format(
+                      "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
+                      have < want ? missing_text(seats, want - have) : "cluster.yaml is out of date"),
+                  .expected = std::to_string(want),
+                  .observed = std::to_string(have),
+                  .remedy = {have < want ? "Power the node off fully, reseat the card and its power cables."
+                                         : "Correct expect.gpus in cluster.yaml.",
+                             {"lspci -nn -d 10de:"},
+                             have < want}});
   });
 }
 
@@ -102,17 +102,17 @@ std::vector<std::string> clues_of(const NodeView& node) {
 }
 
 void driver_loaded(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA driver", gpus_and_driver, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
+  each_node(survey, judge, "NVIDIA driver", gpus_and_driver, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
     const Reading<std::string>& version = node.facts->gpus.driver_version;
     if (!version.absent()) {
-      if (const std::string* text = one.read(version)) one.pass(*text);
+      if (const std::string* text = verdict.read(version)) verdict.pass(*text);
       return;
     }
-    one.seen(version);
+    verdict.seen(version);
     if (started_none(node))
-      return one.not_applicable("it was loaded and started no GPU (gpu.init-failed, gpu.memory-window)");
-    one.fail(
+      return verdict.not_applicable("it was loaded and started no GPU (gpu.init-failed, gpu.memory-window)");
+    verdict.fail(
         {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
          .expected = "the nvidia module",
          .observed = fmt::format("not loaded; {}", fmt::join(clues_of(node), "; ")),
@@ -124,13 +124,13 @@ void driver_loaded(const Survey& survey, Judge& judge) {
 }
 
 void device_nodes(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "/dev/nvidia*", its_gpus, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
+  each_node(survey, judge, "/dev/nvidia*", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
     const std::size_t want = node.gpus().size();
-    const auto* nodes = one.read(node.facts->gpus.device_nodes);
+    const auto* nodes = verdict.read(node.facts->gpus.device_nodes);
     if (nodes == nullptr) return;
-    if (nodes->size() >= want) return one.pass(std::to_string(nodes->size()));
-    one.fail(
+    if (nodes->size() >= want) return verdict.pass(std::to_string(nodes->size()));
+    verdict.fail(
         {.message = fmt::format(
              "{} has {} GPUs on PCI and {} device nodes: the driver does not serve all of them, or /dev is a container's",
              *node.name, want, nodes->size()),
@@ -151,32 +151,32 @@ void model_expected(const Survey& survey, Judge& judge) {
   const auto touches = [](const NodeView&, const Gpu& gpu) {
     return Things{"gpus", "pci:" + gpu.pci_address};
   };
-  each_of(
-      survey, judge, gpus_of, &Gpu::pci_address, touches,
-      [](Case& one, const NodeView& node, const Gpu& gpu) {
-        const std::string& want = *node.expect().gpu_model;
-        const std::string* model = one.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
-        if (model == nullptr) return;
-        if (lower(*model).find(lower(want)) != std::string::npos) return one.pass(*model);
-        one.fail(
-            {.message =
-                 fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address, *node.name, *model, want),
-             .expected = want,
-             .observed = *model,
-             .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.", {"nvidia-smi -L"}}});
-      });
+  each_of(survey, judge, gpus_of, &Gpu::pci_address, touches,
+          [](Case& verdict, const NodeView& node, const Gpu& gpu) {
+            const std::string& want = *node.expect().gpu_model;
+            const std::string* model =
+                verdict.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
+            if (model == nullptr) return;
+            if (lower(*model).find(lower(want)) != std::string::npos) return verdict.pass(*model);
+            verdict.fail({.message = fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address,
+                                                 *node.name, *model, want),
+                          .expected = want,
+                          .observed = *model,
+                          .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.",
+                                     {"nvidia-smi -L"}}});
+          });
 }
 
 void driver_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA driver", its_gpus, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "NVIDIA driver", its_gpus, [](Case& verdict, const NodeView& node) {
     if (!node.expect().driver || node.gpus().empty())
-      return one.not_applicable("no driver version is expected");
+      return verdict.not_applicable("no driver version is expected");
     const std::string* have =
-        one.read_if_there(node.facts->gpus.driver_version, "no driver is loaded (gpu.driver)");
+        verdict.read_if_there(node.facts->gpus.driver_version, "no driver is loaded (gpu.driver)");
     if (have == nullptr) return;
     const std::string& want = *node.expect().driver;
-    if (*have == want || have->starts_with(want + ".")) return one.pass(*have);
-    one.fail(
+    if (*have == want || have->starts_with(want + ".")) return verdict.pass(*have);
+    verdict.fail(
         {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
          .expected = want,
          .observed = *have,
@@ -188,20 +188,20 @@ void driver_expected(const Survey& survey, Judge& judge) {
 }
 
 void fabric_manager(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
-    if (!node.has_nvswitch()) return one.not_applicable("no NVSwitch board");
-    if (one.lacks_systemd(node)) return;
+  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (!node.has_nvswitch()) return verdict.not_applicable("no NVSwitch board");
+    if (verdict.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"nvidia-fabricmanager"});
     const std::string state = service == nullptr ? "not installed" : service->active_state;
-    if (state == "active") return one.pass(state);
-    one.fail({.message =
-                  fmt::format("nvidia-fabricmanager on {} is {}: CUDA will not start on GPUs behind NVSwitch",
-                              *node.name, state),
-              .expected = "active",
-              .observed = state,
-              .remedy = {"Install the version that equals the driver's, and start it.",
-                         {"systemctl enable --now nvidia-fabricmanager",
-                          "journalctl -u nvidia-fabricmanager -n 50"}}});
+    if (state == "active") return verdict.pass(state);
+    verdict.fail({.message = fmt::format(
+                      "nvidia-fabricmanager on {} is {}: CUDA will not start on GPUs behind NVSwitch",
+                      *node.name, state),
+                  .expected = "active",
+                  .observed = state,
+                  .remedy = {"Install the version that equals the driver's, and start it.",
+                             {"systemctl enable --now nvidia-fabricmanager",
+                              "journalctl -u nvidia-fabricmanager -n 50"}}});
   });
 }
 
@@ -223,19 +223,20 @@ Remedy equal_versions(const NodeView& node, const std::string& manager, const st
 }
 
 void fabric_manager_version(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
-    if (!node.has_nvswitch()) return one.not_applicable("no NVSwitch board");
+  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (!node.has_nvswitch()) return verdict.not_applicable("no NVSwitch board");
     const Gpus& gpus = node.facts->gpus;
-    const std::string* manager = one.read_if_there(gpus.fabric_manager, "not installed, or not recorded");
+    const std::string* manager = verdict.read_if_there(gpus.fabric_manager, "not installed, or not recorded");
     if (manager == nullptr) return;
-    const std::string* driver = one.read_if_there(gpus.driver_version, "no driver is loaded (gpu.driver)");
+    const std::string* driver =
+        verdict.read_if_there(gpus.driver_version, "no driver is loaded (gpu.driver)");
     if (driver == nullptr) return;
     if (!is_driver_version(*manager) || !is_driver_version(*driver))
-      return one.unknown("one of the two versions is not a version");
-    if (*manager == *driver) return one.pass(*manager);
+      return verdict.unknown("one of the two versions is not a version");
+    if (*manager == *driver) return verdict.pass(*manager);
     const Service* service = find_service(node, {"nvidia-fabricmanager"});
     const bool runs = service != nullptr && service->active_state == "active";
-    one.red(
+    verdict.red(
         runs ? Status::kWarn : Status::kFail,
         {.message = fmt::format("nvidia-fabricmanager of {} is version {} and the driver {}: it {}, and "
                                 "without it CUDA ends with error 802, \"system not yet initialized\"",

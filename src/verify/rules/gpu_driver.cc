@@ -12,18 +12,18 @@ namespace railbed {
 namespace {
 
 // Returns true after ending the case if there is no GPU or no driver.
-bool lacks_driver(Case& one, const NodeView& node) {
-  if (one.lacks_gpus(node)) return true;
+bool lacks_driver(Case& verdict, const NodeView& node) {
+  if (verdict.lacks_gpus(node)) return true;
   const bool lacks = !node.facts->gpus.driver_version;
-  if (lacks) one.not_applicable("no driver is loaded (gpu.driver)");
+  if (lacks) verdict.not_applicable("no driver is loaded (gpu.driver)");
   return lacks;
 }
 
 // Returns the node's NVML data; null after ending the case if there is none.
-const NvmlSystem* nvml_of(Case& one, const NodeView& node) {
-  if (lacks_driver(one, node)) return nullptr;
+const NvmlSystem* nvml_of(Case& verdict, const NodeView& node) {
+  if (lacks_driver(verdict, node)) return nullptr;
   const auto& nvml = node.facts->gpus.nvml;
-  if (!nvml) one.not_applicable("NVML does not answer (gpu.nvml)");
+  if (!nvml) verdict.not_applicable("NVML does not answer (gpu.nvml)");
   return nvml ? &*nvml : nullptr;
 }
 
@@ -48,19 +48,19 @@ Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
 }
 
 void nvml_answers(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVML", its_gpus, [](Case& one, const NodeView& node) {
-    if (lacks_driver(one, node)) return;
+  each_node(survey, judge, "NVML", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (lacks_driver(verdict, node)) return;
     const auto& nvml = node.facts->gpus.nvml;
-    one.seen(nvml);
-    if (nvml.absent()) return one.not_applicable("it was not asked");
-    if (nvml.unknown() && one.read(nvml) == nullptr) return;
-    if (nvml) return one.pass(nvml->driver_version.value_or(nvml->library));
+    verdict.seen(nvml);
+    if (nvml.absent()) return verdict.not_applicable("it was not asked");
+    if (nvml.unknown() && verdict.read(nvml) == nullptr) return;
+    if (nvml) return verdict.pass(nvml->driver_version.value_or(nvml->library));
     const bool hangs = nvml.miss().missing == Missing::kTimeout;
-    one.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
-                                     *node.name, hangs ? "hangs" : "does not answer"),
-              .expected = "an answer",
-              .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
-              .remedy = nvml_remedy(node, nvml.miss())});
+    verdict.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
+                                         *node.name, hangs ? "hangs" : "does not answer"),
+                  .expected = "an answer",
+                  .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
+                  .remedy = nvml_remedy(node, nvml.miss())});
   });
 }
 
@@ -88,7 +88,7 @@ bool is_lost(const NodeView& node, const Gpu& gpu) {
 
 // Judges a node whose NVML shows fewer GPUs than PCI. A device cgroup, a container or MIG can hide healthy
 // GPUs.
-void judge_unseen(Case& one, const NodeView& node, int have) {
+void judge_unseen(Case& verdict, const NodeView& node, int have) {
   std::vector<std::string> lost;
   std::vector<std::string> silent;
   bool any_hidden = false;
@@ -108,13 +108,13 @@ void judge_unseen(Case& one, const NodeView& node, int have) {
         "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
         {"nvidia-smi -L", "dmesg | grep -i xid", "reboot"},
         true};
-    return one.fail(std::move(complaint));
+    return verdict.fail(std::move(complaint));
   }
   if (!silent.empty() && !any_hidden) {
     complaint.message = fmt::format("{}: the driver does not serve {}", counts, fmt::join(silent, ", "));
     complaint.remedy = {"Read what the kernel log says of it.",
                         {"nvidia-smi -L", "dmesg | grep -i -e nvrm -e xid"}};
-    return one.fail(std::move(complaint));
+    return verdict.fail(std::move(complaint));
   }
   complaint.message =
       fmt::format("{}{}{}: hidden from this process (container, device cgroup, MIG), or lost without a word",
@@ -123,18 +123,18 @@ void judge_unseen(Case& one, const NodeView& node, int have) {
       "Look from outside of any container; compare the device nodes with the list, and read "
       "the kernel log for Xid messages.",
       {"nvidia-smi -L", "ls /dev/nvidia*", "dmesg | grep -i xid"}};
-  one.warn(std::move(complaint));
+  verdict.warn(std::move(complaint));
 }
 
 void nvml_count(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUs of NVML", its_gpus, [](Case& one, const NodeView& node) {
-    const NvmlSystem* nvml = nvml_of(one, node);
+  each_node(survey, judge, "GPUs of NVML", its_gpus, [](Case& verdict, const NodeView& node) {
+    const NvmlSystem* nvml = nvml_of(verdict, node);
     if (nvml == nullptr) return;
-    const int* have = said(one, nvml->gpus);
+    const int* have = said(verdict, nvml->gpus);
     if (have == nullptr) return;
     const int want = static_cast<int>(node.gpus().size());
-    if (*have >= want) return one.pass(std::to_string(*have));
-    judge_unseen(one, node, *have);
+    if (*have >= want) return verdict.pass(std::to_string(*have));
+    judge_unseen(verdict, node, *have);
   });
 }
 
@@ -146,14 +146,14 @@ std::string silence_text(bool hangs, bool lost) {
 }
 
 void gpu_answers(const Survey& survey, Judge& judge) {
-  each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
-    one.seen(gpu.nvml);
-    if (gpu.nvml) return one.pass(gpu.nvml->name.value_or("answers"));
-    if (gpu.nvml.unknown() && one.read(gpu.nvml) == nullptr) return;
+  each_gpu(survey, judge, [](Case& verdict, const NodeView& node, const Gpu& gpu) {
+    verdict.seen(gpu.nvml);
+    if (gpu.nvml) return verdict.pass(gpu.nvml->name.value_or("answers"));
+    if (gpu.nvml.unknown() && verdict.read(gpu.nvml) == nullptr) return;
     const bool hidden = is_hidden(gpu) && !is_lost(node, gpu);
-    if (gpu.nvml.absent() && !hidden) return one.not_applicable("NVML was not asked (gpu.nvml)");
+    if (gpu.nvml.absent() && !hidden) return verdict.not_applicable("NVML was not asked (gpu.nvml)");
     const bool hangs = gpu.nvml.miss().missing == Missing::kTimeout;
-    one.red(
+    verdict.red(
         hidden ? Status::kWarn : Status::kFail,
         {.message = fmt::format("GPU {} of {} {}", gpu.pci_address, *node.name, silence_text(hangs, !hidden)),
          .expected = "an answer",
@@ -168,37 +168,37 @@ void gpu_answers(const Survey& survey, Judge& judge) {
 }
 
 void library_version(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVML", its_gpus, [](Case& one, const NodeView& node) {
-    const NvmlSystem* nvml = nvml_of(one, node);
+  each_node(survey, judge, "NVML", its_gpus, [](Case& verdict, const NodeView& node) {
+    const NvmlSystem* nvml = nvml_of(verdict, node);
     if (nvml == nullptr) return;
-    const auto* library = said(one, nvml->nvml_version);
+    const auto* library = said(verdict, nvml->nvml_version);
     if (library == nullptr) return;
     const std::string& module = *node.facts->gpus.driver_version;
-    one.seen(node.facts->gpus.driver_version);
+    verdict.seen(node.facts->gpus.driver_version);
     // "13.580.95.05": CUDA's major version, then the driver's.
-    if (library->ends_with("." + module) || *library == module) return one.pass(module);
-    one.fail({.message = fmt::format("{} runs kernel module {} with libraries of another driver", *node.name,
-                                     module),
-              .expected = module,
-              .observed = *library,
-              .remedy = {"Remove the second driver (an installer's beside a package's), then reboot.",
-                         {"ldconfig -p | grep libnvidia-ml", "reboot"},
-                         true}});
+    if (library->ends_with("." + module) || *library == module) return verdict.pass(module);
+    verdict.fail({.message = fmt::format("{} runs kernel module {} with libraries of another driver",
+                                         *node.name, module),
+                  .expected = module,
+                  .observed = *library,
+                  .remedy = {"Remove the second driver (an installer's beside a package's), then reboot.",
+                             {"ldconfig -p | grep libnvidia-ml", "reboot"},
+                             true}});
   });
 }
 
 void cuda_version(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "CUDA", its_gpus, [](Case& one, const NodeView& node) {
-    if (!node.expect().cuda) return one.not_applicable("cluster.yaml states no CUDA version");
-    const NvmlSystem* nvml = nvml_of(one, node);
+  each_node(survey, judge, "CUDA", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (!node.expect().cuda) return verdict.not_applicable("cluster.yaml states no CUDA version");
+    const NvmlSystem* nvml = nvml_of(verdict, node);
     if (nvml == nullptr) return;
-    const int* have = said(one, nvml->cuda_version);
+    const int* have = said(verdict, nvml->cuda_version);
     if (have == nullptr) return;
     const auto parts = split(*node.expect().cuda, '.');
     const int want = parse_number<int>(parts.front()).value_or(0) * 1000 +
                      parse_number<int>(parts.back()).value_or(0) * 10;
-    if (*have >= want) return one.pass(cuda_version_text(*have));
-    one.fail(
+    if (*have >= want) return verdict.pass(cuda_version_text(*have));
+    verdict.fail(
         {.message = fmt::format("the driver of {} serves CUDA {}, expected {} or newer", *node.name,
                                 cuda_version_text(*have), *node.expect().cuda),
          .expected = "at least " + *node.expect().cuda,
@@ -209,10 +209,10 @@ void cuda_version(const Survey& survey, Judge& judge) {
 }
 
 void cuda_works(const Survey& survey, Judge& judge) {
-  each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
-    one.seen(gpu.cuda);
-    if (gpu.cuda.absent()) return one.not_applicable(gpu.cuda.miss().why);
-    if (gpu.cuda.unknown() && one.read(gpu.cuda) == nullptr) return;
+  each_gpu(survey, judge, [](Case& verdict, const NodeView& node, const Gpu& gpu) {
+    verdict.seen(gpu.cuda);
+    if (gpu.cuda.absent()) return verdict.not_applicable(gpu.cuda.miss().why);
+    if (gpu.cuda.unknown() && verdict.read(gpu.cuda) == nullptr) return;
     std::string wrong;
     if (!gpu.cuda)
       wrong = (gpu.cuda.miss().missing == Missing::kTimeout ? "hangs in " : "") + gpu.cuda.miss().why;
@@ -220,43 +220,45 @@ void cuda_works(const Survey& survey, Judge& judge) {
       wrong = gpu.cuda->error;
     else if (gpu.cuda->wrong_words > 0)
       wrong = fmt::format("{} of its words came back wrong", gpu.cuda->wrong_words);
-    if (wrong.empty()) return one.pass(fmt::format("CUDA {}", cuda_version_text(gpu.cuda->version)));
+    if (wrong.empty()) return verdict.pass(fmt::format("CUDA {}", cuda_version_text(gpu.cuda->version)));
     // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY
     const bool fabric = wrong.find("SYSTEM_NOT_READY") != std::string::npos;
-    one.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
-                                     fabric ? ": it waits for the fabric manager" : ""),
-              .expected = "a kernel's result",
-              .observed = wrong,
-              .remedy = fabric ? Remedy{"Start the fabric manager; its version must be the driver's.",
-                                        {"systemctl restart nvidia-fabricmanager"}}
-                               : Remedy{"Read the kernel log for Xid messages; reset the GPU, else reboot.",
-                                        {"dmesg | grep -i xid",
-                                         command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
+    verdict.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
+                                         fabric ? ": it waits for the fabric manager" : ""),
+                  .expected = "a kernel's result",
+                  .observed = wrong,
+                  .remedy = fabric
+                                ? Remedy{"Start the fabric manager; its version must be the driver's.",
+                                         {"systemctl restart nvidia-fabricmanager"}}
+                                : Remedy{"Read the kernel log for Xid messages; reset the GPU, else reboot.",
+                                         {"dmesg | grep -i xid",
+                                          command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
   });
 }
 
 void vbios(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "VBIOS", its_gpus, [](Case& one, const NodeView& node) {
-    if (lacks_driver(one, node)) return;
+  each_node(survey, judge, "VBIOS", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (lacks_driver(verdict, node)) return;
     // model → version → GPUs
     std::map<std::string, std::map<std::string, std::vector<std::string>>> found;
     for (const Gpu& gpu : items(node.facts->gpus.devices))
       if (gpu.nvml && gpu.nvml->vbios) {
-        one.seen(gpu.nvml->vbios);
+        verdict.seen(gpu.nvml->vbios);
         found[gpu.nvml->name.value_or("")][*gpu.nvml->vbios].push_back(gpu.pci_address);
       }
     const auto odd = std::ranges::find_if(found, [](const auto& model) { return model.second.size() > 1; });
-    if (found.empty()) return one.not_applicable("NVML says none");
-    if (odd == found.end()) return one.pass(found.begin()->second.begin()->first);
+    if (found.empty()) return verdict.not_applicable("NVML says none");
+    if (odd == found.end()) return verdict.pass(found.begin()->second.begin()->first);
     const auto size = [](const auto& version) { return version.second.size(); };
     const auto most = std::ranges::max_element(odd->second, {}, size);
     const auto least = std::ranges::min_element(odd->second, {}, size);
-    one.warn({.message = fmt::format("{} has GPUs of one model with unlike VBIOS: {} has {}", *node.name,
-                                     fmt::join(least->second, ", "), least->first),
-              .expected = most->first,
-              .observed = least->first,
-              .remedy = {"Ask the vendor for one firmware for all; limits and clocks may differ until then.",
-                         {"nvidia-smi --query-gpu=pci.bus_id,vbios_version --format=csv"}}});
+    verdict.warn(
+        {.message = fmt::format("{} has GPUs of one model with unlike VBIOS: {} has {}", *node.name,
+                                fmt::join(least->second, ", "), least->first),
+         .expected = most->first,
+         .observed = least->first,
+         .remedy = {"Ask the vendor for one firmware for all; limits and clocks may differ until then.",
+                    {"nvidia-smi --query-gpu=pci.bus_id,vbios_version --format=csv"}}});
   });
 }
 

@@ -10,27 +10,27 @@ namespace {
 Remedy reset(const GpuView& gpu, std::string text) { return {std::move(text), {gpu.smi("--gpu-reset")}}; }
 
 void recovery_action(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* action = said(one, gpu.nvml.recovery_action);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* action = said(verdict, gpu.nvml.recovery_action);
     if (action == nullptr) return;
-    if (*action == "none") return one.pass(*action);
+    if (*action == "none") return verdict.pass(*action);
     const bool reboot = *action == "reboot";
-    one.fail({.message = fmt::format("the driver itself says that {} needs: {}", gpu.where(), *action),
-              .expected = "none",
-              .observed = *action,
-              .remedy = reboot ? Remedy{"Drain the node and reboot it.", {"reboot"}, true}
-                               : reset(gpu, "Drain the node, then reset the GPU.")});
+    verdict.fail({.message = fmt::format("the driver itself says that {} needs: {}", gpu.where(), *action),
+                  .expected = "none",
+                  .observed = *action,
+                  .remedy = reboot ? Remedy{"Drain the node and reboot it.", {"reboot"}, true}
+                                   : reset(gpu, "Drain the node, then reset the GPU.")});
   });
 }
 
 void ecc_on(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     if (gpu.model == nullptr || !gpu.model->ecc)
-      return one.not_applicable("not a model that ships with ECC on");
-    const bool* on = said(one, gpu.nvml.ecc);
+      return verdict.not_applicable("not a model that ships with ECC on");
+    const bool* on = said(verdict, gpu.nvml.ecc);
     if (on == nullptr) return;
-    if (*on) return one.pass("on");
-    one.fail(
+    if (*on) return verdict.pass("on");
+    verdict.fail(
         {.message = fmt::format("{} computes without ECC: flipped bits go into results unseen", gpu.where()),
          .expected = "on",
          .observed = "off",
@@ -40,32 +40,32 @@ void ecc_on(const Survey& survey, Judge& judge) {
 }
 
 void ecc_pending(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* now = said(one, gpu.nvml.ecc);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* now = said(verdict, gpu.nvml.ecc);
     if (now == nullptr) return;
-    const bool* pending = said(one, gpu.nvml.ecc_pending);
+    const bool* pending = said(verdict, gpu.nvml.ecc_pending);
     if (pending == nullptr) return;
-    if (*now == *pending) return one.pass(on_or_off(*now));
-    one.warn({.message = fmt::format("ECC of {} is {} and will be {} after the next reset", gpu.where(),
-                                     on_or_off(*now), on_or_off(*pending)),
-              .expected = "the same before and after",
-              .observed = fmt::format("{} now, {} pending", on_or_off(*now), on_or_off(*pending)),
-              .remedy = {"Take the setting back, or reset the GPU now rather than by surprise.",
-                         {gpu.smi(command("-e {}", *now ? 1 : 0))}}});
+    if (*now == *pending) return verdict.pass(on_or_off(*now));
+    verdict.warn({.message = fmt::format("ECC of {} is {} and will be {} after the next reset", gpu.where(),
+                                         on_or_off(*now), on_or_off(*pending)),
+                  .expected = "the same before and after",
+                  .observed = fmt::format("{} now, {} pending", on_or_off(*now), on_or_off(*pending)),
+                  .remedy = {"Take the setting back, or reset the GPU now rather than by surprise.",
+                             {gpu.smi(command("-e {}", *now ? 1 : 0))}}});
   });
 }
 
 void ecc_uncorrectable(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* count = said(one, gpu.nvml.ecc_volatile_uncorrectable);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* count = said(verdict, gpu.nvml.ecc_volatile_uncorrectable);
     if (count == nullptr) return;
-    if (*count == 0) return one.pass("0");
-    one.fail({.message = fmt::format(
-                  "{} had {} memory errors that ECC could not correct since the driver was loaded",
-                  gpu.where(), *count),
-              .expected = "0",
-              .observed = std::to_string(*count),
-              .remedy = reset(gpu, "Drain the node and reset the GPU; if they come back, replace it.")});
+    if (*count == 0) return verdict.pass("0");
+    verdict.fail({.message = fmt::format(
+                      "{} had {} memory errors that ECC could not correct since the driver was loaded",
+                      gpu.where(), *count),
+                  .expected = "0",
+                  .observed = std::to_string(*count),
+                  .remedy = reset(gpu, "Drain the node and reset the GPU; if they come back, replace it.")});
   });
 }
 
@@ -73,12 +73,12 @@ void ecc_uncorrectable(const Survey& survey, Judge& judge) {
 constexpr std::uint64_t kSramErrors = 4;
 
 void sram(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* count = said(one, gpu.nvml.sram_aggregate_uncorrectable);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* count = said(verdict, gpu.nvml.sram_aggregate_uncorrectable);
     if (count == nullptr) return;
     const bool exceeded = gpu.nvml.sram_threshold_exceeded.value_or(false);
-    if (*count <= kSramErrors && !exceeded) return one.pass(std::to_string(*count));
-    one.fail(
+    if (*count <= kSramErrors && !exceeded) return verdict.pass(std::to_string(*count));
+    verdict.fail(
         {.message = fmt::format("{} had {} uncorrectable errors in its on-chip memory in its life{}",
                                 gpu.where(), *count, exceeded ? ", more than its driver accepts" : ""),
          .expected = fmt::format("at most {}", kSramErrors),
@@ -88,15 +88,15 @@ void sram(const Survey& survey, Judge& judge) {
 }
 
 void remap_pending(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* pending = said(one, gpu.nvml.remap_pending);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* pending = said(verdict, gpu.nvml.remap_pending);
     if (pending == nullptr) return;
-    if (!*pending) return one.pass("none pending");
-    one.warn({.message = fmt::format("{} has a bad row of memory that is replaced only at the next reset",
-                                     gpu.where()),
-              .expected = "none pending",
-              .observed = "pending",
-              .remedy = reset(gpu, "Drain the node and reset the GPU.")});
+    if (!*pending) return verdict.pass("none pending");
+    verdict.warn({.message = fmt::format("{} has a bad row of memory that is replaced only at the next reset",
+                                         gpu.where()),
+                  .expected = "none pending",
+                  .observed = "pending",
+                  .remedy = reset(gpu, "Drain the node and reset the GPU.")});
   });
 }
 
@@ -104,30 +104,30 @@ void remap_pending(const Survey& survey, Judge& judge) {
 constexpr std::uint32_t kRemappedRows = 512;
 
 void remap_failed(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* failed = said(one, gpu.nvml.remap_failed);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* failed = said(verdict, gpu.nvml.remap_failed);
     if (failed == nullptr) return;
     const std::uint32_t rows = gpu.nvml.remapped_uncorrectable.value_or(0);
-    if (!*failed && rows < kRemappedRows) return one.pass(fmt::format("{} rows remapped", rows));
-    one.fail({.message = fmt::format("{} could not replace a bad row of its memory", gpu.where()),
-              .expected = "no failure",
-              .observed = *failed ? "failed" : fmt::format("{} rows remapped", rows),
-              .remedy = {"Take the node out of service and have the GPU replaced.",
-                         {gpu.smi("-q -d ROW_REMAPPER")}}});
+    if (!*failed && rows < kRemappedRows) return verdict.pass(fmt::format("{} rows remapped", rows));
+    verdict.fail({.message = fmt::format("{} could not replace a bad row of its memory", gpu.where()),
+                  .expected = "no failure",
+                  .observed = *failed ? "failed" : fmt::format("{} rows remapped", rows),
+                  .remedy = {"Take the node out of service and have the GPU replaced.",
+                             {gpu.smi("-q -d ROW_REMAPPER")}}});
   });
 }
 
 void remap_spares(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* banks = said(one, gpu.nvml.remap_banks);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* banks = said(verdict, gpu.nvml.remap_banks);
     if (banks == nullptr) return;
-    if (banks->none == 0) return one.pass(fmt::format("{} banks with all spares", banks->max));
-    one.warn({.message = fmt::format(
-                  "{} has {} memory banks without a spare row: the next bad row there cannot be replaced",
-                  gpu.where(), banks->none),
-              .expected = "0 banks without spares",
-              .observed = std::to_string(banks->none),
-              .remedy = {"Plan its replacement.", {gpu.smi("-q -d ROW_REMAPPER")}}});
+    if (banks->none == 0) return verdict.pass(fmt::format("{} banks with all spares", banks->max));
+    verdict.warn({.message = fmt::format(
+                      "{} has {} memory banks without a spare row: the next bad row there cannot be replaced",
+                      gpu.where(), banks->none),
+                  .expected = "0 banks without spares",
+                  .observed = std::to_string(banks->none),
+                  .remedy = {"Plan its replacement.", {gpu.smi("-q -d ROW_REMAPPER")}}});
   });
 }
 
@@ -135,13 +135,13 @@ void remap_spares(const Survey& survey, Judge& judge) {
 constexpr std::uint32_t kRetiredPages = 60;
 
 void retired_pages(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* pages = said(one, gpu.nvml.retired_pages);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* pages = said(verdict, gpu.nvml.retired_pages);
     if (pages == nullptr) return;
     const bool pending = gpu.nvml.retired_pending.value_or(false);
-    if (*pages < kRetiredPages && !pending) return one.pass(std::to_string(*pages));
+    if (*pages < kRetiredPages && !pending) return verdict.pass(std::to_string(*pages));
     const bool worn = *pages >= kRetiredPages;
-    one.red(
+    verdict.red(
         worn ? Status::kFail : Status::kWarn,
         {.message = worn ? fmt::format("{} has {} retired memory pages: it is worn out", gpu.where(), *pages)
                          : fmt::format("{} retires a bad memory page only when the driver is loaded again",
@@ -154,16 +154,16 @@ void retired_pages(const Survey& survey, Judge& judge) {
 }
 
 void inforom(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* valid = said(one, gpu.nvml.inforom_valid);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* valid = said(verdict, gpu.nvml.inforom_valid);
     if (valid == nullptr) return;
-    if (*valid) return one.pass("valid");
-    one.warn({.message = fmt::format(
-                  "the inforom of {} is corrupted: its error history and limits are not to be trusted",
-                  gpu.where()),
-              .expected = "valid",
-              .observed = "corrupted",
-              .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {gpu.smi("-q")}}});
+    if (*valid) return verdict.pass("valid");
+    verdict.warn({.message = fmt::format(
+                      "the inforom of {} is corrupted: its error history and limits are not to be trusted",
+                      gpu.where()),
+                  .expected = "valid",
+                  .observed = "corrupted",
+                  .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {gpu.smi("-q")}}});
   });
 }
 

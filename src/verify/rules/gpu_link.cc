@@ -10,90 +10,91 @@ namespace railbed {
 namespace {
 
 void pcie_width(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const int* width = said(one, gpu.nvml.pcie_width);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const int* width = said(verdict, gpu.nvml.pcie_width);
     if (width == nullptr) return;
-    const int* most = said(one, gpu.nvml.pcie_width_max);
+    const int* most = said(verdict, gpu.nvml.pcie_width_max);
     if (most == nullptr) return;
-    if (*width >= *most) return one.pass(fmt::format("x{}", *width));
-    one.fail({.message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
-              .expected = fmt::format("x{}", *most),
-              .observed = fmt::format("x{}", *width),
-              .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
-                         {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
-                         true}});
+    if (*width >= *most) return verdict.pass(fmt::format("x{}", *width));
+    verdict.fail({.message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
+                  .expected = fmt::format("x{}", *most),
+                  .observed = fmt::format("x{}", *width),
+                  .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
+                             {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                             true}});
   });
 }
 
 void pcie_slot(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const int* can = said(one, gpu.nvml.pcie_generation_gpu);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const int* can = said(verdict, gpu.nvml.pcie_generation_gpu);
     if (can == nullptr) return;
-    const int* slot = said(one, gpu.nvml.pcie_generation_max);
+    const int* slot = said(verdict, gpu.nvml.pcie_generation_max);
     if (slot == nullptr) return;
-    if (*slot >= *can) return one.pass(fmt::format("Gen{}", *slot));
-    one.warn({.message = fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(),
-                                     *can, *slot),
-              .expected = fmt::format("Gen{}", *can),
-              .observed = fmt::format("Gen{}", *slot),
-              .remedy = {"Set the slot's link speed in the BIOS to automatic; else it is the board's limit.",
-                         {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
-                         true}});
+    if (*slot >= *can) return verdict.pass(fmt::format("Gen{}", *slot));
+    verdict.warn(
+        {.message =
+             fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(), *can, *slot),
+         .expected = fmt::format("Gen{}", *can),
+         .observed = fmt::format("Gen{}", *slot),
+         .remedy = {"Set the slot's link speed in the BIOS to automatic; else it is the board's limit.",
+                    {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                    true}});
   });
 }
 
 void bar1(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     if (gpu.model == nullptr || !gpu.model->whole_bar1)
-      return one.not_applicable("this model does not show all its memory on PCI");
-    const auto* size = said(one, gpu.nvml.bar1);
+      return verdict.not_applicable("this model does not show all its memory on PCI");
+    const auto* size = said(verdict, gpu.nvml.bar1);
     if (size == nullptr) return;
-    const auto* memory = said(one, gpu.nvml.memory);
+    const auto* memory = said(verdict, gpu.nvml.memory);
     if (memory == nullptr) return;
     const std::string text = to_text(ByteCount{*size});
-    if (*size >= *memory) return one.pass(text);
-    one.warn({.message = fmt::format("{} shows {} of its {} on PCI: GPUDirect RDMA can register no more",
-                                     gpu.where(), text, to_text(ByteCount{*memory})),
-              .expected = "at least " + to_text(ByteCount{*memory}),
-              .observed = text,
-              .remedy = {"Enable \"Above 4G decoding\" and resizable BAR in the BIOS.",
-                         {command("lspci -vv -s {} | grep -i region", gpu.address())},
-                         true}});
+    if (*size >= *memory) return verdict.pass(text);
+    verdict.warn({.message = fmt::format("{} shows {} of its {} on PCI: GPUDirect RDMA can register no more",
+                                         gpu.where(), text, to_text(ByteCount{*memory})),
+                  .expected = "at least " + to_text(ByteCount{*memory}),
+                  .observed = text,
+                  .remedy = {"Enable \"Above 4G decoding\" and resizable BAR in the BIOS.",
+                             {command("lspci -vv -s {} | grep -i region", gpu.address())},
+                             true}});
   });
 }
 
 // Returns the GPU's links; null after ending the case if it has or needs none.
-const NvmlLinks* links_of(Case& one, const GpuView& gpu) {
+const NvmlLinks* links_of(Case& verdict, const GpuView& gpu) {
   if (gpu.model == nullptr || gpu.model->nvlinks == 0) {
-    one.not_applicable("no NVLink is expected of this model");
+    verdict.not_applicable("no NVLink is expected of this model");
     return nullptr;
   }
-  return said(one, gpu.nvml.nvlinks);
+  return said(verdict, gpu.nvml.nvlinks);
 }
 
 void nvlink_count(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* links = links_of(one, gpu);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* links = links_of(verdict, gpu);
     if (links == nullptr) return;
     const auto active = std::ranges::count_if(*links, [](const auto& link) { return link.second.active; });
-    if (active >= gpu.model->nvlinks) return one.pass(std::to_string(active));
+    if (active >= gpu.model->nvlinks) return verdict.pass(std::to_string(active));
     std::string down;
     for (const auto& [number, link] : *links)
       if (!link.active) down += (down.empty() ? "" : ", ") + number;
-    one.fail({.message = fmt::format("{} has {} of {} NVLinks up{}", gpu.where(), active, gpu.model->nvlinks,
-                                     down.empty() ? "" : "; down: " + down),
-              .expected = std::to_string(gpu.model->nvlinks),
-              .observed = std::to_string(active),
-              .remedy = {"Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; "
-                         "a link that stays down is hardware.",
-                         {command("nvidia-smi nvlink -s -i {}", gpu.address()),
-                          "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
+    verdict.fail({.message = fmt::format("{} has {} of {} NVLinks up{}", gpu.where(), active,
+                                         gpu.model->nvlinks, down.empty() ? "" : "; down: " + down),
+                  .expected = std::to_string(gpu.model->nvlinks),
+                  .observed = std::to_string(active),
+                  .remedy = {"Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; "
+                             "a link that stays down is hardware.",
+                             {command("nvidia-smi nvlink -s -i {}", gpu.address()),
+                              "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
   });
 }
 
 void nvlink_speed(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* links = links_of(one, gpu);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* links = links_of(verdict, gpu);
     if (links == nullptr) return;
     const int want = gpu.model->nvlink_mbps;
     const NvmlLinks::value_type* slow = nullptr;
@@ -105,22 +106,22 @@ void nvlink_speed(const Survey& survey, Judge& judge) {
       // One percent: NVML rounds.
       if (*link.speed_mbps * 100 < want * 99 && slow == nullptr) slow = &entry;
     }
-    if (!known) return one.not_applicable("no active link says its speed");
-    if (slow == nullptr) return one.pass(fmt::format("{} MB/s", want));
-    one.fail({.message = fmt::format("NVLink {} of {} runs at {} MB/s of {}", slow->first, gpu.where(),
-                                     *slow->second.speed_mbps, want),
-              .expected = fmt::format("{} MB/s", want),
-              .observed = fmt::format("{} MB/s", *slow->second.speed_mbps),
-              .remedy = {"Reset all GPUs of the board; a link that stays slow is hardware.",
-                         {command("nvidia-smi nvlink -s -i {}", gpu.address())}}});
+    if (!known) return verdict.not_applicable("no active link says its speed");
+    if (slow == nullptr) return verdict.pass(fmt::format("{} MB/s", want));
+    verdict.fail({.message = fmt::format("NVLink {} of {} runs at {} MB/s of {}", slow->first, gpu.where(),
+                                         *slow->second.speed_mbps, want),
+                  .expected = fmt::format("{} MB/s", want),
+                  .observed = fmt::format("{} MB/s", *slow->second.speed_mbps),
+                  .remedy = {"Reset all GPUs of the board; a link that stays slow is hardware.",
+                             {command("nvidia-smi nvlink -s -i {}", gpu.address())}}});
   });
 }
 
 // NVLink's own recoveries. None may have failed since the last reset; single successful ones are judged under
 // load.
 void nvlink_recovery(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* links = links_of(one, gpu);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* links = links_of(verdict, gpu);
     if (links == nullptr) return;
     std::uint64_t failed = 0;
     std::uint64_t recovered = 0;
@@ -131,11 +132,11 @@ void nvlink_recovery(const Survey& survey, Judge& judge) {
         if (name == "recovery") recovered += count;
         known = known || name == "recovery_failed" || name == "recovery";
       }
-    if (!known) return one.not_applicable("its links count no recoveries");
-    if (failed == 0 && recovered == 0) return one.pass("0");
+    if (!known) return verdict.not_applicable("its links count no recoveries");
+    if (failed == 0 && recovered == 0) return verdict.pass("0");
     const std::string text =
         failed > 0 ? fmt::format("{} failed recoveries", failed) : fmt::format("{} recoveries", recovered);
-    one.red(
+    verdict.red(
         failed > 0 ? Status::kFail : Status::kWarn,
         {.message = fmt::format("NVLinks of {} had {} since the last reset: traffic stood still meanwhile",
                                 gpu.where(), text),
@@ -147,16 +148,16 @@ void nvlink_recovery(const Survey& survey, Judge& judge) {
 }
 
 void fabric(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* fabric = said(one, gpu.nvml.fabric);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* fabric = said(verdict, gpu.nvml.fabric);
     if (fabric == nullptr) return;
-    if (fabric->state == "not supported") return one.not_applicable("no NVSwitch fabric");
+    if (fabric->state == "not supported") return verdict.not_applicable("no NVSwitch fabric");
     const bool ready = fabric->state == "completed" && fabric->status == "NVML_SUCCESS";
     const bool well = fabric->health.empty() || fabric->health == "healthy";
     const std::string text = fmt::format("{}, {}{}{}", fabric->state, fabric->status,
                                          fabric->health.empty() ? "" : ", ", fabric->health);
-    if (ready && well) return one.pass(text);
-    one.fail(
+    if (ready && well) return verdict.pass(text);
+    verdict.fail(
         {.message =
              ready ? fmt::format("{} is in the NVSwitch fabric, which is {}", gpu.where(), fabric->health)
                    : fmt::format("{} has not joined the NVSwitch fabric: CUDA does not start on it",
@@ -169,14 +170,14 @@ void fabric(const Survey& survey, Judge& judge) {
 }
 
 void peers(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    if (gpu.node.gpus().size() < 2) return one.not_applicable("it is the only GPU");
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    if (gpu.node.gpus().size() < 2) return verdict.not_applicable("it is the only GPU");
     if (gpu.model == nullptr || gpu.model->nvlinks == 0)
-      return one.not_applicable("no NVLink is expected of this model");
-    const auto* matrix = said(one, gpu.node.facts->gpus.peers);
+      return verdict.not_applicable("no NVLink is expected of this model");
+    const auto* matrix = said(verdict, gpu.node.facts->gpus.peers);
     if (matrix == nullptr) return;
     const auto row = matrix->find(gpu.address());
-    if (row == matrix->end()) return one.not_applicable("NVML does not name it among the peers");
+    if (row == matrix->end()) return verdict.not_applicable("NVML does not name it among the peers");
     std::string bad;
     std::string why;
     for (const auto& [to, peer] : row->second) {
@@ -184,8 +185,8 @@ void peers(const Survey& survey, Judge& judge) {
       bad += (bad.empty() ? "" : ", ") + to;
       if (why.empty()) why = peer.read != "ok" ? peer.read : "NVLink: " + peer.nvlink;
     }
-    if (bad.empty()) return one.pass(fmt::format("{} peers", row->second.size()));
-    one.fail(
+    if (bad.empty()) return verdict.pass(fmt::format("{} peers", row->second.size()));
+    verdict.fail(
         {.message = fmt::format("{} cannot reach the memory of {}: NCCL goes through host memory instead",
                                 gpu.where(), bad),
          .expected = "ok",

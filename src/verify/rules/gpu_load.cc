@@ -12,17 +12,17 @@ namespace railbed {
 namespace {
 
 void load_ran(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     const auto& load = gpu.node.facts->load;
-    if (!load) return one.not_applicable("needs --load");
-    const auto* loads = one.read_if_there(load->gpus, "no load on GPUs was recorded");
+    if (!load) return verdict.not_applicable("needs --load");
+    const auto* loads = verdict.read_if_there(load->gpus, "no load on GPUs was recorded");
     if (loads == nullptr) return;
     const auto found = loads->find(gpu.address());
-    if (found == loads->end()) return one.not_applicable("NVML does not name it");
+    if (found == loads->end()) return verdict.not_applicable("NVML does not name it");
     const GpuLoad& did = found->second;
-    if (did.error.starts_with("busy")) return one.not_applicable(did.error);
-    if (did.error.empty()) return one.pass(fmt::format("{:.1f} s", did.seconds));
-    one.fail(
+    if (did.error.starts_with("busy")) return verdict.not_applicable(did.error);
+    if (did.error.empty()) return verdict.pass(fmt::format("{:.1f} s", did.seconds));
+    verdict.fail(
         {.message = fmt::format("{} failed {} under load", gpu.where(),
                                 did.seconds > 0 ? fmt::format("after {:.1f} s", did.seconds) : "at once"),
          .expected = "kernels and copies to the end",
@@ -42,14 +42,14 @@ std::string throttle_words(std::uint64_t reasons) {
 }
 
 void throttle(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
     const std::string words = throttle_words(load.event_reasons);
-    if (words.empty()) return one.pass(fmt::format("{:#x}", load.event_reasons));
-    one.fail({.message = fmt::format("{} was slowed down under load: {}", gpu.where(), words),
-              .expected = "no slowdown",
-              .observed = fmt::format("{} ({:#x})", words, load.event_reasons),
-              .remedy = {"Heat: fans, air flow, heat sink. Power brake: power supplies and their cables.",
-                         {gpu.smi("-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
+    if (words.empty()) return verdict.pass(fmt::format("{:#x}", load.event_reasons));
+    verdict.fail({.message = fmt::format("{} was slowed down under load: {}", gpu.where(), words),
+                  .expected = "no slowdown",
+                  .observed = fmt::format("{} ({:#x})", words, load.event_reasons),
+                  .remedy = {"Heat: fans, air flow, heat sink. Power brake: power supplies and their cables.",
+                             {gpu.smi("-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
   });
 }
 
@@ -65,15 +65,15 @@ bool is_held_by_setting(const GpuLoad& load, int clock, int most) {
 }
 
 void sm_clock(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    const int* clock = said(one, load.sm_clock_median);
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    const int* clock = said(verdict, load.sm_clock_median);
     if (clock == nullptr) return;
-    const int* most = said(one, gpu.nvml.sm_clock_max);
+    const int* most = said(verdict, gpu.nvml.sm_clock_max);
     if (most == nullptr) return;
     if (*clock >= *most * kClockShare && !is_held_by_setting(load, *clock, *most))
-      return one.pass(fmt::format("{} MHz", *clock));
+      return verdict.pass(fmt::format("{} MHz", *clock));
     if (is_held_by_setting(load, *clock, *most))
-      return one.warn(
+      return verdict.warn(
           {.message = fmt::format("a setting holds {} at {} of {} MHz under load: application clocks, "
                                   "somebody's or this card's factory default",
                                   gpu.where(), *clock, *most),
@@ -81,41 +81,42 @@ void sm_clock(const Survey& survey, Judge& judge) {
            .observed = fmt::format("{} MHz, event reasons {:#x}", *clock, load.event_reasons),
            .remedy = {"Take back application and locked clocks, or raise them to the maximum.",
                       {gpu.smi("-q -d CLOCK"), gpu.smi("-rac"), gpu.smi("-rgc")}}});
-    one.fail({.message = fmt::format("{} runs at {} of {} MHz under load: its clock is stuck", gpu.where(),
-                                     *clock, *most),
-              .expected = fmt::format("at least {:.0f} MHz", *most * kClockShare),
-              .observed = fmt::format("{} MHz", *clock),
-              .remedy = {"Take back locked clocks; if that changes nothing, reset the GPU.",
-                         {gpu.smi("-rgc"), gpu.smi("--gpu-reset")}}});
+    verdict.fail({.message = fmt::format("{} runs at {} of {} MHz under load: its clock is stuck",
+                                         gpu.where(), *clock, *most),
+                  .expected = fmt::format("at least {:.0f} MHz", *most * kClockShare),
+                  .observed = fmt::format("{} MHz", *clock),
+                  .remedy = {"Take back locked clocks; if that changes nothing, reset the GPU.",
+                             {gpu.smi("-rgc"), gpu.smi("--gpu-reset")}}});
   });
 }
 
 void margin(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    const int* margin = said(one, load.temperature_margin_min);
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    const int* margin = said(verdict, load.temperature_margin_min);
     if (margin == nullptr) return;
-    if (*margin > 0) return one.pass(fmt::format("{} °C left", *margin));
-    one.warn({.message = fmt::format("{} used up its temperature margin under load", gpu.where()),
-              .expected = "above 0 °C left",
-              .observed = fmt::format("{} °C left", *margin),
-              .remedy = {"Look at fans, air flow, heat sink and the room.", {gpu.smi("-q -d TEMPERATURE")}}});
+    if (*margin > 0) return verdict.pass(fmt::format("{} °C left", *margin));
+    verdict.warn(
+        {.message = fmt::format("{} used up its temperature margin under load", gpu.where()),
+         .expected = "above 0 °C left",
+         .observed = fmt::format("{} °C left", *margin),
+         .remedy = {"Look at fans, air flow, heat sink and the room.", {gpu.smi("-q -d TEMPERATURE")}}});
   });
 }
 
 void load_pcie(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    const int* now = said(one, load.pcie_generation_max);
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    const int* now = said(verdict, load.pcie_generation_max);
     if (now == nullptr) return;
-    const int* most = said(one, gpu.nvml.pcie_generation_max);
+    const int* most = said(verdict, gpu.nvml.pcie_generation_max);
     if (most == nullptr) return;
-    if (*now >= *most) return one.pass(fmt::format("Gen{}", *now));
-    one.fail({.message = fmt::format("PCI Express of {} stays at Gen{} of Gen{} under load", gpu.where(),
-                                     *now, *most),
-              .expected = fmt::format("Gen{}", *most),
-              .observed = fmt::format("Gen{}", *now),
-              .remedy = {"Reseat the card or its riser; look for corrected errors in the kernel log.",
-                         {command("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
-                         true}});
+    if (*now >= *most) return verdict.pass(fmt::format("Gen{}", *now));
+    verdict.fail({.message = fmt::format("PCI Express of {} stays at Gen{} of Gen{} under load", gpu.where(),
+                                         *now, *most),
+                  .expected = fmt::format("Gen{}", *most),
+                  .observed = fmt::format("Gen{}", *now),
+                  .remedy = {"Reseat the card or its riser; look for corrected errors in the kernel log.",
+                             {command("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
+                             true}});
   });
 }
 
@@ -127,23 +128,24 @@ double copy_floor(int generation, int width) {
 }
 
 void copies(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
     if (!load.to_gpu || !load.from_gpu)
-      return one.not_applicable("the load was too short for its turn to copy");
-    const int* generation = said(one, gpu.nvml.pcie_generation_max);
+      return verdict.not_applicable("the load was too short for its turn to copy");
+    const int* generation = said(verdict, gpu.nvml.pcie_generation_max);
     if (generation == nullptr) return;
-    const int* width = said(one, gpu.nvml.pcie_width_max);
+    const int* width = said(verdict, gpu.nvml.pcie_width_max);
     if (width == nullptr) return;
     const double floor = copy_floor(*generation, *width);
     const std::string text = fmt::format("{:.1f} GB/s to, {:.1f} GB/s from it", *load.to_gpu, *load.from_gpu);
-    if (std::min(*load.to_gpu, *load.from_gpu) >= floor) return one.pass(text);
-    one.fail({.message = fmt::format("{} and its host exchange {} over Gen{} x{}", gpu.where(), text,
-                                     *generation, *width),
-              .expected = fmt::format("at least {:.0f} GB/s each way", floor),
-              .observed = text,
-              .remedy = {
-                  "Look at the link under load, the IOMMU, and whether the memory is on the GPU's NUMA node.",
-                  {gpu.smi("-q -d PCIE"), "nvidia-smi topo -m"}}});
+    if (std::min(*load.to_gpu, *load.from_gpu) >= floor) return verdict.pass(text);
+    verdict.fail(
+        {.message = fmt::format("{} and its host exchange {} over Gen{} x{}", gpu.where(), text, *generation,
+                                *width),
+         .expected = fmt::format("at least {:.0f} GB/s each way", floor),
+         .observed = text,
+         .remedy = {
+             "Look at the link under load, the IOMMU, and whether the memory is on the GPU's NUMA node.",
+             {gpu.smi("-q -d PCIE"), "nvidia-smi topo -m"}}});
   });
 }
 
@@ -155,25 +157,25 @@ std::uint32_t replays_allowed(int generation, int width, double seconds) {
 }
 
 void replays(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    const auto* count = said(one, load.pcie_replays);
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    const auto* count = said(verdict, load.pcie_replays);
     if (count == nullptr) return;
     const auto allowed = replays_allowed(gpu.nvml.pcie_generation_max.value_or(1),
                                          gpu.nvml.pcie_width_max.value_or(1), load.seconds);
-    if (*count <= allowed) return one.pass(std::to_string(*count));
-    one.warn({.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load", gpu.where(),
-                                     *count, load.seconds),
-              .expected = fmt::format("at most {}", allowed),
-              .observed = std::to_string(*count),
-              .remedy = {"Reseat the card or its riser; a cable or retimer between them may be bad.",
-                         {gpu.smi("-q -d PCIE"), "dmesg | grep -i aer"}}});
+    if (*count <= allowed) return verdict.pass(std::to_string(*count));
+    verdict.warn({.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load",
+                                         gpu.where(), *count, load.seconds),
+                  .expected = fmt::format("at most {}", allowed),
+                  .observed = std::to_string(*count),
+                  .remedy = {"Reseat the card or its riser; a cable or retimer between them may be bad.",
+                             {gpu.smi("-q -d PCIE"), "dmesg | grep -i aer"}}});
   });
 }
 
 // DCGM's limits: kNvlinkErrorsASecond CRC errors; no recovery.
 void nvlink_errors(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    if (load.nvlink_errors.empty()) return one.not_applicable("it has no NVLink that counts errors");
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    if (load.nvlink_errors.empty()) return verdict.not_applicable("it has no NVLink that counts errors");
     std::string bad;
     for (const auto& [name, count] : load.nvlink_errors) {
       const bool crc = name == "crc";
@@ -181,25 +183,26 @@ void nvlink_errors(const Survey& survey, Judge& judge) {
       if (static_cast<double>(count) > allowed)
         bad += fmt::format("{}{} {}", bad.empty() ? "" : ", ", count, name);
     }
-    if (bad.empty()) return one.pass("none");
-    one.warn({.message = fmt::format("NVLinks of {} counted new errors under load: {}", gpu.where(), bad),
-              .expected = "none; fewer than 100 CRC errors a second",
-              .observed = bad,
-              .remedy = {"Reset all GPUs of the board; if they come back, have it looked at.",
-                         {command("nvidia-smi nvlink -e -i {}", gpu.address())}}});
+    if (bad.empty()) return verdict.pass("none");
+    verdict.warn({.message = fmt::format("NVLinks of {} counted new errors under load: {}", gpu.where(), bad),
+                  .expected = "none; fewer than 100 CRC errors a second",
+                  .observed = bad,
+                  .remedy = {"Reset all GPUs of the board; if they come back, have it looked at.",
+                             {command("nvidia-smi nvlink -e -i {}", gpu.address())}}});
   });
 }
 
 void ecc(const Survey& survey, Judge& judge) {
-  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
-    const auto* count = said(one, load.ecc_uncorrectable);
+  each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
+    const auto* count = said(verdict, load.ecc_uncorrectable);
     if (count == nullptr) return;
-    if (*count == 0) return one.pass("0");
-    one.fail({.message = fmt::format("{} had {} uncorrectable memory errors under load", gpu.where(), *count),
-              .expected = "0",
-              .observed = std::to_string(*count),
-              .remedy = {"Drain the node and reset the GPU; if they come back, replace it.",
-                         {gpu.smi("--gpu-reset")}}});
+    if (*count == 0) return verdict.pass("0");
+    verdict.fail(
+        {.message = fmt::format("{} had {} uncorrectable memory errors under load", gpu.where(), *count),
+         .expected = "0",
+         .observed = std::to_string(*count),
+         .remedy = {"Drain the node and reset the GPU; if they come back, replace it.",
+                    {gpu.smi("--gpu-reset")}}});
   });
 }
 

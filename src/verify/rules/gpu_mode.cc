@@ -10,27 +10,28 @@ namespace railbed {
 namespace {
 
 void persistence(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* on = said(one, gpu.nvml.persistence);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* on = said(verdict, gpu.nvml.persistence);
     if (on == nullptr) return;
-    if (*on) return one.pass("on");
-    one.warn({.message = fmt::format("{} is shut down whenever no program uses it: every job waits for it, "
-                                     "and its settings are lost",
-                                     gpu.where()),
-              .expected = "on",
-              .observed = "off",
-              .remedy = {"Run the persistence daemon; without one, set the mode at every boot.",
-                         keep_driver_with(gpu.node)}});
+    if (*on) return verdict.pass("on");
+    verdict.warn(
+        {.message = fmt::format("{} is shut down whenever no program uses it: every job waits for it, "
+                                "and its settings are lost",
+                                gpu.where()),
+         .expected = "on",
+         .observed = "off",
+         .remedy = {"Run the persistence daemon; without one, set the mode at every boot.",
+                    keep_driver_with(gpu.node)}});
   });
 }
 
 void mig(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* on = said(one, gpu.nvml.mig);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const bool* on = said(verdict, gpu.nvml.mig);
     if (on == nullptr) return;
     const bool want = gpu.node.expect().mig.value_or(false);
-    if (*on == want) return one.pass(on_or_off(*on));
-    one.warn(
+    if (*on == want) return verdict.pass(on_or_off(*on));
+    verdict.warn(
         {.message = fmt::format("MIG of {} is {}, expected {}{}", gpu.where(), on_or_off(*on),
                                 on_or_off(want), want ? "" : ": NCCL has no peer-to-peer between its slices"),
          .expected = on_or_off(want),
@@ -41,32 +42,32 @@ void mig(const Survey& survey, Judge& judge) {
 }
 
 void compute_mode(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* mode = said(one, gpu.nvml.compute_mode);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* mode = said(verdict, gpu.nvml.compute_mode);
     if (mode == nullptr) return;
-    if (*mode == "default") return one.pass(*mode);
-    one.warn({.message = fmt::format(
-                  "compute mode of {} is {}: programs that share it fail with \"device unavailable\"",
-                  gpu.where(), *mode),
-              .expected = "default",
-              .observed = *mode,
-              .remedy = {"Set it back, unless it is meant.", {gpu.smi("-c DEFAULT")}}});
+    if (*mode == "default") return verdict.pass(*mode);
+    verdict.warn({.message = fmt::format(
+                      "compute mode of {} is {}: programs that share it fail with \"device unavailable\"",
+                      gpu.where(), *mode),
+                  .expected = "default",
+                  .observed = *mode,
+                  .remedy = {"Set it back, unless it is meant.", {gpu.smi("-c DEFAULT")}}});
   });
 }
 
 void power_limit(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const double* limit = said(one, gpu.nvml.power_limit);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const double* limit = said(verdict, gpu.nvml.power_limit);
     if (limit == nullptr) return;
-    const double* normal = said(one, gpu.nvml.power_limit_default);
+    const double* normal = said(verdict, gpu.nvml.power_limit_default);
     if (normal == nullptr) return;
-    if (*limit >= *normal - 1) return one.pass(fmt::format("{:.0f} W", *limit));
-    one.warn({.message = fmt::format("{} is held at {:.0f} W of {:.0f} W: it sets the pace of all others",
-                                     gpu.where(), *limit, *normal),
-              .expected = fmt::format("{:.0f} W", *normal),
-              .observed = fmt::format("{:.0f} W", *limit),
-              .remedy = {"Raise it, unless the rack cannot feed it.",
-                         {gpu.smi(command("-pl {}", fmt::format("{:.0f}", *normal)))}}});
+    if (*limit >= *normal - 1) return verdict.pass(fmt::format("{:.0f} W", *limit));
+    verdict.warn({.message = fmt::format("{} is held at {:.0f} W of {:.0f} W: it sets the pace of all others",
+                                         gpu.where(), *limit, *normal),
+                  .expected = fmt::format("{:.0f} W", *normal),
+                  .observed = fmt::format("{:.0f} W", *limit),
+                  .remedy = {"Raise it, unless the rack cannot feed it.",
+                             {gpu.smi(command("-pl {}", fmt::format("{:.0f}", *normal)))}}});
   });
 }
 
@@ -74,32 +75,32 @@ void power_limit(const Survey& survey, Judge& judge) {
 constexpr std::uint64_t kHardwareSlowdown = 0x8 | 0x40 | 0x80;
 
 void slowdown(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* reasons = said(one, gpu.nvml.event_reasons);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* reasons = said(verdict, gpu.nvml.event_reasons);
     if (reasons == nullptr) return;
-    if ((*reasons & kHardwareSlowdown) == 0) return one.pass(fmt::format("{:#x}", *reasons));
+    if ((*reasons & kHardwareSlowdown) == 0) return verdict.pass(fmt::format("{:#x}", *reasons));
     const bool brake = (*reasons & 0x80) != 0;
-    one.fail({.message = fmt::format("hardware holds down the clocks of {}: {}", gpu.where(),
-                                     brake                    ? "a power supply pulled the brake"
-                                     : (*reasons & 0x40) != 0 ? "it is too hot"
-                                                              : "too hot, or too little power"),
-              .expected = "no hardware slowdown",
-              .observed = fmt::format("{:#x}", *reasons),
-              .remedy = {brake ? "Look at power supplies and cables; the BMC's event log names them."
-                               : "Look at fans, air flow and the power cables.",
-                         {gpu.smi("-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
+    verdict.fail({.message = fmt::format("hardware holds down the clocks of {}: {}", gpu.where(),
+                                         brake                    ? "a power supply pulled the brake"
+                                         : (*reasons & 0x40) != 0 ? "it is too hot"
+                                                                  : "too hot, or too little power"),
+                  .expected = "no hardware slowdown",
+                  .observed = fmt::format("{:#x}", *reasons),
+                  .remedy = {brake ? "Look at power supplies and cables; the BMC's event log names them."
+                                   : "Look at fans, air flow and the power cables.",
+                             {gpu.smi("-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
   });
 }
 
 void temperature(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const int* margin = said(one, gpu.nvml.temperature_margin);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const int* margin = said(verdict, gpu.nvml.temperature_margin);
     if (margin == nullptr) return;
-    if (*margin > 0) return one.pass(fmt::format("{} °C left", *margin));
-    one.fail({.message = fmt::format("{} is at the temperature at which it slows down", gpu.where()),
-              .expected = "above 0 °C left",
-              .observed = fmt::format("{} °C left", *margin),
-              .remedy = {"Look at fans, air flow and the room.", {gpu.smi("-q -d TEMPERATURE")}}});
+    if (*margin > 0) return verdict.pass(fmt::format("{} °C left", *margin));
+    verdict.fail({.message = fmt::format("{} is at the temperature at which it slows down", gpu.where()),
+                  .expected = "above 0 °C left",
+                  .observed = fmt::format("{} °C left", *margin),
+                  .remedy = {"Look at fans, air flow and the room.", {gpu.smi("-q -d TEMPERATURE")}}});
   });
 }
 
@@ -107,17 +108,17 @@ void temperature(const Survey& survey, Judge& judge) {
 constexpr int kHotForAFanAtRest = 75;
 
 void fan(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const int* speed = said(one, gpu.nvml.fan_speed);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const int* speed = said(verdict, gpu.nvml.fan_speed);
     if (speed == nullptr) return;
-    if (*speed > 0) return one.pass(fmt::format("{} %", *speed));
+    if (*speed > 0) return verdict.pass(fmt::format("{} %", *speed));
     if (!has_own_fan(gpu.nvml.name.value_or("")))
-      return one.not_applicable("it reports 0 %, as boards without a fan of their own do");
-    const int* celsius = said(one, gpu.nvml.temperature);
+      return verdict.not_applicable("it reports 0 %, as boards without a fan of their own do");
+    const int* celsius = said(verdict, gpu.nvml.temperature);
     if (celsius == nullptr) return;
     if (*celsius < kHotForAFanAtRest)
-      return one.pass(fmt::format("0 % at {} °C: it rests while the GPU is cool", *celsius));
-    one.fail(
+      return verdict.pass(fmt::format("0 % at {} °C: it rests while the GPU is cool", *celsius));
+    verdict.fail(
         {.message = fmt::format(
              "the fan of {} is at 0 % while the GPU is at {} °C: it slows down next, then shuts down",
              gpu.where(), *celsius),
@@ -134,17 +135,17 @@ void fan(const Survey& survey, Judge& judge) {
 constexpr std::uint64_t kUsedByNobody = 512 << 20;
 
 void leftover_memory(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* used = said(one, gpu.nvml.memory_used);
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const auto* used = said(verdict, gpu.nvml.memory_used);
     if (used == nullptr) return;
-    const auto* processes = said(one, gpu.nvml.processes);
+    const auto* processes = said(verdict, gpu.nvml.processes);
     if (processes == nullptr) return;
     if (gpu.nvml.memory_used.from() != "nvmlDeviceGetMemoryInfo_v2")
-      return one.not_applicable("this driver counts its own share as used");
+      return verdict.not_applicable("this driver counts its own share as used");
     const std::string text = to_text(ByteCount{*used});
-    if (!processes->empty()) return one.not_applicable("programs run on it");
-    if (*used < kUsedByNobody) return one.pass(text);
-    one.warn(
+    if (!processes->empty()) return verdict.not_applicable("programs run on it");
+    if (*used < kUsedByNobody) return verdict.pass(text);
+    verdict.warn(
         {.message = fmt::format("{} of {} are in use, and no program runs there: a job left them behind",
                                 text, gpu.where()),
          .expected = "less than " + to_text(ByteCount{kUsedByNobody}),

@@ -16,14 +16,14 @@ namespace {
 using Commands = std::vector<ShellCommand>;
 
 // Returns true after ending the case if there is nothing to explain.
-bool needs_no_reason(Case& one, const NodeView& node) {
-  if (one.lacks_gpus(node)) return true;
+bool needs_no_reason(Case& verdict, const NodeView& node) {
+  if (verdict.lacks_gpus(node)) return true;
   const Reading<std::string>& version = node.facts->gpus.driver_version;
   if (version.absent()) return false;
   if (version)
-    one.pass("loaded, " + *version);
+    verdict.pass("loaded, " + *version);
   else
-    one.not_applicable("whether a driver is loaded was not read (gpu.driver)");
+    verdict.not_applicable("whether a driver is loaded was not read (gpu.driver)");
   return true;
 }
 
@@ -45,11 +45,11 @@ bool is_for_guests(std::string_view driver) { return driver.starts_with("vfio") 
 
 using Holders = std::map<std::string, std::vector<std::string>>;  // driver → GPUs, without NVIDIA's driver
 
-Holders holders_of(Case& one, const NodeView& node) {
+Holders holders_of(Case& verdict, const NodeView& node) {
   Holders found;
   for (const PciDevice* gpu : node.gpus()) {
     if (!gpu->driver || *gpu->driver == "nvidia") continue;
-    one.seen(gpu->driver);
+    verdict.seen(gpu->driver);
     found[*gpu->driver].push_back(gpu->address);
   }
   return found;
@@ -77,23 +77,23 @@ Remedy take_from(const NodeView& node, const std::string& driver) {
 }
 
 void other_driver(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUs' driver", kDriver, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
-    const Holders holders = holders_of(one, node);
-    if (holders.empty()) return one.pass("no other driver holds a GPU");
+  each_node(survey, judge, "GPUs' driver", kDriver, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
+    const Holders holders = holders_of(verdict, node);
+    if (holders.empty()) return verdict.pass("no other driver holds a GPU");
     const auto not_for_guests =
         std::ranges::find_if(holders, [](const auto& holder) { return !is_for_guests(holder.first); });
     const auto& [driver, gpus] = not_for_guests == holders.end() ? *holders.begin() : *not_for_guests;
     const bool guests = is_for_guests(driver);
-    for (const std::string& gpu : gpus) one.touch("pci:" + gpu);
-    one.red(guests ? Status::kWarn : Status::kFail,
-            {.message = fmt::format("{} of {} GPUs of {} are held by {}{}", gpus.size(), node.gpus().size(),
-                                    *node.name, driver,
-                                    guests ? ", for virtual machines: this system cannot use them"
-                                           : ": NVIDIA's driver cannot have them"),
-             .expected = "nvidia",
-             .observed = fmt::format("{}: {}", driver, fmt::join(gpus, ", ")),
-             .remedy = take_from(node, driver)});
+    for (const std::string& gpu : gpus) verdict.touch("pci:" + gpu);
+    verdict.red(guests ? Status::kWarn : Status::kFail,
+                {.message = fmt::format("{} of {} GPUs of {} are held by {}{}", gpus.size(),
+                                        node.gpus().size(), *node.name, driver,
+                                        guests ? ", for virtual machines: this system cannot use them"
+                                               : ": NVIDIA's driver cannot have them"),
+                 .expected = "nvidia",
+                 .observed = fmt::format("{}: {}", driver, fmt::join(gpus, ", ")),
+                 .remedy = take_from(node, driver)});
   });
 }
 
@@ -146,22 +146,22 @@ std::string why_not_built(const NodeView& node, const DkmsModule* dkms) {
 }
 
 void module_built(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
-    if (needs_no_reason(one, node)) return;
-    one.touch("module-build");
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& verdict, const NodeView& node) {
+    if (needs_no_reason(verdict, node)) return;
+    verdict.touch("module-build");
     const auto& file = node.facts->gpus.module_file;
     const DkmsModule* dkms = driver_of_dkms(node);
-    one.seen(file);
-    one.seen(node.facts->system.kernel.dkms);
-    if (file && !file->path.empty()) return one.pass(file->path);
+    verdict.seen(file);
+    verdict.seen(node.facts->system.kernel.dkms);
+    if (file && !file->path.empty()) return verdict.pass(file->path);
     const bool built = dkms != nullptr && is_built(node, *dkms);
     if (built || (!file && dkms == nullptr))
-      return one.not_applicable(built ? "DKMS says that it is built" : "modinfo did not look for it");
-    one.fail({.message = fmt::format("{} has no NVIDIA module for its running kernel {}: {}", *node.name,
-                                     release_of(node), why_not_built(node, dkms)),
-              .expected = "a module for " + release_of(node),
-              .observed = why_not_built(node, dkms),
-              .remedy = build_module(node, dkms)});
+      return verdict.not_applicable(built ? "DKMS says that it is built" : "modinfo did not look for it");
+    verdict.fail({.message = fmt::format("{} has no NVIDIA module for its running kernel {}: {}", *node.name,
+                                         release_of(node), why_not_built(node, dkms)),
+                  .expected = "a module for " + release_of(node),
+                  .observed = why_not_built(node, dkms),
+                  .remedy = build_module(node, dkms)});
   });
 }
 
@@ -228,22 +228,23 @@ bool lacks_trust(const NodeView& node) {
 }
 
 void module_signature(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
-    if (needs_no_reason(one, node)) return;
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& verdict, const NodeView& node) {
+    if (needs_no_reason(verdict, node)) return;
     const auto& file = node.facts->gpus.module_file;
-    if (file && file->path.empty()) return one.not_applicable("there is no module (gpu.module-built)");
-    one.seen(file);
-    one.seen(node.facts->system.kernel.signatures_required);
-    if (!lacks_trust(node)) return one.not_applicable("nothing shows that the kernel refused it");
+    if (file && file->path.empty()) return verdict.not_applicable("there is no module (gpu.module-built)");
+    verdict.seen(file);
+    verdict.seen(node.facts->system.kernel.signatures_required);
+    if (!lacks_trust(node)) return verdict.not_applicable("nothing shows that the kernel refused it");
     const LogEvent* refusal = refusal_in(node);
-    if (refusal != nullptr) one.seen(node.facts->kernel_log);
-    one.fail({.message = fmt::format(
-                  "the kernel of {} loads only modules whose signature it trusts, as under Secure Boot, and "
-                  "NVIDIA's is not loaded: {}",
-                  *node.name, signature_of(file)),
-              .expected = "a signature that the kernel trusts",
-              .observed = refusal != nullptr ? refusal->text : signature_of(file),
-              .remedy = enroll_key(node)});
+    if (refusal != nullptr) verdict.seen(node.facts->kernel_log);
+    verdict.fail(
+        {.message = fmt::format(
+             "the kernel of {} loads only modules whose signature it trusts, as under Secure Boot, and "
+             "NVIDIA's is not loaded: {}",
+             *node.name, signature_of(file)),
+         .expected = "a signature that the kernel trusts",
+         .observed = refusal != nullptr ? refusal->text : signature_of(file),
+         .remedy = enroll_key(node)});
   });
 }
 
@@ -251,8 +252,9 @@ void module_signature(const Survey& survey, Judge& judge) {
 
 const BlockedModule* block_of(const NodeView& node) {
   const auto& blocked = items(node.facts->system.kernel.blocked_modules);
-  const auto found = std::ranges::find_if(
-      blocked, [](const BlockedModule& one) { return one.name == "nvidia" || one.name == "nvidia_current"; });
+  const auto found = std::ranges::find_if(blocked, [](const BlockedModule& module) {
+    return module.name == "nvidia" || module.name == "nvidia_current";
+  });
   return found == blocked.end() ? nullptr : &*found;
 }
 
@@ -266,21 +268,21 @@ Remedy unblock(const BlockedModule& block) {
 }
 
 void module_blocked(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
-    if (needs_no_reason(one, node)) return;
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& verdict, const NodeView& node) {
+    if (needs_no_reason(verdict, node)) return;
     const auto& file = node.facts->gpus.module_file;
-    if (file && file->path.empty()) return one.not_applicable("there is no module (gpu.module-built)");
+    if (file && file->path.empty()) return verdict.not_applicable("there is no module (gpu.module-built)");
     const auto& blocked = node.facts->system.kernel.blocked_modules;
-    if (one.read_if_there(blocked, "no modprobe.d here") == nullptr) return;
+    if (verdict.read_if_there(blocked, "no modprobe.d here") == nullptr) return;
     const BlockedModule* block = block_of(node);
-    if (block == nullptr) return one.pass("nothing keeps it out");
+    if (block == nullptr) return verdict.pass("nothing keeps it out");
     const bool by_name = block->how == "blacklist" || block->how == "modprobe.blacklist";
-    one.fail({.message = fmt::format(
-                  "{} on {} keeps NVIDIA's module out: {}", block->file, *node.name,
-                  by_name ? "it is not loaded by itself, only by name" : "it cannot be loaded at all"),
-              .expected = "nothing keeps it out",
-              .observed = fmt::format("{} {}", block->how, block->name),
-              .remedy = unblock(*block)});
+    verdict.fail({.message = fmt::format(
+                      "{} on {} keeps NVIDIA's module out: {}", block->file, *node.name,
+                      by_name ? "it is not loaded by itself, only by name" : "it cannot be loaded at all"),
+                  .expected = "nothing keeps it out",
+                  .observed = fmt::format("{} {}", block->how, block->name),
+                  .remedy = unblock(*block)});
   });
 }
 
@@ -299,30 +301,32 @@ bool answers(const NodeView& node, const std::string& address) {
 }
 
 void firmware(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "GPU firmware", is(LogKind::kGpuFirmwareMissing), [](Case& one, const Told& told) {
-    const LogEvent& last = told.newest();
-    if (answers(told.node, last.subject)) return one.pass("started since");
-    const bool missing = last.code == 2;  // ENOENT
-    const std::string file = firmware_in(last.text);
-    one.fail(
-        {.message = fmt::format("the driver of {} {} firmware {} for GPU {} ({}): it does not start",
-                                *told.node.name, missing ? "did not find" : "could not read", file,
-                                last.subject, told.how_often()),
-         .expected = "/lib/firmware/" + file,
-         .observed = last.text,
-         .remedy = {missing ? "Install the driver's firmware in the driver's own version; where the file is "
+  each_told(
+      survey, judge, "GPU firmware", is(LogKind::kGpuFirmwareMissing), [](Case& verdict, const Told& told) {
+        const LogEvent& last = told.newest();
+        if (answers(told.node, last.subject)) return verdict.pass("started since");
+        const bool missing = last.code == 2;  // ENOENT
+        const std::string file = firmware_in(last.text);
+        verdict.fail(
+            {.message = fmt::format("the driver of {} {} firmware {} for GPU {} ({}): it does not start",
+                                    *told.node.name, missing ? "did not find" : "could not read", file,
+                                    last.subject, told.how_often()),
+             .expected = "/lib/firmware/" + file,
+             .observed = last.text,
+             .remedy = {missing
+                            ? "Install the driver's firmware in the driver's own version; where the file is "
                               "there, the initramfs lacks it."
                             : "Read what else the log says; reboot.",
-                    {"ls -l /lib/firmware/nvidia", "cat /proc/driver/nvidia/version", kDriversLog}}});
-  });
+                        {"ls -l /lib/firmware/nvidia", "cat /proc/driver/nvidia/version", kDriversLog}}});
+      });
 }
 
 void open_module(const Survey& survey, Judge& judge) {
   each_told(
-      survey, judge, "GPU generation", is(LogKind::kGpuNeedsOpenModule), [](Case& one, const Told& told) {
+      survey, judge, "GPU generation", is(LogKind::kGpuNeedsOpenModule), [](Case& verdict, const Told& told) {
         const LogEvent& last = told.newest();
-        if (answers(told.node, last.subject)) return one.pass("started since");
-        one.fail(
+        if (answers(told.node, last.subject)) return verdict.pass("started since");
+        verdict.fail(
             {.message = fmt::format(
                  "GPU {} of {} works only with NVIDIA's open kernel module, and the other one is installed",
                  last.subject, *told.node.name),
@@ -339,21 +343,23 @@ void open_module(const Survey& survey, Judge& judge) {
 }
 
 void memory_window(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "GPU memory window", is(LogKind::kGpuNoWindow), [](Case& one, const Told& told) {
-    const LogEvent& last = told.newest();
-    if (answers(told.node, last.subject)) return one.pass("started since");
-    one.fail({.message = fmt::format(
-                  "the firmware of {} gave GPU {} no room for BAR {} ({}): the driver cannot start it",
-                  *told.node.name, last.subject, last.code, told.how_often()),
-              .expected = "every BAR has an address",
-              .observed = last.text,
-              .remedy = {
-                  "Switch on \"Above 4G decoding\" in the BIOS, or update it; where the BIOS has it on, try "
-                  "pci=realloc on the kernel command line, or pci=realloc=off where that is set.",
-                  {command("lspci -vvs {} | grep -i region", last.subject), "cat /proc/cmdline",
-                   "journalctl -k -b | grep -e \"can't assign\" -e \"no space\""},
-                  true}});
-  });
+  each_told(
+      survey, judge, "GPU memory window", is(LogKind::kGpuNoWindow), [](Case& verdict, const Told& told) {
+        const LogEvent& last = told.newest();
+        if (answers(told.node, last.subject)) return verdict.pass("started since");
+        verdict.fail(
+            {.message = fmt::format(
+                 "the firmware of {} gave GPU {} no room for BAR {} ({}): the driver cannot start it",
+                 *told.node.name, last.subject, last.code, told.how_often()),
+             .expected = "every BAR has an address",
+             .observed = last.text,
+             .remedy = {
+                 "Switch on \"Above 4G decoding\" in the BIOS, or update it; where the BIOS has it on, try "
+                 "pci=realloc on the kernel command line, or pci=realloc=off where that is set.",
+                 {command("lspci -vvs {} | grep -i region", last.subject), "cat /proc/cmdline",
+                  "journalctl -k -b | grep -e \"can't assign\" -e \"no space\""},
+                 true}});
+      });
 }
 
 }  // namespace

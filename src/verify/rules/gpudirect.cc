@@ -32,7 +32,7 @@ bool has_rdma_device(const RailEnd& end) { return static_cast<bool>(end.rdma); }
 
 // Ends the case if no rail has its RDMA device and an adapter lacks the device that its driver should create.
 // GPUDirect can only be judged once that driver runs.
-bool waits_for_adapter(Case& one, const NodeView& node) {
+bool waits_for_adapter(Case& verdict, const NodeView& node) {
   const auto& devices = node.facts->rdma.devices;
   if (!devices.ok() || std::ranges::any_of(node.ends, has_rdma_device)) return false;
   for (const PciDevice* adapter : node.adapters()) {
@@ -40,7 +40,7 @@ bool waits_for_adapter(Case& one, const NodeView& node) {
       return device.pci_address.value_or("") == adapter->address;
     };
     if (std::ranges::any_of(*devices, of_adapter)) continue;
-    one.not_applicable(fmt::format("adapter {} has no RDMA device (rdma.pci-device)", adapter->address));
+    verdict.not_applicable(fmt::format("adapter {} has no RDMA device (rdma.pci-device)", adapter->address));
     return true;
   }
   return false;
@@ -53,23 +53,23 @@ Things gpus_and_nccl(const NodeView& node) {
 }
 
 void gpudirect_possible(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUDirect RDMA", gpus_and_nccl, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node) || waits_for_adapter(one, node)) return;
+  each_node(survey, judge, "GPUDirect RDMA", gpus_and_nccl, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node) || waits_for_adapter(verdict, node)) return;
     const std::string why = why_no_gpudirect(node);
-    if (why.empty()) return one.pass("possible");
+    if (why.empty()) return verdict.pass("possible");
     const NcclVariable* level = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL");
-    if (level == nullptr || level->value == "LOC" || level->value == "0") return one.not_applicable(why);
-    one.add_evidence(level->from);
-    one.warn({.message = fmt::format("{}={} on {} has no effect, NCCL stages GPU data in host memory: {}",
-                                     level->name, level->value, *node.name, why),
-              .expected = level->name + " unset",
-              .observed = level->value,
-              .remedy = {fmt::format("Take the line out of {}.", level->from)}});
+    if (level == nullptr || level->value == "LOC" || level->value == "0") return verdict.not_applicable(why);
+    verdict.add_evidence(level->from);
+    verdict.warn({.message = fmt::format("{}={} on {} has no effect, NCCL stages GPU data in host memory: {}",
+                                         level->name, level->value, *node.name, why),
+                  .expected = level->name + " unset",
+                  .observed = level->value,
+                  .remedy = {fmt::format("Take the line out of {}.", level->from)}});
   });
 }
 
-void tell_both_routes(Case& one, const NodeView& node) {
-  one.warn(
+void tell_both_routes(Case& verdict, const NodeView& node) {
+  verdict.warn(
       {.message = fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: "
                               "which one is used depends on the program",
                               *node.name),
@@ -86,10 +86,10 @@ std::string why_closed(const GpuDirectRoutes& routes) {
   return fmt::format("{}, and DMA-BUF is out because {}", routes.no_peer_memory, routes.no_dma_buf);
 }
 
-void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& routes) {
+void tell_no_route(Case& verdict, const NodeView& node, const GpuDirectRoutes& routes) {
   const GpuDirectRow& row = gpudirect_remedy(*node.facts);
-  if (!row.possible) return one.not_applicable(std::string(row.text));
-  one.fail(
+  if (!row.possible) return verdict.not_applicable(std::string(row.text));
+  verdict.fail(
       {.message = fmt::format("{} has no GPUDirect route: {}", *node.name, why_closed(routes)),
        .expected = "DMA-BUF or nvidia-peermem",
        .observed = "neither",
@@ -104,25 +104,26 @@ void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& route
 
 // Returns true after ending the case as unknown if the fact could not be determined.
 template <class T>
-bool is_untold(Case& one, const Reading<T>& reading) {
-  return reading.unknown() && one.read(reading) == nullptr;
+bool is_untold(Case& verdict, const Reading<T>& reading) {
+  return reading.unknown() && verdict.read(reading) == nullptr;
 }
 
 void gpudirect_route(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUDirect RDMA", its_gpus, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node) || waits_for_adapter(one, node)) return;
-    if (const std::string why = why_no_gpudirect(node); !why.empty()) return one.not_applicable(why);
+  each_node(survey, judge, "GPUDirect RDMA", its_gpus, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node) || waits_for_adapter(verdict, node)) return;
+    if (const std::string why = why_no_gpudirect(node); !why.empty()) return verdict.not_applicable(why);
     if (node.facts->gpus.driver_version.absent())
-      return one.not_applicable("no driver is loaded (gpu.driver)");
-    one.seen(node.facts->gpus.peer_memory);
-    one.seen(node.facts->gpus.open_module);
-    if (is_untold(one, node.facts->gpus.peer_memory) || is_untold(one, node.facts->gpus.open_module) ||
-        is_untold(one, node.facts->system.kernel.config))
+      return verdict.not_applicable("no driver is loaded (gpu.driver)");
+    verdict.seen(node.facts->gpus.peer_memory);
+    verdict.seen(node.facts->gpus.open_module);
+    if (is_untold(verdict, node.facts->gpus.peer_memory) ||
+        is_untold(verdict, node.facts->gpus.open_module) ||
+        is_untold(verdict, node.facts->system.kernel.config))
       return;
     const GpuDirectRoutes routes = gpudirect_routes(*node.facts);
-    if (!routes.any()) return tell_no_route(one, node, routes);
-    if (routes.peer_memory() && routes.dma_buf()) return tell_both_routes(one, node);
-    one.pass(routes.peer_memory() ? "nvidia-peermem" : "DMA-BUF");
+    if (!routes.any()) return tell_no_route(verdict, node, routes);
+    if (routes.peer_memory() && routes.dma_buf()) return tell_both_routes(verdict, node);
+    verdict.pass(routes.peer_memory() ? "nvidia-peermem" : "DMA-BUF");
   });
 }
 
@@ -155,7 +156,7 @@ std::vector<Nearest> nearest_rails(const NodeView& node) {
   for (const PciDevice* gpu : node.gpus()) all.push_back(nearest_rail(node, *gpu));
   const bool has_switch = std::ranges::any_of(
       all, [](const Nearest& best) { return best.end != nullptr && best.path <= PathClass::kPxb; });
-  for (Nearest& one : all) one.others_have_switch = has_switch;
+  for (Nearest& nearest : all) nearest.others_have_switch = has_switch;
   return all;
 }
 
@@ -181,8 +182,8 @@ const nccl::PairChoice* choice_for(const NodeView& node, const Nearest& best) {
   return found == node.nccl_choices.pairs.end() ? nullptr : &*found;
 }
 
-void tell_undecided(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
-  one.warn(
+void tell_undecided(Case& verdict, const NodeView& node, const Nearest& best, const std::string& text) {
+  verdict.warn(
       {.message = fmt::format("GPU {} of {} reaches {} through the host bridge ({}): NCCL stages its data in "
                               "host memory, for by itself it goes direct up to PXB only",
                               best.address(), *node.name, best.end->name, to_text(best.path)),
@@ -199,46 +200,48 @@ void tell_undecided(Case& one, const NodeView& node, const Nearest& best, const 
 // Judges a GPU without a PCIe switch. Nothing is closer than the host bridge then, which is no fault of the
 // machine. NCCL does not use GPUDirect across the host bridge by default; only a measurement shows whether it
 // should.
-void judge_without_switch(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
+void judge_without_switch(Case& verdict, const NodeView& node, const Nearest& best, const std::string& text) {
   const nccl::PairChoice* const choice = choice_for(node, best);
-  if (choice == nullptr) return one.pass(text);
-  if (choice->gpudirect) return one.pass(fmt::format("{}: direct, {}", text, choice->why));
+  if (choice == nullptr) return verdict.pass(text);
+  if (choice->gpudirect) return verdict.pass(fmt::format("{}: direct, {}", text, choice->why));
   const bool decided = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL") != nullptr;
   if (decided || node.nccl_choices.gpudirect_route.empty())
-    return one.pass(fmt::format("{}: staged in host memory, {}", text, choice->why));
-  tell_undecided(one, node, best, text);
+    return verdict.pass(fmt::format("{}: staged in host memory, {}", text, choice->why));
+  tell_undecided(verdict, node, best, text);
 }
 
-void tell_far(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
+void tell_far(Case& verdict, const NodeView& node, const Nearest& best, const std::string& text) {
   const bool by_bridge = best.path == PathClass::kPhb;
-  one.red(by_bridge ? Status::kWarn : Status::kFail,
-          {.message = fmt::format(
-               "GPU {} of {} reaches its closest rail adapter, {}, only by {}: {}", best.address(),
-               *node.name, best.end->name, to_text(best.path),
-               by_bridge ? "each transfer passes the processor, other GPUs have one on their switch"
-                         : "GPUDirect crosses between host bridges, often slower than host memory"),
-           .expected = "PIX or PXB",
-           .observed = text,
-           .remedy = {
-               best.others_have_switch
-                   ? "Give this GPU a rail on the adapter of its own PCIe switch, or move the adapter there."
-                   : "Move the adapter or the GPU to a slot of the other's processor.",
-               {"railbed facts --topology", "nvidia-smi topo -m"},
-               true}});
+  verdict.red(
+      by_bridge ? Status::kWarn : Status::kFail,
+      {.message =
+           fmt::format("GPU {} of {} reaches its closest rail adapter, {}, only by {}: {}", best.address(),
+                       *node.name, best.end->name, to_text(best.path),
+                       by_bridge ? "each transfer passes the processor, other GPUs have one on their switch"
+                                 : "GPUDirect crosses between host bridges, often slower than host memory"),
+       .expected = "PIX or PXB",
+       .observed = text,
+       .remedy = {
+           best.others_have_switch
+               ? "Give this GPU a rail on the adapter of its own PCIe switch, or move the adapter there."
+               : "Move the adapter or the GPU to a slot of the other's processor.",
+           {"railbed facts --topology", "nvidia-smi topo -m"},
+           true}});
 }
 
-void judge_nearest(Case& one, const NodeView& node, const Nearest& best) {
-  one.seen(node.facts->pci);
-  if (waits_for_adapter(one, node)) return;
-  if (const std::string why = why_no_gpudirect(node); !why.empty()) return one.not_applicable(why);
-  if (best.end == nullptr) return one.not_applicable("no rail on a PCI adapter");
+void judge_nearest(Case& verdict, const NodeView& node, const Nearest& best) {
+  verdict.seen(node.facts->pci);
+  if (waits_for_adapter(verdict, node)) return;
+  if (const std::string why = why_no_gpudirect(node); !why.empty()) return verdict.not_applicable(why);
+  if (best.end == nullptr) return verdict.not_applicable("no rail on a PCI adapter");
   const std::string text = fmt::format("{} to {}", to_text(best.path), best.end->name);
-  if (best.path <= PathClass::kPxb) return one.pass(text);
+  if (best.path <= PathClass::kPxb) return verdict.pass(text);
   if (const RailEnd* const end = missing_end(node))
-    return one.not_applicable(fmt::format("{} is missing, which may be closer (net.interface)", end->name));
+    return verdict.not_applicable(
+        fmt::format("{} is missing, which may be closer (net.interface)", end->name));
   if (best.path != PathClass::kSys && !best.others_have_switch)
-    return judge_without_switch(one, node, best, text);
-  tell_far(one, node, best, text);
+    return judge_without_switch(verdict, node, best, text);
+  tell_far(verdict, node, best, text);
 }
 
 void gpudirect_path(const Survey& survey, Judge& judge) {

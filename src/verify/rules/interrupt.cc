@@ -11,16 +11,16 @@ namespace railbed {
 namespace {
 
 const AdapterInterrupts* interrupts_of(const NodeView& node, const std::string& pci_address) {
-  for (const AdapterInterrupts& one : items(node.facts->system.interrupts))
-    if (one.pci_address == pci_address) return &one;
+  for (const AdapterInterrupts& interrupts : items(node.facts->system.interrupts))
+    if (interrupts.pci_address == pci_address) return &interrupts;
   return nullptr;
 }
 
 // Returns the CPU list of the adapter's NUMA node; "" if all cores are equally near or the node is unknown.
 std::string near_cores(const NodeView& node, const PciDevice& adapter) {
   const auto& numa = node.facts->system.cpu.numa_nodes;
-  for (const NumaNode& one : numa)
-    if (numa.size() > 1 && one.id == adapter.numa_node.value_or(-1)) return one.cpus.value_or("");
+  for (const NumaNode& numa_node : numa)
+    if (numa.size() > 1 && numa_node.id == adapter.numa_node.value_or(-1)) return numa_node.cpus.value_or("");
   return "";
 }
 
@@ -57,27 +57,28 @@ Remedy spread_them(const PciDevice& adapter, const std::string& cores, const Ser
 
 void interrupts_near(const Survey& survey, Judge& judge) {
   constexpr int kFew = 4;  // one core serves this many well
-  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+  each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
     const AdapterInterrupts* found = interrupts_of(node, adapter.address);
-    if (found == nullptr) return one.not_applicable("its interrupts were not recorded");
-    const auto* cores = one.read(found->cores);
+    if (found == nullptr) return verdict.not_applicable("its interrupts were not recorded");
+    const auto* cores = verdict.read(found->cores);
     if (cores == nullptr) return;
     const std::string near = near_cores(node, adapter);
     const Spread spread = spread_of(*cores, near);
-    if (spread.all == 0) return one.not_applicable("it has no interrupts");
+    if (spread.all == 0) return verdict.not_applicable("it has no interrupts");
     const bool far = !near.empty() && spread.near == 0;
     const bool crowded =
         spread.one_core && spread.all > kFew && node.facts->system.cpu.online.value_or(1) > 1;
-    if (!far && !crowded) return one.pass(fmt::format("{} interrupts", spread.all));
+    if (!far && !crowded) return verdict.pass(fmt::format("{} interrupts", spread.all));
     const std::string observed = crowded ? fmt::format("all {} on core {}", spread.all, cores->begin()->first)
                                          : fmt::format("none of {} on cores {}", spread.all, near);
     const std::string all = near.empty() ? fmt::format("0-{}", *node.facts->system.cpu.online - 1) : near;
-    one.warn({.message = fmt::format("interrupts of {} of {} are served {}: {}", adapter.address, *node.name,
-                                     crowded ? "by one core, " + observed : "far from it, " + observed,
-                                     "TCP is slower for it; RDMA that polls is not"),
-              .expected = near.empty() ? "several cores" : "cores " + near,
-              .observed = observed,
-              .remedy = spread_them(adapter, all, find_service(node, {"irqbalance"}))});
+    verdict.warn(
+        {.message = fmt::format("interrupts of {} of {} are served {}: {}", adapter.address, *node.name,
+                                crowded ? "by one core, " + observed : "far from it, " + observed,
+                                "TCP is slower for it; RDMA that polls is not"),
+         .expected = near.empty() ? "several cores" : "cores " + near,
+         .observed = observed,
+         .remedy = spread_them(adapter, all, find_service(node, {"irqbalance"}))});
   });
 }
 

@@ -14,17 +14,17 @@ std::string limit_text(std::uint64_t bytes) {
 }
 
 void memlock(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "memlock", Things{"memlock"}, [](Case& one, const NodeView& node) {
-    if (!node.needs_rdma()) return one.not_applicable("nothing here needs RDMA");
-    const std::uint64_t* limit = one.read(node.facts->system.memory.memlock_soft);
+  each_node(survey, judge, "memlock", Things{"memlock"}, [](Case& verdict, const NodeView& node) {
+    if (!node.needs_rdma()) return verdict.not_applicable("nothing here needs RDMA");
+    const std::uint64_t* limit = verdict.read(node.facts->system.memory.memlock_soft);
     if (limit == nullptr) return;
-    if (*limit == kUnlimited) return one.pass("unlimited");
-    one.warn({.message = fmt::format(
-                  "a login on {} may lock only {} of memory: RDMA registers its buffers by locking them, "
-                  "and large ones will be refused",
-                  *node.name, limit_text(*limit)),
-              .expected = "unlimited",
-              .observed = limit_text(*limit)});
+    if (*limit == kUnlimited) return verdict.pass("unlimited");
+    verdict.warn({.message = fmt::format(
+                      "a login on {} may lock only {} of memory: RDMA registers its buffers by locking them, "
+                      "and large ones will be refused",
+                      *node.name, limit_text(*limit)),
+                  .expected = "unlimited",
+                  .observed = limit_text(*limit)});
   });
 }
 
@@ -33,29 +33,29 @@ void service_memlock(const Survey& survey, Judge& judge) {
     return node.facts->system.memory.service_memlock;
   };
   each_of(survey, judge, limits_of, &ServiceLimit::service,
-          [](Case& one, const NodeView& node, const ServiceLimit& service) {
-            const std::uint64_t* limit = one.read(service.max_bytes);
+          [](Case& verdict, const NodeView& node, const ServiceLimit& service) {
+            const std::uint64_t* limit = verdict.read(service.max_bytes);
             if (limit == nullptr) return;
-            if (*limit == kUnlimited) return one.pass("unlimited");
-            one.warn({.message =
-                          fmt::format("{} on {} may lock only {} of memory, and so may every job it starts: "
-                                      "limits.conf does not reach services",
-                                      service.service, *node.name, limit_text(*limit)),
-                      .expected = "unlimited",
-                      .observed = limit_text(*limit)});
+            if (*limit == kUnlimited) return verdict.pass("unlimited");
+            verdict.warn({.message = fmt::format(
+                              "{} on {} may lock only {} of memory, and so may every job it starts: "
+                              "limits.conf does not reach services",
+                              service.service, *node.name, limit_text(*limit)),
+                          .expected = "unlimited",
+                          .observed = limit_text(*limit)});
           });
 }
 
-void judge_socket_buffer(Case& one, const NodeView& node, const std::string& key) {
-  if (!node.expect().socket_buffer) return one.not_applicable("cluster.yaml asks for no socket buffer");
+void judge_socket_buffer(Case& verdict, const NodeView& node, const std::string& key) {
+  if (!node.expect().socket_buffer) return verdict.not_applicable("cluster.yaml asks for no socket buffer");
   const auto found = node.facts->system.sysctl.find(key);
-  if (found == node.facts->system.sysctl.end()) return one.unknown(key + " was not collected");
-  const std::string* text = one.read(found->second);
+  if (found == node.facts->system.sysctl.end()) return verdict.unknown(key + " was not collected");
+  const std::string* text = verdict.read(found->second);
   if (text == nullptr) return;
   const std::uint64_t want = *node.expect().socket_buffer;
   const auto have = parse_number<std::uint64_t>(*text);
-  if (have && *have >= want) return one.pass(*text);
-  one.warn(
+  if (have && *have >= want) return verdict.pass(*text);
+  verdict.warn(
       {.message = fmt::format("{} is {} on {}, expected at least {}: one TCP stream cannot fill a fast link",
                               key, *text, *node.name, want),
        .expected = fmt::format("at least {}", want),

@@ -17,52 +17,53 @@ namespace {
 std::string speed_text(double mbps) { return to_text(BitRate{mbps * 1e6}); }
 
 void interface_exists(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.read(end.facts->net.interfaces) == nullptr) return;
-    if (end.interface != nullptr) return one.pass(end.name);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.read(end.facts->net.interfaces) == nullptr) return;
+    if (end.interface != nullptr) return verdict.pass(end.name);
     std::vector<std::string_view> names;
     for (const NetInterface& interface : *end.facts->net.interfaces) names.push_back(interface.name);
-    one.fail({.message = fmt::format("{} has no interface {} (it has {})", *end.node, end.name,
-                                     fmt::join(names, ", ")),
-              .expected = end.name,
-              .observed = fmt::format("{}", fmt::join(names, " ")),
-              .remedy = {"If it was renamed, correct cluster.yaml; else look for the adapter and its driver.",
-                         {"ip -brief link", "lspci -nn | grep -i -e mellanox -e ethernet"}}});
+    verdict.fail(
+        {.message =
+             fmt::format("{} has no interface {} (it has {})", *end.node, end.name, fmt::join(names, ", ")),
+         .expected = end.name,
+         .observed = fmt::format("{}", fmt::join(names, " ")),
+         .remedy = {"If it was renamed, correct cluster.yaml; else look for the adapter and its driver.",
+                    {"ip -brief link", "lspci -nn | grep -i -e mellanox -e ethernet"}}});
   });
 }
 
 void admin_up(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const bool* up = one.read(end.interface->administratively_up);
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const bool* up = verdict.read(end.interface->administratively_up);
     if (up == nullptr) return;
-    if (*up) return one.pass("up");
-    one.fail({.message = fmt::format("{} is switched off (administratively down)", end.where()),
-              .expected = "up",
-              .observed = "down",
-              .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
-                         {command("ip link set {} up", end.name)}}});
+    if (*up) return verdict.pass("up");
+    verdict.fail({.message = fmt::format("{} is switched off (administratively down)", end.where()),
+                  .expected = "up",
+                  .observed = "down",
+                  .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
+                             {command("ip link set {} up", end.name)}}});
   });
 }
 
 void carrier(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
     // A cable between two nodes is dead at both ends if one of them switches its port off.
     if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
       for (const RailPort& other : end.rail->ports)
-        if (other.node != *end.node) one.touch("node:" + other.node);
-    if (end.infiniband()) return one.not_applicable("on InfiniBand the port's state tells");
-    if (one.lacks_interface(end)) return;
+        if (other.node != *end.node) verdict.touch("node:" + other.node);
+    if (end.infiniband()) return verdict.not_applicable("on InfiniBand the port's state tells");
+    if (verdict.lacks_interface(end)) return;
     if (!end.interface->administratively_up.value_or(true))
-      return one.fail(
+      return verdict.fail(
           {.message = fmt::format("{} has no link: it is switched off", end.where()),
            .expected = "link",
            .observed = "switched off",
            .remedy = {"Switch the interface on first.", {command("ip link set {} up", end.name)}}});
-    const bool* link = one.read(end.interface->carrier);
+    const bool* link = verdict.read(end.interface->carrier);
     if (link == nullptr) return;
-    if (*link) return one.pass("link");
-    one.fail(
+    if (*link) return verdict.pass("link");
+    verdict.fail(
         {.message =
              fmt::format("{} has no link: no cable, a dead cable, or the other end is off", end.where()),
          .expected = "link",
@@ -85,37 +86,39 @@ std::string why_slow(const Survey& survey, const RailEnd& end, BitRate want) {
                                            : "the cable, a transceiver or the other end allows no more";
 }
 
-void judge_speed(Case& one, const Survey& survey, const RailEnd& end, const ExpectedRate& expected,
+void judge_speed(Case& verdict, const Survey& survey, const RailEnd& end, const ExpectedRate& expected,
                  int mbps) {
   const double want = expected.rate.bits_per_second / 1e6;
   const bool stated = end.rail != nullptr && end.rail->speed.has_value();
-  if (mbps == want || (mbps > want && !stated)) return one.pass(speed_text(mbps));
+  if (mbps == want || (mbps > want && !stated)) return verdict.pass(speed_text(mbps));
   const bool slow = mbps < want;
-  one.red(expected.certain ? Status::kFail : Status::kWarn,
-          {.message = fmt::format(
-               "{} runs at {}, expected {} ({}): {}", end.where(), speed_text(mbps), to_text(expected.rate),
-               expected.from, slow ? why_slow(survey, end, expected.rate) : "cluster.yaml is out of date"),
-           .expected = to_text(expected.rate),
-           .observed = speed_text(mbps),
-           .remedy = {
-               slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
-                    : "Correct the rail's speed in cluster.yaml.",
-               {command("ethtool {}", port_interface(end)), command("ethtool -m {}", port_interface(end))}}});
+  verdict.red(
+      expected.certain ? Status::kFail : Status::kWarn,
+      {.message = fmt::format("{} runs at {}, expected {} ({}): {}", end.where(), speed_text(mbps),
+                              to_text(expected.rate), expected.from,
+                              slow ? why_slow(survey, end, expected.rate) : "cluster.yaml is out of date"),
+       .expected = to_text(expected.rate),
+       .observed = speed_text(mbps),
+       .remedy = {
+           slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
+                : "Correct the rail's speed in cluster.yaml.",
+           {command("ethtool {}", port_interface(end)), command("ethtool -m {}", port_interface(end))}}});
 }
 
 void speed(const Survey& survey, Judge& judge) {
   const ExpectedRates rates(survey);
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (end.infiniband()) return one.not_applicable("on InfiniBand the port's rate tells");
-    if (one.lacks_interface(end)) return;
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (end.infiniband()) return verdict.not_applicable("on InfiniBand the port's rate tells");
+    if (verdict.lacks_interface(end)) return;
     if (is_virtual(*end.interface) && (end.rail == nullptr || !end.rail->speed))
-      return one.not_applicable("a virtual link has no speed of its own");
+      return verdict.not_applicable("a virtual link has no speed of its own");
     const auto expected = rates.of(end);
     if (!expected)
-      return one.not_applicable("nothing says how fast it should be: state the rail's speed in cluster.yaml");
-    if (!end.interface->carrier.value_or(false)) return one.not_applicable("the link is down");
-    const int* mbps = one.read(end.interface->speed_mbps);
-    if (mbps != nullptr) judge_speed(one, survey, end, *expected, *mbps);
+      return verdict.not_applicable(
+          "nothing says how fast it should be: state the rail's speed in cluster.yaml");
+    if (!end.interface->carrier.value_or(false)) return verdict.not_applicable("the link is down");
+    const int* mbps = verdict.read(end.interface->speed_mbps);
+    if (mbps != nullptr) judge_speed(verdict, survey, end, *expected, *mbps);
   });
 }
 
@@ -127,16 +130,16 @@ std::vector<ShellCommand> show_link_with(const RailEnd& end) {
 
 void flaps(const Survey& survey, Judge& judge) {
   constexpr double kLossesPerDay = 5;  // gpud's threshold for a flapping port
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const std::uint64_t* changes = one.read(end.interface->carrier_changes);
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const std::uint64_t* changes = verdict.read(end.interface->carrier_changes);
     if (changes == nullptr) return;
-    const double* uptime = one.read(end.facts->system.kernel.uptime_seconds);
+    const double* uptime = verdict.read(end.facts->system.kernel.uptime_seconds);
     if (uptime == nullptr) return;
     const double days = std::max(1.0, *uptime / 86400);
     const double losses = static_cast<double>(*changes) / 2;  // each loss is a change down and a change up
-    if (losses / days < kLossesPerDay) return one.pass(fmt::format("{} changes", *changes));
-    one.warn(
+    if (losses / days < kLossesPerDay) return verdict.pass(fmt::format("{} changes", *changes));
+    verdict.warn(
         {.message = fmt::format("{} lost its link {:.0f} times in {:.1f} days: a cable or port is failing",
                                 end.where(), losses, days),
          .expected = fmt::format("fewer than {} a day", kLossesPerDay),
@@ -150,15 +153,15 @@ void flaps(const Survey& survey, Judge& judge) {
 // 1e-12 damages about seven frames of 9000 bytes in 10^8.
 void receive_errors(const Survey& survey, Judge& judge) {
   constexpr ErrorLimit kLimit{.a_day = 10, .of_packets = 1e-7};
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const std::uint64_t* errors = one.read(end.interface->receive_errors);
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const std::uint64_t* errors = verdict.read(end.interface->receive_errors);
     if (errors == nullptr) return;
-    const auto span = error_span(one, *end.facts, end.interface->received_packets);
+    const auto span = error_span(verdict, *end.facts, end.interface->received_packets);
     if (!span) return;
     const std::string rate = rate_text(*errors, *span);
-    if (!exceeds(*errors, *span, kLimit)) return one.pass(rate);
-    one.warn(
+    if (!exceeds(*errors, *span, kLimit)) return verdict.pass(rate);
+    verdict.warn(
         {.message = fmt::format("{} received broken frames, {}: the cable or a transceiver damages them",
                                 end.where(), rate),
          .expected = limit_text(kLimit),
@@ -192,38 +195,39 @@ const RailEnd* other_half(const NodeView& node, const NetInterface& interface) {
   return found == node.ends.end() ? nullptr : &*found;
 }
 
-void judge_half(Case& one, const NodeView& node, const NetInterface& interface, const RailEnd& half) {
-  one.warn({.message =
-                fmt::format("{} of {} is the second way to the cable of {} and carries nothing: each of the "
-                            "two has four PCIe lanes, and both together carry twice as much",
-                            interface.name, *node.name, half.name),
-            .expected = "a rail of its own, with an address in a subnet of its own",
-            .observed = "up, without an address",
-            .remedy = {.text = fmt::format(
-                           "Give it an address in another subnet than {}'s, at boot by netplan, which owns "
-                           "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
-                           "in NCCL_IB_HCA where that is set. Do not switch it off.",
-                           half.name),
-                       .commands = {command("ip -brief address show {}", interface.name)},
-                       .by_hand_only = true}});
+void judge_half(Case& verdict, const NodeView& node, const NetInterface& interface, const RailEnd& half) {
+  verdict.warn(
+      {.message =
+           fmt::format("{} of {} is the second way to the cable of {} and carries nothing: each of the "
+                       "two has four PCIe lanes, and both together carry twice as much",
+                       interface.name, *node.name, half.name),
+       .expected = "a rail of its own, with an address in a subnet of its own",
+       .observed = "up, without an address",
+       .remedy = {.text = fmt::format(
+                      "Give it an address in another subnet than {}'s, at boot by netplan, which owns "
+                      "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
+                      "in NCCL_IB_HCA where that is set. Do not switch it off.",
+                      half.name),
+                  .commands = {command("ip -brief address show {}", interface.name)},
+                  .by_hand_only = true}});
 }
 
-void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {
-  const bool* up = one.read(interface.administratively_up);
+void judge_spare(Case& verdict, const NodeView& node, const NetInterface& interface) {
+  const bool* up = verdict.read(interface.administratively_up);
   if (up == nullptr) return;
   const bool used = std::ranges::any_of(items(interface.addresses),
                                         [](const auto& each) { return !each.address.is_link_local(); });
-  if (used) return one.pass("has an address");
+  if (used) return verdict.pass("has an address");
   const RailEnd* half = other_half(node, interface);
   if (!*up)
-    return one.pass(half == nullptr ? "down" : "down; a rail of its own on " + half->name + "'s cable");
-  if (interface.master.ok()) return one.pass("member of " + *interface.master);
+    return verdict.pass(half == nullptr ? "down" : "down; a rail of its own on " + half->name + "'s cable");
+  if (interface.master.ok()) return verdict.pass("member of " + *interface.master);
   const std::string upper = carried_by(*node.facts, interface);
-  if (!upper.empty()) return one.pass("carries " + upper);
+  if (!upper.empty()) return verdict.pass("carries " + upper);
   for (const Vlan& vlan : items(node.facts->net.vlans))
-    if (vlan.parent == interface.name) return one.pass("carries " + vlan.interface);
-  if (half != nullptr) return judge_half(one, node, interface, *half);
-  one.warn(
+    if (vlan.parent == interface.name) return verdict.pass("carries " + vlan.interface);
+  if (half != nullptr) return judge_half(verdict, node, interface, *half);
+  verdict.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
                               interface.name, *node.name),
        .expected = "down",
@@ -236,26 +240,26 @@ void unused_adapters(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const NetInterface& interface : items(node.facts->net.interfaces)) {
       if (!is_spare(node, interface)) continue;
-      Case one = judge.on(node, interface.name, {"netdev:" + interface.name});
-      judge_spare(one, node, interface);
+      Case verdict = judge.on(node, interface.name, {"netdev:" + interface.name});
+      judge_spare(verdict, node, interface);
     }
 }
 
 void bond_under_rdma(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    if (!end.wants_rdma()) return one.not_applicable("the rail is plain Ethernet");
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    if (!end.wants_rdma()) return verdict.not_applicable("the rail is plain Ethernet");
     const bool is_bond = end.interface->bond_mode.ok();
     const bool is_member = end.interface->master.ok();
-    one.seen(is_bond ? end.interface->bond_mode : end.interface->master);
-    if (!is_bond && !is_member) return one.pass("no bond");
+    verdict.seen(is_bond ? end.interface->bond_mode : end.interface->master);
+    if (!is_bond && !is_member) return verdict.pass("no bond");
     const std::string what = is_bond ? fmt::format("is a bond ({})", *end.interface->bond_mode)
                                      : fmt::format("is a member of {}", *end.interface->master);
-    one.warn({.message = fmt::format("{} {}: one RDMA connection is one flow and uses one member only",
-                                     end.where(), what),
-              .expected = "one rail per port, each in its own subnet",
-              .observed = what,
-              .remedy = {"Take the bond apart and make each port a rail of its own."}});
+    verdict.warn({.message = fmt::format("{} {}: one RDMA connection is one flow and uses one member only",
+                                         end.where(), what),
+                  .expected = "one rail per port, each in its own subnet",
+                  .observed = what,
+                  .remedy = {"Take the bond apart and make each port a rail of its own."}});
   });
 }
 

@@ -14,20 +14,20 @@ namespace {
 constexpr int kFrameAround = 18;  // Ethernet header and checksum; a VLAN tag is extra
 
 // Returns the neighbor of the end's cable; null after ending the case with the reason if there is none.
-const LldpNeighbour* neighbour_of(Case& one, const RailEnd& end) {
-  if (one.lacks_interface(end)) return nullptr;
+const LldpNeighbour* neighbour_of(Case& verdict, const RailEnd& end) {
+  if (verdict.lacks_interface(end)) return nullptr;
   const auto& lldp = end.facts->net.lldp;
   if (!lldp.ok() && (lldp.absent() || lldp.miss().missing == Missing::kUnsupported)) {
-    one.not_applicable("no lldpd answers here");
+    verdict.not_applicable("no lldpd answers here");
     return nullptr;
   }
-  const auto* heard = one.read(lldp);
+  const auto* heard = verdict.read(lldp);
   if (heard == nullptr) return nullptr;
   const NetInterface* carrier = carrier_of(end.facts->net, end.name);
   const std::string& cable = carrier == nullptr ? end.name : carrier->name;
   const auto found = std::ranges::find(*heard, cable, &LldpNeighbour::interface);
   if (found != heard->end()) return &*found;
-  one.not_applicable("no switch was heard");
+  verdict.not_applicable("no switch was heard");
   return nullptr;
 }
 
@@ -89,35 +89,37 @@ Complaint miscabled(const RailEnd& end, const LldpNeighbour& neighbour, const st
 
 void switch_of_rail(const Survey& survey, Judge& judge) {
   const EndsBySwitch counts = ends_by_switch(survey);
-  each_rail_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (end.rail->topology == Topology::kBackToBack) return one.not_applicable("no switch");
-    if (end.infiniband()) return one.not_applicable("InfiniBand");
-    const LldpNeighbour* neighbour = neighbour_of(one, end);
+  each_rail_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (end.rail->topology == Topology::kBackToBack) return verdict.not_applicable("no switch");
+    if (end.infiniband()) return verdict.not_applicable("InfiniBand");
+    const LldpNeighbour* neighbour = neighbour_of(verdict, end);
     if (neighbour == nullptr) return;
     const auto meant = switches_meant(survey.evidence.cluster, *end.rail);
     if (!meant.empty() && std::ranges::find(meant, neighbour->name) == meant.end())
-      return one.fail(miscabled(end, *neighbour, fmt::format("belongs to {}", fmt::join(meant, ", "))));
+      return verdict.fail(miscabled(end, *neighbour, fmt::format("belongs to {}", fmt::join(meant, ", "))));
     const auto known = counts.find(switch_text(*neighbour));
     const std::string other = meant.empty() && known != counts.end() && known->second.contains(end.rail->name)
                                   ? rail_of_switch(counts, known->first, *end.rail)
                                   : std::string();
     if (!other.empty())
-      return one.fail(miscabled(end, *neighbour, fmt::format("has another switch: this one is {}'s", other)));
-    one.pass(fmt::format("{} port {}", switch_text(*neighbour), neighbour->port));
+      return verdict.fail(
+          miscabled(end, *neighbour, fmt::format("has another switch: this one is {}'s", other)));
+    verdict.pass(fmt::format("{} port {}", switch_text(*neighbour), neighbour->port));
   });
 }
 
 void switch_frame(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    const LldpNeighbour* neighbour = neighbour_of(one, end);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    const LldpNeighbour* neighbour = neighbour_of(verdict, end);
     if (neighbour == nullptr) return;
-    if (!neighbour->max_frame) return one.not_applicable("the switch does not say how large a frame may be");
-    const int* mtu = one.read(end.interface->mtu);
+    if (!neighbour->max_frame)
+      return verdict.not_applicable("the switch does not say how large a frame may be");
+    const int* mtu = verdict.read(end.interface->mtu);
     if (mtu == nullptr) return;
     if (*neighbour->max_frame >= *mtu + kFrameAround)
-      return one.pass(fmt::format("{} bytes", *neighbour->max_frame));
+      return verdict.pass(fmt::format("{} bytes", *neighbour->max_frame));
     // Some switches announce the MTU of their IP interface here.
-    one.red(
+    verdict.red(
         *neighbour->max_frame < *mtu ? Status::kFail : Status::kWarn,
         {.message =
              fmt::format("{} sends frames of up to {} bytes, and port {} of {} takes {}: what is larger "
@@ -136,15 +138,15 @@ std::string priorities_text(const std::vector<int>& priorities) {
 }
 
 void switch_pfc(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (!end.roce()) return one.not_applicable("no RoCE");
-    const LldpNeighbour* neighbour = neighbour_of(one, end);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (!end.roce()) return verdict.not_applicable("no RoCE");
+    const LldpNeighbour* neighbour = neighbour_of(verdict, end);
     if (neighbour == nullptr) return;
-    if (!neighbour->lossless) return one.not_applicable("the switch says nothing of PFC");
-    const Priorities* own = one.read_if_there(end.interface->priorities, "priorities were not recorded");
+    if (!neighbour->lossless) return verdict.not_applicable("the switch says nothing of PFC");
+    const Priorities* own = verdict.read_if_there(end.interface->priorities, "priorities were not recorded");
     if (own == nullptr) return;
-    if (own->lossless == *neighbour->lossless) return one.pass(priorities_text(own->lossless));
-    one.fail(
+    if (own->lossless == *neighbour->lossless) return verdict.pass(priorities_text(own->lossless));
+    verdict.fail(
         {.message = fmt::format("{} has PFC on {}, and port {} of {} on {}: where one end does not stop, "
                                 "RoCE loses packets",
                                 end.where(), priorities_text(own->lossless), neighbour->port,

@@ -148,8 +148,8 @@ void pause_storm(const Survey& survey, Judge& judge) {
 }
 
 void lossless_discards(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    const Load* load = load_of(one, end);
+  each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    const Load* load = load_of(verdict, end);
     if (load == nullptr) return;
     Watch watch{driver_counters,
                 {},
@@ -161,7 +161,7 @@ void lossless_discards(const Survey& survey, Judge& judge) {
       for (const std::string_view counter : {"discards", "buf_discard"})
         watch.limits.push_back({fmt::format("rx_prio{}_{}", priority, counter), 0,
                                 "packets of the lossless priority are thrown away"});
-    judge_moves(one, end, *load, watch);
+    judge_moves(verdict, end, *load, watch);
   });
 }
 

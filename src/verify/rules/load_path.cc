@@ -35,75 +35,75 @@ void cable(const Survey& survey, Judge& judge) {
 }
 
 void carrier_losses(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    const Load* load = one.read_if_there(end.facts->load, std::string(kNeedsLoad));
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    const Load* load = verdict.read_if_there(end.facts->load, std::string(kNeedsLoad));
     if (load == nullptr) return;
     const InterfaceLoad* interface = interface_load(*load, end);
     if (interface == nullptr || !interface->statistics.contains("carrier_changes"))
-      return one.not_applicable("the interface has no such counter");
+      return verdict.not_applicable("the interface has no such counter");
     const std::uint64_t changes = move_of(interface->statistics, "carrier_changes");
-    if (changes <= kCarrierChanges) return one.pass(std::to_string(changes));
-    one.fail({.message = fmt::format("the link of {} on {} went up and down {} times in {:.0f} s", end.name,
-                                     *end.node, changes / 2, load->seconds),
-              .expected = fmt::format("at most {} changes", kCarrierChanges),
-              .observed = std::to_string(changes),
-              .remedy = {"Reseat and then swap the cable; then the peer's port.",
-                         {command("ethtool {}", port_interface(end))}}});
+    if (changes <= kCarrierChanges) return verdict.pass(std::to_string(changes));
+    verdict.fail({.message = fmt::format("the link of {} on {} went up and down {} times in {:.0f} s",
+                                         end.name, *end.node, changes / 2, load->seconds),
+                  .expected = fmt::format("at most {} changes", kCarrierChanges),
+                  .observed = std::to_string(changes),
+                  .remedy = {"Reseat and then swap the cable; then the peer's port.",
+                             {command("ethtool {}", port_interface(end))}}});
   });
 }
 
 void port_loss(const Survey& survey, Judge& judge) {
-  each_loaded_end(survey, judge, [](Case& one, const RailEnd& end, const Load& load) {
+  each_loaded_end(survey, judge, [](Case& verdict, const RailEnd& end, const Load& load) {
     const PortLoad* port = port_load(load, end);
     const bool counted =
         port != nullptr && port->counters.contains("port_rcv_packets") &&
         (port->hw_counters.contains("packet_seq_err") || port->hw_counters.contains("out_of_sequence"));
-    if (!counted) return one.not_applicable("the port does not count losses and packets");
+    if (!counted) return verdict.not_applicable("the port does not count losses and packets");
     const std::uint64_t lost =
         move_of(port->hw_counters, "packet_seq_err") + move_of(port->hw_counters, "out_of_sequence");
     const std::uint64_t packets = std::max<std::uint64_t>(1, port->counters.at("port_rcv_packets"));
     const double ratio = static_cast<double>(lost) / static_cast<double>(packets);
-    if (ratio <= kLossWarns) return one.pass(fmt::format("{} of {} packets", lost, packets));
-    one.red(ratio > kLossFails ? Status::kFail : Status::kWarn,
-            {.message =
-                 fmt::format("{} saw {} packets lost or out of order in {:.0f} s, {:.2g} of those that came; "
-                             "in a lossless class that means PFC is broken",
-                             end.rdma_where(), lost, load.seconds, ratio),
-             .expected = fmt::format("at most {:.0e}", kLossWarns),
-             .observed = fmt::format("{:.2g}", ratio),
-             .remedy = {"Check PFC and ECN of this priority on every hop of the path; then cables.",
-                        {"rdma statistic show"}}});
+    if (ratio <= kLossWarns) return verdict.pass(fmt::format("{} of {} packets", lost, packets));
+    verdict.red(ratio > kLossFails ? Status::kFail : Status::kWarn,
+                {.message = fmt::format(
+                     "{} saw {} packets lost or out of order in {:.0f} s, {:.2g} of those that came; "
+                     "in a lossless class that means PFC is broken",
+                     end.rdma_where(), lost, load.seconds, ratio),
+                 .expected = fmt::format("at most {:.0e}", kLossWarns),
+                 .observed = fmt::format("{:.2g}", ratio),
+                 .remedy = {"Check PFC and ECN of this priority on every hop of the path; then cables.",
+                            {"rdma statistic show"}}});
   });
 }
 
 void transmit_wait(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
-    const Load* load = load_of(one, end);
+  each_infiniband_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    const Load* load = load_of(verdict, end);
     if (load == nullptr) return;
     const CounterMoves* moves = port_counters(*load, end);
     if (moves == nullptr || !moves->contains("port_xmit_wait") || !moves->contains("port_xmit_data"))
-      return one.not_applicable("the port has no such counter");
+      return verdict.not_applicable("the port has no such counter");
     // Both counters use the time of four bytes at the port's rate as the unit (InfiniBand Architecture
     // 16.1.4.5).
     const std::uint64_t waited = moves->at("port_xmit_wait");
     const std::uint64_t sent = moves->at("port_xmit_data");
-    if (waited <= sent) return one.pass(fmt::format("waited {} ticks, sent for {}", waited, sent));
-    one.warn({.message = fmt::format("{} waited for credits longer than it sent ({} against {} ticks): "
-                                     "the fabric behind it is congested",
-                                     end.rdma_where(), waited, sent),
-              .expected = "less waiting than sending",
-              .observed = fmt::format("{} of {} ticks", waited, waited + sent),
-              .remedy = {"Look for the slow receiver or the overused link; check the routing.",
-                         {"ibqueryerrors", "iblinkinfo"}}});
+    if (waited <= sent) return verdict.pass(fmt::format("waited {} ticks, sent for {}", waited, sent));
+    verdict.warn({.message = fmt::format("{} waited for credits longer than it sent ({} against {} ticks): "
+                                         "the fabric behind it is congested",
+                                         end.rdma_where(), waited, sent),
+                  .expected = "less waiting than sending",
+                  .observed = fmt::format("{} of {} ticks", waited, waited + sent),
+                  .remedy = {"Look for the slow receiver or the overused link; check the routing.",
+                             {"ibqueryerrors", "iblinkinfo"}}});
   });
 }
 
-void judge_pcie(Case& one, const NodeView& node, const Load& load, const PciLoad& pci) {
+void judge_pcie(Case& verdict, const NodeView& node, const Load& load, const PciLoad& pci) {
   const std::uint64_t hard = move_of(pci.errors, "nonfatal") + move_of(pci.errors, "fatal");
   const std::uint64_t soft = move_of(pci.errors, "correctable");
   const bool often = static_cast<double>(soft) > load.seconds;
-  if (hard == 0 && !often) return one.pass(fmt::format("{} corrected", soft));
-  one.red(
+  if (hard == 0 && !often) return verdict.pass(fmt::format("{} corrected", soft));
+  verdict.red(
       hard > 0 ? Status::kFail : Status::kWarn,
       {.message = fmt::format("{} of {} reported {} PCIe errors in {:.0f} s{}", pci.address, *node.name,
                               hard > 0 ? hard : soft, load.seconds,
@@ -123,32 +123,32 @@ void pcie_errors(const Survey& survey, Judge& judge) {
     for (const PciLoad& pci : node.facts->load->pci) {
       const PciDevice* device = find_pci(node.pci(), pci.address);
       if (device == nullptr) continue;
-      Case one = judge.on(node, pci.address, node.touches_of(*device));
-      one.seen(node.facts->load);
-      judge_pcie(one, node, *node.facts->load, pci);
+      Case verdict = judge.on(node, pci.address, node.touches_of(*device));
+      verdict.seen(node.facts->load);
+      judge_pcie(verdict, node, *node.facts->load, pci);
     }
   }
 }
 
 void optics(const Survey& survey, Judge& judge) {
-  each_loaded_end(survey, judge, [](Case& one, const RailEnd& end, const Load& load) {
+  each_loaded_end(survey, judge, [](Case& verdict, const RailEnd& end, const Load& load) {
     const InterfaceLoad* interface = interface_load(load, end);
-    if (interface == nullptr) return one.not_applicable("no interface to ask");
+    if (interface == nullptr) return verdict.not_applicable("no interface to ask");
     const auto& reading = interface->optics;
-    one.seen(reading);
-    if (!reading.ok()) return one.not_applicable(describe(reading.miss(), reading.from()));
+    verdict.seen(reading);
+    if (!reading.ok()) return verdict.not_applicable(describe(reading.miss(), reading.from()));
     const Optics& module = *reading;
     if (module.alarms.empty())
-      return one.pass(module.celsius ? fmt::format("no alarm, {:.0f} °C", *module.celsius) : "no alarm");
+      return verdict.pass(module.celsius ? fmt::format("no alarm, {:.0f} °C", *module.celsius) : "no alarm");
     const bool alarm = std::ranges::any_of(
         module.alarms, [](const std::string& each) { return each.find("alarm") != std::string::npos; });
-    one.red(alarm ? Status::kFail : Status::kWarn,
-            {.message = fmt::format("the module in {} of {} says: {}", end.name, *end.node,
-                                    fmt::join(module.alarms, ", ")),
-             .expected = "no alarm",
-             .observed = fmt::format("{}", fmt::join(module.alarms, ", ")),
-             .remedy = {"Clean both ends of the fibre and check the air flow; then swap the module.",
-                        {command("ethtool -m {}", end.name)}}});
+    verdict.red(alarm ? Status::kFail : Status::kWarn,
+                {.message = fmt::format("the module in {} of {} says: {}", end.name, *end.node,
+                                        fmt::join(module.alarms, ", ")),
+                 .expected = "no alarm",
+                 .observed = fmt::format("{}", fmt::join(module.alarms, ", ")),
+                 .remedy = {"Clean both ends of the fibre and check the air flow; then swap the module.",
+                            {command("ethtool -m {}", end.name)}}});
   });
 }
 

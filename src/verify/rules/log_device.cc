@@ -26,17 +26,18 @@ ShellCommand lines_about(const std::string& subject) {
 }
 
 void device_health(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "adapter health", is(LogKind::kAdapterHealth), [](Case& one, const Told& told) {
-    const std::string& address = told.newest().subject;
-    one.fail({.message = fmt::format(
-                  "the firmware of adapter {} on {} failed ({}): it drops off or is reset under load",
-                  address, *told.node.name, told.how_often()),
-              .expected = "no such message",
-              .observed = told.newest().text,
-              .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
-                         {lines_about(address), show_firmware_with(address)},
-                         true}});
-  });
+  each_told(
+      survey, judge, "adapter health", is(LogKind::kAdapterHealth), [](Case& verdict, const Told& told) {
+        const std::string& address = told.newest().subject;
+        verdict.fail({.message = fmt::format(
+                          "the firmware of adapter {} on {} failed ({}): it drops off or is reset under load",
+                          address, *told.node.name, told.how_often()),
+                      .expected = "no such message",
+                      .observed = told.newest().text,
+                      .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
+                                 {lines_about(address), show_firmware_with(address)},
+                                 true}});
+      });
 }
 
 // Returns the meaning of the kernel's error number when an adapter fails to start; errno(3).
@@ -64,13 +65,13 @@ bool has_driver(const NodeView& node, const std::string& address) {
 
 void start_failed(const Survey& survey, Judge& judge) {
   each_told(
-      survey, judge, "adapter start", is(LogKind::kAdapterStartFailed), [](Case& one, const Told& told) {
+      survey, judge, "adapter start", is(LogKind::kAdapterStartFailed), [](Case& verdict, const Told& told) {
         const std::string& address = told.newest().subject;
-        if (has_driver(told.node, address)) return one.pass("started since");
+        if (has_driver(told.node, address)) return verdict.pass("started since");
         const auto coded =
             std::ranges::find_if(told.events, [](const LogEvent* event) { return event->code != 0; });
         const LogEvent& main = coded == told.events.end() ? told.newest() : **coded;
-        one.red(
+        verdict.red(
             is_adapter_at(told.node, address) ? Status::kFail : Status::kWarn,
             {.message = fmt::format("the driver could not start adapter {} of {} ({}): {}", address,
                                     *told.node.name, told.how_often(), why_not_started(main.code)),
@@ -93,37 +94,39 @@ bool is_built_in(const NodeView& node) {
 }
 
 void slot_power(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "slot power", is(LogKind::kSlotPower), [](Case& one, const Told& told) {
+  each_told(survey, judge, "slot power", is(LogKind::kSlotPower), [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
     if (is_built_in(told.node))
-      return one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
-    one.warn({.message = fmt::format(
-                  "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
-                  "and it may slow down",
-                  last.subject, *told.node.name, last.code),
-              .expected = "the power that the card asks for",
-              .observed = fmt::format("{} W", last.code),
-              .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
-                         "or update the BIOS that does not announce the slot's power.",
-                         {command("lspci -vvs {} | grep -i power", last.subject)},
-                         true}});
+      return verdict.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
+    verdict.warn({.message = fmt::format(
+                      "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
+                      "and it may slow down",
+                      last.subject, *told.node.name, last.code),
+                  .expected = "the power that the card asks for",
+                  .observed = fmt::format("{} W", last.code),
+                  .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
+                             "or update the BIOS that does not announce the slot's power.",
+                             {command("lspci -vvs {} | grep -i power", last.subject)},
+                             true}});
   });
 }
 
 void adapter_hot(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "adapter temperature", is(LogKind::kAdapterHot), [](Case& one, const Told& told) {
-    const std::string& address = told.newest().subject;
-    std::vector<ShellCommand> commands = show_temperature_with(told.node, address);
-    commands.push_back(lines_about(address));
-    one.warn({.message = fmt::format(
-                  "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
-                  address, *told.node.name, told.how_often()),
-              .expected = "below its limit",
-              .observed = told.newest().text,
-              .remedy = {"Raise the fans (full speed for cards without their own sensor), "
-                         "look at the air flow and at neighbouring modules.",
-                         commands}});
-  });
+  each_told(
+      survey, judge, "adapter temperature", is(LogKind::kAdapterHot), [](Case& verdict, const Told& told) {
+        const std::string& address = told.newest().subject;
+        std::vector<ShellCommand> commands = show_temperature_with(told.node, address);
+        commands.push_back(lines_about(address));
+        verdict.warn(
+            {.message = fmt::format(
+                 "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
+                 address, *told.node.name, told.how_often()),
+             .expected = "below its limit",
+             .observed = told.newest().text,
+             .remedy = {"Raise the fans (full speed for cards without their own sensor), "
+                        "look at the air flow and at neighbouring modules.",
+                        commands}});
+      });
 }
 
 bool moves_rail_cable(const NodeView& node, const LogEvent& event) {
@@ -133,52 +136,53 @@ bool moves_rail_cable(const NodeView& node, const LogEvent& event) {
 
 // People plug and unplug cables on purpose: only a port that should carry a rail and was left open counts.
 void cable_unplugged(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "cable", moves_rail_cable, [](Case& one, const Told& told) {
+  each_told(survey, judge, "cable", moves_rail_cable, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    if (last.kind == LogKind::kCablePlugged) return one.pass("plugged at " + utc_text(last.last));
-    one.fail({.message = fmt::format("the cable of adapter {} on {} is unplugged, since {}", last.subject,
-                                     *told.node.name, utc_text(last.last)),
-              .expected = "plugged",
-              .observed = "unplugged",
-              .remedy = {"Plug it in again, to the click.", {lines_about(last.subject)}}});
+    if (last.kind == LogKind::kCablePlugged) return verdict.pass("plugged at " + utc_text(last.last));
+    verdict.fail({.message = fmt::format("the cable of adapter {} on {} is unplugged, since {}", last.subject,
+                                         *told.node.name, utc_text(last.last)),
+                  .expected = "plugged",
+                  .observed = "unplugged",
+                  .remedy = {"Plug it in again, to the click.", {lines_about(last.subject)}}});
   });
 }
 
 void cable_error(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "cable", is(LogKind::kCableError), [](Case& one, const Told& told) {
+  each_told(survey, judge, "cable", is(LogKind::kCableError), [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    one.fail({.message = fmt::format("adapter {} of {} refuses its cable or module ({})", last.subject,
-                                     *told.node.name, told.how_often()),
-              .expected = "accepted",
-              .observed = last.text,
-              .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
-                         {lines_about(last.subject), command("mstlink -d {} -m", last.subject)}}});
+    verdict.fail({.message = fmt::format("adapter {} of {} refuses its cable or module ({})", last.subject,
+                                         *told.node.name, told.how_often()),
+                  .expected = "accepted",
+                  .observed = last.text,
+                  .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
+                             {lines_about(last.subject), command("mstlink -d {} -m", last.subject)}}});
   });
 }
 
 void aer_uncorrected(const Survey& survey, Judge& judge) {
-  each_told(
-      survey, judge, "PCIe errors", is(LogKind::kAerFatal, LogKind::kAerNonFatal),
-      [](Case& one, const Told& told) {
-        const LogEvent& last = told.newest();
-        one.fail({.message = fmt::format("{} of {} reported PCIe errors that could not be corrected ({})",
-                                         told.thing(), *told.node.name, told.how_often()),
-                  .expected = "none",
-                  .observed = last.text,
-                  .remedy = {"Reseat the card and its riser, clean the contacts; update BIOS and firmware; "
-                             "then replace it.",
-                             {lines_about(last.subject), command("lspci -vvs {}", last.subject)},
-                             true}});
-      });
+  each_told(survey, judge, "PCIe errors", is(LogKind::kAerFatal, LogKind::kAerNonFatal),
+            [](Case& verdict, const Told& told) {
+              const LogEvent& last = told.newest();
+              verdict.fail(
+                  {.message = fmt::format("{} of {} reported PCIe errors that could not be corrected ({})",
+                                          told.thing(), *told.node.name, told.how_often()),
+                   .expected = "none",
+                   .observed = last.text,
+                   .remedy = {"Reseat the card and its riser, clean the contacts; update BIOS and firmware; "
+                              "then replace it.",
+                              {lines_about(last.subject), command("lspci -vvs {}", last.subject)},
+                              true}});
+            });
 }
 
 void aer_corrected(const Survey& survey, Judge& judge) {
   static constexpr double kPerDay = 100;  // our value; the kernel prints at most ten in five seconds
   each_told(
-      survey, judge, "corrected PCIe errors", is(LogKind::kAerCorrected), [](Case& one, const Told& told) {
+      survey, judge, "corrected PCIe errors", is(LogKind::kAerCorrected),
+      [](Case& verdict, const Told& told) {
         const LogEvent& last = told.newest();
-        if (told.per_day() < kPerDay) return one.pass(told.how_often());
-        one.warn(
+        if (told.per_day() < kPerDay) return verdict.pass(told.how_often());
+        verdict.warn(
             {.message = fmt::format("{} of {} corrects PCIe errors, {:.0f} a day: each repeats a transfer",
                                     told.thing(), *told.node.name, told.per_day()),
              .expected = fmt::format("fewer than {:.0f} a day", kPerDay),
@@ -190,10 +194,10 @@ void aer_corrected(const Survey& survey, Judge& judge) {
 }
 
 void slot_lost(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "PCIe slots", is(LogKind::kSlotLinkDown), [](Case& one, const Told& told) {
+  each_told(survey, judge, "PCIe slots", is(LogKind::kSlotLinkDown), [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    one.touch("gpus");
-    one.fail(
+    verdict.touch("gpus");
+    verdict.fail(
         {.message = fmt::format("the PCIe link below {} on {} was lost ({}): what is in that slot went away",
                                 last.subject, *told.node.name, told.how_often()),
          .expected = "no slot loses its link",
@@ -211,9 +215,9 @@ bool limits_gpu_or_adapter(const NodeView& node, const LogEvent& event) {
 }
 
 void bandwidth_limited(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "PCIe bandwidth", limits_gpu_or_adapter, [](Case& one, const Told& told) {
+  each_told(survey, judge, "PCIe bandwidth", limits_gpu_or_adapter, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    one.warn(
+    verdict.warn(
         {.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back", told.thing(),
                                 *told.node.name),
          .expected = "as much as the card can do",
@@ -232,10 +236,10 @@ bool takes_rail_down(const NodeView& node, const LogEvent& event) {
 
 void link_flaps(const Survey& survey, Judge& judge) {
   static constexpr double kPerDay = 5;
-  each_told(survey, judge, "links", takes_rail_down, [](Case& one, const Told& told) {
+  each_told(survey, judge, "links", takes_rail_down, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    if (told.per_day() < kPerDay) return one.pass(told.how_often());
-    one.warn(
+    if (told.per_day() < kPerDay) return verdict.pass(told.how_often());
+    verdict.warn(
         {.message = fmt::format("{} of {} lost its link {}", last.subject, *told.node.name, told.how_often()),
          .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
          .observed = fmt::format("{:.0f} a day", told.per_day()),
@@ -246,29 +250,31 @@ void link_flaps(const Survey& survey, Judge& judge) {
 }
 
 void transmit_timeout(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "transmit queues", is(LogKind::kTransmitTimeout), [](Case& one, const Told& told) {
-    const LogEvent& last = told.newest();
-    one.fail({.message = fmt::format("a transmit queue of {} on {} stood still ({}): the adapter was reset",
-                                     last.subject, *told.node.name, told.how_often()),
-              .expected = "no transmit timeout",
-              .observed = last.text,
-              .remedy = {
-                  "Look for pauses from the switch (a PFC storm); update the adapter's firmware and driver.",
-                  {lines_about(last.subject), command("ethtool -S {} | grep -i pause", last.subject)}}});
-  });
+  each_told(
+      survey, judge, "transmit queues", is(LogKind::kTransmitTimeout), [](Case& verdict, const Told& told) {
+        const LogEvent& last = told.newest();
+        verdict.fail(
+            {.message = fmt::format("a transmit queue of {} on {} stood still ({}): the adapter was reset",
+                                    last.subject, *told.node.name, told.how_often()),
+             .expected = "no transmit timeout",
+             .observed = last.text,
+             .remedy = {
+                 "Look for pauses from the switch (a PFC storm); update the adapter's firmware and driver.",
+                 {lines_about(last.subject), command("ethtool -S {} | grep -i pause", last.subject)}}});
+      });
 }
 
 void iommu_fault(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "IOMMU", is(LogKind::kIommuFault), [](Case& one, const Told& told) {
+  each_told(survey, judge, "IOMMU", is(LogKind::kIommuFault), [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    one.fail({.message = fmt::format("the IOMMU of {} refused transfers of {} ({}): data did not arrive",
-                                     *told.node.name, last.subject.empty() ? "a device" : told.thing(),
-                                     told.how_often()),
-              .expected = "none refused",
-              .observed = last.text,
-              .remedy = {"Set the IOMMU to passthrough, and look for a driver or firmware update.",
-                         {"journalctl -k -b | grep -e DMAR -e AMD-Vi", "cat /proc/cmdline"},
-                         true}});
+    verdict.fail({.message = fmt::format("the IOMMU of {} refused transfers of {} ({}): data did not arrive",
+                                         *told.node.name, last.subject.empty() ? "a device" : told.thing(),
+                                         told.how_often()),
+                  .expected = "none refused",
+                  .observed = last.text,
+                  .remedy = {"Set the IOMMU to passthrough, and look for a driver or firmware update.",
+                             {"journalctl -k -b | grep -e DMAR -e AMD-Vi", "cat /proc/cmdline"},
+                             true}});
   });
 }
 

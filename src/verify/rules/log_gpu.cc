@@ -34,8 +34,8 @@ std::string meaning_of(const LogEvent& event) {
 
 std::string codes_of(const Told& told) {
   std::vector<std::string> codes;
-  for (const LogEvent* one : told.events)
-    codes.push_back(one->kind == LogKind::kGpuLost ? "off the bus" : fmt::format("Xid {}", one->code));
+  for (const LogEvent* event : told.events)
+    codes.push_back(event->kind == LogKind::kGpuLost ? "off the bus" : fmt::format("Xid {}", event->code));
   return fmt::format("{}", fmt::join(codes, ", "));
 }
 
@@ -125,8 +125,8 @@ bool is_there(const NodeView& node, const std::string& address) {
 
 // Warns about an Xid of an address without a device: the GPU was removed, or the log line is wrong. Neither
 // is a reason to take the node out of service.
-void of_no_device(Case& one, const Told& told, const LogEvent& main) {
-  one.warn(
+void of_no_device(Case& verdict, const Told& told, const LogEvent& main) {
+  verdict.warn(
       {.message =
            fmt::format("the kernel log of {} tells of {} on GPU {} ({}), and nothing is at that address now",
                        *told.node.name, meaning_of(main), main.subject, told.how_often()),
@@ -143,26 +143,26 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
   each_told(
       survey, judge, "Xid",
       [&](const NodeView& node, const LogEvent& event) { return action_on(errors, node, event) == action; },
-      [&](Case& one, const Told& told) {
+      [&](Case& verdict, const Told& told) {
         const auto first = std::ranges::find_if(told.events, [](const LogEvent* event) {
           return event->kind != LogKind::kGpuLost && event->code != 154;
         });
         const LogEvent& main = first == told.events.end() ? *told.events.front() : **first;
-        if (!is_there(told.node, main.subject)) return of_no_device(one, told, main);
+        if (!is_there(told.node, main.subject)) return of_no_device(verdict, told, main);
         const bool over = action == XidAction::kReset && recovered(told.node, main.subject);
         std::vector<ShellCommand> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
         if (action == XidAction::kReset && !over)
           commands.push_back(command("nvidia-smi --gpu-reset -i {}", main.subject));
-        one.red(over ? Status::kWarn : status,
-                {.message = fmt::format(
-                     "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
-                     without_consequences(errors, told).how_often(),
-                     over ? "; the driver asks for nothing any more" : beside_program(errors, told)),
-                 .expected = "no Xid",
-                 .observed = codes_of(told),
-                 .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
-                                 : std::string(advice(action)),
-                            std::move(commands), action == XidAction::kReboot}});
+        verdict.red(over ? Status::kWarn : status,
+                    {.message = fmt::format(
+                         "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
+                         without_consequences(errors, told).how_often(),
+                         over ? "; the driver asks for nothing any more" : beside_program(errors, told)),
+                     .expected = "no Xid",
+                     .observed = codes_of(told),
+                     .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
+                                     : std::string(advice(action)),
+                                std::move(commands), action == XidAction::kReboot}});
       });
 }
 
@@ -185,44 +185,45 @@ bool is_hot(int code) { return code == 10004 || code == 28001 || code == 28003; 
 void sxid(const Survey& survey, Judge& judge) {
   each_told(
       survey, judge, "SXid", is(LogKind::kSxidFatal, LogKind::kSxidNonFatal),
-      [](Case& one, const Told& told) {
+      [](Case& verdict, const Told& told) {
         const LogEvent* const fatal = told.first(LogKind::kSxidFatal);
         const auto hot =
             std::ranges::find_if(told.events, [](const LogEvent* event) { return is_hot(event->code); });
         if (fatal == nullptr && hot == told.events.end())
-          return one.pass(fmt::format("not fatal, {}", told.how_often()));
+          return verdict.pass(fmt::format("not fatal, {}", told.how_often()));
         const LogEvent& main = fatal != nullptr ? *fatal : **hot;
         const auto row = find_sxid(main.code);
         const bool always = row && row->always_fatal;
-        one.red(fatal != nullptr ? Status::kFail : Status::kWarn,
-                {.message = fmt::format("NVSwitch {} of {}: SXid {} ({}), {}; {}", main.subject,
-                                        *told.node.name, main.code, row ? row->unit : "unknown unit",
-                                        fatal == nullptr ? "it is too hot"
-                                        : always         ? "fatal for the whole fabric"
-                                                         : "fatal for the GPUs on that link",
-                                        told.how_often()),
-                 .expected = "no fatal SXid",
-                 .observed = fmt::format("SXid {}", main.code),
-                 .remedy = {always ? "Drain the node and restart it."
-                            : fatal == nullptr
-                                ? "Look at the fans and the air flow."
-                                : "Drain the node, stop the fabric manager, reset all GPUs, start it again.",
-                            {"journalctl -k -b | grep SXid", "nvidia-smi --gpu-reset"},
-                            always}});
+        verdict.red(
+            fatal != nullptr ? Status::kFail : Status::kWarn,
+            {.message = fmt::format("NVSwitch {} of {}: SXid {} ({}), {}; {}", main.subject, *told.node.name,
+                                    main.code, row ? row->unit : "unknown unit",
+                                    fatal == nullptr ? "it is too hot"
+                                    : always         ? "fatal for the whole fabric"
+                                                     : "fatal for the GPUs on that link",
+                                    told.how_often()),
+             .expected = "no fatal SXid",
+             .observed = fmt::format("SXid {}", main.code),
+             .remedy = {always ? "Drain the node and restart it."
+                        : fatal == nullptr
+                            ? "Look at the fans and the air flow."
+                            : "Drain the node, stop the fabric manager, reset all GPUs, start it again.",
+                        {"journalctl -k -b | grep SXid", "nvidia-smi --gpu-reset"},
+                        always}});
       });
 }
 
 void init_failed(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "GPU start", is(LogKind::kGpuInitFailed), [](Case& one, const Told& told) {
+  each_told(survey, judge, "GPU start", is(LogKind::kGpuInitFailed), [](Case& verdict, const Told& told) {
     const std::string which = told.newest().subject.empty() ? "a GPU" : "GPU " + told.newest().subject;
-    one.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
-                                     told.how_often()),
-              .expected = "every GPU starts",
-              .observed = told.newest().text,
-              .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
-                         "power and the BIOS (Above 4G decoding), then replace it.",
-                         {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
-                         true}});
+    verdict.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
+                                         told.how_often()),
+                  .expected = "every GPU starts",
+                  .observed = told.newest().text,
+                  .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
+                             "power and the BIOS (Above 4G decoding), then replace it.",
+                             {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
+                             true}});
   });
 }
 
@@ -239,28 +240,30 @@ Remedy fit_libraries(const NodeView& node) {
 }
 
 void version_mismatch(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& one, const Told& told) {
-    // Any user's program can bring its own libraries, and a container usually does.
-    if (told.node.facts->gpus.nvml)
-      return one.warn(
-          {.message =
-               fmt::format("a program on {} brought NVIDIA libraries of another version than the kernel "
-                           "module ({}); the node's own fit",
-                           *told.node.name, told.how_often()),
-           .expected = "one version",
-           .observed = told.newest().text,
-           .remedy = {"Look for a container or environment with its own libcuda or libnvidia-ml.",
-                      {"journalctl -k -b | grep -A 2 'API mismatch'", "cat /proc/driver/nvidia/version"}}});
-    const bool same = module_on_disk_is_loaded(told.node).value_or(false);
-    one.fail(
-        {.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different versions: "
-                                "nothing can use a GPU ({}){}",
-                                *told.node.name, told.how_often(),
-                                same ? "; the module is that of the disk, so a restart changes nothing" : ""),
-         .expected = "one version",
-         .observed = told.newest().text,
-         .remedy = fit_libraries(told.node)});
-  });
+  each_told(
+      survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& verdict, const Told& told) {
+        // Any user's program can bring its own libraries, and a container usually does.
+        if (told.node.facts->gpus.nvml)
+          return verdict.warn(
+              {.message =
+                   fmt::format("a program on {} brought NVIDIA libraries of another version than the kernel "
+                               "module ({}); the node's own fit",
+                               *told.node.name, told.how_often()),
+               .expected = "one version",
+               .observed = told.newest().text,
+               .remedy = {
+                   "Look for a container or environment with its own libcuda or libnvidia-ml.",
+                   {"journalctl -k -b | grep -A 2 'API mismatch'", "cat /proc/driver/nvidia/version"}}});
+        const bool same = module_on_disk_is_loaded(told.node).value_or(false);
+        verdict.fail({.message = fmt::format(
+                          "NVIDIA's libraries and kernel module on {} are of different versions: "
+                          "nothing can use a GPU ({}){}",
+                          *told.node.name, told.how_often(),
+                          same ? "; the module is that of the disk, so a restart changes nothing" : ""),
+                      .expected = "one version",
+                      .observed = told.newest().text,
+                      .remedy = fit_libraries(told.node)});
+      });
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ namespace railbed {
 namespace {
 
 // Ends the case as unknown, with a remedy: an ordinary user of CI or Slurm can do something about it.
-void closed_log(Case& one, const NodeView& node) {
-  one.seen(node.facts->kernel_log);
-  one.red(
+void closed_log(Case& verdict, const NodeView& node) {
+  verdict.seen(node.facts->kernel_log);
+  verdict.red(
       Status::kUnknown,
       {.message = fmt::format("could not look: the kernel log of {} is closed to this user", *node.name),
        .expected = "a log that this user may read",
@@ -25,12 +25,12 @@ void closed_log(Case& one, const NodeView& node) {
 }
 
 void kernel_log(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel log", [](Case& one, const NodeView& node) {
-    if (needs_root(node.facts->kernel_log)) return closed_log(one, node);
-    const KernelLog* log = one.read_if_there(node.facts->kernel_log, "no kernel log was read here");
+  each_node(survey, judge, "kernel log", [](Case& verdict, const NodeView& node) {
+    if (needs_root(node.facts->kernel_log)) return closed_log(verdict, node);
+    const KernelLog* log = verdict.read_if_there(node.facts->kernel_log, "no kernel log was read here");
     if (log == nullptr) return;
-    if (!log->beginning_lost && log->dropped == 0) return one.pass("since " + utc_text(log->begins));
-    one.warn(
+    if (!log->beginning_lost && log->dropped == 0) return verdict.pass("since " + utc_text(log->begins));
+    verdict.warn(
         {.message = fmt::format("the kernel log of {} is not whole: {}", *node.name,
                                 log->beginning_lost ? "its oldest messages are overwritten"
                                                     : fmt::format("{} messages were too many", log->dropped)),
@@ -89,16 +89,16 @@ Remedy fit_module(const LogEvent& event, bool misfit) {
 
 void module_rejected(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "kernel modules", is(LogKind::kModuleRejected, LogKind::kUnknownSymbol),
-            [](Case& one, const Told& told) {
+            [](Case& verdict, const Told& told) {
               const LogEvent& event = telling(told);
-              if (module_present(*told.node.facts, event.subject)) return one.pass("loaded by now");
+              if (module_present(*told.node.facts, event.subject)) return verdict.pass("loaded by now");
               const bool misfit = event.kind == LogKind::kModuleRejected || event.code == 22;
-              one.red(misfit || is_essential(event.subject) ? Status::kFail : Status::kWarn,
-                      {.message = fmt::format("the kernel of {} refused module {}: {}", *told.node.name,
-                                              event.subject, why_rejected(event)),
-                       .expected = "loads",
-                       .observed = event.text,
-                       .remedy = fit_module(event, misfit)});
+              verdict.red(misfit || is_essential(event.subject) ? Status::kFail : Status::kWarn,
+                          {.message = fmt::format("the kernel of {} refused module {}: {}", *told.node.name,
+                                                  event.subject, why_rejected(event)),
+                           .expected = "loads",
+                           .observed = event.text,
+                           .remedy = fit_module(event, misfit)});
             });
 }
 
@@ -111,17 +111,17 @@ bool lacks_adapter_driver(const NodeView& node) {
 void signature_rejected(const Survey& survey, Judge& judge) {
   each_told(
       survey, judge, "module signatures", is(LogKind::kSignatureRejected, LogKind::kModuleUnsigned),
-      [](Case& one, const Told& told) {
+      [](Case& verdict, const Told& told) {
         const LogEvent& last = told.newest();
         if (told.first(LogKind::kSignatureRejected) == nullptr)
-          return one.pass("loaded without: this kernel asks for none");
+          return verdict.pass("loaded without: this kernel asks for none");
         const std::string which = last.subject.empty() ? "a module" : "module " + last.subject;
         if (!last.subject.empty() && module_present(*told.node.facts, last.subject))
-          return one.pass("loaded by now");
+          return verdict.pass("loaded by now");
         if (told.node.facts->gpus.driver_version.absent() && !told.node.gpus().empty())
-          return one.not_applicable("NVIDIA's module may be meant (gpu.module-signature)");
+          return verdict.not_applicable("NVIDIA's module may be meant (gpu.module-signature)");
         const bool adapters = lacks_adapter_driver(told.node);
-        one.red(
+        verdict.red(
             adapters ? Status::kFail : Status::kWarn,
             {.message = fmt::format(
                  "the kernel of {} refused {} for its signature, as under Secure Boot ({}); {}",
@@ -139,43 +139,47 @@ void signature_rejected(const Survey& survey, Judge& judge) {
 }
 
 void out_of_memory(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "memory", is(LogKind::kOutOfMemory, LogKind::kJobOutOfMemory),
-            [](Case& one, const Told& told) {
-              const bool whole = told.first(LogKind::kOutOfMemory) != nullptr;
-              if (!whole) return one.pass("a job met its own limit, " + told.how_often());
-              one.warn({.message = fmt::format(
-                            "{} ran out of memory and killed {} ({}): other processes may be missing, too",
-                            *told.node.name, told.newest().subject, told.how_often()),
-                        .expected = "none",
-                        .observed = told.newest().text,
-                        .remedy = {"Give jobs a memory limit; look what else was killed, and restart it.",
-                                   {"journalctl -k -b | grep 'Killed process'", "systemctl --failed"}}});
-            });
+  each_told(
+      survey, judge, "memory", is(LogKind::kOutOfMemory, LogKind::kJobOutOfMemory),
+      [](Case& verdict, const Told& told) {
+        const bool whole = told.first(LogKind::kOutOfMemory) != nullptr;
+        if (!whole) return verdict.pass("a job met its own limit, " + told.how_often());
+        verdict.warn({.message = fmt::format(
+                          "{} ran out of memory and killed {} ({}): other processes may be missing, too",
+                          *told.node.name, told.newest().subject, told.how_often()),
+                      .expected = "none",
+                      .observed = told.newest().text,
+                      .remedy = {"Give jobs a memory limit; look what else was killed, and restart it.",
+                                 {"journalctl -k -b | grep 'Killed process'", "systemctl --failed"}}});
+      });
 }
 
 void hung_task(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "tasks", is(LogKind::kHungTask), [](Case& one, const Told& told) {
-    one.warn({.message = fmt::format("{} on {} hung in the kernel for two minutes or more ({}): a driver, "
-                                     "disk or network file system did not answer",
-                                     told.newest().subject, *told.node.name, told.how_often()),
-              .expected = "none",
-              .observed = told.newest().text,
-              .remedy = {"The call trace behind the message names what it waited for.",
-                         {"journalctl -k -b | grep -A 25 'blocked for more than'",
-                          "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
+  each_told(survey, judge, "tasks", is(LogKind::kHungTask), [](Case& verdict, const Told& told) {
+    verdict.warn(
+        {.message = fmt::format("{} on {} hung in the kernel for two minutes or more ({}): a driver, "
+                                "disk or network file system did not answer",
+                                told.newest().subject, *told.node.name, told.how_often()),
+         .expected = "none",
+         .observed = told.newest().text,
+         .remedy = {"The call trace behind the message names what it waited for.",
+                    {"journalctl -k -b | grep -A 25 'blocked for more than'",
+                     "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
   });
 }
 
 void kernel_failure(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "kernel", is(LogKind::kLockup, LogKind::kOops), [](Case& one, const Told& told) {
-    one.fail({.message = fmt::format("the kernel of {} failed ({}): what it still does cannot be relied on",
-                                     *told.node.name, told.how_often()),
-              .expected = "no lockup, stall or oops",
-              .observed = told.newest().text,
-              .remedy = {"Restart the node; the call trace names the driver to update.",
-                         {"journalctl -k -b | grep -A 30 -e 'BUG:' -e 'Oops' -e 'stall' -e LOCKUP"},
-                         true}});
-  });
+  each_told(
+      survey, judge, "kernel", is(LogKind::kLockup, LogKind::kOops), [](Case& verdict, const Told& told) {
+        verdict.fail(
+            {.message = fmt::format("the kernel of {} failed ({}): what it still does cannot be relied on",
+                                    *told.node.name, told.how_often()),
+             .expected = "no lockup, stall or oops",
+             .observed = told.newest().text,
+             .remedy = {"Restart the node; the call trace names the driver to update.",
+                        {"journalctl -k -b | grep -A 30 -e 'BUG:' -e 'Oops' -e 'stall' -e LOCKUP"},
+                        true}});
+      });
 }
 
 // Returns true for events of the memory controllers' driver, or of firmware that names the memory.
@@ -187,28 +191,29 @@ bool is_about_memory(const LogEvent& event) {
 void machine_check(const Survey& survey, Judge& judge) {
   static constexpr double kCorrectedPerDay = 10;  // ours; fewer are normal for memory
   each_told(survey, judge, "hardware errors", is(LogKind::kMachineCheck, LogKind::kCorrectedCheck),
-            [](Case& one, const Told& told) {
+            [](Case& verdict, const Told& told) {
               const LogEvent* const worst = told.first(LogKind::kMachineCheck);
               if (worst == nullptr && told.per_day() < kCorrectedPerDay)
-                return one.pass("corrected, " + told.how_often());
+                return verdict.pass("corrected, " + told.how_often());
               const bool bad = worst != nullptr;
               // The BMC, the kernel's log and its counters may all report the same failing module.
-              if (is_about_memory(bad ? *worst : told.newest())) one.touch("memory");
-              one.red(bad ? Status::kFail : Status::kWarn,
-                      {.message = fmt::format(
-                           "the processor or memory of {} reported errors{} ({})", *told.node.name,
-                           bad ? " that could not be corrected" : ", all corrected", told.how_often()),
-                       .expected = bad ? "none" : fmt::format("fewer than {:.0f} a day", kCorrectedPerDay),
-                       .observed = bad ? worst->text : told.newest().text,
-                       .remedy = {"Find the module or processor in the BMC's event log and replace it.",
-                                  {"ipmitool sel elist", "ras-mc-ctl --errors"},
-                                  true}});
+              if (is_about_memory(bad ? *worst : told.newest())) verdict.touch("memory");
+              verdict.red(
+                  bad ? Status::kFail : Status::kWarn,
+                  {.message = fmt::format(
+                       "the processor or memory of {} reported errors{} ({})", *told.node.name,
+                       bad ? " that could not be corrected" : ", all corrected", told.how_often()),
+                   .expected = bad ? "none" : fmt::format("fewer than {:.0f} a day", kCorrectedPerDay),
+                   .observed = bad ? worst->text : told.newest().text,
+                   .remedy = {"Find the module or processor in the BMC's event log and replace it.",
+                              {"ipmitool sel elist", "ras-mc-ctl --errors"},
+                              true}});
             });
 }
 
 void cpu_throttled(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "processor", is(LogKind::kCpuThrottled), [](Case& one, const Told& told) {
-    one.warn(
+  each_told(survey, judge, "processor", is(LogKind::kCpuThrottled), [](Case& verdict, const Told& told) {
+    verdict.warn(
         {.message = fmt::format("the processors of {} were too hot and slowed down ({})", *told.node.name,
                                 told.how_often()),
          .expected = "none",
@@ -230,22 +235,22 @@ void disk_errors(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "disks",
             is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout, LogKind::kDiskLost,
                LogKind::kArrayDegraded),
-            [](Case& one, const Told& told) {
+            [](Case& verdict, const Told& told) {
               const std::string& disk = told.newest().subject;
               std::vector<ShellCommand> commands = {"nvme list", command("smartctl -a /dev/{}", disk)};
               if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
-              one.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
-                                               told.how_often()),
-                        .expected = "none",
-                        .observed = told.newest().text,
-                        .remedy = {"Save what is on it, look at the device's own health, replace it.",
-                                   std::move(commands)}});
+              verdict.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
+                                                   told.how_often()),
+                            .expected = "none",
+                            .observed = told.newest().text,
+                            .remedy = {"Save what is on it, look at the device's own health, replace it.",
+                                       std::move(commands)}});
             });
 }
 
 void disk_paths(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "paths to disks", is(LogKind::kPathFailed), [](Case& one, const Told& told) {
-    one.warn(
+  each_told(survey, judge, "paths to disks", is(LogKind::kPathFailed), [](Case& verdict, const Told& told) {
+    verdict.warn(
         {.message =
              fmt::format("{} lost a path to a drive ({}): while another is left, I/O goes on with less",
                          *told.node.name, told.how_often()),
@@ -258,20 +263,20 @@ void disk_paths(const Survey& survey, Judge& judge) {
 // A server that is away for a while is not a fault of this node, and a user may have named a server that
 // never existed.
 void file_server(const Survey& survey, Judge& judge) {
-  each_told(
-      survey, judge, "file servers", is(LogKind::kServerSilent, LogKind::kServerBack),
-      [](Case& one, const Told& told) {
-        const LogEvent& last = told.newest();
-        if (told.first(LogKind::kServerSilent) == nullptr || last.kind == LogKind::kServerBack)
-          return one.pass("answers, since " + utc_text(last.last));
-        one.warn({.message = fmt::format("file server {} did not answer {} ({}): whoever reads from it hangs",
-                                         last.subject, *told.node.name, told.how_often()),
-                  .expected = "answers",
-                  .observed = last.text,
-                  .remedy = {"Look at the way to the server and at the server itself.",
-                             {command("ping -c 3 {}", last.subject), "nfsstat -m",
-                              "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
-      });
+  each_told(survey, judge, "file servers", is(LogKind::kServerSilent, LogKind::kServerBack),
+            [](Case& verdict, const Told& told) {
+              const LogEvent& last = told.newest();
+              if (told.first(LogKind::kServerSilent) == nullptr || last.kind == LogKind::kServerBack)
+                return verdict.pass("answers, since " + utc_text(last.last));
+              verdict.warn({.message = fmt::format(
+                                "file server {} did not answer {} ({}): whoever reads from it hangs",
+                                last.subject, *told.node.name, told.how_often()),
+                            .expected = "answers",
+                            .observed = last.text,
+                            .remedy = {"Look at the way to the server and at the server itself.",
+                                       {command("ping -c 3 {}", last.subject), "nfsstat -m",
+                                        "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
+            });
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace railbed {
 namespace {
 
-std::string path_text(const Measurement& one) {
-  return fmt::format("{} → {} on {}", one.from.node, one.to.node, one.rail);
+std::string path_text(const Measurement& measurement) {
+  return fmt::format("{} → {} on {}", measurement.from.node, measurement.to.node, measurement.rail);
 }
 
 std::string_view engine_text(Engine engine) {
@@ -25,19 +25,23 @@ std::string_view engine_text(Engine engine) {
 }
 
 // Returns "RDMA", or "RDMA send": a write is the usual operation and is not named.
-std::string transport_text(const Measurement& one) {
-  std::string text(engine_text(one.engine));
-  return one.operation.empty() || one.operation == "write" ? text : text + ' ' + one.operation;
+std::string transport_text(const Measurement& measurement) {
+  std::string text(engine_text(measurement.engine));
+  return measurement.operation.empty() || measurement.operation == "write"
+             ? text
+             : text + ' ' + measurement.operation;
 }
 
-std::string what_text(const Measurement& one) {
-  return fmt::format("{} {} {}", transport_text(one),
-                     one.metric == Metric::kBandwidth ? "bandwidth" : "latency", path_text(one));
+std::string what_text(const Measurement& measurement) {
+  return fmt::format("{} {} {}", transport_text(measurement),
+                     measurement.metric == Metric::kBandwidth ? "bandwidth" : "latency",
+                     path_text(measurement));
 }
 
-Case about(Judge& judge, const Measurement& one) {
-  return judge.on_cluster(what_text(one),
-                          {"rail:" + one.rail, "node:" + one.from.node, "node:" + one.to.node});
+Case about(Judge& judge, const Measurement& measurement) {
+  return judge.on_cluster(
+      what_text(measurement),
+      {"rail:" + measurement.rail, "node:" + measurement.from.node, "node:" + measurement.to.node});
 }
 
 // One direction between two nodes on a rail.
@@ -49,30 +53,30 @@ struct Path {
 // their low numbers prove nothing.
 using Best = std::map<std::tuple<Path, Engine, Metric, std::string>, const Measurement*>;
 
-bool is_better(const Measurement& one, const Measurement* than) {
+bool is_better(const Measurement& measurement, const Measurement* than) {
   if (than == nullptr) return true;
-  return one.metric == Metric::kBandwidth ? one.summary.median > than->summary.median
-                                          : one.summary.median < than->summary.median;
+  return measurement.metric == Metric::kBandwidth ? measurement.summary.median > than->summary.median
+                                                  : measurement.summary.median < than->summary.median;
 }
 
 Best best_of(const std::vector<Measurement>& measurements) {
   Best best;
-  for (const Measurement& one : measurements) {
-    if (one.failure || one.summary.samples == 0) continue;
-    const Path path{one.rail, one.from.node, one.to.node};
-    const Measurement*& kept = best[{path, one.engine, one.metric, one.operation}];
-    if (is_better(one, kept)) kept = &one;
+  for (const Measurement& measurement : measurements) {
+    if (measurement.failure || measurement.summary.samples == 0) continue;
+    const Path path{measurement.rail, measurement.from.node, measurement.to.node};
+    const Measurement*& kept = best[{path, measurement.engine, measurement.metric, measurement.operation}];
+    if (is_better(measurement, kept)) kept = &measurement;
   }
   return best;
 }
 
 // Returns why an RDMA operation is compared neither with the path's ceiling nor with TCP; empty if it is.
-std::string_view why_not_judged(const Measurement& one) {
-  if (one.operation.starts_with("datagram"))
+std::string_view why_not_judged(const Measurement& measurement) {
+  if (measurement.operation.starts_with("datagram"))
     return "messages of one packet: a processor bounds them, not the path";
-  if (one.operation.ends_with(" duplex"))
+  if (measurement.operation.ends_with(" duplex"))
     return "both ways at once: how much of twice the link is usual is not known";
-  if (is_at_once(one)) return "all rails at once: measured.all-rails judges their total";
+  if (is_at_once(measurement)) return "all rails at once: measured.all-rails judges their total";
   return "";
 }
 
@@ -97,101 +101,105 @@ void anything(const Survey& survey, Judge& judge) {
              .remedy = remedy});
 }
 
-void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
-  each.fail({.message = fmt::format("{} failed ({}): {}", what_text(one), failure.stage, failure.cause),
-             .expected = "a number",
-             .observed = failure.cause,
-             .remedy = {failure.remedy.empty() ? "Run it again; then look at both ends' kernel logs."
-                                               : failure.remedy,
-                        {command("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
-                                 one.from.node, one.to.node)}}});
+void judge_failure(Case& each, const Measurement& measurement, const Failure& failure) {
+  each.fail(
+      {.message = fmt::format("{} failed ({}): {}", what_text(measurement), failure.stage, failure.cause),
+       .expected = "a number",
+       .observed = failure.cause,
+       .remedy = {
+           failure.remedy.empty() ? "Run it again; then look at both ends' kernel logs." : failure.remedy,
+           {command("railbed bench {} {} {}", measurement.engine == Engine::kRdma ? "rdma" : "tcp",
+                    measurement.from.node, measurement.to.node)}}});
 }
 
 // Reports all failures with the same root as one finding, under the first of them.
-void judge_root(Judge& judge, const Measurement& one, std::ptrdiff_t count) {
-  const FailureRoot& root = *root_of(one);
-  const auto [first, second] = std::minmax(one.from.node, one.to.node);
-  Case each = judge.on_cluster(fmt::format("{} – {} on {}", first, second, one.rail),
-                               {"rail:" + one.rail, "node:" + first, "node:" + second});
+void judge_root(Judge& judge, const Measurement& measurement, std::ptrdiff_t count) {
+  const FailureRoot& root = *root_of(measurement);
+  const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+  Case each = judge.on_cluster(fmt::format("{} – {} on {}", first, second, measurement.rail),
+                               {"rail:" + measurement.rail, "node:" + first, "node:" + second});
   for (const std::string& line : root.seen) each.add_evidence(line);
-  each.fail({.message = fmt::format("{} {} between {} and {} on {} failed: {}", count,
-                                    count == 1 ? "measurement" : "measurements", first, second, one.rail,
-                                    root.cause),
-             .expected = "a path that carries",
-             .observed = root.cause,
-             .remedy = {one.failure->remedy,
-                        {command("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
-                                 one.from.node, one.to.node)}}});
+  each.fail(
+      {.message = fmt::format("{} {} between {} and {} on {} failed: {}", count,
+                              count == 1 ? "measurement" : "measurements", first, second, measurement.rail,
+                              root.cause),
+       .expected = "a path that carries",
+       .observed = root.cause,
+       .remedy = {measurement.failure->remedy,
+                  {command("railbed bench {} {} {}", measurement.engine == Engine::kRdma ? "rdma" : "tcp",
+                           measurement.from.node, measurement.to.node)}}});
 }
 
 void failed(const Survey& survey, Judge& judge) {
   const std::vector<Measurement>& all = survey.evidence.measurements;
-  for (const Measurement& one : all) {
-    if (root_of(one) != nullptr) {
-      const auto alike = [&](const Measurement& other) { return same_root(one, other); };
-      if (&*std::ranges::find_if(all, alike) == &one)
-        judge_root(judge, one, std::ranges::count_if(all, alike));
+  for (const Measurement& measurement : all) {
+    if (root_of(measurement) != nullptr) {
+      const auto alike = [&](const Measurement& other) { return same_root(measurement, other); };
+      if (&*std::ranges::find_if(all, alike) == &measurement)
+        judge_root(judge, measurement, std::ranges::count_if(all, alike));
       continue;
     }
-    Case each = about(judge, one);
-    if (one.failure && one.engine == Engine::kPing)
+    Case each = about(judge, measurement);
+    if (measurement.failure && measurement.engine == Engine::kPing)
       each.not_applicable("no ping: " +
                           // firewalls drop pings, and nothing else needs them
-                          one.failure->cause);
-    else if (one.failure)
-      judge_failure(each, one, *one.failure);
+                          measurement.failure->cause);
+    else if (measurement.failure)
+      judge_failure(each, measurement, *measurement.failure);
     else
       each.pass("measured");
   }
 }
 
-void judge_data(Case& each, const Measurement& one) {
-  if (one.checked_bytes == 0) return each.not_applicable("no data was compared");
-  if (one.wrong_bytes == 0)
-    return each.pass(fmt::format("{} compared", to_text(ByteCount{one.checked_bytes})));
+void judge_data(Case& each, const Measurement& measurement) {
+  if (measurement.checked_bytes == 0) return each.not_applicable("no data was compared");
+  if (measurement.wrong_bytes == 0)
+    return each.pass(fmt::format("{} compared", to_text(ByteCount{measurement.checked_bytes})));
   each.fail(
-      {.message = fmt::format("{}: {} of {} compared bytes arrived wrong", what_text(one), one.wrong_bytes,
-                              one.checked_bytes),
+      {.message = fmt::format("{}: {} of {} compared bytes arrived wrong", what_text(measurement),
+                              measurement.wrong_bytes, measurement.checked_bytes),
        .expected = "0 wrong bytes",
-       .observed = std::to_string(one.wrong_bytes),
+       .observed = std::to_string(measurement.wrong_bytes),
        .remedy = {"Take the path out of service; test memory, then swap adapter and cable one at a time."}});
 }
 
 void data_intact(const Survey& survey, Judge& judge) {
-  for (const Measurement& one : survey.evidence.measurements) {
-    if (one.failure) continue;
-    Case each = about(judge, one);
-    judge_data(each, one);
+  for (const Measurement& measurement : survey.evidence.measurements) {
+    if (measurement.failure) continue;
+    Case each = about(judge, measurement);
+    judge_data(each, measurement);
   }
 }
 
 // Returns the share of the ceiling that cluster.yaml demands of the sending node.
-double wanted_fraction(const Survey& survey, const Measurement& one) {
-  const Node* wanted = find_node(survey.evidence.cluster, one.from.node);
+double wanted_fraction(const Survey& survey, const Measurement& measurement) {
+  const Node* wanted = find_node(survey.evidence.cluster, measurement.from.node);
   return wanted != nullptr ? wanted->expect.fraction_of_ceiling : Expectations{}.fraction_of_ceiling;
 }
 
-void judge_bandwidth(Case& each, const Measurement& one, double fraction) {
-  if (one.engine == Engine::kTcp)
+void judge_bandwidth(Case& each, const Measurement& measurement, double fraction) {
+  if (measurement.engine == Engine::kTcp)
     return each.not_applicable("one TCP stream is bound by a processor core, not by the path");
-  if (const auto why = why_not_judged(one); !why.empty()) return each.not_applicable(std::string(why));
-  if (one.ceiling.nominal || one.ceiling.limits.empty())
-    return each.not_applicable(one.ceiling.note.empty() ? "no ceiling is known" : one.ceiling.note);
-  const auto floor = bandwidth_floor(one.ceiling, fraction);
+  if (const auto why = why_not_judged(measurement); !why.empty())
+    return each.not_applicable(std::string(why));
+  if (measurement.ceiling.nominal || measurement.ceiling.limits.empty())
+    return each.not_applicable(measurement.ceiling.note.empty() ? "no ceiling is known"
+                                                                : measurement.ceiling.note);
+  const auto floor = bandwidth_floor(measurement.ceiling, fraction);
   if (!floor) return each.unknown(floor.error().text);
-  const BitRate have{one.summary.median};
-  const Limit& binding = *std::ranges::min_element(one.ceiling.limits, {}, &Limit::rate);
+  const BitRate have{measurement.summary.median};
+  const Limit& binding = *std::ranges::min_element(measurement.ceiling.limits, {}, &Limit::rate);
   each.add_evidence(binding.source);
   if (have >= *floor) return each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
-  each.fail(
-      {.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(one), to_text(have),
-                              100 * (have / binding.rate), to_text(binding.rate), binding.name),
-       .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
-                               to_text(binding.rate)),
-       .observed = to_text(have),
-       .remedy = {
-           "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
-           {command("railbed bench rdma {} {}", one.from.node, one.to.node)}}});
+  each.fail({.message =
+                 fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(measurement),
+                             to_text(have), 100 * (have / binding.rate), to_text(binding.rate), binding.name),
+             .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
+                                     to_text(binding.rate)),
+             .observed = to_text(have),
+             .remedy = {
+                 "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
+                 {command("railbed bench rdma {} {}", measurement.from.node, measurement.to.node)}}});
 }
 
 void bandwidth(const Survey& survey, Judge& judge) {
@@ -202,32 +210,32 @@ void bandwidth(const Survey& survey, Judge& judge) {
   }
 }
 
-void judge_floor(Case& each, const Measurement& one) {
-  for (const FloorPart& part : one.floor.parts)
+void judge_floor(Case& each, const Measurement& measurement) {
+  for (const FloorPart& part : measurement.floor.parts)
     each.add_evidence(fmt::format("{}: {} = {}", part.name, to_text(part.time), part.source));
-  const std::string have = to_text(Nanoseconds{one.summary.median});
-  const std::string least = to_text(one.floor.time());
-  if (one.summary.median >= one.floor.time().count())
+  const std::string have = to_text(Nanoseconds{measurement.summary.median});
+  const std::string least = to_text(measurement.floor.time());
+  if (measurement.summary.median >= measurement.floor.time().count())
     return each.pass(fmt::format("{}, floor {}", have, least));
   each.warn(
       {.message =
            fmt::format("{} is {}, below the {} that its path takes at least: the path is another one, or "
                        "the clock is wrong",
-                       what_text(one), have, least),
+                       what_text(measurement), have, least),
        .expected = "at least " + least,
        .observed = have,
        .remedy = {
            fmt::format("Compare the rail's topology in cluster.yaml, and the speed that both ports state, "
                        "with what is plugged in; see by which clock {} measures.",
-                       one.from.node),
+                       measurement.from.node),
            {"cat /sys/devices/system/clocksource/clocksource0/current_clocksource"}}});
 }
 
 void above_floor(const Survey& survey, Judge& judge) {
-  for (const Measurement& one : survey.evidence.measurements) {
-    if (one.failure || one.summary.samples == 0 || one.floor.parts.empty()) continue;
-    Case each = about(judge, one);
-    judge_floor(each, one);
+  for (const Measurement& measurement : survey.evidence.measurements) {
+    if (measurement.failure || measurement.summary.samples == 0 || measurement.floor.parts.empty()) continue;
+    Case each = about(judge, measurement);
+    judge_floor(each, measurement);
   }
 }
 
@@ -305,17 +313,18 @@ using PathLosses = std::map<Engine, Losses>;
 // Sums losses by link, whichever end sends: a bad cable shows in both directions.
 std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
   std::map<Path, PathLosses> all;
-  for (const Measurement& one : measurements) {
-    if (one.failure || one.engine == Engine::kPing) continue;  // a missing reply to a ping may be no loss
+  for (const Measurement& measurement : measurements) {
+    if (measurement.failure || measurement.engine == Engine::kPing)
+      continue;  // a missing reply to a ping may be no loss
     // While all rails carry traffic, TCP may retransmit only because it waited for a processor. A total would
     // count the same losses twice.
-    if (is_total(one) || (is_at_once(one) && one.engine == Engine::kTcp)) continue;
-    const auto [first, second] = std::minmax(one.from.node, one.to.node);
-    Losses& losses = all[{one.rail, first, second}][one.engine];
-    if (one.from.interface == "lo") continue;  // retransmissions there only waited for a processor
-    losses.packets += one.packets;
-    losses.lost += one.lost;
-    for (const auto& [counter, delta] : one.counter_deltas)
+    if (is_total(measurement) || (is_at_once(measurement) && measurement.engine == Engine::kTcp)) continue;
+    const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+    Losses& losses = all[{measurement.rail, first, second}][measurement.engine];
+    if (measurement.from.interface == "lo") continue;  // retransmissions there only waited for a processor
+    losses.packets += measurement.packets;
+    losses.lost += measurement.lost;
+    for (const auto& [counter, delta] : measurement.counter_deltas)
       if (delta != 0)
         losses.evidence += fmt::format("{}{} +{}", losses.evidence.empty() ? "" : ", ", counter, delta);
   }

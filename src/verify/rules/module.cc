@@ -12,10 +12,10 @@ namespace railbed {
 namespace {
 
 // Returns false after ending the case if the module lists could not be read.
-bool modules_readable(Case& one, const NodeView& node) {
+bool modules_readable(Case& verdict, const NodeView& node) {
   const Kernel& kernel = node.facts->system.kernel;
-  if (kernel.present_modules.ok()) one.seen(kernel.present_modules);
-  return kernel.present_modules.ok() || one.read(kernel.loaded_modules) != nullptr;
+  if (kernel.present_modules.ok()) verdict.seen(kernel.present_modules);
+  return kernel.present_modules.ok() || verdict.read(kernel.loaded_modules) != nullptr;
 }
 
 // Returns true if the node's own kernel no longer drives this kind of adapter; nullopt if the operating
@@ -53,16 +53,16 @@ Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& m
 }
 
 // Ends the case: red if one of the modules is missing.
-void judge_modules(Case& one, const NodeView& node, const std::vector<std::string_view>& modules,
+void judge_modules(Case& verdict, const NodeView& node, const std::vector<std::string_view>& modules,
                    std::string_view consequence) {
-  if (!modules_readable(one, node)) return;
+  if (!modules_readable(verdict, node)) return;
   std::vector<std::string_view> missing;
   for (const std::string_view module : modules)
     if (!module_present(*node.facts, module) && std::ranges::find(missing, module) == missing.end())
       missing.push_back(module);
-  if (missing.empty()) return one.pass("loaded");
+  if (missing.empty()) return verdict.pass("loaded");
   const std::string names = fmt::format("{}", fmt::join(missing, ", "));
-  one.fail(
+  verdict.fail(
       {.message = fmt::format("kernel module {} is not loaded on {}: {}", names, *node.name, consequence),
        .expected = "loaded",
        .observed = "not loaded: " + names,
@@ -70,21 +70,22 @@ void judge_modules(Case& one, const NodeView& node, const std::vector<std::strin
 }
 
 void os_supports_adapter(const Survey& survey, Judge& judge) {
-  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+  each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
     const NicModel* model = find_nic(adapter.device.value_or(0));
-    if (model == nullptr) return one.not_applicable("the adapter is not in railbed's table");
-    const std::string* id = one.read(node.facts->system.os.id);
+    if (model == nullptr) return verdict.not_applicable("the adapter is not in railbed's table");
+    const std::string* id = verdict.read(node.facts->system.os.id);
     if (id == nullptr) return;
-    const std::string* version = one.read(node.facts->system.os.version);
+    const std::string* version = verdict.read(node.facts->system.os.version);
     if (version == nullptr) return;
     const std::string words = fmt::format("{} on {} {}", model->name, *id, *version);
     if (!drops_driver(node, model->module).value_or(false))
-      return one.pass(words + (keeps_driver_unmaintained(node, model->module)
-                                   ? ", which no longer maintains its driver"
-                                   : ""));
+      return verdict.pass(words + (keeps_driver_unmaintained(node, model->module)
+                                       ? ", which no longer maintains its driver"
+                                       : ""));
     // A driver from another source supports this kernel, too.
-    if (module_present(*node.facts, model->module)) return one.pass(words + ", with a driver from elsewhere");
-    one.fail(
+    if (module_present(*node.facts, model->module))
+      return verdict.pass(words + ", with a driver from elsewhere");
+    verdict.fail(
         {.message = fmt::format("{} of {} is a {}: {} {} has no driver for it any more", adapter.address,
                                 *node.name, model->name, *id, *version),
          .expected = fmt::format("an adapter that {} {} drives", *id, split(*version, '.').front()),
@@ -107,20 +108,20 @@ Things known_adapters(const NodeView& node) {
 }
 
 void adapter_modules(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel modules", known_adapters, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "kernel modules", known_adapters, [](Case& verdict, const NodeView& node) {
     std::vector<std::string_view> modules;
     for (const PciDevice* adapter : node.adapters())
       if (const NicModel* model = find_nic(adapter->device.value_or(0)))
         modules.insert(modules.end(), {model->module, model->rdma_module});
-    if (modules.empty()) return one.not_applicable("no Mellanox adapter on PCI");
-    judge_modules(one, node, modules, "its adapter has no RDMA device");
+    if (modules.empty()) return verdict.not_applicable("no Mellanox adapter on PCI");
+    judge_modules(verdict, node, modules, "its adapter has no RDMA device");
   });
 }
 
 void core_modules(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel modules", whole_node, [](Case& one, const NodeView& node) {
-    if (!node.needs_rdma()) return one.not_applicable("nothing here needs RDMA");
-    judge_modules(one, node, {"ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm"},
+  each_node(survey, judge, "kernel modules", whole_node, [](Case& verdict, const NodeView& node) {
+    if (!node.needs_rdma()) return verdict.not_applicable("nothing here needs RDMA");
+    judge_modules(verdict, node, {"ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm"},
                   "programs cannot open RDMA devices");
   });
 }
@@ -132,30 +133,30 @@ ShellCommand add_software_device(const RailEnd& end) {
 
 void software_module(const Survey& survey, Judge& judge) {
   each_end_that(
-      survey, judge, &RailEnd::software_rdma, [](Case& one, const NodeView& node, const RailEnd& end) {
+      survey, judge, &RailEnd::software_rdma, [](Case& verdict, const NodeView& node, const RailEnd& end) {
         const std::string module = end.rail->rdma_driver == "rxe" ? "rdma_rxe" : end.rail->rdma_driver;
-        if (!modules_readable(one, node)) return;
-        if (module_present(*node.facts, module)) return one.pass(module);
-        one.fail({.message = fmt::format("kernel module {} is not loaded on {}: {} has no RDMA device",
-                                         module, *node.name, end.name),
-                  .expected = module + " loaded",
-                  .observed = "not loaded",
-                  .remedy = {"Load it, and add the device to the interface.",
-                             {command("modprobe {}", module), add_software_device(end)}}});
+        if (!modules_readable(verdict, node)) return;
+        if (module_present(*node.facts, module)) return verdict.pass(module);
+        verdict.fail({.message = fmt::format("kernel module {} is not loaded on {}: {} has no RDMA device",
+                                             module, *node.name, end.name),
+                      .expected = module + " loaded",
+                      .observed = "not loaded",
+                      .remedy = {"Load it, and add the device to the interface.",
+                                 {command("modprobe {}", module), add_software_device(end)}}});
       });
 }
 
 Things infiniband_ends(const NodeView& node) { return touches_of_ends(node, &RailEnd::infiniband); }
 
 void infiniband_modules(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel modules", infiniband_ends, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "kernel modules", infiniband_ends, [](Case& verdict, const NodeView& node) {
     if (std::ranges::none_of(node.ends, &RailEnd::infiniband))
-      return one.not_applicable("no InfiniBand rail");
+      return verdict.not_applicable("no InfiniBand rail");
     std::vector<std::string_view> modules = {"ib_umad"};
     const bool ipoib = std::ranges::any_of(
         node.ends, [](const RailEnd& end) { return end.infiniband() && end.address() != nullptr; });
     if (ipoib) modules.push_back("ib_ipoib");
-    judge_modules(one, node, modules, "no IPoIB interface, no InfiniBand diagnostics");
+    judge_modules(verdict, node, modules, "no IPoIB interface, no InfiniBand diagnostics");
   });
 }
 
@@ -168,28 +169,29 @@ Remedy load_rdma_half(const NodeView& node, const PciDevice& adapter, std::strin
 
 // Returns true after ending the case as unknown if a device's PCI address is unknown: it may be the device
 // that is missing.
-bool may_be_elsewhere(Case& one, const std::vector<RdmaDevice>& devices) {
+bool may_be_elsewhere(Case& verdict, const std::vector<RdmaDevice>& devices) {
   const auto placeless =
       std::ranges::find_if(devices, [](const RdmaDevice& device) { return device.pci_address.unknown(); });
-  return placeless != devices.end() && one.read(placeless->pci_address) == nullptr;
+  return placeless != devices.end() && verdict.read(placeless->pci_address) == nullptr;
 }
 
 void pci_has_rdma_device(const Survey& survey, Judge& judge) {
-  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
-    const auto* devices = one.read(node.facts->rdma.devices);
+  each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
+    const auto* devices = verdict.read(node.facts->rdma.devices);
     if (devices == nullptr) return;
     const auto same = [&](const RdmaDevice& device) {
       return device.pci_address.value_or("") == adapter.address;
     };
     const auto found = std::ranges::find_if(*devices, same);
-    if (found != devices->end()) return one.pass(found->name);
-    if (may_be_elsewhere(one, *devices)) return;
+    if (found != devices->end()) return verdict.pass(found->name);
+    if (may_be_elsewhere(verdict, *devices)) return;
     const NicModel* model = find_nic(adapter.device.value_or(0));
-    one.fail({.message = fmt::format("adapter {} ({}) of {} has no RDMA device", adapter.address,
-                                     model == nullptr ? "Mellanox" : model->name, *node.name),
-              .expected = "a device in /sys/class/infiniband",
-              .observed = "none",
-              .remedy = load_rdma_half(node, adapter, model == nullptr ? "mlx5_ib" : model->rdma_module)});
+    verdict.fail(
+        {.message = fmt::format("adapter {} ({}) of {} has no RDMA device", adapter.address,
+                                model == nullptr ? "Mellanox" : model->name, *node.name),
+         .expected = "a device in /sys/class/infiniband",
+         .observed = "none",
+         .remedy = load_rdma_half(node, adapter, model == nullptr ? "mlx5_ib" : model->rdma_module)});
   });
 }
 
@@ -203,15 +205,15 @@ void user_access(const Survey& survey, Judge& judge) {
   // Devices that could not be read are reported by rdma.pci-device and rdma.rail-device.
   const auto devices_of = [](const NodeView& node) -> const auto& { return items(node.facts->rdma.devices); };
   each_of(survey, judge, devices_of, &RdmaDevice::name, touches_of_rdma,
-          [](Case& one, const NodeView& node, const RdmaDevice& device) {
-            const bool* access = one.read(device.user_access);
+          [](Case& verdict, const NodeView& node, const RdmaDevice& device) {
+            const bool* access = verdict.read(device.user_access);
             if (access == nullptr) return;
-            if (*access) return one.pass("uverbs");
-            one.fail({.message = fmt::format("{} of {} has no uverbs node: programs cannot open it",
-                                             device.name, *node.name),
-                      .expected = "an entry in /sys/class/infiniband_verbs",
-                      .observed = "none",
-                      .remedy = {"Load the user-space door.", {"modprobe ib_uverbs"}}});
+            if (*access) return verdict.pass("uverbs");
+            verdict.fail({.message = fmt::format("{} of {} has no uverbs node: programs cannot open it",
+                                                 device.name, *node.name),
+                          .expected = "an entry in /sys/class/infiniband_verbs",
+                          .observed = "none",
+                          .remedy = {"Load the user-space door.", {"modprobe ib_uverbs"}}});
           });
 }
 
@@ -248,40 +250,40 @@ Things verbs_touches(const NodeView& node) {
 }
 
 void verbs_devices(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "libibverbs", verbs_touches, [](Case& one, const NodeView& node) {
-    if (unlisted_devices(node, {}).empty()) return one.not_applicable("no rail with an RDMA device");
+  each_node(survey, judge, "libibverbs", verbs_touches, [](Case& verdict, const NodeView& node) {
+    if (unlisted_devices(node, {}).empty()) return verdict.not_applicable("no rail with an RDMA device");
     const Rdma& rdma = node.facts->rdma;
-    const auto* listed = one.read_if_there(rdma.verbs_devices, "not recorded");
+    const auto* listed = verdict.read_if_there(rdma.verbs_devices, "not recorded");
     if (listed == nullptr) return;
     const auto unlisted = unlisted_devices(node, *listed);
-    if (unlisted.empty()) return one.pass(fmt::format("{} devices", listed->size()));
+    if (unlisted.empty()) return verdict.pass(fmt::format("{} devices", listed->size()));
     if (rdma.verbs_library.value_or("").empty())
-      return one.not_applicable("libibverbs cannot be opened, which nccl.chooses-sockets judges");
+      return verdict.not_applicable("libibverbs cannot be opened, which nccl.chooses-sockets judges");
     const std::string names = fmt::format("{}", fmt::join(unlisted, ", "));
-    one.fail({.message = fmt::format(
-                  "libibverbs on {} does not list {}, which the kernel has: programs find no RDMA there",
-                  *node.name, names),
-              .expected = names,
-              .observed = listed->empty() ? "none" : fmt::format("{}", fmt::join(*listed, ", ")),
-              .remedy = bring_verbs(node)});
+    verdict.fail({.message = fmt::format(
+                      "libibverbs on {} does not list {}, which the kernel has: programs find no RDMA there",
+                      *node.name, names),
+                  .expected = names,
+                  .observed = listed->empty() ? "none" : fmt::format("{}", fmt::join(*listed, ", ")),
+                  .remedy = bring_verbs(node)});
   });
 }
 
 void rail_device(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (!end.wants_rdma()) return one.not_applicable("the rail is plain Ethernet");
-    if (one.read(end.facts->rdma.devices) == nullptr) return;
-    if (end.rdma) return one.pass(end.rdma_name());
-    if (may_be_elsewhere(one, *end.facts->rdma.devices)) return;
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (!end.wants_rdma()) return verdict.not_applicable("the rail is plain Ethernet");
+    if (verdict.read(end.facts->rdma.devices) == nullptr) return;
+    if (end.rdma) return verdict.pass(end.rdma_name());
+    if (may_be_elsewhere(verdict, *end.facts->rdma.devices)) return;
     Remedy remedy{"Load the adapter's driver; on a virtual link add a software device.",
                   {"rdma link show", "dmesg | grep -i -e mlx -e infiniband"}};
     if (end.software_rdma())
       remedy = {"Add the software RDMA device to the interface.", {add_software_device(end)}};
-    one.fail({.message = fmt::format("no RDMA device behind {} of {}: only TCP is left on {}", end.name,
-                                     *end.node, end.rail->name),
-              .expected = "an RDMA device on " + end.name,
-              .observed = "none",
-              .remedy = std::move(remedy)});
+    verdict.fail({.message = fmt::format("no RDMA device behind {} of {}: only TCP is left on {}", end.name,
+                                         *end.node, end.rail->name),
+                  .expected = "an RDMA device on " + end.name,
+                  .observed = "none",
+                  .remedy = std::move(remedy)});
   });
 }
 

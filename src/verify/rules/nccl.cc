@@ -14,7 +14,9 @@ namespace railbed {
 namespace {
 
 // Returns the file of a location: "/etc/nccl.conf" of "/etc/nccl.conf:3".
-std::string file_of(const nccl::Complaint& one) { return one.from.substr(0, one.from.rfind(':')); }
+std::string file_of(const nccl::Complaint& complaint) {
+  return complaint.from.substr(0, complaint.from.rfind(':'));
+}
 
 bool is_variable_name(std::string_view name) {
   return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, [](char c) {
@@ -22,27 +24,28 @@ bool is_variable_name(std::string_view name) {
   });
 }
 
-Remedy remedy_of(const nccl::Complaint& one) {
-  if (!one.better) return {one.remedy};
-  const std::string& value = *one.better;
-  if (one.from.empty()) return {one.remedy, {command("echo {}={} >> /etc/nccl.conf", one.variable, value)}};
-  if (one.from.ends_with(".service"))
-    return {one.remedy + " Restart the service when no job runs.",
-            {command("systemctl edit {}", one.from), command("systemctl restart {}", one.from)}};
-  const std::string file = file_of(one);
+Remedy remedy_of(const nccl::Complaint& complaint) {
+  if (!complaint.better) return {complaint.remedy};
+  const std::string& value = *complaint.better;
+  if (complaint.from.empty())
+    return {complaint.remedy, {command("echo {}={} >> /etc/nccl.conf", complaint.variable, value)}};
+  if (complaint.from.ends_with(".service"))
+    return {complaint.remedy + " Restart the service when no job runs.",
+            {command("systemctl edit {}", complaint.from), command("systemctl restart {}", complaint.from)}};
+  const std::string file = file_of(complaint);
   // A shell evaluates what follows a variable's name in brackets, quoted or not.
-  if (!file.starts_with('/') && !is_variable_name(one.variable)) return {one.remedy};
+  if (!file.starts_with('/') && !is_variable_name(complaint.variable)) return {complaint.remedy};
   if (!file.starts_with('/'))
-    return {one.remedy,
-            {value.empty() ? command("unset {}", one.variable)
-                           : command("export {}={}", one.variable, ShellQuoted{value})}};
-  return {one.remedy,
-          {command(
-              "sed -i.bak {} {}",
-              ShellQuoted{value.empty() ? fmt::format("/{}=/d", sed_pattern(one.variable))
-                                        : fmt::format("s/{}=.*/{}={}/", sed_pattern(one.variable),
-                                                      sed_replacement(one.variable), sed_replacement(value))},
-              file)}};
+    return {complaint.remedy,
+            {value.empty() ? command("unset {}", complaint.variable)
+                           : command("export {}={}", complaint.variable, ShellQuoted{value})}};
+  return {complaint.remedy,
+          {command("sed -i.bak {} {}",
+                   ShellQuoted{value.empty() ? fmt::format("/{}=/d", sed_pattern(complaint.variable))
+                                             : fmt::format("s/{}=.*/{}={}/", sed_pattern(complaint.variable),
+                                                           sed_replacement(complaint.variable),
+                                                           sed_replacement(value))},
+                   file)}};
 }
 
 // Returns the rails' devices in the form of the list; nullopt if cluster.yaml and the node give none.
@@ -56,22 +59,22 @@ std::optional<std::string> rails_as_list(const NodeView& node) {
   return names;
 }
 
-void tell(Case& one, const NodeView& node, nccl::Complaint complaint) {
+void tell(Case& verdict, const NodeView& node, nccl::Complaint complaint) {
   const std::string what = complaint.variable + (complaint.value.empty() ? "" : "=" + complaint.value);
-  one.add_evidence(complaint.from.empty() ? "/etc/nccl.conf, the environment" : complaint.from);
+  verdict.add_evidence(complaint.from.empty() ? "/etc/nccl.conf, the environment" : complaint.from);
   if (complaint.id == "no-such-device") complaint.better = rails_as_list(node);
   const bool gone = complaint.better && complaint.better->empty();
-  one.red(complaint.severity == nccl::Severity::kError ? Status::kFail : Status::kWarn,
-          {.message = fmt::format("{} on {} {}", what, *node.name, complaint.message),
-           .expected = gone ? "unset" : complaint.better.value_or(complaint.remedy),
-           .observed = complaint.value.empty() ? "unset" : complaint.value,
-           .remedy = remedy_of(complaint)});
+  verdict.red(complaint.severity == nccl::Severity::kError ? Status::kFail : Status::kWarn,
+              {.message = fmt::format("{} on {} {}", what, *node.name, complaint.message),
+               .expected = gone ? "unset" : complaint.better.value_or(complaint.remedy),
+               .observed = complaint.value.empty() ? "unset" : complaint.value,
+               .remedy = remedy_of(complaint)});
 }
 
 // Returns true after ending the case if a place that sets variables could not be read.
-bool unreadable(Case& one, const Nccl& nccl) {
+bool unreadable(Case& verdict, const Nccl& nccl) {
   for (const auto* place : {&nccl.environment, &nccl.profile, &nccl.user_file, &nccl.system_file})
-    if (!place->ok() && !place->absent()) return one.read(*place) == nullptr;
+    if (!place->ok() && !place->absent()) return verdict.read(*place) == nullptr;
   return false;
 }
 
@@ -86,17 +89,17 @@ void by_lint(const Survey& survey, Judge& judge) {
     bool red = false;
     for (const nccl::Complaint& complaint : node.nccl_complaints) {
       if (complaint.severity == nccl::Severity::kNote || nccl_rule_of(complaint) != rule) continue;
-      Case one = judge.on(node, complaint.variable, node.nccl_touches);
-      tell(one, node, complaint);
+      Case verdict = judge.on(node, complaint.variable, node.nccl_touches);
+      tell(verdict, node, complaint);
       red = true;
     }
     if (red) continue;
-    Case one = judge.on(node, "NCCL variables", node.nccl_touches);
-    if (unreadable(one, node.facts->nccl)) continue;
+    Case verdict = judge.on(node, "NCCL variables", node.nccl_touches);
+    if (unreadable(verdict, node.facts->nccl)) continue;
     if (rule == "nccl.traffic-class" && !node.expect().traffic_class)
-      one.not_applicable("no traffic class is expected");
+      verdict.not_applicable("no traffic class is expected");
     else
-      one.pass(fmt::format("{} set", node.nccl_variables));
+      verdict.pass(fmt::format("{} set", node.nccl_variables));
   }
 }
 

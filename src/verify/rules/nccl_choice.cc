@@ -24,17 +24,17 @@ const nccl::PortChoice* choice_of(const NodeView& node, const RailEnd& end) {
 }
 
 void chooses_sockets(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "network", its_nccl, [](Case& one, const NodeView& node) {
-    if (!has_rdma_rail(node)) return one.not_applicable("no rail with an RDMA device");
-    if (one.lacks_settings(node)) return;
-    const auto* const devices = one.read(node.facts->rdma.devices);
+  each_node(survey, judge, "network", its_nccl, [](Case& verdict, const NodeView& node) {
+    if (!has_rdma_rail(node)) return verdict.not_applicable("no rail with an RDMA device");
+    if (verdict.lacks_settings(node)) return;
+    const auto* const devices = verdict.read(node.facts->rdma.devices);
     if (devices == nullptr) return;
     const nccl::Choices& choices = node.nccl_choices;
-    if (choices.network != "Socket" && !choices.network.empty()) return one.pass(choices.network);
+    if (choices.network != "Socket" && !choices.network.empty()) return verdict.pass(choices.network);
     std::string ports;
     for (const nccl::PortChoice& port : choices.ports)
       ports += fmt::format("; {}:{} {}", port.device, port.port, port.why);
-    one.fail(
+    verdict.fail(
         {.message =
              choices.network.empty()
                  ? fmt::format("NCCL will not start on {}: {}{}", *node.name, choices.network_why, ports)
@@ -61,8 +61,8 @@ std::string_view what_half_costs(const NodeView& node, const RailEnd& left_out) 
 }
 
 void covers_rails(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& one, const NodeView& node) {
-    if (one.lacks_settings(node)) return;
+  each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_settings(node)) return;
     std::vector<std::string> left_out;
     std::string_view half;
     std::size_t used = 0;
@@ -79,29 +79,30 @@ void covers_rails(const Survey& survey, Judge& judge) {
       left_out.push_back(fmt::format("{} ({}): {}", end.rdma_name(), end.name, port->why));
       if (half.empty()) half = what_half_costs(node, end);
     }
-    if (used + left_out.size() == 0) return one.not_applicable("no rail with an active RDMA port");
-    if (left_out.empty()) return one.pass(fmt::format("{} port{} used", used, used == 1 ? "" : "s"));
+    if (used + left_out.size() == 0) return verdict.not_applicable("no rail with an active RDMA port");
+    if (left_out.empty()) return verdict.pass(fmt::format("{} port{} used", used, used == 1 ? "" : "s"));
     const NcclVariable* const variable = effective(node.facts->nccl, "NCCL_IB_HCA");
-    if (variable != nullptr) one.add_evidence(variable->from);
-    one.warn({.message = fmt::format("NCCL on {} leaves out {}: that rail stays idle{}", *node.name,
-                                     fmt::join(left_out, ", "), half),
-              .expected = "every rail",
-              .observed = variable == nullptr ? fmt::format("{} used", used) : variable->value,
-              .remedy = {variable == nullptr
-                             ? "Name the rails' devices in NCCL_IB_HCA."
-                             : fmt::format("Add it to the list in {}, or take the rail out of cluster.yaml.",
-                                           variable->from)}});
+    if (variable != nullptr) verdict.add_evidence(variable->from);
+    verdict.warn(
+        {.message = fmt::format("NCCL on {} leaves out {}: that rail stays idle{}", *node.name,
+                                fmt::join(left_out, ", "), half),
+         .expected = "every rail",
+         .observed = variable == nullptr ? fmt::format("{} used", used) : variable->value,
+         .remedy = {variable == nullptr
+                        ? "Name the rails' devices in NCCL_IB_HCA."
+                        : fmt::format("Add it to the list in {}, or take the rail out of cluster.yaml.",
+                                      variable->from)}});
   });
 }
 
 void gid_choice(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    one.touch("nccl");
-    if (!end.rdma || end.infiniband() || !end.wants_rdma()) return one.not_applicable("no RoCE port");
-    if (one.lacks_settings(node)) return;
+  each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    verdict.touch("nccl");
+    if (!end.rdma || end.infiniband() || !end.wants_rdma()) return verdict.not_applicable("no RoCE port");
+    if (verdict.lacks_settings(node)) return;
     const nccl::PortChoice* const port = choice_of(node, end);
-    if (port == nullptr || !port->used) return one.not_applicable("NCCL does not use this port");
-    const auto* const gids = one.read(end.rdma.port->gids);
+    if (port == nullptr || !port->used) return verdict.not_applicable("NCCL does not use this port");
+    const auto* const gids = verdict.read(end.rdma.port->gids);
     if (gids == nullptr) return;
     const auto found = std::ranges::find(*gids, port->gid_index.value_or(0), &Gid::index);
     const bool there = found != gids->end() && found->gid.ok();
@@ -109,38 +110,38 @@ void gid_choice(const Survey& survey, Judge& judge) {
     const std::string seen =
         fmt::format("GID {}: {}", port->gid_index.value_or(0),
                     !there ? "empty" : fmt::format("{} {}", found->gid->to_text(), found->type.value_or("")));
-    if (good) return one.pass(seen);
-    one.warn({.message = fmt::format("NCCL will send from {} of {} on {} ({}): not RoCE v2 over IPv4", seen,
-                                     end.rdma_name(), *end.node, port->gid_why),
-              .expected = "a RoCE v2 IPv4 GID",
-              .observed = seen,
-              .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
-                         "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
-                         {command("ip -brief address show {}", end.name)}}});
+    if (good) return verdict.pass(seen);
+    verdict.warn({.message = fmt::format("NCCL will send from {} of {} on {} ({}): not RoCE v2 over IPv4",
+                                         seen, end.rdma_name(), *end.node, port->gid_why),
+                  .expected = "a RoCE v2 IPv4 GID",
+                  .observed = seen,
+                  .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
+                             "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
+                             {command("ip -brief address show {}", end.name)}}});
   });
 }
 
 void gdr_reachable(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUDirect RDMA", its_nccl, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "GPUDirect RDMA", its_nccl, [](Case& verdict, const NodeView& node) {
     const auto& pairs = node.nccl_choices.pairs;
     const auto lost = std::ranges::find_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
-    if (pairs.empty()) return one.not_applicable("no pair of GPU and RDMA port");
-    if (one.lacks_settings(node)) return;
+    if (pairs.empty()) return verdict.not_applicable("no pair of GPU and RDMA port");
+    if (verdict.lacks_settings(node)) return;
     if (lost == pairs.end()) {
       const auto direct = std::ranges::count_if(
           pairs, [](const nccl::PairChoice& pair) { return pair.nearest && pair.gpudirect; });
       if (direct == 0)
-        one.not_applicable(pairs.front().why);
+        verdict.not_applicable(pairs.front().why);
       else
-        one.pass(fmt::format("{} pairs", direct));
+        verdict.pass(fmt::format("{} pairs", direct));
       return;
     }
     const NcclVariable* const variable = effective(node.facts->nccl, lost->blocked_by);
-    if (variable != nullptr) one.add_evidence(variable->from);
+    if (variable != nullptr) verdict.add_evidence(variable->from);
     const auto blocked = std::ranges::count_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
-    one.warn(
+    verdict.warn(
         {.message = fmt::format("{} keeps GPUDirect RDMA off on {} where the hardware could: {} pair{}, "
                                 "as GPU {} with {} ({})",
                                 lost->blocked_by, *node.name, blocked, blocked == 1 ? "" : "s", lost->gpu,
@@ -153,14 +154,14 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
 }
 
 void library_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NCCL library", Things{"nccl"}, [](Case& one, const NodeView& node) {
-    if (!node.expect().nccl) return one.not_applicable("no NCCL version is expected (expect.nccl)");
-    const auto* const library = one.read_if_there(
+  each_node(survey, judge, "NCCL library", Things{"nccl"}, [](Case& verdict, const NodeView& node) {
+    if (!node.expect().nccl) return verdict.not_applicable("no NCCL version is expected (expect.nccl)");
+    const auto* const library = verdict.read_if_there(
         node.facts->nccl.library, "no libnccl.so.2 in the usual folders: programs bring their own");
     if (library == nullptr) return;
     if (library->version == *node.expect().nccl || library->version.starts_with(*node.expect().nccl + "."))
-      return one.pass(library->version);
-    one.warn(
+      return verdict.pass(library->version);
+    verdict.warn(
         {.message =
              fmt::format("NCCL on {} is {}, expected {}", *node.name, library->version, *node.expect().nccl),
          .expected = *node.expect().nccl,

@@ -26,36 +26,36 @@ Remedy how_to_reach(const Unreachable& lost) {
 void reachable(const Survey& survey, Judge& judge) {
   const Evidence& all = survey.evidence;
   for (const Unreachable& lost : all.unreachable) {
-    Case one = judge.on_node(lost.node);
+    Case verdict = judge.on_node(lost.node);
     std::string_view why = lost.error.text;
     if (why.starts_with(lost.node + ": ")) why.remove_prefix(lost.node.size() + 2);
-    one.fail({.message = fmt::format("{} gave no facts: {}", lost.node, why),
-              .expected = "answers",
-              .observed = std::string(why),
-              .remedy = how_to_reach(lost)});
+    verdict.fail({.message = fmt::format("{} gave no facts: {}", lost.node, why),
+                  .expected = "answers",
+                  .observed = std::string(why),
+                  .remedy = how_to_reach(lost)});
   }
   for (const Node& node : all.cluster.nodes) {
     if (std::ranges::find(all.unreachable, node.name, &Unreachable::node) != all.unreachable.end()) continue;
-    Case one = judge.on_node(node.name);
+    Case verdict = judge.on_node(node.name);
     if (all.nodes.contains(node.name))
-      one.pass("facts read");
+      verdict.pass("facts read");
     else
-      one.unknown("no facts of this node were given");
+      verdict.unknown("no facts of this node were given");
   }
 }
 
 void os_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "operating system", [](Case& one, const NodeView& node) {
-    if (!node.expect().os) return one.not_applicable("cluster.yaml names no operating system");
+  each_node(survey, judge, "operating system", [](Case& verdict, const NodeView& node) {
+    if (!node.expect().os) return verdict.not_applicable("cluster.yaml names no operating system");
     const Os& os = node.facts->system.os;
-    const std::string* id = one.read(os.id);
+    const std::string* id = verdict.read(os.id);
     if (id == nullptr) return;
-    const std::string* version = one.read(os.version);
+    const std::string* version = verdict.read(os.version);
     if (version == nullptr) return;
     const std::string have = lower(*id + " " + *version);
     const std::string want = lower(*node.expect().os);
-    if (have == want || have.starts_with(want + ".") || *id == want) return one.pass(have);
-    one.warn(
+    if (have == want || have.starts_with(want + ".") || *id == want) return verdict.pass(have);
+    verdict.warn(
         {.message = fmt::format("{} runs {}, expected {}", *node.name, have, want),
          .expected = want,
          .observed = have,
@@ -63,35 +63,35 @@ void os_expected(const Survey& survey, Judge& judge) {
   });
 }
 
-void version_expected(Case& one, const Reading<std::string>& reading, const std::string& want,
+void version_expected(Case& verdict, const Reading<std::string>& reading, const std::string& want,
                       std::string_view what, const std::string& node, Remedy remedy) {
-  const std::string* have = one.read(reading);
+  const std::string* have = verdict.read(reading);
   if (have == nullptr) return;
-  if (version_matches(*have, want)) return one.pass(*have);
-  one.warn({.message = fmt::format("{} of {} is {}, expected {}", what, node, *have, want),
-            .expected = want,
-            .observed = *have,
-            .remedy = std::move(remedy)});
+  if (version_matches(*have, want)) return verdict.pass(*have);
+  verdict.warn({.message = fmt::format("{} of {} is {}, expected {}", what, node, *have, want),
+                .expected = want,
+                .observed = *have,
+                .remedy = std::move(remedy)});
 }
 
 void kernel_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "kernel", [](Case& verdict, const NodeView& node) {
     if (const auto& want = node.expect().kernel; !want)
-      one.not_applicable("cluster.yaml names no kernel");
+      verdict.not_applicable("cluster.yaml names no kernel");
     else
       version_expected(
-          one, node.facts->system.kernel.release, *want, "the kernel", *node.name,
+          verdict, node.facts->system.kernel.release, *want, "the kernel", *node.name,
           {"Boot the expected kernel and hold it, or correct expect.kernel in cluster.yaml.",
            for_system(node, {"apt-mark showhold"}, {"dnf list --installed kernel-core"}), true, true});
   });
 }
 
 void bios_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "BIOS", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "BIOS", [](Case& verdict, const NodeView& node) {
     if (const auto& want = node.expect().bios; !want)
-      one.not_applicable("cluster.yaml names no BIOS version");
+      verdict.not_applicable("cluster.yaml names no BIOS version");
     else
-      version_expected(one, node.facts->system.firmware.version, *want, "the BIOS", *node.name,
+      version_expected(verdict, node.facts->system.firmware.version, *want, "the BIOS", *node.name,
                        {"Flash the expected version, then compare the settings; "
                         "or correct expect.bios in cluster.yaml.",
                         {"dmidecode -s bios-version"},
@@ -100,12 +100,12 @@ void bios_expected(const Survey& survey, Judge& judge) {
   });
 }
 
-void judge_firmware(Case& one, const NodeView& node, const RdmaDevice& device) {
-  one.seen(device.board_id);
+void judge_firmware(Case& verdict, const NodeView& node, const RdmaDevice& device) {
+  verdict.seen(device.board_id);
   const auto want = node.expect().firmware->find(device.board_id.value_or(""));
   if (want == node.expect().firmware->end())
-    return one.not_applicable("cluster.yaml names no firmware for its board");
-  version_expected(one, device.firmware, want->second, "the firmware of " + device.name, *node.name,
+    return verdict.not_applicable("cluster.yaml names no firmware for its board");
+  version_expected(verdict, device.firmware, want->second, "the firmware of " + device.name, *node.name,
                    {"Flash that version and reset the adapter, or correct expect.firmware in cluster.yaml.",
                     flash_with(device), true, false});
 }
@@ -117,27 +117,28 @@ void adapter_firmware_expected(const Survey& survey, Judge& judge) {
       continue;
     }
     for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
-      Case one = judge.on(node, device.name,
-                          device.pci_address.ok() ? node.touches_of(*device.pci_address) : Things());
-      judge_firmware(one, node, device);
+      Case verdict = judge.on(node, device.name,
+                              device.pci_address.ok() ? node.touches_of(*device.pci_address) : Things());
+      judge_firmware(verdict, node, device);
     }
   }
 }
 
 void memory_expected(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "memory", [](Case& one, const NodeView& node) {
-    if (!node.expect().memory) return one.not_applicable("cluster.yaml states no memory size");
-    const ByteCount* total = one.read(node.facts->system.memory.total);
+  each_node(survey, judge, "memory", [](Case& verdict, const NodeView& node) {
+    if (!node.expect().memory) return verdict.not_applicable("cluster.yaml states no memory size");
+    const ByteCount* total = verdict.read(node.facts->system.memory.total);
     if (total == nullptr) return;
     // The kernel and the firmware reserve a few percent.
     if (static_cast<double>(total->bytes) >= 0.95 * static_cast<double>(node.expect().memory->bytes))
-      return one.pass(to_text(*total));
-    one.fail({.message = fmt::format("{} has {} of memory, expected {}: a module is missing or disabled",
-                                     *node.name, to_text(*total), to_text(*node.expect().memory)),
-              .expected = to_text(*node.expect().memory),
-              .observed = to_text(*total),
-              .remedy = {
-                  "Reseat the memory modules and read the BMC's event log.", {"dmidecode -t memory"}, true}});
+      return verdict.pass(to_text(*total));
+    verdict.fail(
+        {.message = fmt::format("{} has {} of memory, expected {}: a module is missing or disabled",
+                                *node.name, to_text(*total), to_text(*node.expect().memory)),
+         .expected = to_text(*node.expect().memory),
+         .observed = to_text(*total),
+         .remedy = {
+             "Reseat the memory modules and read the BMC's event log.", {"dmidecode -t memory"}, true}});
   });
 }
 

@@ -35,21 +35,21 @@ BitRate usable(const PcieLink& link) {
 // Judges every hop from the device to its root port: each link as its lower end reports it, against what that
 // end and the bridge above support. An idle GPU lowers the speed of its own link but never its width; a load
 // window judges the speed at work (gpu.load-pcie).
-void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status status,
+void judge_path(Case& verdict, const NodeView& node, const PciDevice& device, Status status,
                 std::string_view what, bool slows_when_idle) {
   for (const PciDevice* hop : path_to_root(node.pci(), device)) {
     const PciDevice* above = hop->parent.ok() ? find_pci(node.pci(), *hop->parent) : nullptr;
     if (above == nullptr) break;  // a root port, or a device built into the processor
     if (hop == &device) {
-      if (one.read_if_there(hop->link_now, "it has no PCI Express link") == nullptr) return;
-      if (one.read(hop->link_max) == nullptr) return;
+      if (verdict.read_if_there(hop->link_now, "it has no PCI Express link") == nullptr) return;
+      if (verdict.read(hop->link_max) == nullptr) return;
     } else if (!hop->link_now.ok() || !hop->link_max.ok()) {
       continue;  // inside a switch, ports may not report their links
     }
     PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
     if (hop == &device && slows_when_idle) most.gigatransfers = hop->link_now->gigatransfers;
     if (!below(*hop->link_now, most)) continue;
-    one.red(
+    verdict.red(
         status,
         {.message =
              fmt::format("{} of {}: the PCIe link {} → {} runs at {}, both ends can do {}", what, *node.name,
@@ -63,48 +63,49 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
     return;
   }
   if (!device.link_now.ok()) {
-    one.not_applicable("it has no PCI Express link");
+    verdict.not_applicable("it has no PCI Express link");
     return;
   }
-  one.pass(link_text(*device.link_now));
+  verdict.pass(link_text(*device.link_now));
 }
 
 // Judges a DGX Spark's adapter, which is soldered to the board, so nothing can be reseated. The firmware sets
 // the link that both ends report as their maximum.
-bool judge_spark_lanes(Case& one, const NodeView& node, const PciDevice& adapter) {
+bool judge_spark_lanes(Case& verdict, const NodeView& node, const PciDevice& adapter) {
   constexpr PcieLink kWhole{32, 4};
   if (!is_spark_function(node.pci(), adapter) || !adapter.link_now || !below(*adapter.link_now, kWhole))
     return false;
-  one.seen(adapter.link_now);
-  one.fail({.message =
-                fmt::format("adapter {} of {} has a link of {}: firmware before spring 2026 wires the second "
-                            "way to a DGX Spark's cables so, at half the rate",
-                            adapter.address, *node.name, link_text(*adapter.link_now)),
-            .expected = link_text(kWhole),
-            .observed = link_text(*adapter.link_now),
-            .remedy = {
-                "Update the firmware, then power the machine off and on; look at the MTU of every interface "
-                "afterwards, since an update can set one back to 1500.",
-                {"fwupdmgr refresh", "fwupdmgr get-updates", "ip -brief link"},
-                true}});
+  verdict.seen(adapter.link_now);
+  verdict.fail(
+      {.message =
+           fmt::format("adapter {} of {} has a link of {}: firmware before spring 2026 wires the second "
+                       "way to a DGX Spark's cables so, at half the rate",
+                       adapter.address, *node.name, link_text(*adapter.link_now)),
+       .expected = link_text(kWhole),
+       .observed = link_text(*adapter.link_now),
+       .remedy = {
+           "Update the firmware, then power the machine off and on; look at the MTU of every interface "
+           "afterwards, since an update can set one back to 1500.",
+           {"fwupdmgr refresh", "fwupdmgr get-updates", "ip -brief link"},
+           true}});
   return true;
 }
 
 void adapter_link(const Survey& survey, Judge& judge) {
-  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
-    if (judge_spark_lanes(one, node, adapter)) return;
-    judge_path(one, node, adapter, Status::kFail, "adapter " + adapter.address, false);
+  each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
+    if (judge_spark_lanes(verdict, node, adapter)) return;
+    judge_path(verdict, node, adapter, Status::kFail, "adapter " + adapter.address, false);
   });
 }
 
 void gpu_link(const Survey& survey, Judge& judge) {
-  each_pci_gpu(survey, judge, [](Case& one, const NodeView& node, const PciDevice& gpu) {
-    judge_path(one, node, gpu, Status::kWarn, "GPU " + gpu.address, true);
+  each_pci_gpu(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& gpu) {
+    judge_path(verdict, node, gpu, Status::kWarn, "GPU " + gpu.address, true);
   });
 }
 
 void slot_limits_adapter(const Survey& survey, Judge& judge) {
-  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+  each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
     BitRate port;
     const RailEnd* rail = nullptr;
     for (const RailEnd& end : node.ends)
@@ -113,17 +114,17 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
         rail = &end;
       }
     if (rail == nullptr) {
-      one.not_applicable("no rail with a known rate is on this adapter");
+      verdict.not_applicable("no rail with a known rate is on this adapter");
       return;
     }
-    const PcieLink* link = one.read_if_there(adapter.link_now, "it has no PCI Express link");
+    const PcieLink* link = verdict.read_if_there(adapter.link_now, "it has no PCI Express link");
     if (link == nullptr) return;
     const BitRate slot = usable(*link);
     // DGX Spark splits one port over two x4 functions. The slot does not limit a card that has no more lanes.
     const bool at_its_best = adapter.link_max.ok() && !below(*link, *adapter.link_max);
     if (slot >= port || at_its_best)
-      return one.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
-    one.warn(
+      return verdict.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
+    verdict.warn(
         {.message = fmt::format("{} of {} has a {} port in a {} slot, which carries {}: the host limits it",
                                 rail->name, *node.name, to_text(port), link_text(*link), to_text(slot)),
          .expected = fmt::format("a slot that carries {}", to_text(port)),
@@ -136,8 +137,8 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
 
 // Returns true after ending the case as unknown if the fact exists and could not be read.
 template <class T>
-bool is_denied(Case& one, const Reading<T>& reading) {
-  return !reading.ok() && !reading.absent() && one.read(reading) == nullptr;
+bool is_denied(Case& verdict, const Reading<T>& reading) {
+  return !reading.ok() && !reading.absent() && verdict.read(reading) == nullptr;
 }
 
 void numa_known(const Survey& survey, Judge& judge) {
@@ -145,36 +146,36 @@ void numa_known(const Survey& survey, Judge& judge) {
     const bool one_node = node.facts->system.cpu.numa_nodes.size() < 2;
     return one_node ? std::vector<const PciDevice*>() : node.accelerators();
   };
-  each_device(survey, judge, devices_of, [](Case& one, const NodeView& node, const PciDevice& device) {
-    const int* numa = one.read(device.numa_node);
+  each_device(survey, judge, devices_of, [](Case& verdict, const NodeView& node, const PciDevice& device) {
+    const int* numa = verdict.read(device.numa_node);
     if (numa == nullptr) return;
-    if (*numa >= 0) return one.pass(std::to_string(*numa));
-    one.warn({.message = fmt::format("the firmware of {} does not say which processor {} hangs on: "
-                                     "buffers and threads land on the wrong one half the time",
-                                     *node.name, device.address),
-              .expected = "a NUMA node",
-              .observed = "-1",
-              .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
-                         {command("cat /sys/bus/pci/devices/{}/numa_node", device.address)},
-                         true}});
+    if (*numa >= 0) return verdict.pass(std::to_string(*numa));
+    verdict.warn({.message = fmt::format("the firmware of {} does not say which processor {} hangs on: "
+                                         "buffers and threads land on the wrong one half the time",
+                                         *node.name, device.address),
+                  .expected = "a NUMA node",
+                  .observed = "-1",
+                  .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
+                             {command("cat /sys/bus/pci/devices/{}/numa_node", device.address)},
+                             true}});
   });
 }
 
 void gpu_near_adapter(const Survey& survey, Judge& judge) {
-  each_pci_gpu(survey, judge, [](Case& one, const NodeView& node, const PciDevice& gpu) {
+  each_pci_gpu(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& gpu) {
     std::vector<const PciDevice*> rails;
     for (const RailEnd& end : node.ends)
       if (end.adapter != nullptr) rails.push_back(end.adapter);
-    if (rails.empty()) return one.not_applicable("no rail on a PCI adapter");
-    const int* numa = one.read(gpu.numa_node);
+    if (rails.empty()) return verdict.not_applicable("no rail on a PCI adapter");
+    const int* numa = verdict.read(gpu.numa_node);
     if (numa == nullptr) return;
     const auto numa_of = [](const PciDevice* adapter) { return adapter->numa_node.value_or(-1); };
     const bool known = *numa >= 0 && std::ranges::all_of(
                                          rails, [](int at) { return at >= 0; }, numa_of);
-    if (!known) return one.not_applicable("the firmware does not say (pcie.numa-known)");
+    if (!known) return verdict.not_applicable("the firmware does not say (pcie.numa-known)");
     if (std::ranges::find(rails, *numa, numa_of) != rails.end())
-      return one.pass(fmt::format("NUMA node {}", *numa));
-    one.warn(
+      return verdict.pass(fmt::format("NUMA node {}", *numa));
+    verdict.warn(
         {.message = fmt::format("GPU {} of {} is on NUMA node {}, every rail adapter on another: "
                                 "its traffic crosses between the processors",
                                 gpu.address, *node.name, *numa),
@@ -185,21 +186,21 @@ void gpu_near_adapter(const Survey& survey, Judge& judge) {
 }
 
 void iommu(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "IOMMU", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "IOMMU", [](Case& verdict, const NodeView& node) {
     if (node.gpus().empty() || node.adapters().empty())
-      return one.not_applicable("no pair of GPU and adapter");
+      return verdict.not_applicable("no pair of GPU and adapter");
     std::vector<const PciDevice*> translated;
     for (const PciDevice* device : node.accelerators()) {
-      one.seen(device->iommu_type);
+      verdict.seen(device->iommu_type);
       if (device->iommu_type.ok() && *device->iommu_type != "identity") translated.push_back(device);
-      if (is_denied(one, device->iommu_type)) return;
+      if (is_denied(verdict, device->iommu_type)) return;
     }
-    if (translated.empty()) return one.pass("off or passthrough");
-    for (const PciDevice* device : translated) one.touch("pci:" + device->address);
+    if (translated.empty()) return verdict.pass("off or passthrough");
+    for (const PciDevice* device : translated) verdict.touch("pci:" + device->address);
     const std::string model = lower(node.facts->system.cpu.model.value_or(""));
     const std::string_view option =
         model.find("amd") != std::string::npos ? "amd_iommu=on iommu=pt" : "iommu=pt";
-    one.warn(
+    verdict.warn(
         {.message =
              fmt::format("the IOMMU of {} translates ({} on {}): GPU and adapter cannot talk directly, "
                          "or only through the processor",
@@ -221,24 +222,24 @@ std::vector<const PciDevice*> bridges_between_pairs(const NodeView& node) {
 }
 
 void acs(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "ACS", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "ACS", [](Case& verdict, const NodeView& node) {
     const auto bridges = bridges_between_pairs(node);
-    if (bridges.empty()) return one.not_applicable("no GPU and adapter under one PCIe switch");
+    if (bridges.empty()) return verdict.not_applicable("no GPU and adapter under one PCIe switch");
     std::vector<const PciDevice*> on;
     for (const PciDevice* bridge : bridges) {
       if (redirects_peers(*bridge)) on.push_back(bridge);
-      if (is_denied(one, bridge->acs_control)) return;
+      if (is_denied(verdict, bridge->acs_control)) return;
     }
-    if (on.empty()) return one.pass(fmt::format("off on {} bridges", bridges.size()));
+    if (on.empty()) return verdict.pass(fmt::format("off on {} bridges", bridges.size()));
     std::vector<ShellCommand> commands;
     std::vector<std::string_view> names;
     for (const PciDevice* bridge : on) {
-      one.seen(bridge->acs_control);
-      one.touch("pci:" + bridge->address);
+      verdict.seen(bridge->acs_control);
+      verdict.touch("pci:" + bridge->address);
       names.push_back(bridge->address);
       commands.push_back(command("setpci -s {} ecap_acs+6.w=0000", bridge->address));
     }
-    one.warn(
+    verdict.warn(
         {.message = fmt::format(
              "ACS is on at {} of {}: what a GPU sends to its adapter makes a detour through the processor",
              fmt::join(names, ", "), *node.name),

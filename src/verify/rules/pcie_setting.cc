@@ -13,35 +13,36 @@ namespace {
 constexpr double kFastPort = 100;  // Gb/s from which such settings matter
 
 // Returns true after ending the case if the adapter has no fast port.
-bool lacks_fast_port(Case& one, const RailEnd& end) {
+bool lacks_fast_port(Case& verdict, const RailEnd& end) {
   if (end.adapter != nullptr && end.rdma && end.rdma.port->rate.value_or(BitRate{}).gigabits() >= kFastPort)
     return false;
-  one.not_applicable("no port of 100 Gb/s or more");
+  verdict.not_applicable("no port of 100 Gb/s or more");
   return true;
 }
 
 void read_request(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_fast_port(one, end)) return;
-    const int* bytes = one.read_if_there(end.adapter->max_read_request, "no PCI Express capability");
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_fast_port(verdict, end)) return;
+    const int* bytes = verdict.read_if_there(end.adapter->max_read_request, "no PCI Express capability");
     if (bytes == nullptr) return;
-    if (*bytes >= 4096) return one.pass(std::to_string(*bytes));
-    one.warn({.message = fmt::format("adapter {} of {} reads memory in pieces of {} bytes, 4096 is best",
-                                     end.adapter->address, *end.node, *bytes),
-              .expected = "4096",
-              .observed = std::to_string(*bytes),
-              .remedy = {"Set bits 12-14 of Device Control to 5; it is lost at reboot, so by a boot unit.",
-                         {command("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
+    if (*bytes >= 4096) return verdict.pass(std::to_string(*bytes));
+    verdict.warn(
+        {.message = fmt::format("adapter {} of {} reads memory in pieces of {} bytes, 4096 is best",
+                                end.adapter->address, *end.node, *bytes),
+         .expected = "4096",
+         .observed = std::to_string(*bytes),
+         .remedy = {"Set bits 12-14 of Device Control to 5; it is lost at reboot, so by a boot unit.",
+                    {command("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
   });
 }
 
 void relaxed_ordering(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_fast_port(one, end)) return;
-    const bool* on = one.read_if_there(end.adapter->relaxed_ordering, "no PCI Express capability");
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_fast_port(verdict, end)) return;
+    const bool* on = verdict.read_if_there(end.adapter->relaxed_ordering, "no PCI Express capability");
     if (on == nullptr) return;
-    if (*on) return one.pass("on");
-    one.warn(
+    if (*on) return verdict.pass("on");
+    verdict.warn(
         {.message = fmt::format(
              "adapter {} of {} may not send with relaxed ordering: each write waits for the one before it",
              end.adapter->address, *end.node),
@@ -55,39 +56,40 @@ void relaxed_ordering(const Survey& survey, Judge& judge) {
 // Every device on the path has to accept packets as large as any other sends (PCI Express Base Specification,
 // Max_Payload_Size): a larger one is a malformed packet, a fatal error.
 void payload(const Survey& survey, Judge& judge) {
-  each_accelerator(survey, judge, [](Case& one, const NodeView& node, const PciDevice& device) {
-    const int* mine = one.read_if_there(device.max_payload, "no PCI Express capability");
+  each_accelerator(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& device) {
+    const int* mine = verdict.read_if_there(device.max_payload, "no PCI Express capability");
     if (mine == nullptr) return;
     const auto path = path_to_root(node.pci(), device);
     const auto other = std::ranges::find_if(
         path, [&](const PciDevice* hop) { return hop->max_payload.ok() && *hop->max_payload != *mine; });
-    if (other == path.end()) return one.pass(std::to_string(*mine));
-    one.fail({.message = fmt::format(
-                  "{} of {} sends packets of {} bytes, {} above it {}: the larger ones are errors",
-                  device.address, *node.name, *mine, (*other)->address, *(*other)->max_payload),
-              .expected = "one MaxPayload from the device to the root",
-              .observed = fmt::format("{} and {}", *mine, *(*other)->max_payload),
-              .remedy = {"Let the kernel set it: pci=pcie_bus_safe on the kernel command line; or the BIOS.",
-                         {command("lspci -vvs {} | grep MaxPayload", device.address),
-                          command("lspci -vvs {} | grep MaxPayload", (*other)->address)},
-                         true}});
+    if (other == path.end()) return verdict.pass(std::to_string(*mine));
+    verdict.fail(
+        {.message =
+             fmt::format("{} of {} sends packets of {} bytes, {} above it {}: the larger ones are errors",
+                         device.address, *node.name, *mine, (*other)->address, *(*other)->max_payload),
+         .expected = "one MaxPayload from the device to the root",
+         .observed = fmt::format("{} and {}", *mine, *(*other)->max_payload),
+         .remedy = {"Let the kernel set it: pci=pcie_bus_safe on the kernel command line; or the BIOS.",
+                    {command("lspci -vvs {} | grep MaxPayload", device.address),
+                     command("lspci -vvs {} | grep MaxPayload", (*other)->address)},
+                    true}});
   });
 }
 
 void bars_assigned(const Survey& survey, Judge& judge) {
-  each_accelerator(survey, judge, [](Case& one, const NodeView& node, const PciDevice& device) {
-    const auto* bars = one.read_if_there(device.unassigned_bars, "its resources were not read");
+  each_accelerator(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& device) {
+    const auto* bars = verdict.read_if_there(device.unassigned_bars, "its resources were not read");
     if (bars == nullptr) return;
-    if (bars->empty()) return one.pass("all");
-    one.fail({.message =
-                  fmt::format("the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
-                              *node.name, fmt::join(*bars, ", "), device.address),
-              .expected = "every BAR has an address",
-              .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
-              .remedy = {"Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; "
-                         "pci=realloc where there is no such setting.",
-                         {command("lspci -vvs {} | grep -i region", device.address)},
-                         true}});
+    if (bars->empty()) return verdict.pass("all");
+    verdict.fail({.message = fmt::format(
+                      "the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
+                      *node.name, fmt::join(*bars, ", "), device.address),
+                  .expected = "every BAR has an address",
+                  .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
+                  .remedy = {"Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; "
+                             "pci=realloc where there is no such setting.",
+                             {command("lspci -vvs {} | grep -i region", device.address)},
+                             true}});
   });
 }
 

@@ -15,10 +15,10 @@ namespace railbed {
 namespace {
 
 // Returns true after ending the case if there is no RDMA port (rdma.rail-device reports that).
-bool lacks_port(Case& one, const RailEnd& end) {
+bool lacks_port(Case& verdict, const RailEnd& end) {
   if (end.wants_rdma() && end.rdma) return false;
-  one.not_applicable(end.wants_rdma() ? "no RDMA device behind this interface"
-                                      : "the rail is plain Ethernet");
+  verdict.not_applicable(end.wants_rdma() ? "no RDMA device behind this interface"
+                                          : "the rail is plain Ethernet");
   return true;
 }
 
@@ -28,29 +28,29 @@ std::string port_path(const RailEnd& end, std::string_view file) {
 }
 
 void physical_state(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    const std::string* state = one.read(end.rdma.port->physical_state);
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    const std::string* state = verdict.read(end.rdma.port->physical_state);
     if (state == nullptr) return;
-    if (*state == "LinkUp") return one.pass(*state);
-    one.fail({.message =
-                  fmt::format("{} has no physical link ({}): no cable, a dead cable, or the other end is off",
-                              end.rdma_where(), *state),
-              .expected = "LinkUp",
-              .observed = *state,
-              .remedy = {
-                  "Reseat the cable at both ends, then try another one.",
-                  {command("cat {}", port_path(end, "phys_state")), command("ip link show {}", end.name)}}});
+    if (*state == "LinkUp") return verdict.pass(*state);
+    verdict.fail({.message = fmt::format(
+                      "{} has no physical link ({}): no cable, a dead cable, or the other end is off",
+                      end.rdma_where(), *state),
+                  .expected = "LinkUp",
+                  .observed = *state,
+                  .remedy = {"Reseat the cable at both ends, then try another one.",
+                             {command("cat {}", port_path(end, "phys_state")),
+                              command("ip link show {}", end.name)}}});
   });
 }
 
 void port_state(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    const std::string* state = one.read(end.rdma.port->state);
+  each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    const std::string* state = verdict.read(end.rdma.port->state);
     if (state == nullptr) return;
-    if (*state == "ACTIVE") return one.pass(*state);
-    one.fail(
+    if (*state == "ACTIVE") return verdict.pass(*state);
+    verdict.fail(
         {.message = fmt::format("{} is {}, expected ACTIVE", end.rdma_where(), *state),
          .expected = "ACTIVE",
          .observed = fmt::format("{} ({})", *state, end.rdma.port->physical_state.value_or("?")),
@@ -87,21 +87,22 @@ Remedy start_subnet_manager(const Survey& survey, const NodeView& node) {
 }
 
 void subnet_manager(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    const std::string* state = one.read(end.rdma.port->state);
+  each_infiniband_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    const std::string* state = verdict.read(end.rdma.port->state);
     if (state == nullptr) return;
     if (*state == "INIT")
-      return one.fail({.message = fmt::format(
-                           "{} waits in INIT: the cable is good, no subnet manager has configured the fabric",
+      return verdict.fail(
+          {.message =
+               fmt::format("{} waits in INIT: the cable is good, no subnet manager has configured the fabric",
                            end.rdma_where()),
-                       .expected = "ACTIVE",
-                       .observed = "INIT",
-                       .remedy = start_subnet_manager(survey, node)});
-    const int* manager = one.read(end.rdma.port->sm_lid);
+           .expected = "ACTIVE",
+           .observed = "INIT",
+           .remedy = start_subnet_manager(survey, node)});
+    const int* manager = verdict.read(end.rdma.port->sm_lid);
     if (manager == nullptr) return;
-    *state == "ACTIVE" ? one.pass(fmt::format("at LID {}", *manager))
-                       : one.not_applicable("the port has no link");
+    *state == "ACTIVE" ? verdict.pass(fmt::format("at LID {}", *manager))
+                       : verdict.not_applicable("the port has no link");
   });
 }
 
@@ -118,15 +119,16 @@ Remedy ask_for_lid(const NodeView& node, const RailEnd& end) {
 }
 
 void lid(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    const int* own = one.read(end.rdma.port->lid);
+  each_infiniband_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    const int* own = verdict.read(end.rdma.port->lid);
     if (own == nullptr) return;
-    if (*own != 0 && *own != 0xffff) return one.pass(std::to_string(*own));
-    one.fail({.message = fmt::format("{} has no LID: nothing on the fabric can address it", end.rdma_where()),
-              .expected = "a LID",
-              .observed = std::to_string(*own),
-              .remedy = ask_for_lid(node, end)});
+    if (*own != 0 && *own != 0xffff) return verdict.pass(std::to_string(*own));
+    verdict.fail(
+        {.message = fmt::format("{} has no LID: nothing on the fabric can address it", end.rdma_where()),
+         .expected = "a LID",
+         .observed = std::to_string(*own),
+         .remedy = ask_for_lid(node, end)});
   });
 }
 
@@ -137,29 +139,30 @@ std::vector<ShellCommand> set_link_type_with(const RailEnd& end) {
 }
 
 void link_layer(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    const std::string* have = one.read(end.rdma.port->link_layer);
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    const std::string* have = verdict.read(end.rdma.port->link_layer);
     if (have == nullptr) return;
     const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
-    if (*have == want) return one.pass(want);
-    one.fail({.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
-              .expected = want,
-              .observed = *have,
-              .remedy = {"Set the port's type in the adapter's firmware (VPI cards have both) and reboot; "
-                         "or correct the rail's fabric.",
-                         set_link_type_with(end), true}});
+    if (*have == want) return verdict.pass(want);
+    verdict.fail(
+        {.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
+         .expected = want,
+         .observed = *have,
+         .remedy = {"Set the port's type in the adapter's firmware (VPI cards have both) and reboot; "
+                    "or correct the rail's fabric.",
+                    set_link_type_with(end), true}});
   });
 }
 
-void judge_rate(Case& one, const RailEnd& end, const ExpectedRate& expected) {
-  const BitRate* have = one.read(end.rdma.port->rate);
+void judge_rate(Case& verdict, const RailEnd& end, const ExpectedRate& expected) {
+  const BitRate* have = verdict.read(end.rdma.port->rate);
   if (have == nullptr) return;
   const bool stated = end.rail != nullptr && end.rail->speed.has_value();
   const double more = have->gigabits() - expected.rate.gigabits();
-  if (std::abs(more) < 0.5 || (more > 0 && !stated)) return one.pass(to_text(*have));
+  if (std::abs(more) < 0.5 || (more > 0 && !stated)) return verdict.pass(to_text(*have));
   const std::string lanes = end.rdma.port->rate_text.value_or("?");
-  one.red(
+  verdict.red(
       expected.certain ? Status::kFail : Status::kWarn,
       {.message = fmt::format("{} runs at {} ({}), expected {} ({}): the cable, a slower other end, or "
                               "their negotiation",
@@ -183,14 +186,16 @@ std::optional<ExpectedRate> expected_rate(const ExpectedRates& rates, const Rail
 
 void rate(const Survey& survey, Judge& judge) {
   const ExpectedRates rates(survey);
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
-    if (lacks_port(one, end)) return;
-    if (end.software_rdma()) return one.not_applicable("software RDMA states a rate that means nothing");
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (lacks_port(verdict, end)) return;
+    if (end.software_rdma()) return verdict.not_applicable("software RDMA states a rate that means nothing");
     const auto expected = expected_rate(rates, end);
     if (!expected)
-      return one.not_applicable("nothing says how fast it should be: state the rail's speed in cluster.yaml");
-    if (end.rdma.port->state.value_or("") != "ACTIVE") return one.not_applicable("the port is not active");
-    judge_rate(one, end, *expected);
+      return verdict.not_applicable(
+          "nothing says how fast it should be: state the rail's speed in cluster.yaml");
+    if (end.rdma.port->state.value_or("") != "ACTIVE")
+      return verdict.not_applicable("the port is not active");
+    judge_rate(verdict, end, *expected);
   });
 }
 
@@ -203,44 +208,47 @@ std::vector<ShellCommand> go_datagram_with(const NodeView& node, const RailEnd& 
 }
 
 void ipoib_mode(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
+  each_infiniband_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const std::string* mode = verdict.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
     if (mode == nullptr) return;
-    if (*mode == "datagram" || connects_ipoib(end)) return one.pass(*mode);
-    one.warn({.message = fmt::format("{} is in connected mode, which a {} does only without its offloads: "
-                                     "enhanced IPoIB is datagram",
-                                     end.where(), end.model->name),
-              .expected = "datagram",
-              .observed = *mode,
-              .remedy = {"Go back to datagram mode, here (IPoIB pauses for a moment) and in the network "
-                         "configuration; raise bandwidth by RDMA, not by IPoIB.",
-                         go_datagram_with(node, end)}});
+    if (*mode == "datagram" || connects_ipoib(end)) return verdict.pass(*mode);
+    verdict.warn(
+        {.message = fmt::format("{} is in connected mode, which a {} does only without its offloads: "
+                                "enhanced IPoIB is datagram",
+                                end.where(), end.model->name),
+         .expected = "datagram",
+         .observed = *mode,
+         .remedy = {"Go back to datagram mode, here (IPoIB pauses for a moment) and in the network "
+                    "configuration; raise bandwidth by RDMA, not by IPoIB.",
+                    go_datagram_with(node, end)}});
   });
 }
 
 // An end in connected mode sends datagrams to one in datagram mode, and large packets trigger messages to
 // shrink them (the kernel's Documentation/infiniband/ipoib.rst): it works, but each pair behaves differently.
 void ipoib_mode_equal(const Survey& survey, Judge& judge) {
-  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
-    if (rail.fabric != Fabric::kInfiniband) return one.not_applicable("not InfiniBand");
+  each_rail(survey, judge, [&](Case& verdict, const Rail& rail) {
+    if (rail.fabric != Fabric::kInfiniband) return verdict.not_applicable("not InfiniBand");
     std::vector<std::string> connected, datagram;
     std::vector<ShellCommand> commands;
     for (const RailEnd* end : survey.ends_of(rail)) {
       if (end->interface == nullptr || !end->interface->ipoib_mode.ok()) continue;
-      one.seen(end->interface->ipoib_mode);
+      verdict.seen(end->interface->ipoib_mode);
       const bool connects = *end->interface->ipoib_mode == "connected";
       (connects ? connected : datagram).push_back(*end->node);
       if (!connects) continue;
       for (const ShellCommand& go : go_datagram_with(*survey.find(*end->node), *end))
         commands.push_back(command("{}  # on {}", go, *end->node));
     }
-    if (connected.size() + datagram.size() < 2) return one.not_applicable("fewer than two IPoIB interfaces");
-    if (connected.empty() || datagram.empty()) return one.pass(connected.empty() ? "datagram" : "connected");
-    for (const std::string& node : connected) one.touch("node:" + node);
+    if (connected.size() + datagram.size() < 2)
+      return verdict.not_applicable("fewer than two IPoIB interfaces");
+    if (connected.empty() || datagram.empty())
+      return verdict.pass(connected.empty() ? "datagram" : "connected");
+    for (const std::string& node : connected) verdict.touch("node:" + node);
     const std::string observed =
         fmt::format("connected on {}; datagram on {}", fmt::join(connected, ", "), fmt::join(datagram, ", "));
-    one.warn(
+    verdict.warn(
         {.message =
              fmt::format("the ends of {} differ in IPoIB mode ({}): between them every packet is "
                          "cut to the smaller MTU, and larger multicast from the connected ends is lost",
@@ -269,16 +277,17 @@ Remedy join_group(const NodeView& node, const RailEnd& end, bool is_member) {
 // drivers/infiniband/ulp/ipoib/ipoib_multicast.c.
 void ipoib_link(const Survey& survey, Judge& judge) {
   constexpr std::uint16_t kKeyBits = 0x7fff;  // the highest bit marks a full member
-  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    if (one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface") == nullptr) return;
-    if (lacks_port(one, end)) return;
-    if (end.rdma.port->state.value_or("") != "ACTIVE") return one.not_applicable("the port is not active");
+  each_infiniband_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    if (verdict.read_if_there(end.interface->ipoib_mode, "no IPoIB interface") == nullptr) return;
+    if (lacks_port(verdict, end)) return;
+    if (end.rdma.port->state.value_or("") != "ACTIVE")
+      return verdict.not_applicable("the port is not active");
     if (!end.interface->administratively_up.value_or(true))
-      return one.not_applicable("the interface is switched off");
-    const bool* link = one.read_if_there(end.interface->carrier, "its carrier was not recorded");
+      return verdict.not_applicable("the interface is switched off");
+    const bool* link = verdict.read_if_there(end.interface->carrier, "its carrier was not recorded");
     if (link == nullptr) return;
-    if (*link) return one.pass("it has joined its group");
+    if (*link) return verdict.pass("it has joined its group");
     const auto& key = end.interface->ipoib_pkey;
     const auto& keys = end.rdma.port->pkeys;
     const bool is_member = !key || !keys || std::ranges::any_of(*keys, [&](std::uint16_t each) {
@@ -289,11 +298,11 @@ void ipoib_link(const Survey& survey, Judge& judge) {
                                                     *key, fmt::join(*keys, ", "));
     // Verbs do not need IPoIB; a rail with addresses does.
     const Status status = end.address() != nullptr ? Status::kFail : Status::kWarn;
-    one.red(status,
-            {.message = fmt::format("{} has no carrier on a port that is active: {}", end.where(), why),
-             .expected = "a carrier",
-             .observed = is_member ? "none" : fmt::format("none, partition {:#06x}", *key),
-             .remedy = join_group(node, end, is_member)});
+    verdict.red(status,
+                {.message = fmt::format("{} has no carrier on a port that is active: {}", end.where(), why),
+                 .expected = "a carrier",
+                 .observed = is_member ? "none" : fmt::format("none, partition {:#06x}", *key),
+                 .remedy = join_group(node, end, is_member)});
   });
 }
 
@@ -322,70 +331,72 @@ Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool co
 void ipoib_mtu(const Survey& survey, Judge& judge) {
   constexpr int kEncapsulation = 4;  // RFC 4391: the IPoIB header
   constexpr int kConnected = 65520;  // RFC 4755
-  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
+  each_infiniband_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const std::string* mode = verdict.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
     if (mode == nullptr) return;
-    if (one.lacks_rdma(end)) return;
-    const int* have = one.read(end.interface->mtu);
+    if (verdict.lacks_rdma(end)) return;
+    const int* have = verdict.read(end.interface->mtu);
     if (have == nullptr) return;
-    const int* port = one.read(end.rdma.port->active_mtu);
+    const int* port = verdict.read(end.rdma.port->active_mtu);
     if (port == nullptr) return;
     const bool connects = *mode == "connected" && connects_ipoib(end);
     const int most = connects ? kConnected : *port - kEncapsulation;
-    if (*have == most) return one.pass(std::to_string(*have));
-    one.warn({.message = fmt::format("{} ({} mode) has MTU {}, best is {}", end.where(), *mode, *have, most),
-              .expected = std::to_string(most),
-              .observed = std::to_string(*have),
-              .remedy = set_ipoib_mtu(node, end, most, connects)});
+    if (*have == most) return verdict.pass(std::to_string(*have));
+    verdict.warn(
+        {.message = fmt::format("{} ({} mode) has MTU {}, best is {}", end.where(), *mode, *have, most),
+         .expected = std::to_string(most),
+         .observed = std::to_string(*have),
+         .remedy = set_ipoib_mtu(node, end, most, connects)});
   });
 }
 
 void one_subnet_manager(const Survey& survey, Judge& judge) {
-  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+  each_rail(survey, judge, [&](Case& verdict, const Rail& rail) {
     if (rail.fabric != Fabric::kInfiniband) return;
     std::vector<std::string> running;
     for (const RailEnd* end : survey.ends_of(rail)) {
       if (!end->facts->system.services.ok()) continue;
-      one.seen(end->facts->system.services);
+      verdict.seen(end->facts->system.services);
       for (const Service& service : *end->facts->system.services)
         if (service.name == "opensm" && service.active_state == "active") running.push_back(*end->node);
     }
-    if (running.empty()) return one.not_applicable("no node runs opensm: the switch has to");
-    if (running.size() == 1) return one.pass(running.front());
-    for (const std::string& node : running) one.touch("node:" + node);
+    if (running.empty()) return verdict.not_applicable("no node runs opensm: the switch has to");
+    if (running.size() == 1) return verdict.pass(running.front());
+    for (const std::string& node : running) verdict.touch("node:" + node);
     const auto meant = std::ranges::find_if(running, [&](const std::string& name) {
       return survey.find(name)->expect().subnet_manager.value_or(false);
     });
     const std::string& keeper = meant == running.end() ? running.front() : *meant;
-    one.warn({.message = fmt::format("opensm runs on {}: at a failover routes may change under running jobs",
-                                     fmt::join(running, ", ")),
-              .expected = "one node, or priorities set on purpose",
-              .observed = fmt::format("{}", fmt::join(running, " ")),
-              .remedy = {"Keep it on one node, or give each an explicit sm_priority.",
-                         {command("systemctl disable --now opensm  # on all but {}", keeper)}}});
+    verdict.warn(
+        {.message = fmt::format("opensm runs on {}: at a failover routes may change under running jobs",
+                                fmt::join(running, ", ")),
+         .expected = "one node, or priorities set on purpose",
+         .observed = fmt::format("{}", fmt::join(running, " ")),
+         .remedy = {"Keep it on one node, or give each an explicit sm_priority.",
+                    {command("systemctl disable --now opensm  # on all but {}", keeper)}}});
   });
 }
 
 void traffic_class(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+  each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
     if (!node.expect().traffic_class || end.infiniband() || end.software_rdma())
-      return one.not_applicable("no traffic class is expected");
-    if (lacks_port(one, end)) return;
-    const int* have = one.read(end.rdma.port->roce_tos);
+      return verdict.not_applicable("no traffic class is expected");
+    if (lacks_port(verdict, end)) return;
+    const int* have = verdict.read(end.rdma.port->roce_tos);
     if (have == nullptr) return;
     const int want = *node.expect().traffic_class;
-    if (*have == want) return one.pass(std::to_string(want));
+    if (*have == want) return verdict.pass(std::to_string(want));
     const std::string path = fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos",
                                          end.rdma.device->name, end.rdma.port->number);
-    one.fail({.message = fmt::format("{} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): "
-                                     "they travel outside the lossless class",
-                                     end.rdma_where(), *have, want, want / 4),
-              .expected = std::to_string(want),
-              .observed = std::to_string(*have),
-              .remedy = {"Set it, and let a service set it at every boot.",
-                         {command("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
-                          command("echo {} > {}", want, path)}}});
+    verdict.fail({.message = fmt::format("{} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): "
+                                         "they travel outside the lossless class",
+                                         end.rdma_where(), *have, want, want / 4),
+                  .expected = std::to_string(want),
+                  .observed = std::to_string(*have),
+                  .remedy = {"Set it, and let a service set it at every boot.",
+                             {command("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
+                              command("echo {} > {}", want, path)}}});
   });
 }
 
@@ -414,16 +425,16 @@ std::vector<ShellCommand> enable_unit_with(const NodeView& node, const Service* 
 }
 
 void traffic_class_service(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "rdma-cm-tos", roce_ends, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "rdma-cm-tos", roce_ends, [](Case& verdict, const NodeView& node) {
     if (!node.expect().traffic_class || std::ranges::none_of(node.ends, is_hardware_roce))
-      return one.not_applicable("no traffic class is expected");
-    if (one.lacks_systemd(node)) return;
+      return verdict.not_applicable("no traffic class is expected");
+    if (verdict.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"rdma-cm-tos"});
     const std::string have = service == nullptr
                                  ? "not installed"
                                  : fmt::format("{}, {}", service->unit_file_state, service->active_state);
-    if (have == "enabled, active") return one.pass(have);
-    one.warn(
+    if (have == "enabled, active") return verdict.pass(have);
+    verdict.warn(
         {.message = fmt::format("rdma-cm-tos on {} is {}: the RoCE traffic class is lost at the next reboot",
                                 *node.name, have),
          .expected = "enabled and active",

@@ -16,18 +16,18 @@ Things pytorch_and_gpus(const NodeView& node) {
 // Calls look(Case&, const NodeView&, const PyTorch&) on every node whose PyTorch was checked.
 template <class Look>
 void each_pytorch(const Survey& survey, Judge& judge, const Look& look) {
-  each_node(survey, judge, "PyTorch", pytorch_and_gpus, [&](Case& one, const NodeView& node) {
-    const PyTorch* torch = one.read_if_there(node.facts->pytorch, "cluster.yaml names no venv");
-    if (torch != nullptr) look(one, node, *torch);
+  each_node(survey, judge, "PyTorch", pytorch_and_gpus, [&](Case& verdict, const NodeView& node) {
+    const PyTorch* torch = verdict.read_if_there(node.facts->pytorch, "cluster.yaml names no venv");
+    if (torch != nullptr) look(verdict, node, *torch);
   });
 }
 
 // Like each_pytorch(), for nodes where it starts.
 template <class Look>
 void each_started_pytorch(const Survey& survey, Judge& judge, const Look& look) {
-  each_pytorch(survey, judge, [&](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (!torch.error.empty()) return one.not_applicable("PyTorch does not start (pytorch.imports)");
-    look(one, node, torch);
+  each_pytorch(survey, judge, [&](Case& verdict, const NodeView& node, const PyTorch& torch) {
+    if (!torch.error.empty()) return verdict.not_applicable("PyTorch does not start (pytorch.imports)");
+    look(verdict, node, torch);
   });
 }
 
@@ -37,21 +37,21 @@ ShellCommand try_it(const NodeView& node, const std::string& statement) {
 }
 
 void imports(const Survey& survey, Judge& judge) {
-  each_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.error.empty()) return one.pass(torch.version);
-    one.fail({.message = fmt::format("PyTorch does not start on {}: {}", *node.name, torch.error),
-              .expected = "import torch",
-              .observed = torch.error,
-              .remedy = {"Install it in that environment, or correct expect.venv in cluster.yaml.",
-                         {try_it(node, "import torch")}}});
+  each_pytorch(survey, judge, [](Case& verdict, const NodeView& node, const PyTorch& torch) {
+    if (torch.error.empty()) return verdict.pass(torch.version);
+    verdict.fail({.message = fmt::format("PyTorch does not start on {}: {}", *node.name, torch.error),
+                  .expected = "import torch",
+                  .observed = torch.error,
+                  .remedy = {"Install it in that environment, or correct expect.venv in cluster.yaml.",
+                             {try_it(node, "import torch")}}});
   });
 }
 
 void cuda(const Survey& survey, Judge& judge) {
-  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.cuda_available) return one.pass("CUDA " + torch.cuda);
+  each_started_pytorch(survey, judge, [](Case& verdict, const NodeView& node, const PyTorch& torch) {
+    if (torch.cuda_available) return verdict.pass("CUDA " + torch.cuda);
     const bool built = !torch.cuda.empty();
-    one.fail(
+    verdict.fail(
         {.message = fmt::format(
              "PyTorch {} on {} cannot use CUDA: {}", torch.version, *node.name,
              built ? fmt::format("it was built for CUDA {}, and the driver does not serve it", torch.cuda)
@@ -65,22 +65,22 @@ void cuda(const Survey& survey, Judge& judge) {
 }
 
 void devices(const Survey& survey, Judge& judge) {
-  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
+  each_started_pytorch(survey, judge, [](Case& verdict, const NodeView& node, const PyTorch& torch) {
     const int want = node.expect().gpus.value_or(static_cast<int>(node.gpus().size()));
-    if (!torch.cuda_available) return one.not_applicable("CUDA is not available (pytorch.cuda)");
-    if (torch.devices == want) return one.pass(std::to_string(want));
-    one.fail({.message = fmt::format("PyTorch on {} sees {} of {} GPUs", *node.name, torch.devices, want),
-              .expected = std::to_string(want),
-              .observed = std::to_string(torch.devices),
-              .remedy = {"Look for CUDA_VISIBLE_DEVICES, for MIG, and for a GPU that does not start.",
-                         {"env | grep CUDA_VISIBLE_DEVICES", "nvidia-smi -L"}}});
+    if (!torch.cuda_available) return verdict.not_applicable("CUDA is not available (pytorch.cuda)");
+    if (torch.devices == want) return verdict.pass(std::to_string(want));
+    verdict.fail({.message = fmt::format("PyTorch on {} sees {} of {} GPUs", *node.name, torch.devices, want),
+                  .expected = std::to_string(want),
+                  .observed = std::to_string(torch.devices),
+                  .remedy = {"Look for CUDA_VISIBLE_DEVICES, for MIG, and for a GPU that does not start.",
+                             {"env | grep CUDA_VISIBLE_DEVICES", "nvidia-smi -L"}}});
   });
 }
 
 void nccl_backend(const Survey& survey, Judge& judge) {
-  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.nccl) return one.pass("NCCL " + torch.nccl_version);
-    one.fail(
+  each_started_pytorch(survey, judge, [](Case& verdict, const NodeView& node, const PyTorch& torch) {
+    if (torch.nccl) return verdict.pass("NCCL " + torch.nccl_version);
+    verdict.fail(
         {.message = fmt::format("PyTorch {} on {} has no NCCL: torch.distributed falls back to gloo over TCP",
                                 torch.version, *node.name),
          .expected = "torch.distributed.is_nccl_available()",
@@ -116,19 +116,20 @@ Complaint does_not_work(const NodeView& node, std::string_view what, const std::
 
 void works(const Survey& survey, Judge& judge) {
   constexpr std::string_view kWorked = "worked";
-  each_started_pytorch(survey, judge, [&](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.operation.empty()) return one.not_applicable("not tried: no GPU, or one that is in use");
+  each_started_pytorch(survey, judge, [&](Case& verdict, const NodeView& node, const PyTorch& torch) {
+    if (torch.operation.empty()) return verdict.not_applicable("not tried: no GPU, or one that is in use");
     if (was_taken(torch.operation) || was_taken(torch.all_reduce))
-      return one.unknown("another program took the GPU while PyTorch was tried");
+      return verdict.unknown("another program took the GPU while PyTorch was tried");
     if (torch.operation != kWorked)
-      return one.fail(does_not_work(node, "a sum on its first GPU", torch.operation,
-                                    "import torch; print(torch.ones(8, device=\"cuda\").sum())"));
+      return verdict.fail(does_not_work(node, "a sum on its first GPU", torch.operation,
+                                        "import torch; print(torch.ones(8, device=\"cuda\").sum())"));
     if (!torch.all_reduce.empty() && torch.all_reduce != kWorked)
-      return one.fail(does_not_work(
+      return verdict.fail(does_not_work(
           node, "an all_reduce of one process", torch.all_reduce,
           "import torch, torch.distributed as d; d.init_process_group(\"nccl\", store=d.HashStore(), rank=0, "
           "world_size=1); x = torch.ones(8, device=\"cuda\"); d.all_reduce(x); print(x.sum())"));
-    one.pass(torch.all_reduce.empty() ? "a sum on the first GPU" : "a sum on the first GPU, an all_reduce");
+    verdict.pass(torch.all_reduce.empty() ? "a sum on the first GPU"
+                                          : "a sum on the first GPU, an all_reduce");
   });
 }
 

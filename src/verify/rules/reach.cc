@@ -133,20 +133,21 @@ std::vector<ShellCommand> let_in(const NodeView& node, const Firewall& rules,
   return commands;
 }
 
-void judge_shut(Case& one, const NodeView& node, const Firewall& rules, const FirewallView& view) {
+void judge_shut(Case& verdict, const NodeView& node, const Firewall& rules, const FirewallView& view) {
   const FirewallView::Shut& shut = view.shut.back();  // RoCE's packets, if they are blocked, too
   const bool roce = shut.traffic != "TCP connections";
   const bool rejects = shut.answer.fate == Fate::kRejected;
   const std::string by = fmt::format("{}", fmt::join(shut.interfaces, ", "));
-  one.red(roce ? Status::kFail : Status::kWarn,
-          {.message = fmt::format("{} {} {} that come in by {} ({}): {}", *node.name,
-                                  rejects ? "rejects" : "drops", shut.traffic, by, shut.answer.rule,
-                                  roce ? "RDMA over it will not work"
-                                       : "NCCL's connections and railbed's TCP measurements will not get in"),
-           .expected = "rails are let in",
-           .observed = rejects ? "rejected" : "dropped",
-           .remedy = {"Let the rails in, now and in the firewall's own files: they are private networks.",
-                      let_in(node, rules, shut)}});
+  verdict.red(
+      roce ? Status::kFail : Status::kWarn,
+      {.message = fmt::format("{} {} {} that come in by {} ({}): {}", *node.name,
+                              rejects ? "rejects" : "drops", shut.traffic, by, shut.answer.rule,
+                              roce ? "RDMA over it will not work"
+                                   : "NCCL's connections and railbed's TCP measurements will not get in"),
+       .expected = "rails are let in",
+       .observed = rejects ? "rejected" : "dropped",
+       .remedy = {"Let the rails in, now and in the firewall's own files: they are private networks.",
+                  let_in(node, rules, shut)}});
 }
 
 Things interfaces_of_rails(const NodeView& node) {
@@ -156,33 +157,33 @@ Things interfaces_of_rails(const NodeView& node) {
 }
 
 void firewall(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "firewall", interfaces_of_rails, [&](Case& one, const NodeView& node) {
-    if (std::ranges::none_of(node.ends, has_address)) return one.not_applicable("no rail with addresses");
+  each_node(survey, judge, "firewall", interfaces_of_rails, [&](Case& verdict, const NodeView& node) {
+    if (std::ranges::none_of(node.ends, has_address)) return verdict.not_applicable("no rail with addresses");
     const auto& reading = node.facts->system.firewall;
-    one.seen(reading);
-    if (reading.absent()) return one.not_applicable("neither nftables nor iptables here");
-    if (needs_root(reading)) return one.not_applicable("listing the rules needs root");
-    const Firewall* rules = one.read(reading);
+    verdict.seen(reading);
+    if (reading.absent()) return verdict.not_applicable("neither nftables nor iptables here");
+    if (needs_root(reading)) return verdict.not_applicable("listing the rules needs root");
+    const Firewall* rules = verdict.read(reading);
     if (rules == nullptr) return;
     const FirewallView view = view_firewall(survey, node, *rules);
-    if (!view.shut.empty()) return judge_shut(one, node, *rules, view);
+    if (!view.shut.empty()) return judge_shut(verdict, node, *rules, view);
     if (!view.doubt.empty())
-      return one.unknown(command("railbed cannot tell {}; `railbed bench tcp` would show", view.doubt));
-    one.pass(view.pings ? "rails are let in" : "rails are let in; pings are not, or not surely");
+      return verdict.unknown(command("railbed cannot tell {}; `railbed bench tcp` would show", view.doubt));
+    verdict.pass(view.pings ? "rails are let in" : "rails are let in; pings are not, or not surely");
   });
 }
 
 bool owns(const NodeView& node, const IpAddress& address) {
   for (const NetInterface& interface : items(node.facts->net.interfaces))
-    for (const InterfaceAddress& one : items(interface.addresses))
-      if (one.address == address) return true;
+    for (const InterfaceAddress& interface_address : items(interface.addresses))
+      if (interface_address.address == address) return true;
   return false;
 }
 
 bool addresses_known(const NodeView& node) {
   return node.facts->net.interfaces.ok() &&
-         std::ranges::any_of(*node.facts->net.interfaces, [](const NetInterface& one) {
-           return one.addresses.ok() && !one.addresses->empty();
+         std::ranges::any_of(*node.facts->net.interfaces, [](const NetInterface& interface) {
+           return interface.addresses.ok() && !interface.addresses->empty();
          });
 }
 
@@ -197,7 +198,7 @@ struct HostNames {
   std::vector<std::string> wrong;
 };
 
-HostNames judge_names(Case& one, const Survey& survey, const NodeView& node, const HostsEntry& entry) {
+HostNames judge_names(Case& verdict, const Survey& survey, const NodeView& node, const HostsEntry& entry) {
   HostNames found;
   for (const std::string& name : entry.names) {
     const NodeView* owner = survey.find(name);
@@ -207,27 +208,27 @@ HostNames judge_names(Case& one, const Survey& survey, const NodeView& node, con
     ++found.judged;
     if (!is_loopback(entry.address) && owns(*owner, entry.address)) continue;
     found.wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
-    one.touch("node:" + *owner->name);
+    verdict.touch("node:" + *owner->name);
     for (const RailEnd& end : owner->ends)
-      if (has_address(end) && *end.address() == entry.address) one.touch(end.touches);
+      if (has_address(end) && *end.address() == entry.address) verdict.touch(end.touches);
   }
   return found;
 }
 
 void hosts_file(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
-    const auto* entries = one.read_if_there(node.facts->system.hosts, "not recorded");
+  each_node(survey, judge, "/etc/hosts", [&](Case& verdict, const NodeView& node) {
+    const auto* entries = verdict.read_if_there(node.facts->system.hosts, "not recorded");
     if (entries == nullptr) return;
     HostNames all;
     for (const HostsEntry& entry : *entries) {
-      HostNames found = judge_names(one, survey, node, entry);
+      HostNames found = judge_names(verdict, survey, node, entry);
       all.judged += found.judged;
       std::ranges::move(found.wrong, std::back_inserter(all.wrong));
     }
-    if (all.judged == 0) return one.not_applicable("it names none of the nodes");
-    if (all.wrong.empty()) return one.pass(fmt::format("{} names", all.judged));
+    if (all.judged == 0) return verdict.not_applicable("it names none of the nodes");
+    if (all.wrong.empty()) return verdict.pass(fmt::format("{} names", all.judged));
     const std::string wrong = fmt::format("{}", fmt::join(all.wrong, ", "));
-    one.warn(
+    verdict.warn(
         {.message = fmt::format("/etc/hosts of {} sends programs to addresses those nodes do not have: {}",
                                 *node.name, wrong),
          .expected = "addresses of the nodes",
@@ -340,22 +341,23 @@ std::string fault_of(const RailNames& names, const std::string& node, const Name
 void rail_names(const Survey& survey, Judge& judge) {
   const RailNames names = read_rail_names(survey);
   const NamedAddresses meanings = meanings_of(names);
-  each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
-    if (one.read_if_there(node.facts->system.hosts, "not recorded") == nullptr) return;
-    if (meanings.empty()) return one.not_applicable("no hosts file names the rails of other nodes");
+  each_node(survey, judge, "/etc/hosts", [&](Case& verdict, const NodeView& node) {
+    if (verdict.read_if_there(node.facts->system.hosts, "not recorded") == nullptr) return;
+    if (meanings.empty()) return verdict.not_applicable("no hosts file names the rails of other nodes");
     const auto found = names.of_node.find(*node.name);
     const NamedAddresses mine = found == names.of_node.end() ? NamedAddresses() : found->second;
     std::vector<std::string> faults;
     for (const auto& [name, meant] : meanings)
       if (std::string fault = fault_of(names, *node.name, mine, name, meant); !fault.empty())
         faults.push_back(std::move(fault));
-    if (faults.empty()) return one.pass(fmt::format("{} names", mine.size()));
+    if (faults.empty()) return verdict.pass(fmt::format("{} names", mine.size()));
     const std::string observed = fmt::format("{}", fmt::join(faults, "; "));
-    one.warn({.message = fmt::format("/etc/hosts of {} disagrees about the rails: {}", *node.name, observed),
-              .expected = "the same names on every node, with cluster.yaml's addresses",
-              .observed = observed,
-              .remedy = {"Give every node the same lines, unless names come from DNS there.",
-                         {"grep -n . /etc/hosts"}}});
+    verdict.warn(
+        {.message = fmt::format("/etc/hosts of {} disagrees about the rails: {}", *node.name, observed),
+         .expected = "the same names on every node, with cluster.yaml's addresses",
+         .observed = observed,
+         .remedy = {"Give every node the same lines, unless names come from DNS there.",
+                    {"grep -n . /etc/hosts"}}});
   });
 }
 

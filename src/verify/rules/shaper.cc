@@ -37,9 +37,9 @@ Complaint shaped(const RailEnd& end, const Shaper& shaper) {
 }
 
 void held_back(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const auto* shapers = one.read_if_there(end.facts->net.shapers, "not recorded");
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const auto* shapers = verdict.read_if_there(end.facts->net.shapers, "not recorded");
     if (shapers == nullptr) return;
     const NetInterface* carrier = carrier_of(end.facts->net, end.name);
     for (const Shaper& shaper : *shapers) {
@@ -47,9 +47,9 @@ void held_back(const Survey& survey, Judge& judge) {
           shaper.interface == end.name || (carrier != nullptr && shaper.interface == carrier->name);
       if (!its || !is_slower(shaper, *end.interface)) continue;
       const bool known = shaper.bits_per_second > 0 || shaper.delay_ms > 0 || shaper.loss > 0;
-      return known ? one.fail(shaped(end, shaper)) : one.warn(shaped(end, shaper));
+      return known ? verdict.fail(shaped(end, shaper)) : verdict.warn(shaped(end, shaper));
     }
-    one.pass("nothing holds it back");
+    verdict.pass("nothing holds it back");
   });
 }
 

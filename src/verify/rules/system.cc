@@ -12,32 +12,33 @@ namespace railbed {
 namespace {
 
 void left_out(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "devices", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "devices", [](Case& verdict, const NodeView& node) {
     const std::vector<std::string>& left_out = node.facts->left_out;
-    if (left_out.empty()) return one.pass("all looked at");
-    one.warn({.message = fmt::format("{} shows more devices than any machine has: only {} were looked at",
-                                     *node.name, fmt::join(left_out, ", ")),
-              .expected = "all are looked at",
-              .observed = fmt::format("{}", fmt::join(left_out, ", ")),
-              .remedy = {"Look for what makes interfaces without end; of a captured tree, ask who made it.",
-                         {"ls /sys/class/net | sed 's/[0-9].*//' | sort | uniq -c | sort -rn | head"}}});
+    if (left_out.empty()) return verdict.pass("all looked at");
+    verdict.warn(
+        {.message = fmt::format("{} shows more devices than any machine has: only {} were looked at",
+                                *node.name, fmt::join(left_out, ", ")),
+         .expected = "all are looked at",
+         .observed = fmt::format("{}", fmt::join(left_out, ", ")),
+         .remedy = {"Look for what makes interfaces without end; of a captured tree, ask who made it.",
+                    {"ls /sys/class/net | sed 's/[0-9].*//' | sort | uniq -c | sort -rn | head"}}});
   });
 }
 
 void processors_online(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "processors", whole_node, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "processors", whole_node, [](Case& verdict, const NodeView& node) {
     const Cpu& cpu = node.facts->system.cpu;
-    const int* present = one.read_if_there(cpu.present, "not recorded");
+    const int* present = verdict.read_if_there(cpu.present, "not recorded");
     if (present == nullptr) return;
-    const int* online = one.read(cpu.online);
+    const int* online = verdict.read(cpu.online);
     if (online == nullptr) return;
-    if (*online >= *present) return one.pass(std::to_string(*online));
-    one.warn({.message = fmt::format("{} uses {} of its {} processors", *node.name, *online, *present),
-              .expected = std::to_string(*present),
-              .observed = std::to_string(*online),
-              .remedy = {"Bring them online; look for maxcpus= or nosmt on the kernel command line.",
-                         {"grep . /sys/devices/system/cpu/offline",
-                          "chcpu -e $(cat /sys/devices/system/cpu/offline)"}}});
+    if (*online >= *present) return verdict.pass(std::to_string(*online));
+    verdict.warn({.message = fmt::format("{} uses {} of its {} processors", *node.name, *online, *present),
+                  .expected = std::to_string(*present),
+                  .observed = std::to_string(*online),
+                  .remedy = {"Bring them online; look for maxcpus= or nosmt on the kernel command line.",
+                             {"grep . /sys/devices/system/cpu/offline",
+                              "chcpu -e $(cat /sys/devices/system/cpu/offline)"}}});
   });
 }
 
@@ -45,15 +46,15 @@ void processors_online(const Survey& survey, Judge& judge) {
 // with {} for the node.
 void want_zero(const Survey& survey, Judge& judge, const std::string& key,
                fmt::format_string<const std::string&> message) {
-  each_node(survey, judge, key, [&](Case& one, const NodeView& node) {
-    if (!numa_matters(node)) return one.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
+  each_node(survey, judge, key, [&](Case& verdict, const NodeView& node) {
+    if (!numa_matters(node)) return verdict.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
     const auto& sysctl = node.facts->system.sysctl;
     const auto found = sysctl.find(key);
-    if (found == sysctl.end()) return one.not_applicable("the kernel has no such setting");
-    const std::string* value = one.read_if_there(found->second, "the kernel has no such setting");
+    if (found == sysctl.end()) return verdict.not_applicable("the kernel has no such setting");
+    const std::string* value = verdict.read_if_there(found->second, "the kernel has no such setting");
     if (value == nullptr) return;
-    if (*value == "0") return one.pass("off");
-    one.warn({.message = fmt::format(message, *node.name), .expected = "0", .observed = *value});
+    if (*value == "0") return verdict.pass("off");
+    verdict.warn({.message = fmt::format(message, *node.name), .expected = "0", .observed = *value});
   });
 }
 
@@ -78,97 +79,99 @@ bool is_of_drivers(const StuckProcess& process) {
 }
 
 void stuck_process(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "processes", Things{"gpus"}, [](Case& one, const NodeView& node) {
-    const auto* stuck = one.read_if_there(node.facts->system.stuck, "not recorded");
+  each_node(survey, judge, "processes", Things{"gpus"}, [](Case& verdict, const NodeView& node) {
+    const auto* stuck = verdict.read_if_there(node.facts->system.stuck, "not recorded");
     if (stuck == nullptr) return;
     const auto found = std::ranges::find_if(*stuck, is_of_drivers);
     if (found == stuck->end())
-      return one.pass(stuck->empty() ? "none stuck"
-                                     : fmt::format("{} wait for something else", stuck->size()));
-    one.fail({.message = fmt::format("{} ({}) of {} hangs in a driver and cannot be killed", found->name,
-                                     found->pid, *node.name),
-              .expected = "none",
-              .observed = found->waits == "0" ? "state D" : "state D in " + found->waits,
-              .remedy = {"Save the kernel log and the process's stack, then reboot: nothing else ends it.",
-                         {command("cat /proc/{}/stack", found->pid), "dmesg -T | tail -n 200"},
-                         true}});
+      return verdict.pass(stuck->empty() ? "none stuck"
+                                         : fmt::format("{} wait for something else", stuck->size()));
+    verdict.fail(
+        {.message = fmt::format("{} ({}) of {} hangs in a driver and cannot be killed", found->name,
+                                found->pid, *node.name),
+         .expected = "none",
+         .observed = found->waits == "0" ? "state D" : "state D in " + found->waits,
+         .remedy = {"Save the kernel log and the process's stack, then reboot: nothing else ends it.",
+                    {command("cat /proc/{}/stack", found->pid), "dmesg -T | tail -n 200"},
+                    true}});
   });
 }
 
 void shared_memory(const Survey& survey, Judge& judge) {
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 30;
-  each_node(survey, judge, "/dev/shm", [&](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
+  each_node(survey, judge, "/dev/shm", [&](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
     const auto found =
         std::ranges::find(node.facts->system.storage.file_systems, "/dev/shm", &FileSystem::path);
-    if (found == node.facts->system.storage.file_systems.end()) return one.not_applicable("not recorded");
-    const ByteCount* size = one.read_if_there(found->size, "not recorded");
+    if (found == node.facts->system.storage.file_systems.end()) return verdict.not_applicable("not recorded");
+    const ByteCount* size = verdict.read_if_there(found->size, "not recorded");
     if (size == nullptr) return;
-    if (size->bytes >= kLeast) return one.pass(to_text(*size));
-    one.fail({.message = fmt::format(
-                  "/dev/shm of {} has {}: "
-                  "NCCL's ranks on one node talk through it and fail with \"No space left on device\"",
-                  *node.name, to_text(*size)),
-              .expected = "at least 1 GiB",
-              .observed = to_text(*size),
-              .remedy = {"Make it larger; a container needs --shm-size or --ipc=host.",
-                         {"mount -o remount,size=50% /dev/shm"}}});
+    if (size->bytes >= kLeast) return verdict.pass(to_text(*size));
+    verdict.fail({.message = fmt::format(
+                      "/dev/shm of {} has {}: "
+                      "NCCL's ranks on one node talk through it and fail with \"No space left on device\"",
+                      *node.name, to_text(*size)),
+                  .expected = "at least 1 GiB",
+                  .observed = to_text(*size),
+                  .remedy = {"Make it larger; a container needs --shm-size or --ipc=host.",
+                             {"mount -o remount,size=50% /dev/shm"}}});
   });
 }
 
 // A container's root or a live system's image is read-only by design: jobs need other places.
-void read_only_on_purpose(Case& one, const NodeView& node, const FileSystem& each) {
-  one.read(each.read_only_by);
+void read_only_on_purpose(Case& verdict, const NodeView& node, const FileSystem& each) {
+  verdict.read(each.read_only_by);
   const std::string how = *each.read_only_by == ReadOnlyBy::kMount
                               ? "mounted read-only, and its file system is not"
                               : "on a file system of a kind that nobody writes";
-  if (each.path == "/") return one.not_applicable("it is " + how);
-  one.warn({.message = fmt::format("{} of {} is {}: jobs cannot write there", each.path, *node.name, how),
-            .expected = "writable",
-            .observed = "read only on purpose",
-            .remedy = {
-                "If jobs shall write there, see who mounts it so, /etc/fstab or what started the container.",
-                {command("findmnt -T {}", each.path)}}});
+  if (each.path == "/") return verdict.not_applicable("it is " + how);
+  verdict.warn(
+      {.message = fmt::format("{} of {} is {}: jobs cannot write there", each.path, *node.name, how),
+       .expected = "writable",
+       .observed = "read only on purpose",
+       .remedy = {
+           "If jobs shall write there, see who mounts it so, /etc/fstab or what started the container.",
+           {command("findmnt -T {}", each.path)}}});
 }
 
 void read_only(const Survey& survey, Judge& judge) {
-  each_file_system(survey, judge, [](Case& one, const NodeView& node, const FileSystem& each) {
-    const bool* frozen = one.read_if_there(each.read_only, "not recorded, or no such file system");
+  each_file_system(survey, judge, [](Case& verdict, const NodeView& node, const FileSystem& each) {
+    const bool* frozen = verdict.read_if_there(each.read_only, "not recorded, or no such file system");
     if (frozen == nullptr) return;
-    if (!*frozen) return one.pass("writable");
+    if (!*frozen) return verdict.pass("writable");
     if (each.read_only_by.ok() && *each.read_only_by != ReadOnlyBy::kFileSystem)
-      return read_only_on_purpose(one, node, each);
-    one.fail({.message = fmt::format(
-                  "{} of {} cannot be written: the kernel freezes a file system when its disk fails",
-                  each.path, *node.name),
-              .expected = "writable",
-              .observed = "read only",
-              .remedy = {"Read the kernel log for disk errors; replace the disk, "
-                         "or check the file system and mount it again.",
-                         {"dmesg | grep -i -e 'I/O error' -e 'remount'"},
-                         true,
-                         false}});
+      return read_only_on_purpose(verdict, node, each);
+    verdict.fail({.message = fmt::format(
+                      "{} of {} cannot be written: the kernel freezes a file system when its disk fails",
+                      each.path, *node.name),
+                  .expected = "writable",
+                  .observed = "read only",
+                  .remedy = {"Read the kernel log for disk errors; replace the disk, "
+                             "or check the file system and mount it again.",
+                             {"dmesg | grep -i -e 'I/O error' -e 'remount'"},
+                             true,
+                             false}});
   });
 }
 
 void inodes(const Survey& survey, Judge& judge) {
-  each_file_system(survey, judge, [](Case& one, const NodeView& node, const FileSystem& each) {
-    const std::uint64_t* all = one.read_if_there(each.inodes, "not recorded, or no such file system");
+  each_file_system(survey, judge, [](Case& verdict, const NodeView& node, const FileSystem& each) {
+    const std::uint64_t* all = verdict.read_if_there(each.inodes, "not recorded, or no such file system");
     if (all == nullptr) return;
-    const std::uint64_t* free = one.read(each.inodes_available);
+    const std::uint64_t* free = verdict.read(each.inodes_available);
     if (free == nullptr) return;
-    if (*all == 0) return one.not_applicable("the file system makes them as needed");
+    if (*all == 0) return verdict.not_applicable("the file system makes them as needed");
     const double percent = 100.0 * static_cast<double>(*free) / static_cast<double>(*all);
-    if (percent >= 5) return one.pass(fmt::format("{:.0f} % free", percent));
-    one.warn({.message = fmt::format(
-                  "{} of {} has room for {} more files: then writing fails although there is space",
-                  each.path, *node.name, *free),
-              .expected = "at least 5 % of the inodes free",
-              .observed = fmt::format("{:.1f} %", percent),
-              .remedy = {"Find the folder with millions of small files and delete it.",
-                         {command("du --inodes -xd2 {} | sort -n | tail", each.path)},
-                         false,
-                         false}});
+    if (percent >= 5) return verdict.pass(fmt::format("{:.0f} % free", percent));
+    verdict.warn({.message = fmt::format(
+                      "{} of {} has room for {} more files: then writing fails although there is space",
+                      each.path, *node.name, *free),
+                  .expected = "at least 5 % of the inodes free",
+                  .observed = fmt::format("{:.1f} %", percent),
+                  .remedy = {"Find the folder with millions of small files and delete it.",
+                             {command("du --inodes -xd2 {} | sort -n | tail", each.path)},
+                             false,
+                             false}});
   });
 }
 

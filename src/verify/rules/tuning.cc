@@ -13,86 +13,88 @@ namespace {
 
 void memory_errors(const Survey& survey, Judge& judge) {
   constexpr std::uint64_t kCorrectableLimit = 100;  // sichek's default
-  each_node(survey, judge, "memory", Things{"memory"}, [&](Case& one, const NodeView& node) {
+  each_node(survey, judge, "memory", Things{"memory"}, [&](Case& verdict, const NodeView& node) {
     const Memory& memory = node.facts->system.memory;
     const std::uint64_t* uncorrectable =
-        one.read_if_there(memory.edac_uncorrectable, "no EDAC driver counts here");
+        verdict.read_if_there(memory.edac_uncorrectable, "no EDAC driver counts here");
     if (uncorrectable == nullptr) return;
     const std::uint64_t correctable = memory.edac_correctable.value_or(0);
     if (*uncorrectable > 0) {
-      one.fail({.message = fmt::format("{} counted {} uncorrectable memory errors: a module is failing",
-                                       *node.name, *uncorrectable),
-                .expected = "0",
-                .observed = std::to_string(*uncorrectable),
-                .remedy = {"Take the node out of service and replace the module that the counters name.",
-                           {"grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ue_count"},
-                           true,
-                           false}});
+      verdict.fail({.message = fmt::format("{} counted {} uncorrectable memory errors: a module is failing",
+                                           *node.name, *uncorrectable),
+                    .expected = "0",
+                    .observed = std::to_string(*uncorrectable),
+                    .remedy = {"Take the node out of service and replace the module that the counters name.",
+                               {"grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ue_count"},
+                               true,
+                               false}});
     } else if (correctable >= kCorrectableLimit) {
-      one.warn({.message = fmt::format("{} corrected {} memory errors since boot: a module is wearing out",
-                                       *node.name, correctable),
-                .expected = fmt::format("below {}", kCorrectableLimit),
-                .observed = std::to_string(correctable),
-                .remedy = {"Find the module and plan its replacement.",
-                           {"grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ce_count"},
-                           true,
-                           false}});
+      verdict.warn(
+          {.message = fmt::format("{} corrected {} memory errors since boot: a module is wearing out",
+                                  *node.name, correctable),
+           .expected = fmt::format("below {}", kCorrectableLimit),
+           .observed = std::to_string(correctable),
+           .remedy = {"Find the module and plan its replacement.",
+                      {"grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ce_count"},
+                      true,
+                      false}});
     } else {
-      one.pass("0 uncorrectable");
+      verdict.pass("0 uncorrectable");
     }
   });
 }
 
 void disk_space(const Survey& survey, Judge& judge) {
-  each_file_system(survey, judge, [](Case& one, const NodeView& node, const FileSystem& each) {
+  each_file_system(survey, judge, [](Case& verdict, const NodeView& node, const FileSystem& each) {
     if (each.path == node.expect().checkpoint_path) return;  // storage.checkpoint-space judges it
-    const ByteCount* size = one.read_if_there(each.size, "no such file system");
+    const ByteCount* size = verdict.read_if_there(each.size, "no such file system");
     if (size == nullptr) return;
-    const ByteCount* free = one.read(each.available);
+    const ByteCount* free = verdict.read(each.available);
     if (free == nullptr) return;
     const double percent =
         size->bytes == 0 ? 100 : 100.0 * static_cast<double>(free->bytes) / static_cast<double>(size->bytes);
-    if (percent >= 10) return one.pass(fmt::format("{:.0f} % free", percent));
-    one.red(percent < 1 ? Status::kFail : Status::kWarn,
-            {.message = fmt::format("{} of {} has {:.0f} % left ({})", each.path, *node.name, percent,
-                                    to_text(*free)),
-             .expected = "at least 10 % free",
-             .observed = fmt::format("{:.1f} %", percent),
-             .remedy = {"Delete or move what is no longer needed; old logs and packages first.",
-                        {command("du -xh --max-depth=2 {} | sort -h | tail", each.path),
-                         "journalctl --vacuum-size=200M"},
-                        false,
-                        false}});
+    if (percent >= 10) return verdict.pass(fmt::format("{:.0f} % free", percent));
+    verdict.red(percent < 1 ? Status::kFail : Status::kWarn,
+                {.message = fmt::format("{} of {} has {:.0f} % left ({})", each.path, *node.name, percent,
+                                        to_text(*free)),
+                 .expected = "at least 10 % free",
+                 .observed = fmt::format("{:.1f} %", percent),
+                 .remedy = {"Delete or move what is no longer needed; old logs and packages first.",
+                            {command("du -xh --max-depth=2 {} | sort -h | tail", each.path),
+                             "journalctl --vacuum-size=200M"},
+                            false,
+                            false}});
   });
 }
 
 void swap_off(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "swap", [](Case& one, const NodeView& node) {
-    if (one.lacks_accelerators(node)) return;
-    const ByteCount* swap = one.read(node.facts->system.memory.swap_total);
+  each_node(survey, judge, "swap", [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_accelerators(node)) return;
+    const ByteCount* swap = verdict.read(node.facts->system.memory.swap_total);
     if (swap == nullptr) return;
-    if (swap->bytes == 0) return one.pass("none");
-    one.warn({.message = fmt::format("{} has {} of swap: a rank that is paged out stalls every other rank",
-                                     *node.name, to_text(*swap)),
-              .expected = "none",
-              .observed = to_text(*swap),
-              .remedy = {"Turn swap off, and take it out of /etc/fstab.",
-                         {"swapoff -a", "sed -i.bak '/\\sswap\\s/s/^/#/' /etc/fstab"}}});
+    if (swap->bytes == 0) return verdict.pass("none");
+    verdict.warn(
+        {.message = fmt::format("{} has {} of swap: a rank that is paged out stalls every other rank",
+                                *node.name, to_text(*swap)),
+         .expected = "none",
+         .observed = to_text(*swap),
+         .remedy = {"Turn swap off, and take it out of /etc/fstab.",
+                    {"swapoff -a", "sed -i.bak '/\\sswap\\s/s/^/#/' /etc/fstab"}}});
   });
 }
 
 void governor(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "cpufreq", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "cpufreq", [](Case& verdict, const NodeView& node) {
     const auto* governors =
-        one.read_if_there(node.facts->system.cpu.governors, "the kernel does not scale frequency here");
+        verdict.read_if_there(node.facts->system.cpu.governors, "the kernel does not scale frequency here");
     if (governors == nullptr) return;
     if (!node.expect().governor && !node.has_accelerators())
-      return one.not_applicable("no GPU and no RDMA adapter on PCI");
+      return verdict.not_applicable("no GPU and no RDMA adapter on PCI");
     const std::string want = node.expect().governor.value_or("performance");
     const auto other =
         std::ranges::find_if(*governors, [&](const auto& entry) { return entry.first != want; });
-    if (other == governors->end()) return one.pass(want);
-    one.warn(
+    if (other == governors->end()) return verdict.pass(want);
+    verdict.warn(
         {.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
                                 "clocks drop between messages and latency rises",
                                 *node.name, other->first, want),
@@ -105,41 +107,43 @@ void governor(const Survey& survey, Judge& judge) {
 }
 
 void clocksource(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "clocksource", [](Case& one, const NodeView& node) {
-    if (one.lacks_accelerators(node)) return;
-    const std::string* source = one.read(node.facts->system.cpu.clocksource);
+  each_node(survey, judge, "clocksource", [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_accelerators(node)) return;
+    const std::string* source = verdict.read(node.facts->system.cpu.clocksource);
     if (source == nullptr) return;
     const bool slow =
         *source == "hpet" || *source == "acpi_pm" || *source == "jiffies" || *source == "refined-jiffies";
-    if (!slow) return one.pass(*source);
-    one.warn({.message = fmt::format("{} keeps time by {}: the kernel gave up the processor's own counter, "
-                                     "and each time stamp now costs about a microsecond",
-                                     *node.name, *source),
-              .expected = "tsc",
-              .observed = *source,
-              .remedy = {"Read why the counter was marked unstable; update the firmware, then reboot.",
-                         {"dmesg | grep -i -e tsc -e clocksource"},
-                         true}});
+    if (!slow) return verdict.pass(*source);
+    verdict.warn(
+        {.message = fmt::format("{} keeps time by {}: the kernel gave up the processor's own counter, "
+                                "and each time stamp now costs about a microsecond",
+                                *node.name, *source),
+         .expected = "tsc",
+         .observed = *source,
+         .remedy = {"Read why the counter was marked unstable; update the firmware, then reboot.",
+                    {"dmesg | grep -i -e tsc -e clocksource"},
+                    true}});
   });
 }
 
 void hugepages(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "hugepages", [](Case& one, const NodeView& node) {
-    const std::string* line = one.read(node.facts->system.kernel.command_line);
+  each_node(survey, judge, "hugepages", [](Case& verdict, const NodeView& node) {
+    const std::string* line = verdict.read(node.facts->system.kernel.command_line);
     if (line == nullptr) return;
     std::optional<std::uint64_t> want;
     for (const std::string_view word : words(*line))
       if (word.starts_with("hugepages=")) want = parse_number<std::uint64_t>(word.substr(10));
-    if (!want) return one.not_applicable("the kernel command line asks for none");
-    const std::uint64_t* have = one.read(node.facts->system.memory.hugepages_total);
+    if (!want) return verdict.not_applicable("the kernel command line asks for none");
+    const std::uint64_t* have = verdict.read(node.facts->system.memory.hugepages_total);
     if (have == nullptr) return;
-    if (*have >= *want) return one.pass(std::to_string(*have));
-    one.warn({.message = fmt::format("{} got {} of the {} hugepages that its kernel command line asks for",
-                                     *node.name, *have, *want),
-              .expected = std::to_string(*want),
-              .observed = std::to_string(*have),
-              .remedy = {"Ask for fewer, or for a size that fits into the free memory at boot.",
-                         {command("sysctl -w vm.nr_hugepages={}", *want)}}});
+    if (*have >= *want) return verdict.pass(std::to_string(*have));
+    verdict.warn(
+        {.message = fmt::format("{} got {} of the {} hugepages that its kernel command line asks for",
+                                *node.name, *have, *want),
+         .expected = std::to_string(*want),
+         .observed = std::to_string(*have),
+         .remedy = {"Ask for fewer, or for a size that fits into the free memory at boot.",
+                    {command("sysctl -w vm.nr_hugepages={}", *want)}}});
   });
 }
 
@@ -147,58 +151,60 @@ void hugepages(const Survey& survey, Judge& judge) {
 constexpr double kMostHugeShare = 0.5;
 
 void hugepages_idle(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "hugepages", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "hugepages", [](Case& verdict, const NodeView& node) {
     const Memory& memory = node.facts->system.memory;
-    const std::uint64_t* pages = one.read_if_there(memory.hugepages_total, "the kernel has none");
+    const std::uint64_t* pages = verdict.read_if_there(memory.hugepages_total, "the kernel has none");
     if (pages == nullptr) return;
-    if (*pages == 0) return one.pass("none");
-    const std::uint64_t* free = one.read(memory.hugepages_free);
-    const ByteCount* size = free == nullptr ? nullptr : one.read(memory.hugepage_size);
-    const ByteCount* total = size == nullptr ? nullptr : one.read(memory.total);
+    if (*pages == 0) return verdict.pass("none");
+    const std::uint64_t* free = verdict.read(memory.hugepages_free);
+    const ByteCount* size = free == nullptr ? nullptr : verdict.read(memory.hugepage_size);
+    const ByteCount* total = size == nullptr ? nullptr : verdict.read(memory.total);
     if (total == nullptr || total->bytes == 0) return;
     const double idle = static_cast<double>(*free) * static_cast<double>(size->bytes);
     const double share = idle / static_cast<double>(total->bytes);
     if (share <= kMostHugeShare)
-      return one.pass(fmt::format("{:.0f} % of the memory idle in them", share * 100));
-    one.warn({.message = fmt::format(
-                  "hugepages that nobody uses hold {:.0f} % of the memory of {}: programs that do "
-                  "not ask for them run out of memory",
-                  share * 100, *node.name),
-              .expected = fmt::format("at most {:.0f} % of the memory idle in them", kMostHugeShare * 100),
-              .observed = fmt::format("{} of {} pages free", *free, *pages),
-              .remedy = {"Reserve as many as programs use; also where they are asked for: hugepages= on the "
-                         "kernel command line, vm.nr_hugepages in sysctl.d.",
-                         {"grep -r nr_hugepages /etc/sysctl.conf /etc/sysctl.d",
-                          command("sysctl -w vm.nr_hugepages={}", *pages - *free)}}});
+      return verdict.pass(fmt::format("{:.0f} % of the memory idle in them", share * 100));
+    verdict.warn(
+        {.message =
+             fmt::format("hugepages that nobody uses hold {:.0f} % of the memory of {}: programs that do "
+                         "not ask for them run out of memory",
+                         share * 100, *node.name),
+         .expected = fmt::format("at most {:.0f} % of the memory idle in them", kMostHugeShare * 100),
+         .observed = fmt::format("{} of {} pages free", *free, *pages),
+         .remedy = {"Reserve as many as programs use; also where they are asked for: hugepages= on the "
+                    "kernel command line, vm.nr_hugepages in sysctl.d.",
+                    {"grep -r nr_hugepages /etc/sysctl.conf /etc/sysctl.d",
+                     command("sysctl -w vm.nr_hugepages={}", *pages - *free)}}});
   });
 }
 
 void clock_synchronised(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "clock", [](Case& one, const NodeView& node) {
-    if (one.lacks_accelerators(node)) return;
-    const bool* synchronised = one.read(node.facts->system.kernel.clock_synchronised);
+  each_node(survey, judge, "clock", [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_accelerators(node)) return;
+    const bool* synchronised = verdict.read(node.facts->system.kernel.clock_synchronised);
     if (synchronised == nullptr) return;
-    if (*synchronised) return one.pass("synchronised");
-    one.warn({.message = fmt::format(
-                  "nothing keeps the clock of {}: its logs cannot be laid beside those of other nodes, "
-                  "and certificates may fail",
-                  *node.name),
-              .expected = "synchronised",
-              .observed = "not synchronised",
-              .remedy = {"Start a time service and let it settle.", keep_time_with(node)}});
+    if (*synchronised) return verdict.pass("synchronised");
+    verdict.warn({.message = fmt::format(
+                      "nothing keeps the clock of {}: its logs cannot be laid beside those of other nodes, "
+                      "and certificates may fail",
+                      *node.name),
+                  .expected = "synchronised",
+                  .observed = "not synchronised",
+                  .remedy = {"Start a time service and let it settle.", keep_time_with(node)}});
   });
 }
 
 void automatic_upgrades(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "unattended-upgrades", [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node) || one.lacks_systemd(node)) return;
+  each_node(survey, judge, "unattended-upgrades", [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node) || verdict.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"unattended-upgrades"});
-    if (service == nullptr || service->active_state != "active") return one.pass("not active");
-    one.warn({.message = fmt::format(
-                  "{} upgrades itself: a new kernel at night may leave it without GPU driver in the morning",
-                  *node.name),
-              .expected = "not active",
-              .observed = "active"});
+    if (service == nullptr || service->active_state != "active") return verdict.pass("not active");
+    verdict.warn(
+        {.message = fmt::format(
+             "{} upgrades itself: a new kernel at night may leave it without GPU driver in the morning",
+             *node.name),
+         .expected = "not active",
+         .observed = "active"});
   });
 }
 

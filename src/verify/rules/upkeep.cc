@@ -14,19 +14,19 @@ namespace railbed {
 namespace {
 
 void reboot_pending(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "reboot", [](Case& one, const NodeView& node) {
-    const bool* required =
-        one.read_if_there(node.facts->system.kernel.reboot_required, "only Debian and Ubuntu leave a mark");
+  each_node(survey, judge, "reboot", [](Case& verdict, const NodeView& node) {
+    const bool* required = verdict.read_if_there(node.facts->system.kernel.reboot_required,
+                                                 "only Debian and Ubuntu leave a mark");
     if (required == nullptr) return;
-    if (!*required) return one.pass("not required");
-    one.warn({.message = fmt::format("{} waits for a reboot: what was upgraded and what runs differ, "
-                                     "and the next boot is not the one that was tested",
-                                     *node.name),
-              .expected = "not required",
-              .observed = "required",
-              .remedy = {"Drain the node and reboot it at a time of your choosing.",
-                         {"cat /run/reboot-required.pkgs", "reboot"},
-                         true}});
+    if (!*required) return verdict.pass("not required");
+    verdict.warn({.message = fmt::format("{} waits for a reboot: what was upgraded and what runs differ, "
+                                         "and the next boot is not the one that was tested",
+                                         *node.name),
+                  .expected = "not required",
+                  .observed = "required",
+                  .remedy = {"Drain the node and reboot it at a time of your choosing.",
+                             {"cat /run/reboot-required.pkgs", "reboot"},
+                             true}});
   });
 }
 
@@ -38,13 +38,13 @@ bool matters(const DkmsModule& module) {
 }
 
 void next_kernel(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "next kernel", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "next kernel", [](Case& verdict, const NodeView& node) {
     const Kernel& kernel = node.facts->system.kernel;
-    const auto* modules = one.read_if_there(kernel.dkms, "no DKMS here");
+    const auto* modules = verdict.read_if_there(kernel.dkms, "no DKMS here");
     if (modules == nullptr) return;
-    const auto* installed = one.read_if_there(kernel.installed, "no kernels in /lib/modules");
+    const auto* installed = verdict.read_if_there(kernel.installed, "no kernels in /lib/modules");
     if (installed == nullptr) return;
-    if (installed->empty()) return one.not_applicable("no kernels in /lib/modules");
+    if (installed->empty()) return verdict.not_applicable("no kernels in /lib/modules");
     const std::string& next = installed->back();
     const bool runs = kernel.release.value_or("") == next;
     std::vector<std::string> missing;
@@ -57,33 +57,33 @@ void next_kernel(const Survey& survey, Judge& judge) {
     }
     if (missing.empty()) {
       if (used == 0)
-        one.not_applicable("DKMS builds nothing that matters here");
+        verdict.not_applicable("DKMS builds nothing that matters here");
       else
-        one.pass(next);
+        verdict.pass(next);
       return;
     }
-    one.warn({.message = fmt::format(
-                  "kernel {} {} {} without {}{}", next, runs ? "runs on" : "is installed on", *node.name,
-                  fmt::join(missing, ", "), runs ? " of DKMS" : ": after the next boot they are gone"),
-              .expected = fmt::format("built for {}", next),
-              .observed = fmt::format("{} missing", fmt::join(missing, ", ")),
-              .remedy = {"Build them for that kernel, and read why DKMS did not.",
-                         {command("dkms autoinstall -k {}", next), "dkms status"}}});
+    verdict.warn({.message = fmt::format(
+                      "kernel {} {} {} without {}{}", next, runs ? "runs on" : "is installed on", *node.name,
+                      fmt::join(missing, ", "), runs ? " of DKMS" : ": after the next boot they are gone"),
+                  .expected = fmt::format("built for {}", next),
+                  .observed = fmt::format("{} missing", fmt::join(missing, ", ")),
+                  .remedy = {"Build them for that kernel, and read why DKMS did not.",
+                             {command("dkms autoinstall -k {}", next), "dkms status"}}});
   });
 }
 
 void kernel_headers(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel headers", Things{"module-build"}, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "kernel headers", Things{"module-build"}, [](Case& verdict, const NodeView& node) {
     const Kernel& kernel = node.facts->system.kernel;
-    const auto* modules = one.read_if_there(kernel.dkms, "no DKMS here");
+    const auto* modules = verdict.read_if_there(kernel.dkms, "no DKMS here");
     if (modules == nullptr) return;
     if (!std::ranges::any_of(*modules, matters))
-      return one.not_applicable("DKMS builds nothing that matters here");
-    const bool* headers = one.read_if_there(kernel.headers, "no /lib/modules");
+      return verdict.not_applicable("DKMS builds nothing that matters here");
+    const bool* headers = verdict.read_if_there(kernel.headers, "no /lib/modules");
     if (headers == nullptr) return;
     const std::string release = kernel.release.value_or("this kernel");
-    if (*headers) return one.pass(release);
-    one.warn(
+    if (*headers) return verdict.pass(release);
+    verdict.warn(
         {.message =
              fmt::format("{} has no headers for {}: DKMS cannot rebuild its drivers when they are upgraded",
                          *node.name, release),
@@ -95,52 +95,52 @@ void kernel_headers(const Survey& survey, Judge& judge) {
 }
 
 void settings_at_boot(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "sysctl.d", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "sysctl.d", [](Case& verdict, const NodeView& node) {
     const auto wanted = wanted_settings(node);
-    if (wanted.empty()) return one.not_applicable("no rule asks for a kernel setting here");
-    if (one.lacks_systemd(node)) return;
+    if (wanted.empty()) return verdict.not_applicable("no rule asks for a kernel setting here");
+    if (verdict.lacks_systemd(node)) return;
     const auto* files =
-        one.read_if_there(node.facts->system.sysctl_at_boot, "not recorded, or no sysctl.d here");
+        verdict.read_if_there(node.facts->system.sysctl_at_boot, "not recorded, or no sysctl.d here");
     if (files == nullptr) return;
     const BootOutlook outlook = after_reboot(node, wanted, *files);
-    if (outlook.nothing_fits()) return one.not_applicable("what rules ask for is not set now");
+    if (outlook.nothing_fits()) return verdict.not_applicable("what rules ask for is not set now");
     if (outlook.lost.empty() && !outlook.doubts.empty())
-      return one.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
-    if (outlook.lost.empty()) return one.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
+      return verdict.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
+    if (outlook.lost.empty()) return verdict.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
     const std::string why = why_lost(outlook);
-    one.warn({.message = fmt::format("{} has settings that are right now and gone after a reboot: {}",
-                                     *node.name, why),
-              .expected = "set by a file of sysctl.d, or by the kernel itself",
-              .observed = why});
+    verdict.warn({.message = fmt::format("{} has settings that are right now and gone after a reboot: {}",
+                                         *node.name, why),
+                  .expected = "set by a file of sysctl.d, or by the kernel itself",
+                  .observed = why});
   });
 }
 
 void rails_at_boot(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
-    if (one.lacks_interface(end) || one.lacks_systemd(node)) return;
+  each_rail_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
+    if (verdict.lacks_interface(end) || verdict.lacks_systemd(node)) return;
     const auto& files = node.facts->net.at_boot;
-    if (needs_root(files)) return one.not_applicable("reading the files needs root");
+    if (needs_root(files)) return verdict.not_applicable("reading the files needs root");
     const auto* profiles =
-        one.read_if_there(files, "not recorded, or no file of a network configuration that is known");
+        verdict.read_if_there(files, "not recorded, or no file of a network configuration that is known");
     if (profiles == nullptr) return;
     if (!has_known_manager(node, *profiles))
-      return one.not_applicable("nobody who is known configures interfaces here");
-    if (end.interface->master.ok()) return one.not_applicable("its bond or bridge has them");
+      return verdict.not_applicable("nobody who is known configures interfaces here");
+    if (end.interface->master.ok()) return verdict.not_applicable("its bond or bridge has them");
     const RailOutlook outlook = rail_after_reboot(node, end, *profiles);
-    if (outlook.nothing_fits()) return one.not_applicable("what cluster.yaml says is not set now");
+    if (outlook.nothing_fits()) return verdict.not_applicable("what cluster.yaml says is not set now");
     if (outlook.lost.empty() && !outlook.doubts.empty())
-      return one.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
-    if (outlook.lost.empty()) return one.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
+      return verdict.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
+    if (outlook.lost.empty()) return verdict.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
     std::vector<std::string> what, why;
     for (const auto& [lost, reason] : outlook.lost) {
       what.push_back(lost);
       why.push_back(fmt::format("{}: {}", lost, reason));
     }
-    one.warn({.message = fmt::format("{} has {} now and not after a reboot: {}", end.where(),
-                                     fmt::join(what, " and "), outlook.lost.front().why),
-              .expected = "set by a file that a reboot leaves",
-              .observed = fmt::format("{}", fmt::join(why, "; ")),
-              .remedy = keep_rail_at_boot(node, end, outlook, *profiles)});
+    verdict.warn({.message = fmt::format("{} has {} now and not after a reboot: {}", end.where(),
+                                         fmt::join(what, " and "), outlook.lost.front().why),
+                  .expected = "set by a file that a reboot leaves",
+                  .observed = fmt::format("{}", fmt::join(why, "; ")),
+                  .remedy = keep_rail_at_boot(node, end, outlook, *profiles)});
   });
 }
 

@@ -28,16 +28,16 @@ EndsByVlan ends_by_vlan(const Survey& survey, const Rail& rail) {
 std::string vlan_text(int id) { return id == 0 ? "no VLAN" : fmt::format("VLAN {}", id); }
 
 void vlan_equal(const Survey& survey, Judge& judge) {
-  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+  each_rail(survey, judge, [&](Case& verdict, const Rail& rail) {
     const EndsByVlan ends = ends_by_vlan(survey, rail);
     if (ends.empty() || (ends.size() == 1 && ends.begin()->first == 0))
-      return one.not_applicable("no end of this rail is on a VLAN");
+      return verdict.not_applicable("no end of this rail is on a VLAN");
     for (const auto& [id, members] : ends)
       for (const RailEnd* end : members) {
-        one.seen(end->facts->net.vlans);
-        if (ends.size() > 1) one.touch("node:" + *end->node);
+        verdict.seen(end->facts->net.vlans);
+        if (ends.size() > 1) verdict.touch("node:" + *end->node);
       }
-    if (ends.size() == 1) return one.pass(vlan_text(ends.begin()->first));
+    if (ends.size() == 1) return verdict.pass(vlan_text(ends.begin()->first));
     const auto most =
         std::ranges::max_element(ends, {}, [](const auto& group) { return group.second.size(); });
     std::vector<std::string> odd;
@@ -47,7 +47,7 @@ void vlan_equal(const Survey& survey, Judge& judge) {
         odd.push_back(fmt::format("{} is in {}", end->where(), vlan_text(id)));
     }
     const std::string observed = fmt::format("{}", fmt::join(odd, ", "));
-    one.fail(
+    verdict.fail(
         {.message =
              fmt::format("{}, the other end{} of {} in {}: what one sends, the other never sees", observed,
                          most->second.size() == 1 ? "" : "s", rail.name, vlan_text(most->first)),
@@ -60,25 +60,25 @@ void vlan_equal(const Survey& survey, Judge& judge) {
 }
 
 void vlan_parent_mtu(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
-    if (one.lacks_interface(end)) return;
-    const auto* vlans = one.read_if_there(end.facts->net.vlans, "not recorded");
+  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+    if (verdict.lacks_interface(end)) return;
+    const auto* vlans = verdict.read_if_there(end.facts->net.vlans, "not recorded");
     if (vlans == nullptr) return;
     const Vlan* vlan = find_vlan(end.facts->net, end.name);
-    if (vlan == nullptr) return one.not_applicable("not a VLAN");
+    if (vlan == nullptr) return verdict.not_applicable("not a VLAN");
     const NetInterface* parent = find_interface(end.facts->net, vlan->parent);
-    if (parent == nullptr) return one.not_applicable("its parent is in another network namespace");
-    const int* below = one.read(parent->mtu);
+    if (parent == nullptr) return verdict.not_applicable("its parent is in another network namespace");
+    const int* below = verdict.read(parent->mtu);
     if (below == nullptr) return;
     const int want = end.rail->mtu ? *end.rail->mtu : end.interface->mtu.value_or(0);
-    if (*below >= want) return one.pass(fmt::format("{} has {}", parent->name, *below));
-    one.fail({.message = fmt::format("{} has MTU {}: {} on it cannot have {}", parent->name, *below,
-                                     end.where(), want),
-              .expected = fmt::format("{} or more", want),
-              .observed = std::to_string(*below),
-              .remedy = {"Raise the parent's first, then the VLAN's, and in the network configuration.",
-                         {command("ip link set {} mtu {}", parent->name, want),
-                          command("ip link set {} mtu {}", end.name, want)}}});
+    if (*below >= want) return verdict.pass(fmt::format("{} has {}", parent->name, *below));
+    verdict.fail({.message = fmt::format("{} has MTU {}: {} on it cannot have {}", parent->name, *below,
+                                         end.where(), want),
+                  .expected = fmt::format("{} or more", want),
+                  .observed = std::to_string(*below),
+                  .remedy = {"Raise the parent's first, then the VLAN's, and in the network configuration.",
+                             {command("ip link set {} mtu {}", parent->name, want),
+                              command("ip link set {} mtu {}", end.name, want)}}});
   });
 }
 
