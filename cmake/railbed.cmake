@@ -36,6 +36,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns falsely about `"text" + std::string` when it optimizes (GCC bug 105651).
   target_compile_options(railbed_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # A dashboard, embedded as one string, is longer than the 64 KiB that every compiler has to take.
+  target_compile_options(railbed_options INTERFACE -Wno-overlength-strings)
+endif()
 target_include_directories(railbed_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_include_directories(railbed_options SYSTEM INTERFACE ${TL_EXPECTED_DIR})
 target_link_libraries(railbed_options INTERFACE third_party_fmt nlohmann_json::nlohmann_json Threads::Threads)
@@ -72,11 +76,13 @@ endif()
 # Every room's library, and no program: what the preset `alone` checks, file by file.
 add_custom_target(rooms)
 
-# railbed_embed(TARGET FOLDER): makes each style sheet, script and page below src/FOLDER a string literal that its
-# sources may include as "FOLDER/NAME.text". It begins with a newline and then has the file as it is.
+# railbed_embed(TARGET FOLDER): makes each style sheet, script, page, dashboard (JSON) and file of alerts (YAML) below
+# src/FOLDER a string literal that its sources may include as "FOLDER/NAME.text". It begins with a newline and then has
+# the file as it is.
 function(railbed_embed target folder)
   set(source ${CMAKE_SOURCE_DIR}/src)
-  file(GLOB_RECURSE assets CONFIGURE_DEPENDS ${source}/${folder}/*.css ${source}/${folder}/*.html ${source}/${folder}/*.js)
+  file(GLOB_RECURSE assets CONFIGURE_DEPENDS ${source}/${folder}/*.css ${source}/${folder}/*.html ${source}/${folder}/*.js
+                                             ${source}/${folder}/*.json ${source}/${folder}/*.yaml)
   foreach(asset ${assets})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${asset})
     file(READ ${asset} text)

@@ -36,6 +36,16 @@ const CounterMoves* driver_counters(const Load& load, const RailEnd& end);
 // Returns the increase of a counter; 0 if it was not recorded.
 std::uint64_t move_of(const CounterMoves& moves, const std::string& name);
 
+// Limits of what is acceptable while a node works. Alerts on the same counters (monitor/) have the same limits.
+inline constexpr int kSymbolErrorsAnHour = 120;  // InfiniBand's bit error rate of 1e-12
+inline constexpr int kLinkRecoveriesAMinute = 5;
+inline constexpr int kReceiveErrorsASecond = 10;
+inline constexpr int kAckTimeoutsASecond = 1;
+inline constexpr int kDiscardsASecond = 100;
+inline constexpr int kRestartsASecond = 10;  // slow restarts of RoCE, and its adaptive retransmissions
+inline constexpr int kCarrierChanges = 2;
+inline constexpr int kNvlinkErrorsASecond = 100;  // CRC errors; DCGM
+
 // The highest rate that is acceptable for one counter.
 struct CounterLimit {
   std::string name;

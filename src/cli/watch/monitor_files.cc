@@ -38,8 +38,8 @@ std::vector<MonitorFile> monitor_files(const Cluster& cluster, const MonitorFile
                                     {kTargetsFile, render_targets(cluster, command.scrape.port)},
                                     {kScrapeFile, render_scrape_config(cluster, command.scrape)},
                                     {"prometheus.yml", render_prometheus_config(cluster, command.scrape)}};
-  for (Dashboard& dashboard : render_dashboards())
-    files.push_back({"dashboards/" + dashboard.file, std::move(dashboard.text)});
+  for (const Dashboard& dashboard : dashboards())
+    files.push_back({fmt::format("dashboards/{}", dashboard.file), std::string(dashboard.text)});
   return files;
 }
 

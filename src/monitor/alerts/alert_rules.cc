@@ -4,16 +4,160 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "base/yaml.h"
-#include "monitor/alerts/promql.h"
+#include "hardware/xid.h"
+#include "verify/floor.h"
+#include "verify/load_window.h"
 #include "verify/rule.h"
 
 namespace railbed {
 namespace {
 
+constexpr std::string_view kLinks =
+#include "monitor/alerts/links.yaml.text"
+    ;
+
+constexpr std::string_view kTransport =
+#include "monitor/alerts/transport.yaml.text"
+    ;
+
+constexpr std::string_view kGpus =
+#include "monitor/alerts/gpus.yaml.text"
+    ;
+
+constexpr std::string_view kWatch =
+#include "monitor/alerts/watch.yaml.text"
+    ;
+
+constexpr std::string_view kFinding =
+#include "monitor/alerts/finding.yaml.text"
+    ;
+
 constexpr std::string_view kAlertsPage = "docs/reference/alerts.md";
+constexpr int kLosslessUnlessSaid = 3;  // the priority that RoCE guides recommend
+
+// Values of placeholders by their names without RAILBED_, as they stand between the quotes of a PromQL or YAML string;
+// nullopt: the line is left out.
+using Values = std::map<std::string_view, std::optional<std::string>>;
+
+// Returns the part of a rules file that lists its groups.
+std::string_view groups_of(std::string_view file) {
+  constexpr std::string_view kGroups = "\ngroups:\n";
+  return file.substr(file.find(kGroups) + kGroups.size());
+}
+
+// Returns the text with each placeholder replaced by its value. An unknown placeholder stays as it is, which a test
+// refuses.
+std::string filled(std::string_view text, const Values& values) {
+  constexpr std::string_view kPlaceholder = "RAILBED_";
+  std::string out;
+  for (const std::string_view line : lines(text)) {
+    std::string done;
+    bool left_out = false;
+    std::size_t from = 0;
+    for (auto at = line.find(kPlaceholder); at != line.npos; at = line.find(kPlaceholder, from)) {
+      const auto name = at + kPlaceholder.size();
+      const auto end = std::min(line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", name), line.size());
+      const auto known = values.find(line.substr(name, end - name));
+      const bool has_value = known != values.end() && known->second;
+      done += line.substr(from, at - from);
+      done += has_value ? std::string_view(*known->second) : line.substr(at, end - at);
+      left_out |= known != values.end() && !has_value;
+      from = end;
+    }
+    if (!left_out) out += fmt::format("{}{}\n", done, line.substr(from));
+  }
+  return out;
+}
+
+// Returns text for a PromQL string between double quotes, in ASCII. PromQL has Go's escapes
+// (prometheus.io/docs/prometheus/latest/querying/basics, "String literals").
+std::string promql_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (point.bytes == 0)
+      out += R"(\ufffd)";
+    else if (point.value == '"' || point.value == '\\')
+      out += {'\\', static_cast<char>(point.value)};
+    else if (point.value >= ' ' && point.value <= '~')
+      out += static_cast<char>(point.value);
+    else
+      out += fmt::format(R"(\U{:08x})", static_cast<std::uint32_t>(point.value));
+    text.remove_prefix(std::max<std::size_t>(point.bytes, 1));
+  }
+  return out;
+}
+
+// Returns text for a YAML string between double quotes that a Prometheus template prints unchanged, even if it holds
+// braces.
+std::string template_text(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool opens = text.substr(at, 2) == "{{";
+    out += opens ? std::string_view("{{ \"{{\" }}") : text.substr(at, 1);
+    at += opens ? 1 : 0;
+  }
+  const std::string quoted = yaml_quoted(out);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+// Returns a pattern of all Xid numbers in the table with one of these actions: "46|48|62".
+std::string xid_pattern(std::initializer_list<XidAction> actions) {
+  std::vector<int> numbers;
+  for (const Xid& xid : xids())
+    if (std::ranges::find(actions, xid.action) != actions.end())
+      for (int number = xid.first; number <= xid.last; ++number) numbers.push_back(number);
+  return fmt::format("{}", fmt::join(numbers, "|"));
+}
+
+int lossless_priority(const Cluster& cluster) {
+  int priority = kLosslessUnlessSaid;
+  for (const Node& node : cluster.nodes) priority = node.configure.pfc_priority.value_or(priority);
+  return priority;
+}
+
+// Returns the lowest fraction of the ceiling that a node of the cluster expects. Nodes may expect different
+// fractions; verify judges each by its own.
+double lowest_fraction(const Cluster& cluster) {
+  double lowest = 1;
+  for (const Node& node : cluster.nodes) lowest = std::min(lowest, node.expect.fraction_of_ceiling);
+  return cluster.nodes.empty() ? Expectations{}.fraction_of_ceiling : lowest;
+}
+
+Values values_of(const Cluster& cluster, std::string_view handbook) {
+  std::vector<std::string_view> known;
+  for (const Rule& rule : all_rules()) known.push_back(rule.id);
+  const bool slash = !handbook.empty() && !handbook.ends_with('/');
+  using enum XidAction;
+  return {{"CLUSTER", promql_text(cluster.name)},
+          {"RUNBOOK", handbook.empty() ? "runbook" : "runbook_url"},
+          {"ALERTS_PAGE", fmt::format("{}{}{}", template_text(handbook), slash ? "/" : "", kAlertsPage)},
+          {"KNOWN_RULES", fmt::format("{}", fmt::join(known, "|"))},
+          {"FRACTION_OF_CEILING", fmt::to_string(lowest_fraction(cluster))},
+          {"LOSSLESS_PRIORITY", fmt::to_string(lossless_priority(cluster))},
+          {"XIDS_REBOOT", xid_pattern({kReboot})},
+          {"XIDS_RESET", xid_pattern({kReset})},
+          {"XIDS_ISOLATE", xid_pattern({kIsolate})},
+          {"XIDS_OF_NO_PROGRAM", xid_pattern({kReboot, kReset, kIsolate, kInformation, kDriverSays})},
+          {"SYMBOL_ERRORS", fmt::to_string(kSymbolErrorsAnHour)},
+          {"LINK_RECOVERIES", fmt::to_string(kLinkRecoveriesAMinute)},
+          {"RECEIVE_ERRORS", fmt::to_string(kReceiveErrorsASecond)},
+          {"CARRIER_CHANGES", fmt::to_string(kCarrierChanges)},
+          {"ACK_TIMEOUTS", fmt::to_string(kAckTimeoutsASecond)},
+          {"DISCARDS", fmt::to_string(kDiscardsASecond)},
+          {"RESTARTS", fmt::to_string(kRestartsASecond)},
+          {"NVLINK_ERRORS", fmt::to_string(kNvlinkErrorsASecond)},
+          {"LOSS_WARNS", fmt::to_string(kLossWarns)}};
+}
 
 // "rdma.port-state" → "RailbedRdmaPortState".
 std::string alert_name(std::string_view rule) {
@@ -27,11 +171,9 @@ std::string alert_name(std::string_view rule) {
   return name;
 }
 
-std::string area_of(std::string_view rule) { return std::string(rule.substr(0, rule.find('.'))); }
+std::string_view area_of(std::string_view rule) { return rule.substr(0, rule.find('.')); }
 
-// Returns, for each rule that judges a counter by its rate since boot, the exporter's names of these
-// counters. Such a rule stays red long after the errors have stopped, so its alert also requires that a
-// counter still grows.
+// Returns, for each rule that judges a counter by its rate since boot, the exporter's names of these counters.
 const std::map<std::string_view, std::vector<std::string_view>>& counters_since_boot() {
   static const std::map<std::string_view, std::vector<std::string_view>> counters = {
       {"net.flaps", {"node_network_carrier_changes_total"}},
@@ -50,103 +192,62 @@ const std::map<std::string_view, std::vector<std::string_view>>& counters_since_
   return counters;
 }
 
-// Returns a PromQL condition that holds while a counter of `rule` grew in the last 10 minutes; empty for
-// other rules.
-std::string while_it_grows(std::string_view rule) {
+// Returns the counters of `rule` that grew in the last 10 minutes, in PromQL; nullopt for rules that judge no counter by
+// its rate since boot.
+std::optional<std::string> growing_counters(std::string_view rule) {
   const auto found = counters_since_boot().find(rule);
-  if (found == counters_since_boot().end()) return "";
+  if (found == counters_since_boot().end()) return std::nullopt;
   std::vector<std::string> growth;
   for (const std::string_view counter : found->second)
     growth.push_back(fmt::format("increase({}[10m]) > 0", counter));
-  return fmt::format(" and on (instance) ({})", fmt::join(growth, " or "));
+  return fmt::format("({})", fmt::join(growth, " or "));
 }
 
-AlertRule finding_alert(const Rule& rule, const std::string& cluster) {
-  return {
-      .group = "railbed findings " + area_of(rule.id),
-      .name = alert_name(rule.id),
-      .finding = std::string(rule.id),
-      .severity = R"({{ if eq $labels.status "fail" }}critical{{ else }}warning{{ end }})",
-      .expression = fmt::format(R"(railbed_finding{{cluster={}, rule="{}", status=~"fail|warn"}} == 1{})",
-                                cluster, rule.id, while_it_grows(rule.id)),
-      .summary = fmt::format("{{{{ $labels.node }}}}, {{{{ $labels.subject }}}}: {} "
-                             R"({{{{ if eq $labels.status "fail" }}}}fails{{{{ else }}}}warns{{{{ end }}}}; )"
-                             "expected: {}",
-                             rule.id, template_text(rule.title)),
-      .description =
-          template_text(fmt::format("{} Expected: {}. Read from: {}.", rule.why, rule.standard, rule.source)),
-      .remedy =
-          template_text(fmt::format("{} What was seen, with commands for this node: railbed verify there. "
-                                    "More: railbed explain {}",
-                                    rule.remedy, rule.id))};
+// Returns the values for an alert of this rule, the cluster's among them.
+Values values_of(const Rule& rule, Values values) {
+  const std::string name = alert_name(rule.id);
+  values.insert({{"AREA", std::string(area_of(rule.id))},
+                 {"ALERT", name},
+                 {"ANCHOR", lower(name)},
+                 {"RULE", std::string(rule.id)},
+                 {"GROWING_COUNTERS", growing_counters(rule.id)},
+                 {"TITLE", template_text(rule.title)},
+                 {"WHY", template_text(rule.why)},
+                 {"STANDARD", template_text(rule.standard)},
+                 {"SOURCE", template_text(rule.source)},
+                 {"REMEDY", template_text(rule.remedy)}});
+  return values;
 }
 
-// Returns the alert for rules that are not in this file: an exporter newer than the file may know more rules.
-AlertRule other_finding_alert(const std::string& cluster) {
-  std::vector<std::string_view> known;
-  for (const Rule& rule : all_rules()) known.push_back(rule.id);
-  return {.group = "railbed findings other",
-          .name = "RailbedFindingOther",
-          .finding = "{{ $labels.rule }}",
-          .severity = R"({{ if eq $labels.status "fail" }}critical{{ else }}warning{{ end }})",
-          .expression = fmt::format(R"(railbed_finding{{cluster={}, status=~"fail|warn", rule!~"{}"}} == 1)",
-                                    cluster, fmt::join(known, "|")),
-          .summary = "{{ $labels.node }}, {{ $labels.subject }}: {{ $labels.rule }} is red",
-          .description = "The node's railbed knows a rule that this file of alerts does not know.",
-          .remedy =
-              "railbed explain {{ $labels.rule }}, on that node; then write the file anew by the same "
-              "railbed: railbed monitor files"};
-}
-
-std::string yaml_expression(const std::string& text) {
-  const bool plain = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-  return plain ? "|-\n          " + text : yaml_quoted(text);
-}
-
-std::string render_alert(const AlertRule& alert, std::string_view handbook) {
-  std::string anchor = alert.name;
-  std::ranges::transform(anchor, anchor.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const std::string place = fmt::format("{}#{}", kAlertsPage, anchor);
-  const bool slash = !handbook.empty() && !handbook.ends_with('/');
-  return fmt::format(
-      "      - alert: {}\n        expr: {}\n{}        labels:\n          severity: {}\n          finding: {}\n"
-      "        annotations:\n          summary: {}\n          description: {}\n          remedy: {}\n"
-      "          {}: {}\n",
-      alert.name, yaml_expression(alert.expression),
-      alert.wait.empty() ? "" : fmt::format("        for: {}\n", alert.wait), yaml_quoted(alert.severity),
-      yaml_quoted(alert.finding), yaml_quoted(alert.summary), yaml_quoted(alert.description),
-      yaml_quoted(alert.remedy), handbook.empty() ? "runbook" : "runbook_url",
-      yaml_quoted(fmt::format("{}{}{}", template_text(handbook), slash ? "/" : "", place)));
+// Returns one alert for each rule of verify, and one group for each area: rules of an area are not always adjacent in
+// the table, but a group may appear only once in the file.
+std::string finding_groups(const Values& values) {
+  const std::string_view group = groups_of(kFinding);
+  const auto alert = group.find("      - alert:");
+  std::vector<std::pair<std::string_view, std::string>> areas;
+  for (const Rule& rule : all_rules()) {
+    const Values its = values_of(rule, values);
+    auto area = std::ranges::find(areas, area_of(rule.id), &std::pair<std::string_view, std::string>::first);
+    if (area == areas.end())
+      area = areas.insert(area, {area_of(rule.id), filled(group.substr(0, alert), its)});
+    area->second += filled(group.substr(alert), its);
+  }
+  std::string text;
+  for (const auto& [area, its_group] : areas) text += its_group;
+  return text;
 }
 
 }  // namespace
 
-std::vector<AlertRule> finding_alerts(const Cluster& cluster) {
-  const std::string quoted = promql_quoted(cluster.name);
-  std::vector<AlertRule> alerts;
-  for (const Rule& rule : all_rules()) alerts.push_back(finding_alert(rule, quoted));
-  alerts.push_back(other_finding_alert(quoted));
-  return alerts;
-}
-
 std::string render_alert_rules(const Cluster& cluster, std::string_view handbook) {
-  std::vector<AlertRule> alerts = counter_alerts(cluster);
-  for (AlertRule& alert : finding_alerts(cluster)) alerts.push_back(std::move(alert));
-  // The rules of one area are not always adjacent in the table, but a group may appear only once in the file.
-  std::vector<std::string> groups;
-  for (const AlertRule& alert : alerts)
-    if (std::ranges::find(groups, alert.group) == groups.end()) groups.push_back(alert.group);
+  const Values values = values_of(cluster, handbook);
   std::string text = fmt::format("{}\n# What each means: {}\ngroups:\n",
                                  yaml_comment("Prometheus' alerts on the nodes of " + cluster.name +
                                               ", written by railbed monitor files."),
                                  kAlertsPage);
-  for (const std::string& group : groups) {
-    text += fmt::format("  - name: {}\n    rules:\n", yaml_quoted(group));
-    for (const AlertRule& alert : alerts)
-      if (alert.group == group) text += render_alert(alert, handbook);
-  }
-  return text;
+  for (const std::string_view file : {kLinks, kTransport, kGpus, kWatch})
+    text += filled(groups_of(file), values);
+  return text + finding_groups(values);
 }
 
 }  // namespace railbed

@@ -1,9 +1,17 @@
 #include "monitor/alerts/alert_rules.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <map>
+#include <regex>
 #include <set>
 
+#include "base/text.h"
+#include "base/yaml.h"
+#include "monitor/alerts/dashboards.h"
+#include "verify/floor.h"
+#include "verify/load_window.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -18,31 +26,109 @@ Cluster cluster_named(std::string name) {
   return cluster;
 }
 
-TEST(AlertRules, EachNamesAFindingOfVerifyOrOfTheWatch) {
-  for (const AlertRule& alert : counter_alerts(cluster_named("pod"))) {
-    EXPECT_TRUE(find_rule(alert.finding) != nullptr || alert.finding.starts_with("monitor."))
-        << alert.name << ": " << alert.finding;
-    for (const std::string_view cause : alert.silenced)
-      EXPECT_NE(find_rule(cause), nullptr) << alert.name << ": " << cause;
+// One alert of a rules file, with its labels and annotations among its fields.
+using RulesAlert = std::map<std::string, std::string>;
+
+void add_fields(const YamlValue& mapping, RulesAlert& alert) {
+  for (std::size_t i = 0; i < mapping.keys.size(); ++i) {
+    alert[mapping.keys[i].text] = mapping.items[i].text;
+    add_fields(mapping.items[i], alert);
   }
 }
 
+// Returns the alerts in the text. Adds a failure if it is no rules file, or has a group twice.
+std::vector<RulesAlert> alerts_in(const std::string& text) {
+  Complaints complaints(text, "railbed.rules.yml");
+  const auto file = parse_yaml(text, complaints);
+  std::vector<RulesAlert> alerts;
+  if (!file || file->items.size() != 1) ADD_FAILURE() << "no rules file";
+  std::set<std::string> groups;
+  for (const YamlValue& group :
+       file && file->items.size() == 1 ? file->items[0].items : std::vector<YamlValue>()) {
+    EXPECT_TRUE(groups.insert(group.items.at(0).text).second) << group.items.at(0).text;
+    for (const YamlValue& rule : group.items.at(1).items) add_fields(rule, alerts.emplace_back());
+  }
+  return alerts;
+}
+
+std::vector<RulesAlert> alerts_of_pod() { return alerts_in(render_alert_rules(cluster_named("pod"), "")); }
+
+// Returns the part of the alert's expression that silences it, "" if there is none, and what it counts before that.
+std::pair<std::string, std::string> silencer_of(const RulesAlert& alert) {
+  const std::string& expression = alert.at("expr");
+  const auto at = expression.find("unless on (instance)");
+  return at == expression.npos ? std::pair{std::string(), expression}
+                               : std::pair{expression.substr(at), expression.substr(0, at)};
+}
+
+// Returns all matches of the pattern's first group.
+std::set<std::string> matches(const std::string& text, const char* pattern) {
+  const std::regex regex(pattern);
+  std::set<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) found.insert((*it)[1]);
+  return found;
+}
+
+TEST(AlertRules, EachNamesAFindingOfVerifyOrOfTheWatch) {
+  int silenced = 0;
+  for (const RulesAlert& alert : alerts_of_pod()) {
+    const std::string& finding = alert.at("finding");
+    EXPECT_TRUE(find_rule(finding) != nullptr || finding.starts_with("monitor.") ||
+                finding == "{{ $labels.rule }}")
+        << alert.at("alert") << ": " << finding;
+    for (const std::string& causes : matches(silencer_of(alert).first, R"re(rule=~"([^"]*)")re")) {
+      for (const std::string_view cause : split(causes, '|')) {
+        EXPECT_NE(find_rule(cause), nullptr) << alert.at("alert") << ": " << cause;
+        ++silenced;
+      }
+    }
+  }
+  EXPECT_GE(silenced, 100);
+}
+
+// An alert that neither waits for the next look, nor knows that a finding was there within its window, would double it.
+TEST(AlertRules, AreSilentBesideTheirOwnFinding) {
+  int windows = 0;
+  for (const RulesAlert& alert : alerts_of_pod()) {
+    const auto [silencer, counted] = silencer_of(alert);
+    const std::string& finding = alert.at("finding");
+    if (finding.starts_with("monitor.") || alert.at("expr").starts_with("railbed_finding{")) {
+      EXPECT_EQ(silencer, "") << alert.at("alert");
+      continue;
+    }
+    EXPECT_THAT(silencer, HasSubstr(fmt::format("rule=~\"{}", finding))) << alert.at("alert");
+    EXPECT_EQ(matches(silencer, R"(\[(\w+)\])"), matches(counted, R"(\[(\w+)\])")) << alert.at("alert");
+    if (silencer.find('[') == silencer.npos) continue;
+    EXPECT_THAT(silencer, HasSubstr("max_over_time(")) << alert.at("alert");
+    EXPECT_EQ(alert.at("for"), "3m") << alert.at("alert");
+    ++windows;
+  }
+  EXPECT_GE(windows, 20);
+}
+
 TEST(AlertRules, EveryRuleHasOneAndNoTwoShareAName) {
-  const Cluster cluster = cluster_named("pod");
   std::set<std::string> names;
-  for (const auto& alerts : {counter_alerts(cluster), finding_alerts(cluster)})
-    for (const AlertRule& alert : alerts) EXPECT_TRUE(names.insert(alert.name).second) << alert.name;
+  for (const RulesAlert& alert : alerts_of_pod())
+    EXPECT_TRUE(names.insert(alert.at("alert")).second) << alert.at("alert");
   for (const char* const name : {"RailbedRdmaPortState", "RailbedHostDiskSpace", "RailbedIbDuplicateGuid"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_GE(names.size(), all_rules().size() + 30);
 }
 
+TEST(AlertRules, EveryPlaceholderHasAValue) {
+  EXPECT_THAT(render_alert_rules(cluster_named("pod"), ""), Not(HasSubstr("RAILBED_")));
+  EXPECT_THAT(render_alert_rules(cluster_named("RAILBED_CLUSTER"), ""),
+              HasSubstr("cluster=\"RAILBED_CLUSTER\""));
+}
+
 TEST(AlertRules, ANameCannotLeaveItsQuotes) {
   const std::string text =
-      render_alert_rules(cluster_named("a\"} or vector(1) #\n$cluster{{ x }}\xC2\x85"), "");
+      render_alert_rules(cluster_named("a\"} or vector(1) #\n$cluster{{ x }}\xC2\x85 \xF0\x9F\x98\x80"), "");
   EXPECT_THAT(text, Not(HasSubstr("\n$cluster")));
   EXPECT_THAT(text, Not(HasSubstr("\"a\"}")));
   EXPECT_THAT(text, Not(HasSubstr("\xC2\x85")));
+  EXPECT_THAT(text,
+              HasSubstr(R"({cluster="a\"} or vector(1) #\U0000000a$cluster{{ x }}\U00000085 \U0001f600"})"));
 }
 
 TEST(AlertRules, LeadToTheHandbook) {
@@ -52,6 +138,8 @@ TEST(AlertRules, LeadToTheHandbook) {
   EXPECT_THAT(
       render_alert_rules(cluster, "https://wiki/railbed"),
       HasSubstr("runbook_url: \"https://wiki/railbed/docs/reference/alerts.md#railbedportlinkdowned\""));
+  for (const RulesAlert& alert : alerts_of_pod())
+    EXPECT_EQ(alert.at("runbook"), "docs/reference/alerts.md#" + lower(alert.at("alert")));
 }
 
 TEST(AlertRules, AskLessWhereANodeDoes) {
@@ -62,6 +150,20 @@ TEST(AlertRules, AskLessWhereANodeDoes) {
   const std::string text = render_alert_rules(cluster, "");
   EXPECT_THAT(text, HasSubstr("< 0.8"));
   EXPECT_THAT(text, HasSubstr("priority=\"5\""));
+}
+
+TEST(AlertRules, HaveTheLimitsOfVerify) {
+  const std::string text = render_alert_rules(cluster_named("pod"), "");
+  EXPECT_THAT(text, HasSubstr(fmt::format("> {} / 3600\n", kSymbolErrorsAnHour)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("> {} / 60\n", kLinkRecoveriesAMinute)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("More than {} CRC errors a second.", kNvlinkErrorsASecond)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("> {}\n", kLossWarns)));
+  // Prometheus' templates take no placeholder here, and a rule computes its limit from the link.
+  EXPECT_THAT(text, HasSubstr(fmt::format("{{{{ if gt $value {} }}}}critical", kLossFails)));
+  EXPECT_THAT(find_rule("gpu.load-replays")->standard, HasSubstr("Gen5 x16: 31 a minute"));
+  EXPECT_THAT(text, HasSubstr("> 31 / 60\n"));
+  EXPECT_THAT(find_rule("gpu.row-remap-failed")->standard, HasSubstr("fewer than 512 rows"));
+  EXPECT_THAT(dashboards().back().text, HasSubstr("\"expr\": \"vector(512)\""));
 }
 
 }  // namespace

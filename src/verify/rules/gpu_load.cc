@@ -6,6 +6,7 @@
 
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
+#include "verify/load_window.h"
 
 namespace railbed {
 namespace {
@@ -171,16 +172,14 @@ void replays(const Survey& survey, Judge& judge) {
   });
 }
 
-// DCGM's limits: 100 CRC errors per second; no recovery.
-constexpr double kCrcPerSecond = 100;
-
+// DCGM's limits: kNvlinkErrorsASecond CRC errors; no recovery.
 void nvlink_errors(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
     if (load.nvlink_errors.empty()) return verdict.not_applicable("it has no NVLink that counts errors");
     std::string bad;
     for (const auto& [name, count] : load.nvlink_errors) {
       const bool crc = name == "crc";
-      const double allowed = crc ? kCrcPerSecond * load.seconds : 0;
+      const double allowed = crc ? kNvlinkErrorsASecond * load.seconds : 0;
       if (static_cast<double>(count) > allowed)
         bad += fmt::format("{}{} {}", bad.empty() ? "" : ", ", count, name);
     }

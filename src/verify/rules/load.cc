@@ -24,7 +24,7 @@ void link_lost_under_load(const Survey& survey, Judge& judge) {
 void symbol_errors(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"symbol_error", 120.0 / 3600, "the signal is weak"}},
+              {{"symbol_error", kSymbolErrorsAnHour / 3600.0, "the signal is weak"}},
               Status::kWarn,
               "at most 120 an hour",
               {"Clean and reseat the cable, then swap it."},
@@ -34,7 +34,7 @@ void symbol_errors(const Survey& survey, Judge& judge) {
 void link_recovery(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"link_error_recovery", 5.0 / 60, "the link had to retrain"}},
+              {{"link_error_recovery", kLinkRecoveriesAMinute / 60.0, "the link had to retrain"}},
               Status::kWarn,
               "at most 5 a minute",
               {"Clean and reseat the cable, then swap it."},
@@ -44,7 +44,7 @@ void link_recovery(const Survey& survey, Judge& judge) {
 void receive_errors_under_load(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"port_rcv_errors", 10, "damaged packets arrive"}},
+              {{"port_rcv_errors", kReceiveErrorsASecond, "damaged packets arrive"}},
               Status::kFail,
               "at most 10 a second",
               {"Swap the cable; then look at the peer's port."},
@@ -52,19 +52,21 @@ void receive_errors_under_load(const Survey& survey, Judge& judge) {
 }
 
 void ack_timeouts(const Survey& survey, Judge& judge) {
-  watch_ends(survey, judge,
-             {hardware_counters,
-              {{"local_ack_timeout_err", 1, "answers never come: black hole, flap or dead peer"}},
-              Status::kWarn,
-              "at most 1 a second",
-              {"Find the pair that times out by railbed bench pairs, then the hop between them.",
-               {"rdma statistic show"}}});
+  watch_ends(
+      survey, judge,
+      {hardware_counters,
+       {{"local_ack_timeout_err", kAckTimeoutsASecond, "answers never come: black hole, flap or dead peer"}},
+       Status::kWarn,
+       "at most 1 a second",
+       {"Find the pair that times out by railbed bench pairs, then the hop between them.",
+        {"rdma statistic show"}}});
 }
 
 void discards(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"port_xmit_discards", 100, "packets are thrown away because the port cannot send them"}},
+              {{"port_xmit_discards", kDiscardsASecond,
+                "packets are thrown away because the port cannot send them"}},
               Status::kWarn,
               "at most 100 a second",
               {"Look for a congested or dead peer port behind it."},
@@ -74,8 +76,9 @@ void discards(const Survey& survey, Judge& judge) {
 void slow_restart(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {hardware_counters,
-              {{"roce_slow_restart", 10, "connections fall back to their slowest rate again and again"},
-               {"roce_adp_retrans", 10, "adaptive retransmission resends all the time"}},
+              {{"roce_slow_restart", kRestartsASecond,
+                "connections fall back to their slowest rate again and again"},
+               {"roce_adp_retrans", kRestartsASecond, "adaptive retransmission resends all the time"}},
               Status::kWarn,
               "at most 10 a second",
               {"Packets are lost: check PFC and ECN along the path.", {"rdma statistic show"}}});

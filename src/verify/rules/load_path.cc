@@ -35,7 +35,6 @@ void cable(const Survey& survey, Judge& judge) {
 }
 
 void carrier_losses(const Survey& survey, Judge& judge) {
-  static constexpr std::uint64_t kMost = 2;
   each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
     const Load* load = verdict.read_if_there(end.facts->load, std::string(kNeedsLoad));
     if (load == nullptr) return;
@@ -43,10 +42,10 @@ void carrier_losses(const Survey& survey, Judge& judge) {
     if (interface == nullptr || !interface->statistics.contains("carrier_changes"))
       return verdict.not_applicable("the interface has no such counter");
     const std::uint64_t changes = move_of(interface->statistics, "carrier_changes");
-    if (changes <= kMost) return verdict.pass(std::to_string(changes));
+    if (changes <= kCarrierChanges) return verdict.pass(std::to_string(changes));
     verdict.fail({.message = fmt::format("the link of {} on {} went up and down {} times in {:.0f} s",
                                          end.name, *end.node, changes / 2, load->seconds),
-                  .expected = fmt::format("at most {} changes", kMost),
+                  .expected = fmt::format("at most {} changes", kCarrierChanges),
                   .observed = std::to_string(changes),
                   .remedy = {"Reseat and then swap the cable; then the peer's port.",
                              {command("ethtool {}", port_interface(end))}}});
