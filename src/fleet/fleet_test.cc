@@ -95,10 +95,10 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#; s#/proc/sys/kerne
         fs::create_symlink("/bin/" + std::string(tool), root_ / "bin" / tool);
   }
   // Runs `happens` instead of reading the third piece of the agent. Call after link_few_tools().
-  void third_piece(const std::string& happens) {
+  void second_piece(const std::string& happens) {
     fs::remove(root_ / "bin/head");
     write_program(root_ / "bin/head", "echo >>" + (root_ / "pieces").string() + "; [ $(wc -l <" +
-                                          (root_ / "pieces").string() + ") -lt 3 ] || { " + happens +
+                                          (root_ / "pieces").string() + ") -lt 2 ] || { " + happens +
                                           "; }\nexec /bin/head \"$@\"\n");
   }
   // Waits until the file exists, which shows how far a handler has come.
@@ -275,7 +275,7 @@ TEST_F(FleetTest, DiskThatFillsUpWhileCopyingIsNamedAndLeavesNothing) {
 TEST_F(FleetTest, DiskThatFillsUpInALaterPieceIsNamedAndLeavesNothing) {
   link_few_tools();
   fake_ssh("PATH=$root/bin");
-  third_piece("echo \"head: write error: No space left on device\" >&2; exit 1");
+  second_piece("echo \"head: write error: No space left on device\" >&2; exit 1");
   EXPECT_THAT(error_of(ask("hello")), StartsWith("gpu07: no space left for the agent"));
   EXPECT_TRUE(fs::is_empty(agents()));
 }
@@ -283,9 +283,9 @@ TEST_F(FleetTest, DiskThatFillsUpInALaterPieceIsNamedAndLeavesNothing) {
 TEST_F(FleetTest, CopyThatHangsIsNamedWithHowFarItCame) {
   link_few_tools();
   fake_ssh("PATH=$root/bin; echo Welcome");
-  third_piece("exec /bin/sleep 1000");
+  second_piece("exec /bin/sleep 1000");
   options_.push_deadline = seconds(2);
-  EXPECT_THAT(error_of(ask("hello")), AllOf(HasSubstr("within 2 s while copying the agent (1536 of "),
+  EXPECT_THAT(error_of(ask("hello")), AllOf(HasSubstr("within 2 s while copying the agent (1024 of "),
                                             HasSubstr(" KiB sent); it said \"Welcome\"")));
 }
 

@@ -223,7 +223,7 @@ TEST(KernelLog, OtherLinesAreNoEvents) {
     EXPECT_FALSE(parse_log_line(line)) << line;
 }
 
-Tree tree_with(std::string answer) {
+Tree tree_logging(std::string answer) {
   Tree tree;
   tree.calls.emplace("kernel-log", Reading<std::string>(std::move(answer), "kernel-log"));
   return tree;
@@ -264,8 +264,8 @@ TEST(KernelLog, UsersForgeNothing) {
 }
 
 TEST(KernelLog, WhatOneFailureSaysTwiceIsOneEvent) {
-  const auto host =
-      open_tree(tree_with(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[
+  const auto host = open_tree(
+      tree_logging(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[
     {"first":200,"last":200,"count":1,"text":"BUG: unable to handle page fault for address: ffffffffc0000000"},
     {"first":200,"last":200,"count":1,"text":"Oops: 0002 [#1] PREEMPT SMP NOPTI"},
     {"first":700,"last":700,"count":1,"text":"Oops: 0002 [#2] PREEMPT SMP NOPTI"}]})J"));
@@ -276,8 +276,8 @@ TEST(KernelLog, WhatOneFailureSaysTwiceIsOneEvent) {
 }
 
 TEST(KernelLog, MergesRepeatsAndKeepsTheLastText) {
-  const auto host =
-      open_tree(tree_with(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[
+  const auto host = open_tree(
+      tree_logging(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[
     {"first":200,"last":200,"count":1,"text":"NVRM: Xid (PCI:0000:06:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"},
     {"first":150,"last":700,"count":4,"text":"NVRM: Xid (PCI:0000:06:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x2 (Node Reboot Required)"},
     {"first":300,"last":300,"count":1,"text":"NVRM: Xid (PCI:0000:07:00): 154, other GPU"},
@@ -296,7 +296,7 @@ TEST(KernelLog, MergesRepeatsAndKeepsTheLastText) {
 // As syslog and dmesg write them: a line each, and those that two GPUs share are folded.
 TEST(KernelLog, JoinsTheLinesOfOneNvrmMessage) {
   const auto host =
-      open_tree(tree_with(R"J({"source":"dmesg","begins":100,"ends":900,"beginning_lost":false,"lines":[
+      open_tree(tree_logging(R"J({"source":"dmesg","begins":100,"ends":900,"beginning_lost":false,"lines":[
     {"first":200,"last":200,"count":1,"text":"NVRM: The NVIDIA GPU 0000:1b:00.0"},
     {"first":200,"last":300,"count":2,"text":"NVRM: (PCI ID: 10de:2330) installed in this system has"},
     {"first":200,"last":300,"count":2,"text":"NVRM: fallen off the bus and is not responding to commands."},
@@ -316,7 +316,7 @@ TEST(KernelLog, JoinsTheLinesOfOneNvrmMessage) {
 
 // Without a head the event stays, without an address.
 TEST(KernelLog, KeepsAnNvrmLineWithoutItsHead) {
-  const auto host = open_tree(tree_with(R"J({"source":"dmesg","begins":100,"ends":900,"lines":[
+  const auto host = open_tree(tree_logging(R"J({"source":"dmesg","begins":100,"ends":900,"lines":[
     {"first":200,"last":200,"count":1,"text":"NVRM: fallen off the bus and is not responding to commands."},
     {"first":800,"last":800,"count":1,"text":"NVRM: The NVIDIA GPU 0000:5e:00.0 (PCI ID: 10de:2901)"}]})J"));
   const auto log = collect_kernel_log(*host, "");
@@ -326,9 +326,10 @@ TEST(KernelLog, KeepsAnNvrmLineWithoutItsHead) {
 }
 
 TEST(KernelLog, NonsenseIsGarbledAndNothingRecordedIsAbsent) {
-  EXPECT_EQ(collect_kernel_log(*open_tree(tree_with("{\"lines\":7}")), "").miss().missing, Missing::kGarbled);
+  EXPECT_EQ(collect_kernel_log(*open_tree(tree_logging("{\"lines\":7}")), "").miss().missing,
+            Missing::kGarbled);
   EXPECT_TRUE(collect_kernel_log(*open_tree({}), "").absent());
-  EXPECT_TRUE(collect_kernel_log(*open_tree(tree_with("{}")), "1h").absent());
+  EXPECT_TRUE(collect_kernel_log(*open_tree(tree_logging("{}")), "1h").absent());
 }
 
 }  // namespace
