@@ -87,7 +87,11 @@ class Links {
                "Pull the cable and plug it in again, so that both ends negotiate anew; then try another."}});
     }
     const Wish width = wish(cable, [](const IbLink& link) { return link.width; });
-    if (port.active.width < width.link.width)
+    const Wish speed = wish(cable, [](const IbLink& link) { return static_cast<int>(link.speed); });
+    const IbLink whole{std::max(port.active.width, width.link.width),
+                       std::max(port.active.speed, speed.link.speed)};
+    const double lost = whole.gigabits() - port.active.gigabits();
+    if (port.active.width < width.link.width) {
       findings_.fail(
           "fabric.width", place_of(fabric_, cable.one),
           {.message = fmt::format("the cable between {} runs on {} of {} lanes", both, port.active.width,
@@ -96,8 +100,9 @@ class Links {
            .observed = port.active.to_text(),
            .remedy = {
                "A lane of the cable or of a connector is broken: clean and reseat it, then swap it."}});
-    const Wish speed = wish(cable, [](const IbLink& link) { return static_cast<int>(link.speed); });
-    if (port.active.speed < speed.link.speed)
+      findings_.slow_cable(cable.one, cable.other, lost);
+    }
+    if (port.active.speed < speed.link.speed) {
       findings_.fail(
           "fabric.speed", place_of(fabric_, cable.one),
           {.message = fmt::format("the cable between {} runs at {} instead of {}", both,
@@ -106,6 +111,8 @@ class Links {
            .observed = port.active.to_text(),
            .remedy = {"Clean and reseat the cable; see that it is made for this speed, and that no port "
                       "is set to a lower one (ibportstate)."}});
+      if (port.active.width >= width.link.width) findings_.slow_cable(cable.one, cable.other, lost);
+    }
   }
 
   // Returns the link that a cable should have: the planned one; else the best of what both ends support and

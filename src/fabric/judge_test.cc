@@ -284,6 +284,24 @@ TEST(JudgeFabric, Oversubscription) {
   EXPECT_THAT(red(evidence), ElementsAre(HasSubstr("fabric.oversubscription: leaf0 has 1000 Gb/s of HCAs")));
 }
 
+TEST(JudgeFabric, ASlowCableExplainsTheRatioOfItsLeaf) {
+  FabricEvidence evidence = unplanned(fat_tree());
+  IbFabric& fabric = evidence.fabric;
+  IbEnd up;  // of leaf0
+  for (const IbPort& port : fabric.nodes[0].ports)
+    if (port.peer && fabric.at(port.peer).is_switch()) up = {0, port.number};
+  ASSERT_TRUE(up);
+  for (const IbEnd end : {up, fabric.port(up).peer}) fabric.port(end).active.speed = IbSpeed::kDdr;
+  const auto findings = judge_fabric(evidence);
+  const auto of = [&](std::string_view rule) {
+    return std::ranges::find_if(findings, [&](const Finding& finding) { return finding.rule == rule; }) -
+           findings.begin();
+  };
+  const auto ratio = findings.at(static_cast<std::size_t>(of("fabric.oversubscription")));
+  ASSERT_EQ(ratio.status, Status::kWarn);
+  EXPECT_EQ(ratio.caused_by, static_cast<std::size_t>(of("fabric.speed")));
+}
+
 TEST(JudgeFabric, RailsAndOddSwitches) {
   IbFabric fabric = fat_tree({3, 3, 2});
   for (std::size_t i = 0; i < 9; ++i)

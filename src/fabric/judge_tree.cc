@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "fabric/judging.h"
 
@@ -100,6 +101,21 @@ std::map<int, Capacity> capacities(const IbFabric& fabric, const IbLayout& layou
   return leaves;
 }
 
+// Returns the finding about a slow cable up without which the leaf would be within the limit (in hundredths);
+// nullopt if slow cables do not explain its ratio.
+std::optional<std::size_t> slow_cable_of(int leaf, const Capacity& capacity, long allowed,
+                                         const IbLayout& layout, const FabricFindings& findings) {
+  Capacity whole = capacity;
+  std::optional<std::size_t> finding;
+  for (const auto& cable : findings.slow_cables())
+    for (const auto& [here, there] : {std::pair{cable.one, cable.other}, std::pair{cable.other, cable.one}}) {
+      if (here.node != leaf || layout.level[static_cast<std::size_t>(there.node)] < 2) continue;
+      whole.up += cable.lost;
+      if (!finding) finding = cable.finding;
+    }
+  return std::lround(whole.ratio() * 100) <= allowed ? finding : std::nullopt;
+}
+
 // Reports the leaves whose ratio exceeds the limit: --oversubscription, or else the ratio of most leaves.
 // With a plan and without that option there is no limit. Leaves that lack cables were reported before and are
 // not reported again, unless the option is given.
@@ -130,6 +146,7 @@ void oversubscription(const FabricEvidence& evidence, const IbLayout& layout, co
                                            evidence.oversubscription ? "" : ", as most leaves"),
                    .observed = fmt::format("{:g}:1", static_cast<double>(ratio) * hundredth),
                    .remedy = {"Add cables up, or spread its HCAs over other leaves."}});
+    findings.list().back().caused_by = slow_cable_of(node, capacity, allowed, layout, findings);
   }
   findings.pass_unless_red("fabric.oversubscription",
                            fmt::format("{:g}:1 at most", static_cast<double>(worst) / 100));

@@ -1,6 +1,7 @@
 // The collector of a subnet's findings, and the judges, each for rules on one subject.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -47,9 +48,22 @@ class FabricFindings {
   }
   std::vector<Finding>& list() { return list_; }
 
+  // A cable that carries less than it should, and the finding that reports it.
+  struct SlowCable {
+    IbEnd one, other;
+    double lost = 0;  // Gb/s
+    std::size_t finding = 0;
+  };
+  // Records that the newest finding is about this cable.
+  void slow_cable(const IbEnd& end, const IbEnd& other, double lost) {
+    slow_cables_.push_back({end, other, lost, list_.size() - 1});
+  }
+  const std::vector<SlowCable>& slow_cables() const { return slow_cables_; }
+
  private:
   std::string evidence_;
   std::vector<Finding> list_;
+  std::vector<SlowCable> slow_cables_;
 };
 
 // The planned width and speed of cables, by the end that compares lower.

@@ -11,8 +11,8 @@
 //   Ca<TAB>1 "H-0002c9030010aa00"<TAB><TAB># "node1 mlx5_0"
 //   [1](2c9030010aa01) <TAB>"S-0002c902004885a8"[1]<TAB><TAB># lid 2 lmc 0 "leaf0" lid 1 4xQDR
 //
-// A description may hold quotes: it ends at the last one of its line. Chassis lines and "[ext 5]" are
-// skipped.
+// A description may hold quotes: it ends at the last one of its line. Chassis lines (-g), "[ext 5]", what -f adds
+// to a port's line, and the tool's warnings are skipped.
 #include "fabric/topology_file.h"
 
 #include <fmt/format.h>
@@ -116,6 +116,13 @@ std::string description_of(std::string_view quoted) {
   return std::string(trim(text));
 }
 
+// Returns true for what the tool and its libraries write to stderr, which often ends up in the same file.
+bool is_warning(std::string_view text) {
+  constexpr std::string_view kBegins[] = {"ibwarn: [", "ibpanic: [", "ibdebug: [", "src/",
+                                          "ibnetdiscover: iberror:"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begins) { return text.starts_with(begins); });
+}
+
 // Reads in two passes: the lines first, then the cables, because a port's line may name a node that follows.
 class TopologyReader {
  public:
@@ -146,7 +153,8 @@ class TopologyReader {
     if (text.starts_with("Switch") || text.starts_with("Ca") || text.starts_with("Hca") ||
         text.starts_with("Rt"))
       return node_line(one, spot);
-    if (text.starts_with("Chassis") || text.starts_with("DR path")) return;
+    if (text.starts_with("Chassis") || text == "Non-Chassis Nodes" || text.starts_with("DR path")) return;
+    if (is_warning(text)) return;
     if (const auto pair = key_value(text, '=')) return attribute(pair->first, pair->second, spot);
     complaints_.add(spot, "this is no line that ibnetdiscover writes");
   }
@@ -240,9 +248,9 @@ class TopologyReader {
       port.lid = number_after(comment.before, "lid");
       port.lmc = number_after(comment.before, "lmc");
     }
-    const auto tail = words(comment.after);
-    if (!tail.empty())
-      if (const auto active = IbLink::parse(tail.back())) port.active = *active;
+    // "lid 256 4xEDR", and with -f "s=32 w=2 v=4 e=4" behind it.
+    for (const auto word : words(comment.after))
+      if (const auto active = IbLink::parse(word)) port.active = *active;
     port.link_up = true;
     ends_.push_back({current_, *number, *peer, *peer_port, spot});
   }

@@ -52,6 +52,23 @@ TEST(Topology, IsReadAsIbnetdiscoverWritesIt) {
   EXPECT_EQ(layout_of(*fabric).shape, IbShape::kOneSwitch);
 }
 
+// ibnetdiscover -f adds the peer's speed, width and lanes; -g groups nodes by chassis; warnings come from stderr.
+TEST(Topology, OptionsAndWarningsOfTheToolAreSkipped) {
+  std::string dump =
+      "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,19 Attr 0x11:0) bad status 110; Connection timed out\n"
+      "ibwarn: [565044] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,20)\n\nNon-Chassis Nodes\n\n" +
+      std::string(kDump);
+  for (const std::string rate : {"4xQDR", "1xSDR"})
+    for (std::size_t at = dump.find(rate); at != dump.npos; at = dump.find(rate, at + 1))
+      dump.insert(at + rate.size(), " s=2 w=2 v=4 e=4");
+  const auto fabric = parse_topology(dump, "dump");
+  ASSERT_TRUE(fabric) << fabric.error().text;
+  EXPECT_EQ(fabric->nodes.size(), 3U);
+  EXPECT_EQ(fabric->nodes[0].ports[1].active, (IbLink{4, IbSpeed::kQdr}));
+  EXPECT_EQ(fabric->nodes[0].ports[2].active, (IbLink{1, IbSpeed::kSdr}));
+  EXPECT_FALSE(parse_topology(dump + "\nsomething else\n", "dump"));
+}
+
 TEST(Topology, IsTheSameAfterWritingAndReading) {
   const auto once = topology_text(told::fat_tree());
   const auto read = parse_topology(once, "once");
