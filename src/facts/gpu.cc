@@ -52,9 +52,21 @@ Reading<CudaAnswer> try_cuda(Host& host, const Gpu& gpu) {
   return ask<CudaAnswer>(host, call);
 }
 
+// Parses "17:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 80GB] (rev a1)".
+Reading<std::string> pci_name(Host& host, const std::string& address) {
+  return run_and_read(host, {"lspci", "-s", address})
+      .parsed([](const std::string& line) -> std::optional<std::string> {
+        const auto colon = line.find(": ");
+        if (colon == std::string::npos) return std::nullopt;
+        const auto name = std::string_view(line).substr(colon + 2);
+        return std::string(trim(name.substr(0, name.find(" (rev "))));
+      });
+}
+
 Gpu collect_gpu(Host& host, const std::string& address, bool driver) {
   const auto information = host.read(kDriver + "/gpus/" + address + "/information");
-  Gpu gpu{address, pick(information, ':', "Model"), pick(information, ':', "GPU UUID"), {}, {}};
+  Gpu gpu{address, pick(information, ':', "Model"), pick(information, ':', "GPU UUID"), {}, {}, {}};
+  if (!gpu.model && !gpu.model.absent()) gpu.pci_name = pci_name(host, address);
   const Miss no_driver{Missing::kAbsent, "no driver is loaded"};
   gpu.nvml = driver ? ask<NvmlGpu>(host, "nvml " + address) : Reading<NvmlGpu>(no_driver, "nvml " + address);
   gpu.cuda = driver ? try_cuda(host, gpu) : Reading<CudaAnswer>(no_driver, "cuda " + address);

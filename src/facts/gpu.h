@@ -21,7 +21,9 @@ struct Gpu {
   Reading<std::string> uuid;   // "GPU UUID:" of the same file
   Reading<NvmlGpu> nvml;       // Host call "nvml ADDRESS"
   Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; absent if a process runs on the GPU
-  FIELDS(Gpu, pci_address, model, uuid, nvml, cuda);
+  // `lspci -s ADDRESS`, read where the driver's name is unknown: "NVIDIA Corporation GA100 [A100 PCIe 80GB]"
+  Reading<std::string> pci_name;
+  FIELDS(Gpu, pci_address, model, uuid, nvml, cuda, pci_name);
 };
 
 // The driver's module on disk for the running kernel. `modinfo nvidia`, else `modinfo nvidia-current`

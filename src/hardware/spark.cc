@@ -21,10 +21,10 @@ const PciDevice* device_under(const Facts& facts, std::string_view interface) {
 
 }  // namespace
 
+bool is_spark_gpu(const PciDevice& device) { return is_of(device, kVendorNvidia, kGb10); }
+
 bool is_spark_function(const std::vector<PciDevice>& devices, const PciDevice& device) {
-  return is_of(device, kVendorMellanox, kConnectX7Id) &&
-         std::ranges::any_of(devices,
-                             [](const PciDevice& device) { return is_of(device, kVendorNvidia, kGb10); });
+  return is_of(device, kVendorMellanox, kConnectX7Id) && std::ranges::any_of(devices, is_spark_gpu);
 }
 
 bool share_spark_cable(const Facts& facts, std::string_view interface, std::string_view other) {

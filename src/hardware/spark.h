@@ -11,6 +11,9 @@ namespace railbed {
 
 struct Facts;
 
+// Returns true for such a machine's GPU. It shares the processor's memory; its PCI Express link, which every
+// published machine shows as Gen1 x1, carries no data.
+bool is_spark_gpu(const PciDevice& device);
 // Returns true for a function of the ConnectX-7 in such a machine. Two functions with one function number, on
 // two slots of four lanes, are two paths to one cable.
 bool is_spark_function(const std::vector<PciDevice>& devices, const PciDevice& device);

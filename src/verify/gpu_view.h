@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hardware/gpu_model.h"
+#include "hardware/spark.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -22,6 +23,13 @@ struct GpuView {
 
   const std::string& address() const { return gpu.pci_address; }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
+  // Returns true if its memory and its processor are not connected by PCI Express: its link there says nothing.
+  bool uses_no_pcie() const {
+    const PciDevice* device = find_pci(node.pci(), gpu.pci_address);
+    const bool spark =
+        (device != nullptr && is_spark_gpu(*device)) || (model != nullptr && model->name == "GB10");
+    return spark || (model != nullptr && model->c2c);
+  }
   // Returns an nvidia-smi command that addresses this GPU.
   ShellCommand smi(const ShellCommand& what) const {
     return command("nvidia-smi -i {} {}", gpu.pci_address, what);

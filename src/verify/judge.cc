@@ -30,12 +30,18 @@ bool Case::lacks_interface(const RailEnd& end) {
 }
 
 bool Case::lacks_rdma(const RailEnd& end) {
+  const auto& devices = end.facts->rdma.devices;
+  if (!end.rdma && devices.unknown()) return read(devices) == nullptr;
   return lacks(!end.rdma || !end.wants_rdma(), "no RDMA device behind this interface");
 }
 
-bool Case::lacks_gpus(const NodeView& node) { return lacks(node.gpus().empty(), "no NVIDIA GPU on PCI"); }
+bool Case::lacks_gpus(const NodeView& node) {
+  if (node.facts->pci.unknown()) return read(node.facts->pci) == nullptr;
+  return lacks(node.gpus().empty(), "no NVIDIA GPU on PCI");
+}
 
 bool Case::lacks_accelerators(const NodeView& node) {
+  if (node.facts->pci.unknown()) return read(node.facts->pci) == nullptr;
   return lacks(!node.has_accelerators(), "no GPU and no RDMA adapter on PCI");
 }
 

@@ -65,7 +65,7 @@ class Case {
   }
   // Each returns true after ending the case as not applicable if the subject does not exist: no interface
   // (unknown if the interfaces could not be read), no RDMA device behind it, no NVIDIA GPU on PCI, neither
-  // GPU nor RDMA adapter.
+  // GPU nor RDMA adapter. The last three are unknown if a report does not hold the devices.
   bool lacks_interface(const RailEnd& end);
   bool lacks_rdma(const RailEnd& end);
   bool lacks_gpus(const NodeView& node);

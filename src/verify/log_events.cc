@@ -87,7 +87,7 @@ void each_told(const Survey& survey, Judge& judge, std::string_view what, const 
     if (subjects.empty()) {
       Case verdict = judge.on(node, std::string(what));
       verdict.seen(log);
-      verdict.pass("none in the kernel log");
+      log->part ? verdict.unknown(kPartOfLog) : verdict.pass("none in the kernel log");
     }
     for (auto& [subject, events] : subjects) {
       Case verdict =

@@ -38,8 +38,11 @@ auto is(Kinds... kinds) {
 using Concerns = std::function<bool(const NodeView&, const LogEvent&)>;
 using JudgeTold = std::function<void(Case&, const Told&)>;
 
+// Why a rule cannot conclude from what a log does not hold.
+inline constexpr const char* kPartOfLog = "this report holds a part of the kernel log, not all of it";
+
 // Calls look(Case&, const Told&) for each subject with events in a node's log that `concerns` selects. A node
-// without such events passes, with the subject `what`. A node whose log could not be read is not applicable
+// without such events passes, with the subject `what`; where the log is a part, that is unknown. A node whose log could not be read is not applicable
 // (host.kernel-log reports the reason).
 void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
                const JudgeTold& look);

@@ -122,9 +122,12 @@ void each_of(const Survey& survey, Judge& judge, const Pick& pick, const Name& n
   each_of(survey, judge, pick, name, nothing, std::forward<Look>(look));
 }
 
-// Calls look(Case&, const NodeView&, const PciDevice&) on every PCI device that `pick` returns for a node.
+// Calls look(Case&, const NodeView&, const PciDevice&) on every PCI device that `pick` returns for a node. A node
+// whose devices a report does not hold gets one case of its own, which is unknown.
 template <class Pick, class Look>
 void each_device(const Survey& survey, Judge& judge, const Pick& pick, Look&& look) {
+  for (const NodeView& node : survey.nodes)
+    if (node.facts->pci.unknown()) (void)judge.on(node, "PCI devices").read(node.facts->pci);
   each_of(
       survey, judge, pick, &PciDevice::address,
       [](const NodeView& node, const PciDevice* device) { return node.touches_of(*device); },

@@ -63,7 +63,7 @@ constexpr Symptom kSymptoms[] = {
     {"Some connections arrive at the other node", "v100-duplicate-address", "net.duplicate-address",
      "10.0.1.1 is used by gpuserver1 (ens6) and gpuserver2 (ens6)", "cluster.yaml"},
     // GPUs
-    {"nvidia-smi: no devices were found", "v100-nvidia-missing", "gpu.driver", "no NVIDIA driver loaded",
+    {"nvidia-smi: no devices were found", "v100-nvidia-missing", "gpu.driver", "NVIDIA driver is not loaded",
      "modprobe nvidia"},
     {"nvidia-smi fails after a kernel upgrade", "h100-module-without-headers", "gpu.module-built",
      "no NVIDIA module for its running kernel", "linux-headers-6.8.0-87-generic"},

@@ -68,7 +68,7 @@ Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since) {
   if (!text) return {text.miss(), text.from()};
   const auto answer = json::read<KernelLogAnswer>(*text);
   if (!answer) return {Miss{Missing::kGarbled, answer.error().text}, text.from()};
-  KernelLog log{answer->begins, answer->ends, answer->beginning_lost, answer->dropped, {}};
+  KernelLog log{answer->begins, answer->ends, answer->beginning_lost, answer->dropped, {}, answer->part};
   std::map<std::tuple<LogKind, std::string, int>, LogEvent> events;
   for (const KernelLogLine& line : join_nvrm(answer->lines)) {
     const auto found = parse_log_line(line.text);

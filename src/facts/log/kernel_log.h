@@ -139,7 +139,8 @@ struct KernelLog {
   bool beginning_lost = false;   // the log starts later than that
   std::uint64_t dropped = 0;     // lines beyond the limit of the log reader
   std::vector<LogEvent> events;  // by kind, then subject and code
-  FIELDS(KernelLog, begins, ends, beginning_lost, dropped, events);
+  bool part = false;             // lines that somebody cut out of the log
+  FIELDS(KernelLog, begins, ends, beginning_lost, dropped, events, part);
 };
 
 // Returns true if two events or lines occurred equally often, and their first and last times differ by at

@@ -238,6 +238,8 @@ void read_port(Host& host, const std::string& device, bool with_counters, RdmaPo
   const auto rate = host.read_line(folder + "/rate");
   port.rate = rate.parsed(parse_rate);
   port.rate_text = rate.parsed(parse_rate_text);
+  if (rate && !port.rate_text)  // as ibstat prints it
+    port.rate_text = {Miss{Missing::kUnsupported, "no width and speed beside the rate"}, rate.from()};
   if (!with_counters) return;
   port.counters = read_counters(host, folder + "/counters");
   port.hw_counters = read_counters(host, folder + "/hw_counters");

@@ -55,15 +55,17 @@ std::string title(const Facts& facts) {
 }
 
 std::string cpu_row(const Cpu& cpu) {
-  std::string governors;
+  std::string governors = cpu.governors || cpu.governors.absent() ? "" : "?";
   for (const auto& [governor, count] : cpu.governors.value_or({}))
     governors += (governors.empty() ? "" : ", ") + printable(governor);
   // arm64 does not report how many there are.
   const std::string sockets = cpu.sockets.absent() ? ""
                                                    : fmt::format(" · {} socket{}", shown(cpu.sockets),
                                                                  cpu.sockets.value_or(1) == 1 ? "" : "s");
+  // A kernel without NUMA has no list of nodes, as a report may have none.
+  const std::string nodes = cpu.numa_nodes.empty() ? "?" : std::to_string(cpu.numa_nodes.size());
   return fmt::format("{} × {}{} · {} NUMA node{} · governor {} · clock {}", shown(cpu.online),
-                     shown(cpu.model), sockets, cpu.numa_nodes.size(), cpu.numa_nodes.size() == 1 ? "" : "s",
+                     shown(cpu.model), sockets, nodes, cpu.numa_nodes.size() == 1 ? "" : "s",
                      governors.empty() ? "none" : governors, shown(cpu.clocksource));
 }
 
@@ -115,17 +117,35 @@ std::string gpu_row(const Gpu& gpu) {
                      cuda);
 }
 
-std::vector<std::string> gpu_rows(const Gpus& gpus) {
+// Returns the driver's name of a GPU, else that of the PCI database.
+std::string name_of(const Gpu& gpu) {
+  if (gpu.model) return printable(*gpu.model);
+  if (gpu.nvml && gpu.nvml->name) return printable(*gpu.nvml->name);
+  if (gpu.pci_name) return printable(*gpu.pci_name);
+  return gpu.model.absent() ? "NVIDIA GPU (no driver)" : "NVIDIA GPU";
+}
+
+// Returns the driver that PCI shows, for a report that does not hold its version.
+std::string driver_of(const Facts& facts) {
+  for (const Gpu& gpu : items(facts.gpus.devices)) {
+    const PciDevice* device = find_pci(items(facts.pci), gpu.pci_address);
+    if (device != nullptr && device->driver) return printable(*device->driver) + " ?";
+  }
+  return "?";
+}
+
+std::vector<std::string> gpu_lines(const Facts& facts) {
+  const Gpus& gpus = facts.gpus;
   if (!gpus.devices) return {"? " + describe(gpus.devices.miss(), gpus.devices.from())};
   if (gpus.devices->empty()) return {"none on PCI"};
   std::map<std::string, int> models;
-  for (const auto& gpu : *gpus.devices)
-    ++models[gpu.model ? printable(*gpu.model) : "NVIDIA GPU (no driver)"];
+  for (const auto& gpu : *gpus.devices) ++models[name_of(gpu)];
   std::vector<std::string> rows;
   for (const auto& [model, count] : models) rows.push_back(fmt::format("{} × {}", count, model));
   rows.front() += gpus.driver_version ? fmt::format(" · driver {}{}", printable(*gpus.driver_version),
                                                     gpus.open_module.value_or(false) ? " (open)" : "")
-                                      : " · driver not loaded";
+                  : gpus.driver_version.absent() ? " · driver not loaded"
+                                                 : " · driver " + driver_of(facts);
   if (gpus.nvml && gpus.nvml->cuda_version)
     rows.front() += fmt::format(" · CUDA {}", cuda_version_text(*gpus.nvml->cuda_version));
   for (const auto& gpu : *gpus.devices)
@@ -172,11 +192,16 @@ std::string gid_row(const Gid& gid) {
                      gid.type ? shown(gid.type) : "-", gid.netdev ? shown(gid.netdev) : "-");
 }
 
+std::string place_of(const RdmaDevice& device) {
+  if (device.pci_address) return shown(device.pci_address);
+  return device.pci_address.absent() ? "software" : "PCI ?";
+}
+
 void add_port_rows(const RdmaDevice& device, const RdmaPort& port, std::vector<std::string>& rows) {
   rows.push_back(fmt::format(
       "{}/{}  {} ({})  {} ({})  {}  MTU {}  {}{}", printable(device.name), port.number, shown(port.state),
       shown(port.physical_state), shown(port.rate), shown(port.rate_text), shown(port.link_layer),
-      shown(port.active_mtu), device.pci_address ? shown(device.pci_address) : "software",
+      shown(port.active_mtu), place_of(device),
       device.firmware && !device.firmware->empty() ? "  firmware " + shown(device.firmware) : ""));
   const auto& gids = items(port.gids);
   for (std::size_t i = 0; i < gids.size() && i < kGidsShown; ++i) rows.push_back(gid_row(gids[i]));
@@ -250,7 +275,7 @@ std::string render_facts(const Facts& facts) {
   const System& system = facts.system;
   return printable_lines(
       title(facts) + section("CPU", {cpu_row(system.cpu)}) + section("Memory", {memory_row(system.memory)}) +
-      section("Disk", storage_rows(system.storage)) + section("GPUs", gpu_rows(facts.gpus)) +
+      section("Disk", storage_rows(system.storage)) + section("GPUs", gpu_lines(facts)) +
       section("Network", network_rows(facts.net)) + section("RDMA", rdma_rows(facts.rdma)) +
       section("NCCL", nccl_rows(facts.nccl)) + misses_section(facts));
 }

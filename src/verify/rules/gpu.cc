@@ -101,10 +101,18 @@ std::vector<std::string> clues_of(const NodeView& node) {
   return clues;
 }
 
+// Returns true if the driver serves a GPU: it is loaded, whatever its version.
+bool runs_nvidia(const NodeView& node) {
+  return std::ranges::any_of(node.gpus(),
+                             [](const PciDevice* gpu) { return gpu->driver.value_or("") == "nvidia"; });
+}
+
 void driver_loaded(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "NVIDIA driver", gpus_and_driver, [](Case& verdict, const NodeView& node) {
     if (verdict.lacks_gpus(node)) return;
     const Reading<std::string>& version = node.facts->gpus.driver_version;
+    if (version.unknown() && runs_nvidia(node))
+      return verdict.pass("nvidia, of a version that is not in this report");
     if (!version.absent()) {
       if (const std::string* text = verdict.read(version)) verdict.pass(*text);
       return;
@@ -112,14 +120,14 @@ void driver_loaded(const Survey& survey, Judge& judge) {
     verdict.seen(version);
     if (started_none(node))
       return verdict.not_applicable("it was loaded and started no GPU (gpu.init-failed, gpu.memory-window)");
-    verdict.fail(
-        {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
-         .expected = "the nvidia module",
-         .observed = fmt::format("not loaded; {}", fmt::join(clues_of(node), "; ")),
-         .remedy = {"Load it and read what the kernel answers; when there is none to load, "
-                    "install the driver for this kernel (a kernel upgrade may have dropped it).",
-                    {"modinfo nvidia", "modprobe nvidia",
-                     "journalctl -k -b | grep -i -e nvidia -e nvrm -e nouveau -e module"}}});
+    verdict.fail({.message = fmt::format("{} has {} GPU{}, and the NVIDIA driver is not loaded", *node.name,
+                                         node.gpus().size(), node.gpus().size() == 1 ? "" : "s"),
+                  .expected = "the nvidia module",
+                  .observed = fmt::format("not loaded; {}", fmt::join(clues_of(node), "; ")),
+                  .remedy = {"Load it and read what the kernel answers; when there is none to load, "
+                             "install the driver for this kernel (a kernel upgrade may have dropped it).",
+                             {"modinfo nvidia", "modprobe nvidia",
+                              "journalctl -k -b | grep -i -e nvidia -e nvrm -e nouveau -e module"}}});
   });
 }
 

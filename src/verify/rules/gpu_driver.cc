@@ -14,9 +14,8 @@ namespace {
 // Returns true after ending the case if there is no GPU or no driver.
 bool lacks_driver(Case& verdict, const NodeView& node) {
   if (verdict.lacks_gpus(node)) return true;
-  const bool lacks = !node.facts->gpus.driver_version;
-  if (lacks) verdict.not_applicable("no driver is loaded (gpu.driver)");
-  return lacks;
+  return verdict.read_if_there(node.facts->gpus.driver_version, "no driver is loaded (gpu.driver)") ==
+         nullptr;
 }
 
 // Returns the node's NVML data; null after ending the case if there is none.
@@ -27,6 +26,7 @@ const NvmlSystem* nvml_of(Case& verdict, const NodeView& node) {
   return nvml ? &*nvml : nullptr;
 }
 
+bool is_mismatch(const Miss& miss) { return miss.why.find("VERSION_MISMATCH") != std::string::npos; }
 // Returns true if NVML's error is that of a process that may not open the devices.
 bool is_denied(std::string_view why) {
   return why.find("_NO_PERMISSION") != std::string_view::npos ||
@@ -34,7 +34,7 @@ bool is_denied(std::string_view why) {
 }
 
 Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
-  const bool mismatch = miss.why.find("VERSION_MISMATCH") != std::string::npos;
+  const bool mismatch = is_mismatch(miss);
   if (mismatch && module_on_disk_is_loaded(node).value_or(false))
     return {"The module on the disk is the one that is loaded: install the libraries of its version.",
             {"cat /proc/driver/nvidia/version", "ldconfig -p | grep libnvidia-ml"}};
@@ -62,21 +62,23 @@ Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
 
 void nvml_answers(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "NVML", its_gpus, [](Case& verdict, const NodeView& node) {
-    if (lacks_driver(verdict, node)) return;
     const auto& nvml = node.facts->gpus.nvml;
+    const bool failed = !nvml.ok() && !nvml.absent() && !nvml.unknown();
+    if (!failed && lacks_driver(verdict, node)) return;
     verdict.seen(nvml);
     if (nvml.absent()) return verdict.not_applicable("it was not asked");
     if (nvml.unknown() && verdict.read(nvml) == nullptr) return;
     if (nvml) return verdict.pass(nvml->driver_version.value_or(nvml->library));
     const bool hangs = nvml.miss().missing == Missing::kTimeout;
-    verdict.fail(
-        {.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs", *node.name,
-                                hangs                        ? "hangs"
-                                : is_denied(nvml.miss().why) ? "is denied to this process"
-                                                             : "does not answer"),
-         .expected = "an answer",
-         .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
-         .remedy = nvml_remedy(node, nvml.miss())});
+    verdict.fail({.message = fmt::format(
+                      "NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs", *node.name,
+                      hangs                        ? "hangs"
+                      : is_mismatch(nvml.miss())   ? "and the loaded kernel module are of different versions"
+                      : is_denied(nvml.miss().why) ? "is denied to this process"
+                                                   : "does not answer"),
+                  .expected = "an answer",
+                  .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
+                  .remedy = nvml_remedy(node, nvml.miss())});
   });
 }
 
@@ -134,7 +136,7 @@ void judge_unseen(Case& verdict, const NodeView& node, int have) {
   }
   // A kernel log that can be read and is whole would tell of a GPU that was lost.
   const auto& log = node.facts->kernel_log;
-  const bool tells = log.ok() && !log->beginning_lost && log->dropped == 0;
+  const bool tells = log.ok() && !log->part && !log->beginning_lost && log->dropped == 0;
   if (tells && any_hidden) {
     complaint.message = fmt::format(
         "{}{}{}: hidden from this process by a container's device list, a cgroup or MIG; the kernel "

@@ -9,36 +9,69 @@
 namespace railbed {
 namespace {
 
+// Returns the bridge of the GPU's slot if it reports what it can do; null if that is not known.
+const PciDevice* slot_of(const GpuView& gpu) {
+  const PciDevice* device = find_pci(gpu.node.pci(), gpu.address());
+  const PciDevice* slot =
+      device == nullptr || !device->parent.ok() ? nullptr : find_pci(gpu.node.pci(), *device->parent);
+  return slot == nullptr || !slot->link_max.ok() ? nullptr : slot;
+}
+
+ShellCommand show_link(const std::string& address) {
+  return command("lspci -vv -s {} | grep -i lnk", address);
+}
+
 void pcie_width(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    if (gpu.uses_no_pcie()) return verdict.not_applicable("its data does not use PCI Express");
     const int* width = said(verdict, gpu.nvml.pcie_width);
     if (width == nullptr) return;
     const int* most = said(verdict, gpu.nvml.pcie_width_max);
     if (most == nullptr) return;
     if (*width >= *most) return verdict.pass(fmt::format("x{}", *width));
-    verdict.fail({.message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
-                  .expected = fmt::format("x{}", *most),
-                  .observed = fmt::format("x{}", *width),
-                  .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
-                             {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
-                             true}});
+    Complaint complaint{
+        .message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
+        .expected = fmt::format("x{}", *most),
+        .observed = fmt::format("x{}", *width),
+        .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
+                   {show_link(gpu.address())},
+                   true}};
+    const PciDevice* slot = slot_of(gpu);
+    if (slot != nullptr) verdict.seen(slot->link_max);
+    if (slot != nullptr && slot->link_max->width <= *width) {
+      complaint.message += fmt::format(": its slot ({}) has no more", slot->address);
+      complaint.remedy = {
+          "Move it to a slot of more lanes, if half the bandwidth matters to your jobs; where the "
+          "board shares lanes between slots, its BIOS or its manual says how.",
+          {show_link(slot->address)},
+          true};
+      return verdict.warn(std::move(complaint));
+    }
+    // A board for NVSwitch has all lanes. Of any other the slot may set the width, as in most virtual machines.
+    if (slot == nullptr && (gpu.model == nullptr || !gpu.model->nvswitch))
+      return verdict.unknown(fmt::format(
+          "{} of {} PCI Express lanes; the bridge above it, which is not shown here, tells whether the slot has more "
+          "(lspci -vv)",
+          *width, *most));
+    verdict.fail(std::move(complaint));
   });
 }
 
 void pcie_slot(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    if (gpu.uses_no_pcie()) return verdict.not_applicable("its data does not use PCI Express");
     const int* can = said(verdict, gpu.nvml.pcie_generation_gpu);
     if (can == nullptr) return;
-    const int* slot = said(verdict, gpu.nvml.pcie_generation_max);
-    if (slot == nullptr) return;
-    if (*slot >= *can) return verdict.pass(fmt::format("Gen{}", *slot));
+    const int* most = said(verdict, gpu.nvml.pcie_generation_max);
+    if (most == nullptr) return;
+    if (*most >= *can) return verdict.pass(fmt::format("Gen{}", *most));
     verdict.warn(
         {.message =
-             fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(), *can, *slot),
+             fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(), *can, *most),
          .expected = fmt::format("Gen{}", *can),
-         .observed = fmt::format("Gen{}", *slot),
+         .observed = fmt::format("Gen{}", *most),
          .remedy = {"Set the slot's link speed in the BIOS to automatic; else it is the board's limit.",
-                    {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                    {show_link(gpu.address())},
                     true}});
   });
 }

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "base/moment.h"
+#include "base/text.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
+#include "verify/pcie_link.h"
 
 namespace railbed {
 namespace {
@@ -214,9 +216,40 @@ bool limits_gpu_or_adapter(const NodeView& node, const LogEvent& event) {
          (is_gpu(*device) || is_adapter_at(node, event.subject));
 }
 
+// Parses "2.5 GT/s PCIe x16 link" at the beginning of a text.
+std::optional<PcieLink> link_in(std::string_view text) {
+  const auto parts = words(text.substr(0, text.find(" link")));
+  if (parts.size() != 4 || parts[1] != "GT/s" || !parts[3].starts_with('x')) return std::nullopt;
+  const auto rate = parse_real(parts[0]);
+  const auto width = parse_number<int>(parts[3].substr(1));
+  return rate && width ? std::optional(PcieLink{*rate, *width}) : std::nullopt;
+}
+
+// Returns what contradicts the kernel's message, which is of the moment when it found the card; empty if nothing
+// does. A GPU that is idle then has lowered the speed of its link, though not its width. And the hop may run at
+// full speed by now.
+std::string not_held_back(const NodeView& node, const LogEvent& event) {
+  constexpr std::string_view kLimit = "limited by ", kAt = " link at ", kWith = " Gb/s with ";
+  const std::string_view text = event.text;
+  const auto limit = text.find(kLimit), at = text.find(kAt), with = text.find(kWith);
+  if (limit == text.npos || at == text.npos || with == text.npos) return "";
+  const auto had = link_in(text.substr(limit + kLimit.size()));
+  const auto can = link_in(text.substr(with + kWith.size()));
+  const PciDevice* device = find_pci(node.pci(), event.subject);
+  if (!had || !can) return "";
+  if (device != nullptr && is_gpu(*device) && had->width >= can->width)
+    return "all lanes; a GPU that is idle lowers the speed of its link";
+  const auto place = text.substr(at + kAt.size());
+  const PciDevice* hop = find_pci(node.pci(), place.substr(0, place.find(' ')));
+  if (hop != nullptr && hop->link_now.ok() && !below(*hop->link_now, *can))
+    return "by now the hop runs at full speed";
+  return "";
+}
+
 void bandwidth_limited(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "PCIe bandwidth", limits_gpu_or_adapter, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
+    if (std::string why = not_held_back(told.node, last); !why.empty()) return verdict.pass(std::move(why));
     verdict.warn(
         {.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back", told.thing(),
                                 *told.node.name),

@@ -30,6 +30,7 @@ void kernel_log(const Survey& survey, Judge& judge) {
     if (needs_root(node.facts->kernel_log)) return closed_log(verdict, node);
     const KernelLog* log = verdict.read_if_there(node.facts->kernel_log, "no kernel log was read here");
     if (log == nullptr) return;
+    if (log->part) return verdict.unknown(kPartOfLog);
     if (!log->beginning_lost && log->dropped == 0) return verdict.pass("since " + utc_text(log->begins));
     verdict.warn(
         {.message = fmt::format("the kernel log of {} is not whole: {}", *node.name,

@@ -32,19 +32,23 @@ BitRate usable(const PcieLink& link) {
   return BitRate::gigabits(link.gigatransfers * link.width * efficiency);
 }
 
-// Judges every hop from the device to its root port: each link as its lower end reports it, against what that
-// end and the bridge above support. An idle GPU lowers the speed of its own link but never its width; a load
-// window judges the speed at work (gpu.load-pcie).
+// Judges every link from the device to its root port as its lower end reports it, against what that end and the
+// port above support. A port reports one link: an endpoint and the upstream port of a switch that above them, a
+// root port and the downstream port of a switch that below them. So every second hop is the upper end of a link;
+// between the ports of one switch is none. An idle GPU lowers the speed of its own link but never its width; a
+// load window judges the speed at work (gpu.load-pcie).
 void judge_path(Case& verdict, const NodeView& node, const PciDevice& device, Status status,
                 std::string_view what, bool slows_when_idle) {
-  for (const PciDevice* hop : path_to_root(node.pci(), device)) {
+  const auto path = path_to_root(node.pci(), device);
+  for (std::size_t i = 0; i < path.size(); i += 2) {
+    const PciDevice* hop = path[i];
     const PciDevice* above = hop->parent.ok() ? find_pci(node.pci(), *hop->parent) : nullptr;
     if (above == nullptr) break;  // a root port, or a device built into the processor
     if (hop == &device) {
       if (verdict.read_if_there(hop->link_now, "it has no PCI Express link") == nullptr) return;
       if (verdict.read(hop->link_max) == nullptr) return;
     } else if (!hop->link_now.ok() || !hop->link_max.ok()) {
-      continue;  // inside a switch, ports may not report their links
+      continue;  // ports of a switch may not report their links
     }
     PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
     if (hop == &device && slows_when_idle) most.gigatransfers = hop->link_now->gigatransfers;
@@ -100,6 +104,7 @@ void adapter_link(const Survey& survey, Judge& judge) {
 
 void gpu_link(const Survey& survey, Judge& judge) {
   each_pci_gpu(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& gpu) {
+    if (is_spark_gpu(gpu)) return verdict.not_applicable("its data does not use PCI Express");
     judge_path(verdict, node, gpu, Status::kWarn, "GPU " + gpu.address, true);
   });
 }
