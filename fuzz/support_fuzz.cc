@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
+#include "host/support/pasted.h"
 #include "host/support/support.h"
 #include "host/support/texts.h"
 #include "nvidia/gpu_answers.h"
@@ -25,7 +26,10 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
     [](std::string_view text, ReportTree& report) { add_nvidia_smi(text, text, report); },
     [](std::string_view text, ReportTree& report) { add_ip_address(text, true, report); },
     [](std::string_view text, ReportTree& report) { add_ip_route(text, report); },
-    [](std::string_view text, ReportTree& report) { add_dmesg(text, 0, last_stamp(text), report); },
+    [](std::string_view text, ReportTree& report) {
+      add_kernel_log({{"dmesg", text, false}, {"journalctl", text, true}}, {std::nullopt, 1e9, 3600}, report);
+    },
+    add_nvidia_smi_errors,
     add_ibstatus,
     add_ibstat,
     add_ibv_devinfo,
@@ -33,6 +37,7 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
     add_uname,
     add_lsmod,
     add_lscpu,
+    add_numactl,
     add_timedatectl};
 
 // What stands in for the libraries is what they answer.
@@ -65,6 +70,9 @@ void look_at(ReportTree report) {
 void read_texts(std::string_view text) {
   ReportTree report;
   for (const auto parse : kParsers) parse(text, report);
+  add_online(report);
+  for (const Output& output : outputs_in("paste", std::string(text))) require(!output.words.empty());
+  (void)date_in(text, 0);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);
   look_at(std::move(report));
@@ -79,7 +87,7 @@ void read_report(std::string_view bytes) {
   if (!sent) return;
   for (const auto& [path, file] : sent->files)
     require(path.find("..") == path.npos || path.find("../") == path.npos);
-  if (auto report = report_of(std::move(*sent), "fuzz", 0)) look_at(std::move(report->tree));
+  if (auto report = report_of(std::move(*sent), "fuzz")) look_at(std::move(report->tree));
 }
 
 }  // namespace

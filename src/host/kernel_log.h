@@ -29,7 +29,8 @@ struct KernelLogAnswer {
   bool beginning_lost = false;  // the oldest lines are overwritten, so the lines begin later than `begins`
   std::uint64_t dropped = 0;    // number of lines beyond the limits below
   std::vector<KernelLogLine> lines;
-  FIELDS(KernelLogAnswer, source, begins, ends, beginning_lost, dropped, lines);
+  bool part = false;  // somebody cut lines out of the log: it may have held more
+  FIELDS(KernelLogAnswer, source, begins, ends, beginning_lost, dropped, lines, part);
 };
 
 // Returns whether a line can be one of the events that railbed knows. All others never leave the machine.

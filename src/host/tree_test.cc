@@ -140,7 +140,10 @@ TEST(Tree, BasesAreLaidUnder) {
 }
 
 TEST(Tree, ComplainsWithTheLine) {
-  EXPECT_EQ(complaint("nonsense"), "t.tree:1: a tree file starts with the line \"railbed-tree 1\"");
+  EXPECT_EQ(
+      complaint("nonsense"),
+      "t.tree:1: a tree file starts with the line \"railbed-tree 1\"; nor is this a report or an output that "
+      "railbed reads (docs/how-to/from-a-sosreport.md lists them)");
   EXPECT_EQ(complaint("railbed-tree 1\n/a = 1\nb = 2\n"),
             "t.tree:3: expected a path, \"- path\", \"$ command\", \"@ call\" or \"~ call\"");
   EXPECT_EQ(complaint("railbed-tree 1\n/a/../b = 1\n"), "t.tree:2: not an absolute path without . and ..");

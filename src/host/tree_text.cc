@@ -92,7 +92,10 @@ class Parser {
 
   Result<Tree> parse() {
     if (lines_.front() != kHeader)
-      return complain(fmt::format("a tree file starts with the line \"{}\"", kHeader));
+      return complain(fmt::format(
+          "a tree file starts with the line \"{}\"; nor is this a report or an output that railbed "
+          "reads (docs/how-to/from-a-sosreport.md lists them)",
+          kHeader));
     bool first = true;
     for (at_ = 1; at_ < lines_.size(); ++at_) {
       const std::string_view line = lines_[at_];

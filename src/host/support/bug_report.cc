@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "host/support/date_text.h"
 
 namespace railbed {
 namespace {
@@ -29,13 +30,37 @@ std::string joined_lines(const std::vector<std::string_view>& text, std::size_t 
   return all;
 }
 
-// Adds the file of a section: "*** /proc/cmdline", "*** ls: -r--r--r-- …", then the content.
-void add_file(const std::vector<std::string_view>& section, std::size_t at, ReportTree& report) {
-  const auto path = trim(section[at].substr(3));
+// Returns a path without "/./".
+std::string plain_path(std::string_view path) {
+  std::string plain;
+  for (const auto part : split(path, '/'))
+    if (!part.empty() && part != ".") plain.append("/").append(part);
+  return plain;
+}
+
+// Reads the machine's offset from UTC from "*** ls: -r--r--r-- 1 root root 0 2025-09-13 09:47:51.519401349 +0200
+// /proc/version". The time itself is the file's, not the report's.
+void add_zone(std::string_view line, Outputs& outputs) {
+  const auto parts = words(line);
+  for (std::size_t i = 2; i < parts.size(); ++i)
+    if (parts[i].size() == 5 && zone_offset(parts[i]) && parts[i - 1].find(':') != line.npos)
+      return outputs.add({{"date", "+%z"}, std::string(parts[i]), 0});
+}
+
+// Adds the file of a section: "*** /proc/cmdline", "*** ls: -r--r--r-- …", then the content; or "*** /proc/cmdline
+// does not exist".
+void add_file(const std::vector<std::string_view>& section, std::size_t at, ReportTree& report,
+              Outputs& outputs) {
+  auto name = trim(section[at].substr(3));
+  constexpr std::string_view kNone = " does not exist";
+  const bool exists = !name.ends_with(kNone);
+  if (!exists) name.remove_suffix(kNone.size());
+  const std::string path = plain_path(name);
   std::size_t from = at + 1;
-  while (from < section.size() && section[from].starts_with("*** ")) ++from;
+  for (; from < section.size() && section[from].starts_with("*** "); ++from) add_zone(section[from], outputs);
   const bool is_path = is_read(path) && path.find(' ') == path.npos && path.find("..") == path.npos;
-  if (is_path) report.copy(path, joined_lines(section, from));
+  if (!is_path) return;
+  exists ? report.copy(path, joined_lines(section, from)) : report.nothing(path);
 }
 
 // Reads the script's own first lines: "Date: …", "uname: Linux gpu01 6.8.0 …".
@@ -56,7 +81,8 @@ void add_commands(const std::vector<std::string_view>& section, Outputs& outputs
     text.clear();
   };
   for (const auto line : section) {
-    const bool may_begin = line.starts_with('/') || (words.empty() && line.ends_with(':'));
+    const bool may_begin =
+        line.starts_with('/') || (words.empty() && line.ends_with(':') && !line.starts_with(' '));
     auto found = may_begin ? words_of_command(line) : std::vector<std::string>();
     if (found.empty()) {
       text.push_back(line);
@@ -68,13 +94,29 @@ void add_commands(const std::vector<std::string_view>& section, Outputs& outputs
   end();
 }
 
+// Adds the kernel's lines of this boot that the script found in the journal, below "  journalctl -b -0:". Those
+// of /var/log/kern.log may be of earlier boots.
+void add_found_lines(const std::vector<std::string_view>& section, Outputs& outputs) {
+  std::vector<std::string_view> text;
+  bool ours = false;
+  for (const auto line : section) {
+    if (line.starts_with("  ") && line.ends_with(':'))
+      ours = trim(line) == "journalctl -b -0:";
+    else if (ours)
+      text.push_back(line);
+  }
+  if (!text.empty()) outputs.add({{"journalctl", "-b", "-0"}, joined_lines(text, 0), 0});
+}
+
 void add_section(const std::vector<std::string_view>& section, ReportTree& report, Outputs& outputs) {
   const auto first = std::ranges::find_if(section, [](std::string_view line) { return !trim(line).empty(); });
   if (first == section.end()) return;
   if (first->starts_with("*** "))
-    add_file(section, static_cast<std::size_t>(first - section.begin()), report);
+    add_file(section, static_cast<std::size_t>(first - section.begin()), report, outputs);
   else if (first->starts_with("Start of NVIDIA bug report log file"))
     add_head(section, outputs);
+  else if (first->starts_with("Scanning kernel log files"))
+    add_found_lines(section, outputs);
   else
     add_commands(section, outputs);
 }

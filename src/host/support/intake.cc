@@ -37,15 +37,13 @@ std::string_view without_top(std::string_view path) {
   return is_top ? path.substr(slash + 1) : path;
 }
 
-double modified_of(const struct stat& status) { return static_cast<double>(status.st_mtim.tv_sec); }
-
 Result<void> take_file(const fs::path& path, const std::string& kept, Intake& intake) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (static_cast<std::size_t>(status.st_size) > intake.largest()) return {};
   auto content = read_file(path.string(), intake.largest());
-  if (!content) return {};  // an unreadable file does not affect the others
-  return intake.file(kept, {std::move(*content), modified_of(status)});
+  if (!content) return {};                             // an unreadable file does not affect the others
+  return intake.file(kept, {std::move(*content), 0});  // a copy has a time of its own
 }
 
 Result<void> take_entry(const fs::directory_entry& entry, const fs::path& folder, Intake& intake) {

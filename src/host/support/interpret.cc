@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "host/support/date_text.h"
 #include "host/support/texts.h"
 
 namespace railbed {
@@ -40,7 +41,7 @@ Listing listing_of(const Output& output) {
     return is_flag(word) && word.find_first_not_of("-nvkDbxPQq") == word.npos;
   });
   const std::string flags = flags_of(words);
-  return {&output, all, std::count(flags.begin(), flags.end(), 'v')};
+  return {&output, all && !output.filtered, std::count(flags.begin(), flags.end(), 'v')};
 }
 
 void add_pci(const Outputs& outputs, ReportTree& report) {
@@ -112,25 +113,59 @@ void add_net(const Outputs& outputs, ReportTree& report) {
   add_ethernet(outputs, report);
 }
 
-// Returns the time of boot in Unix seconds: from the kernel's btime, from `uptime`, or else the latest
-// possible time, which is when the log was read minus its last timestamp.
-double boot_of(const ReportTree& report, const Output* uptime, double read_at, double last) {
-  for (const auto line : lines(report.text("/proc/stat")))
+// Returns the boot in Unix seconds, by the kernel's btime or by `uptime`; nullopt if the report holds neither.
+std::optional<double> boot_of(const ReportTree& report, const Output* uptime, std::optional<double> read_at,
+                              double last) {
+  const std::string stat = report.text("/proc/stat");
+  for (const auto line : lines(stat))
     if (const auto parts = words(line); parts.size() == 2 && parts[0] == "btime")
       if (const auto boot = parse_number<std::uint64_t>(parts[1])) return static_cast<double>(*boot);
   const auto up = uptime == nullptr ? std::nullopt : uptime_in(uptime->text);
-  if (up && *up >= last) return (uptime->when > 0 ? uptime->when : read_at) - *up;
-  return read_at - last;
+  const auto at = uptime != nullptr && uptime->when > 0 ? std::optional(uptime->when) : read_at;
+  if (!up || *up < last || !at) return std::nullopt;
+  return *at - *up;
 }
 
-void add_log(const Outputs& outputs, double written_at, ReportTree& report) {
-  const Output* log = outputs.find("dmesg", {"", "x", "r", "k", "H"});
-  if (log == nullptr) return;
+// Returns the machine's time zone: "+0200", or timedatectl's "Time zone: Europe/Berlin (CEST, +0200)".
+std::optional<int> zone_of(const Outputs& outputs) {
+  if (const Output* zone = outputs.find("date", {"+%z"})) return zone_offset(zone->text);
+  const Output* clock = outputs.find("timedatectl", {"", "status"});
+  for (const auto line : lines(clock == nullptr ? std::string_view() : std::string_view(clock->text))) {
+    const auto pair = key_value(line, ':');
+    if (!pair || pair->first != "Time zone") continue;
+    const auto last = words(pair->second);
+    if (!last.empty() && last.back().ends_with(')'))
+      return zone_offset(last.back().substr(0, last.back().size() - 1));
+  }
   const Output* date = outputs.find("date", {"", "u", "utc"});
-  const auto said = date == nullptr ? std::nullopt : date_in(date->text);
-  const double read_at = said ? *said : log->when > 0 ? log->when : written_at;
-  add_dmesg(log->text, boot_of(report, outputs.find("uptime", {""}), read_at, last_stamp(log->text)), read_at,
-            report);
+  const auto parsed =
+      date == nullptr || !flags_of(date->words).empty() ? std::nullopt : parse_date(date->text);
+  return parsed ? parsed->zone : std::nullopt;
+}
+
+LogText log_text(const Output& output) {
+  std::string name = output.words[0];
+  for (std::size_t i = 1; i < output.words.size(); ++i) name += " " + output.words[i];
+  // The script behind an nvidia-bug-report searches this journal for NVIDIA's lines.
+  return {name, output.text, flags_of(output.words) == "b0" || output.filtered};
+}
+
+void add_log(const Outputs& outputs, ReportTree& report) {
+  std::vector<LogText> texts;
+  std::optional<double> read_at;
+  double last = 0;
+  for (const std::string_view program : {"dmesg", "journalctl"})
+    for (const Output* output : outputs.of(program)) {
+      texts.push_back(log_text(*output));
+      if (!read_at && output->when > 0) read_at = output->when;
+      last = std::max(last, last_stamp(output->text));
+    }
+  if (texts.empty()) return;
+  const auto zone = zone_of(outputs);
+  const Output* date = outputs.find("date", {"", "u", "utc"});
+  if (const auto stated = date == nullptr ? std::nullopt : date_in(date->text, zone)) read_at = stated;
+  add_kernel_log(texts, {boot_of(report, outputs.find("uptime", {""}), read_at, last), read_at, zone},
+                 report);
 }
 
 void add_hostname(std::string_view text, ReportTree& report) {
@@ -140,23 +175,29 @@ void add_hostname(std::string_view text, ReportTree& report) {
 
 }  // namespace
 
-void interpret(const Outputs& outputs, double written_at, ReportTree& report) {
+void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("uname", {"a", ""}), add_uname, report);
   add_if(outputs.find("hostname", {""}), add_hostname, report);
   add_if(outputs.find("sysctl", {"a"}), add_sysctl, report);
   add_if(outputs.find("lsmod", {""}), add_lsmod, report);
   add_if(outputs.find("lscpu", {""}), add_lscpu, report);
+  add_if(outputs.find("numactl", {"hardware", "H"}), add_numactl, report);
+  add_online(report);
   add_if(outputs.find("timedatectl", {"", "status"}), add_timedatectl, report);
   add_pci(outputs, report);
   add_net(outputs, report);
   add_if(outputs.find("ibstatus", {""}), add_ibstatus, report);
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
-  if (const Output* query = outputs.find("nvidia-smi", {"q", "query"})) {
-    const Output* links = outputs.find("nvidia-smi", {"nvlinks", "nvlinkstatus"});
-    add_nvidia_smi(query->text, links == nullptr ? "" : links->text, report);
-  }
-  add_log(outputs, written_at, report);
+  const Output* links = outputs.find("nvidia-smi", {"nvlinks", "nvlinkstatus"});
+  const auto add_query = [&](const Output& query) {
+    add_nvidia_smi(query.text, links == nullptr ? "" : links->text, report);
+  };
+  if (const Output* whole = outputs.find("nvidia-smi", {"q", "query", "qx", "xq", "a"})) add_query(*whole);
+  for (const Output* any : outputs.of("nvidia-smi")) add_query(*any);
+  for (const Output* any : outputs.of("nvidia-smi")) add_nvidia_smi_errors(any->text, report);
+  add_missing_driver(report);
+  add_log(outputs, report);
 }
 
 }  // namespace railbed

@@ -6,7 +6,6 @@
 
 namespace railbed {
 
-// `written_at`: time of the report in Unix seconds, used for outputs without a time of their own.
-void interpret(const Outputs& outputs, double written_at, ReportTree& report);
+void interpret(const Outputs& outputs, ReportTree& report);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// Facts of the kernel and the whole system: dmesg, sysctl -a, uname -a, lsmod, lscpu, timedatectl.
+// Facts of the kernel and the whole system: sysctl -a, date, uptime, uname -a, lsmod, lscpu, timedatectl.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,41 +10,11 @@
 #include "base/moment.h"
 #include "base/text.h"
 #include "host/calls.h"
-#include "host/kernel_log.h"
+#include "host/support/date_text.h"
 #include "host/support/texts.h"
 
 namespace railbed {
 namespace {
-
-struct Stamped {
-  double seconds;  // since boot
-  std::string_view text;
-};
-
-// Parses "[ 1234.567890] text", also behind "<6>" (dmesg -r) or "kern  :info  : " (dmesg -x). Returns nullopt
-// for lines without such a timestamp: dmesg -T prints a date in a time zone that it does not name.
-std::optional<Stamped> stamped(std::string_view line) {
-  const auto open = line.find('[');
-  constexpr std::size_t kLongestPrefix = 24;
-  if (open == std::string_view::npos || open > kLongestPrefix) return std::nullopt;
-  const auto close = line.find(']', open);
-  if (close == std::string_view::npos) return std::nullopt;
-  const auto seconds = parse_real(trim(line.substr(open + 1, close - open - 1)));
-  constexpr double kLongestUptime = 1e9;
-  if (!seconds || !(*seconds >= 0) || *seconds > kLongestUptime) return std::nullopt;
-  return Stamped{*seconds, trim(line.substr(close + 1))};
-}
-
-// dmesg -x shows the writer of a line. Lines that a process wrote are not the kernel's.
-bool is_of_a_process(std::string_view line) {
-  const auto first = line.substr(0, std::min(line.find_first_of(" :["), line.size()));
-  constexpr std::string_view kFacilities[] = {"user", "daemon", "auth", "syslog", "authpriv", "local0"};
-  return std::ranges::find(kFacilities, first) != std::end(kFacilities);
-}
-
-bool begins_the_boot(std::string_view text) {
-  return text.find("Linux version") != text.npos || text.find("Booting Linux") != text.npos;
-}
 
 // Returns the path of a key as sysctl -a prints it: dots separate folders, and slashes stand for the dots in
 // an interface's name.
@@ -62,18 +32,39 @@ std::string_view value_of(std::string_view text, std::string_view wanted) {
   return {};
 }
 
+// Puts together the lines of /proc/cpuinfo that collectors read, unless the report has a copy of it.
+void add_cpuinfo(std::string_view lscpu, ReportTree& report) {
+  std::string models;  // a big.LITTLE machine has two
+  for (const auto line : lines(lscpu))
+    if (const auto pair = key_value(line, ':'); pair && pair->first == "Model name" && pair->second != "-" &&
+                                                models.find(pair->second) == models.npos)
+      models.append(models.empty() ? "" : ", ").append(pair->second);
+  if (models.empty() || report.has("/proc/cpuinfo")) return;
+  constexpr int kMostSockets = 64;
+  const int sockets = parse_number<int>(value_of(lscpu, "Socket(s)")).value_or(0);
+  const auto flags = value_of(lscpu, "Flags");
+  std::string content = fmt::format("model name\t: {}\n", models);
+  if (!flags.empty()) content += fmt::format("flags\t\t: {}\n", flags);
+  for (int id = 0; id < std::min(sockets, kMostSockets); ++id)
+    content += fmt::format("physical id\t: {}\n", id);
+  report.copy("/proc/cpuinfo", std::move(content));
+}
+
+constexpr std::string_view kNodes = "/sys/devices/system/node";
+constexpr int kMostNodes = 1024;
+
+void add_node(std::optional<int> number, std::string_view cpus, ReportTree& report) {
+  if (!number || *number < 0 || *number > kMostNodes) return;
+  report.whole(kNodes);
+  report.line(fmt::format("{}/node{}/cpulist", kNodes, *number), cpus);
+}
+
 }  // namespace
 
-std::optional<double> date_in(std::string_view text) {
-  constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto parts = words(text);
-  if (parts.size() != 6 || parts[4] != "UTC") return std::nullopt;
-  const auto month = std::ranges::find(kMonths, parts[1]) - std::begin(kMonths) + 1;
-  const auto day = parse_number<int>(parts[2]);
-  const auto year = parse_number<int>(parts[5]);
-  if (!day || !year) return std::nullopt;
-  return parse_since(fmt::format("{:04}-{:02}-{:02}T{}Z", *year, month, *day, parts[3]), 0);
+std::optional<double> date_in(std::string_view text, std::optional<int> zone) {
+  const auto date = parse_date(text);
+  if (!date || !date->year || (!date->zone && !zone)) return std::nullopt;
+  return unix_seconds(*date, *date->year, zone.value_or(0));
 }
 
 // Parses "12:00:01 up 10 days,  3:25,  1 user, …", "up 4 min,", "up 3:25,".
@@ -97,33 +88,6 @@ std::optional<double> uptime_in(std::string_view text) {
     if (!clock) ++i;
   }
   return any ? std::optional(minutes * 60) : std::nullopt;
-}
-
-double last_stamp(std::string_view dmesg) {
-  double last = 0;
-  for (const auto line : lines(dmesg))
-    if (const auto one = stamped(line)) last = std::max(last, one->seconds);
-  return last;
-}
-
-void add_dmesg(std::string_view text, double boot, double ends, ReportTree& report) {
-  KernelLogAnswer answer;
-  answer.source = "dmesg";
-  answer.begins = boot;
-  answer.ends = ends;
-  answer.beginning_lost = true;
-  KernelLogFold fold(boot);
-  bool any = false;
-  for (const auto line : lines(text)) {
-    const auto one = stamped(line);
-    if (!one || is_of_a_process(line)) continue;
-    any = true;
-    if (begins_the_boot(one->text)) answer.beginning_lost = false;
-    fold.add(boot + one->seconds, one->text);
-  }
-  if (!any) return;
-  fold.finish(answer);
-  report.call("kernel-log", json::dump(json::encode(answer)));
 }
 
 void add_sysctl(std::string_view text, ReportTree& report) {
@@ -157,19 +121,37 @@ void add_lsmod(std::string_view text, ReportTree& report) {
 void add_lscpu(std::string_view text, ReportTree& report) {
   if (const auto online = value_of(text, "On-line CPU(s) list"); !online.empty())
     report.line("/sys/devices/system/cpu/online", online);
-  const std::string nodes = "/sys/devices/system/node";
-  constexpr int kMostNodes = 1024;
+  add_cpuinfo(text, report);
   for (const auto line : lines(text)) {
     // "NUMA node0 CPU(s):   0-55,112-167"
     constexpr std::string_view kStart = "NUMA node";
     const auto pair = key_value(line, ':');
     if (!pair || !pair->first.starts_with(kStart) || !pair->first.ends_with(" CPU(s)")) continue;
-    const auto number = parse_number<int>(
-        pair->first.substr(kStart.size(), pair->first.find(' ', kStart.size()) - kStart.size()));
-    if (!number || *number < 0 || *number > kMostNodes) continue;
-    report.whole(nodes);
-    report.line(fmt::format("{}/node{}/cpulist", nodes, *number), pair->second);
+    const auto number = pair->first.substr(kStart.size());
+    add_node(parse_number<int>(number.substr(0, number.find(' '))), pair->second, report);
   }
+}
+
+// Reads "node 0 cpus: 0 1 2 3" of numactl --hardware.
+void add_numactl(std::string_view text, ReportTree& report) {
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    const auto name = pair ? words(pair->first) : std::vector<std::string_view>();
+    if (name.size() != 3 || name[0] != "node" || name[2] != "cpus") continue;
+    std::string cpus;
+    for (const auto cpu : words(pair->second)) cpus.append(cpus.empty() ? "" : ",").append(cpu);
+    add_node(parse_number<int>(name[1]), cpus, report);
+  }
+}
+
+// Derives the processors that are online from /proc/cpuinfo, which lists no others.
+void add_online(ReportTree& report) {
+  const std::string cpuinfo = report.text("/proc/cpuinfo");
+  std::string online;
+  for (const auto line : lines(cpuinfo))
+    if (const auto pair = key_value(line, ':'); pair && pair->first == "processor" && is_digits(pair->second))
+      online.append(online.empty() ? "" : ",").append(pair->second);
+  if (!online.empty()) report.line("/sys/devices/system/cpu/online", online);
 }
 
 // Reads "Universal time: Mon 2026-01-19 10:00:00 UTC", "System clock synchronized: yes".

@@ -29,6 +29,7 @@ struct Function {
   std::string class_code;  // "0x030200"
   std::string vendor;
   std::string device;
+  std::string name;  // of vendor and device, without numbers
   std::string driver;
   std::string numa_node;
   std::optional<Link> link_max;
@@ -70,7 +71,7 @@ std::string_view bracketed(std::string_view text, std::size_t from) {
 }
 
 template <class Table>
-std::string_view looked_up(const Table& table, std::string_view text) {
+std::string_view by_prefix(const Table& table, std::string_view text) {
   for (const auto& [name, code] : table)
     if (text.starts_with(name)) return code;
   return {};
@@ -90,7 +91,7 @@ void read_identity(std::string_view rest, Function& function) {
   const auto kind = rest.substr(0, colon);
   const auto what = rest.substr(colon + 2);
   const auto number = bracketed(kind, 0);
-  const auto code = number.size() == 4 && is_hex_number(number) ? number : looked_up(kClasses, kind);
+  const auto code = number.size() == 4 && is_hex_number(number) ? number : by_prefix(kClasses, kind);
   if (!code.empty()) function.class_code = "0x" + lower(code) + interface_of(rest);
   for (std::size_t at = what.find('['); at != std::string_view::npos; at = what.find('[', at + 1)) {
     const auto ids = bracketed(what, at);
@@ -98,8 +99,10 @@ void read_identity(std::string_view rest, Function& function) {
       continue;
     function.vendor = "0x" + lower(ids.substr(0, 4));
     function.device = "0x" + lower(ids.substr(5));
+    function.name = trim(what.substr(0, at));
   }
-  const auto vendor = looked_up(kVendors, what);
+  if (function.name.empty()) function.name = trim(what.substr(0, what.find(" (rev ")));
+  const auto vendor = by_prefix(kVendors, what);
   if (function.vendor.empty() && !vendor.empty()) function.vendor = "0x" + std::string(vendor);
 }
 
@@ -270,6 +273,7 @@ void add_function(const Function& function, ReportTree& report) {
   add_link(folder, "max", function.link_max, report);
   add_link(folder, "current", function.link_now, report);
   add_driver(folder, function, report);
+  if (!function.name.empty()) report.command("lspci -s " + function.address, "PCI: " + function.name + "\n");
   if (function.has_sriov) report.nothing(folder + "/physfn");  // only a physical function has this capability
   // For users other than root, lspci prints "Capabilities: <access denied>".
   if (function.has_express && function.control_parts == 3)

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "host/support/nvidia_smi.h"
 #include "host/support/texts.h"
 #include "nvidia/gpu_answers.h"
 
@@ -18,10 +19,8 @@ namespace railbed {
 namespace {
 
 constexpr const char* kFrom = "nvidia-smi -q";
-constexpr std::size_t kMostGpus = 256;
-constexpr std::size_t kMostValues = 4096;  // per GPU, which has a few hundred
 
-using Values = std::map<std::string, std::string, std::less<>>;  // "PCI/Bus Id" → "00000000:17:00.0"
+using Values = SmiValues;
 
 struct Section {
   std::size_t indent;
@@ -72,7 +71,8 @@ class Said {
       const auto found = values_.find(name);
       if (found == values_.end()) continue;
       const std::string& value = found->second;
-      if (value == "N/A" || value == "[N/A]" || value == "Not Supported" || value == "[Not Supported]")
+      if (value == "N/A" || value == "[N/A]" || value == "Not Supported" || value == "[Not Supported]" ||
+          value == "Requested functionality has been deprecated")
         return {Miss{Missing::kUnsupported, value}, kFrom};
       return {value, kFrom};
     }
@@ -125,24 +125,33 @@ class Said {
   const Values& values_;
 };
 
+// Returns the paths of the counts of uncorrectable errors. GPUs before Ampere count by the number of bits, and
+// their total covers the memory and the caches.
 std::vector<std::string> uncorrectable_of(const Said& said, const std::string& which) {
   const std::string start = "ECC Errors/" + which + "/";
   if (said.has(start + "SRAM Uncorrectable Parity"))  // since driver 535
     return {start + "SRAM Uncorrectable Parity", start + "SRAM Uncorrectable SEC-DED",
             start + "DRAM Uncorrectable"};
+  if (said.has(start + "Double Bit/Total")) return {start + "Double Bit/Total"};
   return {start + "SRAM Uncorrectable", start + "DRAM Uncorrectable"};
+}
+
+std::vector<std::string> corrected_of(const Said& said) {
+  if (said.has("ECC Errors/Volatile/Single Bit/Total")) return {"ECC Errors/Volatile/Single Bit/Total"};
+  return {"ECC Errors/Volatile/SRAM Correctable", "ECC Errors/Volatile/DRAM Correctable"};
 }
 
 void read_errors(const Said& said, NvmlGpu& gpu) {
   gpu.ecc = said.flag({"ECC Mode/Current", "Ecc Mode/Current"}, "Enabled", "Disabled");
   gpu.ecc_pending = said.flag({"ECC Mode/Pending", "Ecc Mode/Pending"}, "Enabled", "Disabled");
   gpu.ecc_volatile_uncorrectable = said.sum(uncorrectable_of(said, "Volatile"));
-  gpu.ecc_volatile_corrected =
-      said.sum({"ECC Errors/Volatile/SRAM Correctable", "ECC Errors/Volatile/DRAM Correctable"});
+  gpu.ecc_volatile_corrected = said.sum(corrected_of(said));
   auto aggregate = uncorrectable_of(said, "Aggregate");
   gpu.ecc_aggregate_uncorrectable = said.sum(aggregate);
-  aggregate.pop_back();
-  gpu.sram_aggregate_uncorrectable = said.sum(aggregate);
+  if (aggregate.size() > 1) {
+    aggregate.pop_back();
+    gpu.sram_aggregate_uncorrectable = said.sum(aggregate);
+  }
   gpu.sram_threshold_exceeded = said.flag({"ECC Errors/Aggregate/SRAM Threshold Exceeded"}, "Yes", "No");
   gpu.remapped_correctable = said.number<std::uint32_t>({"Remapped Rows/Correctable Error"});
   gpu.remapped_uncorrectable = said.number<std::uint32_t>({"Remapped Rows/Uncorrectable Error"});
@@ -151,7 +160,8 @@ void read_errors(const Said& said, NvmlGpu& gpu) {
   gpu.retired_pages =
       said.sum({"Retired Pages/Single Bit ECC", "Retired Pages/Double Bit ECC"})
           .parsed([](std::uint64_t pages) { return std::optional(static_cast<std::uint32_t>(pages)); });
-  gpu.retired_pending = said.flag({"Retired Pages/Pending Page Blacklist"}, "Yes", "No");
+  gpu.retired_pending =
+      said.flag({"Retired Pages/Pending Page Blacklist", "Retired Pages/Pending"}, "Yes", "No");
 }
 
 void read_banks(const Said& said, NvmlGpu& gpu) {
@@ -191,6 +201,15 @@ Reading<std::uint64_t> event_reasons(const Said& said) {
   return {reasons, kFrom};
 }
 
+// Returns the margin, which GPUs before Hopper do not print: they print the temperature at which they slow down.
+Reading<int> margin_in(const Said& said) {
+  const auto margin = said.degrees({"Temperature/GPU T.Limit Temp"});
+  const auto slow = said.degrees({"Temperature/GPU Slowdown Temp", "Temperature/GPU Slow Temp"});
+  const auto now = said.degrees({"Temperature/GPU Current Temp"});
+  if (margin || !slow || !now) return margin;
+  return {*slow - *now, kFrom};
+}
+
 void read_clocks_and_power(const Said& said, NvmlGpu& gpu) {
   gpu.sm_clock = said.number<int>({"Clocks/SM"});
   gpu.sm_clock_max = said.number<int>({"Max Clocks/SM"});
@@ -204,7 +223,7 @@ void read_clocks_and_power(const Said& said, NvmlGpu& gpu) {
   gpu.power_limit_default =
       said.number<double>({"GPU Power Readings/Default Power Limit", "Power Readings/Default Power Limit"});
   gpu.temperature = said.degrees({"Temperature/GPU Current Temp"});
-  gpu.temperature_margin = said.degrees({"Temperature/GPU T.Limit Temp"});
+  gpu.temperature_margin = margin_in(said);
   gpu.memory_temperature = said.degrees({"Temperature/Memory Current Temp"});
   gpu.fan_speed = said.number<int>({"Fan Speed"});
 }
@@ -231,6 +250,23 @@ Reading<std::string> among(const Reading<std::string>& said,
   });
 }
 
+// Returns the action that the driver asks for. Drivers 525 to 565 state two flags instead; "No" in both does not
+// mean that nothing is to be done, so only "Yes" is used.
+Reading<std::string> recovery_in(const Said& said) {
+  auto action = among(said.text({"GPU Recovery Action"}), {{"None", "none"},
+                                                           {"Reset", "reset"},
+                                                           {"GPU Reset", "reset"},
+                                                           {"Reboot", "reboot"},
+                                                           {"Node Reboot", "reboot"},
+                                                           {"Drain P2P", "drain P2P"},
+                                                           {"Drain and Reset", "drain and reset"}});
+  if (action || !action.unknown()) return action;
+  if (said.text({"GPU Reset Status/Drain and Reset Recommended"}).value_or("") == "Yes")
+    return {"drain and reset", kFrom};
+  if (said.text({"GPU Reset Status/Reset Required"}).value_or("") == "Yes") return {"reset", kFrom};
+  return action;
+}
+
 void read_modes(const Said& said, NvmlGpu& gpu) {
   gpu.name = said.text({"Product Name"});
   gpu.uuid = said.text({"GPU UUID"});
@@ -242,13 +278,7 @@ void read_modes(const Said& said, NvmlGpu& gpu) {
                                                          {"Exclusive_Thread", "exclusive thread"},
                                                          {"Prohibited", "prohibited"},
                                                          {"Exclusive_Process", "exclusive process"}});
-  gpu.recovery_action = among(said.text({"GPU Recovery Action"}), {{"None", "none"},
-                                                                   {"Reset", "reset"},
-                                                                   {"GPU Reset", "reset"},
-                                                                   {"Reboot", "reboot"},
-                                                                   {"Node Reboot", "reboot"},
-                                                                   {"Drain P2P", "drain P2P"},
-                                                                   {"Drain and Reset", "drain and reset"}});
+  gpu.recovery_action = recovery_in(said);
 }
 
 Reading<NvmlFabric> fabric_in(const Said& said) {
@@ -281,30 +311,40 @@ Reading<std::vector<NvmlProcess>> processes_in(const Said& said) {
 }
 
 // Parses `nvidia-smi nvlink -s`: "GPU 0: NAME (UUID: GPU-…)", then "Link 0: 26.562 GB/s" or "Link 0:
-// <inactive>".
-std::map<std::string, NvmlLinks> nvlinks_in(std::string_view text) {
-  std::map<std::string, NvmlLinks> found;
-  NvmlLinks* links = nullptr;
+// <inactive>", or why there is none: "Nvlink queries are not supported for Devices in MIG mode", "NVML: Unable
+// to retrieve NVLink information as all links are inActive".
+std::map<std::string, Reading<NvmlLinks>> nvlinks_in(std::string_view text) {
+  constexpr const char* kLinksFrom = "nvidia-smi nvlink -s";
+  std::map<std::string, Reading<NvmlLinks>> found;
+  Reading<NvmlLinks>* links = nullptr;
+  NvmlLinks own;
   for (const auto line : lines(text)) {
     constexpr std::string_view kUuid = "(UUID: ";
     if (const auto at = line.find(kUuid); at != std::string_view::npos && found.size() < kMostGpus) {
       const auto rest = line.substr(at + kUuid.size());
       links = &found[std::string(rest.substr(0, rest.find(')')))];
+      *links = {not_in_report(), kLinksFrom};
+      own.clear();
       continue;
     }
+    if (links == nullptr) continue;
+    if (line.find("not supported") != line.npos)
+      *links = {Miss{Missing::kUnsupported, std::string(trim(line))}, kLinksFrom};
+    if (line.find("all links are inActive") != line.npos) *links = {NvmlLinks(), kLinksFrom};
     const auto pair = key_value(line, ':');
-    if (links == nullptr || !pair || !pair->first.starts_with("Link ")) continue;
+    if (!pair || !pair->first.starts_with("Link ")) continue;
     const auto number = parse_number<int>(pair->first.substr(5));
     const auto speed = parse_real(pair->second.substr(0, pair->second.find(' ')));
     if (!number || *number < 0 || *number > 99) continue;
-    NvmlLink& link = (*links)[fmt::format("{:02}", *number)];
+    NvmlLink& link = own[fmt::format("{:02}", *number)];
     link.active = speed.has_value();
     if (speed && *speed < 1e6) link.speed_mbps = static_cast<int>(*speed * 1000);
+    *links = {own, kLinksFrom};
   }
   return found;
 }
 
-NvmlGpu gpu_in(const Values& values, const std::map<std::string, NvmlLinks>& links) {
+NvmlGpu gpu_in(const Values& values, const std::map<std::string, Reading<NvmlLinks>>& links) {
   NvmlGpu gpu;
   NvmlGpu::fields([&](std::string_view, auto member) { gpu.*member = {not_in_report(), kFrom}; });
   const Said said(values);
@@ -316,23 +356,26 @@ NvmlGpu gpu_in(const Values& values, const std::map<std::string, NvmlLinks>& lin
   gpu.fabric = fabric_in(said);
   gpu.processes = processes_in(said);
   const auto own = links.find(gpu.uuid.value_or(""));
-  if (own != links.end()) gpu.nvlinks = {own->second, "nvidia-smi nvlink -s"};
+  if (own != links.end()) gpu.nvlinks = own->second;
   return gpu;
 }
 
 void add_system(const Values& head, int gpus, ReportTree& report) {
   const Said said(head);
   NvmlSystem system;
-  system.driver_version = said.text({"Driver Version"});
+  system.driver_version = said.text({"Driver Version", "KMD Version"});  // the second since driver 610
   system.nvml_version = {not_in_report(), kFrom};
   // "13.0" → 13000
-  system.cuda_version = said.text({"CUDA Version"}).parsed([](const std::string& text) -> std::optional<int> {
-    const auto pair = key_value(text, '.');
-    const auto major = pair ? parse_number<int>(pair->first) : std::nullopt;
-    const auto minor = pair ? parse_number<int>(pair->second) : std::nullopt;
-    if (!major || !minor || *major < 1 || *major > 1000 || *minor < 0 || *minor > 99) return std::nullopt;
-    return *major * 1000 + *minor * 10;
-  });
+  system.cuda_version =
+      said.text({"CUDA Version", "CUDA UMD Version"})
+          .parsed([](const std::string& text) -> std::optional<int> {
+            const auto pair = key_value(text, '.');
+            const auto major = pair ? parse_number<int>(pair->first) : std::nullopt;
+            const auto minor = pair ? parse_number<int>(pair->second) : std::nullopt;
+            if (!major || !minor || *major < 1 || *major > 1000 || *minor < 0 || *minor > 99)
+              return std::nullopt;
+            return *major * 1000 + *minor * 10;
+          });
   system.gpus = {gpus, kFrom};
   report.call("nvml", json::dump(json::encode(system)));
 }
@@ -347,23 +390,37 @@ void add_gpu(const std::string& address, const NvmlGpu& gpu, ReportTree& report)
 }  // namespace
 
 void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report) {
-  if (query.find("NVSMI LOG") == std::string_view::npos) return;
-  std::vector<std::string_view> head;
-  std::vector<std::pair<std::string, std::vector<std::string_view>>> gpus;
-  for (const auto line : lines(query)) {
-    if (line.starts_with("GPU ") && gpus.size() < kMostGpus)
-      gpus.emplace_back(full_pci_address(trim(line.substr(4))), std::vector<std::string_view>());
-    else
-      (gpus.empty() ? head : gpus.back().second).push_back(line);
-  }
-  const auto by_uuid = nvlinks_in(links);
   std::vector<std::string> addresses;
-  for (const auto& [address, text] : gpus) {
-    if (address.empty()) continue;
-    add_gpu(address, gpu_in(values_in(text), by_uuid), report);
+  Values head;
+  bool any = false;
+  const auto by_uuid = nvlinks_in(links);
+  const auto add = [&](std::string_view name, const Values& values) {
+    const std::string address = full_pci_address(name);
+    if (address.empty() || addresses.size() >= kMostGpus) return;
+    add_gpu(address, gpu_in(values, by_uuid), report);
     addresses.push_back(address);
+  };
+  if (const bool xml = is_nvidia_smi_xml(query); xml || is_nvidia_smi_table(query)) {
+    const SmiOutput output = xml ? read_nvidia_smi_xml(query) : read_nvidia_smi_table(query);
+    for (const auto& [name, values] : output.gpus) add(name, values);
+    head = output.head;
+    any = true;
+  } else if (query.find("NVSMI LOG") != std::string_view::npos) {
+    std::vector<std::string_view> first;
+    std::vector<std::pair<std::string_view, std::vector<std::string_view>>> gpus;
+    for (const auto line : lines(query)) {
+      if (line.starts_with("GPU ") && gpus.size() < kMostGpus)
+        gpus.emplace_back(trim(line.substr(4)), std::vector<std::string_view>());
+      else
+        (gpus.empty() ? first : gpus.back().second).push_back(line);
+    }
+    for (const auto& [name, text] : gpus) add(name, values_in(text));
+    head = values_in(first);
+    any = true;
   }
-  add_system(values_in(head), static_cast<int>(addresses.size()), report);
+  if (!any) return;
+  add_system(head, static_cast<int>(addresses.size()), report);
+  for (const std::string& lost : lost_gpus_in(query)) addresses.push_back(lost);
   report.call("nvml list", json::dump(json::encode(addresses)));
 }
 

@@ -10,10 +10,11 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "nvidia-smi", "ibv_devinfo", "timedatectl", "hostname", "ibstatus", "ethtool", "ibstat", "uptime",
-    "sysctl",     "lspci",       "dmesg",       "lscpu",    "lsmod",    "uname",   "date",   "ip"};
+    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus",
+    "ethtool",    "numactl",     "ibstat",      "uptime",     "sysctl",   "lspci",
+    "dmesg",      "lscpu",       "lsmod",       "uname",      "date",     "ip"};
 
-constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json"};
+constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
 
 std::string_view without_ending(std::string_view name) {
   for (const auto ending : kEndings)
@@ -53,7 +54,11 @@ std::vector<std::string> words_of_command(std::string_view line) {
   std::vector<std::string> found;
   for (const auto word : words(line)) found.emplace_back(word);
   if (found.empty()) return {};
-  found[0] = found[0].substr(found[0].rfind('/') + 1);
+  // "/usr/bin/dmesg", not "/var/log/dmesg", which is a file.
+  const auto slash = found[0].rfind('/');
+  const bool is_program = slash == std::string::npos || found[0].substr(0, slash).ends_with("bin");
+  if (!is_program) return {};
+  found[0] = found[0].substr(slash + 1);
   if (std::ranges::find(kPrograms, found[0]) == std::end(kPrograms)) return {};
   return found;
 }

@@ -11,7 +11,9 @@ namespace railbed {
 struct Output {
   std::vector<std::string> words;  // "lspci", "-nnvv"
   std::string text;
-  double when = 0;  // time of writing in Unix seconds; 0 if unknown
+  double when = 0;  // time of writing in Unix seconds, by an archive; 0 if unknown
+  // A filter or a person may have cut it: what it lacks is unknown, not absent.
+  bool filtered = false;
 };
 
 class Outputs {

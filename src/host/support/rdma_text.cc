@@ -194,6 +194,23 @@ void add_info_port_line(const std::string& folder, std::string_view key, std::st
   if (key == "gid_tbl_len") port.gid_table_length = before_space(value);
 }
 
+// Returns the kernel's text of a rate (drivers/infiniband/core/sysfs.c) for "4X (2)" and "25.0 Gbps (32)"; empty if
+// one of them is not a number.
+std::string rate_text(std::string_view width, std::string_view speed) {
+  constexpr std::pair<double, std::string_view> kSpeeds[] = {{2.5, "SDR"}, {5, "DDR"},  {10, "QDR"},
+                                                             {14, "FDR"},  {25, "EDR"}, {50, "HDR"},
+                                                             {100, "NDR"}, {200, "XDR"}};
+  const auto lanes = parse_number<int>(width.substr(0, width.find('X')));
+  const auto gigabits = parse_real(speed.substr(0, speed.find(' ')));
+  if (!lanes || *lanes < 1 || *lanes > 12 || !gigabits || !(*gigabits > 0) || *gigabits > 1000) return "";
+  std::string_view name;
+  for (const auto& [rate, word] : kSpeeds)
+    if (rate == *gigabits) name = word;
+  // An FDR lane carries 14.0625 Gb/s, which ibv_devinfo rounds.
+  const double lane = name == "FDR" ? 14.0625 : *gigabits;
+  return fmt::format("{:.6g} Gb/sec ({}X{}{})", lane * *lanes, *lanes, name.empty() ? "" : " ", name);
+}
+
 void add_info_device_line(const std::string& folder, std::string_view key, std::string_view value,
                           ReportTree& report) {
   if (key == "fw_ver") line_if(folder + "/fw_ver", value, report);
@@ -245,6 +262,7 @@ void add_ibstat(std::string_view text, ReportTree& report) {
 void add_ibv_devinfo(std::string_view text, ReportTree& report) {
   VerbsAnswer answer{"libibverbs.so.1", "", {}};
   std::string folder;
+  std::string_view width;  // of the current port: "4X (2)"
   for (const auto line : lines(text)) {
     const auto pair = key_value(line, ':');
     if (!pair) continue;
@@ -257,7 +275,10 @@ void add_ibv_devinfo(std::string_view text, ReportTree& report) {
     }
     if (answer.devices.empty()) continue;
     VerbsDevice& device = answer.devices.back();
+    if (key == "active_width") width = value;
+    if (key == "active_speed" && !folder.empty()) line_if(folder + "/rate", rate_text(width, value), report);
     if (key == "port" && parse_number<int>(value)) {
+      width = {};
       device.ports.emplace_back().number = *parse_number<int>(value);
       folder = port_folder(device.name, value);
     } else if (folder.empty()) {

@@ -41,6 +41,11 @@ void ReportTree::call(std::string_view name, std::string answer) {
   tree_.calls.try_emplace(from, std::move(answer), from);
 }
 
+void ReportTree::failed_call(std::string_view name, Miss miss) {
+  const std::string from(name);
+  tree_.calls.try_emplace(from, std::move(miss), from);
+}
+
 std::string ReportTree::text(std::string_view path) const {
   const auto found = tree_.node(path);
   return found && (*found)->entry.kind == TreeEntry::Kind::kFile ? (*found)->entry.content : "";

@@ -30,14 +30,17 @@ class ReportTree {
 
   void command(std::string_view words, std::string output);
   void call(std::string_view name, std::string answer);
+  void failed_call(std::string_view name, Miss miss);
 
   bool has(std::string_view path) const { return bool(tree_.node(path)); }
+  bool has_call(std::string_view name) const { return tree_.calls.contains(name); }
   std::string text(std::string_view path) const;  // content of a file; empty if there is none
   std::vector<std::string> names(std::string_view folder) const;
   std::string resolved(std::string_view path) const { return tree_.resolve(path).value_or(""); }
 
   Tree tree() && { return std::move(tree_); }
   Gaps gaps() const { return gaps_; }
+  bool empty() const { return tree_.size() <= 1 && tree_.commands.empty() && tree_.calls.empty(); }
 
  private:
   void set(std::string_view path, TreeEntry entry);

@@ -13,7 +13,7 @@ namespace railbed {
 
 struct SentFile {
   std::string content;
-  double modified = 0;  // Unix seconds: the time when a report's file was written; 0 if unknown
+  double modified = 0;  // Unix seconds, by an archive that was made on the machine; 0 if unknown
 };
 
 // Files and links by their paths, without a leading slash: "sos_commands/pci/lspci_-nnvv". A link is kept as

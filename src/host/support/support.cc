@@ -1,7 +1,6 @@
 #include "host/support/support.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "host/support/bug_report.h"
 #include "host/support/interpret.h"
 #include "host/support/outputs.h"
+#include "host/support/pasted.h"
 
 namespace railbed {
 namespace {
@@ -21,8 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCommands = "sos_commands/";
 constexpr std::string_view kCopied[] = {"proc/", "sys/", "etc/", "run/", "lib/", "usr/", "boot/"};
-
-std::string_view last_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_copy(std::string_view path) {
   return std::ranges::any_of(kCopied, [&](std::string_view start) { return path.starts_with(start); });
@@ -73,19 +71,16 @@ void add_copies(Sent& sent, ReportTree& report) {
 void add_outputs(Sent& sent, Outputs& outputs) {
   for (auto& [path, file] : sent.files) {
     if (is_copy(path)) continue;
-    auto words = words_of_name(last_of(path));
-    if (!words.empty()) outputs.add({std::move(words), std::move(file.content), file.modified});
+    for (Output& output : outputs_in(path, std::move(file.content))) {
+      output.when = file.modified;
+      outputs.add(std::move(output));
+    }
   }
 }
 
 std::string node_in(const ReportTree& report) {
   const std::string name(trim(report.text("/proc/sys/kernel/hostname")));
   return is_plain_word(name, 253) && name.find('/') == name.npos ? name : "";
-}
-
-double written(const std::string& path) {
-  struct stat status = {};
-  return stat(path.c_str(), &status) == 0 ? static_cast<double>(status.st_mtim.tv_sec) : 0;
 }
 
 bool is_output(const fs::directory_entry& entry) {
@@ -101,11 +96,10 @@ bool is_report_folder(const fs::path& folder) {
   return std::ranges::any_of(fs::directory_iterator(folder, error), is_output);
 }
 
-bool is_plain_bug_report(const std::string& file) {
-  std::error_code error;
-  if (!file.ends_with(".log") && !file.ends_with(".txt")) return false;
-  const auto text = read_file(file);
-  return text && is_bug_report(*text);
+bool is_plain_output(const std::string& file) {
+  auto text = read_file(file);
+  if (!text || text->starts_with("railbed-tree ")) return false;
+  return is_bug_report(*text) || !outputs_in(file, std::move(*text)).empty();
 }
 
 tl::unexpected<Error> no_report(std::string_view name) {
@@ -121,16 +115,21 @@ tl::unexpected<Error> no_report(std::string_view name) {
 bool is_support_report(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return is_report_folder(path);
-  return fs::is_regular_file(path, error) && (is_packed(path) || is_plain_bug_report(path));
+  return fs::is_regular_file(path, error) && (is_packed(path) || is_plain_output(path));
 }
 
-Result<SupportReport> report_of(Sent sent, std::string_view name, double written_at) {
+Result<SupportReport> report_of(Sent sent, std::string_view name) {
   SupportReport report;
   Outputs outputs;
   if (const auto single = sent.files.find(kSingleFile);
       single != sent.files.end() && sent.files.size() == 1) {
-    if (!is_bug_report(single->second.content)) return no_report(name);
-    read_bug_report(single->second.content, report.tree, outputs);
+    std::string& text = single->second.content;
+    if (is_bug_report(text)) {
+      read_bug_report(text, report.tree, outputs);
+    } else {
+      for (Output& output : outputs_in(name, std::move(text))) outputs.add(std::move(output));
+      if (outputs.empty()) return no_report(name);
+    }
   } else {
     const std::string top = top_of(sent);
     sent.files = without_top(std::move(sent.files), top);
@@ -140,7 +139,13 @@ Result<SupportReport> report_of(Sent sent, std::string_view name, double written
     if (is_sosreport) add_copies(sent, report.tree);
     if (outputs.empty()) return no_report(name);
   }
-  interpret(outputs, written_at, report.tree);
+  interpret(outputs, report.tree);
+  if (report.tree.empty())
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{}: holds nothing that railbed understands; docs/how-to/from-a-sosreport.md lists the "
+                    "commands whose output it reads",
+                    name));
   report.node = node_in(report.tree);
   return report;
 }
@@ -149,7 +154,7 @@ Result<SupportReport> read_support_report(const std::string& path, const SentLim
   std::error_code error;
   ASSIGN_OR_RETURN(
       auto sent, fs::is_directory(path, error) ? read_sent_folder(path, limits) : read_archive(path, limits));
-  return report_of(std::move(sent), path, written(path));
+  return report_of(std::move(sent), path);
 }
 
 }  // namespace railbed

@@ -1,4 +1,5 @@
-// Support reports as machines to look at: a sosreport, an nvidia-bug-report, or a folder of command outputs
+// Support reports as machines to look at: a sosreport, an nvidia-bug-report, a folder of command outputs or one
+// such output
 // (docs/how-to/from-a-sosreport.md).
 #pragma once
 
@@ -21,8 +22,8 @@ struct SupportReport {
 // Reads a report within limits. `path` is one that is_support_report() accepted.
 Result<SupportReport> read_support_report(const std::string& path, const SentLimits& limits = {});
 
-// The same for a report in memory. `name` is used in error messages; `written_at` is the time of writing in
-// Unix seconds.
-Result<SupportReport> report_of(Sent sent, std::string_view name, double written_at);
+// The same for a report in memory. `name` is used in error messages; that of a single output may tell which
+// command printed it.
+Result<SupportReport> report_of(Sent sent, std::string_view name);
 
 }  // namespace railbed

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "base/moment.h"
 #include "host/host.h"
+#include "host/kernel_log.h"
 #include "host/support/intake.h"
+#include "host/support/pasted.h"
 #include "host/support/texts.h"
 #include "nvidia/gpu_answers.h"
 
@@ -180,26 +183,251 @@ TEST(SupportRdma, FindsItsFunctionByItsGid) {
   EXPECT_TRUE(host->read(port + "/rate").unknown());
 }
 
-TEST(SupportKernel, StampsAreCountedFromTheBoot) {
+// Returns the kernel log that a report holds by this text.
+KernelLogAnswer log_of(const std::string& text, const LogClock& clock, const std::string& extract = "") {
   ReportTree report;
-  add_dmesg(
+  std::vector<LogText> texts{{"dmesg", text, false}};
+  if (!extract.empty()) texts.push_back({"journalctl -b -0", extract, true});
+  add_kernel_log(texts, clock, report);
+  const auto host = host_of(std::move(report));
+  return json::read<KernelLogAnswer>(host->call("kernel-log").value_or("{}")).value_or(KernelLogAnswer{});
+}
+
+constexpr const char* kXid = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', GPU has fallen off the bus.";
+constexpr double kFeb23 = 1740327850;  // 2025-02-23T16:24:10Z
+
+TEST(SupportKernel, StampsAreCountedFromTheBoot) {
+  const auto log = log_of(
       "[    0.000000] Linux version 6.8.0\n"
       "[   12.500000] NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.\n"
-      "user  :info  : [   13.000000] NVRM: Xid (PCI:0000:17:00): 48, said by a process\n"
-      "[Mon Jan 19 10:00:00 2026] NVRM: Xid (PCI:0000:18:00): 79, GPU has fallen off the bus.\n",
-      1000, 2000, report);
-  const auto host = host_of(std::move(report));
-  const std::string log = host->call("kernel-log").value_or("");
-  EXPECT_NE(log.find(R"("first":1012.5)"), std::string::npos) << log;
-  EXPECT_NE(log.find(R"("beginning_lost":false)"), std::string::npos);
-  EXPECT_EQ(log.find("0000:18:00"), std::string::npos) << "a date names no time zone";
-  EXPECT_EQ(log.find("said by a process"), std::string::npos);
+      "user  :info  : [   13.000000] NVRM: Xid (PCI:0000:17:00): 48, said by a process\n",
+      {1000, 2000, std::nullopt});
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.lines[0].first, 1012.5);
+  EXPECT_FALSE(log.beginning_lost);
+  EXPECT_FALSE(log.part);
   EXPECT_EQ(uptime_in(" 12:00:01 up 10 days,  3:25,  2 users,  load").value_or(0),
             (10 * 24 * 60 + 205) * 60.0);
   EXPECT_EQ(uptime_in(" 12:00:01 up 4 min,  0 user,  load").value_or(0), 240.0);
   EXPECT_FALSE(uptime_in("up and away"));
-  EXPECT_EQ(date_in("Mon Jan 19 12:00:00 UTC 2026").value_or(0), 1768824000.0);
-  EXPECT_FALSE(date_in("Mon Jan 19 12:00:00 CET 2026"));
+}
+
+TEST(SupportKernel, EveryFormOfALineHasItsTime) {
+  const LogClock utc{kFeb23 - 22, kFeb23 + 3600, 0};
+  for (const std::string stamp :
+       {"[   22.000000] ", "<6>[   22.000000] ", "kern  :err   : [   22.000000] ", "3,339,22000000,-;",
+        "[   22.000000] kernel: ", "[   22.000000] gpu01 kernel: ", "[Sun Feb 23 16:24:10 2025] ",
+        "kern  :err   : [Sun Feb 23 16:24:10 2025] ", "2025-02-23T17:24:10,000000+01:00 ",
+        "Feb 23 16:24:10 gpu01 kernel: ", "Feb 23 16:24:10 gpu01 kernel: [   22.000000] ",
+        "Feb 23 16:24:10.000000 gpu01 kernel: ", "2025-02-23T16:24:10+0000 gpu01 kernel: ",
+        "2025-02-23T18:24:10.000000+02:00 gpu01 kernel: ", "Sun 2025-02-23 16:24:10 UTC gpu01 kernel: ",
+        "Sun 2025-02-23 16:24:10.000000 UTC gpu01 kernel: ", "1740327850.000000 gpu01 kernel: "}) {
+    const auto log = log_of(stamp + kXid + "\n", utc);
+    ASSERT_EQ(log.lines.size(), 1U) << stamp;
+    EXPECT_EQ(log.lines[0].first, kFeb23) << stamp;
+    EXPECT_EQ(log.lines[0].text, kXid) << stamp;
+  }
+  const auto human = log_of("[Feb23 16:24] Linux version 6.8.0\n[  +1.500000] usb 1-1: new\n[  +0.500000] " +
+                                std::string(kXid) + "\n",
+                            utc);
+  ASSERT_EQ(human.lines.size(), 1U);
+}
+
+TEST(SupportKernel, OtherProgramsAreNotTheKernel) {
+  const LogClock utc{kFeb23 - 22, kFeb23 + 3600, 0};
+  for (const std::string stamp : {"Feb 23 16:24:10 gpu01 app[7]: x kernel: ", "Feb 23 16:24:10 gpu01 app: ",
+                                  "12,339,22000000,-;", "daemon:info  : [   22.000000] "})
+    EXPECT_TRUE(log_of(stamp + kXid + "\n", utc).lines.empty()) << stamp;
+}
+
+TEST(SupportKernel, ATimeThatNothingStatesIsUnknown) {
+  const std::string line = "[   22.000000] " + std::string(kXid) + "\n";
+  EXPECT_EQ(utc_text(log_of(line, {}).lines.at(0).last), "an unknown time");
+  const auto year = log_of("Sep 08 07:56:37 gpu01 kernel: " + std::string(kXid) + "\n", {});
+  EXPECT_EQ(utc_text(year.lines.at(0).last), "an unknown time") << "syslog prints no year";
+  const auto zone = log_of("[Sun Feb 23 16:24:10 2025] " + std::string(kXid) + "\n", {});
+  EXPECT_NE(zone.source.find("taken for UTC"), std::string::npos);
+  // A report of January holds lines of December.
+  const auto before =
+      log_of("Dec 31 23:00:00 gpu01 kernel: " + std::string(kXid) + "\n", {std::nullopt, 1768824000, 0});
+  EXPECT_EQ(utc_text(before.lines.at(0).last), "2025-12-31T23:00:00Z");
+}
+
+TEST(SupportKernel, ALogThatSomebodyCutOutIsAPart) {
+  const std::string line = "[   22.000000] " + std::string(kXid) + "\n";
+  EXPECT_TRUE(log_of(line, {}).part);
+  std::string full;
+  for (int i = 0; i < 2000; ++i) full += "[ 9000.000000] usb 1-1: new high-speed device\n";
+  EXPECT_TRUE(log_of(full + line, {}).beginning_lost);
+}
+
+TEST(SupportKernel, TheJournalsLinesComeBeforeAnOverwrittenBuffer) {
+  std::string full;
+  for (int i = 0; i < 2000; ++i) full += "[ 9000.000000] usb 1-1: new high-speed device\n";
+  const auto log = log_of(full + "[ 9001.000000] NVRM: nvAssert\n", {std::nullopt, kFeb23 + 9000, 0},
+                          "Feb 23 16:24:10 gpu01 kernel: " + std::string(kXid) +
+                              "\nFeb 23 18:54:09 gpu01 kernel: NVRM: nvAssert\n");
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.lines[0].first, kFeb23);
+  EXPECT_EQ(log.begins, kFeb23 + 8999 - 9001) << "a line in both logs tells the boot";
+}
+
+TEST(SupportDate, ReadsWhatDatePrintsInManyPlaces) {
+  constexpr double kMoment = 1757757048;  // 2025-09-13T09:50:48Z
+  for (const std::string text :
+       {"Sat Sep 13 09:50:48 UTC 2025", "Sat Sep 13 09:50:48 AM UTC 2025", "Sat 13 Sep 2025 09:50:48 AM GMT",
+        "Sa 13. Sep 11:50:48 CEST 2025", "sam. 13 sept. 2025 11:50:48 CEST", "sáb 13 sep 2025 11:50:48 CEST",
+        "sab 13 set 2025, 11:50:48, CEST", "Сб 13 сен 2025 12:50:48 MSK",
+        "2025年 09月 13日 土曜日 18:50:48 JST", "2025. 09. 13. (토) 18:50:48 KST",
+        "Sat Sep 13 02:50:48 AM PDT 2025", "Sat Sep 13 05:50:48 EDT 2025", "2025-09-13T11:50:48+02:00",
+        "Sat Sep 13 06:50:48 -03 2025", "za 13 sep 2025 11:50:48 CEST"})
+    EXPECT_EQ(date_in(text).value_or(0), kMoment) << text;
+  EXPECT_EQ(date_in("Sat Sep 13 09:50:48 PM UTC 2025").value_or(0), kMoment + 12 * 3600);
+  EXPECT_EQ(date_in("Sat Sep 13 12:10:00 AM UTC 2025").value_or(0), 1757722200.0);
+  EXPECT_EQ(date_in("mar. 16 sept. 2025 09:50:48 UTC").value_or(0), kMoment + 3 * 86400) << "mardi";
+  EXPECT_FALSE(date_in("Sat Sep 13 17:50:48 CST 2025")) << "in China and in America";
+  EXPECT_EQ(date_in("2025年 09月 13日 星期六 17:50:48 CST", 8 * 3600).value_or(0), kMoment);
+  for (const std::string text : {"", "Sep", "Sat Sep 33 09:50:48 UTC 2025", "09/13/2025 09:50:48 UTC",
+                                 "1:2:3:4", "Sat Sep 13 29:50:48 UTC 2025", "Mon Jan 19 up 3 days"})
+    EXPECT_FALSE(date_in(text, 0)) << text;
+}
+
+constexpr const char* kVolta =
+    "==============NVSMI LOG==============\n\nKMD Version : 610.43.02\nCUDA UMD Version : 13.3\n\n"
+    "Attached GPUs : 1\nGPU 00000000:18:00.0\n    Product Name : Tesla V100-SXM2-16GB\n    GPU UUID : GPU-1\n"
+    "    GPU Reset Status\n        Reset Required : Yes\n        Drain and Reset Recommended : No\n"
+    "    ECC Errors\n        Volatile\n            Single Bit            \n                Device Memory : 12\n"
+    "                Total : 13\n            Double Bit            \n                Texture Memory : N/A\n"
+    "                Total : 3\n        Aggregate\n            Double Bit            \n                Total : 7\n"
+    "    Retired Pages\n        Single Bit ECC : 1\n        Double Bit ECC : 2\n        Pending : Yes\n"
+    "    Temperature\n        GPU Current Temp : 37 C\n        GPU T.Limit Temp : N/A\n"
+    "        GPU Slowdown Temp : 87 C\n";
+
+NvmlGpu gpu_of(ReportTree report, const std::string& address) {
+  const auto host = host_of(std::move(report));
+  return json::read<NvmlGpu>(host->call("nvml " + address).value_or("{}")).value_or(NvmlGpu{});
+}
+
+TEST(SupportNvidiaSmi, OlderGpusCountByBitsAndNewerDriversRenameTheirVersions) {
+  ReportTree report;
+  add_nvidia_smi(kVolta,
+                 "GPU 0: V100 (UUID: GPU-1)\nNvlink queries are not supported for Devices in MIG mode\n",
+                 report);
+  const auto system = json::read<NvmlSystem>(host_of(report)->call("nvml").value_or(""));
+  ASSERT_TRUE(system);
+  EXPECT_EQ(system->driver_version.value_or(""), "610.43.02");
+  EXPECT_EQ(system->cuda_version.value_or(0), 13030);
+  const NvmlGpu gpu = gpu_of(std::move(report), "0000:18:00.0");
+  EXPECT_EQ(gpu.ecc_volatile_uncorrectable.value_or(0), 3U);
+  EXPECT_EQ(gpu.ecc_volatile_corrected.value_or(0), 13U);
+  EXPECT_EQ(gpu.ecc_aggregate_uncorrectable.value_or(0), 7U);
+  EXPECT_TRUE(gpu.sram_aggregate_uncorrectable.unknown());
+  EXPECT_EQ(gpu.recovery_action.value_or(""), "reset");
+  EXPECT_TRUE(gpu.retired_pending.value_or(false));
+  EXPECT_EQ(gpu.temperature_margin.value_or(0), 50);
+  EXPECT_EQ(gpu.nvlinks.miss().missing, Missing::kUnsupported) << "not 0 links";
+}
+
+TEST(SupportNvidiaSmi, ReadsXml) {
+  ReportTree report;
+  add_nvidia_smi(
+      "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v13.dtd\">\n<nvidia_smi_log>\n"
+      "\t<driver_version>590.44.01</driver_version>\n\t<cuda_version>13.1</cuda_version>\n"
+      "\t<gpu id=\"00000000:61:00.0\">\n\t\t<product_name>NVIDIA A &amp; B</product_name>\n\t\t<uuid>GPU-1</uuid>\n"
+      "\t\t<pci><pci_gpu_link_info><link_widths><max_link_width>16x</max_link_width>"
+      "<current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info></pci>\n"
+      "\t\t<clocks_event_reasons><clocks_event_reason_hw_slowdown>Active</clocks_event_reason_hw_slowdown>"
+      "</clocks_event_reasons>\n"
+      "\t\t<ecc_errors><volatile><dram_uncorrectable>4</dram_uncorrectable>"
+      "<sram_uncorrectable_parity>1</sram_uncorrectable_parity>"
+      "<sram_uncorrectable_secded>0</sram_uncorrectable_secded></volatile></ecc_errors>\n"
+      "\t\t<remapped_rows><row_remapper_histogram><row_remapper_histogram_max>512 bank(s)"
+      "</row_remapper_histogram_max></row_remapper_histogram></remapped_rows>\n"
+      "\t\t<fb_memory_usage><total>97887 MiB</total></fb_memory_usage>\n"
+      "\t\t<processes><process_info><pid>7</pid></process_info><process_info><pid>8</pid></process_info>"
+      "</processes>\n\t</gpu>\n</nvidia_smi_log>\n",
+      "", report);
+  const NvmlGpu gpu = gpu_of(std::move(report), "0000:61:00.0");
+  EXPECT_EQ(gpu.name.value_or(""), "NVIDIA A & B");
+  EXPECT_EQ(gpu.pcie_width.value_or(0), 8);
+  EXPECT_EQ(gpu.pcie_width_max.value_or(0), 16);
+  EXPECT_EQ(gpu.event_reasons.value_or(0), 8U);
+  EXPECT_EQ(gpu.ecc_volatile_uncorrectable.value_or(0), 5U);
+  EXPECT_EQ(gpu.memory.value_or(0), std::uint64_t{97887} << 20);
+  ASSERT_TRUE(gpu.processes);
+  EXPECT_EQ(gpu.processes->size(), 2U);
+  EXPECT_TRUE(gpu.temperature.unknown());
+}
+
+TEST(SupportNvidiaSmi, ErrorsAreWhatNvmlWouldHaveAnswered) {
+  for (const std::string line :
+       {"Unable to determine the device handle for GPU0000:17:00.0: Unknown Error",
+        "Unable to determine the device handle for GPU 0000:17:00.0: GPU is lost.  Reboot the",
+        "Unable to determine the device handle for GPU1: 0000:17:00.0: Unknown Error",
+        "Unable to determine the device handle for gpu 0000:17:00.0: GPU is lost."}) {
+    ReportTree report;
+    add_nvidia_smi_errors(line + "\n", report);
+    const auto answer = host_of(std::move(report))->call("nvml 0000:17:00.0");
+    EXPECT_FALSE(answer) << line;
+    EXPECT_FALSE(answer.unknown()) << line;
+  }
+  ReportTree mismatch;
+  add_nvidia_smi_errors(
+      "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.90\n", mismatch);
+  EXPECT_NE(host_of(std::move(mismatch))->call("nvml").miss().why.find("VERSION_MISMATCH"),
+            std::string::npos);
+}
+
+TEST(SupportNvidiaSmi, ADriverIsMissingByItsModuleOrItsTool) {
+  constexpr const char* kVersion = "/proc/driver/nvidia/version";
+  constexpr const char* kSilent =
+      "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n";
+  ReportTree no_module;
+  no_module.copy("/proc/modules", "ahci 49152 2 - Live 0x0\nnvidiafb 1 0 - Live 0x0\n");
+  add_missing_driver(no_module);
+  EXPECT_TRUE(host_of(std::move(no_module))->read(kVersion).absent());
+  ReportTree silent;
+  add_nvidia_smi_errors(kSilent, silent);
+  EXPECT_TRUE(host_of(std::move(silent))->read(kVersion).absent());
+  ReportTree loaded;
+  loaded.copy("/proc/modules", "nvidia 56823808 1 nvidia_uvm, Live 0x0 (POE)\n");
+  add_nvidia_smi_errors(kSilent, loaded);
+  add_missing_driver(loaded);
+  const auto host = host_of(std::move(loaded));
+  EXPECT_TRUE(host->read(kVersion).unknown()) << "the module contradicts it";
+  EXPECT_FALSE(host->call("nvml").unknown());
+}
+
+TEST(SupportRdma, VerbsTellTheRateByWidthAndSpeed) {
+  ReportTree report;
+  add_ibv_devinfo(
+      "hca_id:\tmlx5_0\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tactive_width:\t\t4X (2)\n"
+      "\t\t\tactive_speed:\t\t25.0 Gbps (32)\n\t\tport:\t2\n\t\t\tactive_width:\t\t4X (2)\n"
+      "\t\t\tactive_speed:\t\t14.0 Gbps (16)\n\t\tport:\t3\n\t\t\tstate:\t\t\tPORT_DOWN (1)\n\t\t\tactive_speed:\t\tinvalid speed (0)\n",
+      report);
+  const auto host = host_of(std::move(report));
+  const std::string ports = "/sys/class/infiniband/mlx5_0/ports/";
+  EXPECT_EQ(line_of(*host, ports + "1/rate"), "100 Gb/sec (4X EDR)");
+  EXPECT_EQ(line_of(*host, ports + "2/rate"), "56.25 Gb/sec (4X FDR)");
+  EXPECT_TRUE(host->read(ports + "3/rate").unknown());
+}
+
+TEST(SupportProcessors, CountsAndNodesFromWhatIsThere) {
+  ReportTree report;
+  add_lscpu(
+      "CPU(s):                  64\nOn-line CPU(s) list:     0-63\nModel name:              AMD EPYC 9354\n"
+      "Socket(s):               2\n",
+      report);
+  add_numactl("available: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\nnode 0 size: 5 MB\nnode 1 cpus: 4 5\n",
+              report);
+  const auto host = host_of(std::move(report));
+  EXPECT_EQ(line_of(*host, "/sys/devices/system/cpu/online"), "0-63");
+  EXPECT_EQ(line_of(*host, "/sys/devices/system/node/node1/cpulist"), "4,5");
+  EXPECT_NE(host->read("/proc/cpuinfo").value_or("").find("physical id\t: 1"), std::string::npos);
+  ReportTree copied;
+  copied.copy("/proc/cpuinfo", "processor\t: 0\nprocessor\t: 3\n");
+  add_online(copied);
+  EXPECT_EQ(line_of(*host_of(std::move(copied)), "/sys/devices/system/cpu/online"), "0,3");
 }
 
 TEST(SupportOutputs, NamesOfFilesAreCommands) {
@@ -213,6 +441,97 @@ TEST(SupportOutputs, NamesOfFilesAreCommands) {
   EXPECT_EQ(words_of_name("ethtool_-i_en-x"), (Words{"ethtool", "-i", "en-x"}));
   EXPECT_TRUE(words_of_name("ipmitool_sel").empty());
   EXPECT_EQ(words_of_command("/usr/bin/nvidia-smi --query"), (Words{"nvidia-smi", "--query"}));
+  EXPECT_EQ(words_of_command("dmesg:"), (Words{"dmesg"}));
+  EXPECT_TRUE(words_of_command("/var/log/dmesg:").empty()) << "a file, not a program";
+}
+
+// Forms of drivers 470 and 550, from tables that people posted; names and numbers are made up.
+TEST(SupportNvidiaSmi, ReadsTheTable) {
+  constexpr std::string_view kTable = R"(Tue Feb  3 09:12:44 2026
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA H100 80GB HBM3          On  |   00000000:19:00.0 Off |                    3 |
+| N/A   34C    P0             70W /  700W |       4MiB / 81559MiB  |      0%   E. Process |
+|                                         |                        |             Disabled |
++-----------------------------------------+------------------------+----------------------+
+|   1  Tesla V100-SXM2...  Off  | 00000000:3B:00.0 Off |                  Off |
+|ERR!  ERR! ERR!    ERR! / ERR! |    N/A / N/A         |    ERR!      Default |
+|                               |                      |                  N/A |
++-------------------------------+----------------------+----------------------+
++-----------------------------------------------------------------------------------------+
+| Processes:                                                                              |
+|  GPU   GI   CI        PID   Type   Process name                              GPU Memory |
+|    0   N/A  N/A      4242      C   python                                        2MiB |
++-----------------------------------------------------------------------------------------+
+)";
+  ReportTree report;
+  add_nvidia_smi(kTable, "", report);
+  const auto host = host_of(std::move(report));
+  const auto system = json::read<NvmlSystem>(host->call("nvml").value_or(""));
+  ASSERT_TRUE(system);
+  EXPECT_EQ(system->driver_version.value_or(""), "550.54.15");
+  EXPECT_EQ(system->cuda_version.value_or(0), 12040);
+  EXPECT_EQ(system->gpus.value_or(0), 2);
+  const auto gpu = json::read<NvmlGpu>(host->call("nvml 0000:19:00.0").value_or(""));
+  ASSERT_TRUE(gpu);
+  EXPECT_EQ(gpu->name.value_or(""), "NVIDIA H100 80GB HBM3");
+  EXPECT_TRUE(gpu->persistence.value_or(false));
+  EXPECT_TRUE(gpu->ecc.value_or(false));
+  EXPECT_EQ(gpu->ecc_volatile_uncorrectable.value_or(0), 3U);
+  EXPECT_EQ(gpu->temperature.value_or(0), 34);
+  EXPECT_EQ(gpu->power.value_or(0), 70);
+  EXPECT_EQ(gpu->power_limit.value_or(0), 700);
+  EXPECT_EQ(gpu->memory.value_or(0), std::uint64_t{81559} << 20);
+  EXPECT_EQ(gpu->compute_mode.value_or(""), "exclusive process");
+  EXPECT_FALSE(gpu->mig.value_or(true));
+  EXPECT_FALSE(gpu->fan_speed) << "N/A";
+  const auto other = json::read<NvmlGpu>(host->call("nvml 0000:3b:00.0").value_or(""));
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->name) << "the driver cut it";
+  EXPECT_FALSE(other->ecc.value_or(true));
+  EXPECT_FALSE(other->temperature) << "ERR!";
+  EXPECT_FALSE(other->memory);
+  EXPECT_FALSE(other->mig) << "N/A";
+}
+
+TEST(SupportPasted, AnOutputIsRecognisedByItsContent) {
+  const auto program = [](std::string_view text) {
+    const auto outputs = outputs_in("paste", std::string(text));
+    return outputs.size() == 1 ? outputs[0].words[0] + (outputs[0].filtered ? " (filtered)" : "") : "";
+  };
+  EXPECT_EQ(program("\n00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 20)\n"), "lspci");
+  EXPECT_EQ(program("17:00.0 3D controller: NVIDIA Corporation GH100 (rev a1)\n"), "lspci (filtered)");
+  EXPECT_EQ(program("[    0.000000] Linux version 6.8.0\n"), "dmesg");
+  EXPECT_EQ(program("[Sun Feb 23 16:24:18 2025] NVRM: Xid (PCI:0000:9b:00): 79\n"), "dmesg (filtered)");
+  EXPECT_EQ(program("6,3964,206764307,-;nvidia-nvswitch2: open (major=510)\n"), "dmesg (filtered)");
+  EXPECT_EQ(program("Feb 23 16:24:18 gpu01 kernel: usb 1-1: new\n"), "dmesg (filtered)");
+  EXPECT_EQ(program("CA 'mlx5_0'\n\tCA type: MT4129\n"), "ibstat");
+  EXPECT_EQ(program("hca_id:\tmlx5_0\n"), "ibv_devinfo");
+  EXPECT_EQ(program("Infiniband device 'mlx5_0' port 1 status:\n"), "ibstatus");
+  EXPECT_EQ(program("Settings for ens1np0:\n\tSpeed: 100000Mb/s\n"), "ethtool");
+  EXPECT_EQ(program("1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n"), "ip");
+  EXPECT_EQ(program("Module                  Size  Used by\nnvidia 1 0\n"), "lsmod");
+  EXPECT_EQ(program("Dear support,\nit does not work.\n"), "");
+  EXPECT_EQ(program(""), "");
+}
+
+TEST(SupportPasted, ASessionHoldsTheOutputsOfItsCommands) {
+  const auto outputs =
+      outputs_in("paste",
+                 "root@gpu01:~# ibstat\nCA 'mlx5_0'\nroot@gpu01:~# make it work\nno\n"
+                 "[root@gpu01 ~]# sudo dmesg -T | grep -i xid\n[Sun Feb 23 16:24:18 2025] x\n"
+                 "$ lsmod | grep nvidia\nnvidia 1 0\n");
+  ASSERT_EQ(outputs.size(), 2U) << "a filtered list of modules says nothing about the others";
+  EXPECT_EQ(outputs[0].words, (std::vector<std::string>{"ibstat"}));
+  EXPECT_EQ(outputs[0].text, "CA 'mlx5_0'\n");
+  EXPECT_FALSE(outputs[0].filtered);
+  EXPECT_EQ(outputs[1].words, (std::vector<std::string>{"dmesg", "-T"}));
+  EXPECT_TRUE(outputs[1].filtered);
 }
 
 TEST(SupportIntake, PathsStayInside) {
@@ -235,7 +554,7 @@ TEST(SupportReport, WhatIsNotInItIsUnknownAndALinkStaysInside) {
   sent.files["sosreport-x/etc/os-release"] = {"ID=ubuntu\n", 0};
   sent.links["sosreport-x/etc/hosts"] = "../../../../etc/os-release";
   sent.links["sosreport-x/proc/meminfo"] = "/proc/meminfo";
-  auto report = report_of(std::move(sent), "x.tar.xz", 1000);
+  auto report = report_of(std::move(sent), "x.tar.xz");
   ASSERT_TRUE(report) << report.error().text;
   EXPECT_EQ(report->node, "gpu01");
   const auto host = host_of(std::move(report->tree));
@@ -251,9 +570,51 @@ TEST(SupportReport, WhatIsNotInItIsUnknownAndALinkStaysInside) {
 TEST(SupportReport, AFolderOfOtherThingsIsNone) {
   Sent sent;
   sent.files["holiday/photo.jpg"] = {"x", 0};
-  const auto report = report_of(std::move(sent), "x.tar.xz", 0);
+  const auto report = report_of(std::move(sent), "x.tar.xz");
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::kBadInput);
+}
+
+TEST(SupportReport, AnOutputThatHoldsNothingIsNone) {
+  Sent sent;
+  sent.files["dmesg.txt"] = {"dmesg: read kernel buffer failed: Operation not permitted\n", 0};
+  const auto report = report_of(std::move(sent), "outputs");
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().text.find("nothing that railbed understands"), std::string::npos);
+}
+
+TEST(SupportReport, OneOutputIsRecognisedByItsNameOrItsText) {
+  for (const char* name : {"nvidia-smi-q.txt", "mail.txt"}) {
+    Sent sent;
+    sent.files[std::string(kSingleFile)] = {kVolta, 0};
+    auto report = report_of(std::move(sent), name);
+    ASSERT_TRUE(report) << name;
+    EXPECT_TRUE(host_of(std::move(report->tree))->call("nvml 0000:18:00.0")) << name;
+  }
+}
+
+// The sections of nvidia-bug-report.sh: headings of files are no commands, and its first lines state the time.
+TEST(SupportReport, ABugReportKeepsItsEvidence) {
+  const std::string rule(44, '_');
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {
+      rule + "\n\nStart of NVIDIA bug report log file.\n\nDate: sam. 13 sept. 2025 17:50:48 CST\n" + rule +
+          "\n\n*** /etc/issue\n*** ls: -rw-r--r-- 1 root root 0 2025-01-01 09:47:51.519401349 +0800 /etc/issue\nx\n" +
+          rule +
+          "\n\nScanning kernel log files for NVIDIA kernel messages:\n\n  /var/log/dmesg:\n"
+          "[    4.793738] kernel: NVRM: loading\n\n  journalctl -b -0:\n" +
+          rule + "\n\n/var/log/dmesg:\n\ndmesg:\n\n[    0.000000] Linux version 6.8.0\n[   22.000000] " +
+          kXid + "\n[  300.000000] usb 1-1: new\n\n" + rule +
+          "\n\n*** /proc/driver/nvidia/./version does not exist\n" + rule + "\n",
+      0};
+  auto report = report_of(std::move(sent), "nvidia-bug-report.log");
+  ASSERT_TRUE(report) << report.error().text;
+  const auto host = host_of(std::move(report->tree));
+  EXPECT_TRUE(host->read("/proc/driver/nvidia/version").absent());
+  const auto log = json::read<KernelLogAnswer>(host->call("kernel-log").value_or(""));
+  ASSERT_TRUE(log);
+  ASSERT_EQ(log->lines.size(), 1U);
+  EXPECT_EQ(utc_text(log->lines[0].last), "2025-09-13T09:46:10Z");
 }
 
 }  // namespace

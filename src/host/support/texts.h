@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/support/outputs.h"
 #include "host/support/report_tree.h"
@@ -17,8 +18,13 @@ std::string full_pci_address(std::string_view text);
 // lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
 // bridges above. `all`: the output is of the whole machine.
 void add_lspci(std::string_view text, bool all, ReportTree& report);
-// nvidia-smi -q, and the links from `nvidia-smi nvlink -s` (may be empty).
+// nvidia-smi -q, as text or XML (-x), and the links from `nvidia-smi nvlink -s` (may be empty).
 void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report);
+// Errors in any output of nvidia-smi: GPUs that are lost, NVML that fails, a driver that is not loaded. Call
+// this after the copies of /proc are added.
+void add_nvidia_smi_errors(std::string_view text, ReportTree& report);
+// Records that the driver is not loaded if the report lists the kernel's modules without it.
+void add_missing_driver(ReportTree& report);
 // ip [-d] address, as text or as JSON; `details`: with -d.
 void add_ip_address(std::string_view text, bool details, ReportTree& report);
 void add_ip_route(std::string_view text, ReportTree& report);
@@ -29,19 +35,35 @@ void add_ethtool_driver(const std::string& interface, std::string_view text, Rep
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
-// dmesg with timestamps. `boot` and `ends` (time of reading) are in Unix seconds.
-void add_dmesg(std::string_view text, double boot, double ends, ReportTree& report);
+// The times that a report states, in Unix seconds.
+struct LogClock {
+  std::optional<double> boot;
+  std::optional<double> read_at;  // when the log was read
+  std::optional<int> zone;        // the machine's time zone, in seconds east of UTC
+};
+struct LogText {
+  std::string name;  // "dmesg -T"
+  std::string_view text;
+  bool extract = false;  // holds selected lines only
+};
+// The kernel's log by one or several texts in any form of dmesg, journalctl and syslog. A time that the report
+// does not state is left unknown, see utc_text().
+void add_kernel_log(const std::vector<LogText>& texts, const LogClock& clock, ReportTree& report);
+// Returns true if one of the first lines has the form of the kernel's log.
+bool holds_kernel_log(std::string_view text);
 // Returns the latest timestamp in seconds since boot; 0 if there is none.
 double last_stamp(std::string_view dmesg);
-// Parses "Mon Jan 19 12:00:00 UTC 2026" to Unix seconds. Returns nullopt for any other time zone, because its
-// name is ambiguous.
-std::optional<double> date_in(std::string_view text);
+// Parses the output of date(1) to Unix seconds. Returns nullopt if it names no zone, or one of several, and
+// `zone` (seconds east of UTC) is not known.
+std::optional<double> date_in(std::string_view text, std::optional<int> zone = std::nullopt);
 // Returns the uptime in seconds, as `uptime` prints it: to the minute.
 std::optional<double> uptime_in(std::string_view text);
 void add_sysctl(std::string_view text, ReportTree& report);
 void add_uname(std::string_view text, ReportTree& report);
 void add_lsmod(std::string_view text, ReportTree& report);
 void add_lscpu(std::string_view text, ReportTree& report);
+void add_numactl(std::string_view text, ReportTree& report);
+void add_online(ReportTree& report);  // by the report's copy of /proc/cpuinfo
 void add_timedatectl(std::string_view text, ReportTree& report);
 
 }  // namespace railbed

@@ -1,0 +1,111 @@
+#include "host/support/pasted.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "host/support/nvidia_smi.h"
+#include "host/support/texts.h"
+
+namespace railbed {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Commands whose output still holds after a filter has removed lines: what is missing in them stays unknown.
+constexpr std::string_view kFilterable[] = {"dmesg", "journalctl", "lspci"};
+
+// Parses a line of a terminal: "root@gpu01:~# ibstat", "[user@gpu01 ~]$ sudo lspci -vv", "$ dmesg -T". Returns
+// nullopt if it has no prompt; no words if the command is not one whose output railbed reads.
+std::optional<Output> command_at_prompt(std::string_view line) {
+  const auto mark = line.find_first_of("#$%");
+  if (mark == line.npos || mark + 2 >= line.size() || line[mark + 1] != ' ') return std::nullopt;
+  const auto before = trim(line.substr(0, mark));
+  constexpr std::size_t kLongest = 200;
+  const bool is_prompt = before.empty() || (before.size() < kLongest && before.find('@') != before.npos);
+  if (!is_prompt) return std::nullopt;
+  auto command = trim(line.substr(mark + 2));
+  constexpr std::string_view kSudo = "sudo ";
+  if (command.starts_with(kSudo)) command = trim(command.substr(kSudo.size()));
+  const auto pipe = command.find('|');
+  Output output;
+  output.words = words_of_command(command.substr(0, pipe));
+  output.filtered = pipe != command.npos;
+  if (output.filtered && !output.words.empty() &&
+      std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
+    output.words.clear();
+  return output;
+}
+
+// Returns the outputs of a session; empty if the text does not begin with a prompt and a command that is known.
+std::vector<Output> session_in(std::string_view text) {
+  constexpr std::size_t kMostOutputs = 256;
+  std::vector<Output> outputs;
+  bool wanted = false;
+  for (const auto line : lines(text)) {
+    if (auto command = command_at_prompt(line)) {
+      wanted = !command->words.empty() && outputs.size() < kMostOutputs;
+      if (wanted) outputs.push_back(std::move(*command));
+    } else if (wanted) {
+      outputs.back().text.append(line).append("\n");
+    } else if (outputs.empty() && !trim(line).empty()) {
+      return {};  // no session
+    }
+  }
+  return outputs;
+}
+
+// Returns true if the text begins where the command's whole output does: a list of PCI functions at the first of the
+// first bus, a kernel's log at the boot.
+bool begins_whole(const Words& words, std::string_view head) {
+  if (words[0] == "lspci") return head.starts_with("00:00.0 ") || head.starts_with("0000:00:00.0 ");
+  constexpr std::size_t kFirstLines = 4096;
+  if (words[0] == "dmesg")
+    return head.find("Linux version ") < kFirstLines || head.find("Booting Linux") < kFirstLines;
+  return true;
+}
+
+// Returns the words of the command that printed a text; empty if it is none that railbed reads.
+Words words_of_text(std::string_view text) {
+  constexpr std::size_t kHead = 64 << 10;
+  const auto head = text.substr(0, kHead);
+  const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
+  if (has("NVSMI LOG==") || is_nvidia_smi_xml(head) || is_nvidia_smi_table(head) ||
+      has("Failed to initialize NVML"))
+    return {"nvidia-smi"};
+  if (head.starts_with("CA '")) return {"ibstat"};
+  if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
+  if (head.starts_with("Infiniband device '")) return {"ibstatus"};
+  if (head.starts_with("Architecture:") && has("CPU(s):")) return {"lscpu"};
+  if (head.starts_with("available: ") && has("node 0 cpus:")) return {"numactl", "--hardware"};
+  if (head.starts_with("Module ") && has("Used by")) return {"lsmod"};
+  if (head.starts_with("1: lo: <")) return {"ip", has("promiscuity") ? "-d" : "-s", "address"};
+  if (const auto words = railbed::words(head.substr(0, head.find('\n')));
+      words.size() == 3 && words[0] == "Settings" && words[2].ends_with(':'))
+    return {"ethtool", std::string(words[2].substr(0, words[2].size() - 1))};
+  if (!full_pci_address(head.substr(0, head.find(' '))).empty()) return {"lspci"};
+  if (holds_kernel_log(head)) return {"dmesg"};
+  return {};
+}
+
+}  // namespace
+
+std::vector<Output> outputs_in(std::string_view name, std::string text) {
+  text.erase(0, std::min(text.find_first_not_of("\r\n"), text.size()));
+  if (auto session = session_in(text); !session.empty()) return session;
+  // A name states the flags, which a text does not.
+  Output output;
+  output.words = words_of_name(name.substr(name.rfind('/') + 1));
+  if (output.words.empty()) {
+    output.words = words_of_text(text);
+    if (output.words.empty()) return {};
+    output.filtered = !begins_whole(output.words, text);
+  }
+  output.text = std::move(text);
+  std::vector<Output> outputs;
+  outputs.push_back(std::move(output));
+  return outputs;
+}
+
+}  // namespace railbed

@@ -1,0 +1,17 @@
+// The outputs of commands in a text of which nobody states where it is from: one output, recognised by its
+// content, or a terminal session with prompts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/support/outputs.h"
+
+namespace railbed {
+
+// Returns the outputs that a file holds: those of a session, else the one that its name states, else the one that
+// its content shows. Empty if none of them is known.
+std::vector<Output> outputs_in(std::string_view name, std::string text);
+
+}  // namespace railbed
