@@ -70,30 +70,30 @@ struct VerbsAnswer {
 
 // "load SECONDS": the increase of each counter over that many seconds. A counter that cannot be read, or that
 // was reset in between, is left out; the others are not affected.
-using Moved = std::map<std::string, std::uint64_t>;
-struct PortMoved {
-  std::string device;
+using CounterMoves = std::map<std::string, std::uint64_t>;
+struct PortLoad {
+  std::string device;  // mlx5_0
   int number = 1;
-  Moved counters;     // /sys/class/infiniband/DEV/ports/N/counters
-  Moved hw_counters;  // .../hw_counters
-  FIELDS(PortMoved, device, number, counters, hw_counters);
+  CounterMoves counters;     // /sys/class/infiniband/DEV/ports/N/counters
+  CounterMoves hw_counters;  // .../hw_counters
+  FIELDS(PortLoad, device, number, counters, hw_counters);
 };
-struct InterfaceMoved {
+struct InterfaceMoves {
   std::string name;
-  Moved statistics;  // /sys/class/net/IF/statistics, and carrier_changes
-  Moved driver;      // ETHTOOL_GSTATS, without the counters of single queues
-  FIELDS(InterfaceMoved, name, statistics, driver);
+  CounterMoves statistics;  // /sys/class/net/IF/statistics, and carrier_changes
+  CounterMoves driver;      // ETHTOOL_GSTATS, without the counters of single queues
+  FIELDS(InterfaceMoves, name, statistics, driver);
 };
-struct PciMoved {
+struct PciLoad {
   std::string address;
-  Moved errors;  // /sys/bus/pci/devices/ADDRESS/aer_dev_*: correctable, nonfatal, fatal
-  FIELDS(PciMoved, address, errors);
+  CounterMoves errors;  // /sys/bus/pci/devices/ADDRESS/aer_dev_*: correctable, nonfatal, fatal
+  FIELDS(PciLoad, address, errors);
 };
 struct LoadAnswer {
   double seconds = 0;  // time that really passed
-  std::vector<PortMoved> ports;
-  std::vector<InterfaceMoved> interfaces;  // with a device, such as a PCI function
-  std::vector<PciMoved> pci;
+  std::vector<PortLoad> ports;
+  std::vector<InterfaceMoves> interfaces;  // with a device, such as a PCI function
+  std::vector<PciLoad> pci;
   FIELDS(LoadAnswer, seconds, ports, interfaces, pci);
 };
 // Returns the increase of a counter; a 32-bit counter may have wrapped around. Returns nullopt if the counter

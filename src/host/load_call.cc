@@ -14,21 +14,21 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A counter that reads "N/A (no PMA)" (mlx4) or fails is left out of the snapshot.
-void read_folder(Host& machine, const std::string& folder, Moved& into) {
+void read_folder(Host& machine, const std::string& folder, CounterMoves& into) {
   for (const auto& name : machine.list(folder).value_or({}))
     if (name != "lifespan")
       if (const auto line = machine.read_line(folder + "/" + name))
         if (const auto value = parse_number<std::uint64_t>(*line)) into.emplace(name, *value);
 }
 
-std::vector<PortMoved> read_ports(Host& machine) {
+std::vector<PortLoad> read_ports(Host& machine) {
   const std::string kClass = "/sys/class/infiniband";
-  std::vector<PortMoved> ports;
+  std::vector<PortLoad> ports;
   for (const auto& device : machine.list(kClass).value_or({})) {
     if (manages_nvswitches(machine, device).value_or(false)) continue;
     const std::string folder = kClass + "/" + device + "/ports";
     for (const auto& number : machine.list(folder).value_or({})) {
-      PortMoved port{device, parse_number<int>(number).value_or(0), {}, {}};
+      PortLoad port{device, parse_number<int>(number).value_or(0), {}, {}};
       read_folder(machine, folder + "/" + number + "/counters", port.counters);
       read_folder(machine, folder + "/" + number + "/hw_counters", port.hw_counters);
       ports.push_back(std::move(port));
@@ -37,13 +37,13 @@ std::vector<PortMoved> read_ports(Host& machine) {
   return ports;
 }
 
-std::vector<InterfaceMoved> read_interfaces(Host& machine) {
+std::vector<InterfaceMoves> read_interfaces(Host& machine) {
   const std::string kClass = "/sys/class/net";
-  std::vector<InterfaceMoved> interfaces;
+  std::vector<InterfaceMoves> interfaces;
   for (const auto& name : machine.list(kClass).value_or({})) {
     const std::string folder = kClass + "/" + name;
     if (!machine.resolve(folder + "/device")) continue;
-    InterfaceMoved interface { name, {}, ethtool_statistics(name) };
+    InterfaceMoves interface { name, {}, ethtool_statistics(name) };
     read_folder(machine, folder + "/statistics", interface.statistics);
     if (const auto line = machine.read_line(folder + "/carrier_changes"))
       if (const auto value = parse_number<std::uint64_t>(*line))
@@ -54,11 +54,11 @@ std::vector<InterfaceMoved> read_interfaces(Host& machine) {
 }
 
 // Reads totals such as "TOTAL_ERR_COR 0"; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
-std::vector<PciMoved> read_pci(Host& machine) {
+std::vector<PciLoad> read_pci(Host& machine) {
   const std::string kDevices = "/sys/bus/pci/devices";
-  std::vector<PciMoved> devices;
+  std::vector<PciLoad> devices;
   for (const auto& address : machine.list(kDevices).value_or({})) {
-    PciMoved device{address, {}};
+    PciLoad device{address, {}};
     for (const std::string_view severity : {"correctable", "nonfatal", "fatal"}) {
       const auto text = machine.read(kDevices + "/" + address + "/aer_dev_" + std::string(severity), 4096);
       if (!text) continue;
@@ -76,8 +76,8 @@ LoadAnswer read_all(Host& machine) {
   return {0, read_ports(machine), read_interfaces(machine), read_pci(machine)};
 }
 
-Moved differences(const Moved& before, const Moved& after) {
-  Moved found;
+CounterMoves differences(const CounterMoves& before, const CounterMoves& after) {
+  CounterMoves found;
   for (const auto& [name, first] : before)
     if (const auto second = after.find(name); second != after.end())
       if (const auto distance = moved(first, second->second)) found.emplace(name, *distance);

@@ -102,9 +102,9 @@ struct Turns {
   }
 };
 
-class CudaLoad {
+class CudaBurn {
  public:
-  explicit CudaLoad(cuda::Cuda& cuda) : cuda_(cuda) {}
+  explicit CudaBurn(cuda::Cuda& cuda) : cuda_(cuda) {}
 
   void prepare() {
     kernel_ = cuda_.load(kLoadPtx, "burn");
@@ -252,7 +252,7 @@ class Sampler {
   std::vector<int> clocks_;
 };
 
-void run_load(CudaLoad& work, Sampler& sampler, const cuda::Cuda& cuda, milliseconds length,
+void run_load(CudaBurn& work, Sampler& sampler, const cuda::Cuda& cuda, milliseconds length,
               const Turns& turns, const std::function<void()>& about_to_load, GpuLoad& load) {
   const auto begin = Clock::now();
   const auto best = [](std::optional<double>& known, double now) {
@@ -291,7 +291,7 @@ GpuLoad load_gpu(const std::string& address, milliseconds length, const Turns& t
   if (load.error = why_busy(nvml, *device); !load.error.empty()) return load;
   const Counters before = read_counters(nvml, *device);
   cuda::Cuda cuda(from.cuda, about_to);
-  CudaLoad work(cuda);
+  CudaBurn work(cuda);
   Sampler sampler(nvml, *device, load);
   if (cuda.open(address)) {
     work.prepare();

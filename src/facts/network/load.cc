@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "facts/network/optics.h"
-#include "host/calls.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -16,12 +15,9 @@ std::optional<Load> load_of(const std::string& text) {
   if (!answer || !(answer->seconds > 0)) return std::nullopt;
   Load load;
   load.seconds = answer->seconds;
-  for (auto& port : answer->ports)
-    load.ports.push_back({port.device, port.number, std::move(port.counters), std::move(port.hw_counters)});
-  for (auto& interface : answer->interfaces)
-    load.interfaces.push_back(
-        {interface.name, std::move(interface.statistics), std::move(interface.driver), {}});
-  for (auto& one : answer->pci) load.pci.push_back({one.address, std::move(one.errors)});
+  load.ports = std::move(answer->ports);
+  for (auto& interface : answer->interfaces) load.interfaces.push_back({std::move(interface), {}});
+  load.pci = std::move(answer->pci);
   return load;
 }
 

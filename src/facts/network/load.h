@@ -1,8 +1,6 @@
 // The load window (`railbed verify --load`): the counters that changed while the GPUs were busy.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,23 +8,12 @@
 
 #include "base/fields.h"
 #include "base/reading.h"
+#include "host/calls.h"
 #include "nvidia/gpu_answers.h"
 
 namespace railbed {
 
 class Host;
-
-// The increase of each counter during the window. Counters that are missing or were reset are left out.
-using CounterMoves = std::map<std::string, std::uint64_t>;
-
-// The counters of an RDMA port. P = /sys/class/infiniband/DEVICE/ports/N
-struct PortLoad {
-  std::string device;  // mlx5_0
-  int number = 1;
-  CounterMoves counters;     // P/counters
-  CounterMoves hw_counters;  // P/hw_counters
-  FIELDS(PortLoad, device, number, counters, hw_counters);
-};
 
 // The transceiver or cable in a port. `ethtool -m IF`
 struct Optics {
@@ -37,20 +24,10 @@ struct Optics {
 };
 Optics parse_optics(std::string_view text);
 
-// The counters of a network interface. N = /sys/class/net/NAME
-struct InterfaceLoad {
-  std::string name;
-  CounterMoves statistics;  // N/statistics, and N/carrier_changes
-  CounterMoves driver;      // `ethtool -S`, without the counters of single queues
-  Reading<Optics> optics;   // at the end of the window, of interfaces with an RDMA adapter
+// A network interface.
+struct InterfaceLoad : InterfaceMoves {
+  Reading<Optics> optics;  // at the end of the window, of interfaces with an RDMA adapter
   FIELDS(InterfaceLoad, name, statistics, driver, optics);
-};
-
-// The error counters of a PCI device. D = /sys/bus/pci/devices/ADDRESS
-struct PciLoad {
-  std::string address;
-  CounterMoves errors;  // D/aer_dev_*: correctable, nonfatal, fatal
-  FIELDS(PciLoad, address, errors);
 };
 
 // Host call "load SECONDS"

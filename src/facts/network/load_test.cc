@@ -18,7 +18,7 @@ std::unique_ptr<Host> host_of(std::string_view lines) {
   return open_tree(tree ? *tree : Tree{});
 }
 
-TEST(Moved, GoesRoundTheEndOf32BitsAndNoticesAReset) {
+TEST(CounterMoves, GoesRoundTheEndOf32BitsAndNoticesAReset) {
   EXPECT_EQ(moved(5, 5), 0U);
   EXPECT_EQ(moved(5, 12), 7U);
   EXPECT_EQ(moved(0xfffffff0, 0x10), 0x20U);

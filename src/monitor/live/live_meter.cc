@@ -210,8 +210,8 @@ void LiveMeter::measure_end(LiveEnd& end, const LiveCount& count) {
 void LiveMeter::measure_gpu(LiveGpu& gpu, const std::string& node, const LiveCount& count) {
   const auto reading = count.gpus->find(gpu.pci_address);
   if (reading == count.gpus->end()) return;
-  Load& load = gpus_[{node, gpu.pci_address}];
-  load.used = true;
+  Gpu& known = gpus_[{node, gpu.pci_address}];
+  known.used = true;
   const bool answers = reading->second.ok();
   if (answers) {
     const NvmlGpu& now = *reading->second;
@@ -224,9 +224,9 @@ void LiveMeter::measure_gpu(LiveGpu& gpu, const std::string& node, const LiveCou
   } else if (gpu.trouble.empty()) {
     gpu.trouble = reading->second.miss().why;
   }
-  if (load.of != count.gpus) keep(load.samples, gpu.utilisation);
-  load.of = count.gpus;
-  gpu.utilisation_samples = load.samples;
+  if (known.of != count.gpus) keep(known.samples, gpu.utilisation);
+  known.of = count.gpus;
+  gpu.utilisation_samples = known.samples;
 }
 
 void LiveMeter::forget_unused() {

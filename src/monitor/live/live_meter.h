@@ -56,7 +56,7 @@ class LiveMeter {
     LiveSamples receive_samples = {}, transmit_samples = {}, error_samples = {};
     bool used = true;
   };
-  struct Load {
+  struct Gpu {
     std::shared_ptr<const GpuReadings> of = {};
     LiveSamples samples = {};
     bool used = true;
@@ -66,7 +66,7 @@ class LiveMeter {
   void measure_gpu(LiveGpu& gpu, const std::string& node, const LiveCount& count);
 
   std::map<Key, Port> ports_;
-  std::map<Key, Load> gpus_;
+  std::map<Key, Gpu> gpus_;
 };
 
 }  // namespace railbed
