@@ -50,7 +50,7 @@ void judge(IbFabric fabric) {
   FabricEvidence evidence;
   evidence.fabric = fabric;
   evidence.plan = std::move(fabric);
-  require(!judge_fabric(evidence).empty());
+  require(!verify_fabric(evidence).findings.empty());
 }
 
 void as_dump(std::string_view text) {

@@ -24,10 +24,6 @@ namespace fs = std::filesystem;
 
 const Verdict& judge(std::string_view machine) { return machine_of(machine).verdict; }
 
-bool is_red(const Finding& finding) {
-  return finding.status == Status::kWarn || finding.status == Status::kFail;
-}
-
 // The rule itself and all that it can explain, directly or through others.
 std::set<std::string_view> reach(std::string_view id) {
   std::set<std::string_view> found = {id};

@@ -9,10 +9,6 @@
 namespace railbed {
 namespace {
 
-bool is_red(const Finding& finding) {
-  return finding.status == Status::kFail || finding.status == Status::kWarn;
-}
-
 PlannedFinding planned(const Finding& finding) {
   return {finding.node, std::string(finding.rule), finding.subject, finding.message};
 }

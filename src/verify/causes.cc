@@ -24,14 +24,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "verify/rule.h"
-
 namespace railbed {
 namespace {
-
-bool is_red(const Finding& finding) {
-  return finding.status == Status::kWarn || finding.status == Status::kFail;
-}
 
 // Returns true if the finding is about the thing.
 bool touches(const Finding& finding, std::string_view thing) {
@@ -57,11 +51,11 @@ bool belongs_to(const Finding& effect, const Finding& cause) {
 }
 
 // Returns the rules that may explain `id`, the most likely first: breadth first through explained_by.
-std::vector<std::string_view> ancestors_of(std::string_view id) {
+std::vector<std::string_view> ancestors_of(std::string_view id, std::span<const Rule> rules) {
   std::vector<std::string_view> order;
   std::vector<std::string_view> queue = {id};
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    const Rule* rule = find_rule(queue[i]);
+    const Rule* rule = find_rule(queue[i], rules);
     if (rule == nullptr) continue;
     for (const std::string_view cause : rule->explained_by)
       if (std::ranges::find(queue, cause) == queue.end()) queue.push_back(cause);
@@ -72,14 +66,14 @@ std::vector<std::string_view> ancestors_of(std::string_view id) {
 // Looks up the direct cause of findings. Indexes the red ones by rule and node. The list must outlive it.
 class CauseFinder {
  public:
-  explicit CauseFinder(const FindingList& findings) : findings_(findings) {
+  CauseFinder(const FindingList& findings, std::span<const Rule> rules) : findings_(findings), rules_(rules) {
     for (std::size_t i = 0; i < findings.size(); ++i)
       if (is_red(*findings[i])) by_rule_and_node_[{findings[i]->rule, findings[i]->node}].push_back(i);
   }
 
   std::optional<std::size_t> direct_cause(const Finding& effect) {
     auto [known, fresh] = ancestors_.try_emplace(effect.rule);
-    if (fresh) known->second = ancestors_of(effect.rule);
+    if (fresh) known->second = ancestors_of(effect.rule, rules_);
     const std::vector<std::string> nodes = nodes_of(effect);
     for (const std::string_view rule : known->second)
       for (const std::string& node : nodes) {
@@ -103,6 +97,7 @@ class CauseFinder {
   }
 
   const FindingList& findings_;
+  std::span<const Rule> rules_;
   std::map<std::pair<std::string_view, std::string>, std::vector<std::size_t>> by_rule_and_node_;
   std::map<std::string_view, std::vector<std::string_view>> ancestors_;
 };
@@ -122,8 +117,8 @@ struct Rank {
 // Returns the row of each finding's rule. Caches the last one, since neighbors mostly share a rule.
 class Rows {
  public:
-  Rows() {
-    for (const Rule& rule : all_rules()) rows_.emplace(rule.id, static_cast<std::ptrdiff_t>(rows_.size()));
+  explicit Rows(std::span<const Rule> rules) {
+    for (const Rule& rule : rules) rows_.emplace(rule.id, static_cast<std::ptrdiff_t>(rows_.size()));
   }
   // A rule that is not in this table, for example from a file of an older version, gets the last place.
   std::ptrdiff_t of(std::string_view rule) {
@@ -141,8 +136,8 @@ class Rows {
 };
 
 // Sorts the findings that need attention by rank. A consequence takes the rank of its cause, and follows it.
-std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<std::size_t>& urgent) {
-  Rows rows;
+std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<std::size_t>& urgent,
+                                Rows& rows) {
   std::map<std::pair<std::string_view, Status>, std::set<std::string_view>> nodes;
   for (const std::size_t i : urgent)
     if (const Finding& finding = *findings[i]; !finding.caused_by && is_red(finding))
@@ -174,9 +169,8 @@ std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<s
 
 // Appends the findings that pass or do not apply: by status, then in the table's order. Counting sort, as
 // there may be millions.
-void append_calm(const FindingList& findings, const std::vector<std::size_t>& calm,
+void append_calm(const FindingList& findings, const std::vector<std::size_t>& calm, Rows& rows,
                  std::vector<std::size_t>& order) {
-  Rows rows;
   const auto bucket = [&](std::size_t i) {
     const std::size_t row = static_cast<std::size_t>(rows.of(findings[i]->rule));
     return row + (findings[i]->status == Status::kPass ? 0 : rows.count() + 1);
@@ -229,8 +223,8 @@ void fold_unknown(const FindingList& findings) {
 
 }  // namespace
 
-void link_causes(const FindingList& findings) {
-  CauseFinder finder(findings);
+void link_causes(const FindingList& findings, std::span<const Rule> rules) {
+  CauseFinder finder(findings, rules);
   std::vector<std::optional<std::size_t>> direct(findings.size());
   for (std::size_t i = 0; i < findings.size(); ++i)
     if (is_red(*findings[i]) || findings[i]->status == Status::kUnknown)
@@ -243,7 +237,7 @@ void link_causes(const FindingList& findings) {
   fold_unknown(findings);
 }
 
-void put_in_order(FindingList& findings) {
+void put_in_order(FindingList& findings, std::span<const Rule> rules) {
   std::vector<bool> is_cause(findings.size());
   for (const Finding* finding : findings)
     if (finding->caused_by) is_cause[*finding->caused_by] = true;
@@ -254,8 +248,9 @@ void put_in_order(FindingList& findings) {
     const bool matters = severity(findings[i]->status) < severity(Status::kPass);
     (matters || findings[i]->caused_by || is_cause[i] ? urgent : calm).push_back(i);
   }
-  std::vector<std::size_t> order = ranked(findings, urgent);
-  append_calm(findings, calm, order);
+  Rows rows(rules);
+  std::vector<std::size_t> order = ranked(findings, urgent, rows);
+  append_calm(findings, calm, rows, order);
   // new indexes of causes; all causes are urgent
   std::unordered_map<std::size_t, std::size_t> place;
   for (std::size_t k = 0; k < urgent.size(); ++k) place.emplace(order[k], k);

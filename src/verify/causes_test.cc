@@ -35,7 +35,7 @@ TEST(LinkCauses, FollowsAChainToItsEnd) {
       red("net.admin-up", "a", {"netdev:eth1", "rail:r"}),
       red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   EXPECT_EQ(root_of(findings, 0), "net.admin-up@a");
   EXPECT_EQ(root_of(findings, 1), "net.admin-up@a");
   EXPECT_EQ(root_of(findings, 2), "");
@@ -49,7 +49,7 @@ TEST(LinkCauses, KeepsApartWhatSharesNothing) {
       red("rdma.port-state", "b", {"netdev:eth1", "rail:r"}),      // another node
       red("measured.failed", "", {"rail:r", "node:d", "node:e"}),  // the rail, between other nodes
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   for (std::size_t i = 1; i < findings.size(); ++i) EXPECT_EQ(root_of(findings, i), "") << i;
 }
 
@@ -59,7 +59,7 @@ TEST(LinkCauses, AWholeNodeExplainsWhatNamesIt) {
       red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
       red("measured.failed", "", {"rail:r", "node:a", "node:c"}),
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   EXPECT_EQ(root_of(findings, 1), "node.reachable@b");
   EXPECT_EQ(root_of(findings, 2), "");
 }
@@ -69,7 +69,7 @@ TEST(LinkCauses, OnlyARedFindingExplains) {
       red("net.admin-up", "a", {"netdev:eth1"}, Status::kPass),
       red("rdma.port-state", "a", {"netdev:eth1"}),
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   EXPECT_EQ(root_of(findings, 1), "");
 }
 
@@ -91,7 +91,7 @@ TEST(LinkCauses, FoldsWhatTheSameHindranceKeptFromLooking) {
       blind("rdma.lid", "a", "denied: Permission denied (/sys/class/net)"),
       red("net.admin-up", "a", {"netdev:eth1"}),
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   EXPECT_EQ(root_of(findings, 0), "");
   EXPECT_EQ(root_of(findings, 1), "net.interface@a");
   EXPECT_EQ(root_of(findings, 2), "net.interface@a") << "all of /sys is missing";
@@ -113,9 +113,9 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
       red("of.another-version", "a", {}, Status::kPass),
       red("host.swap", "b", {}, Status::kPass),
   };
-  link_causes(list_of(findings));
+  link_causes(list_of(findings), all_rules());
   FindingList list = list_of(findings);
-  put_in_order(list);
+  put_in_order(list, all_rules());
   std::vector<std::string> order;
   for (const Finding* finding : list) order.push_back(fmt::format("{}@{}", finding->rule, finding->node));
   // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.

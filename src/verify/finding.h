@@ -53,4 +53,9 @@ struct Finding {
          caused_by);
 };
 
+// Returns true for a warning or a failure.
+inline bool is_red(const Finding& finding) {
+  return finding.status == Status::kWarn || finding.status == Status::kFail;
+}
+
 }  // namespace railbed

@@ -17,6 +17,7 @@ struct StatusCounts {
   std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
   void add(Status status);
   void add(const StatusCounts& others);
+  std::size_t all() const { return pass + warn + fail + unknown + not_applicable; }
 };
 
 // Selects the findings that are stored. A thousand nodes have a million findings that report a sound state,

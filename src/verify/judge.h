@@ -120,6 +120,8 @@ class Judge {
     return Case(*rule_, verdicts_, {}, std::move(subject), std::move(touches));
   }
   const Rule& rule() const { return *rule_; }  // the rule being judged
+  // Returns true if a case of the rule has ended.
+  bool has_findings() const { return !verdicts_.list.empty() || verdicts_.left_out.all() > 0; }
   Verdicts take() { return std::move(verdicts_); }
 
  private:

@@ -26,8 +26,7 @@ std::span<const Rule> all_rules() {
   return rules;
 }
 
-const Rule* find_rule(std::string_view id) {
-  const auto rules = all_rules();
+const Rule* find_rule(std::string_view id, std::span<const Rule> rules) {
   const auto found = std::ranges::find(rules, id, &Rule::id);
   return found == rules.end() ? nullptr : &*found;
 }

@@ -39,11 +39,6 @@ void row(std::string_view name, std::string_view text) {
   if (!text.empty()) fmt::print("{:<14}{}\n", name, wrapped(text));
 }
 
-const Rule* rule_of_fabric(std::string_view id) {
-  const auto found = std::ranges::find(subnet_rules(), id, &Rule::id);
-  return found == subnet_rules().end() ? nullptr : &*found;
-}
-
 int unknown_rule(const std::string& id) {
   std::vector<std::string_view> ids;
   for (const auto rules : {all_rules(), subnet_rules()})
@@ -55,7 +50,7 @@ int unknown_rule(const std::string& id) {
 int explain_rule(const std::string& id) {
   const Rule* rule = find_rule(id);
   const bool of_fabric = rule == nullptr;
-  if (of_fabric) rule = rule_of_fabric(id);
+  if (of_fabric) rule = find_rule(id, subnet_rules());
   if (rule == nullptr) return unknown_rule(id);
   std::vector<std::string_view> consequences;
   for (const Rule& other : of_fabric ? subnet_rules() : all_rules())

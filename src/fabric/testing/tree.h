@@ -70,6 +70,25 @@ inline IbFabric fat_tree(const TreeSize& size = {}) {
   return fabric;
 }
 
+// A tree in rails: leaf L holds mlx5_L of three hosts. The HCAs follow the leaves and two spines.
+inline IbFabric rails_tree(int leaves) {
+  IbFabric fabric = fat_tree({leaves, 3, 2});
+  for (int hca = 0; hca < leaves * 3; ++hca)
+    fabric.nodes[static_cast<std::size_t>(leaves + 2 + hca)].description =
+        fmt::format("host{} mlx5_{}", hca % 3, hca / 3);
+  return fabric;
+}
+
+// fat_tree() as discovery finds it if the last leaf is dead: without the leaf and the HCAs behind it.
+inline IbFabric without_last_leaf() {
+  IbFabric fabric = fat_tree({3, 4, 4});
+  for (std::size_t spine = 3; spine < 7; ++spine) {
+    fabric.nodes[spine].ports.resize(8);
+    fabric.nodes[spine].ports[7].number = 7;
+  }
+  return fabric;
+}
+
 // The tree as discovery finds it: with states of ports, and a manager on the first HCA.
 inline IbFabric live_tree(const TreeSize& size = {}) {
   IbFabric fabric = fat_tree(size);
