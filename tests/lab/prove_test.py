@@ -89,7 +89,10 @@ class ProveTest(unittest.TestCase):
 
     def test_healthy_pair_has_rdma_and_tcp_side_by_side(self):
         done = prove(self.folder)
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        self.assertIn(done.returncode, (0, 1, 3), done.stdout + done.stderr)
+        # On a busy machine a number may vary too much to be judged, and nothing else may remain unknown.
+        unknown = re.findall(r'^UNKNOWN  (?:[^\n]+\n)+', done.stdout, re.M)
+        self.assertEqual([text for text in unknown if 'varies too much within a run' not in ' '.join(text.split())], [])
         seen = {(m['engine'], m['metric']) for m in self.measurements() if m['summary']['median'] > 0}
         self.assertEqual(seen, {(e, m) for e in ('tcp', 'rdma') for m in ('bandwidth', 'latency')} | {('ping', 'latency')})
         ways = {(m['engine'], m['from']['node']) for m in self.measurements() if m['metric'] == 'bandwidth'}
