@@ -216,7 +216,8 @@ def outputs_of(facts):
         "uptime": " 12:00:00 up 10 days,  0:00,  1 user,  load average: 0.10, 0.08, 0.05\n",
         "sysctl -a": "".join(f"{key} = {said(value)}\n" for key, value in facts["system"]["sysctl"].items()
                              if said(value) is not None),
-        "lscpu": "Architecture:  x86_64\n" + "".join(
+        # The machine's copy of /proc/cpuinfo is cut short; lscpu lists all processors.
+        "lscpu": f"Architecture:  x86_64\nOn-line CPU(s) list:  0-{said(facts['system']['cpu']['online']) - 1}\n" + "".join(
             f"NUMA node{node['id']} CPU(s):  {said(node['cpus'])}\n" for node in facts["system"]["cpu"]["numa_nodes"]),
     }
     for one in interfaces:

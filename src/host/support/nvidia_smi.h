@@ -12,7 +12,7 @@ namespace railbed {
 
 // Caps of what is read: a node has at most 16 GPUs, a GPU a few hundred values.
 inline constexpr std::size_t kMostGpus = 256;
-inline constexpr std::size_t kMostValues = 4096;  // per GPU
+inline constexpr std::size_t kMostSmiValues = 4096;  // per GPU
 
 using SmiValues = std::map<std::string, std::string, std::less<>>;  // "PCI/Bus Id" → "00000000:17:00.0"
 

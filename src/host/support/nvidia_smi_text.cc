@@ -43,7 +43,7 @@ Values values_in(const std::vector<std::string_view>& text) {
   std::map<std::string, int> seen;
   for (const auto line : text) {
     const std::size_t indent = indent_of(line);
-    if (indent == line.size() || values.size() > kMostValues) continue;
+    if (indent == line.size() || values.size() > kMostSmiValues) continue;
     while (!open.empty() && open.back().indent >= indent) open.pop_back();
     const auto pair = key_value(line, ':');
     constexpr std::size_t kDeepest = 8;

@@ -137,7 +137,7 @@ std::string unescaped(std::string_view text) {
 
 void keep(SmiValues& values, std::string_view path, std::string_view text) {
   std::string name = text_name(path);
-  if (name.empty() || values.size() >= kMostValues) return;
+  if (name.empty() || values.size() >= kMostSmiValues) return;
   const std::string first = name;
   for (int times = 2; values.contains(name); ++times) name = first + "#" + std::to_string(times);
   values.emplace(std::move(name), unescaped(trim(text)));
