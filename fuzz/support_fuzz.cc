@@ -71,7 +71,8 @@ void read_texts(std::string_view text) {
   ReportTree report;
   for (const auto parse : kParsers) parse(text, report);
   add_online(report);
-  for (const Output& output : outputs_in("paste", std::string(text))) require(!output.words.empty());
+  if (const auto outputs = outputs_in("paste", std::string(text)))
+    for (const Output& output : *outputs) require(!output.words.empty());
   (void)date_in(text, 0);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);

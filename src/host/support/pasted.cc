@@ -1,5 +1,7 @@
 #include "host/support/pasted.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -38,21 +40,41 @@ std::optional<Output> command_at_prompt(std::string_view line) {
   return output;
 }
 
+// Returns the machine in a prompt: "gpu01" of "root@gpu01:~# ibstat". Empty if the prompt names none.
+std::string_view machine_at_prompt(std::string_view line) {
+  const auto mark = line.find_first_of("#$%");
+  const auto at = line.find('@');
+  if (at >= mark) return {};
+  const auto rest = line.substr(at + 1, mark - at - 1);
+  return rest.substr(0, rest.find_first_of(": ]~"));
+}
+
 // Returns the outputs of a session; empty if the text does not begin with a prompt and a command that is known.
-std::vector<Output> session_in(std::string_view text) {
+Result<std::vector<Output>> session_in(std::string_view name, std::string_view text) {
   constexpr std::size_t kMostOutputs = 256;
   std::vector<Output> outputs;
+  std::string_view machine;
   bool wanted = false;
   for (const auto line : lines(text)) {
     if (auto command = command_at_prompt(line)) {
+      const auto where = machine_at_prompt(line);
+      if (!machine.empty() && !where.empty() && where != machine)
+        return fail(
+            ErrorKind::kBadInput,
+            fmt::format(
+                "{}: a session on {} and on {}: put the outputs of each machine into a file of its own", name,
+                printable(machine), printable(where)));
+      if (machine.empty()) machine = where;
       wanted = !command->words.empty() && outputs.size() < kMostOutputs;
       if (wanted) outputs.push_back(std::move(*command));
     } else if (wanted) {
       outputs.back().text.append(line).append("\n");
     } else if (outputs.empty() && !trim(line).empty()) {
-      return {};  // no session
+      return std::vector<Output>();  // no session
     }
   }
+  // Last, so that the output of `hostname` counts first.
+  if (!outputs.empty() && !machine.empty()) outputs.push_back({{"hostname"}, std::string(machine), 0});
   return outputs;
 }
 
@@ -91,15 +113,16 @@ Words words_of_text(std::string_view text) {
 
 }  // namespace
 
-std::vector<Output> outputs_in(std::string_view name, std::string text) {
+Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) {
   text.erase(0, std::min(text.find_first_not_of("\r\n"), text.size()));
-  if (auto session = session_in(text); !session.empty()) return session;
+  ASSIGN_OR_RETURN(auto session, session_in(name, text));
+  if (!session.empty()) return session;
   // A name states the flags, which a text does not.
   Output output;
   output.words = words_of_name(name.substr(name.rfind('/') + 1));
   if (output.words.empty()) {
     output.words = words_of_text(text);
-    if (output.words.empty()) return {};
+    if (output.words.empty()) return std::vector<Output>();
     output.filtered = !begins_whole(output.words, text);
   }
   output.text = std::move(text);

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "host/support/outputs.h"
 
 namespace railbed {
 
 // Returns the outputs that a file holds: those of a session, else the one that its name states, else the one that
-// its content shows. Empty if none of them is known.
-std::vector<Output> outputs_in(std::string_view name, std::string text);
+// its content shows. Empty if none of them is known. Fails (kBadInput) for a session on several machines, whose
+// outputs are not facts of one.
+Result<std::vector<Output>> outputs_in(std::string_view name, std::string text);
 
 }  // namespace railbed

@@ -67,15 +67,25 @@ void add_copies(Sent& sent, ReportTree& report) {
     if (report.has(folder)) report.whole(folder);
 }
 
-// Adds the outputs of commands. Copied files are skipped; add_copies() handles them.
-void add_outputs(Sent& sent, Outputs& outputs) {
+// Adds the outputs of a sosreport's commands. Their names are sos's own.
+void add_named_outputs(Sent& sent, Outputs& outputs) {
+  for (auto& [path, file] : sent.files) {
+    auto words = is_copy(path) ? std::vector<std::string>() : words_of_name(path.substr(path.rfind('/') + 1));
+    if (!words.empty()) outputs.add({std::move(words), std::move(file.content), file.modified});
+  }
+}
+
+// Adds the outputs in files that a person put together. Copied files are skipped: nothing shows that they are whole.
+Result<void> add_outputs(Sent& sent, Outputs& outputs) {
   for (auto& [path, file] : sent.files) {
     if (is_copy(path)) continue;
-    for (Output& output : outputs_in(path, std::move(file.content))) {
+    ASSIGN_OR_RETURN(auto found, outputs_in(path, std::move(file.content)));
+    for (Output& output : found) {
       output.when = file.modified;
       outputs.add(std::move(output));
     }
   }
+  return {};
 }
 
 std::string node_in(const ReportTree& report) {
@@ -99,7 +109,9 @@ bool is_report_folder(const fs::path& folder) {
 bool is_plain_output(const std::string& file) {
   auto text = read_file(file);
   if (!text || text->starts_with("railbed-tree ")) return false;
-  return is_bug_report(*text) || !outputs_in(file, std::move(*text)).empty();
+  if (is_bug_report(*text)) return true;
+  const auto outputs = outputs_in(file, std::move(*text));
+  return !outputs || !outputs->empty();  // read_support_report() returns the error
 }
 
 tl::unexpected<Error> no_report(std::string_view name) {
@@ -127,7 +139,8 @@ Result<SupportReport> report_of(Sent sent, std::string_view name) {
     if (is_bug_report(text)) {
       read_bug_report(text, report.tree, outputs);
     } else {
-      for (Output& output : outputs_in(name, std::move(text))) outputs.add(std::move(output));
+      ASSIGN_OR_RETURN(auto found, outputs_in(name, std::move(text)));
+      for (Output& output : found) outputs.add(std::move(output));
       if (outputs.empty()) return no_report(name);
     }
   } else {
@@ -135,8 +148,12 @@ Result<SupportReport> report_of(Sent sent, std::string_view name) {
     sent.files = without_top(std::move(sent.files), top);
     sent.links = without_top(std::move(sent.links), top);
     const bool is_sosreport = holds_commands(sent);
-    add_outputs(sent, outputs);
-    if (is_sosreport) add_copies(sent, report.tree);
+    if (is_sosreport) {
+      add_named_outputs(sent, outputs);
+      add_copies(sent, report.tree);
+    } else {
+      RETURN_IF_ERROR(add_outputs(sent, outputs));
+    }
     if (outputs.empty()) return no_report(name);
   }
   interpret(outputs, report.tree);

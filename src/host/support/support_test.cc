@@ -501,7 +501,7 @@ TEST(SupportNvidiaSmi, ReadsTheTable) {
 
 TEST(SupportPasted, AnOutputIsRecognisedByItsContent) {
   const auto program = [](std::string_view text) {
-    const auto outputs = outputs_in("paste", std::string(text));
+    const auto outputs = outputs_in("paste", std::string(text)).value_or(std::vector<Output>());
     return outputs.size() == 1 ? outputs[0].words[0] + (outputs[0].filtered ? " (filtered)" : "") : "";
   };
   EXPECT_EQ(program("\n00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 20)\n"), "lspci");
@@ -521,17 +521,28 @@ TEST(SupportPasted, AnOutputIsRecognisedByItsContent) {
 }
 
 TEST(SupportPasted, ASessionHoldsTheOutputsOfItsCommands) {
-  const auto outputs =
-      outputs_in("paste",
-                 "root@gpu01:~# ibstat\nCA 'mlx5_0'\nroot@gpu01:~# make it work\nno\n"
-                 "[root@gpu01 ~]# sudo dmesg -T | grep -i xid\n[Sun Feb 23 16:24:18 2025] x\n"
-                 "$ lsmod | grep nvidia\nnvidia 1 0\n");
-  ASSERT_EQ(outputs.size(), 2U) << "a filtered list of modules says nothing about the others";
+  const auto found = outputs_in("paste",
+                                "root@gpu01:~# ibstat\nCA 'mlx5_0'\nroot@gpu01:~# make it work\nno\n"
+                                "[root@gpu01 ~]# sudo dmesg -T | grep -i xid\n[Sun Feb 23 16:24:18 2025] x\n"
+                                "$ lsmod | grep nvidia\nnvidia 1 0\n");
+  ASSERT_TRUE(found);
+  const auto& outputs = *found;
+  ASSERT_EQ(outputs.size(), 3U) << "a filtered list of modules says nothing about the others";
   EXPECT_EQ(outputs[0].words, (std::vector<std::string>{"ibstat"}));
   EXPECT_EQ(outputs[0].text, "CA 'mlx5_0'\n");
   EXPECT_FALSE(outputs[0].filtered);
   EXPECT_EQ(outputs[1].words, (std::vector<std::string>{"dmesg", "-T"}));
   EXPECT_TRUE(outputs[1].filtered);
+  EXPECT_EQ(outputs[2].words, (std::vector<std::string>{"hostname"}));
+  EXPECT_EQ(outputs[2].text, "gpu01");
+}
+
+TEST(SupportPasted, ASessionOnTwoMachinesIsNotOfOne) {
+  const auto two = outputs_in("paste", "root@gpu01:~# uname\nLinux\n[root@gpu02 ~]# uname\nLinux\n");
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().text,
+            "paste: a session on gpu01 and on gpu02: put the outputs of each machine into a file of its own");
+  EXPECT_TRUE(outputs_in("paste", "root@gpu01:~# uname\nLinux\nroot@gpu01:/tmp# uname\nLinux\n"));
 }
 
 TEST(SupportIntake, PathsStayInside) {
