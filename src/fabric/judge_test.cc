@@ -145,15 +145,18 @@ TEST(JudgeFabric, AHostWithoutAnyHca) {
               ElementsAre("fabric.missing-node: host9 is not in the subnet: none of its 2 HCAs answers"));
 }
 
-TEST(JudgeFabric, AnotherSubnetsPlan) {
+// Returns a tree with the plan of another, none of whose nodes it has.
+FabricEvidence planned_elsewhere() {
   IbFabric plan = fat_tree();
   for (IbNode& node : plan.nodes) {
     node.guid += 0x100000;
     node.description += "x";
   }
-  FabricEvidence evidence = unplanned(fat_tree());
-  evidence.plan = plan;
-  EXPECT_THAT(red(evidence), ElementsAre(HasSubstr("no node of the plan is in this subnet")));
+  return planned(fat_tree(), std::move(plan));
+}
+
+TEST(JudgeFabric, AnotherSubnetsPlan) {
+  EXPECT_THAT(red(planned_elsewhere()), ElementsAre(HasSubstr("no node of the plan is in this subnet")));
 }
 
 TEST(JudgeFabric, AHostOfClusterYaml) {
@@ -370,16 +373,9 @@ TEST(JudgeFabric, ADeadLeafExplainsTheHostsOfClusterYaml) {
                                          HasSubstr("gpu01 of cluster.yaml")));
 }
 
-// What was not compared does not pass.
+// Cables that were not compared do not pass.
 TEST(JudgeFabric, AnotherSubnetsPlanPassesNoCable) {
-  IbFabric plan = fat_tree();
-  for (IbNode& node : plan.nodes) {
-    node.guid += 0x100000;
-    node.description += "x";
-  }
-  FabricEvidence evidence = unplanned(fat_tree());
-  evidence.plan = plan;
-  for (const Finding& finding : verify_fabric(evidence).findings)
+  for (const Finding& finding : verify_fabric(planned_elsewhere()).findings)
     if (finding.rule == "fabric.missing-link" || finding.rule == "fabric.cabling") {
       EXPECT_EQ(finding.status, Status::kNotApplicable) << finding.rule;
     }

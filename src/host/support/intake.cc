@@ -120,17 +120,20 @@ Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limit
   return std::move(intake).sent();
 }
 
-bool is_packed(const std::string& file) {
+SentKind kind_of(const std::string& file) {
   constexpr std::size_t kMagicAt = 257;  // of a tar archive, in its first block
+  constexpr std::string_view kXz(
+      "\xfd"
+      "7zXZ\0",
+      6);
   const Fd fd = open_named(file, O_NONBLOCK);
   std::array<char, 512> block{};
   const ssize_t got = fd ? read(fd.get(), block.data(), block.size()) : -1;
   const std::string_view text(block.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  if (text.starts_with("\x1f\x8b") || text.starts_with(std::string_view("\xfd"
-                                                                        "7zXZ\0",
-                                                                        6)))
-    return true;
-  return text.size() > kMagicAt && text.substr(kMagicAt).starts_with("ustar");
+  if (text.starts_with("railbed-tree ")) return SentKind::kTree;
+  if (text.starts_with("\x1f\x8b") || text.starts_with(kXz)) return SentKind::kPacked;
+  const bool tar = text.size() > kMagicAt && text.substr(kMagicAt).starts_with("ustar");
+  return tar ? SentKind::kPacked : SentKind::kText;
 }
 
 }  // namespace railbed

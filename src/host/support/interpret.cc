@@ -193,8 +193,10 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   const auto add_query = [&](const Output& query) {
     add_nvidia_smi(query.text, links == nullptr ? "" : links->text, report);
   };
-  if (const Output* whole = outputs.find("nvidia-smi", {"q", "query", "qx", "xq", "a"})) add_query(*whole);
-  for (const Output* any : outputs.of("nvidia-smi")) add_query(*any);
+  const Output* whole = outputs.find("nvidia-smi", {"q", "query", "qx", "xq", "a"});
+  if (whole != nullptr) add_query(*whole);
+  for (const Output* any : outputs.of("nvidia-smi"))
+    if (any != whole) add_query(*any);
   for (const Output* any : outputs.of("nvidia-smi")) add_nvidia_smi_errors(any->text, report);
   add_missing_driver(report);
   add_log(outputs, report);

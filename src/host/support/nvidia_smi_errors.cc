@@ -13,7 +13,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostLost = 256;
 constexpr std::string_view kModules = "/proc/modules";
 constexpr std::string_view kVersion = "/proc/driver/nvidia/version";
 
@@ -55,7 +54,7 @@ std::vector<LostGpu> lost_in(std::string_view text) {
   std::vector<LostGpu> found;
   for (const auto line : lines(text)) {
     const auto at = line.find(kBegins);
-    if (at == line.npos || found.size() >= kMostLost) continue;
+    if (at == line.npos || found.size() >= kMostGpus) continue;
     const std::string address = address_in(line.substr(at + kBegins.size()));
     if (!address.empty()) found.push_back({address, std::string(trim(line.substr(at)))});
   }

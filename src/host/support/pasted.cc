@@ -18,18 +18,33 @@ using Words = std::vector<std::string>;
 // Commands whose output still holds after a filter has removed lines: what is missing in them stays unknown.
 constexpr std::string_view kFilterable[] = {"dmesg", "journalctl", "lspci"};
 
-// Parses a line of a terminal: "root@gpu01:~# ibstat", "[user@gpu01 ~]$ sudo lspci -vv", "$ dmesg -T". Returns
-// nullopt if it has no prompt; no words if the command is not one whose output railbed reads.
-std::optional<Output> command_at_prompt(std::string_view line) {
+// A line of a terminal: "root@gpu01:~# ibstat", "[user@gpu01 ~]$ sudo lspci -vv", "$ dmesg -T".
+struct Entry {
+  std::string_view machine;  // "gpu01"; empty if the prompt names none
+  std::string_view command;  // without sudo
+};
+
+// Returns nullopt if the line has no prompt.
+std::optional<Entry> entry_in(std::string_view line) {
   const auto mark = line.find_first_of("#$%");
   if (mark == line.npos || mark + 2 >= line.size() || line[mark + 1] != ' ') return std::nullopt;
-  const auto before = trim(line.substr(0, mark));
+  const auto prompt = trim(line.substr(0, mark));
+  const auto at = prompt.find('@');
   constexpr std::size_t kLongest = 200;
-  const bool is_prompt = before.empty() || (before.size() < kLongest && before.find('@') != before.npos);
-  if (!is_prompt) return std::nullopt;
-  auto command = trim(line.substr(mark + 2));
+  if (!prompt.empty() && (prompt.size() >= kLongest || at == prompt.npos)) return std::nullopt;
+  Entry entry;
+  if (at != prompt.npos) {
+    const auto rest = prompt.substr(at + 1);
+    entry.machine = rest.substr(0, rest.find_first_of(": ]~"));
+  }
+  entry.command = trim(line.substr(mark + 2));
   constexpr std::string_view kSudo = "sudo ";
-  if (command.starts_with(kSudo)) command = trim(command.substr(kSudo.size()));
+  if (entry.command.starts_with(kSudo)) entry.command = trim(entry.command.substr(kSudo.size()));
+  return entry;
+}
+
+// Returns the output of a command, without its text; without words if railbed does not read it.
+Output output_of(std::string_view command) {
   const auto pipe = command.find('|');
   Output output;
   output.words = words_of_command(command.substr(0, pipe));
@@ -40,15 +55,6 @@ std::optional<Output> command_at_prompt(std::string_view line) {
   return output;
 }
 
-// Returns the machine in a prompt: "gpu01" of "root@gpu01:~# ibstat". Empty if the prompt names none.
-std::string_view machine_at_prompt(std::string_view line) {
-  const auto mark = line.find_first_of("#$%");
-  const auto at = line.find('@');
-  if (at >= mark) return {};
-  const auto rest = line.substr(at + 1, mark - at - 1);
-  return rest.substr(0, rest.find_first_of(": ]~"));
-}
-
 // Returns the outputs of a session; empty if the text does not begin with a prompt and a command that is known.
 Result<std::vector<Output>> session_in(std::string_view name, std::string_view text) {
   constexpr std::size_t kMostOutputs = 256;
@@ -56,8 +62,8 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
   std::string_view machine;
   bool wanted = false;
   for (const auto line : lines(text)) {
-    if (auto command = command_at_prompt(line)) {
-      const auto where = machine_at_prompt(line);
+    if (const auto entry = entry_in(line)) {
+      const auto where = entry->machine;
       if (!machine.empty() && !where.empty() && where != machine)
         return fail(
             ErrorKind::kBadInput,
@@ -65,8 +71,9 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
                 "{}: a session on {} and on {}: put the outputs of each machine into a file of its own", name,
                 printable(machine), printable(where)));
       if (machine.empty()) machine = where;
-      wanted = !command->words.empty() && outputs.size() < kMostOutputs;
-      if (wanted) outputs.push_back(std::move(*command));
+      Output output = output_of(entry->command);
+      wanted = !output.words.empty() && outputs.size() < kMostOutputs;
+      if (wanted) outputs.push_back(std::move(output));
     } else if (wanted) {
       outputs.back().text.append(line).append("\n");
     } else if (outputs.empty() && !trim(line).empty()) {

@@ -46,7 +46,12 @@ inline constexpr std::string_view kSingleFile = "log";  // path of a file withou
 // Reads a folder; links in it are not followed.
 Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits = {});
 
-// Returns whether a file begins like a tar archive or like a file packed with gzip or xz.
-bool is_packed(const std::string& file);
+enum class SentKind {
+  kPacked,  // a tar archive, or packed with gzip or xz
+  kTree,    // a tree that `railbed capture` wrote (host/tree.h)
+  kText,    // anything else, also a file that cannot be read
+};
+// Returns the kind of a file by its first bytes.
+SentKind kind_of(const std::string& file);
 
 }  // namespace railbed

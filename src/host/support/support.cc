@@ -108,7 +108,7 @@ bool is_report_folder(const fs::path& folder) {
 
 bool is_plain_output(const std::string& file) {
   auto text = read_file(file);
-  if (!text || text->starts_with("railbed-tree ")) return false;
+  if (!text) return false;
   if (is_bug_report(*text)) return true;
   const auto outputs = outputs_in(file, std::move(*text));
   return !outputs || !outputs->empty();  // read_support_report() returns the error
@@ -127,7 +127,9 @@ tl::unexpected<Error> no_report(std::string_view name) {
 bool is_support_report(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return is_report_folder(path);
-  return fs::is_regular_file(path, error) && (is_packed(path) || is_plain_output(path));
+  if (!fs::is_regular_file(path, error)) return false;
+  const SentKind kind = kind_of(path);
+  return kind == SentKind::kPacked || (kind == SentKind::kText && is_plain_output(path));
 }
 
 Result<SupportReport> report_of(Sent sent, std::string_view name) {
