@@ -200,7 +200,7 @@ std::string hindrance_of(const Finding& finding) {
   const std::string_view why = std::string_view(finding.message).substr(kBegin.size());
   const auto place = why.rfind(" (");
   if (place == std::string_view::npos) return std::string(why) + " " + finding.evidence;
-  // What a report does not hold is one reason, wherever the rules looked for it.
+  // A gap of a report is one reason, wherever the rules looked for it.
   if (why.starts_with("unknown: ")) return std::string(why.substr(0, place));
   const std::string_view path = why.substr(place + 2);
   const auto second = path.starts_with('/') ? path.find('/', 1) : std::string_view::npos;

@@ -23,7 +23,7 @@ struct GpuView {
 
   const std::string& address() const { return gpu.pci_address; }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
-  // Returns true if its memory and its processor are not connected by PCI Express: its link there says nothing.
+  // Returns true if its memory and its processor are not connected by PCI Express: its link there carries no data.
   bool uses_no_pcie() const {
     const PciDevice* device = find_pci(node.pci(), gpu.pci_address);
     const bool spark =

@@ -1,4 +1,4 @@
-// What nvidia-smi prints besides `nvidia-smi -q`: the same values as XML or in a table, and errors in place of values.
+// Readers of the other outputs of nvidia-smi: the values of `nvidia-smi -q` as XML or in a table, and errors.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ std::string full_pci_address(std::string_view text);
 // lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
 // bridges above. `all`: the output is of the whole machine.
 void add_lspci(std::string_view text, bool all, ReportTree& report);
-// nvidia-smi -q, as text or XML (-x), and the links from `nvidia-smi nvlink -s` (may be empty).
+// nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi, and the links from `nvidia-smi nvlink -s` (may be empty).
 void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report);
 // Errors in any output of nvidia-smi: GPUs that are lost, NVML that fails, a driver that is not loaded. Call
 // this after the copies of /proc are added.
