@@ -1,22 +1,22 @@
 // A NCCL log is whatever a person pastes: any bytes give an answer, the same however they arrive.
 //
-// Rooms: nccl base
+// Rooms: diagnose nccl base
 // Seeds: tests/nccl
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "nccl/log.h"
+#include "diagnose/log/job_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t piece = std::size_t{data[0]} + 1;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  railbed::nccl::LogReader reader;
+  railbed::diagnose::LogReader reader;
   for (std::size_t at = 0; at < bytes.size(); at += piece) reader.feed(bytes.substr(at, piece));
   const auto log = reader.finish();
-  const auto whole = railbed::nccl::read_log(bytes);
-  if (railbed::nccl::to_json(log) != railbed::nccl::to_json(whole)) std::abort();
-  if (log.verdict.text.empty() || railbed::nccl::to_text(log).empty()) std::abort();
+  const auto whole = railbed::diagnose::read_log(bytes);
+  if (railbed::diagnose::to_json(log) != railbed::diagnose::to_json(whole)) std::abort();
+  if (log.verdict.text.empty() || railbed::diagnose::to_text(log).empty()) std::abort();
   return 0;
 }

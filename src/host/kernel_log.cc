@@ -1,9 +1,9 @@
 #include "host/kernel_log.h"
 
 #include <algorithm>
-#include <bitset>
 #include <map>
 
+#include "base/phrases.h"
 #include "base/text.h"
 
 namespace railbed {
@@ -50,43 +50,13 @@ constexpr std::size_t kMaxLines = 2000;
 constexpr std::size_t kMaxOfMark = 200;
 constexpr std::size_t kMaxTaskName = 15;
 
-// Finds all marks in one pass over a line. A table of 65,536 bits has the first two bytes of each mark: at
-// most positions of a line no mark can begin, and only the others are compared with the marks.
-class Marks {
- public:
-  Marks() {
-    for (const std::string_view& mark : kWorth) {
-      begins_.set(pair_at(mark, 0));
-      by_pair_.emplace(pair_at(mark, 0), &mark);
-    }
-  }
-
-  // Returns the mark in the text that is the first in kWorth; null if there is none.
-  const std::string_view* in(std::string_view text) const {
-    const std::string_view* found = nullptr;
-    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
-      const std::size_t pair = pair_at(text, at);
-      if (!begins_[pair]) continue;
-      for (auto [one, end] = by_pair_.equal_range(pair); one != end; ++one)
-        if ((found == nullptr || one->second < found) && text.substr(at).starts_with(*one->second))
-          found = one->second;
-    }
-    return found;
-  }
-
- private:
-  static std::size_t pair_at(std::string_view text, std::size_t at) {
-    return std::size_t{static_cast<unsigned char>(text[at])} << 8 | static_cast<unsigned char>(text[at + 1]);
-  }
-
-  std::bitset<1 << 16> begins_;
-  std::multimap<std::size_t, const std::string_view*> by_pair_;
-};
-
 // Returns the mark for which a line is kept; null if it is not kept.
 const std::string_view* mark_of(std::string_view text) {
-  static const Marks marks;
-  const std::string_view* const mark = marks.in(text);
+  static const Phrases marks(kWorth);
+  const std::string_view* mark = nullptr;  // the first in kWorth of those in the text
+  marks.visit(text, [&](std::size_t index) {
+    if (mark == nullptr || &kWorth[index] < mark) mark = &kWorth[index];
+  });
   return mark == nullptr || begins_with_a_task(text) ? nullptr : mark;
 }
 

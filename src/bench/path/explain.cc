@@ -104,7 +104,7 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
   if (stop.stop_requested() || !is_of_path(failure)) return;
   const bool known = found_ && found_->root.layer != PathLayer::kNone && engine_ == engine;
   const bool rdma = engine == Engine::kRdma;
-  if (!known) found_ = diagnose(PathSurvey(a_, b_, rdma, failure, stop).run());
+  if (!known) found_ = judge_path(PathSurvey(a_, b_, rdma, failure, stop).run());
   engine_ = engine;
   if (!found_) return;
   failure.root = found_->root;
@@ -113,10 +113,10 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
   failure.remedy = found_->remedy;
 }
 
-std::optional<Diagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
-                                         const std::stop_token& stop) {
-  auto found = diagnose(PathSurvey(a, b, rdma, {}, stop).run());
-  if (!found) return Diagnosis{{PathLayer::kNone, "", "neither node answered", {}}, ""};
+std::optional<PathDiagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
+                                             const std::stop_token& stop) {
+  auto found = judge_path(PathSurvey(a, b, rdma, {}, stop).run());
+  if (!found) return PathDiagnosis{{PathLayer::kNone, "", "neither node answered", {}}, ""};
   return found->root.layer == PathLayer::kNone ? std::nullopt : std::move(found);
 }
 

@@ -5,7 +5,7 @@
 #include <stop_token>
 
 #include "bench/core/pair.h"
-#include "bench/path/diagnose.h"
+#include "bench/path/judge_path.h"
 
 namespace railbed {
 
@@ -25,13 +25,13 @@ class PathExplainer {
   const PairEnd& a_;
   const PairEnd& b_;
   std::optional<Engine> engine_;  // the engine whose failure led to `found_`
-  std::optional<Diagnosis> found_;
+  std::optional<PathDiagnosis> found_;
 };
 
 // Examines a path on which nothing was measured, either for RDMA or for TCP. Returns its fault; empty if the
 // path is sound as far as both ends can see. If neither node replied, returns a diagnosis of layer kNone with
 // that as its cause.
-std::optional<Diagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
-                                         const std::stop_token& stop);
+std::optional<PathDiagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
+                                             const std::stop_token& stop);
 
 }  // namespace railbed

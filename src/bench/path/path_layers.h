@@ -1,11 +1,11 @@
-// The rows of the table that diagnose() reads. Each row judges one end's side of one layer.
+// The rows of the table that judge_path() reads. Each row judges one end's side of one layer.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
 
-#include "bench/path/diagnose.h"
+#include "bench/path/judge_path.h"
 
 namespace railbed {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/path/diagnose.h"
+#include "bench/path/judge_path.h"
 
 namespace railbed {
 

@@ -53,8 +53,7 @@ std::vector<std::string> asked_paths(const Cluster& cluster) {
 }
 
 Result<void> add_root(const std::string& root, Evidence& evidence) {
-  auto hosts = open_nodes(root);
-  if (!hosts) return fail(std::move(hosts.error()), "--root");
+  ASSIGN_OR_RETURN(auto hosts, open_nodes(root));
   const fs::path folder(root);
   std::error_code ignored;
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
@@ -66,7 +65,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   CollectOptions options;
   options.load_seconds = kLoadSeconds;  // reading a recorded window takes no time
   options.paths = asked_paths(evidence.cluster);
-  for (NamedHost& host : *hosts) {
+  for (NamedHost& host : hosts) {
     ask_what_is_expected(find_node(evidence.cluster, host.node), options);
     evidence.nodes.emplace(host.node, collect_facts(*host.host, options));
   }

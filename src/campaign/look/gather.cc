@@ -53,7 +53,9 @@ Result<Evidence> read_sources(const Sources& sources) {
     ASSIGN_OR_RETURN(auto cluster, load_cluster(sources.cluster));
     evidence.cluster = std::move(cluster);
   }
-  if (!sources.root.empty()) RETURN_IF_ERROR(add_root(sources.root, evidence));
+  if (!sources.root.empty())
+    if (auto added = add_root(sources.root, evidence); !added)
+      return fail(std::move(added.error()), "--root");
   for (const std::string& file : sources.facts) RETURN_IF_ERROR(add_facts_file(file, evidence));
   for (const std::string& file : sources.measurements) RETURN_IF_ERROR(add_measurements_file(file, evidence));
   return evidence;

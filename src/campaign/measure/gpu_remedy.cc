@@ -4,7 +4,8 @@
 
 namespace railbed {
 
-std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string_view when_memory_is_short) {
+std::string gpu_remedy(const Failure& failure, const diagnose::Log& log,
+                       std::string_view when_memory_is_short) {
   switch (failure.kind) {
     case FailureKind::kNoCuda:
       return "install the NVIDIA driver; `railbed verify` says what else is missing";

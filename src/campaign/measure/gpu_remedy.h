@@ -4,13 +4,14 @@
 #include <string>
 #include <string_view>
 
-#include "nccl/log.h"
+#include "diagnose/log/job_log.h"
 #include "results/measurement.h"
 
 namespace railbed {
 
 // Returns what the user should do next. `when_memory_is_short` is the advice for a GPU that is out of memory:
 // which option of this command needs less.
-std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string_view when_memory_is_short);
+std::string gpu_remedy(const Failure& failure, const diagnose::Log& log,
+                       std::string_view when_memory_is_short);
 
 }  // namespace railbed

@@ -129,7 +129,7 @@ class LadderClimb {
     CollectivePlan plan;
     plan.sizes = {kNcclBytes};
     plan.graph = false;
-    nccl::LogReader reader;
+    diagnose::LogReader reader;
     const CollectiveReport report = measure_collective(
         {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
         {caller_.progress, [&](std::string_view text) { reader.feed(text); }}, caller_.stop);
@@ -169,15 +169,15 @@ class LadderClimb {
 
 }  // namespace
 
-NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b) {
+NcclWay nccl_way(const diagnose::Log& log, const LadderEnd& a, const LadderEnd& b) {
   NcclWay way;
   if (!log.networks.empty()) way.network = log.networks.front().name;
   way.gpudirect = log.gpudirect;
   if (!log.communicators.empty())
-    for (const nccl::LogRank& rank : log.communicators.front().ranks) {
+    for (const diagnose::LogRank& rank : log.communicators.front().ranks) {
       std::vector<std::string>& through = rank.rank == 0 ? way.through_a : way.through_b;
       if (way.network != "Socket") through = rank.nics;
-      for (const nccl::LogInterface& interface : log.interfaces)
+      for (const diagnose::LogInterface& interface : log.interfaces)
         if (interface.data && interface.host == rank.host) through.push_back(interface.name);
     }
   add_why(way, a);

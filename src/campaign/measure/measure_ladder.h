@@ -5,7 +5,7 @@
 
 #include "bench/pairs/ladder.h"
 #include "campaign/measure/open_pair.h"
-#include "nccl/log.h"
+#include "diagnose/log/job_log.h"
 #include "results/ladder.h"
 
 namespace railbed {
@@ -22,7 +22,7 @@ std::vector<Measurement> measure_ladders_at_once(OpenPair& pair, const std::vect
 
 // Returns the path that NCCL took from a's GPU (rank 0) to b's, according to its log, and why it took no
 // better one.
-NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b);
+NcclWay nccl_way(const diagnose::Log& log, const LadderEnd& a, const LadderEnd& b);
 
 // Merges the repeats of one path into one judged ladder. `ladders` must not be empty.
 Ladder judge_ladders(const std::vector<Ladder>& ladders, const OpenPair& pair, const BenchPath& way);

@@ -12,9 +12,9 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-nccl::Log read_captured(const std::string& name) {
+diagnose::Log read_captured(const std::string& name) {
   const auto text = read_file(RAILBED_SOURCE_DIR "/tests/nccl/" + name + ".log");
-  return nccl::read_log(text.value_or(""));
+  return diagnose::read_log(text.value_or(""));
 }
 
 TEST(NcclWay, OverSockets) {

@@ -4,9 +4,9 @@
 
 #include "campaign/measure/gpu_remedy.h"
 #include "campaign/measure/rehearsals.h"
+#include "diagnose/log/job_log.h"
 #include "hardware/collective_ceiling.h"
 #include "hardware/gpu_model.h"
-#include "nccl/log.h"
 
 namespace railbed {
 namespace {
@@ -45,7 +45,7 @@ TrainReport rehearse_on(const std::vector<GpuNodeEnd>& nodes, const TrainChoice&
   step.batch = choice.batch == 0 ? model.batch : choice.batch;
   caller.progress(fmt::format("rehearsing {} on the GPUs of {} {}", model.name, nodes.size(),
                               nodes.size() == 1 ? "node" : "nodes"));
-  nccl::LogReader reader;
+  diagnose::LogReader reader;
   const GpuTrainResult result =
       measure_gpu_train(nodes, plan_of(choice, step),
                         {caller.progress, [&](std::string_view text) { reader.feed(text); }}, caller.stop);
@@ -54,8 +54,8 @@ TrainReport rehearse_on(const std::vector<GpuNodeEnd>& nodes, const TrainChoice&
     report.compute_kind += fmt::format(", stretched to {:.4g} ms", choice.step_seconds * 1e3);
   report.peak_flops = peak_flops(result);
   report.ceiling = ceiling_of(result, surveyed);
-  const nccl::Log log = reader.finish();
-  for (const nccl::LogNetwork& network : log.networks)
+  const diagnose::Log log = reader.finish();
+  for (const diagnose::LogNetwork& network : log.networks)
     if (nodes.size() > 1) report.libraries += ", network " + network.name;
   if (report.failure && report.failure->remedy.empty() && !caller.stop.stop_requested())
     report.failure->remedy = gpu_remedy(*report.failure, log, "take a smaller --batch");

@@ -23,7 +23,7 @@ namespace railbed {
 namespace {
 
 // Notes why NCCL fell back to TCP although a node has RDMA, from that node's facts.
-void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log& log,
+void explain_sockets(const std::map<std::string, Facts>& facts, const diagnose::Log& log,
                      CollectiveReport& report) {
   const bool sockets =
       std::ranges::any_of(log.networks, [](const auto& one) { return one.name == "Socket"; });
@@ -70,7 +70,7 @@ class CollectiveRuns {
 
  private:
   void measure(const std::vector<GpuNodeEnd>& nodes, RanCollectives& ran) {
-    nccl::LogReader reader;
+    diagnose::LogReader reader;
     CollectiveReport report = measure_collective(
         nodes, plan_, began_, {caller_.progress, [&](std::string_view text) { reader.feed(text); }},
         caller_.stop);

@@ -10,13 +10,13 @@
 #include "campaign/measure/launched.h"
 #include "campaign/measure/run.h"
 #include "campaign/reach.h"
-#include "nccl/log.h"
+#include "diagnose/log/job_log.h"
 
 namespace railbed {
 
 struct RanCollectives {
-  BenchRun run;    // its `collectives` has a report for each repeat; a failure ends the repeats
-  nccl::Log nccl;  // NCCL's log of the last repeat
+  BenchRun run;        // its `collectives` has a report for each repeat; a failure ends the repeats
+  diagnose::Log nccl;  // NCCL's log of the last repeat
 };
 
 // `began` is the start of the command, for the time until the first verified result. `places` must not be

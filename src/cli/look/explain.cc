@@ -1,20 +1,34 @@
-// railbed explain: explains one rule, one of NVIDIA's error numbers, or a NCCL log.
+// railbed explain: explains one rule, one of NVIDIA's error numbers, or whatever a person pastes or sends.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "campaign/look/explain.h"
 #include "cli/command.h"
+#include "cli/fleet_options.h"
 #include "cli/look/nccl_log.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "fabric/judge.h"
 #include "hardware/xid.h"
+#include "report/findings.h"
 #include "verify/rule.h"
 
 namespace railbed {
 namespace {
+
+struct ExplainOptions {
+  std::vector<std::string> what;
+  std::string nccl_log;
+  bool json = false;
+  ReachOptions reach;
+};
 
 // Fills lines up to the usual 80 columns, each indented.
 std::string wrapped(std::string_view text) {
@@ -110,44 +124,159 @@ int explain_sxid(int code) {
   return 0;
 }
 
-int run_explain(const std::vector<std::string>& words) {
-  const bool xid = words.front() == "xid";
-  if (!xid && words.front() != "sxid") {
-    if (words.size() == 1) return explain_rule(words.front());
-    return report({ErrorKind::kBadInput, "one RULE at a time; a number goes with xid or sxid"});
+bool has_job(const Explanation& explanation) {
+  return explanation.job && (explanation.job->nccl_lines > 0 || !explanation.job->problems.empty());
+}
+
+// Returns whether what the job printed names a cause, so that it comes before what the machines show.
+bool leads(const diagnose::Log& log) {
+  return log.verdict.severity == nccl::Severity::kError &&
+         log.verdict.certainty <= diagnose::Certainty::kLikely && !log.problems.empty() &&
+         !log.problems.front().consequence;
+}
+
+std::string machines_text(const Explanation& explanation) {
+  Run about;
+  about.nodes = explanation.evidence.nodes.size() + explanation.evidence.unreachable.size();
+  about.cluster = explanation.evidence.cluster.name;
+  return render_text(explanation.machines, about, {use_colour(STDOUT_FILENO)});
+}
+
+bool has_red(const Explanation& explanation) {
+  return std::ranges::any_of(explanation.machines.findings, is_red);
+}
+
+// Returns the sections in the order in which a person needs them: what names a cause comes first.
+std::string text_of(const Explanation& explanation) {
+  std::string text;
+  const bool red = has_red(explanation);
+  const bool job = explanation.job.has_value();
+  const bool machines = explanation.machines.findings.size() > 0;
+  if (machines && (red || !explanation.job))
+    text = (job ? "On the machines\n" : "") + machines_text(explanation);
+  if (explanation.job) {
+    const std::string verdict = diagnose::verdict_text(*explanation.job);
+    const std::string between = text.empty() ? "" : "\n";
+    text = leads(*explanation.job) || !red ? verdict + between + text : text + between + verdict;
+    const std::string details = diagnose::details_text(*explanation.job);
+    if (!details.empty()) text += "\n" + details;
   }
+  text += "\nRead\n";
+  for (const ExplainedInput& input : explanation.inputs)
+    text += fmt::format("  {}: {}\n", printable(input.path), input.what);
+  return text;
+}
+
+std::string json_of(const Explanation& explanation) {
+  json::Value document;
+  document["inputs"] = json::encode(explanation.inputs);
+  if (explanation.job) document["job"] = json::encode(*explanation.job);
+  std::vector<json::Value> findings;
+  for (const Finding& finding : explanation.machines.findings)
+    if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
+  document["findings"] = json::encode(findings);
+  return json::dump_pretty(document);
+}
+
+int explanation_exit_code(const Explanation& explanation) {
+  const bool machines = explanation.machines.findings.size() > 0;
+  int code = machines ? explanation.machines.exit_code() : kExitClean;
+  if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
+  const int job = log_exit_code(*explanation.job);
+  // What the rules could not look at is no news beside a log that shows a fault.
+  if (code == kExitCouldNotLook) code = kExitClean;
+  return std::max(code, job);
+}
+
+int show_explanation(const Result<Explanation>& explanation, const ExplainOptions& options) {
+  if (!explanation) return report(explanation.error());
+  if (options.json) keep_lines_whole();
+  fmt::print("{}", options.json ? json_of(*explanation) : text_of(*explanation));
+  return explanation_exit_code(*explanation);
+}
+
+int explain_inputs(const std::vector<std::string>& paths, const ExplainOptions& options) {
+  return show_explanation(explain(paths, options.reach, terminal_caller()), options);
+}
+
+int explain_message(const std::string& message, const ExplainOptions& options) {
+  return show_explanation(explain_text(message), options);
+}
+
+int explain_number(const std::vector<std::string>& words) {
+  const bool xid = words.front() == "xid";
   if (xid && words.size() == 1) return list_xids();
   const auto code = words.size() == 2 ? parse_number<int>(words[1]) : std::nullopt;
   if (!code) return report({ErrorKind::kBadInput, "which one? railbed explain " + words.front() + " NUMBER"});
   return xid ? explain_xid(*code) : explain_sxid(*code);
 }
 
+bool is_rule(const std::string& word) {
+  return find_rule(word) != nullptr || find_rule(word, subnet_rules()) != nullptr;
+}
+
+// Returns whether a word can only be a message that was pasted: it has several words of its own.
+bool is_message(const std::string& word) { return word.find(' ') != std::string::npos; }
+
+int run_explain(const ExplainOptions& options) {
+  const std::vector<std::string>& what = options.what;
+  if (what.empty() && !isatty(STDIN_FILENO)) return explain_inputs({"-"}, options);
+  if (what.empty())
+    return report({ErrorKind::kBadInput,
+                   "explain what? Name a RULE, files of logs and outputs, or - for what you paste\nSee: "
+                   "railbed explain --help"});
+  if (what.front() == "xid" || what.front() == "sxid") return explain_number(what);
+  std::error_code error;
+  const bool is_path = what.front() == "-" || std::filesystem::exists(what.front(), error);
+  if (what.size() == 1 && !is_path) {
+    if (is_message(what.front())) return explain_message(what.front(), options);
+    if (is_rule(what.front())) return explain_rule(what.front());
+    if (const auto number = parse_number<int>(what.front()))
+      return report(
+          {ErrorKind::kBadInput,
+           fmt::format("{0} alone may be many things. Of a GPU: railbed explain xid {0}", *number)});
+    // A name with a folder, or with an ending that no rule has, is that of a file.
+    const std::string ending = std::filesystem::path(what.front()).extension().string();
+    const bool names_file = what.front().find('/') != std::string::npos || ending == ".log" ||
+                            ending == ".txt" || ending == ".out" || ending == ".err" || ending == ".gz" ||
+                            ending == ".yaml";
+    if (!names_file) return unknown_rule(what.front());
+  }
+  return explain_inputs(what, options);
+}
+
 }  // namespace
 
 Action declare_explain(CLI::App& app) {
-  struct Options {
-    std::vector<std::string> words;
-    std::string nccl_log;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
-  auto* const rule =
-      app.add_option(
-             "RULE", options->words,
-             "a rule's name, as `railbed verify` and `railbed rules` print it; or xid NUMBER, sxid NUMBER")
-          ->expected(1, 2);
+  auto options = std::make_shared<ExplainOptions>();
+  auto* const what = app.add_option(
+      "WHAT", options->what,
+      "files in any number and mixture: a job's output, kernel logs, outputs of commands, support reports, a "
+      "cluster.yaml; - is standard input. Or one message in quotes, a RULE, xid NUMBER, sxid NUMBER");
   auto* const log = app.add_option("--nccl-log", options->nccl_log,
-                                   "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
-  app.add_flag("--json", options->json, "print the log's explanation as JSON")->needs(log);
-  log->excludes(rule);
-  app.footer(
-      "\nExamples: "
-      "railbed explain rdma.gid\n          railbed explain xid 79\n          railbed explain --nccl-log train.log");
+                                   "explain this NCCL_DEBUG=INFO log alone; - reads standard input");
+  app.add_flag("--json", options->json, "print JSON");
+  log->excludes(what);
+  add_fleet_options(app, options->reach);
+  app.footer(R"(
+Each file is recognised by its content, and all of them are diagnosed together: what the machines show confirms
+or refutes the causes of what the job printed. A cluster.yaml without captures beside it: its nodes are looked at now.
+The first line says what is wrong. "cause" is certain, "likely" lacks one confirmation, "one of these" lists what
+remains with the look that decides, "not" names what was refuted and by what.
+
+Examples:
+  railbed explain train.log                      what a job printed, with NCCL_DEBUG=INFO or without
+  railbed explain train.log dmesg.txt ibstat.txt the same, with what its machine shows
+  railbed explain slurm-1234.out cluster.yaml    the same, with its nodes as they are now
+  kubectl logs pod | railbed explain -           what another program prints
+  railbed explain "CUDA error: system not yet initialized"
+  railbed explain rdma.gid                       a rule, as `railbed verify` prints it
+  railbed explain xid 79                         an error number of a GPU
+
+Exit codes: 0 nothing is wrong, 1 warnings, 2 errors found, 3 nothing was recognised, 64 bad usage.)");
   return [options] {
     if (!options->nccl_log.empty()) return explain_nccl_log(options->nccl_log, options->json);
-    if (!options->words.empty()) return run_explain(options->words);
-    return report(
-        {ErrorKind::kBadInput, "explain what? Name a RULE, or a log with --nccl-log\nSee: railbed rules"});
+    return run_explain(*options);
   };
 }
 

@@ -12,12 +12,12 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "cli/terminal.h"
-#include "nccl/log.h"
+#include "diagnose/log/job_log.h"
 
 namespace railbed {
 namespace {
 
-Result<nccl::Log> read_log(const std::string& path) {
+Result<diagnose::Log> read_log(const std::string& path) {
   const bool standard = path == "-";
   Fd named = standard ? Fd() : open_named(path);
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(named ? fdopen(named.release(), "rb") : nullptr,
@@ -25,7 +25,7 @@ Result<nccl::Log> read_log(const std::string& path) {
   if (!standard && !file)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   std::FILE* const input = standard ? stdin : file.get();
-  nccl::LogReader reader;
+  diagnose::LogReader reader;
   std::array<char, 1 << 16> piece;
   while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input))
     reader.feed({piece.data(), size});
@@ -36,12 +36,9 @@ Result<nccl::Log> read_log(const std::string& path) {
 
 }  // namespace
 
-int explain_nccl_log(const std::string& path, bool json) {
-  const auto log = read_log(path);
-  if (!log) return report(log.error());
-  fmt::print("{}", json ? nccl::to_json(*log) : nccl::to_text(*log));
-  if (log->nccl_lines == 0 && log->problems.empty()) return kExitCouldNotLook;
-  switch (log->verdict.severity) {
+int log_exit_code(const diagnose::Log& log) {
+  if (log.nccl_lines == 0 && log.problems.empty()) return kExitCouldNotLook;
+  switch (log.verdict.severity) {
     case nccl::Severity::kError:
       return kExitFailures;
     case nccl::Severity::kWarning:
@@ -50,6 +47,13 @@ int explain_nccl_log(const std::string& path, bool json) {
       return kExitClean;
   }
   return kExitInternal;
+}
+
+int explain_nccl_log(const std::string& path, bool json) {
+  const auto log = read_log(path);
+  if (!log) return report(log.error());
+  fmt::print("{}", json ? diagnose::to_json(*log) : diagnose::to_text(*log));
+  return log_exit_code(*log);
 }
 
 }  // namespace railbed

@@ -3,10 +3,16 @@
 
 #include <string>
 
+#include "diagnose/log/job_log.h"
+
 namespace railbed {
 
-// Reads the file, or standard input for "-", prints the explanation (JSON on request) and returns the exit
-// code: 0 all is well, 1 warnings, 2 something failed, 3 no line of NCCL is in it.
+// Returns the exit code for a log: 0 all is well, 1 warnings, 2 something failed, 3 no line of NCCL and no symptom is
+// in it.
+int log_exit_code(const diagnose::Log& log);
+
+// Reads the file, or standard input for "-", prints the explanation (JSON on request) and returns its exit
+// code.
 int explain_nccl_log(const std::string& path, bool json);
 
 }  // namespace railbed

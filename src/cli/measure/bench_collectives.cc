@@ -51,7 +51,7 @@ struct BenchCollectivesOutput {
   std::map<std::string, std::string> units = {
       {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}, {"memory_clock", "kHz"}};
   std::vector<CollectiveReport> runs;
-  nccl::Log nccl;
+  diagnose::Log nccl;
   FIELDS(BenchCollectivesOutput, version, units, runs, nccl);
 };
 

@@ -38,7 +38,7 @@ TEST(GpuTable, PeersAreAMatrixAndTheSlowestIsNamed) {
 }
 
 TEST(GpuRemedy, TheLogsOnlyWhereItNamesAnError) {
-  nccl::Log log;
+  diagnose::Log log;
   log.verdict.remedy = "Check ibv_devinfo.";
   log.verdict.severity = nccl::Severity::kWarning;
   const Failure lost{"run", "gpu02: gpu02 stopped answering", ""};
@@ -66,7 +66,7 @@ CollectiveReport report() {
 }
 
 TEST(CollectiveTable, SaysWhatItTookWhatItIsOfTheCeilingAndWhatNcclDid) {
-  nccl::Log log;
+  diagnose::Log log;
   log.networks.push_back({"Socket", 2, ""});
   log.communicators.resize(1);
   log.communicators[0].collective_channels = 24;

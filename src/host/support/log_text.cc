@@ -75,6 +75,8 @@ std::optional<Stamp> bracket_stamp(std::string_view inside) {
     stamp.uptime = *seconds;
     return stamp;
   }
+  // dmesg begins a date with a weekday or a month; daemons' logs have "[2026-03-05T10:11:02.114]".
+  if (inside.empty() || is_digit(inside.front())) return std::nullopt;
   std::string date(inside);  // dmesg -H: "Feb23 16:24"
   if (const auto digit = date.find_first_of("0123456789"); digit == 3) date.insert(digit, " ");
   stamp.date = parse_date(date);

@@ -45,40 +45,40 @@ std::string row_text(const CollectiveReport& report, const CollectiveRow& row) {
 }
 
 // True if the run used the network. Within one node, the network that NCCL found is not used.
-bool uses_network(const nccl::Log& log) {
-  return std::ranges::any_of(log.communicators, [](const nccl::LogCommunicator& communicator) {
+bool uses_network(const diagnose::Log& log) {
+  return std::ranges::any_of(log.communicators, [](const diagnose::LogCommunicator& communicator) {
     return communicator.nodes > 1 ||
-           std::ranges::any_of(communicator.connections, [](const nccl::LogConnections& connection) {
+           std::ranges::any_of(communicator.connections, [](const diagnose::LogConnections& connection) {
              return connection.via.starts_with("NET/");
            });
   });
 }
 
 // "network Socket · 24 channels · 48 × P2P/CUMEM"
-std::string log_text(const nccl::Log& log) {
+std::string log_text(const diagnose::Log& log) {
   std::string text;
   const auto add = [&](const std::string& piece) { text += (text.empty() ? "" : " · ") + piece; };
   if (uses_network(log))
-    for (const nccl::LogNetwork& network : log.networks) add("network " + network.name);
+    for (const diagnose::LogNetwork& network : log.networks) add("network " + network.name);
   if (!log.gpudirect.empty()) add("GPUDirect " + log.gpudirect);
   if (log.communicators.empty()) return text;
-  const nccl::LogCommunicator& communicator = log.communicators.front();
+  const diagnose::LogCommunicator& communicator = log.communicators.front();
   if (communicator.collective_channels > 0) add(fmt::format("{} channels", communicator.collective_channels));
   if (communicator.nvls_channels > 0) add(fmt::format("{} NVLS channels", communicator.nvls_channels));
-  for (const nccl::LogConnections& connection : communicator.connections)
+  for (const diagnose::LogConnections& connection : communicator.connections)
     add(fmt::format("{} × {}", connection.count, connection.via));
   return text;
 }
 
-void add_choices(std::string& text, const nccl::Log& log) {
-  for (const nccl::LogChoice& choice : log.choices)
+void add_choices(std::string& text, const diagnose::Log& log) {
+  for (const diagnose::LogChoice& choice : log.choices)
     text += fmt::format("  NCCL chose for {} of {} to {}: {} {}, {} channels\n", printable(choice.function),
                         to_text(ByteCount{choice.from_bytes}), to_text(ByteCount{choice.to_bytes}),
                         printable(choice.algorithm), printable(choice.protocol), choice.channels);
 }
 
-void add_problems(std::string& text, const nccl::Log& log) {
-  for (const nccl::LogProblem& problem : log.problems) {
+void add_problems(std::string& text, const diagnose::Log& log) {
+  for (const diagnose::LogProblem& problem : log.problems) {
     if (problem.severity == nccl::Severity::kNote || problem.consequence) continue;
     text += fmt::format("  NCCL: {}\n", printable(problem.title));
     if (!problem.cause.empty()) text += fmt::format("    cause: {}\n", problem.cause);
@@ -118,7 +118,7 @@ void add_forecasts(std::string& text, const CollectiveReport& report,
 
 }  // namespace
 
-std::string collective_table(const CollectiveReport& report, const nccl::Log& log,
+std::string collective_table(const CollectiveReport& report, const diagnose::Log& log,
                              const std::vector<Forecast>& forecasts) {
   std::string text = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
   if (!report.ranks.empty())

@@ -1,0 +1,256 @@
+// How an input is recognised: a folder and a .tree file are machines, a .yaml file is a cluster.yaml, a .json file
+// holds facts or measurements, and a file that host/support recognises as the output of commands is a machine.
+// Any other text is what a job printed.
+//
+// The output of a job often has lines of a kernel log, and the outputs of commands, among its own. Lines of the
+// kernel's are taken out and read as the log of a machine, so that the rules judge them. A machine's report in one
+// text is read as a job's output, too, and counts as one if it has a symptom.
+#include "campaign/look/explain.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "campaign/look/evidence.h"
+#include "campaign/look/gather.h"
+#include "facts/facts.h"
+#include "host/kernel_log.h"
+#include "host/support/bug_report.h"
+#include "host/support/support.h"
+#include "host/tree.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Collects the lines of a text that the kernel's log would keep.
+class KernelLines {
+ public:
+  void feed(std::string_view piece) {
+    for (std::size_t end = piece.find('\n'); end != std::string_view::npos; end = piece.find('\n')) {
+      take(partial_.empty() ? piece.substr(0, end) : partial_.append(piece.substr(0, end)));
+      partial_.clear();
+      piece.remove_prefix(end + 1);
+    }
+    if (partial_.size() < kLongest) partial_.append(piece.substr(0, kLongest));
+  }
+  std::string finish() {
+    take(partial_);
+    return std::move(text_);
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 4096;
+  static constexpr std::size_t kMost = 1 << 20;
+
+  void take(std::string_view line) {
+    line = line.substr(0, kLongest);
+    if (text_.size() < kMost && worth_keeping(line)) text_.append(line).append("\n");
+  }
+
+  std::string partial_;
+  std::string text_;
+};
+
+// Everything that is read before the verdict.
+struct Intake {
+  Explanation explanation;
+  // Outputs in loose files, by the machine that they name; those that name none are of one machine.
+  std::map<std::string, Sent> loose;
+  diagnose::LogReader log;
+  bool has_log = false;
+  std::string cluster_path;
+
+  void add_machine(const std::string& name, Facts facts);
+  Result<void> add_log(const std::string& path, std::FILE* input);
+  void add_kernel_lines(const std::string& name, std::string lines);
+  Result<void> add(const std::string& path);
+  Result<void> add_yaml(const std::string& path);
+  Result<void> add_json(const std::string& path);
+  Result<void> add_captured(const std::string& path);
+  Result<void> add_outputs(const std::string& path);
+  Result<void> read_loose();
+};
+
+void Intake::add_machine(const std::string& name, Facts facts) {
+  auto& nodes = explanation.evidence.nodes;
+  std::string key = name;
+  for (int i = 2; nodes.contains(key); ++i) key = fmt::format("{} ({})", name, i);
+  nodes.emplace(key, std::move(facts));
+}
+
+void Intake::add_kernel_lines(const std::string& name, std::string lines) {
+  if (lines.empty()) return;
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {std::move(lines), 0};
+  auto report = report_of(std::move(sent), "dmesg");
+  if (!report) return;  // lines without times, of which a kernel log has none
+  Gaps gaps = report->tree.gaps();
+  const auto host = open_tree(std::move(report->tree).tree(), std::move(gaps));
+  add_machine(report->node.empty() ? name : report->node, collect_facts(*host));
+  explanation.inputs.back().what += ", with lines of a kernel log";
+}
+
+Result<void> Intake::add_log(const std::string& path, std::FILE* input) {
+  log.begin_file(path == "-" ? "" : fs::path(path).filename().string());
+  KernelLines kernel;
+  std::array<char, 1 << 16> piece;
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input)) {
+    log.feed({piece.data(), size});
+    kernel.feed({piece.data(), size});
+  }
+  if (std::ferror(input) != 0)
+    return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
+  has_log = true;
+  explanation.inputs.push_back({path, "a job's output"});
+  add_kernel_lines(path == "-" ? "the log's machine" : fs::path(path).stem().string(), kernel.finish());
+  return {};
+}
+
+Result<void> Intake::add_yaml(const std::string& path) {
+  ASSIGN_OR_RETURN(auto cluster, load_cluster(path));
+  if (!cluster_path.empty())
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} and {}: one cluster.yaml at a time", cluster_path, path));
+  cluster_path = path;
+  explanation.evidence.cluster = std::move(cluster);
+  explanation.inputs.push_back({path, "a description of a cluster"});
+  return {};
+}
+
+Result<void> Intake::add_json(const std::string& path) {
+  auto added = add_facts_file(path, explanation.evidence);
+  if (added) {
+    explanation.inputs.push_back({path, "the facts of a machine"});
+    return {};
+  }
+  if (!add_measurements_file(path, explanation.evidence)) return added;
+  explanation.inputs.push_back({path, "measurements"});
+  return {};
+}
+
+Result<void> Intake::add_captured(const std::string& path) {
+  RETURN_IF_ERROR(add_root(path, explanation.evidence));
+  explanation.inputs.push_back({path, "a machine's report"});
+  return {};
+}
+
+Result<void> Intake::add_outputs(const std::string& path) {
+  ASSIGN_OR_RETURN(std::string text, read_file(path));
+  if (is_bug_report(text)) return add_captured(path);
+  const std::string name = fs::path(path).filename().string();
+  // Outputs confirm or refute causes, too, and a session may hold what a job printed.
+  log.begin_file(name);
+  log.feed(text);
+  has_log = true;
+  Sent alone;
+  alone.files[std::string(kSingleFile)] = {text, 0};
+  const auto report = report_of(std::move(alone), name);
+  explanation.inputs.push_back({path, report ? "outputs of commands" : "a job's output"});
+  if (!report) return {};  // outputs that no rule reads
+  Sent& sent = loose[report->node];
+  std::string key = name;
+  for (int i = 2; sent.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
+  sent.files[key] = {std::move(text), 0};
+  return {};
+}
+
+Result<void> Intake::read_loose() {
+  for (auto& [node, sent] : loose) {
+    const std::string name = node.empty() ? fs::path(sent.files.begin()->first).stem().string() : node;
+    if (sent.files.size() == 1) {
+      auto only = sent.files.extract(sent.files.begin());
+      only.key() = kSingleFile;
+      sent.files.insert(std::move(only));
+    }
+    ASSIGN_OR_RETURN(auto report, report_of(std::move(sent), name));
+    Gaps gaps = report.tree.gaps();
+    add_machine(name, collect_facts(*open_tree(std::move(report.tree).tree(), std::move(gaps))));
+  }
+  return {};
+}
+
+Result<void> Intake::add(const std::string& path) {
+  if (path == "-") return add_log(path, stdin);
+  std::error_code error;
+  const fs::path name(path);
+  if (!fs::exists(name, error)) return fail(ErrorKind::kBadInput, path + ": no such file or folder");
+  const std::string ending = name.extension().string();
+  if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
+  if (fs::is_directory(name, error) || ending == ".tree") return add_captured(path);
+  if (is_support_report(path))
+    return kind_of(path) == SentKind::kText ? add_outputs(path) : add_captured(path);
+  if (ending == ".json")
+    if (auto added = add_json(path); added) return added;
+  Fd named = open_named(path);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      named ? fdopen(named.release(), "rb") : nullptr, [](std::FILE* open) { return std::fclose(open); });
+  if (!file) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
+  return add_log(path, file.get());
+}
+
+// Returns what the rules saw, as observations that a hypothesis may name.
+std::vector<diagnose::Observation> observations_of(const Findings& findings) {
+  std::vector<diagnose::Observation> observations;
+  for (const Finding& finding : findings) {
+    if (!is_red(finding) && finding.status != Status::kPass) continue;
+    observations.push_back(
+        {.id = fmt::format("{}:{}", is_red(finding) ? "red" : "green", finding.rule),
+         .node = finding.node,
+         .evidence = fmt::format("{}{}{}", finding.node, finding.node.empty() ? "" : ": ", finding.message)});
+  }
+  return observations;
+}
+
+Explanation conclude(Intake intake) {
+  Explanation& explanation = intake.explanation;
+  if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
+    explanation.machines = verify(explanation.evidence);
+  if (intake.has_log) explanation.job = intake.log.finish(observations_of(explanation.machines.findings));
+  return std::move(explanation);
+}
+
+}  // namespace
+
+Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions reach, const Caller& caller) {
+  Intake intake;
+  for (const std::string& path : paths) {
+    caller.progress("reading " + path);
+    RETURN_IF_ERROR(intake.add(path));
+  }
+  RETURN_IF_ERROR(intake.read_loose());
+  caller.progress("");
+  if (!intake.cluster_path.empty() && intake.explanation.evidence.nodes.empty()) {
+    Sources sources;
+    sources.cluster = intake.cluster_path;
+    ASSIGN_OR_RETURN(auto evidence, gather_evidence(sources, std::move(reach), caller));
+    evidence.measurements = std::move(intake.explanation.evidence.measurements);
+    intake.explanation.evidence = std::move(evidence);
+  }
+  return conclude(std::move(intake));
+}
+
+Result<Explanation> explain_text(std::string_view text) {
+  Intake intake;
+  intake.has_log = true;
+  intake.explanation.inputs.push_back({"the text", "a job's output"});
+  intake.log.feed(text);
+  KernelLines kernel;
+  kernel.feed(text);
+  intake.add_kernel_lines("the text's machine", kernel.finish());
+  return conclude(std::move(intake));
+}
+
+}  // namespace railbed

@@ -1,0 +1,177 @@
+// Finds the ranks that the others waited for. A collective ends on all ranks or on none, so the ranks that
+// got the least far hold up the others. Three sources show how far each got, the most reliable first:
+//
+// * PyTorch's watchdog names the operation that it gave up on, and PyTorch's counters, or NCCL's own
+//   operation lines up to that moment, show which ranks had not called it.
+// * In ncclCommInitRank: ranks without any line, while the others still exchange addresses; later the ranks
+//   at the lowest step.
+// * After it: with NCCL_DEBUG_SUBSYS=COLL, ranks that called fewer operations than the others.
+//
+// After an error, ranks stop wherever they were, so the last two are used only if no error explains the end.
+// If a connection was closed before any rank gave up waiting, it is no hang: a rank ended.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnose/log/state.h"
+
+namespace railbed::diagnose {
+namespace {
+
+constexpr int kMostMissing = 1 << 16;
+
+bool failed_otherwise(const Log& log) {
+  return std::ranges::any_of(log.problems, [](const LogProblem& problem) {
+    return problem.severity == Severity::kError && problem.symptom != "collective-timeout";
+  });
+}
+
+// True if a connection was closed before any rank gave up waiting: a rank ended, and that is no hang.
+bool peer_lost_first(const Log& log) {
+  std::uint64_t lost = UINT64_MAX;
+  std::uint64_t gave_up = UINT64_MAX;
+  for (const LogProblem& problem : log.problems) {
+    if (problem.symptom.starts_with("peer-")) lost = std::min(lost, problem.line);
+    if (problem.symptom == "collective-timeout") gave_up = problem.line;
+  }
+  return lost < gave_up;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
+}
+
+// Uses the operation in PyTorch's watchdog line and the counters of each rank.
+std::optional<Hang> by_watchdog(const LogState& state) {
+  const Log& log = state.log;
+  std::int64_t number = -1;
+  std::string operation;
+  for (const TorchRank& rank : log.torch)
+    if (rank.timed_out >= 0 && (number < 0 || rank.timed_out < number)) {
+      number = rank.timed_out;
+      operation = rank.operation;
+    }
+  if (number < 0) return std::nullopt;
+  Hang hang;
+  std::vector<int> waiting;
+  for (const TorchRank& rank : log.torch) {
+    if (rank.enqueued >= 0 && rank.enqueued < number)
+      hang.behind.push_back(rank.rank);
+    else if (rank.timed_out == number)
+      waiting.push_back(rank.rank);
+  }
+  // Without PyTorch's counters, those of NCCL_DEBUG_SUBSYS=COLL show which ranks had called fewer operations
+  // by then.
+  if (hang.behind.empty() && !state.called_at_timeout.empty()) {
+    const auto most =
+        std::ranges::max_element(state.called_at_timeout, {}, [](const auto& one) { return one.second; });
+    for (const auto& [rank, called] : state.called_at_timeout)
+      if (called < most->second) hang.behind.push_back(rank);
+  }
+  if (!hang.behind.empty())
+    hang.text = fmt::format("{} did not join {} number {}; {} waited in it", ranks_text(hang.behind),
+                            operation, number, ranks_text(waiting));
+  else
+    hang.text = fmt::format("{} gave up waiting in {} number {}; the log does not say who did not come",
+                            ranks_text(waiting), operation, number);
+  return hang;
+}
+
+// Finds ranks that are still inside ncclCommInitRank.
+std::optional<Hang> in_init(const LogCommunicator& communicator) {
+  const auto unfinished = [](const LogRank& rank) { return rank.step < Step::kReady; };
+  if (std::ranges::none_of(communicator.ranks, unfinished)) return std::nullopt;
+  Hang hang{.communicator = communicator.id};
+  std::vector<int> here;
+  for (const LogRank& rank : communicator.ranks) here.push_back(rank.rank);
+  for (int rank = 0; rank < std::min(communicator.size, kMostMissing); ++rank)
+    if (!std::ranges::binary_search(here, rank)) hang.never_came.push_back(rank);
+  const auto first = std::ranges::min(communicator.ranks, {}, &LogRank::step).step;
+  const auto last = std::ranges::max(communicator.ranks, {}, &LogRank::step).step;
+  if (!hang.never_came.empty() && first <= Step::kInit) {
+    hang.behind = hang.never_came;
+    hang.text =
+        fmt::format("{} of {} never came; {} wait{} for {} in the first exchange of addresses (bootstrap)",
+                    ranks_text(hang.never_came), communicator.size, ranks_text(here),
+                    here.size() == 1 ? "s" : "", hang.never_came.size() == 1 ? "it" : "them");
+    return hang;
+  }
+  for (const LogRank& rank : communicator.ranks)
+    if (rank.step == first) hang.behind.push_back(rank.rank);
+  if (first == last)
+    hang.text = fmt::format("initialisation did not finish: all {} ranks stopped at one step ({})",
+                            communicator.ranks.size(), describe(first));
+  else
+    hang.text = fmt::format("initialisation did not finish: {} stopped after \"{}\", the others after \"{}\"",
+                            ranks_text(hang.behind), describe(first), describe(last));
+  return hang;
+}
+
+// Compares the numbers of operations (NCCL_DEBUG_SUBSYS=COLL) at the log's end.
+std::optional<Hang> in_operations(const LogCommunicator& communicator) {
+  std::uint64_t least = UINT64_MAX;
+  std::uint64_t most = 0;
+  std::string operation;
+  for (const LogRank& rank : communicator.ranks) {
+    if (!rank.operations || rank.step == Step::kDestroyed) return std::nullopt;
+    least = std::min(least, *rank.operations);
+    if (*rank.operations >= most) {
+      most = *rank.operations;
+      operation = rank.last_operation;
+    }
+  }
+  if (communicator.ranks.empty() || least == most) return std::nullopt;
+  Hang hang{.communicator = communicator.id};
+  for (const LogRank& rank : communicator.ranks)
+    if (*rank.operations < most) hang.behind.push_back(rank.rank);
+  hang.text =
+      fmt::format("{} called {} operation{} fewer than the others, whose last is {} number {}",
+                  ranks_text(hang.behind), most - least, most - least == 1 ? "" : "s", operation, most);
+  return hang;
+}
+
+}  // namespace
+
+std::string_view describe(Step step) {
+  switch (step) {
+    case Step::kStarted:
+      return "started";
+    case Step::kNetwork:
+      return "network chosen";
+    case Step::kInit:
+      return "ncclCommInitRank begun";
+    case Step::kBootstrap:
+      return "addresses exchanged";
+    case Step::kTopology:
+      return "topologies compared";
+    case Step::kGraph:
+      return "rings and trees computed";
+    case Step::kConnecting:
+    case Step::kConnectingOn:
+      return "opening connections";
+    case Step::kConnected:
+    case Step::kConnectedOn:
+      return "all rings connected";
+    case Step::kReady:
+      return "initialised";
+    case Step::kOperation:
+      return "running operations";
+    case Step::kDestroyed:
+      return "communicator destroyed";
+  }
+  return "";
+}
+
+void judge_hang(LogState& state) {
+  Log& log = state.log;
+  if (peer_lost_first(log)) return;
+  log.hang = by_watchdog(state);
+  if (log.hang || failed_otherwise(log)) return;
+  for (const LogCommunicator& communicator : log.communicators) {
+    log.hang = in_init(communicator);
+    if (!log.hang) log.hang = in_operations(communicator);
+    if (log.hang) return;
+  }
+}
+
+}  // namespace railbed::diagnose

@@ -1,0 +1,394 @@
+// Compares the reader's output with golden files: tests/nccl/NAME.log → NAME.txt. UPDATE_GOLDEN=1 writes the
+// latter.
+#include "diagnose/log/job_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+#include "diagnose/symptom.h"
+
+namespace railbed::diagnose {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+namespace fs = std::filesystem;
+
+std::string slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<fs::path> logs() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(RAILBED_SOURCE_DIR "/tests/nccl"))
+    if (entry.path().extension() == ".log") found.push_back(entry.path());
+  std::ranges::sort(found);
+  return found;
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, Text) {
+  fs::path golden = GetParam();
+  golden.replace_extension(".txt");
+  const std::string text = to_text(read_log(slurp(GetParam())));
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << text;
+  EXPECT_EQ(text, slurp(golden));
+}
+
+// The result does not depend on how the input is split.
+TEST_P(Golden, InPieces) {
+  const std::string text = slurp(GetParam());
+  LogReader reader;
+  for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = size % 977 + 13)
+    reader.feed(std::string_view(text).substr(at, size));
+  EXPECT_EQ(to_json(reader.finish()), to_json(read_log(text)));
+}
+
+TEST_P(Golden, JsonBothWays) {
+  const Log log = read_log(slurp(GetParam()));
+  const auto value = json::parse(to_json(log));
+  ASSERT_TRUE(value);
+  const auto back = json::decode<Log>(*value);
+  ASSERT_TRUE(back) << back.error().text;
+  EXPECT_EQ(to_text(*back), to_text(log));
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, Golden, testing::ValuesIn(logs()), [](const auto& info) {
+  std::string name = info.param.stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+});
+
+TEST(Log, OfNothing) {
+  EXPECT_THAT(to_text(read_log("")), StartsWith("There is no line of NCCL in this log"));
+  EXPECT_EQ(read_log("hello\nworld\n").nccl_lines, 0u);
+}
+
+TEST(Log, AnyPrefixOfALogIsRead) {
+  const std::string text = slurp(RAILBED_SOURCE_DIR "/tests/nccl/hang-operations.log");
+  for (std::size_t size = 0; size < text.size(); size += 61)
+    EXPECT_FALSE(read_log(std::string_view(text).substr(0, size)).verdict.text.empty());
+}
+
+TEST(Log, KeepsTheFirstMessageAndCountsTheRest) {
+  std::string text;
+  for (int i = 0; i < 5; ++i)
+    text += "a:1:2 [0] misc/socket.cc:72 NCCL WARN Something nobody knows " + std::to_string(i % 1) + "\n";
+  const Log log = read_log(text);
+  ASSERT_EQ(log.problems.size(), 1u);
+  EXPECT_EQ(log.problems[0].count, 5u);
+  EXPECT_EQ(log.problems[0].line, 1u);
+  EXPECT_EQ(log.problems[0].title, "Something nobody knows 0");
+}
+
+TEST(ReadLog, NamesTheBuild) {
+  const Log log = read_log(
+      "a:1:1 [0] NCCL INFO NCCL version 2.29.7+cuda13.2\n"
+      "a:1:1 [0] NCCL INFO NCCL git version dgxspark-3node-ring fab1850\n");
+  EXPECT_EQ(log.builds, std::vector<std::string>{"dgxspark-3node-ring fab1850"});
+  EXPECT_NE(to_text(log).find("2.29.7+cuda13.2, built from dgxspark-3node-ring fab1850"), std::string::npos);
+}
+
+// The format of 2.8 to 2.18 (github.com/NVIDIA/nccl/issues/754), and the blocks since then (…/issues/1154).
+TEST(Log, TuningTableOfBothForms) {
+  const std::string in = "node0:1214:1263 [0] NCCL INFO ";
+  const Log old = read_log(in + "Latency/AlgBw |    Tree/    LL |    Tree/ LL128 |    Ring/Simple |\n" + in +
+                           " Max NThreads |            512 |            640 |            256 |\n" + in +
+                           "    AllReduce |     6.3/   0.8 |    14.0/   0.0 |    18.0/   3.0 |\n");
+  ASSERT_EQ(old.tuning.size(), 2u);
+  EXPECT_EQ(old.tuning[1].algorithm, "Ring");
+  EXPECT_EQ(old.tuning[1].protocol, "Simple");
+  EXPECT_DOUBLE_EQ(old.tuning[1].latency, 18.0);
+  EXPECT_DOUBLE_EQ(old.tuning[1].bandwidth, 3.0);
+  const Log now = read_log(
+      in + "  Algorithm   |                  Tree              |                Ring                |\n" +
+      in + "  Protocol    |             LL |  LL128 |   Simple |             LL |  LL128 |   Simple |\n" +
+      in +
+      "    AllReduce |  10.4/  43.6 |  0.0/ 0.0 | 32.4/ 165.6 |  10.2/  94.0 |  25.4/ 220.8 |  28.8/ 240.0 "
+      "|\n");
+  ASSERT_EQ(now.tuning.size(), 5u);
+  EXPECT_EQ(now.tuning[0].algorithm + now.tuning[0].protocol, "TreeLL");
+  EXPECT_EQ(now.tuning[4].algorithm + now.tuning[4].protocol, "RingSimple");
+  EXPECT_THAT(to_text(now), HasSubstr("Ring LL128 25.4 µs 220.8 GB/s"));
+}
+
+// Formats that no machine here prints, from public reports: SHARP after the link (nccl/issues/1737), PXN's
+// rank after the NIC's number, 2.30's "set to" (nccl/issues/2397).
+TEST(Log, FormatsOfOtherMachines) {
+  const std::string in = "node0:4052:4122 [0] NCCL INFO ";
+  const Log log = read_log(
+      in + "NCCL_IB_HCA set to mlx5_0,mlx5_1\n" + in +
+      "NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB ib0.0065:10.1.32.3<0>\n" + in +
+      "Using network IBext_v8\n" + in +
+      "ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n" +
+      in + "Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IBext_v8/1(3)/GDRDMA\n" + in +
+      "Channel 00/0 : 0[0] -> 1[0] [send] via NET/IBext_v8/1\n");
+  ASSERT_EQ(log.nics.size(), 2u);
+  EXPECT_EQ(log.nics[0].link, "IB");
+  EXPECT_EQ(log.nics[1].link, "RoCE");
+  ASSERT_EQ(log.networks.size(), 1u);
+  EXPECT_EQ(log.networks[0].why, "a plugin brings it");
+  const LogRank& rank = log.communicators.at(0).ranks.at(0);
+  EXPECT_EQ(rank.nics, std::vector<std::string>{"mlx5_1"});
+  EXPECT_TRUE(rank.gpudirect_receive);
+  EXPECT_FALSE(rank.gpudirect_send);
+  EXPECT_THAT(to_text(log), HasSubstr("GPUDirect for receiving only"));
+}
+
+TEST(Log, APeerLostBeforeTheWatchdogIsNoHang) {
+  const std::string start = "ncclCommInitRank comm 0x5 rank ";
+  std::string text;
+  for (int rank = 0; rank < 3; ++rank)
+    text += "n" + std::to_string(rank) + ":1" + std::to_string(rank) + ":2 [0] NCCL INFO " + start +
+            std::to_string(rank) + " nranks 3 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n";
+  const std::string closed =
+      "n0:10:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  const std::string gave_up =
+      "[rank1]: [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8, OpType=ALLREDUCE, "
+      "x\n";
+  const Log lost = read_log(text + closed + gave_up);
+  EXPECT_FALSE(lost.hang);
+  EXPECT_THAT(lost.verdict.text, StartsWith("Rank 2 on n2 went away"));
+  EXPECT_TRUE(read_log(text + gave_up + closed).hang);
+}
+
+// Logs as people post them: short, in the forms that collectors and launchers give them. Modeled on public
+// threads; hosts and addresses are invented.
+struct Post {
+  const char* name;
+  const char* log;
+  const char* verdict;  // the beginning of the text
+};
+
+class PostsOfStrangers : public testing::TestWithParam<Post> {};
+
+TEST_P(PostsOfStrangers, AreToldTheCause) {
+  const Log log = read_log(GetParam().log);
+  EXPECT_THAT(log.verdict.text, StartsWith(GetParam().verdict)) << to_text(log);
+}
+
+const Post kPosts[] = {
+    {"last_error_alone",
+     "[rank1]: torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, "
+     "unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.19.3\n"
+     "[rank1]: ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n"
+     "[rank1]: Last error:\n"
+     "[rank1]: socketStartConnect: Connect to 172.31.14.5<47023> failed : Connection refused\n",
+     "A rank could not reach its peer: connection refused"},
+    {"last_error_of_ray",
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] torch.distributed.DistBackendError: NCCL error in: "
+     "ProcessGroupNCCL.cpp:1333, internal error - please report this issue to the NCCL developers, NCCL version 2.18.6\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] ncclInternalError: Internal check failed.\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] Last error:\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] Attribute busid of node nic not found\n",
+     "NCCL's picture of the machine lacks something it needs"},
+    {"last_error_between_other_ranks",
+     "[rank1]: Last error:\n[rank0]: Traceback (most recent call last):\n[rank1]: Duplicate GPU detected : rank 1 and rank 0 "
+     "both on CUDA device 1b000\n",
+     "Two ranks use the same GPU"},
+    {"last_error_empty",
+     "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2501, unhandled system error (run with "
+     "NCCL_DEBUG=INFO for details), NCCL version 2.25.1\nLast error:\n\nException raised from checkForNCCLErrors\n",
+     "NCCL failed in a system call"},
+    {"unknown_last_error",
+     "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL "
+     "version 2.20.5\nLast error:\nfrobnication of the flux failed\n",
+     "NCCL warned: frobnication of the flux failed"},
+    {"unknown_warning_before_the_echo",
+     "n0:10:11 [0] misc/x.cc:7 NCCL WARN Frobnication failed\n"
+     "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled system error, NCCL version 2.20.5\n",
+     "NCCL warned: Frobnication failed (n0)"},
+    {"unknown_warning_and_no_communicator",
+     "n0:10:11 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\nn0:10:11 [0] misc/x.cc:7 NCCL WARN Frobnication failed\n",
+     "NCCL warned: Frobnication failed (n0)"},
+    {"driver_too_old",
+     "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'\n",
+     "The NVIDIA driver is older than the CUDA"},
+    {"library_of_another_driver",
+     "n0:10:11 [0] misc/nvmlwrap.cc:183 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n",
+     "The NVIDIA driver's library is of another version"},
+    {"reset_by_peer",
+     "[rank3]: Last error:\n[rank3]: socketProgressOpt: Call to recv from 10.0.0.2<35000> failed : Connection reset by peer\n",
+     "A peer's connection was cut off"},
+    {"fabric_manager", "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
+     "CUDA waits for NVSwitch's fabric manager"},
+    {"ipc_handle",
+     "n0:10:11 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 205 'mapping of buffer object failed'\n",
+     "A rank could not map the GPU memory of its neighbour"},
+    {"ecc", "n0:10:11 [0] enqueue.cc:9 NCCL WARN Cuda failure 'uncorrectable ECC error encountered'\n",
+     "A GPU or its NVLink reported an error"},
+    {"port_error_then_error_12",
+     "n0:10:11 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : Got async event : port error\n"
+     "n1:20:21 [4] transport/net_ib.cc:1238 NCCL WARN NET/IB : Got completion from peer n0<37948> with error 12, opcode 2, "
+     "len 1, vendor err 129\n",
+     "A port of an RDMA adapter lost its link during the run (n0)"},
+    {"plugin_on_some_hosts_before_any_communicator",
+     "n0:10:11 [0] NCCL INFO Using network AWS Libfabric\nn1:20:21 [0] NCCL INFO Using network Socket\n",
+     "Ranks chose different networks: AWS Libfabric (1 processes), Socket (1 processes)"},
+    {"docker_bridge",
+     "n0:10:11 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
+     "n1:20:21 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n",
+     "Hosts announce one address: 172.17.0.1 of docker0 on n0 and on n1"},
+    {"topology_file",
+     "n0:10:11 [0] graph/xml.cc:288 NCCL WARN Could not open XML topology file /opt/topo.xml : No such file or directory\n",
+     "NCCL could not use the topology file"},
+    {"docker_json_lines",
+     R"({"log":"n0:10:11 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-k to 9 bytes, error: No space )"
+     R"(left on device (28)\r\n","stream":"stdout","time":"2026-01-05T10:00:00.1Z"})"
+     "\n",
+     "/dev/shm is too small"},
+    {"compose_prefix_and_windows_line_ends",
+     "worker-1  | n0:10:11 [0] misc/socket.cc:5 NCCL WARN socketStartConnect: Connect to 10.0.0.9<5000> failed : No route to "
+     "host\r\n",
+     "A rank could not reach its peer: no route to host"},
+    {"cut_at_both_ends",
+     "0:11 [0] NCCL INFO Boot\nn0:10:11 [0] NCCL INFO Using network IB\nn0:10:11 [0] NCCL INFO Bootst",
+     "NCCL was started"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Posts, PostsOfStrangers, testing::ValuesIn(kPosts),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Log, FallingBackFromLibfabricNamesTheReason) {
+  const Log log = read_log(
+      "n0:10:11 [0] NCCL INFO NET/OFI No eligible providers were found\n"
+      "[2026-01-05 10:00:00] n0:10:11 [0] int create_plugin(x**):259 NCCL WARN NET/OFI Unable to find a protocol that worked.\n"
+      "n0:10:11 [0] NCCL INFO Using network Socket\n"
+      "n0:10:11 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n"
+      "n1:20:21 [0] NCCL INFO Using network Socket\n"
+      "n1:20:21 [0] NCCL INFO ncclCommInitRank comm 0x6 rank 1 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n"
+      "n0:10:11 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/Socket/0\n"
+      "n0:10:11 [0] NCCL INFO comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n"
+      "n1:20:21 [0] NCCL INFO comm 0x6 rank 1 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n");
+  EXPECT_THAT(to_text(log), HasSubstr("libfabric plugin found no network that it can use"));
+}
+
+TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
+  std::string text;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string in = "n0:1" + std::to_string(rank) + ":2 [" + std::to_string(rank) + "] NCCL INFO ";
+    const std::string comm =
+        "comm 0x5 rank " + std::to_string(rank) + " nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - ";
+    text += in + "ncclCommInitRank " + comm + "Init START\n" + in + "Channel 00/0 : " + std::to_string(rank) +
+            "[0] -> " + std::to_string(1 - rank) + "[0] via P2P/IPC\n" + in + comm + "Init COMPLETE\n";
+  }
+  text +=
+      "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n"
+      "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n";
+  const Log log = read_log(text);
+  EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
+  EXPECT_THAT(log.verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(log.verdict.remedy, HasSubstr("ACS"));
+}
+
+TEST(Log, AWarningNobodyKnowsDoesNotHideARankThatWentAway) {
+  std::string text = "n0:10:2 [0] misc/x.cc:7 NCCL WARN Something harmless\n";
+  for (int rank = 0; rank < 3; ++rank)
+    text += "n" + std::to_string(rank) + ":1" + std::to_string(rank) +
+            ":2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank " + std::to_string(rank) +
+            " nranks 3 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n";
+  text += "n0:10:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  text += "n1:11:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  EXPECT_THAT(read_log(text).verdict.text, StartsWith("Rank 2 on n2 went away"));
+}
+
+// The log may just not show which rank did not come.
+TEST(Log, AHangOfSomeRanksBlamesNoPath) {
+  const Log log = read_log(
+      "n0:10:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n"
+      "n0:11:2 [1] NCCL INFO ncclCommInitRank comm 0x6 rank 1 nranks 2 cudaDev 1 nvmlDev 1 busId 70 commId 0x7 - Init COMPLETE\n"
+      "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n");
+  EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
+  EXPECT_EQ(log.verdict.cause, "");
+}
+
+// NCCL before 2.20 prints no nNodes.
+std::string lines_of_rank(int rank, const std::string& host, int size, const std::string& via) {
+  const std::string number = std::to_string(rank);
+  const std::string in = host + ":1" + number + ":2 [0] NCCL INFO ";
+  const std::string comm = "comm 0x5 rank " + number + " nranks " + std::to_string(size) +
+                           " cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - ";
+  return in + "NET/IB : No device found.\n" + in + "NET/Socket : Using [0]eth0:10.8.0.1<0>\n" + in +
+         "Using network Socket\n" + in + comm + "Init START\n" + in + "Channel 00/0 : " + number +
+         "[0] -> 1[0] [send] via " + via + "\n" + in + comm + "Init COMPLETE\n";
+}
+
+TEST(Log, CountsNodesByTheHostsOfTheRanks) {
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 2, "NET/Socket/0") + lines_of_rank(1, "img-2", 2, "NET/Socket/0"));
+  EXPECT_EQ(two.communicators.front().nodes, 2);
+  EXPECT_THAT(two.verdict.text, HasSubstr("2 nodes talk over TCP"));
+  const Log log = read_log(lines_of_rank(0, "img-1", 2, "SHM/direct") + lines_of_rank(1, "img-1", 2, "SHM"));
+  EXPECT_EQ(log.communicators.front().nodes, 1);
+  EXPECT_THAT(log.verdict.text, HasSubstr("on one node"));
+  const Log same_name =
+      read_log(lines_of_rank(0, "spark", 2, "NET/Socket/0") + lines_of_rank(1, "spark", 2, "NET/Socket/0"));
+  EXPECT_EQ(same_name.communicators.front().nodes, 0);
+  EXPECT_THAT(same_name.verdict.text, HasSubstr("several nodes talk over TCP"));
+}
+
+TEST(Log, KnowsNoNumberOfNodesWhereRanksAreMissing) {
+  const Log several = read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0"));
+  EXPECT_EQ(several.communicators.front().nodes, 0);
+  EXPECT_THAT(several.verdict.text, HasSubstr("several nodes talk over TCP"));
+  const Log two =
+      read_log(lines_of_rank(0, "img-1", 4, "NET/Socket/0") + lines_of_rank(1, "img-2", 4, "NET/Socket/0"));
+  EXPECT_THAT(two.verdict.text, HasSubstr("at least 2 nodes talk over TCP"));
+  const Log unknown = read_log(lines_of_rank(0, "img-1", 4, "SHM/direct"));
+  EXPECT_THAT(unknown.verdict.text, HasSubstr("on img-1; where the others are is not in this log"));
+  EXPECT_THAT(unknown.verdict.text, Not(HasSubstr("one node")));
+}
+
+TEST(Log, RankList) {
+  EXPECT_EQ(rank_list({}), "");
+  EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");
+}
+
+// Every symptom is complete, and its own words lead to it.
+TEST(Symptoms, EachCanBeSaid) {
+  for (const Symptom& symptom : all_symptoms()) {
+    EXPECT_FALSE(symptom.title.empty() || symptom.source.empty()) << symptom.id;
+    if (symptom.role == Role::kSight) continue;
+    std::string text = symptom.said == Said::kAnyone ? "" : "a:1:2 [0] x.cc:1 NCCL WARN ";
+    for (const std::string_view word : symptom.words) {
+      if (word.starts_with("<status "))
+        text += " with status=" + std::string(word.substr(8, word.size() - 9)) + " opcode=0";
+      else
+        text += std::string(word) + " ";
+    }
+    const Log log = read_log(text + "\n");
+    ASSERT_EQ(log.problems.size(), 1u) << text;
+    EXPECT_EQ(log.problems[0].symptom, symptom.id) << text;
+    EXPECT_EQ(log.problems[0].severity, symptom.severity) << text;
+  }
+}
+
+const std::string kReg =
+    "h1:40:9 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n";
+
+// An echo of the remedy in a program's hint is no observation, and two limits contradict each other.
+TEST(Sights, AdviceIsNoObservation) {
+  EXPECT_EQ(read_log("Please set memlock unlimited in limits.conf\n" + kReg).problems.front().id, "memlock");
+  EXPECT_EQ(read_log("memlock unlimited\nlibibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.\n" + kReg)
+                .problems.front()
+                .id,
+            "memlock");
+  EXPECT_EQ(read_log("+ docker run --ulimit memlock=-1 image\n" + kReg).problems.front().id,
+            "registration-unlimited");
+}
+
+}  // namespace
+}  // namespace railbed::diagnose

@@ -1,0 +1,388 @@
+// Determines the verdict: one line about the run, with the evidence in the log.
+//
+// It is the first of these that applies: the first problem that is an error and no consequence of another;
+// ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
+// problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
+// because NCCL's own message is more informative then; an error that is a consequence; no line of NCCL; no
+// communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
+// communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
+// why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
+// node with P2P disabled, or over TCP.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "diagnose/log/state.h"
+
+namespace railbed::diagnose {
+namespace {
+
+std::string value_of(const Log& log, std::string_view name) {
+  for (const LogVariable& variable : log.variables)
+    if (variable.name == name) return variable.value;
+  return "";
+}
+
+std::uint64_t connections(const LogCommunicator& communicator, std::string_view prefix) {
+  std::uint64_t count = 0;
+  for (const LogConnections& connections : communicator.connections)
+    if (connections.via.starts_with(prefix)) count += connections.count;
+  return count;
+}
+
+// Returns whether the ranks are on more than one node. Where the number is not known, ranks are missing in the
+// log: then several hosts, or connections through the network, show it.
+bool spans_nodes(const LogCommunicator& communicator) {
+  if (communicator.nodes > 0) return communicator.nodes > 1;
+  return hosts_of(communicator).size() > 1 || connections(communicator, "NET/") > 0;
+}
+
+// Returns "2 nodes", or the best that is known: "at least 2 nodes", "several nodes".
+std::string nodes_text(const LogCommunicator& communicator) {
+  if (communicator.nodes > 0)
+    return fmt::format("{} node{}", communicator.nodes, communicator.nodes == 1 ? "" : "s");
+  const std::size_t hosts = hosts_of(communicator).size();
+  return hosts > 1 ? fmt::format("at least {} nodes", hosts) : "several nodes";
+}
+
+std::string where(const LogProblem& problem) {
+  std::string hosts;
+  for (std::size_t i = 0; i < problem.hosts.size() && i < 3; ++i) hosts += (i ? ", " : "") + problem.hosts[i];
+  if (problem.hosts.size() > 3) hosts += fmt::format(" and {} more", problem.hosts.size() - 3);
+  if (problem.ranks.empty()) return hosts.empty() ? "" : fmt::format(" ({})", hosts);
+  return fmt::format(" (rank{} {} on {})", problem.ranks.size() == 1 ? "" : "s", rank_list(problem.ranks),
+                     hosts);
+}
+
+LogVerdict of_problem(const LogProblem& problem) {
+  LogVerdict verdict{.severity = problem.severity,
+                     .text = problem.title + where(problem),
+                     .why = {fmt::format("{}: {}", place_text(problem.file, problem.line), problem.message)},
+                     .certainty = problem.certainty,
+                     .cause = problem.cause,
+                     .remedy = problem.remedy,
+                     .settle_by = problem.settle_by,
+                     .others = problem.others,
+                     .refuted = problem.refuted};
+  verdict.why.insert(verdict.why.end(), problem.evidence.begin(), problem.evidence.end());
+  return verdict;
+}
+
+// A connection was closed. The ranks that report it are alive, so the silent ones that did not finish are
+// suspects. Returns nothing if there is none.
+std::optional<LogVerdict> of_lost_peer(const Log& log, const LogProblem& problem) {
+  if (!problem.symptom.starts_with("peer-") || log.communicators.empty()) return std::nullopt;
+  std::set<int> speaking;
+  for (const LogProblem& log_problem : log.problems)
+    speaking.insert(log_problem.ranks.begin(), log_problem.ranks.end());
+  for (const TorchRank& rank : log.torch) speaking.insert(rank.rank);
+  std::vector<int> silent;
+  std::string host;
+  for (const LogRank& rank : log.communicators.front().ranks) {
+    if (speaking.contains(rank.rank) || rank.step == Step::kDestroyed) continue;
+    silent.push_back(rank.rank);
+    host = rank.host;
+  }
+  if (silent.empty() || speaking.empty()) return std::nullopt;
+  LogVerdict verdict = of_problem(problem);
+  verdict.text =
+      silent.size() == 1
+          ? fmt::format("Rank {} on {} went away: others found its connection closed", silent.front(), host)
+          : fmt::format("A rank went away, one of {}: others found its connection closed", rank_list(silent));
+  verdict.remedy =
+      "Look at the last lines of that rank's own output; "
+      "dmesg | grep -i -e oom -e xid on its host; the scheduler's record of the job.";
+  return verdict;
+}
+
+// Returns the warnings that match no symptom, in the log's order.
+std::vector<const LogProblem*> unknown_warnings(const Log& log) {
+  std::vector<const LogProblem*> found;
+  for (const LogProblem& problem : log.problems)
+    if (problem.id == "other") found.push_back(&problem);
+  std::ranges::sort(found, {}, &LogProblem::line);
+  return found;
+}
+
+// Returns a verdict for a warning that matches no row: NCCL's own message, and the most informative other
+// problems.
+LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unknown, Severity severity) {
+  constexpr std::size_t kMostLines = 3;
+  LogVerdict verdict{
+      .severity = severity,
+      .text = fmt::format("NCCL warned: {}{}", unknown.front()->title, where(*unknown.front())),
+      .cause =
+          "This reader does not know that warning. It is the first in the log that is no echo of another.",
+      .remedy = "Search for its words in NCCL's issues; with NCCL_DEBUG=INFO the lines before it say more."};
+  std::vector<const LogProblem*> telling = unknown;
+  for (const LogProblem& problem : log.problems)
+    if (problem.id != "other") telling.push_back(&problem);
+  for (const LogProblem* problem : telling)
+    if (verdict.why.size() < kMostLines)
+      verdict.why.push_back(
+          fmt::format("{}: {}", place_text(problem->file, problem->line), problem->message));
+  return verdict;
+}
+
+// Returns a verdict for a log in which no row of the tables knows a line.
+LogVerdict of_telling(const LogState& state) {
+  constexpr std::size_t kMostLines = 3;
+  LogVerdict verdict{.severity = Severity::kWarning,
+                     .text = "Not known: no message of this log is in the tables",
+                     .certainty = Certainty::kUnknown,
+                     .remedy =
+                         "Look at these lines first. If ranks of other nodes have logs, give them, too: "
+                         "railbed explain rank*.log"};
+  for (const LogSight& sight : most_telling(state, kMostLines))
+    verdict.why.push_back(fmt::format("{}: {}", place_text(sight.file, sight.line), sight.text));
+  return verdict;
+}
+
+// Only consequences are known to have failed. A rank that ended explains them; else an unknown warning, if it
+// came before or the consequence carries no information.
+LogVerdict of_echo(const Log& log, const LogProblem& echo) {
+  if (auto lost = of_lost_peer(log, echo)) return std::move(*lost);
+  const auto unknown = unknown_warnings(log);
+  const bool says_more =
+      !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
+  return says_more ? of_unknown(log, unknown, Severity::kError) : of_problem(echo);
+}
+
+std::optional<LogVerdict> of_different_networks(const Log& log) {
+  if (log.networks.size() < 2 || log.hosts.size() < 2) return std::nullopt;
+  if (!log.communicators.empty() && log.communicators.front().nodes == 1) return std::nullopt;
+  std::string names;
+  for (const LogNetwork& network : log.networks)
+    names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", network.name, network.processes);
+  return LogVerdict{
+      .severity = Severity::kError,
+      .text = fmt::format("Ranks chose different networks: {}", names),
+      .remedy =
+          "A port is down, or a library or plugin is missing on some nodes: compare their \"NET/\" lines."};
+}
+
+// True if all ranks are in the same operation, or at the same step of the start.
+bool all_joined(const Log& log) {
+  if (log.communicators.empty() || !log.hang->never_came.empty()) return false;
+  const LogCommunicator& largest = log.communicators.front();
+  if (std::ssize(largest.ranks) != largest.size) return false;
+  if (log.torch.empty()) return log.hang->behind.size() == largest.ranks.size();
+  const auto first = log.torch.front().timed_out;
+  const auto in_it = [&](const TorchRank& rank) { return rank.timed_out >= 0 && rank.timed_out == first; };
+  return std::ssize(log.torch) == largest.size && std::ranges::all_of(log.torch, in_it);
+}
+
+LogVerdict of_hang(const Log& log) {
+  LogVerdict verdict{
+      .severity = Severity::kError,
+      .text = "Hang: " + log.hang->text,
+      .remedy = "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
+  if (!all_joined(log)) return verdict;
+  verdict.cause =
+      "No rank is missing: data did not get through between two of them, or they call different operations under one number.";
+  if (connections(log.communicators.front(), "P2P/") > 0)
+    verdict.remedy =
+        "Run once with NCCL_P2P_DISABLE=1. If that helps, PCIe ACS or the IOMMU stands between the GPUs: boot with iommu=pt, "
+        "switch ACS off (railbed verify names the bridges). ";
+  else
+    verdict.remedy.clear();
+  verdict.remedy += spans_nodes(log.communicators.front())
+                        ? "Between nodes prove each path with `railbed bench rdma` and `railbed bench tcp`."
+                        : "A GPU that hangs has an Xid in dmesg.";
+  return verdict;
+}
+
+struct Reason {
+  std::string text;
+  std::vector<std::string> why = {};
+  std::string remedy;
+};
+
+// Returns why NCCL fell back to sockets, in its own order of decisions.
+Reason why_sockets(const LogState& state) {
+  const Log& log = state.log;
+  std::set<std::string> disabled, library, device;
+  for (const LogProcess& process : state.processes) {
+    if (process.disabled_ib) disabled.insert(process.host);
+    if (process.no_verbs_library) library.insert(process.host);
+    if (process.no_rdma_device) device.insert(process.host);
+  }
+  if (!disabled.empty())
+    return {.text = fmt::format("NCCL_IB_DISABLE={} switches it off", value_of(log, "NCCL_IB_DISABLE")),
+            .remedy = "Remove NCCL_IB_DISABLE from the environment, profile and nccl.conf."};
+  if (value_of(log, "NCCL_NET") == "Socket")
+    return {.text = "NCCL_NET=Socket asks for TCP",
+            .remedy = "Remove NCCL_NET from the environment, profile and nccl.conf."};
+  if (!library.empty())
+    return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
+            .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
+  const auto libfabric = std::ranges::find(log.problems, "ofi-no-provider", &LogProblem::id);
+  if (libfabric != log.problems.end())
+    return {.text = "the libfabric plugin found no network that it can use", .remedy = libfabric->remedy};
+  if (device.empty())
+    return {
+        .text = "the log does not say why",
+        .remedy = "Run with NCCL_DEBUG=INFO from the start of the job; check NCCL_NET and the NET/ lines."};
+  Reason reason{.text = fmt::format("NCCL found no active RDMA port on {}", *device.begin()),
+                .why = {"\"NET/IB : No device found.\""},
+                .remedy =
+                    "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; "
+                    "a container needs /dev/infiniband. `railbed verify` names the cause."};
+  const std::string filter = value_of(log, "NCCL_IB_HCA");
+  if (!filter.empty()) reason.why.push_back(fmt::format("NCCL_IB_HCA={} may match no device there", filter));
+  return reason;
+}
+
+LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator) {
+  const Log& log = state.log;
+  const Reason reason = why_sockets(state);
+  LogVerdict verdict{.severity = Severity::kWarning, .why = reason.why, .remedy = reason.remedy};
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> names;
+  for (const LogInterface& interface : log.interfaces)
+    if (interface.data) add_once(names, interface.name, kNamed);
+  const std::string carried = fmt::format("{}", fmt::join(names, ", "));
+  verdict.text = fmt::format("RDMA is not used: {}; {} talk over TCP{}", reason.text,
+                             nodes_text(communicator), carried.empty() ? "" : fmt::format(" ({})", carried));
+  return verdict;
+}
+
+// Returns why a network was chosen; empty if the log does not show it.
+std::string why_network(const LogState& state, const std::string& name) {
+  if (value_of(state.log, "NCCL_NET") == name) return "NCCL_NET asks for it";
+  if (name == "Socket") return why_sockets(state).text;
+  if (name != "IB") return "a plugin brings it";
+  return state.log.nics.empty() ? "" : "active RDMA ports were found";
+}
+
+std::string local_path(const LogCommunicator& communicator, const Log& log) {
+  if (communicator.nvls_channels > 0) return "NVLink with NVLS";
+  if (connections(communicator, "P2P/MNNVL") > 0) return "multi-node NVLink";
+  if (connections(communicator, "P2P/") > 0) {
+    if (communicator.local_path == "NVL") return "NVLink";
+    return communicator.local_path.empty() ? "P2P (NVLink or PCIe)" : "P2P (PCIe)";
+  }
+  if (connections(communicator, "SHM/") > 0)
+    return value_of(log, "NCCL_P2P_DISABLE") == "1" ? "host memory, since NCCL_P2P_DISABLE=1"
+                                                    : "host memory (SHM)";
+  if (connections(communicator, "NET/Socket") > 0) return "TCP sockets";
+  if (connections(communicator, "NET/") > 0) return "RDMA";
+  return "";
+}
+
+std::string ranks_up(const LogCommunicator& communicator) {
+  if (communicator.size == 1) return "The one rank is up";
+  if (communicator.completed >= communicator.size)
+    return fmt::format("All {} ranks are up", communicator.size);
+  return fmt::format("{} of {} ranks are up in this log", communicator.completed, communicator.size);
+}
+
+LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
+  const std::string path = local_path(communicator, log);
+  const auto hosts = hosts_of(communicator);
+  const std::string place =
+      std::ssize(communicator.ranks) >= communicator.size || hosts.empty()
+          ? " on one node"
+          : fmt::format(" on {}; where the others are is not in this log", *hosts.begin());
+  LogVerdict verdict{.text = ranks_up(communicator) + (path.empty() ? "" : " over " + path) + place};
+  const bool p2p_off = value_of(log, "NCCL_P2P_DISABLE") == "1" || value_of(log, "NCCL_P2P_LEVEL") == "LOC";
+  if (connections(communicator, "P2P/") == 0 && p2p_off && communicator.size > 1) {
+    verdict.severity = Severity::kWarning;
+    verdict.why.push_back("P2P between GPUs is switched off by a variable");
+    verdict.remedy = "Remove NCCL_P2P_DISABLE and NCCL_P2P_LEVEL.";
+  } else if (connections(communicator, "NET/Socket") > 0) {
+    verdict.severity = Severity::kWarning;
+    verdict.why.push_back("GPUs of one node reach each other neither by P2P nor by shared memory");
+    verdict.remedy =
+        "Remove NCCL_SHM_DISABLE and NCCL_P2P_DISABLE; share /dev/shm between containers (--ipc=host).";
+  }
+  return verdict;
+}
+
+LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
+  std::string network;
+  for (const LogNetwork& log_network : log.networks)
+    network += (network.empty() ? "" : ", ") + log_network.name;
+  constexpr std::size_t kLinks = 8;
+  std::vector<std::string> links;
+  for (const LogNic& nic : log.nics)
+    if (!nic.link.empty()) add_once(links, nic.link, kLinks);
+  std::string kind;
+  for (const std::string& link : links) kind += (kind.empty() ? "" : " and ") + link;
+  LogVerdict verdict;
+  const std::string over =
+      fmt::format("{} on {} over {}{}", ranks_up(communicator), nodes_text(communicator),
+                  network.empty() ? "the network" : network, kind.empty() ? "" : fmt::format(" ({})", kind));
+  if (log.gpudirect == "on") {
+    verdict.text = fmt::format("{} with GPUDirect RDMA{}", over,
+                               log.gpudirect_route.empty() ? "" : fmt::format(" ({})", log.gpudirect_route));
+  } else if (log.gpudirect.empty()) {
+    verdict.text = over;
+  } else {
+    verdict.severity = Severity::kWarning;
+    verdict.text =
+        log.gpudirect == "off"
+            ? fmt::format("RDMA is used, GPUDirect is not: GPU data goes through host memory. {}", over)
+            : fmt::format("GPUDirect RDMA is used by some connections only. {}", over);
+    verdict.why = log.gpudirect_why;
+    verdict.remedy =
+        "`railbed verify` on a node says whether GPUDirect RDMA can be there and what opens a route; `railbed "
+        "nccl` shows how far each GPU is from its NIC: NCCL goes direct below one root port, and farther only "
+        "where NCCL_NET_GDR_LEVEL says so.";
+  }
+  return verdict;
+}
+
+// Returns the verdict of a log that has NCCL lines and no deciding problem.
+LogVerdict of_healthy(const LogState& state) {
+  const Log& log = state.log;
+  if (log.communicators.empty())
+    return {.severity = Severity::kNote,
+            .text = "NCCL was started, but no communicator was created in this log",
+            .remedy = "Run with NCCL_DEBUG=INFO and keep the output of all ranks."};
+  const LogCommunicator& largest = log.communicators.front();
+  // Without shared memory NCCL counts every process as a node.
+  const bool all_here = hosts_of(largest).size() == 1 && std::ssize(largest.ranks) == largest.size;
+  if (all_here && value_of(log, "NCCL_SHM_DISABLE") == "1") return of_one_node(log, largest);
+  if (connections(largest, "NET/Socket") > 0 && spans_nodes(largest)) return of_sockets(state, largest);
+  const bool sockets_only = log.networks.size() == 1 && log.networks.front().name == "Socket";
+  if (spans_nodes(largest)) return sockets_only ? of_sockets(state, largest) : of_rdma(log, largest);
+  return of_one_node(log, largest);
+}
+
+}  // namespace
+
+void judge_run(LogState& state) {
+  Log& log = state.log;
+  for (LogNetwork& network : log.networks) network.why = why_network(state, network.name);
+  const auto unknown = unknown_warnings(log);
+  const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+    return problem.severity == Severity::kError && !problem.consequence;
+  });
+  if (decides != log.problems.end()) {
+    log.verdict = of_problem(*decides);
+  } else if (auto different = of_different_networks(log)) {
+    log.verdict = std::move(*different);
+  } else if (log.hang) {
+    log.verdict = of_hang(log);
+  } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
+    log.verdict = of_echo(log, log.problems.front());
+  } else if (log.communicators.empty() && !unknown.empty()) {
+    log.verdict = of_unknown(log, unknown, Severity::kWarning);
+  } else if (log.nccl_lines == 0 && !state.telling.empty()) {
+    log.verdict = of_telling(state);
+  } else if (log.nccl_lines == 0) {
+    log.verdict = {.severity = Severity::kWarning,
+                   .text = "There is no line of NCCL in this log",
+                   .remedy =
+                       "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; "
+                       "NCCL_DEBUG_FILE sends it elsewhere."};
+  } else {
+    log.verdict = of_healthy(state);
+  }
+}
+
+}  // namespace railbed::diagnose

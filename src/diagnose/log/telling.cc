@@ -1,0 +1,95 @@
+// Finds the lines that say most where no row of the tables knows any: an exception's last line, an error's, or one
+// with a word of failure.
+#include <algorithm>
+#include <iterator>
+
+#include "base/phrases.h"
+#include "base/text.h"
+#include "diagnose/log/state.h"
+
+namespace railbed::diagnose {
+namespace {
+
+struct Word {
+  std::string_view text;
+  int weight;
+};
+
+constexpr int kException = 3;
+constexpr int kErrorLine = 2;
+constexpr int kHint = 1;
+constexpr Word kWords[] = {
+    {"Error: ", kException},
+    {"Exception: ", kException},
+    {"Segmentation fault", kException},
+    {"FATAL", kErrorLine},
+    {"fatal: ", kErrorLine},
+    {"fatal error", kErrorLine},
+    {"ERROR", kErrorLine},
+    {"error: ", kErrorLine},
+    {"Error ", kErrorLine},
+    {"Out Of Memory", kErrorLine},
+    {"Killed", kErrorLine},
+    {"ailed", kHint},
+    {"FAILED", kHint},
+    {"annot ", kHint},
+    {"nable to ", kHint},
+    {"denied", kHint},
+    {"refused", kHint},
+    {"No such ", kHint},
+    {"not found", kHint},
+    {"Aborted", kHint},
+    {"imed out", kHint},
+};
+
+constexpr std::size_t kMostLines = 64;
+constexpr std::size_t kAlike = 40;  // lines of one beginning repeat each other
+
+const Phrases& words() {
+  static const Phrases phrases = [] {
+    std::vector<std::string_view> texts;
+    for (const Word& word : kWords) texts.push_back(word.text);
+    return Phrases(texts);
+  }();
+  return phrases;
+}
+
+// Returns the text without a launcher's prefix, so that the same message of several ranks counts once.
+std::string_view without_prefix(std::string_view line) {
+  line = trim(line);
+  if (line.starts_with('['))
+    if (const auto close = line.find("]: "); close != std::string_view::npos && close < 16)
+      line = trim(line.substr(close + 3));
+  return line;
+}
+
+}  // namespace
+
+void LogState::read_telling(std::string_view line) {
+  if (telling.size() >= kMostLines) return;
+  int weight = 0;
+  words().visit(line, [&](std::size_t index) { weight = std::max(weight, kWords[index].weight); });
+  if (weight == 0) return;
+  const std::string_view text = without_prefix(line);
+  if (text.starts_with("File \"")) return;  // a frame of a traceback
+  const auto is_known = [&](const TellingLine& known) {
+    return std::string_view(known.sight.text).substr(0, kAlike) == text.substr(0, kAlike);
+  };
+  if (std::ranges::any_of(telling, is_known)) return;
+  TellingLine& kept = telling.emplace_back();
+  kept.weight = weight;
+  keep_sight(kept.sight, text);
+}
+
+std::vector<LogSight> most_telling(const LogState& state, std::size_t most) {
+  std::vector<TellingLine> lines = state.telling;
+  std::ranges::stable_sort(lines, std::ranges::greater(), &TellingLine::weight);
+  lines.resize(std::min(lines.size(), most));
+  std::vector<LogSight> sights;
+  std::ranges::transform(lines, std::back_inserter(sights), &TellingLine::sight);
+  std::ranges::stable_sort(sights, {},
+                           [](const LogSight& sight) { return std::pair(sight.file, sight.line); });
+  return sights;
+}
+
+}  // namespace railbed::diagnose

@@ -1,0 +1,29 @@
+// All tables in their order.
+#include "diagnose/hypothesis.h"
+#include "diagnose/symptom.h"
+
+namespace railbed::diagnose {
+namespace {
+
+template <class Row>
+std::vector<Row> join_tables(std::initializer_list<std::span<const Row>> tables) {
+  std::vector<Row> rows;
+  for (const auto table : tables) rows.insert(rows.end(), table.begin(), table.end());
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<Symptom>& all_symptoms() {
+  static const auto rows = join_tables<Symptom>(
+      {nccl_symptoms(), torch_symptoms(), rdma_symptoms(), driver_symptoms(), launcher_symptoms()});
+  return rows;
+}
+
+const std::vector<Hypothesis>& all_hypotheses() {
+  static const auto rows = join_tables<Hypothesis>(
+      {nccl_hypotheses(), torch_hypotheses(), rdma_hypotheses(), driver_hypotheses(), launcher_hypotheses()});
+  return rows;
+}
+
+}  // namespace railbed::diagnose
