@@ -23,8 +23,9 @@ struct Hypothesis {
   bool stated = false;                              // the message itself states it
   std::array<std::string_view, 4> needs = {};       // ids of observations, all of which must hold
   std::array<std::string_view, 8> refuted_by = {};  // ids of observations, any of which withdraws it
-  bool decisive = false;                            // what it needs excludes every rival
-  std::string_view title = {};                      // one line; empty: the symptom's
+  bool echo = false;            // it makes the problem a consequence of another one in the log
+  bool decisive = false;        // what it needs excludes every rival
+  std::string_view title = {};  // one line; empty: the symptom's
   std::string_view cause;
   std::string_view remedy;
   std::string_view settle_by = {};  // the look that decides whether it holds, if the evidence is missing

@@ -67,6 +67,7 @@ TEST_P(Law, IsTheVerdict) {
   ASSERT_NE(problem, nullptr) << to_text(log);
   EXPECT_EQ(problem->id, hypothesis.id) << to_text(log);
   EXPECT_LE(problem->certainty, Certainty::kLikely) << to_text(log);
+  if (hypothesis.echo) return;  // the log's verdict is the other problem
   EXPECT_EQ(log.verdict.cause, hypothesis.cause) << to_text(log);
 }
 

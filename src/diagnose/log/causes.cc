@@ -31,10 +31,12 @@ void find_causes(LogState& state) {
     for (const Weighed& weighed : diagnosis.refuted)
       problem.refuted.push_back(candidate(weighed, symptom_title));
     if (diagnosis.remaining.empty()) continue;
-    for (std::size_t i = 1; i < diagnosis.remaining.size() && i <= kMostOthers; ++i)
+    const bool decided = diagnosis.certainty == Certainty::kCause;
+    for (std::size_t i = 1; !decided && i < diagnosis.remaining.size() && i <= kMostOthers; ++i)
       problem.others.push_back(candidate(diagnosis.remaining[i], symptom_title));
     const Weighed& best = diagnosis.remaining.front();
     problem.id = best.hypothesis->id;
+    problem.consequence = problem.consequence || (best.hypothesis->echo && best.open == 0);
     // Of several causes none is favoured: the title states what happened, not why.
     if (diagnosis.certainty != Certainty::kOneOf && !best.hypothesis->title.empty())
       problem.title = best.hypothesis->title;

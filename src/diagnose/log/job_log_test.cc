@@ -386,8 +386,7 @@ TEST(Sights, AdviceIsNoObservation) {
                 .problems.front()
                 .id,
             "memlock");
-  EXPECT_EQ(read_log("+ docker run --ulimit memlock=-1 image\n" + kReg).problems.front().id,
-            "registration-unlimited");
+  EXPECT_EQ(read_log("+ docker run --ulimit memlock=-1 image\n" + kReg).problems.front().id, "bar1-full");
 }
 
 }  // namespace

@@ -158,6 +158,330 @@ Evidence are_on_several_nodes(const LogState& state, const LogProblem&) {
   return fmt::format("the log has lines of {} and {}", *hosts.begin(), *std::next(hosts.begin()));
 }
 
+const LogVariable* find_variable(const LogState& state, std::string_view name) {
+  const auto found = std::ranges::find(state.log.variables, name, &LogVariable::name);
+  return found == state.log.variables.end() ? nullptr : &*found;
+}
+
+Evidence is_set(const LogState& state, std::string_view name) {
+  const LogVariable* const variable = find_variable(state, name);
+  if (variable == nullptr) return std::nullopt;
+  return fmt::format("{}={} is set", name, variable->value);
+}
+
+// NCCL prints the variables that are set (NCCL_DEBUG_SUBSYS has ENV by default), so one that it does not print beside
+// others is not set.
+Evidence is_unset(const LogState& state, std::string_view name) {
+  if (state.log.variables.empty() || find_variable(state, name) != nullptr) return std::nullopt;
+  return fmt::format("the log lists variables that are set, and {} is not among them", name);
+}
+
+Evidence seen_elsewhere(const LogState& state, std::string_view id) {
+  const auto found = std::ranges::find(state.others, id, &Observation::id);
+  return found == state.others.end() ? std::nullopt : std::optional(found->evidence);
+}
+
+Evidence ifname_is_set(const LogState& state, const LogProblem&) {
+  return is_set(state, "NCCL_SOCKET_IFNAME");
+}
+
+Evidence ifname_is_exact(const LogState& state, const LogProblem&) {
+  const LogVariable* const variable = find_variable(state, "NCCL_SOCKET_IFNAME");
+  if (variable == nullptr || !variable->value.starts_with('=')) return std::nullopt;
+  return fmt::format("NCCL_SOCKET_IFNAME={} asks for the exact name", variable->value);
+}
+
+Evidence ifname_is_loopback(const LogState& state, const LogProblem&) {
+  const LogVariable* const variable = find_variable(state, "NCCL_SOCKET_IFNAME");
+  if (variable == nullptr || (variable->value != "lo" && variable->value != "=lo")) return std::nullopt;
+  return fmt::format("NCCL_SOCKET_IFNAME={} is set", variable->value);
+}
+
+// Returns whether NCCL takes an interface for this value: a list of prefixes, of exact names after "=", or of those to
+// leave out after "^".
+bool takes(std::string_view value, std::string_view interface) {
+  const bool leave_out = value.starts_with('^');
+  if (leave_out) value.remove_prefix(1);
+  const bool exact = value.starts_with('=');
+  if (exact) value.remove_prefix(1);
+  bool listed = false;
+  for (std::string_view rest = value; !rest.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const std::string_view name = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    listed = listed || (!name.empty() && (exact ? interface == name : interface.starts_with(name)));
+  }
+  return listed != leave_out;
+}
+
+// Returns an interface that is up and that NCCL_SOCKET_IFNAME takes; empty if none does. Nothing if either is unknown.
+std::optional<std::string> interface_taken(const LogState& state) {
+  const LogVariable* const variable = find_variable(state, "NCCL_SOCKET_IFNAME");
+  if (variable == nullptr || state.interfaces_listed.empty()) return std::nullopt;
+  for (const auto& [name, up] : state.interfaces_listed)
+    if (up && takes(variable->value, name)) return name;
+  return "";
+}
+
+Evidence ifname_matches_none(const LogState& state, const LogProblem&) {
+  const auto taken = interface_taken(state);
+  if (!taken || !taken->empty()) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const auto& [name, up] : state.interfaces_listed)
+    if (up && names.size() < 8) names.push_back(name);
+  return fmt::format("up are {}: none fits NCCL_SOCKET_IFNAME={}", fmt::join(names, ", "),
+                     find_variable(state, "NCCL_SOCKET_IFNAME")->value);
+}
+
+Evidence ifname_matches(const LogState& state, const LogProblem&) {
+  const auto taken = interface_taken(state);
+  if (!taken || taken->empty()) return std::nullopt;
+  return fmt::format("{} is up and fits NCCL_SOCKET_IFNAME={}", *taken,
+                     find_variable(state, "NCCL_SOCKET_IFNAME")->value);
+}
+
+Evidence no_interface_is_up(const LogState& state, const LogProblem&) {
+  if (state.interfaces_listed.empty()) return std::nullopt;
+  for (const auto& [name, up] : state.interfaces_listed)
+    if (up && name != "lo" && !is_bridge(name) && !name.starts_with("veth")) return std::nullopt;
+  return fmt::format("none of the {} interfaces that are listed is up, but lo and bridges",
+                     state.interfaces_listed.size());
+}
+
+Evidence versions_differ(const LogState& state, const LogProblem&) {
+  if (state.log.versions.size() < 2) return std::nullopt;
+  return fmt::format("the log has NCCL {}", fmt::join(state.log.versions, " and "));
+}
+
+Evidence networks_differ(const LogState& state, const LogProblem&) {
+  if (state.log.networks.size() < 2) return std::nullopt;
+  return fmt::format("{} processes chose {}, {} chose {}", state.log.networks[0].processes,
+                     state.log.networks[0].name, state.log.networks[1].processes, state.log.networks[1].name);
+}
+
+Evidence hca_is_set(const LogState& state, const LogProblem&) { return is_set(state, "NCCL_IB_HCA"); }
+
+Evidence rdma_device_is_used(const LogState& state, const LogProblem&) {
+  if (state.log.nics.empty()) return std::nullopt;
+  return fmt::format("NCCL found {} on {}", state.log.nics.front().device, state.log.nics.front().host);
+}
+
+Evidence topology_file_is_set(const LogState& state, const LogProblem&) {
+  return is_set(state, "NCCL_TOPO_FILE");
+}
+Evidence topology_file_is_unset(const LogState& state, const LogProblem&) {
+  return is_unset(state, "NCCL_TOPO_FILE");
+}
+
+Evidence gid_filter_is_set(const LogState& state, const LogProblem&) {
+  for (const std::string_view name : {"NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"})
+    if (auto evidence = is_set(state, name)) return evidence;
+  return std::nullopt;
+}
+Evidence gid_index_is_set(const LogState& state, const LogProblem&) {
+  return is_set(state, "NCCL_IB_GID_INDEX");
+}
+Evidence gid_index_is_unset(const LogState& state, const LogProblem&) {
+  return is_unset(state, "NCCL_IB_GID_INDEX");
+}
+
+// "… localGid fe80::a288:c2ff:fe45:6c12 remoteGidsfe80::…"
+Evidence gid_is_link_local(const LogState&, const LogProblem& problem) {
+  const std::string small = lower(problem.message);
+  const auto at = small.find("gid");
+  if (at == std::string::npos) return std::nullopt;
+  const auto address = small.find("fe80:", at);
+  if (address == std::string::npos) return std::nullopt;
+  return fmt::format("the GID {} is link-local",
+                     small.substr(address, small.find_first_of(" ,\n", address) - address));
+}
+
+// Returns the first problem of the log that is a cause, if it stands before this one.
+Evidence something_failed_before(const LogState& state, const LogProblem& problem) {
+  for (const LogProblem& other : state.log.problems) {
+    const bool before = other.file == problem.file ? other.line < problem.line : !other.file.empty();
+    if (&other == &problem || !before || other.consequence || other.severity != Severity::kError) continue;
+    return fmt::format("{}: {}", place_text(other.file, other.line), other.message);
+  }
+  return std::nullopt;
+}
+
+Evidence mtus_differ(const LogState& state, const LogProblem&) {
+  const std::pair<const std::string, std::set<int>>* first = nullptr;
+  for (const auto& file : state.active_mtus) {
+    if (file.second.size() != 1) continue;
+    if (first == nullptr) first = &file;
+    if (*first->second.begin() != *file.second.begin())
+      return fmt::format("active_mtu is {} in {} and {} in {}", *first->second.begin(), first->first,
+                         *file.second.begin(), file.first);
+  }
+  for (const std::string_view rule : {"red:net.mtu-equal", "red:rdma.active-mtu"})
+    if (auto evidence = seen_elsewhere(state, rule)) return evidence;
+  return std::nullopt;
+}
+
+Evidence acs_is_on(const LogState& state, const LogProblem&) {
+  if (const auto seen = state.seen.find("acs-redirect"); seen != state.seen.end())
+    return at_line(seen->second);
+  return seen_elsewhere(state, "red:pcie.acs");
+}
+Evidence acs_is_off(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("acs-redirect")) return std::nullopt;
+  if (const auto seen = state.seen.find("acs-direct"); seen != state.seen.end()) return at_line(seen->second);
+  return seen_elsewhere(state, "green:pcie.acs");
+}
+
+Evidence are_many_ranks(const LogState& state, const LogProblem& problem) {
+  constexpr int kMany = 512;
+  int most = 0;
+  for (const LogCommunicator& communicator : state.log.communicators)
+    most = std::max(most, communicator.size);
+  for (const int rank : problem.ranks) most = std::max(most, rank + 1);
+  if (most < kMany) return std::nullopt;
+  return fmt::format("the job has {} ranks or more", most);
+}
+
+// Returns the interfaces by which the problem's hosts talk.
+std::vector<const LogInterface*> interfaces_of(const LogState& state, const LogProblem& problem) {
+  std::vector<const LogInterface*> interfaces;
+  for (const LogInterface& own : state.log.interfaces)
+    if (problem.hosts.empty() || std::ranges::find(problem.hosts, own.host) != problem.hosts.end())
+      interfaces.push_back(&own);
+  return interfaces;
+}
+
+// NCCL takes a bridge beside other interfaces without harm. It is to blame if there is no other, or if the peer's
+// address is of the bridge's network.
+Evidence bridge_is_chosen(const LogState& state, const LogProblem& problem) {
+  const auto interfaces = interfaces_of(state, problem);
+  const bool only =
+      std::ranges::all_of(interfaces, [](const LogInterface* own) { return is_bridge(own->name); });
+  Scan scan(problem.message);
+  const auto peer = scan.skip_past("onnect to ") ? usual_subnet(scan.until("< ")) : std::nullopt;
+  for (const LogInterface* own : interfaces) {
+    const bool of_peer = peer && usual_subnet(own->address) == peer;
+    if (is_bridge(own->name) && (only || of_peer))
+      return fmt::format("{} uses {} ({})", own->host, own->name, own->address);
+  }
+  return std::nullopt;
+}
+
+Evidence link_is_lost(const LogState& state, const LogProblem&) {
+  const auto lost = std::ranges::find(state.log.problems, "port-error", &LogProblem::symptom);
+  if (lost != state.log.problems.end())
+    return fmt::format("{}: {}", place_text(lost->file, lost->line), lost->message);
+  return seen_elsewhere(state, "red:net.carrier");
+}
+
+Evidence packets_are_lost(const LogState& state, const LogProblem&) {
+  return seen_elsewhere(state, "red:rdma.packet-loss");
+}
+
+Evidence rank_has_checked_in(const LogState&, const LogProblem& problem) {
+  if (problem.message.find("has already checked in") == std::string::npos) return std::nullopt;
+  return "the root has seen that rank already";
+}
+
+Evidence family_is_inet6(const LogState& state, const LogProblem&) {
+  const LogVariable* const variable = find_variable(state, "NCCL_SOCKET_FAMILY");
+  if (variable == nullptr || variable->value != "AF_INET6") return std::nullopt;
+  return "NCCL_SOCKET_FAMILY=AF_INET6 is set";
+}
+
+Evidence scheduler_shares_a_gpu(const LogState& state, const LogProblem&) {
+  for (const auto& [gpu, processes] : state.sole_gpu)
+    if (processes.size() > 1)
+      return fmt::format("processes {} and {} both have CUDA_VISIBLE_DEVICES={}", *processes.begin(),
+                         *std::next(processes.begin()), gpu);
+  return std::nullopt;
+}
+
+// The opposites of some of them, which only what is shown can answer.
+
+Evidence no_bridge_is_chosen(const LogState& state, const LogProblem& problem) {
+  if (bridge_is_chosen(state, problem)) return std::nullopt;
+  for (const LogInterface* own : interfaces_of(state, problem))
+    if (!is_bridge(own->name)) return fmt::format("{} uses {} ({})", own->host, own->name, own->address);
+  return std::nullopt;
+}
+
+Evidence peer_is_elsewhere(const LogState& state, const LogProblem& problem) {
+  if (peer_is_a_neighbour(state, problem)) return std::nullopt;
+  return no_bridge_is_chosen(state, problem);
+}
+
+Evidence gid_is_routable(const LogState&, const LogProblem& problem) {
+  if (problem.message.find("::ffff:") == std::string::npos) return std::nullopt;
+  return "the GIDs of the message are those of IPv4 addresses";
+}
+
+Evidence rank_count_differs(const LogState&, const LogProblem& problem) {
+  if (problem.message.find("mismatch in") == std::string::npos) return std::nullopt;
+  return "the message compares numbers of ranks";
+}
+
+Evidence family_is_not_inet6(const LogState& state, const LogProblem& problem) {
+  if (family_is_inet6(state, problem)) return std::nullopt;
+  if (auto unset = is_unset(state, "NCCL_SOCKET_FAMILY")) return unset;
+  return is_set(state, "NCCL_SOCKET_FAMILY");
+}
+
+Evidence ifname_is_not_loopback(const LogState& state, const LogProblem& problem) {
+  if (ifname_is_loopback(state, problem)) return std::nullopt;
+  if (auto unset = is_unset(state, "NCCL_SOCKET_IFNAME")) return unset;
+  return is_set(state, "NCCL_SOCKET_IFNAME");
+}
+
+Evidence version_is_one(const LogState& state, const LogProblem&) {
+  if (state.log.versions.size() != 1) return std::nullopt;
+  return fmt::format("the log has NCCL {} alone", state.log.versions.front());
+}
+
+Evidence networks_agree(const LogState& state, const LogProblem&) {
+  if (state.log.networks.size() != 1 || state.log.networks.front().processes < 2) return std::nullopt;
+  return fmt::format("{} processes chose {}", state.log.networks.front().processes,
+                     state.log.networks.front().name);
+}
+
+Evidence segment_has_a_size(const LogState& state, const LogProblem& problem) {
+  if (segment_has_no_size(state, problem)) return std::nullopt;
+  if (problem.message.find("(size ") == std::string::npos) return std::nullopt;
+  return "the message has the segment's size";
+}
+
+Evidence gid_filter_is_unset(const LogState& state, const LogProblem& problem) {
+  if (state.log.variables.empty() || gid_filter_is_set(state, problem)) return std::nullopt;
+  return "the log lists variables that are set, and none of them chooses a GID";
+}
+
+Evidence mtus_are_equal(const LogState& state, const LogProblem& problem) {
+  if (mtus_differ(state, problem)) return std::nullopt;
+  const bool compared =
+      state.active_mtus.size() > 1 && std::ranges::all_of(state.active_mtus, [&](const auto& file) {
+        return file.second == state.active_mtus.begin()->second;
+      });
+  if (compared) return fmt::format("active_mtu is the same in {} files", state.active_mtus.size());
+  return seen_elsewhere(state, "green:net.mtu-equal");
+}
+
+Evidence nothing_failed_before(const LogState& state, const LogProblem& problem) {
+  if (something_failed_before(state, problem)) return std::nullopt;
+  return "no other failure stands before it in this log";
+}
+
+Evidence link_is_kept(const LogState& state, const LogProblem& problem) {
+  if (link_is_lost(state, problem)) return std::nullopt;
+  for (const std::string_view rule : {"green:rdma.link-lost", "green:net.carrier"})
+    if (auto evidence = seen_elsewhere(state, rule)) return evidence;
+  return std::nullopt;
+}
+
+Evidence no_rdma_device_is_seen(const LogState& state, const LogProblem&) {
+  const auto blind = std::ranges::find_if(state.processes, &LogProcess::no_rdma_device);
+  if (blind == state.processes.end()) return std::nullopt;
+  return fmt::format("NCCL found no RDMA device on {}", blind->host);
+}
+
 constexpr Question kQuestions[] = {
     {"memlock-unlimited", memlock_is_unlimited},
     {"memlock-limited", memlock_is_limited},
@@ -174,6 +498,47 @@ constexpr Question kQuestions[] = {
     {"gids-of-one-subnet", gids_are_of_one_subnet},
     {"one-node", all_are_on_one_node},
     {"several-nodes", are_on_several_nodes},
+    {"ifname-set", ifname_is_set},
+    {"ifname-exact", ifname_is_exact},
+    {"ifname-loopback", ifname_is_loopback},
+    {"ifname-matches-none", ifname_matches_none},
+    {"ifname-matches", ifname_matches},
+    {"no-interface-up", no_interface_is_up},
+    {"nccl-versions-differ", versions_differ},
+    {"networks-differ", networks_differ},
+    {"hca-set", hca_is_set},
+    {"rdma-device-used", rdma_device_is_used},
+    {"topology-file-set", topology_file_is_set},
+    {"topology-file-unset", topology_file_is_unset},
+    {"gid-filter-set", gid_filter_is_set},
+    {"gid-index-set", gid_index_is_set},
+    {"gid-index-unset", gid_index_is_unset},
+    {"gid-link-local", gid_is_link_local},
+    {"failed-before", something_failed_before},
+    {"mtu-differs", mtus_differ},
+    {"acs-on", acs_is_on},
+    {"acs-off", acs_is_off},
+    {"many-ranks", are_many_ranks},
+    {"bridge-chosen", bridge_is_chosen},
+    {"link-lost", link_is_lost},
+    {"packets-lost", packets_are_lost},
+    {"rank-checked-in", rank_has_checked_in},
+    {"family-inet6", family_is_inet6},
+    {"gpu-shared-by-scheduler", scheduler_shares_a_gpu},
+    {"no-bridge-chosen", no_bridge_is_chosen},
+    {"peer-is-elsewhere", peer_is_elsewhere},
+    {"gid-routable", gid_is_routable},
+    {"rank-count-differs", rank_count_differs},
+    {"family-not-inet6", family_is_not_inet6},
+    {"ifname-not-loopback", ifname_is_not_loopback},
+    {"nccl-version-one", version_is_one},
+    {"networks-agree", networks_agree},
+    {"segment-with-size", segment_has_a_size},
+    {"gid-filter-unset", gid_filter_is_unset},
+    {"mtu-equal", mtus_are_equal},
+    {"failed-first", nothing_failed_before},
+    {"link-kept", link_is_kept},
+    {"no-rdma-device-seen", no_rdma_device_is_seen},
 };
 
 constexpr Opposites kOpposites[] = {
@@ -181,6 +546,24 @@ constexpr Opposites kOpposites[] = {
     {"ranks-on-two-hosts", "ranks-on-one-host"},
     {"gids-of-two-subnets", "gids-of-one-subnet"},
     {"one-node", "several-nodes"},
+    {"ifname-matches-none", "ifname-matches"},
+    {"topology-file-set", "topology-file-unset"},
+    {"gid-index-set", "gid-index-unset"},
+    {"acs-on", "acs-off"},
+    {"bridge-chosen", "no-bridge-chosen"},
+    {"peer-is-neighbour", "peer-is-elsewhere"},
+    {"gid-link-local", "gid-routable"},
+    {"rank-checked-in", "rank-count-differs"},
+    {"family-inet6", "family-not-inet6"},
+    {"ifname-loopback", "ifname-not-loopback"},
+    {"nccl-versions-differ", "nccl-version-one"},
+    {"networks-differ", "networks-agree"},
+    {"segment-without-size", "segment-with-size"},
+    {"gid-filter-set", "gid-filter-unset"},
+    {"mtu-differs", "mtu-equal"},
+    {"failed-before", "failed-first"},
+    {"link-lost", "link-kept"},
+    {"rdma-device-used", "no-rdma-device-seen"},
 };
 
 constexpr std::size_t kLongestSight = 200;
@@ -229,6 +612,39 @@ bool advises(std::string_view line) {
       [&](const char* word) { return small.find(word) != std::string::npos; });
 }
 
+// "eth0             UP             10.0.0.1/24", as `ip -brief address` and `ip -brief link` print it.
+void read_interface(LogState& state, std::string_view line) {
+  constexpr std::size_t kMost = 4096;
+  const auto columns = words(line.substr(0, 256));
+  if (columns.size() < 2 || state.interfaces_listed.size() >= kMost) return;
+  const std::string_view name = columns[0].substr(0, columns[0].find('@'));
+  const bool up = columns[1] == "UP" || (columns[1] == "UNKNOWN" && columns.size() > 2);
+  const bool listed = up || columns[1] == "DOWN" || columns[1] == "UNKNOWN";
+  constexpr std::size_t kLongestName = 15;  // IFNAMSIZ
+  if (listed && !name.empty() && name.size() <= kLongestName)
+    state.interfaces_listed[std::string(name)] |= up;
+}
+
+// "(WorkerDict pid=211530) CUDA_VISIBLE_DEVICES=5"
+void read_sole_gpu(LogState& state, std::string_view line) {
+  constexpr std::size_t kMost = 1024;
+  const auto process = number_after(line, "pid=");
+  const std::string_view value = trim(word_after(line, "CUDA_VISIBLE_DEVICES="));
+  if (!process || !parse_number<int>(value)) return;
+  if (state.sole_gpu.size() >= kMost && !state.sole_gpu.contains(std::string(value))) return;
+  if (auto& known = state.sole_gpu[std::string(value)]; known.size() < kMost) known.insert(*process);
+}
+
+// "active_mtu:             4096 (5)", as ibv_devinfo prints it.
+void read_active_mtu(LogState& state, std::string_view line) {
+  constexpr std::size_t kMost = 4096;
+  const auto columns = words(line.substr(0, 256));
+  const auto mtu = columns.size() > 1 ? parse_number<int>(columns[1]) : std::nullopt;
+  if (!mtu || columns[0] != "active_mtu:") return;
+  if (state.active_mtus.size() >= kMost && !state.active_mtus.contains(state.file)) return;
+  if (auto& known = state.active_mtus[state.file]; known.size() < kMost) known.insert(*mtu);
+}
+
 }  // namespace
 
 std::span<const Question> nccl_questions() { return kQuestions; }
@@ -242,6 +658,9 @@ void LogState::keep_sight(LogSight& sight, std::string_view text) const {
 
 void LogState::read_sights(std::string_view line) {
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
+  if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
+  if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);
+  if (has("active_mtu:")) read_active_mtu(*this, line);
   if (has("MIG") && names_slice(line)) keep_sight(mig, line);
   if ((has("lock") || has("LOCK")) && !advises(line)) {
     const Memlock limit = memlock_in(line);

@@ -60,7 +60,9 @@ std::string where(const LogProblem& problem) {
 LogVerdict of_problem(const LogProblem& problem) {
   LogVerdict verdict{.severity = problem.severity,
                      .text = problem.title + where(problem),
-                     .why = {fmt::format("{}: {}", place_text(problem.file, problem.line), problem.message)},
+                     .why = {problem.line == 0 ? problem.message
+                                               : fmt::format("{}: {}", place_text(problem.file, problem.line),
+                                                             problem.message)},
                      .certainty = problem.certainty,
                      .cause = problem.cause,
                      .remedy = problem.remedy,
@@ -359,6 +361,7 @@ void judge_run(LogState& state) {
   Log& log = state.log;
   for (LogNetwork& network : log.networks) network.why = why_network(state, network.name);
   const auto unknown = unknown_warnings(log);
+  const auto redirected = std::ranges::find(log.problems, "p2p-acs", &LogProblem::id);
   const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.severity == Severity::kError && !problem.consequence;
   });
@@ -368,6 +371,8 @@ void judge_run(LogState& state) {
     log.verdict = std::move(*different);
   } else if (log.hang) {
     log.verdict = of_hang(log);
+  } else if (redirected != log.problems.end()) {
+    log.verdict = of_problem(*redirected);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
     log.verdict = of_echo(log, log.problems.front());
   } else if (log.communicators.empty() && !unknown.empty()) {

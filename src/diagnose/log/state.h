@@ -99,6 +99,9 @@ struct LogState {
   LogSight tests_shape;                               // "# nThread 1 nGpus 8 …" of nccl-tests
   int tests_gpus = 0;                                 // number of GPUs that each of its processes asks for
   std::map<std::string, std::set<int>> tests_failed;  // its processes that failed, by host
+  std::map<std::string, bool> interfaces_listed;      // by `ip -brief`: whether each is up
+  std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
+  std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
   bool dma_buf = false;
   bool network_lines = false;        // NCCL_DEBUG_SUBSYS included NET
   std::vector<TellingLine> telling;  // lines that report a failure which no row knows

@@ -317,6 +317,33 @@ void judge_start(Log& log) {
   }
 }
 
+// Adds a problem if GPUs exchange data by PCIe P2P below bridges that redirect it.
+void judge_p2p(LogState& state) {
+  const auto uses_p2p = [](const LogCommunicator& communicator) {
+    return communicator.local_path != "NVL" && communicator.nvls_channels == 0 &&
+           std::ranges::any_of(communicator.connections, [](const LogConnections& connections) {
+             return connections.via.starts_with("P2P/");
+           });
+  };
+  if (std::ranges::none_of(state.log.communicators, uses_p2p)) return;
+  LogProblem problem;
+  const Seen redirects = look_for("acs-on", state, problem);
+  if (redirects.answer != Answer::kYes) return;
+  problem.id = "p2p-acs";
+  problem.certainty = Certainty::kLikely;
+  problem.severity = Severity::kWarning;
+  problem.title =
+      "GPUs use P2P below PCIe bridges that redirect it (ACS): it hangs or crawls, and no message is printed";
+  problem.message = redirects.evidence;
+  problem.count = 1;
+  problem.cause = "PCIe ACS sends what two GPUs exchange up to the root port instead of straight across.";
+  problem.remedy =
+      "Switch ACS redirection off on the bridges above the GPUs (railbed verify names them) and boot with iommu=pt.";
+  problem.settle_by = "NCCL_P2P_DISABLE=1: if the job runs with it, this is the cause";
+  problem.source = "NCCL user guide, PCI Access Control Services";
+  state.log.problems.push_back(std::move(problem));
+}
+
 }  // namespace
 
 bool is_bridge(std::string_view name) {
@@ -336,6 +363,7 @@ void conclude(LogState& state) {
   count_nodes(state.log);
   judge_gpudirect(state);
   judge_start(state.log);
+  judge_p2p(state);
   find_causes(state);  // causes.cc
   judge_hang(state);   // hang.cc
   judge_run(state);    // run.cc
