@@ -174,6 +174,7 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
   if (own && (rank == nullptr || rank->rank != *own))
     if (const auto other = process.by_number.find(*own); other != process.by_number.end())
       rank = &at(place = other->second);
+  p2p = p2p || via.starts_with("P2P/");
   if (rank == nullptr) return true;
   const bool network = via.starts_with("NET/");
   const bool gpudirect = via.find("/GDRDMA") != std::string_view::npos;

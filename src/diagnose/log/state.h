@@ -102,6 +102,7 @@ struct LogState {
   std::map<std::string, bool> interfaces_listed;      // by `ip -brief`: whether each is up
   std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
+  bool p2p = false;                                   // a connection goes from GPU to GPU
   bool dma_buf = false;
   bool network_lines = false;        // NCCL_DEBUG_SUBSYS included NET
   std::vector<TellingLine> telling;  // lines that report a failure which no row knows

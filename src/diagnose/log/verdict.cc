@@ -319,13 +319,10 @@ void judge_start(Log& log) {
 
 // Adds a problem if GPUs exchange data by PCIe P2P below bridges that redirect it.
 void judge_p2p(LogState& state) {
-  const auto uses_p2p = [](const LogCommunicator& communicator) {
-    return communicator.local_path != "NVL" && communicator.nvls_channels == 0 &&
-           std::ranges::any_of(communicator.connections, [](const LogConnections& connections) {
-             return connections.via.starts_with("P2P/");
-           });
+  const auto by_nvlink = [](const LogCommunicator& communicator) {
+    return communicator.local_path == "NVL" || communicator.nvls_channels > 0;
   };
-  if (std::ranges::none_of(state.log.communicators, uses_p2p)) return;
+  if (!state.p2p || std::ranges::any_of(state.log.communicators, by_nvlink)) return;
   LogProblem problem;
   const Seen redirects = look_for("acs-on", state, problem);
   if (redirects.answer != Answer::kYes) return;

@@ -1,0 +1,122 @@
+// railbed explain: what people paste, recognised by content and diagnosed together.
+#include "campaign/look/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace railbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+namespace fs = std::filesystem;
+
+class Explain : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, std::string_view text) {
+    const fs::path path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+  static Explanation read(const std::vector<std::string>& paths) {
+    auto explanation = explain(paths, {}, {});
+    EXPECT_TRUE(explanation) << (explanation ? "" : explanation.error().text);
+    return explanation ? std::move(*explanation) : Explanation();
+  }
+  static bool is_red(const Explanation& explanation, std::string_view rule) {
+    return std::ranges::any_of(explanation.machines.findings, [&](const Finding& finding) {
+      return finding.rule == rule && railbed::is_red(finding);
+    });
+  }
+
+  fs::path folder_;
+};
+
+constexpr std::string_view kRegistration =
+    "h1:40:9 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n";
+
+TEST_F(Explain, AnotherFileRefutesTheUsualCause) {
+  const std::string log = write("train.log", kRegistration);
+  EXPECT_EQ(read({log}).job->problems.front().id, "memlock");
+  const Explanation both =
+      read({log, write("limits.txt", "max locked memory           (kbytes, -l) unlimited\n")});
+  const diagnose::LogProblem& problem = both.job->problems.front();
+  EXPECT_NE(problem.id, "memlock");
+  const auto refuted = std::ranges::find(problem.refuted, "memlock", &diagnose::LogCandidate::id);
+  ASSERT_NE(refuted, problem.refuted.end());
+  EXPECT_THAT(refuted->evidence.front(), StartsWith("limits.txt:1: "));
+}
+
+TEST_F(Explain, LinesOfTheKernelAreJudgedAsTheirMachine) {
+  const Explanation explanation =
+      read({write("slurm-7.out",
+                  "epoch 3 loss 1.25\n"
+                  "[ 1234.567890] NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.\n"
+                  "epoch 4 loss 1.24\n")});
+  EXPECT_TRUE(is_red(explanation, "gpu.xid-reboot"));
+  EXPECT_THAT(explanation.inputs.front().what, HasSubstr("lines of a kernel log"));
+}
+
+TEST_F(Explain, OutputsWithoutANameAreOfOneMachine) {
+  const Explanation explanation = read({
+      write(
+          "a",
+          "CA 'mlx5_0'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tFirmware version: 28.39.1002\n\tPort 1:\n"
+          "\t\tState: Down\n\t\tPhysical state: Disabled\n\t\tRate: 10\n\t\tBase lid: 65535\n\t\tLMC: 0\n"
+          "\t\tSM lid: 0\n\t\tCapability mask: 0xa751e848\n\t\tPort GUID: 0x0\n\t\tLink layer: InfiniBand\n"),
+      write("b", "Module                  Size  Used by\nmlx5_core            1000000  1 mlx5_ib\n"),
+  });
+  EXPECT_EQ(explanation.evidence.nodes.size(), 1u);
+  EXPECT_FALSE(explanation.machines.findings.size() == 0);
+}
+
+TEST_F(Explain, ATextThatNobodyKnowsShowsItsMostTellingLines) {
+  const Explanation explanation = read({write("x.log",
+                                              "starting\nwarming up\n"
+                                              "Traceback (most recent call last):\n"
+                                              "  File \"x.py\", line 3, in <module>\n"
+                                              "FrobnicationError: the flux is out of phase\n")});
+  EXPECT_THAT(explanation.job->verdict.text, StartsWith("Not known"));
+  ASSERT_FALSE(explanation.job->verdict.why.empty());
+  EXPECT_THAT(explanation.job->verdict.why.front(), HasSubstr("x.log:5: FrobnicationError"));
+}
+
+TEST_F(Explain, SeveralLogsAreOneJob) {
+  const Explanation explanation = read({
+      write("rank0.log", "h1:1:1 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\n"),
+      write("rank1.log", "h2:1:1 [0] NCCL INFO NCCL version 2.19.3+cuda12.3\n"),
+  });
+  EXPECT_EQ(explanation.job->versions.size(), 2u);
+}
+
+TEST_F(Explain, DatesOfADaemonAreNoKernelLog) {
+  const Explanation explanation = read({write(
+      "job.log", "[2026-04-21 11:18:40,233] [INFO] [runner.py:454:main] Using IP address of 10.0.0.1\n")});
+  EXPECT_TRUE(explanation.evidence.nodes.empty());
+  EXPECT_EQ(explanation.inputs.front().what, "a job's output");
+}
+
+TEST_F(Explain, WhatCannotBeReadIsAnError) {
+  EXPECT_FALSE(explain({(folder_ / "nothing").string()}, {}, {}));
+  const std::string one = write("a.yaml", "nodes: [");
+  EXPECT_FALSE(explain({one}, {}, {}));
+}
+
+TEST(ExplainText, OneMessage) {
+  const auto explanation = explain_text("h1:40:9 [0] x.cc:1 NCCL WARN Bootstrap : no socket interface found");
+  ASSERT_TRUE(explanation);
+  EXPECT_EQ(explanation->job->problems.front().symptom, "no-interface");
+}
+
+}  // namespace
+}  // namespace railbed
