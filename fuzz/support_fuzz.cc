@@ -88,7 +88,13 @@ void read_report(std::string_view bytes) {
   if (!sent) return;
   for (const auto& [path, file] : sent->files)
     require(path.find("..") == path.npos || path.find("../") == path.npos);
-  if (auto report = report_of(std::move(*sent), "fuzz")) look_at(std::move(report->tree));
+  if (auto reports = reports_of(std::move(*sent), "fuzz")) {
+    require(!reports->nodes.empty());
+    for (SupportReport& report : reports->nodes) {
+      require(!report.node.empty());
+      look_at(std::move(report.tree));
+    }
+  }
 }
 
 }  // namespace

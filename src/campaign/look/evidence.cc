@@ -52,9 +52,11 @@ std::vector<std::string> asked_paths(const Cluster& cluster) {
   return {paths.begin(), paths.end()};
 }
 
-Result<void> add_root(const std::string& root, Evidence& evidence) {
-  auto hosts = open_nodes(root);
+Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& note) {
+  std::vector<Unread> unread;
+  auto hosts = open_nodes(root, &unread);
   if (!hosts) return fail(std::move(hosts.error()), "--root");
+  for (const std::string& line : lines_of(unread)) note(line);
   const fs::path folder(root);
   std::error_code ignored;
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);

@@ -20,6 +20,9 @@ class Intake {
   // Keep a file or a link. Return an error once the kept bytes exceed the limit.
   Result<void> file(const std::string& path, SentFile file);
   Result<void> link(const std::string& path, std::string target);
+  void leave_out(std::string path, std::string why) {
+    sent_.unread.push_back({std::move(path), std::move(why)});
+  }
   // Limits in bytes: for a file in an archive, and for a file without an archive around it.
   std::size_t largest() const { return limits_.file; }
   std::size_t largest_single() const { return limits_.kept; }

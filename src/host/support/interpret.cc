@@ -144,10 +144,8 @@ std::optional<int> zone_of(const Outputs& outputs) {
 }
 
 LogText log_text(const Output& output) {
-  std::string name = output.words[0];
-  for (std::size_t i = 1; i < output.words.size(); ++i) name += " " + output.words[i];
   // The script behind an nvidia-bug-report searches this journal for NVIDIA's lines.
-  return {name, output.text, flags_of(output.words) == "b0" || output.filtered};
+  return {command_of(output), output.text, flags_of(output.words) == "b0" || output.filtered};
 }
 
 void add_log(const Outputs& outputs, ReportTree& report) {
@@ -173,11 +171,25 @@ void add_hostname(std::string_view text, ReportTree& report) {
   if (is_plain_word(name, 253)) report.line("/proc/sys/kernel/hostname", name);
 }
 
-}  // namespace
-
-void interpret(const Outputs& outputs, ReportTree& report) {
+void add_names(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("uname", {"a", ""}), add_uname, report);
   add_if(outputs.find("hostname", {""}), add_hostname, report);
+}
+
+}  // namespace
+
+std::string node_in(const Outputs& outputs, const ReportTree& report) {
+  constexpr std::string_view kHostname = "/proc/sys/kernel/hostname";
+  ReportTree names;
+  if (report.has(kHostname)) names.copy(kHostname, report.text(kHostname));
+  add_names(outputs, names);
+  const std::string text = names.text(kHostname);
+  const auto name = trim(text);
+  return is_plain_word(name, 253) && name.find('/') == name.npos ? std::string(name) : "";
+}
+
+void interpret(const Outputs& outputs, ReportTree& report) {
+  add_names(outputs, report);
   add_if(outputs.find("sysctl", {"a"}), add_sysctl, report);
   add_if(outputs.find("lsmod", {""}), add_lsmod, report);
   add_if(outputs.find("lscpu", {""}), add_lscpu, report);

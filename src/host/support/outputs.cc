@@ -1,5 +1,8 @@
 #include "host/support/outputs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +34,21 @@ std::string_view program_at(std::string_view text) {
   return {};
 }
 
+constexpr std::string_view kBetween = "-_. ";
+
 }  // namespace
+
+std::span<const std::string_view> readable_programs() { return kPrograms; }
+
+std::string_view before_program(std::string_view file_name) {
+  const auto name = without_ending(file_name);
+  for (std::size_t at = 1; at < name.size(); ++at) {
+    if (kBetween.find(name[at - 1]) == kBetween.npos || program_at(name.substr(at)).empty()) continue;
+    const auto last = name.find_last_not_of(kBetween, at - 1);
+    return last == name.npos ? std::string_view() : name.substr(0, last + 1);
+  }
+  return {};
+}
 
 std::vector<std::string> words_of_name(std::string_view file_name) {
   const auto name = without_ending(file_name);
@@ -69,6 +86,8 @@ std::string flags_of(const std::vector<std::string>& words) {
     flags += words[i].substr(std::min(words[i].find_first_not_of('-'), words[i].size()));
   return flags;
 }
+
+std::string command_of(const Output& output) { return fmt::format("{}", fmt::join(output.words, " ")); }
 
 std::vector<const Output*> Outputs::of(std::string_view program) const {
   std::vector<const Output*> found;

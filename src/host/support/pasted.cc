@@ -100,9 +100,9 @@ Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
   const auto head = text.substr(0, kHead);
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
-  if (has("NVSMI LOG==") || is_nvidia_smi_xml(head) || is_nvidia_smi_table(head) ||
-      has("Failed to initialize NVML"))
-    return {"nvidia-smi"};
+  if (is_nvidia_smi_xml(head)) return {"nvidia-smi", "-q", "-x"};
+  if (has("NVSMI LOG==")) return {"nvidia-smi", "-q"};
+  if (is_nvidia_smi_table(head) || has("Failed to initialize NVML")) return {"nvidia-smi"};
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};
@@ -113,7 +113,8 @@ Words words_of_text(std::string_view text) {
   if (const auto words = railbed::words(head.substr(0, head.find('\n')));
       words.size() == 3 && words[0] == "Settings" && words[2].ends_with(':'))
     return {"ethtool", std::string(words[2].substr(0, words[2].size() - 1))};
-  if (!full_pci_address(head.substr(0, head.find(' '))).empty()) return {"lspci"};
+  if (!full_pci_address(head.substr(0, head.find(' '))).empty())
+    return has("\n\tCapabilities: ") ? Words{"lspci", "-vv"} : Words{"lspci"};
   if (holds_kernel_log(head)) return {"dmesg"};
   return {};
 }

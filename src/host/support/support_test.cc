@@ -39,6 +39,14 @@ std::unique_ptr<Host> host_of(ReportTree report) {
   return open_tree(std::move(report).tree(), std::move(gaps));
 }
 
+// Returns the only report.
+Result<SupportReport> report_of(Sent sent, const std::string& name) {
+  auto reports = reports_of(std::move(sent), name);
+  if (!reports) return fail(std::move(reports.error()));
+  EXPECT_EQ(reports->nodes.size(), 1U);
+  return std::move(reports->nodes.front());
+}
+
 std::string line_of(Host& host, const std::string& path) {
   const auto line = host.read_line(path);
   return line ? *line : describe(line.miss(), "");
