@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "host/support/date_text.h"
+#include "host/support/nvidia_smi.h"
 #include "host/support/texts.h"
 
 namespace railbed {
@@ -143,6 +144,48 @@ std::optional<int> zone_of(const Outputs& outputs) {
   return parsed ? parsed->zone : std::nullopt;
 }
 
+std::string_view text_of(const Output* output) {
+  return output == nullptr ? std::string_view() : output->text;
+}
+
+void add_topology(const Outputs& outputs, const GpuAddresses& addresses, ReportTree& report) {
+  constexpr std::string_view kSmi = "nvidia-smi";
+  TopologyTexts texts;
+  const Output* ways = outputs.find(kSmi, {"topom", "topomatrix"});
+  texts.has_nvlinks = ways != nullptr;
+  texts.ways = text_of(ways != nullptr ? ways : outputs.find(kSmi, {"topomp", "topo"}));
+  texts.read = text_of(outputs.find(kSmi, {"topop2pr", "topop2prw", "topop2p_statusr"}));
+  texts.nvlink = text_of(outputs.find(kSmi, {"topop2pn"}));
+  add_nvidia_topology(texts, addresses, report);
+  if (outputs.find(kSmi, {"topop2p"}) != nullptr)
+    report.leave_out(
+        "`nvidia-smi topo -p2p`: its output does not state which access it is of; put the command into the file's name "
+        "(nvidia-smi-topo-p2p-r.txt) or leave the prompt above it");
+}
+
+void add_gpus(const Outputs& outputs, ReportTree& report) {
+  constexpr std::string_view kSmi = "nvidia-smi";
+  const Output* links = outputs.find(kSmi, {"nvlinks", "nvlinkstatus"});
+  const Output* list = outputs.find(kSmi, {"L", "list-gpus"});
+  const std::string_view named = text_of(links != nullptr ? links : list);
+  const Output* whole = outputs.find(kSmi, {"q", "query", "qx", "xq", "a"});
+  GpuAddresses addresses;
+  const auto add_query = [&](const Output& query) {
+    add_nvidia_smi(query.text, named, report);
+    if (addresses.empty()) addresses = find_gpu_addresses(query.text);
+  };
+  if (whole != nullptr) add_query(*whole);
+  for (const Output* any : outputs.of(kSmi))
+    if (any != whole) add_query(*any);
+  if (links != nullptr && !report.has_call("nvml list"))
+    report.leave_out(
+        "`nvidia-smi nvlink -s`: it names GPUs by number and UUID, and nothing here states their PCI addresses; add the "
+        "output of nvidia-smi or nvidia-smi -q of the same machine");
+  add_topology(outputs, addresses, report);
+  for (const Output* any : outputs.of(kSmi)) add_nvidia_smi_errors(any->text, report);
+  add_missing_driver(report);
+}
+
 LogText log_text(const Output& output) {
   // The script behind an nvidia-bug-report searches this journal for NVIDIA's lines.
   return {command_of(output), output.text, flags_of(output.words) == "b0" || output.filtered};
@@ -201,16 +244,7 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("ibstatus", {""}), add_ibstatus, report);
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
-  const Output* links = outputs.find("nvidia-smi", {"nvlinks", "nvlinkstatus"});
-  const auto add_query = [&](const Output& query) {
-    add_nvidia_smi(query.text, links == nullptr ? "" : links->text, report);
-  };
-  const Output* whole = outputs.find("nvidia-smi", {"q", "query", "qx", "xq", "a"});
-  if (whole != nullptr) add_query(*whole);
-  for (const Output* any : outputs.of("nvidia-smi"))
-    if (any != whole) add_query(*any);
-  for (const Output* any : outputs.of("nvidia-smi")) add_nvidia_smi_errors(any->text, report);
-  add_missing_driver(report);
+  add_gpus(outputs, report);
   add_log(outputs, report);
 }
 

@@ -89,6 +89,27 @@ std::string flags_of(const std::vector<std::string>& words) {
 
 std::string command_of(const Output& output) { return fmt::format("{}", fmt::join(output.words, " ")); }
 
+// ECMA-48, 5.4: ESC [, parameters and intermediates, then one final byte from @ to ~.
+std::string without_colours(std::string text) {
+  constexpr std::string_view kBegins = "\x1b[";
+  auto at = text.find(kBegins);
+  if (at == text.npos) return text;
+  std::string plain = text.substr(0, at);
+  while (at < text.size()) {
+    auto end = at + kBegins.size();
+    while (end < text.size() && text[end] >= ' ' && text[end] < '@') ++end;
+    const auto from = std::min(end + 1, text.size());
+    at = std::min(text.find(kBegins, from), text.size());
+    plain.append(text, from, at - from);
+  }
+  return plain;
+}
+
+void Outputs::add(Output output) {
+  output.text = without_colours(std::move(output.text));
+  all_.push_back(std::move(output));
+}
+
 std::vector<const Output*> Outputs::of(std::string_view program) const {
   std::vector<const Output*> found;
   for (const Output& output : all_)

@@ -19,9 +19,12 @@ struct Output {
 // Returns the words, separated by spaces: "lspci -nnvv".
 std::string command_of(const Output& output);
 
+// Removes the terminal's control sequences, which nvidia-smi topo and mlxlink print into files as well.
+std::string without_colours(std::string text);
+
 class Outputs {
  public:
-  void add(Output output) { all_.push_back(std::move(output)); }
+  void add(Output output);
   // Returns the outputs of a program in the order in which they were added.
   std::vector<const Output*> of(std::string_view program) const;
   // Returns the first output whose flags, joined without dashes, equal one of these, which are tried in

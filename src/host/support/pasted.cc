@@ -103,6 +103,11 @@ Words words_of_text(std::string_view text) {
   if (is_nvidia_smi_xml(head)) return {"nvidia-smi", "-q", "-x"};
   if (has("NVSMI LOG==")) return {"nvidia-smi", "-q"};
   if (is_nvidia_smi_table(head) || has("Failed to initialize NVML")) return {"nvidia-smi"};
+  if (is_nvidia_topology(head))
+    return has("CNS ") ? Words{"nvidia-smi", "topo", "-p2p"} : Words{"nvidia-smi", "topo"};
+  if (head.starts_with("GPU 0: ") && has("(UUID: "))
+    return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
+                                                             : Words{"nvidia-smi", "-L"};
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};
@@ -122,6 +127,7 @@ Words words_of_text(std::string_view text) {
 }  // namespace
 
 Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) {
+  text = without_colours(std::move(text));
   text.erase(0, std::min(text.find_first_not_of("\r\n"), text.size()));
   ASSIGN_OR_RETURN(auto session, session_in(name, text));
   if (!session.empty()) return session;

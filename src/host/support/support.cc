@@ -46,7 +46,7 @@ class Merged {
     SupportReport report{node_, std::move(tree_)};
     interpret(outputs_, report.tree);
     for (const std::string& why : report.tree.left_out()) unread_.push_back({from_.front(), why});
-    if (report.tree.empty())
+    if (report.tree.empty() && report.tree.left_out().empty())
       for (const std::string& path : from_)
         unread_.push_back({path, "holds nothing that railbed understands"});
     return report;

@@ -2,6 +2,7 @@
 // is untrusted: lines that do not have the tool's format are skipped.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,20 @@ std::string full_pci_address(std::string_view text);
 // lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
 // bridges above. `all`: the output is of the whole machine.
 void add_lspci(std::string_view text, bool all, ReportTree& report);
-// nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi, and the links from `nvidia-smi nvlink -s` (may be empty).
-void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report);
+// nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi. `named` is the output of
+// `nvidia-smi nvlink -s` with the links, of `nvidia-smi -L`, or both; may be empty.
+void add_nvidia_smi(std::string_view query, std::string_view named, ReportTree& report);
+// Texts of nvidia-smi topo; empty if there is none.
+struct TopologyTexts {
+  std::string_view ways = {};    // -m or -mp: the way between each two devices
+  bool has_nvlinks = false;      // `ways` is of -m, which shows NVLinks
+  std::string_view read = {};    // -p2p r
+  std::string_view nvlink = {};  // -p2p n
+};
+bool is_nvidia_topology(std::string_view text);
+// Peers of GPUs and their NUMA nodes. `addresses`: of nvidia-smi or nvidia-smi -q, since topo names GPUs by index.
+void add_nvidia_topology(const TopologyTexts& texts, const std::map<int, std::string>& addresses,
+                         ReportTree& report);
 // Errors in any output of nvidia-smi: GPUs that are lost, NVML that fails, a driver that is not loaded. Call
 // this after the copies of /proc are added.
 void add_nvidia_smi_errors(std::string_view text, ReportTree& report);
