@@ -23,7 +23,7 @@ namespace {
 
 // Every parser that takes a text alone.
 constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
-    [](std::string_view text, ReportTree& report) { add_lspci(text, true, report); },
+    [](std::string_view text, ReportTree& report) { add_lspci(text, true, report, text); },
     [](std::string_view text, ReportTree& report) { add_nvidia_smi(text, text, report); },
     [](std::string_view text, ReportTree& report) {
       add_nvidia_topology({text, true, text, text}, {{0, "0000:17:00.0"}, {1, "0000:65:00.0"}}, report);
@@ -79,6 +79,7 @@ void read_texts(std::string_view text) {
   if (const auto outputs = outputs_in("paste", std::string(text)))
     for (const Output& output : *outputs) require(!output.words.empty());
   (void)date_in(text, 0);
+  (void)is_lspci_tree(text);
   require(without_colours(std::string(text)).size() <= text.size());
   for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);

@@ -30,16 +30,16 @@ struct Listing {
   long detail;  // number of "v" flags
 };
 
-// Excludes `lspci -t`, which draws a tree, and -m, which is for programs.
+// Excludes `lspci -t`, which draws a tree.
 bool is_list(const std::vector<std::string>& words) {
   const std::string flags = flags_of(words);
-  return flags.find_first_of("tm") == flags.npos;
+  return flags.find('t') == flags.npos;
 }
 
 Listing listing_of(const Output& output) {
   const auto& words = output.words;
   const bool all = std::all_of(words.begin() + 1, words.end(), [](const std::string& word) {
-    return is_flag(word) && word.find_first_not_of("-nvkDbxPQq") == word.npos;
+    return is_flag(word) && word.find_first_not_of("-nvkDbxPQqmt") == word.npos;
   });
   const std::string flags = flags_of(words);
   return {&output, all && !output.filtered, std::count(flags.begin(), flags.end(), 'v')};
@@ -47,12 +47,21 @@ Listing listing_of(const Output& output) {
 
 void add_pci(const Outputs& outputs, ReportTree& report) {
   std::vector<Listing> listings;
-  for (const Output* output : outputs.of("lspci"))
-    if (is_list(output->words)) listings.push_back(listing_of(*output));
+  std::string_view tree;
+  for (const Output* output : outputs.of("lspci")) {
+    const Listing listing = listing_of(*output);
+    if (is_list(output->words))
+      listings.push_back(listing);
+    else if (listing.all && tree.empty())
+      tree = output->text;
+  }
   std::ranges::stable_sort(listings, [](const Listing& a, const Listing& b) {
     return a.all != b.all ? a.all : a.detail > b.detail;
   });
-  for (const Listing& listing : listings) add_lspci(listing.output->text, listing.all, report);
+  for (const Listing& listing : listings) add_lspci(listing.output->text, listing.all, report, tree);
+  if (listings.empty() && !tree.empty())
+    report.leave_out(
+        "`lspci -t`: it shows places without classes and numbers; add the output of lspci -nn of the same machine");
 }
 
 // An `ip` command: flags, object, "show".

@@ -85,10 +85,17 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
   return outputs;
 }
 
+bool draws_tree(const Words& words) { return words.size() > 1 && words[1].starts_with("-t"); }
+
 // Returns true if the text begins where the command's whole output does: a list of PCI functions at the first of the
 // first bus, a kernel's log at the boot.
 bool begins_whole(const Words& words, std::string_view head) {
-  if (words[0] == "lspci") return head.starts_with("00:00.0 ") || head.starts_with("0000:00:00.0 ");
+  if (words[0] == "lspci") {
+    const bool is_record = head.starts_with("Slot:\t") || head.starts_with("Device:\t");
+    const auto first = is_record ? head.substr(head.find('\t') + 1) : head;
+    const auto address = first.substr(0, first.find_first_of(" \n"));
+    return address == "00:00.0" || address == "0000:00:00.0" || draws_tree(words);
+  }
   constexpr std::size_t kFirstLines = 4096;
   if (words[0] == "dmesg")
     return head.find("Linux version ") < kFirstLines || head.find("Booting Linux") < kFirstLines;
@@ -120,6 +127,9 @@ Words words_of_text(std::string_view text) {
     return {"ethtool", std::string(words[2].substr(0, words[2].size() - 1))};
   if (!full_pci_address(head.substr(0, head.find(' '))).empty())
     return has("\n\tCapabilities: ") ? Words{"lspci", "-vv"} : Words{"lspci"};
+  if (head.starts_with("Slot:\t") || (head.starts_with("Device:\t") && has("\nClass:\t")))
+    return {"lspci", "-vmm"};
+  if ((head.starts_with("-[") || head.starts_with("-+-[")) && is_lspci_tree(head)) return {"lspci", "-tv"};
   if (holds_kernel_log(head)) return {"dmesg"};
   return {};
 }

@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBridge = "00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 20)\n";
-constexpr const char* kGpu = "17:00.0 3D controller: NVIDIA Corporation GH100 (rev a1)\n";
-constexpr const char* kPort = "CA 'mlx5_0'\n\tCA type: MT4129\n\tPort 1:\n\t\tState: Active\n";
+constexpr const char* kBridgeLine = "00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 20)\n";
+constexpr const char* kGpuLine = "17:00.0 3D controller: NVIDIA Corporation GH100 (rev a1)\n";
+constexpr const char* kPortText = "CA 'mlx5_0'\n\tCA type: MT4129\n\tPort 1:\n\t\tState: Active\n";
 
 class ReportsTest : public testing::Test {
  protected:
@@ -46,8 +46,8 @@ class ReportsTest : public testing::Test {
 };
 
 TEST_F(ReportsTest, OutputsOfAnyNameAreNoMachine) {
-  put("first", kPort);
-  put("second", std::string(kBridge) + kGpu);
+  put("first", kPortText);
+  put("second", std::string(kBridgeLine) + kGpuLine);
   ASSERT_EQ(nodes(), (Names{"reports"}));
   Host& host = *opened_->front().host;
   EXPECT_TRUE(host.read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
@@ -56,9 +56,9 @@ TEST_F(ReportsTest, OutputsOfAnyNameAreNoMachine) {
 }
 
 TEST_F(ReportsTest, SessionsOfSeveralMachinesAreNodes) {
-  put("a.txt", "root@gpu01:~# lspci\n" + std::string(kBridge) + kGpu);
-  put("b.txt", "root@gpu02:~# lspci\n" + std::string(kBridge));
-  put("c.txt", "[root@gpu01 ~]# ibstat\n" + std::string(kPort));
+  put("a.txt", "root@gpu01:~# lspci\n" + std::string(kBridgeLine) + kGpuLine);
+  put("b.txt", "root@gpu02:~# lspci\n" + std::string(kBridgeLine));
+  put("c.txt", "[root@gpu01 ~]# ibstat\n" + std::string(kPortText));
   ASSERT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
   EXPECT_TRUE((*opened_)[0].host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
   EXPECT_TRUE((*opened_)[0].host->read("/sys/bus/pci/devices/0000:17:00.0/class").ok());
@@ -68,17 +68,17 @@ TEST_F(ReportsTest, SessionsOfSeveralMachinesAreNodes) {
 }
 
 TEST_F(ReportsTest, OutputsThatContradictAreOfSeveralMachines) {
-  put("gpu01-lspci.txt", std::string(kBridge) + kGpu);
-  put("gpu01-ibstat.txt", kPort);
-  put("gpu02-lspci.txt", kBridge);
+  put("gpu01-lspci.txt", std::string(kBridgeLine) + kGpuLine);
+  put("gpu01-ibstat.txt", kPortText);
+  put("gpu02-lspci.txt", kBridgeLine);
   EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
-  put("other.txt", std::string(kBridge) + "01:00.0 PCI bridge: Intel Corporation Device\n");
+  put("other.txt", std::string(kBridgeLine) + "01:00.0 PCI bridge: Intel Corporation Device\n");
   EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02", "other"}));
 }
 
 TEST_F(ReportsTest, FoldersAreMachinesUnlessTheTopNamesOne) {
-  put("gpu01/lspci.txt", std::string(kBridge) + kGpu);
-  put("gpu02/ibstat.txt", kPort);
+  put("gpu01/lspci.txt", std::string(kBridgeLine) + kGpuLine);
+  put("gpu02/ibstat.txt", kPortText);
   EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
   put("hostname.txt", "gpu07\n");
   EXPECT_EQ(nodes(), (Names{"gpu07"}));
@@ -86,14 +86,14 @@ TEST_F(ReportsTest, FoldersAreMachinesUnlessTheTopNamesOne) {
 
 TEST_F(ReportsTest, AFolderLikeARootIsAMachineOfItsOwn) {
   put("gpu01/etc/hostname", "gpu01\n");
-  put("gpu02/lspci.txt", kBridge);
+  put("gpu02/lspci.txt", kBridgeLine);
   ASSERT_EQ(nodes(), (Names{"gpu02", "gpu01"}));
   EXPECT_TRUE((*opened_)[1].host->read("/proc/meminfo").absent());
   EXPECT_TRUE((*opened_)[0].host->read("/proc/meminfo").unknown());
 }
 
 TEST_F(ReportsTest, WhatIsNotReadIsNamedWithTheReason) {
-  put("lspci.txt", kBridge);
+  put("lspci.txt", kBridgeLine);
   put("notes.md", "Dear support,\nit does not work.\n");
   put("photo.jpg", std::string("\xff\xd8\0\0", 4));
   put("empty.txt", "\n");
@@ -112,7 +112,7 @@ TEST_F(ReportsTest, WhatIsNotReadIsNamedWithTheReason) {
 }
 
 TEST_F(ReportsTest, TheSecondOfTwoOutputsOfOneNodeIsNamed) {
-  put("a.txt", "root@gpu01:~# ibstat\n" + std::string(kPort));
+  put("a.txt", "root@gpu01:~# ibstat\n" + std::string(kPortText));
   put("b.txt", "root@gpu01:~# ibstat\nCA 'mlx5_0'\n\tPort 1:\n\t\tState: Down\n");
   ASSERT_EQ(nodes(), (Names{"gpu01"}));
   EXPECT_NE(why("b.txt").find("`ibstat`: that of"), std::string::npos) << why("b.txt");
@@ -132,7 +132,7 @@ TEST_F(ReportsTest, AFolderWithNothingToReadIsAnErrorThatStatesWhatIsTaken) {
 TEST_F(ReportsTest, AReportAndOutputsOfItsNodeAreOneNode) {
   put("sos/sosreport-gpu01-x/sos_commands/host/hostname", "gpu01\n");
   put("sos/sosreport-gpu01-x/sos_commands/kernel/dmesg", "[    0.000000] Linux version 6.8.0\n");
-  put("later.txt", "root@gpu01:~# ibstat\n" + std::string(kPort) +
+  put("later.txt", "root@gpu01:~# ibstat\n" + std::string(kPortText) +
                        "root@gpu01:~# dmesg\n[    0.000000] Linux version 6.9\n");
   ASSERT_EQ(nodes(), (Names{"gpu01"}));
   EXPECT_TRUE(opened_->front().host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
@@ -141,8 +141,8 @@ TEST_F(ReportsTest, AReportAndOutputsOfItsNodeAreOneNode) {
 
 TEST(ReportsInAnArchive, MachinesAreNodesByTheirFolders) {
   Sent sent;
-  sent.files["outputs/gpu01/lspci.txt"] = {std::string(kBridge) + kGpu, 0};
-  sent.files["outputs/gpu02/lspci.txt"] = {kBridge, 0};
+  sent.files["outputs/gpu01/lspci.txt"] = {std::string(kBridgeLine) + kGpuLine, 0};
+  sent.files["outputs/gpu02/lspci.txt"] = {kBridgeLine, 0};
   const auto reports = reports_of(std::move(sent), "outputs.tar");
   ASSERT_TRUE(reports) << reports.error().text;
   ASSERT_EQ(reports->nodes.size(), 2U);

@@ -16,9 +16,11 @@ namespace railbed {
 // Normalizes a PCI address: "00000000:1B:00.0", "1b:00.0" → "0000:1b:00.0". Empty if it is not a PCI address.
 std::string full_pci_address(std::string_view text);
 
-// lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
-// bridges above. `all`: the output is of the whole machine.
-void add_lspci(std::string_view text, bool all, ReportTree& report);
+// lspci -v, -vv, -vvv, -mm or -vmm, with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and
+// the bridges above. `all`: the output is of the whole machine. `tree`: the output of lspci -t for the whole machine,
+// which shows these bridges as well; may be empty.
+void add_lspci(std::string_view text, bool all, ReportTree& report, std::string_view tree = {});
+bool is_lspci_tree(std::string_view text);
 // nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi. `named` is the output of
 // `nvidia-smi nvlink -s` with the links, of `nvidia-smi -L`, or both; may be empty.
 void add_nvidia_smi(std::string_view query, std::string_view named, ReportTree& report);
