@@ -84,6 +84,8 @@ void read_texts(std::string_view text) {
   for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);
+  add_mlxlink("mlx5_0", 1, text, report);
+  add_mlxlink(std::string(text), 1, text, report);
   look_at(std::move(report));
 }
 

@@ -153,6 +153,27 @@ std::optional<int> zone_of(const Outputs& outputs) {
   return parsed ? parsed->zone : std::nullopt;
 }
 
+// Returns the word after a flag, or what is written against it: "-d mlx5_0", "-dmlx5_0"; empty if there is none. A file
+// name separates "mlx5_0" as well.
+std::string word_after(const std::vector<std::string>& words, std::string_view flag) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with(flag) || words[i].starts_with("--")) continue;
+    if (words[i].size() > flag.size()) return words[i].substr(flag.size());
+    if (i + 1 == words.size()) return "";
+    const bool is_split = words[i + 1] == "mlx5" && i + 2 < words.size() && is_digits(words[i + 2]);
+    return is_split ? words[i + 1] + "_" + words[i + 2] : words[i + 1];
+  }
+  return "";
+}
+
+void add_links(const Outputs& outputs, ReportTree& report) {
+  for (const std::string_view program : {"mlxlink", "mstlink"})
+    for (const Output* output : outputs.of(program)) {
+      const int port = parse_number<int>(word_after(output->words, "-p")).value_or(1);
+      add_mlxlink(word_after(output->words, "-d"), port, output->text, report);
+    }
+}
+
 std::string_view text_of(const Output* output) {
   return output == nullptr ? std::string_view() : output->text;
 }
@@ -253,6 +274,7 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("ibstatus", {""}), add_ibstatus, report);
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
+  add_links(outputs, report);
   add_gpus(outputs, report);
   add_log(outputs, report);
 }

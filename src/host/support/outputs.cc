@@ -13,8 +13,8 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus",
-    "ethtool",    "numactl",     "ibstat",      "uptime",     "sysctl",   "lspci",
+    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus", "ethtool",
+    "numactl",    "mlxlink",     "mstlink",     "ibstat",     "uptime",   "sysctl",   "lspci",
     "dmesg",      "lscpu",       "lsmod",       "uname",      "date",     "ip"};
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};

@@ -115,6 +115,7 @@ Words words_of_text(std::string_view text) {
   if (head.starts_with("GPU 0: ") && has("(UUID: "))
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
+  if (head.starts_with("Operational Info\n") && has("Physical state")) return {"mlxlink"};
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};

@@ -50,6 +50,8 @@ void add_ethtool_driver(const std::string& interface, std::string_view text, Rep
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
+// mlxlink (mstlink) of one port: the state of its physical layer and its rate. `device`: that of -d, empty if unknown.
+void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report);
 // The times that a report states, in Unix seconds.
 struct LogClock {
   std::optional<double> boot;
