@@ -15,6 +15,7 @@
 #include "host/support/nvidia_smi.h"
 #include "host/support/pasted.h"
 #include "host/support/support.h"
+#include "host/support/sysinfo_snapshot.h"
 #include "host/support/texts.h"
 #include "nvidia/gpu_answers.h"
 
@@ -80,6 +81,10 @@ void read_texts(std::string_view text) {
     for (const Output& output : *outputs) require(!output.words.empty());
   (void)date_in(text, 0);
   (void)is_lspci_tree(text);
+  ReportTree copies;
+  Outputs outputs;
+  read_sysinfo_snapshot(text, copies, outputs);
+  for (const Output& output : outputs.all()) require(!output.words.empty());
   require(without_colours(std::string(text)).size() <= text.size());
   for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);

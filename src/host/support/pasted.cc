@@ -43,18 +43,6 @@ std::optional<Entry> entry_in(std::string_view line) {
   return entry;
 }
 
-// Returns the output of a command, without its text; without words if railbed does not read it.
-Output output_of(std::string_view command) {
-  const auto pipe = command.find('|');
-  Output output;
-  output.words = words_of_command(command.substr(0, pipe));
-  output.filtered = pipe != command.npos;
-  if (output.filtered && !output.words.empty() &&
-      std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
-    output.words.clear();
-  return output;
-}
-
 // Returns the outputs of a session; empty if the text does not begin with a prompt and a command that is known.
 Result<std::vector<Output>> session_in(std::string_view name, std::string_view text) {
   constexpr std::size_t kMostOutputs = 256;
@@ -71,7 +59,7 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
                 "{}: a session on {} and on {}: put the outputs of each machine into a file of its own", name,
                 printable(machine), printable(where)));
       if (machine.empty()) machine = where;
-      Output output = output_of(entry->command);
+      Output output = output_of_command(entry->command);
       wanted = !output.words.empty() && outputs.size() < kMostOutputs;
       if (wanted) outputs.push_back(std::move(output));
     } else if (wanted) {
@@ -136,6 +124,17 @@ Words words_of_text(std::string_view text) {
 }
 
 }  // namespace
+
+Output output_of_command(std::string_view command) {
+  const auto pipe = command.find('|');
+  Output output;
+  output.words = words_of_command(command.substr(0, pipe));
+  output.filtered = pipe != command.npos;
+  if (output.filtered && !output.words.empty() &&
+      std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
+    output.words.clear();
+  return output;
+}
 
 Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) {
   text = without_colours(std::move(text));

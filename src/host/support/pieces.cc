@@ -14,6 +14,7 @@
 #include "host/support/bug_report.h"
 #include "host/support/interpret.h"
 #include "host/support/pasted.h"
+#include "host/support/sysinfo_snapshot.h"
 
 namespace railbed {
 namespace {
@@ -88,6 +89,36 @@ std::string why_not_read(std::string_view text) {
 
 bool names_no_machine(std::string_view host) { return host == "localhost" || host.starts_with("localhost."); }
 
+// Reads the page of a sysinfo-snapshot and the outputs beside it.
+Piece read_snapshot(Sent sent, const std::string& page, std::string path) {
+  Piece piece;
+  piece.kind = Piece::Kind::kSnapshot;
+  piece.path = std::move(path);
+  read_sysinfo_snapshot(sent.files[page].content, piece.copies, piece.outputs);
+  for (auto& [name, file] : sent.files) {
+    if (name == page) continue;
+    const auto found = outputs_in(name, std::move(file.content));
+    for (const Output& output : found ? *found : std::vector<Output>())
+      if (output.words[0] != "hostname") add_beside_sysinfo_snapshot(output, piece.outputs);
+  }
+  piece.node = node_in(piece.outputs, piece.copies);
+  return piece;
+}
+
+// Returns true if the folders are there in which the script puts outputs beside its page.
+bool is_snapshot_folder(const Sent& sent) {
+  return std::ranges::any_of(sent.files, [](const auto& file) {
+    return file.first.starts_with("commands_txt_output/") || file.first.starts_with("pcie_files/");
+  });
+}
+
+// Returns the path of a sysinfo-snapshot's page; empty if there is none.
+std::string page_in(const Sent& sent) {
+  for (const auto& [path, file] : sent.files)
+    if (is_sysinfo_snapshot(file.content)) return path;
+  return "";
+}
+
 // Reads a file of a person. `path` is that of the piece, by which its command may be known.
 void read_text(const std::string& path, SentFile file, const std::string& folder, Pieces& found) {
   Piece piece;
@@ -96,6 +127,9 @@ void read_text(const std::string& path, SentFile file, const std::string& folder
   if (is_bug_report(file.content)) {
     piece.kind = Piece::Kind::kBugReport;
     read_bug_report(file.content, piece.copies, piece.outputs);
+  } else if (is_sysinfo_snapshot(file.content)) {
+    piece.kind = Piece::Kind::kSnapshot;
+    read_sysinfo_snapshot(file.content, piece.copies, piece.outputs);
   } else {
     const std::string why = why_not_read(file.content);
     auto outputs = outputs_in(path, std::move(file.content));
@@ -127,6 +161,13 @@ void read_loose(Sent sent, const std::string& from, const std::string& outer, Pi
   const std::string top = top_of(sent);
   const std::string here = from + "/" + top;
   Sent below = take_below(top, sent);
+  // An unpacked snapshot has its page at the top; pages in folders are files like others.
+  if (const std::string page = page_in(below);
+      !page.empty() && page.find('/') == page.npos && is_snapshot_folder(below)) {
+    Piece piece = read_snapshot(std::move(below), page, from);
+    piece.folder = outer;
+    return found.pieces.push_back(std::move(piece));
+  }
   for (auto& [path, file] : below.files) {
     const auto slash = path.find('/');
     std::string folder = path.substr(0, slash == path.npos ? 0 : slash);

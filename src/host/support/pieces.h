@@ -12,7 +12,7 @@
 namespace railbed {
 
 struct Piece {
-  enum class Kind { kSosreport, kBugReport, kOutputs };
+  enum class Kind { kSosreport, kBugReport, kSnapshot, kOutputs };
   Kind kind = Kind::kOutputs;
   std::string path;    // of the file or folder that it is from, as the user may write it
   std::string folder;  // the folder that it shares with others of its node; empty at the top
