@@ -24,9 +24,9 @@ Result<std::unique_ptr<Host>> open_folder(const std::string& root);
 Result<std::unique_ptr<Host>> open_folder_kept(const std::string& root);
 
 // Opens "/", a folder that looks like it (with sys, proc or etc in it), a .tree file, or a fixture folder that holds
-// exactly one. Also opens a support report: a sosreport (packed or not), an nvidia-bug-report, outputs of commands in
-// one file or in a folder; what the report does not contain is unknown. Adds what is not read to `unread` unless that
-// is null.
+// exactly one. Also opens a support report: a sosreport (packed or not), an nvidia-bug-report, a sysinfo-snapshot,
+// outputs of commands in one file or in a folder; a fact that the report does not contain is unknown. Adds files that
+// are not read to `unread` unless that is null.
 Result<std::unique_ptr<Host>> open_root(const std::string& path, std::vector<Unread>* unread = nullptr);
 
 struct NamedHost {
@@ -37,7 +37,7 @@ struct NamedHost {
 // and outputs are nodes by the host that they state, else by the folder or file in which they are
 // (host/support/pieces.h); those of one node are merged. Beside trees only sosreport-*.tar.xz, .tar.gz and
 // nvidia-bug-report*.log, .log.gz are read. Two trees or whole reports of one node are an error (kBadInput), and so is
-// a folder of which nothing is read. A plain folder or one tree file is one node, named by its last part.
+// a folder without a file that is read. A plain folder or one tree file is one node, named by its last part.
 Result<std::vector<NamedHost>> open_nodes(const std::string& path, std::vector<Unread>* unread = nullptr);
 
 // Returns true if those functions read support reports at a path. In these a missing file is unknown, not absent.

@@ -18,7 +18,7 @@ std::vector<std::string> asked_paths(const Cluster& cluster);
 // is a machine that cluster.yaml does not name; then all three are empty.
 void ask_what_is_expected(const Node* node, CollectOptions& options);
 
-// Adds the facts of every node under `root`: what open_nodes() opens (host/open.h), and notes what is not read. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
+// Adds the facts of every node under `root`: each that open_nodes() opens (host/open.h). Notes files that are not read. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
 // ClockReading), after-reboot.json and bmcs.json. A node that its cluster.yaml names and that has no tree
 // counts as unreachable. A cluster that `evidence` already has takes precedence over that cluster.yaml.
 Result<void> add_root(

@@ -34,7 +34,7 @@ struct Sources {
   bool live() const { return root.empty() && facts.empty(); }
 };
 
-// Reads the cluster, facts and measurements from the sources' files. Notes what of the root is not read.
+// Reads the cluster, facts and measurements from the sources' files. Notes files of the root that are not read.
 Result<Evidence> read_sources(
     const Sources& sources, const Hear& note = [](std::string_view) {});
 

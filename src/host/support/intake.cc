@@ -47,6 +47,12 @@ Result<void> take_file(const fs::path& path, const std::string& kept, Intake& in
                                  : std::move(content.error().text));
     return {};
   }
+  // Small ones may be copies of a machine's files, and what they are is found out later.
+  constexpr std::size_t kLargestBinary = std::size_t{1} << 20;
+  if (content->size() > kLargestBinary && !is_text(*content)) {
+    intake.leave_out(kept, std::string(kNotText));
+    return {};
+  }
   return intake.file(kept, {std::move(*content), 0});  // a copy has a time of its own
 }
 
@@ -59,6 +65,11 @@ Result<void> take_entry(const fs::directory_entry& entry, const fs::path& folder
 }
 
 }  // namespace
+
+bool is_text(std::string_view content) {
+  constexpr std::size_t kHead = 4096;
+  return content.substr(0, kHead).find('\0') == content.npos;
+}
 
 bool is_part_of_a_report(std::string_view path) {
   path = without_top(path);

@@ -39,6 +39,10 @@ class Intake {
   std::size_t kept_ = 0;
 };
 
+// Returns true if there is no zero byte in the first 4 KiB.
+bool is_text(std::string_view content);
+inline constexpr std::string_view kNotText = "not text";
+
 // Returns whether a file may hold a fact. Others (the logs of a week, users' files, programs) are not even
 // kept.
 bool is_part_of_a_report(std::string_view path);

@@ -153,7 +153,7 @@ std::optional<int> zone_of(const Outputs& outputs) {
   return parsed ? parsed->zone : std::nullopt;
 }
 
-// Returns the word after a flag, or what is written against it: "-d mlx5_0", "-dmlx5_0"; empty if there is none. A file
+// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0"; empty if there is none. A file
 // name separates "mlx5_0" as well.
 std::string word_after(const std::vector<std::string>& words, std::string_view flag) {
   for (std::size_t i = 1; i < words.size(); ++i) {

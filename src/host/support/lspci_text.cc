@@ -1,5 +1,6 @@
 // Parses lspci's text. A line without indentation begins a function; its details are indented with tabs. With -mm a
-// function is one line of quoted words, with -vmm a record of "Tag:<tab>value", with -t a place in a drawing. The bus numbers of the bridges give each function's place in the hierarchy, in the layout of /sys/devices.
+// function is one line of quoted words, with -vmm a record of "Tag:<tab>value", with -t a place in a drawing. The
+// bus numbers of the bridges give each function's place in the hierarchy, in the layout of /sys/devices.
 // Collectors read two registers of the configuration space, Device Control and ACS Control. These are rebuilt
 // from the bits that lspci names, in an otherwise empty space.
 #include <fmt/format.h>

@@ -53,7 +53,7 @@ void read_columns(std::string_view line, Matrix& matrix) {
   }
 }
 
-// Adds the row of a GPU if its cells are whole: as many as there are columns, with "X" where it meets itself.
+// Adds the row of a GPU if its cells are whole: one for each column, with "X" where it meets itself.
 void read_row(const Row& parts, Matrix& matrix) {
   const auto gpu = gpu_number(parts.front());
   const std::size_t columns = matrix.gpus.size();

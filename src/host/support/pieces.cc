@@ -1,7 +1,6 @@
-// Which outputs are of one machine? Few texts state it: a prompt, `hostname`, `uname -a`, a sosreport. Those that state
-// none are of the machine that the others in their folder state, as long as nothing contradicts: two names, or two
-// different outputs of one command. Where something does, each file is a machine of its own, so that facts of two
-// never mix.
+// Assigns outputs to machines. Few texts state theirs: a prompt, `hostname`, `uname -a`, a sosreport. The others belong
+// to the machine that the files in their folder state, unless something contradicts: two names, or two different
+// outputs of one command. Then each file is a machine of its own, so that facts of two machines never mix.
 #include "host/support/pieces.h"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/ip.h"
 #include "base/text.h"
 #include "host/support/bug_report.h"
+#include "host/support/intake.h"
 #include "host/support/interpret.h"
 #include "host/support/pasted.h"
 #include "host/support/sysinfo_snapshot.h"
@@ -78,7 +78,7 @@ std::string why_not_read(std::string_view text) {
   constexpr std::size_t kHead = 4096;
   if (trim(text).empty()) return "empty";
   const auto head = text.substr(0, kHead);
-  if (head.find('\0') != text.npos) return "not text";
+  if (!is_text(text)) return std::string(kNotText);
   if (head.find("Configurations:") != text.npos && head.find("Device #1:") != text.npos)
     return "the output of mlxconfig, of which no rule uses anything";
   if (head.find("FRU Device Description") != text.npos || head.find("Set in Progress") != text.npos ||

@@ -26,12 +26,11 @@ struct Pieces {
   std::vector<Unread> unread;  // paths as those of pieces
 };
 
-// Takes what was sent apart: each sosreport in it, packed or not, each nvidia-bug-report and each file of outputs is a
-// piece. `from` is the path of the archive or folder, `folder` that of its pieces, unless they lie in folders of
+// Splits a report: each sosreport in it, packed or not, each nvidia-bug-report and each file of outputs is a piece. `from` is the path of the archive or folder, `folder` that of its pieces, unless they lie in folders of
 // their own.
 Pieces pieces_of(Sent sent, const std::string& from, const std::string& folder = "");
 
-// Returns the first part of a host name, which is all that a prompt prints of it; an address as it is.
+// Returns a host name without its domain, as a prompt prints it; an address stays whole.
 std::string short_name(const std::string& node);
 
 // Sets the node of each piece that states none: that of its folder if all there can be of one machine, else a name by

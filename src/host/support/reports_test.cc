@@ -111,6 +111,15 @@ TEST_F(ReportsTest, WhatIsNotReadIsNamedWithTheReason) {
   EXPECT_EQ(lines_of(unread_).size(), unread_.size());
 }
 
+TEST_F(ReportsTest, LargeFilesThatAreNoTextTakeNoRoom) {
+  put("lspci.txt", kBridgeLine);
+  for (int i = 0; i < 12; ++i) put("photo" + std::to_string(i), std::string(std::size_t{6} << 20, '\0'));
+  put("huge.log", std::string((std::size_t{8} << 20) + 1, 'x'));
+  ASSERT_EQ(nodes(), (Names{"reports"})) << "together more than a support report may hold";
+  EXPECT_EQ(why("photo0"), "not text");
+  EXPECT_EQ(why("huge.log"), "larger than 8 MiB");
+}
+
 TEST_F(ReportsTest, TheSecondOfTwoOutputsOfOneNodeIsNamed) {
   put("a.txt", "root@gpu01:~# ibstat\n" + std::string(kPortText));
   put("b.txt", "root@gpu01:~# ibstat\nCA 'mlx5_0'\n\tPort 1:\n\t\tState: Down\n");

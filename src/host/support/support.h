@@ -23,9 +23,8 @@ struct SupportReports {
   std::vector<Unread> unread;
 };
 
-// Reads what was sent within limits: an archive, a file, or a folder without the folders that `is_other` accepts.
-// What several files hold of one node is merged. Fails (kBadInput) if nothing of it is read, with the reasons, and for
-// two whole reports of one node.
+// Reads an archive, a file, or a folder without the folders that `is_other` accepts, within limits. Merges the files
+// of one node. Fails (kBadInput) with the reasons if no file is read, and for two whole reports of one node.
 Result<SupportReports> read_support_reports(const std::string& path,
                                             const std::function<bool(const std::string& path)>& is_other,
                                             const SentLimits& limits = {});
@@ -34,7 +33,7 @@ Result<SupportReports> read_support_reports(const std::string& path,
 // command printed it.
 Result<SupportReports> reports_of(Sent sent, const std::string& name);
 
-// Returns the error for a path of which nothing is read: the reasons, and what could be read there.
+// Returns the error for a path without a file that is read: why each is not, and the forms that are.
 tl::unexpected<Error> nothing_read(const std::string& path, const std::vector<Unread>& tried);
 
 }  // namespace railbed

@@ -224,7 +224,7 @@ bool is_sliced(const NodeView& node, std::string_view address) {
 
 void peers(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
-    // By NVML's list where PCI is unknown, as in a support report.
+    // The list is NVML's where PCI is unknown, as in a support report.
     if (items(gpu.node.facts->gpus.devices).size() < 2) return verdict.not_applicable("it is the only GPU");
     if (gpu.model == nullptr || gpu.model->nvlinks == 0)
       return verdict.not_applicable("no NVLink is expected of this model");
