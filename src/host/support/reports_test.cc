@@ -67,6 +67,20 @@ TEST_F(ReportsTest, SessionsOfSeveralMachinesAreNodes) {
   EXPECT_FALSE(open_root(root_.string()));
 }
 
+TEST_F(ReportsTest, ADomainMakesNoOtherMachine) {
+  put("a.txt", "root@gpu01:~# lspci\n" + std::string(kBridgeLine));
+  put("hostname.txt", "gpu01.lab.example\n");
+  put("ibstat.txt", kPortText);
+  ASSERT_EQ(nodes().size(), 1U);
+  EXPECT_TRUE(opened_->front().host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
+}
+
+TEST_F(ReportsTest, LocalhostNamesNoMachine) {
+  put("first.txt", "root@localhost:~# lspci\n" + std::string(kBridgeLine) + kGpuLine);
+  put("second.txt", "root@localhost:~# lspci\n" + std::string(kBridgeLine));
+  EXPECT_EQ(nodes(), (Names{"first", "second"}));
+}
+
 TEST_F(ReportsTest, OutputsThatContradictAreOfSeveralMachines) {
   put("gpu01-lspci.txt", std::string(kBridgeLine) + kGpuLine);
   put("gpu01-ibstat.txt", kPortText);
