@@ -12,8 +12,10 @@
 #include "host/host.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
+#include "host/support/nvidia_smi.h"
 #include "host/support/pasted.h"
 #include "host/support/support.h"
+#include "host/support/sysinfo_snapshot.h"
 #include "host/support/texts.h"
 #include "nvidia/gpu_answers.h"
 
@@ -22,8 +24,11 @@ namespace {
 
 // Every parser that takes a text alone.
 constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
-    [](std::string_view text, ReportTree& report) { add_lspci(text, true, report); },
+    [](std::string_view text, ReportTree& report) { add_lspci(text, true, report, text); },
     [](std::string_view text, ReportTree& report) { add_nvidia_smi(text, text, report); },
+    [](std::string_view text, ReportTree& report) {
+      add_nvidia_topology({text, true, text, text}, {{0, "0000:17:00.0"}, {1, "0000:65:00.0"}}, report);
+    },
     [](std::string_view text, ReportTree& report) { add_ip_address(text, true, report); },
     [](std::string_view text, ReportTree& report) { add_ip_route(text, report); },
     [](std::string_view text, ReportTree& report) {
@@ -46,6 +51,7 @@ void require_answers(const Tree& tree) {
     if (!answer) continue;
     if (name == "nvml") require(bool(json::read<NvmlSystem>(*answer)));
     if (name.starts_with("nvml 0")) require(bool(json::read<NvmlGpu>(*answer)));
+    if (name == "nvml p2p") require(bool(json::read<NvmlPeers>(*answer)));
     if (name == "verbs") require(bool(json::read<VerbsAnswer>(*answer)));
     if (name == "kernel-log") require(bool(json::read<KernelLogAnswer>(*answer)));
     if (name == "clock") require(bool(json::read<ClockAnswer>(*answer)));
@@ -74,8 +80,17 @@ void read_texts(std::string_view text) {
   if (const auto outputs = outputs_in("paste", std::string(text)))
     for (const Output& output : *outputs) require(!output.words.empty());
   (void)date_in(text, 0);
+  (void)is_lspci_tree(text);
+  ReportTree copies;
+  Outputs outputs;
+  read_sysinfo_snapshot(text, copies, outputs);
+  for (const Output& output : outputs.all()) require(!output.words.empty());
+  require(without_colours(std::string(text)).size() <= text.size());
+  for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);
+  add_mlxlink("mlx5_0", 1, text, report);
+  add_mlxlink(std::string(text), 1, text, report);
   look_at(std::move(report));
 }
 
@@ -88,7 +103,13 @@ void read_report(std::string_view bytes) {
   if (!sent) return;
   for (const auto& [path, file] : sent->files)
     require(path.find("..") == path.npos || path.find("../") == path.npos);
-  if (auto report = report_of(std::move(*sent), "fuzz")) look_at(std::move(report->tree));
+  if (auto reports = reports_of(std::move(*sent), "fuzz")) {
+    require(!reports->nodes.empty());
+    for (SupportReport& report : reports->nodes) {
+      require(!report.node.empty());
+      look_at(std::move(report.tree));
+    }
+  }
 }
 
 }  // namespace

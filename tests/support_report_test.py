@@ -191,6 +191,21 @@ def check_hostile(folder, files):
     refused(folder / "device.tar", "neither a sosreport")
 
 
+def check_topology(loose, gpus):
+    """A GPU all of whose NVLinks are down, as `nvidia-smi topo -m` shows it; names of files are of no command."""
+    (loose / "hostname.txt").write_text("gpu01\n")
+    rows = "".join(f"GPU{row}\t" + "\t".join(" X " if row == column else "SYS" if 1 in (row, column) else "NV18"
+                                              for column in range(gpus)) + "\t0-47\t0\tN/A\n" for row in range(gpus))
+    head = "\033[4m\t" + "\t".join(f"GPU{column}" for column in range(gpus)) + "\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\033[0m\n"
+    (loose / "nvidia-smi_topo_-m").write_text(head + rows + "\nLegend:\n\n  X    = Self\n")
+    (loose / "photo.jpg").write_bytes(b"\xff\xd8\0")
+    red, findings = reds(loose)
+    peers = {one["subject"]: one["status"] for one in findings if one["rule"] == "gpu.peers"}
+    assert sorted(peers.values()) == ["fail"] + (gpus - 1) * ["unknown"], peers
+    done = railbed("facts", "--root", loose)
+    assert "photo.jpg is not read: not text" in done.stderr, done.stderr
+
+
 def main():
     tree = facts_of(MACHINE / "gpu01.tree")
     outputs = sent_machine.outputs_of(tree)
@@ -242,6 +257,7 @@ def main():
         assert told["gpus"]["open_module"]["missing"] == "unknown"
         # Nothing tells that a folder holds all: the copies beside it count for nothing, and nothing is read of this machine.
         assert told["system"]["memory"]["total"]["missing"] == "unknown"
+        check_topology(loose, len(tree["gpus"]["devices"]["value"]))
         check_hostile(folder, files_of(outputs, copies))
         shutil.rmtree(unpacked)
     print("support reports are read as far as they tell")

@@ -524,11 +524,10 @@ TechnologyCell p2p_of_facts(const NvmlPeers& peers) {
   std::size_t fine = 0;
   std::string obstacle;
   for (const auto& [from, row] : peers)
-    for (const auto& [to, way] : row)
-      if (way.read == "ok")
-        ++fine;
-      else
-        obstacle = fmt::format("{} → {}: {}", from, to, way.read);
+    for (const auto& [to, way] : row) {
+      if (way.read == "ok") ++fine;
+      if (way.read != "ok" && !way.read.empty()) obstacle = fmt::format("{} → {}: {}", from, to, way.read);
+    }
   const TechnologySupport support = obstacle.empty() ? kYes : fine > 0 ? kLimited : kNo;
   return cell(support, obstacle.empty() ? "the driver allows it between all GPUs of this node" : obstacle,
               "this node's facts: nvmlDeviceGetP2PStatus");
@@ -537,7 +536,11 @@ TechnologyCell p2p_of_facts(const NvmlPeers& peers) {
 TechnologyCell p2p(const StackView& view) {
   if (view.stack.gpus == 1)
     return cell(kNo, "one GPU in a node has no peer there", "this node's facts, or what was named");
-  if (view.facts != nullptr && view.facts->gpus.peers.ok() && !view.facts->gpus.peers->empty())
+  const auto is_known = [](const auto& row) {
+    return std::ranges::any_of(row.second, [](const auto& to) { return !to.second.read.empty(); });
+  };
+  if (view.facts != nullptr && view.facts->gpus.peers.ok() &&
+      std::ranges::any_of(*view.facts->gpus.peers, is_known))
     return p2p_of_facts(*view.facts->gpus.peers);
   if (view.gpu->nvlink == NvlinkWay::kSwitch || view.gpu->nvlink == NvlinkWay::kBoard)
     return cell(kYes, "over NVLink", "CUDA C++ programming guide, Peer-to-Peer Memory Access");

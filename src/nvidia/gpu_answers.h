@@ -29,7 +29,9 @@ struct NvmlSystem {
 
 // "nvml p2p": from GPU → to GPU → the obstacle to reading its memory; by PCI address
 struct NvmlPeer {
-  std::string read;    // "ok", "gpu not supported", …: nvmlDeviceGetP2PStatus, NVML_P2P_CAPS_INDEX_READ
+  // "ok", "gpu not supported", …: nvmlDeviceGetP2PStatus, NVML_P2P_CAPS_INDEX_READ. Empty if a support report holds
+  // nothing about it.
+  std::string read;
   std::string nvlink;  // same, NVML_P2P_CAPS_INDEX_NVLINK
   FIELDS(NvmlPeer, read, nvlink);
 };

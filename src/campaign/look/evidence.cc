@@ -52,8 +52,10 @@ std::vector<std::string> asked_paths(const Cluster& cluster) {
   return {paths.begin(), paths.end()};
 }
 
-Result<void> add_root(const std::string& root, Evidence& evidence) {
-  ASSIGN_OR_RETURN(auto hosts, open_nodes(root));
+Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& note) {
+  std::vector<Unread> unread;
+  ASSIGN_OR_RETURN(auto hosts, open_nodes(root, &unread));
+  for (const std::string& line : lines_of(unread)) note(line);
   const fs::path folder(root);
   std::error_code ignored;
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);

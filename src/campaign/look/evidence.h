@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "campaign/caller.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -17,11 +18,11 @@ std::vector<std::string> asked_paths(const Cluster& cluster);
 // is a machine that cluster.yaml does not name; then all three are empty.
 void ask_what_is_expected(const Node* node, CollectOptions& options);
 
-// Adds the facts of every node under `root`: a folder that looks like /, a .tree file, or a folder of .tree
-// files. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
+// Adds the facts of every node under `root`: each that open_nodes() opens (host/open.h). Notes files that are not read. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
 // ClockReading), after-reboot.json and bmcs.json. A node that its cluster.yaml names and that has no tree
 // counts as unreachable. A cluster that `evidence` already has takes precedence over that cluster.yaml.
-Result<void> add_root(const std::string& root, Evidence& evidence);
+Result<void> add_root(
+    const std::string& root, Evidence& evidence, const Hear& note = [](std::string_view) {});
 
 // Adds the output of `railbed facts --json`. The node gets the host name in the facts, or the file's name
 // without its extension if there is none. Fails if the evidence already has a node of that name.

@@ -66,6 +66,7 @@ class KernelLines {
 
 // Everything that is read before the verdict.
 struct Intake {
+  Hear note;
   Explanation explanation;
   // Outputs in loose files, by the machine that they name; those that name none are of one machine.
   std::map<std::string, Sent> loose;
@@ -142,7 +143,7 @@ Result<void> Intake::add_json(const std::string& path) {
 }
 
 Result<void> Intake::add_captured(const std::string& path) {
-  RETURN_IF_ERROR(add_root(path, explanation.evidence));
+  RETURN_IF_ERROR(add_root(path, explanation.evidence, note));
   explanation.inputs.push_back({path, "a machine's report"});
   return {};
 }
@@ -226,6 +227,7 @@ Explanation conclude(Intake intake) {
 
 Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions reach, const Caller& caller) {
   Intake intake;
+  intake.note = caller.note;
   for (const std::string& path : paths) {
     caller.progress("reading " + path);
     RETURN_IF_ERROR(intake.add(path));

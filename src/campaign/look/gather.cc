@@ -47,14 +47,14 @@ CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
 
 }  // namespace
 
-Result<Evidence> read_sources(const Sources& sources) {
+Result<Evidence> read_sources(const Sources& sources, const Hear& note) {
   Evidence evidence;
   if (!sources.cluster.empty()) {
     ASSIGN_OR_RETURN(auto cluster, load_cluster(sources.cluster));
     evidence.cluster = std::move(cluster);
   }
   if (!sources.root.empty())
-    if (auto added = add_root(sources.root, evidence); !added)
+    if (auto added = add_root(sources.root, evidence, note); !added)
       return fail(std::move(added.error()), "--root");
   for (const std::string& file : sources.facts) RETURN_IF_ERROR(add_facts_file(file, evidence));
   for (const std::string& file : sources.measurements) RETURN_IF_ERROR(add_measurements_file(file, evidence));
@@ -62,7 +62,7 @@ Result<Evidence> read_sources(const Sources& sources) {
 }
 
 Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller) {
-  auto read = read_sources(sources);
+  auto read = read_sources(sources, caller.note);
   if (!read) return read;
   Evidence& evidence = *read;
   if (sources.live() && (sources.only || !sources.containers))

@@ -34,8 +34,9 @@ struct Sources {
   bool live() const { return root.empty() && facts.empty(); }
 };
 
-// Reads the cluster, facts and measurements from the sources' files.
-Result<Evidence> read_sources(const Sources& sources);
+// Reads the cluster, facts and measurements from the sources' files. Notes files of the root that are not read.
+Result<Evidence> read_sources(
+    const Sources& sources, const Hear& note = [](std::string_view) {});
 
 // Like read_sources(), and collects the facts of the nodes, or of this machine without a cluster, if no file
 // supplies facts.

@@ -121,9 +121,11 @@ Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files) {
   return seen;
 }
 
-Result<LookedAt> look_at_tree(const std::string& root) {
+Result<LookedAt> look_at_tree(const std::string& root, const Caller& caller) {
   LookedAt seen;
-  ASSIGN_OR_RETURN(auto hosts, open_nodes(root));
+  std::vector<Unread> unread;
+  ASSIGN_OR_RETURN(auto hosts, open_nodes(root, &unread));
+  for (const std::string& line : lines_of(unread)) caller.note(line);
   for (NamedHost& host : hosts) add(seen, host.node, collect_facts(*host.host));
   return seen;
 }

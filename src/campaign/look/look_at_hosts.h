@@ -28,7 +28,7 @@ Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptio
                                const Caller& caller);
 // Reads files that `railbed facts --json` wrote, one node each.
 Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files);
-// Reads captured machines: a folder of trees, a tree, or a folder that looks like /.
-Result<LookedAt> look_at_tree(const std::string& root);
+// Reads captured machines, as open_nodes() opens them (host/open.h). Notes files that are not read.
+Result<LookedAt> look_at_tree(const std::string& root, const Caller& caller);
 
 }  // namespace railbed

@@ -37,11 +37,11 @@ Result<LookedAt> look(const InitOptions& options) {
     return fail(ErrorKind::kBadInput,
                 "name the hosts to look at, or files with --facts, or a captured tree with --root");
   if (!options.facts_files.empty()) return look_at_facts_files(options.facts_files);
-  if (!options.root.empty()) return look_at_tree(options.root);
+  Caller caller = terminal_caller();
+  caller.note = say_to_person;
+  if (!options.root.empty()) return look_at_tree(options.root, caller);
   ReachOptions reach = options.reach;
   reach.ssh_config = options.ssh_config;
-  Caller caller = terminal_caller();
-  caller.note = [](std::string_view line) { print_to_stderr("railbed: {}\n", line); };
   return look_at_hosts(options.hosts, std::move(reach), caller);
 }
 

@@ -18,7 +18,6 @@
 #include "facts/mask/mask.h"
 #include "host/calls.h"
 #include "host/open.h"
-#include "host/support/support.h"
 #include "os/errno_name.h"
 
 namespace railbed {
@@ -49,7 +48,7 @@ Result<void> write_capture(const CaptureOptions& options, std::string_view text)
 
 int run_capture(const CaptureOptions& options) {
   // In a tree a missing file is absent. A support report leaves that unknown, so it cannot become a tree.
-  if (is_support_report(options.root))
+  if (holds_reports(options.root))
     return report({ErrorKind::kBadInput,
                    options.root +
                        ": a support report cannot be packed as a tree: what it does not hold would read as "

@@ -32,8 +32,10 @@ Action declare_facts(CLI::App& app) {
       "           railbed facts --root gpu01.tree     a machine captured elsewhere\n"
       "           railbed facts --topology            which adapter is nearest to which GPU");
   return [options] {
-    auto host = open_root(options->root);
+    std::vector<Unread> unread;
+    auto host = open_root(options->root, &unread);
     if (!host) return report(host.error());
+    for (const std::string& line : lines_of(unread)) say_to_person(line);
     const Facts facts = collect_facts(**host);
     if (options->topology) {
       const TopologyMatrix matrix = topology_of(facts);

@@ -45,8 +45,10 @@ int look_at_node(const NcclOptions& options) {
       return report(
           {ErrorKind::kBadInput, fmt::format("--nccl-version {}: write it as 2.28.9", options.version)});
   }
-  const auto host = open_root(options.root);
+  std::vector<Unread> unread;
+  const auto host = open_root(options.root, &unread);
   if (!host) return report(host.error());
+  for (const std::string& line : lines_of(unread)) say_to_person(line);
   if (options.running.asked()) return look_at_running(**host, options.running, expected, options.json);
   const Facts facts = collect_facts(**host);
   if (!expected.version) expected.version = nccl::installed_version(facts.nccl);

@@ -43,7 +43,7 @@ Result<Evidence> read_evidence(const ReportFlags& flags) {
     evidence.cluster = std::move(*cluster);
   }
   if (!flags.root.empty())
-    if (const auto added = add_root(flags.root, evidence); !added)
+    if (const auto added = add_root(flags.root, evidence, say_to_person); !added)
       return tl::unexpected<Error>(added.error());
   for (const std::string& file : flags.facts)
     if (const auto added = add_facts_file(file, evidence); !added)

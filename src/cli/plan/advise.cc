@@ -57,7 +57,7 @@ Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& option
   if (options.planned && options.sources.cluster.empty())
     return fail(ErrorKind::kBadInput, "--planned goes by a cluster.yaml: name it");
   ASSIGN_OR_RETURN(const auto evidence,
-                   options.planned ? read_sources(options.sources)
+                   options.planned ? read_sources(options.sources, say_to_person)
                                    : gather_evidence(options.sources, options.reach, terminal_caller()));
   for (const Unreachable& node : evidence.unreachable)
     print_to_stderr("railbed: {} was not reached; what cluster.yaml says of it counts\n", node.node);

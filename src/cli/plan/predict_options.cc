@@ -43,7 +43,7 @@ Result<ShapeWords> words_with_slot(const ShapeOptions& options) {
 }
 
 Result<Evidence> evidence_for(const ShapeOptions& options, bool read_alone) {
-  if (read_alone) return read_sources(options.sources);
+  if (read_alone) return read_sources(options.sources, say_to_person);
   auto evidence = gather_evidence(options.sources, {}, terminal_caller());
   if (evidence) clear_progress();
   return evidence;

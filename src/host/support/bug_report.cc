@@ -15,12 +15,6 @@ constexpr std::string_view kRule = "____________________________________________
 
 bool is_rule(std::string_view line) { return line.starts_with(kRule); }
 
-// Accepts copies of files that collectors read; an Xorg log or a user's settings are not.
-bool is_read(std::string_view path) {
-  return path.starts_with("/proc/") || path.starts_with("/sys/") || path.starts_with("/etc/modprobe.d/") ||
-         path == "/etc/os-release";
-}
-
 std::string joined_lines(const std::vector<std::string_view>& text, std::size_t from) {
   std::string all;
   while (from < text.size() && trim(text[from]).empty()) ++from;
@@ -58,8 +52,7 @@ void add_file(const std::vector<std::string_view>& section, std::size_t at, Repo
   const std::string path = plain_path(name);
   std::size_t from = at + 1;
   for (; from < section.size() && section[from].starts_with("*** "); ++from) add_zone(section[from], outputs);
-  const bool is_path = is_read(path) && path.find(' ') == path.npos && path.find("..") == path.npos;
-  if (!is_path) return;
+  if (!is_copied_file(path)) return;
   exists ? report.copy(path, joined_lines(section, from)) : report.nothing(path);
 }
 
@@ -122,6 +115,12 @@ void add_section(const std::vector<std::string_view>& section, ReportTree& repor
 }
 
 }  // namespace
+
+bool is_copied_file(std::string_view path) {
+  const bool is_read = path.starts_with("/proc/") || path.starts_with("/sys/") ||
+                       path.starts_with("/etc/modprobe.d/") || path == "/etc/os-release";
+  return is_read && path.find(' ') == path.npos && path.find("..") == path.npos;
+}
 
 bool is_bug_report(std::string_view text) {
   constexpr std::size_t kHead = 4096;

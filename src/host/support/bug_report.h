@@ -9,6 +9,10 @@
 
 namespace railbed {
 
+// Returns true for paths of files that collectors read, whose copies count; an Xorg log or a user's settings are not
+// among them.
+bool is_copied_file(std::string_view path);
+
 // Returns whether a text is such a log.
 bool is_bug_report(std::string_view text);
 // Adds the copied files to `report` and the outputs of commands to `outputs`.

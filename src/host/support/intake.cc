@@ -40,9 +40,19 @@ std::string_view without_top(std::string_view path) {
 Result<void> take_file(const fs::path& path, const std::string& kept, Intake& intake) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  if (static_cast<std::size_t>(status.st_size) > intake.largest()) return {};
   auto content = read_file(path.string(), intake.largest());
-  if (!content) return {};                             // an unreadable file does not affect the others
+  if (!content) {  // an unreadable file does not affect the others
+    const bool large = static_cast<std::size_t>(status.st_size) > intake.largest();
+    intake.leave_out(kept, large ? fmt::format("larger than {} MiB", intake.largest() >> 20)
+                                 : std::move(content.error().text));
+    return {};
+  }
+  // Small ones may be copies of a machine's files, and what they are is found out later.
+  constexpr std::size_t kLargestBinary = std::size_t{1} << 20;
+  if (content->size() > kLargestBinary && !is_text(*content)) {
+    intake.leave_out(kept, std::string(kNotText));
+    return {};
+  }
   return intake.file(kept, {std::move(*content), 0});  // a copy has a time of its own
 }
 
@@ -55,6 +65,11 @@ Result<void> take_entry(const fs::directory_entry& entry, const fs::path& folder
 }
 
 }  // namespace
+
+bool is_text(std::string_view content) {
+  constexpr std::size_t kHead = 4096;
+  return content.substr(0, kHead).find('\0') == content.npos;
+}
 
 bool is_part_of_a_report(std::string_view path) {
   path = without_top(path);
@@ -110,12 +125,17 @@ Result<void> Intake::link(const std::string& path, std::string target) {
   return {};
 }
 
-Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits) {
+Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits,
+                              const std::function<bool(const std::string& path)>& is_other) {
   Intake intake(folder, limits);
   std::error_code error;
   auto each = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && each != fs::recursive_directory_iterator(); each.increment(error))
-    RETURN_IF_ERROR(take_entry(*each, folder, intake));
+  for (; !error && each != fs::recursive_directory_iterator(); each.increment(error)) {
+    if (!is_other(each->path().string()))
+      RETURN_IF_ERROR(take_entry(*each, folder, intake));
+    else if (each->is_directory(error))
+      each.disable_recursion_pending();
+  }
   if (error) return fail(ErrorKind::kUnavailable, folder + ": " + error.message());
   return std::move(intake).sent();
 }

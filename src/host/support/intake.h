@@ -20,6 +20,9 @@ class Intake {
   // Keep a file or a link. Return an error once the kept bytes exceed the limit.
   Result<void> file(const std::string& path, SentFile file);
   Result<void> link(const std::string& path, std::string target);
+  void leave_out(std::string path, std::string why) {
+    sent_.unread.push_back({std::move(path), std::move(why)});
+  }
   // Limits in bytes: for a file in an archive, and for a file without an archive around it.
   std::size_t largest() const { return limits_.file; }
   std::size_t largest_single() const { return limits_.kept; }
@@ -35,6 +38,10 @@ class Intake {
   std::size_t entries_ = 0;
   std::size_t kept_ = 0;
 };
+
+// Returns true if there is no zero byte in the first 4 KiB.
+bool is_text(std::string_view content);
+inline constexpr std::string_view kNotText = "not text";
 
 // Returns whether a file may hold a fact. Others (the logs of a week, users' files, programs) are not even
 // kept.

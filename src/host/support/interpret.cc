@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "host/support/date_text.h"
+#include "host/support/nvidia_smi.h"
 #include "host/support/texts.h"
 
 namespace railbed {
@@ -29,16 +30,16 @@ struct Listing {
   long detail;  // number of "v" flags
 };
 
-// Excludes `lspci -t`, which draws a tree, and -m, which is for programs.
+// Excludes `lspci -t`, which draws a tree.
 bool is_list(const std::vector<std::string>& words) {
   const std::string flags = flags_of(words);
-  return flags.find_first_of("tm") == flags.npos;
+  return flags.find('t') == flags.npos;
 }
 
 Listing listing_of(const Output& output) {
   const auto& words = output.words;
   const bool all = std::all_of(words.begin() + 1, words.end(), [](const std::string& word) {
-    return is_flag(word) && word.find_first_not_of("-nvkDbxPQq") == word.npos;
+    return is_flag(word) && word.find_first_not_of("-nvkDbxPQqmt") == word.npos;
   });
   const std::string flags = flags_of(words);
   return {&output, all && !output.filtered, std::count(flags.begin(), flags.end(), 'v')};
@@ -46,12 +47,21 @@ Listing listing_of(const Output& output) {
 
 void add_pci(const Outputs& outputs, ReportTree& report) {
   std::vector<Listing> listings;
-  for (const Output* output : outputs.of("lspci"))
-    if (is_list(output->words)) listings.push_back(listing_of(*output));
+  std::string_view tree;
+  for (const Output* output : outputs.of("lspci")) {
+    const Listing listing = listing_of(*output);
+    if (is_list(output->words))
+      listings.push_back(listing);
+    else if (listing.all && tree.empty())
+      tree = output->text;
+  }
   std::ranges::stable_sort(listings, [](const Listing& a, const Listing& b) {
     return a.all != b.all ? a.all : a.detail > b.detail;
   });
-  for (const Listing& listing : listings) add_lspci(listing.output->text, listing.all, report);
+  for (const Listing& listing : listings) add_lspci(listing.output->text, listing.all, report, tree);
+  if (listings.empty() && !tree.empty())
+    report.leave_out(
+        "`lspci -t`: it shows places without classes and numbers; add the output of lspci -nn of the same machine");
 }
 
 // An `ip` command: flags, object, "show".
@@ -143,11 +153,72 @@ std::optional<int> zone_of(const Outputs& outputs) {
   return parsed ? parsed->zone : std::nullopt;
 }
 
+// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0"; empty if there is none. A file
+// name separates "mlx5_0" as well.
+std::string word_after(const std::vector<std::string>& words, std::string_view flag) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with(flag) || words[i].starts_with("--")) continue;
+    if (words[i].size() > flag.size()) return words[i].substr(flag.size());
+    if (i + 1 == words.size()) return "";
+    const bool is_split = words[i + 1] == "mlx5" && i + 2 < words.size() && is_digits(words[i + 2]);
+    return is_split ? words[i + 1] + "_" + words[i + 2] : words[i + 1];
+  }
+  return "";
+}
+
+void add_links(const Outputs& outputs, ReportTree& report) {
+  for (const std::string_view program : {"mlxlink", "mstlink"})
+    for (const Output* output : outputs.of(program)) {
+      const int port = parse_number<int>(word_after(output->words, "-p")).value_or(1);
+      add_mlxlink(word_after(output->words, "-d"), port, output->text, report);
+    }
+}
+
+std::string_view text_of(const Output* output) {
+  return output == nullptr ? std::string_view() : output->text;
+}
+
+void add_topology(const Outputs& outputs, const GpuAddresses& addresses, ReportTree& report) {
+  constexpr std::string_view kSmi = "nvidia-smi";
+  TopologyTexts texts;
+  const Output* ways = outputs.find(kSmi, {"topom", "topomatrix"});
+  texts.has_nvlinks = ways != nullptr;
+  texts.ways = text_of(ways != nullptr ? ways : outputs.find(kSmi, {"topomp", "topo"}));
+  texts.read = text_of(outputs.find(kSmi, {"topop2pr", "topop2prw", "topop2p_statusr"}));
+  texts.nvlink = text_of(outputs.find(kSmi, {"topop2pn"}));
+  add_nvidia_topology(texts, addresses, report);
+  if (outputs.find(kSmi, {"topop2p"}) != nullptr)
+    report.leave_out(
+        "`nvidia-smi topo -p2p`: its output does not state which access it is of; put the command into the file's name "
+        "(nvidia-smi-topo-p2p-r.txt) or leave the prompt above it");
+}
+
+void add_gpus(const Outputs& outputs, ReportTree& report) {
+  constexpr std::string_view kSmi = "nvidia-smi";
+  const Output* links = outputs.find(kSmi, {"nvlinks", "nvlinkstatus"});
+  const Output* list = outputs.find(kSmi, {"L", "list-gpus"});
+  const std::string_view named = text_of(links != nullptr ? links : list);
+  const Output* whole = outputs.find(kSmi, {"q", "query", "qx", "xq", "a"});
+  GpuAddresses addresses;
+  const auto add_query = [&](const Output& query) {
+    add_nvidia_smi(query.text, named, report);
+    if (addresses.empty()) addresses = find_gpu_addresses(query.text);
+  };
+  if (whole != nullptr) add_query(*whole);
+  for (const Output* any : outputs.of(kSmi))
+    if (any != whole) add_query(*any);
+  if (links != nullptr && !report.has_call("nvml list"))
+    report.leave_out(
+        "`nvidia-smi nvlink -s`: it names GPUs by number and UUID, and nothing here states their PCI addresses; add the "
+        "output of nvidia-smi or nvidia-smi -q of the same machine");
+  add_topology(outputs, addresses, report);
+  for (const Output* any : outputs.of(kSmi)) add_nvidia_smi_errors(any->text, report);
+  add_missing_driver(report);
+}
+
 LogText log_text(const Output& output) {
-  std::string name = output.words[0];
-  for (std::size_t i = 1; i < output.words.size(); ++i) name += " " + output.words[i];
   // The script behind an nvidia-bug-report searches this journal for NVIDIA's lines.
-  return {name, output.text, flags_of(output.words) == "b0" || output.filtered};
+  return {command_of(output), output.text, flags_of(output.words) == "b0" || output.filtered};
 }
 
 void add_log(const Outputs& outputs, ReportTree& report) {
@@ -173,11 +244,25 @@ void add_hostname(std::string_view text, ReportTree& report) {
   if (is_plain_word(name, 253)) report.line("/proc/sys/kernel/hostname", name);
 }
 
-}  // namespace
-
-void interpret(const Outputs& outputs, ReportTree& report) {
+void add_names(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("uname", {"a", ""}), add_uname, report);
   add_if(outputs.find("hostname", {""}), add_hostname, report);
+}
+
+}  // namespace
+
+std::string node_in(const Outputs& outputs, const ReportTree& report) {
+  constexpr std::string_view kHostname = "/proc/sys/kernel/hostname";
+  ReportTree names;
+  if (report.has(kHostname)) names.copy(kHostname, report.text(kHostname));
+  add_names(outputs, names);
+  const std::string text = names.text(kHostname);
+  const auto name = trim(text);
+  return is_plain_word(name, 253) && name.find('/') == name.npos ? std::string(name) : "";
+}
+
+void interpret(const Outputs& outputs, ReportTree& report) {
+  add_names(outputs, report);
   add_if(outputs.find("sysctl", {"a"}), add_sysctl, report);
   add_if(outputs.find("lsmod", {""}), add_lsmod, report);
   add_if(outputs.find("lscpu", {""}), add_lscpu, report);
@@ -189,16 +274,8 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("ibstatus", {""}), add_ibstatus, report);
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
-  const Output* links = outputs.find("nvidia-smi", {"nvlinks", "nvlinkstatus"});
-  const auto add_query = [&](const Output& query) {
-    add_nvidia_smi(query.text, links == nullptr ? "" : links->text, report);
-  };
-  const Output* whole = outputs.find("nvidia-smi", {"q", "query", "qx", "xq", "a"});
-  if (whole != nullptr) add_query(*whole);
-  for (const Output* any : outputs.of("nvidia-smi"))
-    if (any != whole) add_query(*any);
-  for (const Output* any : outputs.of("nvidia-smi")) add_nvidia_smi_errors(any->text, report);
-  add_missing_driver(report);
+  add_links(outputs, report);
+  add_gpus(outputs, report);
   add_log(outputs, report);
 }
 

@@ -1,4 +1,5 @@
-// Parses lspci's text. A line without indentation begins a function; its details are indented with tabs. The
+// Parses lspci's text. A line without indentation begins a function; its details are indented with tabs. With -mm a
+// function is one line of quoted words, with -vmm a record of "Tag:<tab>value", with -t a place in a drawing. The
 // bus numbers of the bridges give each function's place in the hierarchy, in the layout of /sys/devices.
 // Collectors read two registers of the configuration space, Device Control and ACS Control. These are rebuilt
 // from the bits that lspci names, in an otherwise empty space.
@@ -84,15 +85,45 @@ std::string interface_of(std::string_view line) {
   return is_hex_number(code) ? lower(code) : "00";
 }
 
+bool is_id(std::string_view text) { return text.size() == 4 && is_hex_number(text); }
+
+// Parses "3D controller", "3D controller [0302]" or, with -n, "0302".
+void read_class(std::string_view kind, const std::string& interface, Function& function) {
+  const auto number = is_id(kind) ? kind : bracketed(kind, 0);
+  const auto code = is_id(number) ? number : by_prefix(kClasses, kind);
+  if (!code.empty()) function.class_code = "0x" + lower(code) + interface;
+}
+
+// Parses a name with its number behind it: "NVIDIA Corporation [10de]", "GH100 [H100 SXM5 80GB] [2330]"; with -n the
+// number alone.
+struct Named {
+  std::string_view name;
+  std::string_view id;
+};
+Named named_in(std::string_view text) {
+  if (is_id(text)) return {{}, text};
+  const auto open = text.rfind('[');
+  const auto id = open == text.npos || !text.ends_with(']') ? std::string_view() : bracketed(text, open);
+  return is_id(id) ? Named{trim(text.substr(0, open)), id} : Named{text, {}};
+}
+
+// Reads the vendor and the device as -mm and -vmm print them: apart.
+void read_parts(std::string_view vendor, std::string_view device, Function& function) {
+  const Named maker = named_in(vendor);
+  const Named product = named_in(device);
+  const auto code = maker.id.empty() ? by_prefix(kVendors, maker.name) : maker.id;
+  if (!code.empty()) function.vendor = "0x" + lower(code);
+  if (!product.id.empty()) function.device = "0x" + lower(product.id);
+  if (!maker.name.empty()) function.name = fmt::format("{} {}", maker.name, product.name);
+}
+
 // Parses "3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)".
 void read_identity(std::string_view rest, Function& function) {
   const auto colon = rest.find(": ");
   if (colon == std::string_view::npos) return;
   const auto kind = rest.substr(0, colon);
   const auto what = rest.substr(colon + 2);
-  const auto number = bracketed(kind, 0);
-  const auto code = number.size() == 4 && is_hex_number(number) ? number : by_prefix(kClasses, kind);
-  if (!code.empty()) function.class_code = "0x" + lower(code) + interface_of(rest);
+  read_class(kind, interface_of(rest), function);
   for (std::size_t at = what.find('['); at != std::string_view::npos; at = what.find('[', at + 1)) {
     const auto ids = bracketed(what, at);
     if (ids.size() != 9 || ids[4] != ':' || !is_hex_number(ids.substr(0, 4)) || !is_hex_number(ids.substr(5)))
@@ -176,7 +207,84 @@ void read_detail(std::string_view line, Function& function) {
     read_device_control(text, function);
 }
 
+// Splits a line of -mm into its words, without the quotes; a backslash escapes the next character.
+std::vector<std::string> quoted_words(std::string_view line) {
+  std::vector<std::string> found;
+  bool quoted = false;
+  bool is_open = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool escaped = line[i] == '\\' && i + 1 < line.size();
+    if (escaped) ++i;
+    if (!escaped && line[i] == '"') quoted = !quoted;
+    const bool between = !quoted && !escaped && line[i] == ' ';
+    if (!is_open && !between) found.emplace_back();
+    is_open = !between;
+    if (!between && (escaped || line[i] != '"')) found.back() += line[i];
+  }
+  return found;
+}
+
+// Reads `17:00.0 "3D controller" "NVIDIA Corporation" "GH100" -ra1 -p00 "NVIDIA Corporation" "Device 16c1"`.
+void read_quoted(std::string_view line, Function& function) {
+  std::vector<std::string> words;
+  std::string interface = "00";
+  for (std::string& word : quoted_words(line)) {
+    if (word.size() == 4 && word.starts_with("-p") && is_hex_number(word.substr(2)))
+      interface = lower(word.substr(2));
+    if (!word.starts_with('-')) words.push_back(std::move(word));
+  }
+  if (words.size() < 4) return;
+  read_class(words[1], interface, function);
+  read_parts(words[2], words[3], function);
+}
+
+// Returns the address that a record of -vmm ("Slot:") or -vm ("Device:") begins with.
+std::string slot_in(std::string_view line) {
+  for (const std::string_view tag : {"Slot:\t", "Device:\t"})
+    if (line.starts_with(tag)) return full_pci_address(trim(line.substr(tag.size())));
+  return "";
+}
+
+struct Record {
+  Function function;
+  std::map<std::string_view, std::string_view> values;  // by tag
+};
+
+// Reads the records of -vmm. Only with -k they name a driver.
+std::vector<Function> records_in(std::string_view text) {
+  std::vector<Record> records;
+  bool tells_driver = false;
+  for (const auto line : lines(text)) {
+    if (records.size() > kMostFunctions) break;
+    if (std::string address = slot_in(line); !address.empty()) {
+      records.emplace_back().function.address = std::move(address);
+      continue;
+    }
+    const auto pair = key_value(line, '\t');
+    if (!pair || records.empty() || !pair->first.ends_with(':')) continue;
+    records.back().values.emplace(pair->first, pair->second);
+    tells_driver = tells_driver || pair->first == "Driver:" || pair->first == "Module:";
+  }
+  std::vector<Function> functions;
+  for (auto& [function, values] : records) {
+    const auto value = [&values = values](std::string_view tag) {
+      const auto found = values.find(tag);
+      return found == values.end() ? std::string_view() : found->second;
+    };
+    const auto interface = value("ProgIf:");
+    read_class(value("Class:"), interface.size() == 2 && is_hex_number(interface) ? lower(interface) : "00",
+               function);
+    read_parts(value("Vendor:"), value("Device:"), function);
+    if (parse_number<int>(value("NUMANode:"))) function.numa_node = value("NUMANode:");
+    if (is_plain_word(value("Driver:"), 63)) function.driver = value("Driver:");
+    function.tells_driver = tells_driver;
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
 std::vector<Function> functions_in(std::string_view text) {
+  if (text.starts_with("Slot:\t") || text.starts_with("Device:\t")) return records_in(text);
   std::vector<Function> functions;
   for (const auto line : lines(text)) {
     if (line.empty() || functions.size() > kMostFunctions) continue;
@@ -187,7 +295,8 @@ std::vector<Function> functions_in(std::string_view text) {
     const auto address = full_pci_address(line.substr(0, line.find(' ')));
     if (address.empty()) continue;
     functions.emplace_back().address = address;
-    read_identity(line.substr(std::min(line.find(' ') + 1, line.size())), functions.back());
+    const auto rest = line.substr(std::min(line.find(' ') + 1, line.size()));
+    rest.starts_with('"') ? read_quoted(line, functions.back()) : read_identity(rest, functions.back());
   }
   return functions;
 }
@@ -197,14 +306,88 @@ std::optional<int> bus_of(const std::string& address) {
   return parse_number<int>(std::string_view(address).substr(address.find(':') + 1, 2), 16);
 }
 
+struct Bridge {
+  std::string address;
+  int secondary = 0;
+};
+
+// Reads the bridges of lspci -t, in whose drawing the functions of a bus stand in one column:
+//   -+-[0000:80]-+-00.0  Intel Corporation Device 09a2
+//    |           \-01.0-[81-83]----00.0-[82-83]--+-00.0-[83]----00.0  NVIDIA Corporation GH100
+//    \-[0000:00]---00.0  Intel Corporation Device 09a2
+class TreeReader {
+ public:
+  void read(std::string_view line) {
+    std::optional<Bus> bus;  // that the next function is on
+    std::string above;       // the function before
+    for (std::size_t at = line.find_first_not_of(kDrawn); at < line.size();
+         at = line.find_first_not_of(kDrawn, at)) {
+      if (line[at] == '[') {
+        const auto name = line.substr(at + 1, std::min(line.find(']', at), line.size()) - at - 1);
+        bus = bus_named(name, above, bus);
+        if (!bus) return;
+        at += name.size() + 2;
+        continue;
+      }
+      const auto slot = line.substr(at, 4);
+      if (slot.size() < 4 || slot[2] != '.' || !is_hex_number(slot.substr(0, 2)) ||
+          !is_hex_number(slot.substr(3)))
+        return;
+      if (bus)
+        at_column_[at] = *bus;
+      else if (const auto known = at_column_.find(at); known != at_column_.end())
+        bus = known->second;
+      else
+        return;
+      above = fmt::format("{}:{:02x}:{}", bus->domain, bus->number, lower(slot));
+      at += slot.size();
+      const auto next = at < line.size() && line[at] == '-' ? line.find_first_not_of(kDrawn, at) : line.npos;
+      if (next == line.npos || line[next] != '[') return;  // its name, or a bridge without a bus
+    }
+  }
+  std::vector<Bridge> bridges() && { return std::move(bridges_); }
+
+ private:
+  static constexpr std::string_view kDrawn = " |+\\-";
+  struct Bus {
+    std::string domain;
+    int number = 0;
+  };
+
+  // Reads "0000:80" or, of old versions, "00" for a root; "81-83" or "83" behind a bridge, with its subordinate bus.
+  std::optional<Bus> bus_named(std::string_view name, const std::string& above,
+                               const std::optional<Bus>& on) {
+    const auto number = name.substr(name.find(':') + 1);
+    const auto bus = parse_number<int>(number.substr(0, number.find('-')), 16);
+    if (!bus || *bus < 0 || *bus > 0xff) return std::nullopt;
+    if (above.empty()) {
+      const auto colon = name.find(':');
+      const std::string domain = colon == name.npos ? "0000" : lower(name.substr(0, colon));
+      if (domain.size() < 4 || domain.size() > 8 || !is_hex_number(domain)) return std::nullopt;
+      return Bus{domain, *bus};
+    }
+    if (bridges_.size() < kMostFunctions) bridges_.push_back({above, *bus});
+    return Bus{on->domain, *bus};
+  }
+
+  std::map<std::size_t, Bus> at_column_;  // the last bus whose functions stand there
+  std::vector<Bridge> bridges_;
+};
+
+std::vector<Bridge> bridges_in(std::string_view tree) {
+  TreeReader reader;
+  for (const auto line : lines(tree)) reader.read(line);
+  return std::move(reader).bridges();
+}
+
 // Finds a function's folder in /sys/devices. Walks up from its bus: the bridge with that secondary bus is the
 // parent, and so on until no bridge leads to the bus, which is then a root bus.
 class Layout {
  public:
-  explicit Layout(const std::vector<Function>& functions) {
+  Layout(const std::vector<Function>& functions, const std::vector<Bridge>& drawn) {
+    for (const Bridge& bridge : drawn) add(bridge.address, bridge.secondary);
     for (const Function& function : functions)
-      if (function.secondary && *function.secondary > 0)
-        bridges_[{domain_of(function.address), *function.secondary}] = function.address;
+      if (function.secondary) add(function.address, *function.secondary);
   }
 
   std::string folder(const std::string& address) const {
@@ -224,6 +407,10 @@ class Layout {
   }
 
  private:
+  void add(const std::string& address, int secondary) {
+    if (secondary > 0) bridges_[{domain_of(address), secondary}] = address;
+  }
+
   std::map<std::pair<std::string, int>, std::string> bridges_;
 };
 
@@ -296,14 +483,18 @@ std::string full_pci_address(std::string_view text) {
   return is_hex_number(address.substr(0, colon)) ? address : "";
 }
 
-void add_lspci(std::string_view text, bool all, ReportTree& report) {
+bool is_lspci_tree(std::string_view text) { return !bridges_in(text.substr(0, 64 << 10)).empty(); }
+
+void add_lspci(std::string_view text, bool all, ReportTree& report, std::string_view tree) {
   const auto functions = functions_in(text);
   if (functions.empty()) return;
-  // The hierarchy needs the bridges' bus numbers, which -n, or a list of some devices only, does not contain.
-  const bool tells_places = all && std::ranges::any_of(functions, [](const Function& function) {
-                              return function.secondary.has_value();
-                            });
-  const Layout layout(functions);
+  const auto drawn = bridges_in(tree);
+  // The hierarchy needs the bridges' bus numbers, which only -v and -t print, and not those of a list of some devices.
+  const bool tells_places =
+      !drawn.empty() || (all && std::ranges::any_of(functions, [](const Function& function) {
+                           return function.secondary.has_value();
+                         }));
+  const Layout layout(functions, drawn);
   for (const Function& function : functions) {
     if (tells_places)
       report.link("/sys/bus/pci/devices/" + function.address, layout.folder(function.address));

@@ -123,6 +123,7 @@ SmiOutput read_nvidia_smi_table(std::string_view text) {
     }
     if (std::string address = address_in(*cells); !address.empty() && output.gpus.size() < kMostGpus) {
       output.gpus.emplace_back(std::move(address), SmiValues());
+      output.gpus.back().second.emplace(kSmiIndex, std::string((*cells)[0].front()));
       read_first_row(*cells, output.gpus.back().second);
       row = 1;
     } else if (row == 1) {

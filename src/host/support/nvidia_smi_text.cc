@@ -19,6 +19,8 @@ namespace railbed {
 namespace {
 
 constexpr const char* kFrom = "nvidia-smi -q";
+constexpr const char* kLinksFrom = "nvidia-smi nvlink -s";
+constexpr const char* kNamesFrom = "nvidia-smi -L";
 
 using Values = SmiValues;
 
@@ -310,27 +312,46 @@ Reading<std::vector<NvmlProcess>> processes_in(const Said& said) {
   return {std::move(found), kFrom};
 }
 
-// Parses `nvidia-smi nvlink -s`: "GPU 0: NAME (UUID: GPU-…)", then "Link 0: 26.562 GB/s" or "Link 0:
-// <inactive>", or why there is none: "Nvlink queries are not supported for Devices in MIG mode", "NVML: Unable
-// to retrieve NVLink information as all links are inActive".
-std::map<std::string, Reading<NvmlLinks>> nvlinks_in(std::string_view text) {
-  constexpr const char* kLinksFrom = "nvidia-smi nvlink -s";
-  std::map<std::string, Reading<NvmlLinks>> found;
-  Reading<NvmlLinks>* links = nullptr;
+// A GPU as "GPU 0: NAME (UUID: GPU-…)" names it, and what `nvidia-smi nvlink -s` prints below.
+struct NamedGpu {
+  int index = -1;
+  std::string name;
+  std::string uuid;
+  Reading<NvmlLinks> links;
+};
+
+std::optional<NamedGpu> named_gpu_in(std::string_view line) {
+  constexpr std::string_view kUuid = "(UUID: ";
+  const auto at = line.find(kUuid);
+  const auto pair = key_value(line, ':');
+  if (at == std::string_view::npos || !pair || !pair->first.starts_with("GPU ")) return std::nullopt;
+  const auto rest = line.substr(at + kUuid.size());
+  const auto colon = line.find(':');
+  NamedGpu gpu;
+  gpu.index = parse_number<int>(pair->first.substr(4)).value_or(-1);
+  gpu.name = trim(line.substr(colon + 1, std::max(at, colon + 1) - colon - 1));
+  gpu.uuid = rest.substr(0, rest.find(')'));
+  gpu.links = {not_in_report(), kLinksFrom};
+  return gpu;
+}
+
+// Parses `nvidia-smi nvlink -s` and `nvidia-smi -L`: below each GPU "Link 0: 26.562 GB/s" or "Link 0: <inactive>", or
+// why there is none: "Nvlink queries are not supported for Devices in MIG mode", "NVML: Unable to retrieve NVLink
+// information as all links are inActive".
+std::vector<NamedGpu> named_gpus_in(std::string_view text) {
+  std::vector<NamedGpu> found;
   NvmlLinks own;
   for (const auto line : lines(text)) {
-    constexpr std::string_view kUuid = "(UUID: ";
-    if (const auto at = line.find(kUuid); at != std::string_view::npos && found.size() < kMostGpus) {
-      const auto rest = line.substr(at + kUuid.size());
-      links = &found[std::string(rest.substr(0, rest.find(')')))];
-      *links = {not_in_report(), kLinksFrom};
+    if (auto gpu = named_gpu_in(line); gpu && found.size() < kMostGpus) {
+      found.push_back(std::move(*gpu));
       own.clear();
       continue;
     }
-    if (links == nullptr) continue;
+    if (found.empty()) continue;
+    auto& links = found.back().links;
     if (line.find("not supported") != line.npos)
-      *links = {Miss{Missing::kUnsupported, std::string(trim(line))}, kLinksFrom};
-    if (line.find("all links are inActive") != line.npos) *links = {NvmlLinks(), kLinksFrom};
+      links = {Miss{Missing::kUnsupported, std::string(trim(line))}, kLinksFrom};
+    if (lower(line).find("all links are inactive") != std::string::npos) links = {NvmlLinks(), kLinksFrom};
     const auto pair = key_value(line, ':');
     if (!pair || !pair->first.starts_with("Link ")) continue;
     const auto number = parse_number<int>(pair->first.substr(5));
@@ -339,12 +360,22 @@ std::map<std::string, Reading<NvmlLinks>> nvlinks_in(std::string_view text) {
     NvmlLink& link = own[fmt::format("{:02}", *number)];
     link.active = speed.has_value();
     if (speed && *speed < 1e6) link.speed_mbps = static_cast<int>(*speed * 1000);
-    *links = {own, kLinksFrom};
+    links = {own, kLinksFrom};
   }
   return found;
 }
 
-NvmlGpu gpu_in(const Values& values, const std::map<std::string, Reading<NvmlLinks>>& links) {
+// Returns the GPU of the same UUID; where nvidia-smi prints none, in its table, that of the same index.
+const NamedGpu* find_named(const std::vector<NamedGpu>& named, const NvmlGpu& gpu, const Values& values) {
+  const auto index = values.find(kSmiIndex);
+  const auto found = std::ranges::find_if(named, [&](const NamedGpu& other) {
+    return gpu.uuid ? other.uuid == *gpu.uuid
+                    : index != values.end() && parse_number<int>(index->second) == other.index;
+  });
+  return found == named.end() ? nullptr : &*found;
+}
+
+NvmlGpu gpu_in(const Values& values, const std::vector<NamedGpu>& named) {
   NvmlGpu gpu;
   NvmlGpu::fields([&](std::string_view, auto member) { gpu.*member = {not_in_report(), kFrom}; });
   const Said said(values);
@@ -355,8 +386,11 @@ NvmlGpu gpu_in(const Values& values, const std::map<std::string, Reading<NvmlLin
   read_link_and_memory(said, gpu);
   gpu.fabric = fabric_in(said);
   gpu.processes = processes_in(said);
-  const auto own = links.find(gpu.uuid.value_or(""));
-  if (own != links.end()) gpu.nvlinks = own->second;
+  const NamedGpu* own = find_named(named, gpu, values);
+  if (own == nullptr) return gpu;
+  gpu.nvlinks = own->links;
+  if (!gpu.uuid) gpu.uuid = {own->uuid, kNamesFrom};
+  if (!gpu.name && !own->name.empty()) gpu.name = {own->name, kNamesFrom};
   return gpu;
 }
 
@@ -389,37 +423,56 @@ void add_gpu(const std::string& address, const NvmlGpu& gpu, ReportTree& report)
 
 }  // namespace
 
-void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report) {
-  std::vector<std::string> addresses;
-  Values head;
-  bool any = false;
-  const auto by_uuid = nvlinks_in(links);
-  const auto add = [&](std::string_view name, const Values& values) {
-    const std::string address = full_pci_address(name);
-    if (address.empty() || addresses.size() >= kMostGpus) return;
-    add_gpu(address, gpu_in(values, by_uuid), report);
-    addresses.push_back(address);
-  };
-  if (const bool xml = is_nvidia_smi_xml(query); xml || is_nvidia_smi_table(query)) {
-    const SmiOutput output = xml ? read_nvidia_smi_xml(query) : read_nvidia_smi_table(query);
-    for (const auto& [name, values] : output.gpus) add(name, values);
-    head = output.head;
-    any = true;
-  } else if (query.find("NVSMI LOG") != std::string_view::npos) {
-    std::vector<std::string_view> first;
-    std::vector<std::pair<std::string_view, std::vector<std::string_view>>> gpus;
-    for (const auto line : lines(query)) {
-      if (line.starts_with("GPU ") && gpus.size() < kMostGpus)
-        gpus.emplace_back(trim(line.substr(4)), std::vector<std::string_view>());
-      else
-        (gpus.empty() ? first : gpus.back().second).push_back(line);
-    }
-    for (const auto& [name, text] : gpus) add(name, values_in(text));
-    head = values_in(first);
-    any = true;
+std::optional<SmiOutput> read_nvidia_smi(std::string_view query) {
+  if (is_nvidia_smi_xml(query)) return read_nvidia_smi_xml(query);
+  if (is_nvidia_smi_table(query)) return read_nvidia_smi_table(query);
+  if (query.find("NVSMI LOG") == std::string_view::npos) return std::nullopt;
+  std::vector<std::string_view> head;
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> gpus;
+  for (const auto line : lines(query)) {
+    if (line.starts_with("GPU ") && gpus.size() < kMostGpus)
+      gpus.emplace_back(trim(line.substr(4)), std::vector<std::string_view>());
+    else
+      (gpus.empty() ? head : gpus.back().second).push_back(line);
   }
-  if (!any) return;
-  add_system(head, static_cast<int>(addresses.size()), report);
+  SmiOutput output{values_in(head), {}};
+  for (const auto& [name, text] : gpus) output.gpus.emplace_back(name, values_in(text));
+  return output;
+}
+
+GpuAddresses find_gpu_addresses(std::string_view query) {
+  const auto output = read_nvidia_smi(query);
+  if (!output) return {};
+  const auto attached = output->head.find("Attached GPUs");
+  const bool all =
+      lost_gpus_in(query).empty() &&
+      (attached == output->head.end() || parse_number<std::size_t>(attached->second) == output->gpus.size());
+  GpuAddresses addresses;
+  int place = 0;  // without a number of its own a GPU has that of its place, unless one is missing
+  for (const auto& [name, values] : output->gpus) {
+    const auto own = values.find(kSmiIndex);
+    const auto index = own != values.end() ? parse_number<int>(own->second)
+                       : all               ? std::optional(place)
+                                           : std::nullopt;
+    const std::string address = full_pci_address(name);
+    if (index && !address.empty()) addresses.emplace(*index, address);
+    ++place;
+  }
+  return addresses;
+}
+
+void add_nvidia_smi(std::string_view query, std::string_view named, ReportTree& report) {
+  const auto output = read_nvidia_smi(query);
+  if (!output) return;
+  std::vector<std::string> addresses;
+  const auto others = named_gpus_in(named);
+  for (const auto& [name, values] : output->gpus) {
+    const std::string address = full_pci_address(name);
+    if (address.empty() || addresses.size() >= kMostGpus) continue;
+    add_gpu(address, gpu_in(values, others), report);
+    addresses.push_back(address);
+  }
+  add_system(output->head, static_cast<int>(addresses.size()), report);
   for (const std::string& lost : lost_gpus_in(query)) addresses.push_back(lost);
   report.call("nvml list", json::dump(json::encode(addresses)));
 }

@@ -1,5 +1,8 @@
 #include "host/support/outputs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +13,8 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus",
-    "ethtool",    "numactl",     "ibstat",      "uptime",     "sysctl",   "lspci",
+    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus", "ethtool",
+    "numactl",    "mlxlink",     "mstlink",     "ibstat",     "uptime",   "sysctl",   "lspci",
     "dmesg",      "lscpu",       "lsmod",       "uname",      "date",     "ip"};
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
@@ -31,7 +34,21 @@ std::string_view program_at(std::string_view text) {
   return {};
 }
 
+constexpr std::string_view kBetween = "-_. ";
+
 }  // namespace
+
+std::span<const std::string_view> readable_programs() { return kPrograms; }
+
+std::string_view before_program(std::string_view file_name) {
+  const auto name = without_ending(file_name);
+  for (std::size_t at = 1; at < name.size(); ++at) {
+    if (kBetween.find(name[at - 1]) == kBetween.npos || program_at(name.substr(at)).empty()) continue;
+    const auto last = name.find_last_not_of(kBetween, at - 1);
+    return last == name.npos ? std::string_view() : name.substr(0, last + 1);
+  }
+  return {};
+}
 
 std::vector<std::string> words_of_name(std::string_view file_name) {
   const auto name = without_ending(file_name);
@@ -68,6 +85,29 @@ std::string flags_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i)
     flags += words[i].substr(std::min(words[i].find_first_not_of('-'), words[i].size()));
   return flags;
+}
+
+std::string command_of(const Output& output) { return fmt::format("{}", fmt::join(output.words, " ")); }
+
+// ECMA-48, 5.4: ESC [, parameters and intermediates, then one final byte from @ to ~.
+std::string without_colours(std::string text) {
+  constexpr std::string_view kBegins = "\x1b[";
+  auto at = text.find(kBegins);
+  if (at == text.npos) return text;
+  std::string plain = text.substr(0, at);
+  while (at < text.size()) {
+    auto end = at + kBegins.size();
+    while (end < text.size() && text[end] >= ' ' && text[end] < '@') ++end;
+    const auto from = std::min(end + 1, text.size());
+    at = std::min(text.find(kBegins, from), text.size());
+    plain.append(text, from, at - from);
+  }
+  return plain;
+}
+
+void Outputs::add(Output output) {
+  output.text = without_colours(std::move(output.text));
+  all_.push_back(std::move(output));
 }
 
 std::vector<const Output*> Outputs::of(std::string_view program) const {

@@ -43,18 +43,6 @@ std::optional<Entry> entry_in(std::string_view line) {
   return entry;
 }
 
-// Returns the output of a command, without its text; without words if railbed does not read it.
-Output output_of(std::string_view command) {
-  const auto pipe = command.find('|');
-  Output output;
-  output.words = words_of_command(command.substr(0, pipe));
-  output.filtered = pipe != command.npos;
-  if (output.filtered && !output.words.empty() &&
-      std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
-    output.words.clear();
-  return output;
-}
-
 // Returns the outputs of a session; empty if the text does not begin with a prompt and a command that is known.
 Result<std::vector<Output>> session_in(std::string_view name, std::string_view text) {
   constexpr std::size_t kMostOutputs = 256;
@@ -71,7 +59,7 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
                 "{}: a session on {} and on {}: put the outputs of each machine into a file of its own", name,
                 printable(machine), printable(where)));
       if (machine.empty()) machine = where;
-      Output output = output_of(entry->command);
+      Output output = output_of_command(entry->command);
       wanted = !output.words.empty() && outputs.size() < kMostOutputs;
       if (wanted) outputs.push_back(std::move(output));
     } else if (wanted) {
@@ -85,10 +73,17 @@ Result<std::vector<Output>> session_in(std::string_view name, std::string_view t
   return outputs;
 }
 
+bool draws_tree(const Words& words) { return words.size() > 1 && words[1].starts_with("-t"); }
+
 // Returns true if the text begins where the command's whole output does: a list of PCI functions at the first of the
 // first bus, a kernel's log at the boot.
 bool begins_whole(const Words& words, std::string_view head) {
-  if (words[0] == "lspci") return head.starts_with("00:00.0 ") || head.starts_with("0000:00:00.0 ");
+  if (words[0] == "lspci") {
+    const bool is_record = head.starts_with("Slot:\t") || head.starts_with("Device:\t");
+    const auto first = is_record ? head.substr(head.find('\t') + 1) : head;
+    const auto address = first.substr(0, first.find_first_of(" \n"));
+    return address == "00:00.0" || address == "0000:00:00.0" || draws_tree(words);
+  }
   constexpr std::size_t kFirstLines = 4096;
   if (words[0] == "dmesg")
     return head.find("Linux version ") < kFirstLines || head.find("Booting Linux") < kFirstLines;
@@ -100,9 +95,15 @@ Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
   const auto head = text.substr(0, kHead);
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
-  if (has("NVSMI LOG==") || is_nvidia_smi_xml(head) || is_nvidia_smi_table(head) ||
-      has("Failed to initialize NVML"))
-    return {"nvidia-smi"};
+  if (is_nvidia_smi_xml(head)) return {"nvidia-smi", "-q", "-x"};
+  if (has("NVSMI LOG==")) return {"nvidia-smi", "-q"};
+  if (is_nvidia_smi_table(head) || has("Failed to initialize NVML")) return {"nvidia-smi"};
+  if (is_nvidia_topology(head))
+    return has("CNS ") ? Words{"nvidia-smi", "topo", "-p2p"} : Words{"nvidia-smi", "topo"};
+  if (head.starts_with("GPU 0: ") && has("(UUID: "))
+    return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
+                                                             : Words{"nvidia-smi", "-L"};
+  if (head.starts_with("Operational Info\n") && has("Physical state")) return {"mlxlink"};
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};
@@ -113,14 +114,30 @@ Words words_of_text(std::string_view text) {
   if (const auto words = railbed::words(head.substr(0, head.find('\n')));
       words.size() == 3 && words[0] == "Settings" && words[2].ends_with(':'))
     return {"ethtool", std::string(words[2].substr(0, words[2].size() - 1))};
-  if (!full_pci_address(head.substr(0, head.find(' '))).empty()) return {"lspci"};
+  if (!full_pci_address(head.substr(0, head.find(' '))).empty())
+    return has("\n\tCapabilities: ") ? Words{"lspci", "-vv"} : Words{"lspci"};
+  if (head.starts_with("Slot:\t") || (head.starts_with("Device:\t") && has("\nClass:\t")))
+    return {"lspci", "-vmm"};
+  if ((head.starts_with("-[") || head.starts_with("-+-[")) && is_lspci_tree(head)) return {"lspci", "-tv"};
   if (holds_kernel_log(head)) return {"dmesg"};
   return {};
 }
 
 }  // namespace
 
+Output output_of_command(std::string_view command) {
+  const auto pipe = command.find('|');
+  Output output;
+  output.words = words_of_command(command.substr(0, pipe));
+  output.filtered = pipe != command.npos;
+  if (output.filtered && !output.words.empty() &&
+      std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
+    output.words.clear();
+  return output;
+}
+
 Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) {
+  text = without_colours(std::move(text));
   text.erase(0, std::min(text.find_first_not_of("\r\n"), text.size()));
   ASSIGN_OR_RETURN(auto session, session_in(name, text));
   if (!session.empty()) return session;

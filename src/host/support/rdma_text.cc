@@ -1,4 +1,4 @@
-// Parses ibstatus, ibstat and ibv_devinfo -v into files of /sys/class/infiniband and into the results of
+// Parses ibstatus, ibstat, ibv_devinfo -v and mlxlink into files of /sys/class/infiniband and into the results of
 // libibverbs. None of them names the PCI function of a device. Its GIDs reveal it: the kernel derives the
 // first GID of an Ethernet port from its interface's MAC address, and IPoIB's hardware address ends in the
 // port's GUID.
@@ -194,12 +194,13 @@ void add_info_port_line(const std::string& folder, std::string_view key, std::st
   if (key == "gid_tbl_len") port.gid_table_length = before_space(value);
 }
 
+// Gb/s of a lane, as ibv_devinfo rounds them.
+constexpr std::pair<double, std::string_view> kSpeeds[] = {
+    {2.5, "SDR"}, {5, "DDR"}, {10, "QDR"}, {14, "FDR"}, {25, "EDR"}, {50, "HDR"}, {100, "NDR"}, {200, "XDR"}};
+
 // Returns the kernel's text of a rate (drivers/infiniband/core/sysfs.c) for "4X (2)" and "25.0 Gbps (32)"; empty if
 // one of them is not a number.
 std::string rate_text(std::string_view width, std::string_view speed) {
-  constexpr std::pair<double, std::string_view> kSpeeds[] = {{2.5, "SDR"}, {5, "DDR"},  {10, "QDR"},
-                                                             {14, "FDR"},  {25, "EDR"}, {50, "HDR"},
-                                                             {100, "NDR"}, {200, "XDR"}};
   const auto lanes = parse_number<int>(width.substr(0, width.find('X')));
   const auto gigabits = parse_real(speed.substr(0, speed.find(' ')));
   if (!lanes || *lanes < 1 || *lanes > 12 || !gigabits || !(*gigabits > 0) || *gigabits > 1000) return "";
@@ -219,7 +220,65 @@ void add_info_device_line(const std::string& folder, std::string_view key, std::
   if (key == "sys_image_guid") line_if(folder + "/sys_image_guid", guid_text(value), report);
 }
 
+// Returns the kernel's text for the state of the port's physical layer as mlxlink prints it (mstflint,
+// mlxlink_maps.cpp, _pmFsmState); empty for a state that the kernel does not have.
+std::string_view mlxlink_state(std::string_view state) {
+  constexpr std::pair<std::string_view, std::string_view> kStates[] = {{"Active", "5: LinkUp"},
+                                                                       {"Physical LinkUp", "5: LinkUp"},
+                                                                       {"Polling", "2: Polling"},
+                                                                       {"Disable", "3: Disabled"},
+                                                                       {"Sleep", "1: Sleep"}};
+  for (const auto& [theirs, ours] : kStates)
+    if (state == theirs) return ours;
+  return {};
+}
+
+// Returns the kernel's text of a rate for "IB-NDR" and "4x", or for Ethernet's "100G" or "100GbE".
+std::string mlxlink_rate(std::string_view speed, std::string_view width) {
+  constexpr std::string_view kInfiniBand = "IB-";
+  if (speed.starts_with(kInfiniBand)) {
+    const auto lanes = width.substr(0, width.find('x'));
+    for (const auto& [rate, name] : kSpeeds)
+      if (speed.substr(kInfiniBand.size()) == name)
+        return rate_text(fmt::format("{}X", lanes), fmt::format("{} Gbps", rate));
+    return "";
+  }
+  const auto gigabits = speed.ends_with("G") || speed.ends_with("GbE")
+                            ? parse_number<int>(speed.substr(0, speed.find('G')))
+                            : std::nullopt;
+  return gigabits && *gigabits > 0 && *gigabits <= 10'000 ? fmt::format("{} Gb/sec", *gigabits) : "";
+}
+
+// Returns the RDMA device for mlxlink's -d: itself, or that of a PCI function; empty if the report has none.
+std::string rdma_device(const std::string& named, const ReportTree& report) {
+  const std::string address = full_pci_address(named);
+  if (address.empty()) return is_device(named) && named.starts_with("mlx") ? named : "";
+  for (const std::string& name : report.names(kRdma))
+    if (report.resolved(kRdma + "/" + name + "/device").ends_with("/" + address)) return name;
+  return "";
+}
+
 }  // namespace
+
+void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report) {
+  const std::string name = rdma_device(device, report);
+  if (name.empty())
+    return report.leave_out(fmt::format("`mlxlink`: {}; name it as mlxlink -d mlx5_0 does",
+                                        device.empty()
+                                            ? "nothing states which adapter it is of"
+                                            : "nothing shows which RDMA device " + device + " is"));
+  std::string_view state, speed, width;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (!pair) continue;
+    if (pair->first == "State") state = pair->second;
+    if (pair->first == "Speed") speed = pair->second;
+    if (pair->first == "Width") width = pair->second;
+  }
+  const std::string folder = port_folder(name, fmt::format("{}", port));
+  line_if(folder + "/phys_state", mlxlink_state(state), report);
+  line_if(folder + "/rate", mlxlink_rate(speed, width), report);
+}
 
 // Reads "Infiniband device 'mlx5_0' port 1 status:" and then the texts of the kernel's files.
 void add_ibstatus(std::string_view text, ReportTree& report) {

@@ -32,6 +32,10 @@ class ReportTree {
   void call(std::string_view name, std::string answer);
   void failed_call(std::string_view name, Miss miss);
 
+  // Records why a text that was recognised gives no fact, or not all of its facts: "`nvidia-smi -L`: …".
+  void leave_out(std::string why) { left_out_.push_back(std::move(why)); }
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
   bool has(std::string_view path) const { return bool(tree_.node(path)); }
   bool has_call(std::string_view name) const { return tree_.calls.contains(name); }
   std::string text(std::string_view path) const;  // content of a file; empty if there is none
@@ -46,6 +50,7 @@ class ReportTree {
   void set(std::string_view path, TreeEntry entry);
 
   Tree tree_;
+  std::vector<std::string> left_out_;
   Gaps gaps_{std::string(kNotInReport), {}};
 };
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -16,11 +18,18 @@ struct SentFile {
   double modified = 0;  // Unix seconds, by an archive that was made on the machine; 0 if unknown
 };
 
+// A file, or a part of one, whose content becomes no fact.
+struct Unread {
+  std::string path;
+  std::string why;  // "not text"
+};
+
 // Files and links by their paths, without a leading slash: "sos_commands/pci/lspci_-nnvv". A link is kept as
 // its target and never followed here.
 struct Sent {
   std::map<std::string, SentFile, std::less<>> files;
   std::map<std::string, std::string, std::less<>> links;
+  std::vector<Unread> unread;  // files of a folder that could not be kept
 };
 
 // Limits beyond which an archive is too large to be a support report.
@@ -43,8 +52,9 @@ Result<Sent> read_archive_bytes(std::string_view bytes, const std::string& name,
                                 const SentLimits& limits = {});
 inline constexpr std::string_view kSingleFile = "log";  // path of a file without an archive around it
 
-// Reads a folder; links in it are not followed.
-Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits = {});
+// Reads a folder; links in it are not followed. Leaves out files that `is_other` accepts, by their full path.
+Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits,
+                              const std::function<bool(const std::string& path)>& is_other);
 
 enum class SentKind {
   kPacked,  // a tar archive, or packed with gzip or xz

@@ -4,11 +4,11 @@
 
 #include "base/json.h"
 #include "base/moment.h"
-#include "host/host.h"
 #include "host/kernel_log.h"
 #include "host/support/intake.h"
 #include "host/support/pasted.h"
 #include "host/support/texts.h"
+#include "host/testing/report_host.h"
 #include "nvidia/gpu_answers.h"
 
 namespace railbed {
@@ -34,14 +34,12 @@ constexpr const char* kListing =
     "\t\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8 (downgraded)\n"
     "\tCapabilities: [bcc v1] Single Root I/O Virtualization (SR-IOV)\n";
 
-std::unique_ptr<Host> host_of(ReportTree report) {
-  Gaps gaps = report.gaps();
-  return open_tree(std::move(report).tree(), std::move(gaps));
-}
-
-std::string line_of(Host& host, const std::string& path) {
-  const auto line = host.read_line(path);
-  return line ? *line : describe(line.miss(), "");
+// Returns the only report.
+Result<SupportReport> report_of(Sent sent, const std::string& name) {
+  auto reports = reports_of(std::move(sent), name);
+  if (!reports) return fail(std::move(reports.error()));
+  EXPECT_EQ(reports->nodes.size(), 1U);
+  return std::move(reports->nodes.front());
 }
 
 TEST(SupportLspci, TellsIdentityLinkAndPlace) {

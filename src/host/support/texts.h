@@ -2,6 +2,7 @@
 // is untrusted: lines that do not have the tool's format are skipped.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,11 +16,25 @@ namespace railbed {
 // Normalizes a PCI address: "00000000:1B:00.0", "1b:00.0" → "0000:1b:00.0". Empty if it is not a PCI address.
 std::string full_pci_address(std::string_view text);
 
-// lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
-// bridges above. `all`: the output is of the whole machine.
-void add_lspci(std::string_view text, bool all, ReportTree& report);
-// nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi, and the links from `nvidia-smi nvlink -s` (may be empty).
-void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report);
+// lspci -v, -vv, -vvv, -mm or -vmm, with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and
+// the bridges above. `all`: the output is of the whole machine. `tree`: the output of lspci -t for the whole machine,
+// which shows these bridges as well; may be empty.
+void add_lspci(std::string_view text, bool all, ReportTree& report, std::string_view tree = {});
+bool is_lspci_tree(std::string_view text);
+// nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi. `named` is the output of
+// `nvidia-smi nvlink -s` with the links, of `nvidia-smi -L`, or both; may be empty.
+void add_nvidia_smi(std::string_view query, std::string_view named, ReportTree& report);
+// Texts of nvidia-smi topo; empty if there is none.
+struct TopologyTexts {
+  std::string_view ways = {};    // -m or -mp: the way between each two devices
+  bool has_nvlinks = false;      // `ways` is of -m, which shows NVLinks
+  std::string_view read = {};    // -p2p r
+  std::string_view nvlink = {};  // -p2p n
+};
+bool is_nvidia_topology(std::string_view text);
+// Peers of GPUs and their NUMA nodes. `addresses`: of nvidia-smi or nvidia-smi -q, since topo names GPUs by index.
+void add_nvidia_topology(const TopologyTexts& texts, const std::map<int, std::string>& addresses,
+                         ReportTree& report);
 // Errors in any output of nvidia-smi: GPUs that are lost, NVML that fails, a driver that is not loaded. Call
 // this after the copies of /proc are added.
 void add_nvidia_smi_errors(std::string_view text, ReportTree& report);
@@ -35,6 +50,8 @@ void add_ethtool_driver(const std::string& interface, std::string_view text, Rep
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
+// mlxlink (mstlink) of one port: the state of its physical layer and its rate. `device`: that of -d, empty if unknown.
+void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report);
 // The times that a report states, in Unix seconds.
 struct LogClock {
   std::optional<double> boot;

@@ -224,7 +224,8 @@ bool is_sliced(const NodeView& node, std::string_view address) {
 
 void peers(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
-    if (gpu.node.gpus().size() < 2) return verdict.not_applicable("it is the only GPU");
+    // The list is NVML's where PCI is unknown, as in a support report.
+    if (items(gpu.node.facts->gpus.devices).size() < 2) return verdict.not_applicable("it is the only GPU");
     if (gpu.model == nullptr || gpu.model->nvlinks == 0)
       return verdict.not_applicable("no NVLink is expected of this model");
     if (is_sliced(gpu.node, gpu.address()))
@@ -235,11 +236,18 @@ void peers(const Survey& survey, Judge& judge) {
     if (row == matrix->end()) return verdict.not_applicable("NVML does not name it among the peers");
     std::string bad;
     std::string why;
+    bool known = true;
     for (const auto& [to, peer] : row->second) {
-      if ((peer.read == "ok" && peer.nvlink == "ok") || is_sliced(gpu.node, to)) continue;
+      if (is_sliced(gpu.node, to)) continue;
+      known = known && !peer.read.empty() && !peer.nvlink.empty();
+      const bool reads = peer.read == "ok" || peer.read.empty();
+      if (reads && (peer.nvlink == "ok" || peer.nvlink.empty())) continue;
       bad += (bad.empty() ? "" : ", ") + to;
-      if (why.empty()) why = peer.read != "ok" ? peer.read : "NVLink: " + peer.nvlink;
+      if (why.empty()) why = reads ? "NVLink: " + peer.nvlink : peer.read;
     }
+    if (bad.empty() && !known)
+      return verdict.unknown(
+          "the report holds `nvidia-smi topo` in part: -p2p r, or -p2p n and -m, are missing");
     if (bad.empty()) return verdict.pass(fmt::format("{} peers", row->second.size()));
     verdict.fail(
         {.message = fmt::format("{} cannot reach the memory of {}: NCCL goes through host memory instead",

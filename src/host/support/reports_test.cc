@@ -1,0 +1,177 @@
+// Which files of a folder are of which node, and what is not read.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/testing/temporary_folder.h"
+#include "host/open.h"
+#include "host/support/support.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBridgeLine = "00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 20)\n";
+constexpr const char* kGpuLine = "17:00.0 3D controller: NVIDIA Corporation GH100 (rev a1)\n";
+constexpr const char* kPortText = "CA 'mlx5_0'\n\tCA type: MT4129\n\tPort 1:\n\t\tState: Active\n";
+
+class ReportsTest : public testing::Test {
+ protected:
+  void put(const std::string& path, std::string_view text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path, std::ios::binary) << text;
+  }
+  // Returns the names of the nodes, or the error.
+  std::vector<std::string> nodes() {
+    unread_.clear();
+    opened_ = open_nodes(root_.string(), &unread_);
+    if (!opened_) return {opened_.error().text};
+    std::vector<std::string> names;
+    for (const NamedHost& node : *opened_) names.push_back(node.node);
+    return names;
+  }
+  std::string why(const std::string& path) const {
+    for (const Unread& file : unread_)
+      if (file.path == (root_ / path).string()) return file.why;
+    return "";
+  }
+  using Names = std::vector<std::string>;
+
+  TemporaryFolder temporary_;
+  fs::path root_ = fs::path(temporary_.path()) / "reports";
+  std::vector<Unread> unread_;
+  Result<std::vector<NamedHost>> opened_;
+};
+
+TEST_F(ReportsTest, OutputsOfAnyNameAreNoMachine) {
+  put("first", kPortText);
+  put("second", std::string(kBridgeLine) + kGpuLine);
+  ASSERT_EQ(nodes(), (Names{"reports"}));
+  Host& host = *opened_->front().host;
+  EXPECT_TRUE(host.read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
+  EXPECT_TRUE(host.read("/proc/meminfo").unknown()) << "no output holds it, so it is not absent";
+  EXPECT_TRUE(holds_reports(root_.string()));
+}
+
+TEST_F(ReportsTest, SessionsOfSeveralMachinesAreNodes) {
+  put("a.txt", "root@gpu01:~# lspci\n" + std::string(kBridgeLine) + kGpuLine);
+  put("b.txt", "root@gpu02:~# lspci\n" + std::string(kBridgeLine));
+  put("c.txt", "[root@gpu01 ~]# ibstat\n" + std::string(kPortText));
+  ASSERT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
+  EXPECT_TRUE((*opened_)[0].host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
+  EXPECT_TRUE((*opened_)[0].host->read("/sys/bus/pci/devices/0000:17:00.0/class").ok());
+  EXPECT_TRUE((*opened_)[1].host->read("/sys/class/infiniband/mlx5_0/ports/1/state").unknown());
+  EXPECT_TRUE((*opened_)[1].host->read("/sys/bus/pci/devices/0000:17:00.0/class").absent());
+  EXPECT_FALSE(open_root(root_.string()));
+}
+
+TEST_F(ReportsTest, ADomainMakesNoOtherMachine) {
+  put("a.txt", "root@gpu01:~# lspci\n" + std::string(kBridgeLine));
+  put("hostname.txt", "gpu01.lab.example\n");
+  put("ibstat.txt", kPortText);
+  ASSERT_EQ(nodes().size(), 1U);
+  EXPECT_TRUE(opened_->front().host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
+}
+
+TEST_F(ReportsTest, LocalhostNamesNoMachine) {
+  put("first.txt", "root@localhost:~# lspci\n" + std::string(kBridgeLine) + kGpuLine);
+  put("second.txt", "root@localhost:~# lspci\n" + std::string(kBridgeLine));
+  EXPECT_EQ(nodes(), (Names{"first", "second"}));
+}
+
+TEST_F(ReportsTest, OutputsThatContradictAreOfSeveralMachines) {
+  put("gpu01-lspci.txt", std::string(kBridgeLine) + kGpuLine);
+  put("gpu01-ibstat.txt", kPortText);
+  put("gpu02-lspci.txt", kBridgeLine);
+  EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
+  put("other.txt", std::string(kBridgeLine) + "01:00.0 PCI bridge: Intel Corporation Device\n");
+  EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02", "other"}));
+}
+
+TEST_F(ReportsTest, FoldersAreMachinesUnlessTheTopNamesOne) {
+  put("gpu01/lspci.txt", std::string(kBridgeLine) + kGpuLine);
+  put("gpu02/ibstat.txt", kPortText);
+  EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02"}));
+  put("hostname.txt", "gpu07\n");
+  EXPECT_EQ(nodes(), (Names{"gpu07"}));
+}
+
+TEST_F(ReportsTest, AFolderLikeARootIsAMachineOfItsOwn) {
+  put("gpu01/etc/hostname", "gpu01\n");
+  put("gpu02/lspci.txt", kBridgeLine);
+  ASSERT_EQ(nodes(), (Names{"gpu02", "gpu01"}));
+  EXPECT_TRUE((*opened_)[1].host->read("/proc/meminfo").absent());
+  EXPECT_TRUE((*opened_)[0].host->read("/proc/meminfo").unknown());
+}
+
+TEST_F(ReportsTest, WhatIsNotReadIsNamedWithTheReason) {
+  put("lspci.txt", kBridgeLine);
+  put("notes.md", "Dear support,\nit does not work.\n");
+  put("photo.jpg", std::string("\xff\xd8\0\0", 4));
+  put("empty.txt", "\n");
+  put("two.txt", "root@gpu01:~# uname\nLinux\n[root@gpu02 ~]# uname\nLinux\n");
+  put("cut.tar.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03junk", 14));
+  fs::create_symlink("/etc/hostname", root_ / "link.txt");
+  ASSERT_EQ(nodes(), (Names{"reports"}));
+  EXPECT_EQ(why("lspci.txt"), "");
+  EXPECT_EQ(why("notes.md"), "not recognised as the output of a command that railbed reads");
+  EXPECT_EQ(why("photo.jpg"), "not text");
+  EXPECT_EQ(why("empty.txt"), "empty");
+  EXPECT_NE(why("two.txt").find("a session on gpu01 and on gpu02"), std::string::npos);
+  EXPECT_NE(why("cut.tar.gz").find("cannot be unpacked"), std::string::npos);
+  EXPECT_NE(why("link.txt"), "");
+  EXPECT_EQ(lines_of(unread_).size(), unread_.size());
+}
+
+TEST_F(ReportsTest, LargeFilesThatAreNoTextTakeNoRoom) {
+  put("lspci.txt", kBridgeLine);
+  for (int i = 0; i < 12; ++i) put("photo" + std::to_string(i), std::string(std::size_t{6} << 20, '\0'));
+  put("huge.log", std::string((std::size_t{8} << 20) + 1, 'x'));
+  ASSERT_EQ(nodes(), (Names{"reports"})) << "together more than a support report may hold";
+  EXPECT_EQ(why("photo0"), "not text");
+  EXPECT_EQ(why("huge.log"), "larger than 8 MiB");
+}
+
+TEST_F(ReportsTest, TheSecondOfTwoOutputsOfOneNodeIsNamed) {
+  put("a.txt", "root@gpu01:~# ibstat\n" + std::string(kPortText));
+  put("b.txt", "root@gpu01:~# ibstat\nCA 'mlx5_0'\n\tPort 1:\n\t\tState: Down\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  EXPECT_NE(why("b.txt").find("`ibstat`: that of"), std::string::npos) << why("b.txt");
+}
+
+TEST_F(ReportsTest, AFolderWithNothingToReadIsAnErrorThatStatesWhatIsTaken) {
+  fs::create_directories(root_);
+  EXPECT_NE(nodes().front().find("there is no file in it"), std::string::npos);
+  put("photo.jpg", std::string("\xff\xd8\0\0", 4));
+  const std::string text = nodes().front();
+  EXPECT_EQ(opened_.error().kind, ErrorKind::kBadInput);
+  EXPECT_NE(text.find("photo.jpg: not text"), std::string::npos) << text;
+  EXPECT_NE(text.find("lspci"), std::string::npos) << text;
+  EXPECT_NE(text.find("etc, proc or sys"), std::string::npos) << text;
+}
+
+TEST_F(ReportsTest, AReportAndOutputsOfItsNodeAreOneNode) {
+  put("sos/sosreport-gpu01-x/sos_commands/host/hostname", "gpu01\n");
+  put("sos/sosreport-gpu01-x/sos_commands/kernel/dmesg", "[    0.000000] Linux version 6.8.0\n");
+  put("later.txt", "root@gpu01:~# ibstat\n" + std::string(kPortText) +
+                       "root@gpu01:~# dmesg\n[    0.000000] Linux version 6.9\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  EXPECT_TRUE(opened_->front().host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
+  EXPECT_NE(why("later.txt").find("may be of another boot"), std::string::npos) << why("later.txt");
+}
+
+TEST(ReportsInAnArchive, MachinesAreNodesByTheirFolders) {
+  Sent sent;
+  sent.files["outputs/gpu01/lspci.txt"] = {std::string(kBridgeLine) + kGpuLine, 0};
+  sent.files["outputs/gpu02/lspci.txt"] = {kBridgeLine, 0};
+  const auto reports = reports_of(std::move(sent), "outputs.tar");
+  ASSERT_TRUE(reports) << reports.error().text;
+  ASSERT_EQ(reports->nodes.size(), 2U);
+  EXPECT_EQ(reports->nodes[0].node, "gpu01");
+  EXPECT_EQ(reports->nodes[1].node, "gpu02");
+}
+
+}  // namespace
+}  // namespace railbed
