@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -25,6 +24,7 @@
 #include "campaign/look/gather.h"
 #include "facts/facts.h"
 #include "host/kernel_log.h"
+#include "host/open.h"
 #include "host/support/bug_report.h"
 #include "host/support/support.h"
 #include "host/tree.h"
@@ -68,14 +68,14 @@ class KernelLines {
 struct Intake {
   Hear note;
   Explanation explanation;
-  // Outputs in loose files, by the machine that they name; those that name none are of one machine.
-  std::map<std::string, Sent> loose;
+  Sent loose;  // outputs in loose files
   diagnose::LogReader log;
   bool has_log = false;
   std::string cluster_path;
 
   void add_machine(const std::string& name, Facts facts);
   Result<void> add_log(const std::string& path, std::FILE* input);
+  void add_reports(SupportReports reports);
   void add_kernel_lines(const std::string& name, std::string lines);
   Result<void> add(const std::string& path);
   Result<void> add_yaml(const std::string& path);
@@ -92,15 +92,21 @@ void Intake::add_machine(const std::string& name, Facts facts) {
   nodes.emplace(key, std::move(facts));
 }
 
+void Intake::add_reports(SupportReports reports) {
+  for (SupportReport& report : reports.nodes) {
+    Gaps gaps = report.tree.gaps();
+    const auto host = open_tree(std::move(report.tree).tree(), std::move(gaps));
+    add_machine(report.node, collect_facts(*host));
+  }
+}
+
 void Intake::add_kernel_lines(const std::string& name, std::string lines) {
   if (lines.empty()) return;
   Sent sent;
   sent.files[std::string(kSingleFile)] = {std::move(lines), 0};
-  auto report = report_of(std::move(sent), "dmesg");
-  if (!report) return;  // lines without times, of which a kernel log has none
-  Gaps gaps = report->tree.gaps();
-  const auto host = open_tree(std::move(report->tree).tree(), std::move(gaps));
-  add_machine(report->node.empty() ? name : report->node, collect_facts(*host));
+  auto reports = reports_of(std::move(sent), name);
+  if (!reports) return;  // lines without times, of which a kernel log has none
+  add_reports(std::move(*reports));
   explanation.inputs.back().what += ", with lines of a kernel log";
 }
 
@@ -158,28 +164,26 @@ Result<void> Intake::add_outputs(const std::string& path) {
   has_log = true;
   Sent alone;
   alone.files[std::string(kSingleFile)] = {text, 0};
-  const auto report = report_of(std::move(alone), name);
-  explanation.inputs.push_back({path, report ? "outputs of commands" : "a job's output"});
-  if (!report) return {};  // outputs that no rule reads
-  Sent& sent = loose[report->node];
+  const bool read = reports_of(std::move(alone), name).has_value();
+  explanation.inputs.push_back({path, read ? "outputs of commands" : "a job's output"});
+  if (!read) return {};  // outputs that no rule reads
   std::string key = name;
-  for (int i = 2; sent.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
-  sent.files[key] = {std::move(text), 0};
+  for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
+  loose.files[key] = {std::move(text), 0};
   return {};
 }
 
+// Several files of one machine are one report.
 Result<void> Intake::read_loose() {
-  for (auto& [node, sent] : loose) {
-    const std::string name = node.empty() ? fs::path(sent.files.begin()->first).stem().string() : node;
-    if (sent.files.size() == 1) {
-      auto only = sent.files.extract(sent.files.begin());
-      only.key() = kSingleFile;
-      sent.files.insert(std::move(only));
-    }
-    ASSIGN_OR_RETURN(auto report, report_of(std::move(sent), name));
-    Gaps gaps = report.tree.gaps();
-    add_machine(name, collect_facts(*open_tree(std::move(report.tree).tree(), std::move(gaps))));
+  if (loose.files.empty()) return {};
+  const std::string name = loose.files.begin()->first;
+  if (loose.files.size() == 1) {
+    auto only = loose.files.extract(loose.files.begin());
+    only.key() = kSingleFile;
+    loose.files.insert(std::move(only));
   }
+  ASSIGN_OR_RETURN(auto reports, reports_of(std::move(loose), name));
+  add_reports(std::move(reports));
   return {};
 }
 
@@ -191,8 +195,7 @@ Result<void> Intake::add(const std::string& path) {
   const std::string ending = name.extension().string();
   if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
   if (fs::is_directory(name, error) || ending == ".tree") return add_captured(path);
-  if (is_support_report(path))
-    return kind_of(path) == SentKind::kText ? add_outputs(path) : add_captured(path);
+  if (holds_reports(path)) return kind_of(path) == SentKind::kText ? add_outputs(path) : add_captured(path);
   if (ending == ".json")
     if (auto added = add_json(path); added) return added;
   Fd named = open_named(path);

@@ -60,11 +60,10 @@ TEST_F(Explain, AnotherFileRefutesTheUsualCause) {
 TEST_F(Explain, LinesOfTheKernelAreJudgedAsTheirMachine) {
   std::string steps;
   for (int i = 0; i < 100; ++i) steps += "epoch 3 loss 1.25\n";
-  const Explanation explanation =
-      read({write("slurm-7.out",
-                  steps +
-                  "[ 1234.567890] NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.\n"
-                  "epoch 4 loss 1.24\n")});
+  const Explanation explanation = read(
+      {write("slurm-7.out",
+             steps + "[ 1234.567890] NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.\n"
+                     "epoch 4 loss 1.24\n")});
   EXPECT_TRUE(is_red(explanation, "gpu.xid-reboot"));
   EXPECT_THAT(explanation.inputs.front().what, HasSubstr("lines of a kernel log"));
 }
