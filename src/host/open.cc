@@ -33,7 +33,10 @@ bool is_machine(const fs::path& folder) {
                              [&](const char* name) { return fs::is_directory(folder / name, error); });
 }
 
+// A pipe or a device is no report: reading it might not end. read_tree() returns the error.
 bool is_tree(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return true;
   return file.extension() == ".tree" || kind_of(file.string()) == SentKind::kTree;
 }
 

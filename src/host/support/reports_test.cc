@@ -1,5 +1,6 @@
 // Which files of a folder are of which node, and what is not read.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,16 @@ TEST_F(ReportsTest, SessionsOfSeveralMachinesAreNodes) {
   EXPECT_TRUE((*opened_)[1].host->read("/sys/class/infiniband/mlx5_0/ports/1/state").unknown());
   EXPECT_TRUE((*opened_)[1].host->read("/sys/bus/pci/devices/0000:17:00.0/class").absent());
   EXPECT_FALSE(open_root(root_.string()));
+}
+
+TEST_F(ReportsTest, APipeIsNoReport) {
+  fs::create_directories(root_);
+  const std::string pipe = (root_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(holds_reports(pipe));
+  EXPECT_FALSE(open_nodes(pipe));
+  put("lspci.txt", kBridgeLine);
+  EXPECT_EQ(nodes(), (Names{"reports"}));
 }
 
 TEST_F(ReportsTest, ADomainMakesNoOtherMachine) {
