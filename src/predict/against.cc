@@ -66,7 +66,7 @@ ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(me
 ForecastChoice choice_of(const CollectiveReport& report) {
   ForecastChoice choice;
   choice.type = report.type;
-  choice.launched_apart = true;
+  choice.launched_apart = !report.one_launcher;
   return choice;
 }
 

@@ -39,8 +39,8 @@ struct ForecastCheck {
 // Returns how a measured rate fits: below the band it is doubtful, below three quarters of the band's lower
 // end it falls short.
 ForecastFit fit_of(double measured, const Forecast& forecast);
-// Returns the choice that a forecast for a railbed report must assume: railbed launches from one thread per
-// GPU.
+// Returns the choice that a forecast for a report must assume: its type, and whether each GPU has a thread
+// that launches.
 ForecastChoice choice_of(const CollectiveReport& report);
 // Returns a forecast for each row of a report, for a cluster of this shape with the number of nodes and GPUs
 // that took part.

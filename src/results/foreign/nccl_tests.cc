@@ -51,6 +51,7 @@ struct NcclTable {
   bool blocking = false;
   int iterations = 0;
   bool graph = false;
+  bool one_launcher = false;  // a thread has several GPUs (-g)
   std::vector<NcclRow> rows;
 };
 
@@ -130,6 +131,7 @@ CollectiveReport report_of(const NcclTable& table, DataType type, int root) {
   report.type = type;
   report.root = root;
   report.iterations = table.iterations;
+  report.one_launcher = table.one_launcher;
   report.version = table.version;
   report.ranks = table.ranks;
   for (const NcclRow& row : table.rows) {
@@ -324,7 +326,10 @@ class NcclText {
       add_asked(read_, "aggregated iterations", std::to_string(*aggregated));
     if (const auto threads = number("nThread "); threads)
       add_asked(read_, "threads", std::to_string(*threads));
-    if (const auto gpus = number("nGpus "); gpus) add_asked(read_, "GPUs per thread", std::to_string(*gpus));
+    if (const auto gpus = number("nGpus "); gpus) {
+      add_asked(read_, "GPUs per thread", std::to_string(*gpus));
+      table_.one_launcher = *gpus > 1;
+    }
   }
   // "Rank  0 Group  0 Pid  14840 on gpu01 device  0 [0000:18:00] NVIDIA H100 80GB HBM3"
   void take_rank(std::string_view line) {
@@ -470,7 +475,10 @@ Result<void> take_json(std::string_view text, ForeignRun& read) {
   if (const auto aggregated = count_in(config, "aggregated_iterations"); aggregated && *aggregated > 1)
     add_asked(read, "aggregated iterations", std::to_string(*aggregated));
   if (const auto threads = count_in(config, "nthreads")) add_asked(read, "threads", std::to_string(*threads));
-  if (const auto gpus = count_in(config, "ngpus")) add_asked(read, "GPUs per thread", std::to_string(*gpus));
+  if (const auto gpus = count_in(config, "ngpus")) {
+    add_asked(read, "GPUs per thread", std::to_string(*gpus));
+    table.one_launcher = *gpus > 1;
+  }
   const json::Value* const results = member_in(document, "results");
   if (results == nullptr || !results->is_array())
     return fail(ErrorKind::kBadInput, "nccl-tests: it has no results");

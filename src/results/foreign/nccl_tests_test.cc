@@ -28,6 +28,7 @@ TEST(NcclTests, ATableGivesTimesBusBandwidthsAndAReportOfItsRanks) {
   EXPECT_EQ(report.operation, Collective::kAllReduce);
   EXPECT_EQ(report.version, "2.18.5");
   EXPECT_EQ(report.iterations, 20);
+  EXPECT_FALSE(report.one_launcher);
   ASSERT_EQ(report.ranks.size(), 8u);
   EXPECT_EQ(report.ranks[7].gpu.name, "NVIDIA H100 80GB HBM3");
   ASSERT_EQ(report.rows.size(), 2u);
@@ -64,6 +65,7 @@ TEST(NcclTests, JsonHasTheSameNumbersAndWrongElementsAreAFailure) {
   EXPECT_EQ(read.run.measurements[3].failure->cause, "3 elements are wrong");
   ASSERT_EQ(read.run.collectives.size(), 1u);
   EXPECT_EQ(read.run.collectives[0].version, "2.29.7");
+  EXPECT_TRUE(read.run.collectives[0].one_launcher);
   EXPECT_EQ(read.run.collectives[0].ranks.size(), 2u);
 }
 
