@@ -7,6 +7,7 @@
 
 #include "facts/facts.h"
 #include "inventory/cluster.h"
+#include "predict/path_limits.h"
 #include "predict/shape_from_nodes.h"
 
 namespace railbed {
@@ -15,6 +16,8 @@ namespace {
 constexpr double kShort = .75;  // share of the band's lower end
 // RDMA writes reach nearly all that headers and PCIe leave: published results are 92.6 to 97.4 of 100 Gb/s.
 constexpr double kRawReached = .97, kRawLow = .9;
+// Smaller messages are bound by their rate, not by the wire. It is the default of ib_write_bw.
+constexpr std::uint64_t kFewestRawBytes = 64 << 10;
 
 ForecastFit fit_in(double measured, double low) {
   if (measured >= low) return ForecastFit::kFits;
@@ -37,6 +40,25 @@ void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& repo
   }
 }
 
+// Checks an RDMA bandwidth by the limit of its path.
+std::optional<ForecastCheck> check_by(const Limit& limit, const Measurement& measurement) {
+  const double most = limit.rate.bits_per_second;
+  if (measurement.engine != Engine::kRdma || measurement.metric != Metric::kBandwidth ||
+      measurement.summary.median <= 0 || most <= 0)
+    return std::nullopt;
+  return ForecastCheck{fmt::format("{}{}{} -> {} {}", measurement.rail, measurement.rail.empty() ? "" : " ",
+                                   measurement.from.node, measurement.to.node, measurement.operation),
+                       measurement.message_bytes,
+                       measurement.summary.median,
+                       most * kRawReached,
+                       most * kRawLow,
+                       most,
+                       measurement.summary.median / (most * kRawReached),
+                       fit_in(measurement.summary.median, most * kRawLow),
+                       true,
+                       fmt::format("{}; assumed: 97 % of it", limit.name)};
+}
+
 }  // namespace
 
 ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(measured, forecast.busbw_low); }
@@ -44,7 +66,7 @@ ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(me
 ForecastChoice choice_of(const CollectiveReport& report) {
   ForecastChoice choice;
   choice.type = report.type;
-  choice.launched_apart = true;
+  choice.launched_apart = !report.one_launcher;
   return choice;
 }
 
@@ -76,31 +98,36 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster
 }
 
 std::optional<ForecastCheck> check_rail(const Measurement& measurement) {
-  const bool known =
-      !measurement.ceiling.limits.empty() && !measurement.ceiling.nominal && measurement.summary.median > 0;
-  if (measurement.engine != Engine::kRdma || measurement.metric != Metric::kBandwidth || !known)
-    return std::nullopt;
-  const Limit& limit = measurement.ceiling.limits.front();
-  const double most = limit.rate.bits_per_second;
-  return ForecastCheck{fmt::format("{} {} -> {} {}", measurement.rail, measurement.from.node,
-                                   measurement.to.node, measurement.operation),
-                       measurement.message_bytes,
-                       measurement.summary.median,
-                       most * kRawReached,
-                       most * kRawLow,
-                       most,
-                       measurement.summary.median / (most * kRawReached),
-                       fit_in(measurement.summary.median, most * kRawLow),
-                       true,
-                       fmt::format("{}; assumed: 97 % of it", limit.name)};
+  if (measurement.ceiling.limits.empty() || measurement.ceiling.nominal) return std::nullopt;
+  return check_by(measurement.ceiling.limits.front(), measurement);
 }
 
+std::optional<ForecastCheck> check_adapter(const Measurement& measurement, const ClusterShape& shape) {
+  const bool has_rdma = shape.nic == NicKind::kInfiniband || shape.nic == NicKind::kRoce;
+  if (!measurement.ceiling.limits.empty() || !measurement.ceiling.note.empty() || !has_rdma ||
+      shape.nics < 1 || measurement.message_bytes < kFewestRawBytes ||
+      measurement.operation.find("two ports") != std::string::npos)
+    return std::nullopt;
+  ClusterShape used = shape;
+  if (measurement.operation.find("GPU memory") == std::string::npos) used.gpudirect = true;
+  Limit limit = node_wire(used);
+  limit.rate = limit.rate * (1.0 / shape.nics);
+  limit.name += ", one adapter";
+  if (measurement.operation.find(" duplex") != std::string::npos) {
+    limit.rate = limit.rate * 2;
+    limit.name += ", both ways";
+  }
+  return check_by(limit, measurement);
+}
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration) {
   std::vector<ForecastCheck> checks;
   for (const CollectiveReport& report : run.collectives) add_report(checks, report, shape, calibration);
-  for (const Measurement& measurement : run.measurements)
-    if (const auto rail = check_rail(measurement)) checks.push_back(*rail);
+  for (const Measurement& measurement : run.measurements) {
+    auto check = check_rail(measurement);
+    if (!check) check = check_adapter(measurement, shape);
+    if (check) checks.push_back(std::move(*check));
+  }
   return checks;
 }
 

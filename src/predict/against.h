@@ -39,8 +39,8 @@ struct ForecastCheck {
 // Returns how a measured rate fits: below the band it is doubtful, below three quarters of the band's lower
 // end it falls short.
 ForecastFit fit_of(double measured, const Forecast& forecast);
-// Returns the choice that a forecast for a railbed report must assume: railbed launches from one thread per
-// GPU.
+// Returns the choice that a forecast for a report must assume: its type, and whether each GPU has a thread
+// that launches.
 ForecastChoice choice_of(const CollectiveReport& report);
 // Returns a forecast for each row of a report, for a cluster of this shape with the number of nodes and GPUs
 // that took part.
@@ -52,7 +52,10 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster
                                    const std::map<std::string, Facts>& facts);
 // Checks an RDMA bandwidth whose ceiling is known; returns nothing for other measurements.
 std::optional<ForecastCheck> check_rail(const Measurement& measured);
-// Checks all collectives of a run and all its RDMA bandwidths with a known ceiling.
+// Checks an RDMA bandwidth of another tool, which knows no ceiling, by one adapter of the shape; returns
+// nothing for other measurements, for messages below 64 KiB, and if the shape has no adapters with RDMA.
+std::optional<ForecastCheck> check_adapter(const Measurement& measured, const ClusterShape& shape);
+// Checks all collectives of a run and all its RDMA bandwidths whose ceiling the run or the shape knows.
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration);
 // Returns the worst fit of the checks; kFits if there are none.

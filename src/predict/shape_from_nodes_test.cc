@@ -89,6 +89,38 @@ TEST(Against, SaysWhatFitsAndWhatFallsShort) {
   EXPECT_NEAR(checks[0].ratio, checks[0].measured / checks[0].predicted, 1e-9);
 }
 
+Measurement of_another_tool(double gigabits, const char* operation, std::uint64_t bytes) {
+  Measurement measurement;
+  measurement.engine = Engine::kRdma;
+  measurement.operation = operation;
+  measurement.from.node = "client";
+  measurement.to.node = "server";
+  measurement.message_bytes = bytes;
+  measurement.summary.samples = 1;
+  measurement.summary.median = gigabits * 1e9;
+  return measurement;
+}
+
+TEST(Against, RdmaOfAnotherToolIsJudgedByOneAdapter) {
+  BenchRun run;
+  run.measurements = {of_another_tool(392, "write", 1 << 20), of_another_tool(250, "write", 65536),
+                      of_another_tool(780, "write duplex", 1 << 20), of_another_tool(1, "write", 64)};
+  ShapeWords words;
+  words.gpu = "H100";
+  words.nodes = 2;
+  words.nic = "8x400ib";
+  words.staged = true;  // concerns the GPUs' memory, not that of ib_write_bw
+  const auto checks = check_run(run, *shape_from_words(words), shipped_calibration());
+  ASSERT_EQ(checks.size(), 3u);
+  EXPECT_EQ(checks[0].subject, "client -> server write");
+  EXPECT_EQ(checks[0].fit, ForecastFit::kFits);
+  EXPECT_LT(checks[0].high, 400e9);
+  EXPECT_EQ(checks[1].fit, ForecastFit::kFallsShort);
+  EXPECT_EQ(checks[2].fit, ForecastFit::kFits);
+  words.nic = "1x100tcp";
+  EXPECT_TRUE(check_run(run, *shape_from_words(words), shipped_calibration()).empty());
+}
+
 TEST(Against, KnowsGpusOfOneNodeByTheirName) {
   const auto forecasts = forecasts_of(measured(400), Cluster{}, {});
   ASSERT_EQ(forecasts.size(), 1u);

@@ -114,16 +114,17 @@ struct CollectiveReport {
   DataType type = DataType::kFloat32;
   int root = -1;  // for operations that have one
   int iterations = 0;
-  std::string library;  // the NCCL that was opened
-  std::string version;  // "2.28.3"
+  bool one_launcher = false;  // one thread launches for several GPUs; never in a run of railbed's own
+  std::string library;        // the NCCL that was opened
+  std::string version;        // "2.28.3"
   std::vector<CollectiveRank> ranks;
   double first_result = 0;  // ns from the command's start to the first operation with verified data
   std::vector<CollectiveRow> rows;
   std::string cut;  // why larger sizes were left out: "cut to 14 GiB: the machine has 112 GiB available"
   Ceiling ceiling;  // of busbw
   std::optional<Failure> failure;
-  FIELDS(CollectiveReport, operation, type, root, iterations, library, version, ranks, first_result, rows,
-         cut, ceiling, failure);
+  FIELDS(CollectiveReport, operation, type, root, iterations, one_launcher, library, version, ranks,
+         first_result, rows, cut, ceiling, failure);
 };
 
 }  // namespace railbed

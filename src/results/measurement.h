@@ -32,7 +32,7 @@ struct Summary {
   double minimum = 0;
   double maximum = 0;
   double deviation = 0;
-  // For latencies; zero for bandwidths.
+  // For latencies; zero for bandwidths, and where another tool did not print them.
   double p99 = 0;
   double p999 = 0;
   double p9999 = 0;
@@ -175,10 +175,10 @@ struct Measurement {
   std::string rail;       // empty if the measurement is not of a rail
   Endpoint from;          // the side that sends
   Endpoint to;
-  std::uint64_t message_bytes = 0;
-  int streams = 1;     // TCP connections or queue pairs
-  int mtu = 0;         // path MTU in bytes: interface MTU for TCP, RDMA MTU for RDMA
-  double seconds = 0;  // measured time, warm-up left out
+  std::uint64_t message_bytes = 0;  // 0 if unknown: another tool did not print it
+  int streams = 1;                  // TCP connections or queue pairs; 0 if unknown
+  int mtu = 0;                      // path MTU in bytes: interface MTU for TCP, RDMA MTU for RDMA
+  double seconds = 0;               // measured time, warm-up left out
   Summary summary;
   Ceiling ceiling;                  // for bandwidths
   Floor floor;                      // for latencies between two nodes

@@ -3,29 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "campaign/look/evidence.h"
 #include "campaign/measure/history.h"
 #include "predict/shape_from_nodes.h"
+#include "results/foreign/foreign.h"
 
 namespace railbed {
 namespace {
 
-Result<BenchRun> run_of_document(const std::string& file) {
+Result<BenchRun> run_of_document(const std::string& file, const Caller& caller) {
   ASSIGN_OR_RETURN(const auto text, read_file(file));
+  if (find_foreign_tool(text)) return run_of_text(text, file, caller);
   auto document = json::parse(text);
-  if (!document) return fail(std::move(document.error()), file);
-  if (document->is_object() && document->contains("runs")) {
+  if (document && document->is_object() && document->contains("runs")) {
     auto reports = json::decode<std::vector<CollectiveReport>>((*document)["runs"]);
     if (!reports) return fail(std::move(reports.error()), file);
     BenchRun run;
     run.collectives = std::move(*reports);
     return run;
   }
-  if (document->is_object() && document->contains("started_at")) return run_from_json(text);
+  const bool measured = document && (document->is_array() || document->contains("measurements"));
+  if (!measured || document->contains("started_at")) return run_of_text(text, file, caller);
   auto measurements = measurements_from_json(text);
   if (!measurements) return fail(std::move(measurements.error()), file);
   BenchRun run;
@@ -44,10 +45,8 @@ bool is_of_the_path(std::string_view rule, bool network) {
 
 }  // namespace
 
-Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word) {
-  std::error_code ignored;
-  if (word.ends_with(".json") && std::filesystem::exists(word, ignored)) return run_of_document(word);
-  return find_run(store, word);
+Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word, const Caller& caller) {
+  return is_run_file(word) ? run_of_document(word, caller) : find_run(store, word, caller);
 }
 
 std::vector<Finding> explaining(const Findings& findings, bool network) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "campaign/caller.h"
 #include "predict/against.h"
 #include "predict/calibration_fit.h"
 #include "results/run.h"
@@ -13,9 +14,9 @@
 
 namespace railbed {
 
-// Finds a run in the history as find_run() does, or reads a file: an exported run, the output of `railbed
-// bench collectives --json`, or measurements of `railbed bench --json`.
-Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word);
+// Finds a run as find_run() does, or reads a file of more kinds: the output of `railbed bench collectives
+// --json`, or measurements of `railbed bench --json`.
+Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word, const Caller& caller);
 
 // Returns the failures and warnings that can explain a slow path, root causes only, worst first. With
 // `network`, those of adapters and their paths to the GPUs; otherwise those of GPUs and NCCL.

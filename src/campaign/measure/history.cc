@@ -3,20 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "results/foreign/foreign.h"
 
 namespace railbed {
 namespace {
 
-Result<BenchRun> from_file(const std::string& file) {
-  const auto text = read_file(file);
-  if (!text) return tl::unexpected<Error>(text.error());
-  auto run = run_from_json(*text);
-  if (!run) return fail(run.error(), file);
-  return run;
+Result<BenchRun> from_file(const std::string& file, const Caller& caller) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  return run_of_text(text, file, caller);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
+}
+
+// Returns whether a document has what only a run of railbed's has. All members of a run may be missing, so
+// any object would be decoded as one.
+bool is_own_run(const json::Value& document) {
+  return document.is_object() && (document.contains("measurements") || document.contains("started_at"));
 }
 
 Result<std::int64_t> id_of(Store& store, const std::string& word) {
@@ -37,7 +48,7 @@ Result<std::int64_t> id_of(Store& store, const std::string& word) {
   return fail(
       ErrorKind::kBadInput,
       fmt::format("\"{}\" is no run: give a number or a label that `railbed runs` lists, last, baseline, "
-                  "or a file that `railbed runs export` wrote",
+                  "or a file: what `railbed runs export` wrote, or the output of another tool",
                   word));
 }
 
@@ -47,12 +58,43 @@ Result<Store> open_history(const std::string& path) {
   return Store::open(path.empty() ? default_store_path() : path);
 }
 
-Result<BenchRun> find_run(const std::string& store_path, const std::string& word) {
-  std::error_code ignored;
-  if (word.ends_with(".json") && std::filesystem::exists(word, ignored)) return from_file(word);
+bool is_run_file(const std::string& word) {
+  const bool named = word.find('/') != std::string::npos ||
+                     std::ranges::any_of(std::array{".json", ".txt", ".log", ".out"},
+                                         [&](const char* ending) { return word.ends_with(ending); });
+  return named && is_file(word);
+}
+
+Result<BenchRun> run_of_text(std::string_view text, const std::string& file, const Caller& caller) {
+  if (find_foreign_tool(text)) {
+    auto read = parse_foreign(text);
+    if (!read) return fail(std::move(read.error()), file);
+    for (const std::string& what : read->left_out) caller.note(fmt::format("{}: not read: {}", file, what));
+    read->run.label = std::filesystem::path(file).filename();
+    return std::move(read->run);
+  }
+  const auto unknown = [&](std::string_view why) {
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{}: {}\nA run is read from what `railbed runs export` writes, or from the output of "
+                    "{}",
+                    file, why, kForeignKinds));
+  };
+  if (!trim(text.substr(0, 4096)).starts_with('{')) return unknown("the file is of no known kind");
+  const auto document = json::parse(text);
+  if (!document) return fail(document.error(), file);
+  if (!is_own_run(*document)) return unknown("a JSON document of no known kind");
+  auto run = run_from_json(text);
+  if (!run) return fail(run.error(), file);
+  return run;
+}
+
+Result<BenchRun> find_run(const std::string& store_path, const std::string& word, const Caller& caller) {
+  if (is_run_file(word)) return from_file(word, caller);
   auto store = open_history(store_path);
   if (!store) return tl::unexpected<Error>(store.error());
   const auto id = id_of(*store, word);
+  if (!id && id.error().kind == ErrorKind::kBadInput && is_file(word)) return from_file(word, caller);
   if (!id) return tl::unexpected<Error>(id.error());
   return store->get(*id);
 }

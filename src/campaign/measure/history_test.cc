@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "base/testing/temporary_folder.h"
 
@@ -59,6 +61,43 @@ TEST_F(HistoryTest, AnExportedFileIsARun) {
   const auto broken = find_run(path(), file);
   ASSERT_FALSE(broken);
   EXPECT_THAT(broken.error().text, HasSubstr("x.json"));
+}
+
+TEST_F(HistoryTest, TheOutputOfAnotherToolIsARunAndWhatIsNotReadIsNoted) {
+  std::vector<std::string> notes;
+  const Caller caller{.note = [&](std::string_view line) { notes.emplace_back(line); }};
+  const std::string fixtures = RAILBED_SOURCE_DIR "/tests/foreign/";
+  const auto run = find_run(path(), fixtures + "perftest-4.4-write-all.txt", caller);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_EQ(run->measurements.size(), 4u);
+  EXPECT_TRUE(notes.empty());
+  ASSERT_TRUE(find_run(path(), fixtures + "fio-3.33-notes.json", caller));
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_THAT(notes[0], HasSubstr("fio-3.33-notes.json: not read: job b"));
+}
+
+TEST_F(HistoryTest, AFileOfAnUnknownKindIsRefusedWithTheKnownOnes) {
+  const std::string file = folder_ / "netperf.txt";
+  std::ofstream(file) << "MIGRATED TCP STREAM TEST\n";
+  const auto text = find_run(path(), file);
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().text, HasSubstr("no known kind"));
+  EXPECT_THAT(text.error().text, HasSubstr("nccl-tests"));
+  const std::string document = folder_ / "other.json";
+  std::ofstream(document) << "{\"results\": []}";
+  const auto json = find_run(path(), document);
+  ASSERT_FALSE(json);
+  EXPECT_THAT(json.error().text, HasSubstr("sockperf"));
+}
+
+TEST_F(HistoryTest, ARunIsPreferredToAFileOfItsLabel) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  for (const char* name : {"switch", "other"})
+    fs::copy_file(RAILBED_SOURCE_DIR "/tests/foreign/iperf3-3.12-text.txt", name);
+  EXPECT_EQ(found("switch"), 3);
+  EXPECT_EQ(found("other"), 0);
+  fs::current_path(before);
 }
 
 TEST_F(HistoryTest, AHistoryThatCannotBeWrittenCostsNothing) {

@@ -25,9 +25,9 @@ struct CompareFlags {
 };
 
 int run_compare(const CompareFlags& options) {
-  const auto a = find_run(options.store, options.a);
+  const auto a = find_run(options.store, options.a, terminal_caller());
   if (!a) return report(a.error());
-  const auto b = find_run(options.store, options.b);
+  const auto b = find_run(options.store, options.b, terminal_caller());
   if (!b) return report(b.error());
   CompareOptions compare_options;
   compare_options.threshold = options.threshold / 100;
@@ -44,7 +44,8 @@ int run_compare(const CompareFlags& options) {
 Action declare_compare(CLI::App& app) {
   auto options = std::make_shared<CompareFlags>();
   app.add_option("A", options->a,
-                 "the run to compare with: a number, a label, last, baseline, or an exported file")
+                 "the run to compare with: a number, a label, last, baseline, or a file: an exported run, or "
+                 "the output of another tool")
       ->required();
   app.add_option("B", options->b, "the run in question")->required();
   app.add_option("--threshold", options->threshold,
@@ -56,6 +57,8 @@ Action declare_compare(CLI::App& app) {
       "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
       "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"
       "railbed compare back-to-back switch\n\n"
+      "Other tools: ib_*_bw and ib_*_lat (perftest), nccl-tests, iperf3, sockperf, fio "
+      "(docs/reference/history.md).\n\n"
       "FAIL only where chance is ruled out (1 %) and the change passes the threshold. "
       "INCONCLUSIVE says how many repeats\n"
       "would decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");

@@ -82,7 +82,7 @@ Result<Report> compose_report(const ReportFlags& flags) {
   Report made;
   made.railbed = railbed_version();
   for (const std::string& word : flags.runs) {
-    auto run = find_run(flags.store, word);
+    auto run = find_run(flags.store, word, terminal_caller());
     if (!run) return tl::unexpected<Error>(run.error());
     made.runs.push_back(std::move(*run));
   }

@@ -63,17 +63,20 @@ int list(const RunsOptions& options) {
 }
 
 int show(const RunsOptions& options) {
-  const auto run = find_run(options.store, options.run);
+  const auto run = find_run(options.store, options.run, terminal_caller());
   if (!run) return report(run.error());
-  fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
-             run->label.empty() ? "" : ", ", printable(run->label), printable(run->railbed),
-             printable(run->command));
+  if (run->asked.contains("tool"))  // the output of another tool
+    fmt::print("{}\n", printable(run->command));
+  else
+    fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
+               run->label.empty() ? "" : ", ", printable(run->label), printable(run->railbed),
+               printable(run->command));
   fmt::print("{}", run_text(*run));
   return kExitClean;
 }
 
 int export_run(const RunsOptions& options) {
-  const auto run = find_run(options.store, options.run);
+  const auto run = find_run(options.store, options.run, terminal_caller());
   if (!run) return report(run.error());
   if (options.file.empty() || options.file == "-") {
     fmt::print("{}", run_to_json(*run));
@@ -98,7 +101,7 @@ int import_run(const RunsOptions& options) {
 }
 
 int change(const RunsOptions& options, Result<void> (Store::*action)(std::int64_t)) {
-  const auto run = find_run(options.store, options.run);
+  const auto run = find_run(options.store, options.run, terminal_caller());
   if (!run) return report(run.error());
   auto store = open_history(options.store);
   if (!store) return report(store.error());

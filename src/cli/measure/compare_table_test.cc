@@ -51,6 +51,16 @@ TEST(CompareTable, SaysWhatWasComparedHowFarItMovedAndTheVerdict) {
   EXPECT_EQ(exit_code_of(result.outcome), kExitFailures);
 }
 
+TEST(CompareTable, AnUnknownSizeIsNoZero) {
+  BenchRun a = run_of({38});
+  a.measurements[0].message_bytes = 0;
+  a.measurements[0].streams = 0;
+  a.measurements[0].rail.clear();
+  const std::string text = compare_table(a, a, compare(a, a), {});
+  EXPECT_THAT(text, HasSubstr("\nRDMA write bandwidth, gpu01 → gpu02\n"));
+  EXPECT_THAT(text, HasSubstr("\n         -       -    38.0 Gb/s ×1"));
+}
+
 TEST(CompareTable, InconclusiveTellsWhatToRun) {
   const BenchRun a = run_of({38});
   const CompareResult result = compare(a, a);

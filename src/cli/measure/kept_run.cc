@@ -60,7 +60,8 @@ void add_keep_options(CLI::App& app, KeepOptions& options) {
 }
 
 Result<void> check_keeping(const KeepOptions& options) {
-  if (!options.baseline.empty()) RETURN_IF_ERROR(find_run(options.store, options.baseline));
+  if (!options.baseline.empty())
+    RETURN_IF_ERROR(find_run(options.store, options.baseline, terminal_caller()));
   if (options.forget || options.store.empty()) return {};
   RETURN_IF_ERROR(open_history(options.store));
   return {};

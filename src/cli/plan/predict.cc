@@ -45,16 +45,17 @@ int exit_of(ForecastFit fit) {
 }
 
 int run_against(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
-  const auto run = find_run_to_check(options.store, options.against);
+  const auto run = find_run_to_check(options.store, options.against, terminal_caller());
   if (!run) return report(run.error());
   CheckOutput made;
   made.shape = subject.shape;
   made.checks = check_run(*run, subject.shape, calibration);
   if (made.checks.empty())
-    return report(
-        Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
-                                                "ceiling, so no number can be compared with a forecast",
-                                                options.against)});
+    return report(Error{ErrorKind::kBadInput,
+                        fmt::format("{}: it holds no collective between known GPUs, and no RDMA "
+                                    "bandwidth whose link is known (name the adapters with --nic), so "
+                                    "no number can be compared with a forecast",
+                                    options.against)});
   made.verdict = worst_of(made.checks);
   const bool network = std::ranges::any_of(made.checks, [](const ForecastCheck& check) {
     return check.fit != ForecastFit::kFits && check.network;
@@ -71,7 +72,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
 int run_calibrate(const PredictOptions& options, const Subject& subject) {
   std::vector<BenchRun> runs;
   for (const std::string& word : options.calibrate) {
-    auto run = find_run_to_check(options.store, word);
+    auto run = find_run_to_check(options.store, word, terminal_caller());
     if (!run) return report(run.error());
     runs.push_back(std::move(*run));
   }

@@ -44,7 +44,7 @@ struct LatencyOutput {
 };
 
 Result<std::vector<LatencyBudget>> budgets_of_run(const LatencyOptions& options, const LatencyPath& path) {
-  ASSIGN_OR_RETURN(const auto run, find_run(options.store, options.run));
+  ASSIGN_OR_RETURN(const auto run, find_run(options.store, options.run, terminal_caller()));
   std::vector<LatencyBudget> budgets;
   for (const Measurement& measurement : run.measurements)
     if (measurement.metric == Metric::kLatency &&

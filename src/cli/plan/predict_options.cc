@@ -125,8 +125,10 @@ void declare_predict_options(CLI::App& app, PredictOptions& options) {
   app.add_flag("--graph", options.graph, "replayed from a CUDA graph");
   app.add_flag("--algorithms", options.algorithms, "also what NCCL reckons of each algorithm and protocol");
   app.add_flag("--sources", options.said, "where each property of the cluster comes from");
-  auto* against = app.add_option("--against", options.against,
-                                 "hold a run against the forecast: a number, a label, last, or a JSON file");
+  auto* against = app.add_option(
+      "--against", options.against,
+      "hold a run against the forecast: a number, a label, last, or a file: JSON of railbed's, or "
+      "the output of nccl-tests or perftest");
   auto* calibrate = app.add_option("--calibrate", options.calibrate,
                                    "fit the constants to these runs, and show what is left");
   calibrate->excludes(against);

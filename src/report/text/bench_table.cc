@@ -56,7 +56,7 @@ std::string bandwidth_row(const Measurement& run) {
 }
 
 std::string latency_row(const Measurement& run) {
-  const auto text = [](double ns) { return to_text(Nanoseconds{ns}); };
+  const auto text = [](double ns) { return ns > 0 ? to_text(Nanoseconds{ns}) : "-"; };
   const Summary& summary = run.summary;
   std::string row = fmt::format("  {:>9}", to_text(ByteCount{run.message_bytes}));
   for (const double value :
@@ -151,7 +151,8 @@ std::string bench_name(const Measurement& run) {
   if (run.metric == Metric::kBandwidth) return name + " bandwidth";
   if (run.engine == Engine::kTrain) return name + " step time";
   if (std::ranges::find(kNotOfPairs, run.engine) != kNotOfPairs.end()) return name + " latency";
-  return name + (run.operation == "read" ? " latency (to the answer)" : " latency (half a round trip)");
+  const bool to_the_answer = run.operation.starts_with("read") || run.operation.starts_with("atomic");
+  return name + (to_the_answer ? " latency (to the answer)" : " latency (half a round trip)");
 }
 
 std::string bench_table(const std::vector<Measurement>& measurements) {

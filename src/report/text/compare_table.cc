@@ -25,9 +25,12 @@ std::string value_text(const Comparison& row, double value, int repeats) {
   return fmt::format("{} ×{}", rate ? to_text(BitRate{value}) : to_text(Nanoseconds{value}), repeats);
 }
 
+// Sizes and streams that another tool did not print are 0.
+std::string size_text(std::uint64_t bytes) { return bytes == 0 ? "-" : to_text(ByteCount{bytes}); }
+
 std::string row_text(const Comparison& row) {
-  std::string text = right_aligned(to_text(ByteCount{row.what.message_bytes}), 10) +
-                     right_aligned(std::to_string(row.what.streams), 8);
+  std::string text = right_aligned(size_text(row.what.message_bytes), 10) +
+                     right_aligned(row.what.streams == 0 ? "-" : std::to_string(row.what.streams), 8);
   text += right_aligned(value_text(row, row.a, row.repeats_a), 16);
   text += right_aligned(value_text(row, row.b, row.repeats_b), 16);
   const bool both = row.repeats_a > 0 && row.repeats_b > 0;
@@ -42,9 +45,11 @@ std::string row_text(const Comparison& row) {
 }
 
 std::string subject_text(const Measurement& what) {
-  std::string text = bench_name(what) + ", ";
-  if (!what.rail.empty()) text += what.rail + ": ";
-  return printable(text + (what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node));
+  const std::string ends = what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node;
+  std::string text = bench_name(what);
+  for (const std::string* part : {&what.rail, &ends})
+    if (!part->empty()) text += (part == &ends && !what.rail.empty() ? ": " : ", ") + *part;
+  return printable(text);
 }
 
 std::string changes_text(const CompareResult& result) {
@@ -59,7 +64,7 @@ std::string changes_text(const CompareResult& result) {
 std::string only_text(std::string_view letter, const std::vector<Measurement>& only) {
   if (only.empty()) return {};
   return fmt::format("\nOnly in {}, {} in all: {} of {}\n", letter, only.size(), subject_text(only.front()),
-                     to_text(ByteCount{only.front().message_bytes}));
+                     size_text(only.front().message_bytes));
 }
 
 std::string verdict_text(const CompareResult& result, const CompareOptions& options) {

@@ -31,7 +31,8 @@ bool has_own_table(const BenchRun& run, Engine engine) {
 std::string run_name(const BenchRun& run) {
   std::string name = run.id > 0 ? fmt::format("Run {}", run.id) : "Run";
   if (!run.label.empty()) return name + ": " + run.label;
-  return run.id > 0 || run.command.empty() ? name : "railbed " + run.command;
+  if (run.id > 0 || run.command.empty()) return name;
+  return run.asked.contains("tool") ? run.command : "railbed " + run.command;  // of another tool
 }
 
 std::string run_line(const BenchRun& run) {
