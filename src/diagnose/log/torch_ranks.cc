@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "base/text.h"
 #include "diagnose/log/scan.h"
@@ -19,8 +20,8 @@
 namespace railbed::diagnose {
 namespace {
 
-constexpr std::size_t kMostSpeakers = 1 << 14;
-constexpr std::size_t kMostWaits = 1 << 14;
+constexpr std::size_t kMostSpeakers = 1 << 12;
+constexpr std::size_t kMostWaits = 1 << 11;
 constexpr std::size_t kMostGroups = 1024;
 constexpr int kMostWorld = 1 << 20;
 constexpr std::size_t kLongestGroup = 64;
@@ -321,38 +322,36 @@ TorchStory torch_story(const LogState& state) {
     story.operation = wait.operation;
   }
   if (story.number < 0) return story;
-  const auto add = [](std::vector<int>& ranks, int rank) {
-    if (std::ranges::find(ranks, rank) == ranks.end()) ranks.push_back(rank);
-  };
   const bool whole = is_whole_world(group);
+  std::set<int> waiting;
+  std::set<int> behind;
   for (const TorchRank& rank : state.log.torch) {
     if (whole && rank.enqueued >= 0 && rank.enqueued < story.number && rank.timed_out != story.number)
-      story.behind.push_back(rank.rank);
+      behind.insert(rank.rank);
     else if (rank.timed_out == story.number || (rank.enqueued >= story.number && rank.timed_out < 0))
-      story.waiting.push_back(rank.rank);
+      waiting.insert(rank.rank);
   }
-  // Without PyTorch's counters, those of NCCL_DEBUG_SUBSYS=COLL show which ranks had called fewer operations by then.
-  if (story.behind.empty() && !state.called_at_timeout.empty()) {
+  // Without PyTorch's counters, those of NCCL_DEBUG_SUBSYS=COLL show which ranks had called fewer operations
+  // by then.
+  if (behind.empty() && !state.called_at_timeout.empty()) {
     const auto most =
         std::ranges::max_element(state.called_at_timeout, {}, [](const auto& one) { return one.second; });
     for (const auto& [rank, called] : state.called_at_timeout)
-      if (called < most->second) story.behind.push_back(rank);
+      if (called < most->second) behind.insert(rank);
   }
-  for (const TorchWait& wait : lines.waits)
-    if (wait.number == story.number && group_of(lines, wait) == group) add(story.waiting, wait.rank);
-  std::ranges::sort(story.waiting);
-  std::erase_if(story.waiting,
-                [&](int rank) { return std::ranges::find(story.behind, rank) != story.behind.end(); });
-  const auto contains = [](const std::vector<int>& ranks, int rank) {
-    return std::ranges::find(ranks, rank) != ranks.end();
-  };
+  std::set<int> timed_out;
+  for (const TorchWait& wait : lines.waits) {
+    timed_out.insert(wait.rank);
+    if (wait.number == story.number && group_of(lines, wait) == group) waiting.insert(wait.rank);
+  }
+  for (const int rank : behind) waiting.erase(rank);
   for (const auto& [rank, speaker] : lines.ranks) {
     if (speaker.local && lines.local_differs) continue;
-    if (contains(story.waiting, rank) || contains(story.behind, rank)) continue;
-    const bool timed_out_elsewhere =
-        std::ranges::any_of(lines.waits, [&](const TorchWait& wait) { return wait.rank == rank; });
-    if (!timed_out_elsewhere) story.silent.push_back(rank);
+    if (!waiting.contains(rank) && !behind.contains(rank) && !timed_out.contains(rank))
+      story.silent.push_back(rank);
   }
+  story.waiting.assign(waiting.begin(), waiting.end());
+  story.behind.assign(behind.begin(), behind.end());
   story.different = different_operations(lines);
   const int world = torch_world(state);
   story.all = whole && world > 1 && std::ssize(story.waiting) == world && story.behind.empty() &&
@@ -377,11 +376,11 @@ TorchStory torch_story(const LogState& state) {
     const RankLines* const speaker = speaker_of(rank);
     if (!whole || speaker == nullptr || speaker->batch_number < 0) continue;
     for (const int other : story.waiting) {
-      const RankLines* const waiting = speaker_of(other);
-      if (waiting == nullptr || waiting->batch_number < 0 || waiting->batch_number >= speaker->batch_number)
+      const RankLines* const waits = speaker_of(other);
+      if (waits == nullptr || waits->batch_number < 0 || waits->batch_number >= speaker->batch_number)
         continue;
       story.ahead = rank;
-      story.why = fmt::format("{}; rank {}: {}", at_line(speaker->batch), other, at_line(waiting->batch));
+      story.why = fmt::format("{}; rank {}: {}", at_line(speaker->batch), other, at_line(waits->batch));
       return story;
     }
   }
@@ -390,8 +389,10 @@ TorchStory torch_story(const LogState& state) {
     if (!whole || speaker == nullptr || speaker->progress.line == 0) continue;
     const bool goes_on =
         speaker->progress.file == lines.timed_out_in && speaker->progress_at > lines.timed_out_at;
-    const bool prepares =
-        reports_preparation(speaker->progress.text) && speaker->newest.line == speaker->progress.line;
+    // In another file the order is not known, but the rank's log ends in the middle of a progress bar.
+    const bool prepares = reports_preparation(speaker->progress.text) &&
+                          speaker->progress.text.find("%|") != std::string::npos &&
+                          speaker->newest.line == speaker->progress.line;
     if (!goes_on && !prepares) continue;
     story.busy = rank;
     story.why = at_line(speaker->progress);
@@ -402,7 +403,7 @@ TorchStory torch_story(const LogState& state) {
       lines.preparation_at > lines.timed_out_at) {
     std::vector<int> absent = missing;
     for (int rank = 0; rank < world && absent.size() < 2; ++rank)
-      if (!contains(story.waiting, rank) && !contains(absent, rank)) absent.push_back(rank);
+      if (!waiting.contains(rank) && std::ranges::find(absent, rank) == absent.end()) absent.push_back(rank);
     story.busy = preparing_rank(story.waiting, absent);
     if (story.busy >= 0) story.why = at_line(lines.preparation);
   }
