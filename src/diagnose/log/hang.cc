@@ -21,8 +21,12 @@ namespace {
 constexpr int kMostMissing = 1 << 16;
 
 bool failed_otherwise(const Log& log) {
-  return std::ranges::any_of(log.problems, [](const LogProblem& problem) {
-    return problem.severity == Severity::kError && problem.symptom != "collective-timeout";
+  // What follows from a hang, and from its end.
+  constexpr std::string_view kEchoes[] = {"collective-timeout", "watchdog-stuck", "dump-signal",
+                                          "exit-aborted", "exit-stopped"};
+  return std::ranges::any_of(log.problems, [&](const LogProblem& problem) {
+    return problem.severity == Severity::kError &&
+           std::ranges::find(kEchoes, problem.symptom) == std::end(kEchoes);
   });
 }
 
@@ -41,39 +45,39 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
 }
 
-// Uses the operation in PyTorch's watchdog line and the counters of each rank.
+// Uses the operation in PyTorch's watchdog lines, the counters of each rank, and what the silent ranks printed.
 std::optional<Hang> by_watchdog(const LogState& state) {
-  const Log& log = state.log;
-  std::int64_t number = -1;
-  std::string operation;
-  for (const TorchRank& rank : log.torch)
-    if (rank.timed_out >= 0 && (number < 0 || rank.timed_out < number)) {
-      number = rank.timed_out;
-      operation = rank.operation;
-    }
-  if (number < 0) return std::nullopt;
-  Hang hang;
-  std::vector<int> waiting;
-  for (const TorchRank& rank : log.torch) {
-    if (rank.enqueued >= 0 && rank.enqueued < number)
-      hang.behind.push_back(rank.rank);
-    else if (rank.timed_out == number)
-      waiting.push_back(rank.rank);
+  const TorchStory story = torch_story(state);
+  if (story.number < 0) return std::nullopt;
+  Hang hang{.behind = story.behind};
+  const std::string operation = fmt::format("{} number {}", story.operation, story.number);
+  const std::string waited = fmt::format("{} waited in it", ranks_text(story.waiting));
+  const auto suspect = [&](int rank) {
+    if (std::ranges::find(hang.behind, rank) == hang.behind.end()) hang.behind.push_back(rank);
+    std::ranges::sort(hang.behind);
+  };
+  if (!story.different.empty()) {
+    hang.behind.clear();
+    hang.text = fmt::format("ranks called different operations {}", story.different);
+  } else if (story.all) {
+    hang.text = fmt::format("all {} ranks waited in {}, so none is missing", story.waiting.size(), operation);
+  } else if (story.failed >= 0) {
+    suspect(story.failed);
+    hang.text = fmt::format("rank {} failed before it came to {}; {}", story.failed, operation, waited);
+  } else if (story.ahead >= 0) {
+    suspect(story.ahead);
+    hang.text =
+        fmt::format("rank {} did not come to {}, it is a batch ahead; {}", story.ahead, operation, waited);
+  } else if (story.busy >= 0) {
+    suspect(story.busy);
+    hang.text =
+        fmt::format("rank {} did not come to {}, it was still busy; {}", story.busy, operation, waited);
+  } else if (!hang.behind.empty()) {
+    hang.text = fmt::format("{} did not join {}; {}", ranks_text(hang.behind), operation, waited);
+  } else {
+    hang.text = fmt::format("{} gave up waiting in {}; the log does not say who did not come",
+                            ranks_text(story.waiting), operation);
   }
-  // Without PyTorch's counters, those of NCCL_DEBUG_SUBSYS=COLL show which ranks had called fewer operations
-  // by then.
-  if (hang.behind.empty() && !state.called_at_timeout.empty()) {
-    const auto most =
-        std::ranges::max_element(state.called_at_timeout, {}, [](const auto& one) { return one.second; });
-    for (const auto& [rank, called] : state.called_at_timeout)
-      if (called < most->second) hang.behind.push_back(rank);
-  }
-  if (!hang.behind.empty())
-    hang.text = fmt::format("{} did not join {} number {}; {} waited in it", ranks_text(hang.behind),
-                            operation, number, ranks_text(waiting));
-  else
-    hang.text = fmt::format("{} gave up waiting in {} number {}; the log does not say who did not come",
-                            ranks_text(waiting), operation, number);
   return hang;
 }
 

@@ -166,21 +166,46 @@ std::optional<LogVerdict> of_different_networks(const Log& log) {
           "A port is down, or a library or plugin is missing on some nodes: compare their \"NET/\" lines."};
 }
 
-// True if all ranks are in the same operation, or at the same step of the start.
+// True if all ranks are at the same step of the start.
 bool all_joined(const Log& log) {
   if (log.communicators.empty() || !log.hang->never_came.empty()) return false;
   const LogCommunicator& largest = log.communicators.front();
-  if (std::ssize(largest.ranks) != largest.size) return false;
-  if (log.torch.empty()) return log.hang->behind.size() == largest.ranks.size();
-  const auto first = log.torch.front().timed_out;
-  const auto in_it = [&](const TorchRank& rank) { return rank.timed_out >= 0 && rank.timed_out == first; };
-  return std::ssize(log.torch) == largest.size && std::ranges::all_of(log.torch, in_it);
+  return std::ssize(largest.ranks) == largest.size && log.hang->behind.size() == largest.ranks.size();
 }
 
-LogVerdict of_hang(const Log& log) {
+// Returns the last lines of the ranks that the others waited for, without those that are in `known`.
+std::vector<std::string> last_lines(const LogState& state, const std::vector<std::string>& known) {
+  constexpr std::size_t kMostRanks = 2;
+  std::vector<std::string> lines;
+  for (const int rank : state.log.hang->behind) {
+    const auto speaker = state.torch_lines.ranks.find(rank);
+    if (lines.size() >= kMostRanks || speaker == state.torch_lines.ranks.end()) continue;
+    if (speaker->second.newest.line == 0) continue;
+    const std::string line = at_line(speaker->second.newest);
+    const auto has_it = [&](const std::string& text) { return text.find(line) != std::string::npos; };
+    if (std::ranges::none_of(known, has_it))
+      lines.push_back(fmt::format("rank {} printed last: {}", rank, line));
+  }
+  return lines;
+}
+
+LogVerdict of_hang(const LogState& state) {
+  const Log& log = state.log;
+  const std::string text = "Hang: " + log.hang->text;
+  const auto timeout = std::ranges::find(log.problems, "collective-timeout", &LogProblem::symptom);
+  if (timeout != log.problems.end()) {
+    LogVerdict verdict = of_problem(*timeout);
+    verdict.text = text;
+    for (std::string& line : last_lines(state, verdict.why)) verdict.why.push_back(std::move(line));
+    const auto absurd = std::ranges::find(log.problems, "memory-absurd", &LogProblem::symptom);
+    if (absurd != log.problems.end())
+      verdict.text += fmt::format("; the out-of-memory error of more than 1 EB ({}) is a consequence",
+                                  place_text(absurd->file, absurd->line));
+    return verdict;
+  }
   LogVerdict verdict{
       .severity = Severity::kError,
-      .text = "Hang: " + log.hang->text,
+      .text = text,
       .remedy = "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
   if (!all_joined(log)) return verdict;
   verdict.cause =
@@ -370,7 +395,7 @@ void judge_run(LogState& state) {
   } else if (auto different = of_different_networks(log)) {
     log.verdict = std::move(*different);
   } else if (log.hang) {
-    log.verdict = of_hang(log);
+    log.verdict = of_hang(state);
   } else if (redirected != log.problems.end()) {
     log.verdict = of_problem(*redirected);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {

@@ -59,8 +59,60 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
+// What one rank printed besides NCCL's own lines (torch_ranks.cc).
+struct RankLines {
+  LogSight failure = {};   // its first exception or fatal signal that follows from no other rank's
+  LogSight error = {};     // its first exception of any kind
+  LogSight progress = {};  // its newest line of progress
+  LogSight newest = {};    // its newest line that is not the process group's
+  LogSight batch = {};     // its newest line with the number of a batch or step
+  std::int64_t batch_number = -1;
+  std::uint64_t newest_at = 0;
+  std::uint64_t failed_at = 0;  // line numbers in all files together
+  std::uint64_t progress_at = 0;
+  bool local = false;  // known by the launcher's local rank only ("[default0]:")
+};
+
+// A watchdog's line: the operation that a rank gave up on.
+struct TorchWait {
+  int rank = 0;
+  std::int64_t number = -1;
+  std::string operation = {};
+  std::string sizes = {};  // "5056"
+  std::string group = {};  // of the process group; empty if unknown
+  LogSight sight = {};
+};
+
+// What PyTorch's processes printed (torch_ranks.cc, torch_sights.cc).
+struct TorchLines {
+  std::map<int, RankLines> ranks = {};
+  bool local_differs = false;  // a local rank of the launcher is not the rank
+  std::vector<TorchWait> waits = {};
+  std::set<std::string, std::less<>> groups = {};
+  int world = 0;                      // number of ranks of the job; 0: unknown
+  LogSight preparation = {};          // the newest line of data preparation without a rank
+  std::uint64_t preparation_at = 0;   // line numbers in all files together
+  std::uint64_t timed_out_at = 0;     // of the first watchdog line
+  std::uint64_t store_failed_at = 0;  // of the first failed wait for NCCL's id
+  std::string timed_out_in = {};      // the file of the first watchdog line
+  std::string store_failed_in = {};
+  std::map<std::string, bool, std::less<>> addressed =
+      {};                                  // of `ip -brief address`: name, whether it has an address
+  std::map<int, int> parents = {};         // of `ps -o pid,ppid`
+  bool in_processes = false;               // the last lines were those of ps
+  std::map<int, LogSight> listeners = {};  // TCP ports that a process listens on
+  std::map<int, int> exits = {};           // exit code by local rank
+  std::set<int> local_ranks = {};          // ranks whose channels stay inside a node (P2P, SHM)
+  LogSight p2p = {};                       // the first channel over P2P
+  LogSight network = {};                   // the first channel over a network
+  LogSight xid = {};                       // the kernel's report of a GPU's error
+  // Parameters without a gradient, by rank: their indices as they were printed.
+  std::map<int, std::string> without_gradient = {};
+};
+
 struct LogState {
   Log log;
+  TorchLines torch_lines;
   std::string partial;  // an unfinished last line
   std::string uncoloured;
   std::unordered_map<std::string, std::size_t> process_places;  // "host:pid" → processes
@@ -135,6 +187,8 @@ struct LogState {
   bool read_operation(LogProcess& process, const LogLine& line);
   bool read_tuning(const LogLine& line);
   void read_torch(std::string_view line);
+  void read_torch_ranks(std::string_view line);   // torch_ranks.cc
+  void read_torch_sights(std::string_view line);  // torch_sights.cc
   // Returns whether the line is PyTorch's quotation of the last NCCL WARN, or announces it.
   bool read_last_error(std::string_view line);
   // Returns the first row of the tables that the text matches; null if none. Keeps the lines that confirm or
@@ -166,6 +220,33 @@ std::set<std::string_view> hosts_of(const LogCommunicator& communicator);
 std::string place_text(std::string_view file, std::uint64_t line);
 // Returns the sight with its place: "line 12: max locked memory 64".
 std::string at_line(const LogSight& sight);
+
+// Where the ranks were when a watchdog of PyTorch gave up (torch_ranks.cc).
+struct TorchStory {
+  std::int64_t number = -1;  // of the operation; -1: no watchdog gave up
+  std::string operation = {};
+  std::vector<int> waiting = {};  // ranks that waited in it
+  std::vector<int> behind = {};   // ranks that had not called it by PyTorch's counters
+  std::vector<int> silent = {};   // other ranks that the log shows and that did not give up
+  bool all = false;               // every rank of the job waited in it
+  std::string different = {};     // ranks called different operations under one number: which
+  int failed = -1;                // a rank that failed before, by its line
+  int busy = -1;                  // a rank that still did something else
+  int ahead = -1;                 // a rank that is in a later batch than one that waits
+  std::string why = {};           // the lines that show it
+};
+TorchStory torch_story(const LogState& state);
+// Returns the number of ranks of the job; 0 if unknown.
+int torch_world(const LogState& state);
+
+// Returns the rank that printed the line, from a launcher's or PyTorch's prefix; -1 if it has none. `local`: it may be
+// the rank on its node only.
+int speaking_rank(std::string_view line, bool* local = nullptr);
+// Returns whether the line reports that this process failed by itself, not because another rank did.
+bool reports_failure(std::string_view line);
+// Returns whether the line is a progress bar or reports preparation of data.
+bool reports_progress(std::string_view line);
+bool reports_preparation(std::string_view line);
 
 // Returns the lines that report a failure in words that no row knows, those that say most, in their order.
 std::vector<LogSight> most_telling(const LogState& state, std::size_t most);

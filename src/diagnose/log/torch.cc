@@ -42,10 +42,11 @@ bool LogState::read_last_error(std::string_view line) {
 }
 
 void LogState::read_torch(std::string_view line) {
+  read_torch_ranks(line);
   if (read_last_error(line)) return;
   if (line.find("Watchdog caught collective operation timeout") != std::string_view::npos) {
-    const auto rank = number_after(line, "[Rank ");
-    if (TorchRank* const found = rank ? torch_rank(torch, *rank) : nullptr) {
+    // The rank in the message is that in its process group; PyTorch's prefix "[rank3]:" has that in the job.
+    if (TorchRank* const found = torch_rank(torch, speaking_rank(line))) {
       found->timed_out = number_after<std::int64_t>(line, "SeqNum=").value_or(-1);
       found->operation = word_after(line, "OpType=");
     }
@@ -55,13 +56,15 @@ void LogState::read_torch(std::string_view line) {
     read_symptom(line, nullptr, nullptr, false);
   } else if (line.find("ast enqueued ") != std::string_view::npos) {
     // "… Rank 1] … Last enqueued NCCL work: 4, last completed NCCL work: 4."
-    const auto rank = number_after(line, " Rank ");
+    const int spoken = speaking_rank(line);
+    const auto rank = spoken >= 0 ? std::optional(spoken) : number_after(line, " Rank ");
     if (TorchRank* const found = rank ? torch_rank(torch, *rank) : nullptr) {
       for (const std::string_view words : {"ast enqueued NCCL work: ", "last enqueued work: "})
         if (const auto number = number_after<std::int64_t>(line, words)) found->enqueued = *number;
       for (const std::string_view words : {"last completed NCCL work: ", "last completed work: "})
         if (const auto number = number_after<std::int64_t>(line, words)) found->completed = *number;
     }
+    read_symptom(line, nullptr, nullptr, false);
   } else if (line.find("] finished collective #") != std::string_view::npos) {
     // "[1] finished collective #4, but didn't join collective #5"
     const auto rank = number_after(line, "[");

@@ -1,4 +1,4 @@
-// What NCCL, nccl-tests, Gloo and PyTorch's process groups print when something is wrong.
+// What NCCL and nccl-tests print when something is wrong.
 #include "diagnose/tables/rows.h"
 
 namespace railbed::diagnose {
@@ -248,17 +248,6 @@ constexpr Symptom kSymptoms[] = {
      "NCCL src/transport/net_socket.cc, src/bootstrap.cc",
      "Ranks exchange messages of different sizes"},
 
-    // Gloo, which PyTorch uses beside NCCL
-    {"gloo-refused",          kError,   kCause, kAnyone, {"Gloo", "connectFullMesh failed", "remote=[127."},
-     "PyTorch ProcessGroupGloo.cpp, createDefaultDevice",
-     "Gloo: a rank announced 127.0.0.1, the loopback address, where no other node reaches it"},
-    {"gloo-unreachable",      kError,   kCause, kAnyone, {"Gloo", "connectFullMesh failed", "remote=["},
-     "PyTorch ProcessGroupGloo.cpp",
-     "Gloo: a rank could not connect to another"},
-    {"gloo-loopback",         kWarning, kCause, kAnyone, {"ProcessGroupGloo", "Unable to resolve hostname"},
-     "PyTorch ProcessGroupGloo.cpp, createDefaultDevice",
-     "Gloo took the loopback address 127.0.0.1, since the host name resolves to no address of this node"},
-
     // Echoes
     {"peer-closed",           kError,   kEcho,  kNccl,   {"Connection closed by remote peer"},
      "NCCL src/misc/socket.cc",
@@ -278,9 +267,6 @@ constexpr Symptom kSymptoms[] = {
     {"allocation",            kError,   kEcho,  kWarned, {"Failed to CUDA calloc"},
      "NCCL src/include/alloc.h",
      "GPU memory could not be had"},
-    {"collective-timeout",    kError,   kEcho,  kAnyone, {"Watchdog caught collective operation timeout"},
-     "PyTorch ProcessGroupNCCL",
-     "An operation did not finish in PyTorch's time limit"},
     {"remote-error",          kError,   kEcho,  kAnyone, {"ncclRemoteError"},
      "NCCL API, ncclResult_t",
      "NCCL failed because a peer or the network did"},

@@ -1,4 +1,4 @@
-// Why NCCL, nccl-tests, Gloo and PyTorch's process groups failed.
+// Why NCCL and nccl-tests failed.
 #include "diagnose/tables/rows.h"
 
 namespace railbed::diagnose {
@@ -641,26 +641,6 @@ constexpr Hypothesis kHypotheses[] = {
      .remedy = "Check that every rank makes the same calls in the same order; TORCH_DISTRIBUTED_DEBUG=DETAIL finds the line in PyTorch.",
      .source = "NCCL src/transport/net_socket.cc, src/bootstrap.cc"},
 
-    // Gloo, which PyTorch uses beside NCCL
-    {.id = "gloo-refused", .explains = {"gloo-refused"}, .common = kUsual,
-     .refuted_by = {"one-node"},
-     .cause = "The host name of that rank's node resolves to no address of its own, so Gloo took the loopback interface.",
-     .remedy = "Set GLOO_SOCKET_IFNAME to the interface of the nodes' own network on every node, or give each host name its real address in /etc/hosts.",
-     .source = "PyTorch ProcessGroupGloo.cpp, createDefaultDevice"},
-    {.id = "gloo-peer-ended", .explains = {"gloo-refused"}, .needs = {"one-node"},
-     .title = "Gloo: a rank on this node did not take the connection",
-     .cause = "The loopback address is right on one node. The peer's process ended or did not start.",
-     .remedy = "Look at the first error of the other ranks.",
-     .source = "PyTorch ProcessGroupGloo.cpp"},
-    {.id = "gloo-unreachable", .explains = {"gloo-unreachable"}, .common = kUsual,
-     .cause = "The peer's process has ended, or the address that it announced is of an interface that this node cannot reach, or a firewall is between.",
-     .remedy = "Look at the other ranks' first error; ping the address in the message; GLOO_SOCKET_IFNAME names the interface to use.",
-     .source = "PyTorch ProcessGroupGloo.cpp"},
-    {.id = "gloo-loopback", .explains = {"gloo-loopback"}, .common = kUsual, .stated = true,
-     .cause = "On one node that does no harm; between nodes no rank reaches this one.",
-     .remedy = "Set GLOO_SOCKET_IFNAME to the interface of the nodes' own network, or give the host name its real address in /etc/hosts.",
-     .source = "PyTorch ProcessGroupGloo.cpp, createDefaultDevice"},
-
     // Echoes
     {.id = "peer-closed", .explains = {"peer-closed"}, .common = kUsual, .stated = true,
      .cause = kPeerEnded,
@@ -686,10 +666,6 @@ constexpr Hypothesis kHypotheses[] = {
      .cause = "A CUDA failure stands before it.",
      .remedy = "Look at the CUDA failure before it.",
      .source = "NCCL src/include/alloc.h"},
-    {.id = "collective-timeout", .explains = {"collective-timeout"}, .common = kUsual, .stated = true,
-     .cause = "A rank did not come to the operation, or its data did not arrive.",
-     .remedy = "See where each rank stood; TORCH_NCCL_TRACE_BUFFER_SIZE=2000 records the calls (flight recorder).",
-     .source = "PyTorch ProcessGroupNCCL"},
     {.id = "remote-error", .explains = {"remote-error"}, .common = kUsual, .stated = true,
      .cause = "The peer's own log says more.",
      .remedy = "Look at the first warning of all hosts together.",
