@@ -27,6 +27,8 @@ using DriverEvidence = std::optional<std::string>;
 constexpr int kMostGpus = 1024;
 constexpr std::size_t kMostXids = 64;
 constexpr std::size_t kMostCdiNames = 256;
+constexpr std::size_t kMostKernels = 64;
+constexpr std::uint64_t kLongestList = 12;  // lines below "Allocatable:"
 
 bool holds(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
@@ -201,7 +203,7 @@ DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
   const XidAction asked = row != nullptr ? row->action : XidAction::kInformation;
   const bool same = asked == action || (action == XidAction::kInformation && asked == XidAction::kDriverSays);
   if (!same) return std::nullopt;
-  return xid_text(gravest->first, gravest->second);
+  return fmt::format("Xid {}: {}", gravest->first, row != nullptr ? row->meaning : "not in NVIDIA's list");
 }
 
 // Fabric manager
@@ -259,7 +261,8 @@ constexpr std::array<std::string_view, 3> kNvidiaPci = {"pci-with-nvidia", "red:
 constexpr std::array<std::string_view, 2> kModuleMissing = {"module-not-built", "red:gpu.module-built"};
 constexpr std::array<std::string_view, 2> kModuleUnsigned = {"module-key-rejected",
                                                              "red:gpu.module-signature"};
-constexpr std::array<std::string_view, 2> kOtherDriver = {"nouveau-loaded", "red:gpu.other-driver"};
+constexpr std::array<std::string_view, 3> kOtherDriver = {"nouveau-loaded", "nouveau-module",
+                                                          "red:gpu.other-driver"};
 constexpr std::array<std::string_view, 2> kOpenModule = {"open-module", "red:gpu.open-module"};
 constexpr std::array<std::string_view, 3> kWasUpgraded = {"nvidia-upgraded", "unattended-upgrade",
                                                           "red:gpu.driver-library"};
@@ -276,6 +279,16 @@ constexpr std::array<std::string_view, 6> kFmDown = {"fm-unit-absent", "fm-not-p
                                                      "fm-inactive",    "red:gpu.fabric-manager"};
 constexpr std::array<std::string_view, 3> kHostLacksDriver = {"smi-not-found", "red:gpu.driver",
                                                               "smi-no-driver"};
+
+// DKMS has built the module for other kernels than the one that runs.
+DriverEvidence module_is_missing(const LogState& state, const LogProblem& problem) {
+  if (auto found = first_seen(kModuleMissing, state, problem)) return found;
+  const DriverLines& driver = state.driver;
+  if (driver.kernel.empty() || driver.built_for.empty() || driver.built_for.contains(driver.kernel))
+    return std::nullopt;
+  return fmt::format("{}: the module is built for {}, and {} runs", at_line(driver.built),
+                     fmt::join(driver.built_for, ", "), driver.kernel);
+}
 
 DriverEvidence task_sees_fewer(const LogState& state, const LogProblem& problem) {
   auto found = fails_within_the_list(state, problem);
@@ -374,13 +387,13 @@ DriverEvidence step_without_gpus(const LogState& state, const LogProblem& proble
   if (auto found = first_seen(kNode, state, problem)) return found;
   const DriverLines& driver = state.driver;
   if (driver.slurm_start.line == 0 || driver.slurm_gpus.line != 0) return std::nullopt;
-  return fmt::format("{}, and no --gpus, --gres or -G", at_line(driver.slurm_start));
+  return fmt::format("{}, and no line asks for GPUs (--gpus, --gres, -G)", at_line(driver.slurm_start));
 }
 
 DriverEvidence container_without_gpus(const LogState& state, const LogProblem&) {
   const DriverLines& driver = state.driver;
   if (driver.container_start.line == 0 || driver.container_gpus.line != 0) return std::nullopt;
-  return fmt::format("{}, and no --gpus, --runtime or --device", at_line(driver.container_start));
+  return fmt::format("{}, and no line has --gpus, --runtime or --device", at_line(driver.container_start));
 }
 
 constexpr Question kDriverQuestions[] = {
@@ -409,7 +422,7 @@ constexpr Question kDriverQuestions[] = {
     {"driver-was-upgraded", seen_any<kWasUpgraded>},
     {"library-in-image", seen_any<kInImage>},
     {"systemd-reloads", seen_any<kReloads>},
-    {"module-is-missing", seen_any<kModuleMissing>},
+    {"module-is-missing", module_is_missing},
     {"module-is-unsigned", seen_any<kModuleUnsigned>},
     {"other-driver", seen_any<kOtherDriver>},
     {"open-module-refuses", seen_any<kOpenModule>},
@@ -450,6 +463,7 @@ constexpr Opposites kDriverOpposites[] = {
     {"fm-inactive", "fm-active"},
     {"no-nvswitch", "nvswitch"},
     {"no-nvidia-pci", "nvidia-pci"},
+    {"nvlsm-missing", "umad-loaded"},
     {"no-driver", "gpus-listed"},
     {"toolkit-missing", "toolkit-installed"},
     {"cdi-has-device", "cdi-lacks-device"},
@@ -493,6 +507,16 @@ enum DriverMark : std::size_t {
   kListCommand,
   kNvls,
   kAllocatable,
+  kHeading,
+  kDkms,
+  kUname,
+  kNouveau,
+  kUmad,
+  kNvidia,
+  kGpusOption,
+  kGresOption,
+  kRuntimeOption,
+  kDeviceOption,
   kDriverMarks
 };
 constexpr std::array<std::string_view, kDriverMarks> kDriverWords = {"GPU ",
@@ -522,7 +546,17 @@ constexpr std::array<std::string_view, kDriverMarks> kDriverWords = {"GPU ",
                                                                      "NVIDIA Corporation",
                                                                      "nvidia-smi -L",
                                                                      "transport/nvls.cc:",
-                                                                     "nvidia.com/gpu:"};
+                                                                     "nvidia.com/gpu:",
+                                                                     "Allocatable:",
+                                                                     "nvidia/",
+                                                                     "uname -r",
+                                                                     "nouveau ",
+                                                                     "ib_umad ",
+                                                                     "nvidia ",
+                                                                     "--gpus",
+                                                                     "--gres",
+                                                                     "--runtime",
+                                                                     "--device"};
 
 const Phrases& driver_marks() {
   static const Phrases phrases{kDriverWords};
@@ -534,6 +568,13 @@ std::optional<int> lone_number(std::string_view line) {
   Scan scan(trim(line));
   const auto number = scan.number();
   return number && scan.empty() ? number : std::nullopt;
+}
+
+// "nvidia_uvm           4595712  8"
+bool is_of_lsmod(std::string_view line, std::string_view module) {
+  if (!line.starts_with(module)) return false;
+  Scan scan(trim(line.substr(module.size())));
+  return scan.number() && scan.take(" ");
 }
 
 // "# GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-…)"
@@ -588,6 +629,9 @@ void LogState::read_driver(std::string_view line) {
         keep(holds(answer, "compat") ? "compat-in-path" : "path-without-compat",
              fmt::format("LD_LIBRARY_PATH={}", answer));
       break;
+    case DriverAsked::kKernel:
+      if (!answer.empty() && is_digit(answer.front())) driver.kernel = answer.substr(0, 64);
+      break;
     case DriverAsked::kHmm:
       if (answer == "N") keep("hmm-on", "uvm_disable_hmm is N");
       if (answer == "Y") keep("hmm-off", "uvm_disable_hmm is Y");
@@ -628,8 +672,8 @@ void LogState::read_driver(std::string_view line) {
     if (holds(line, "Failed to start") || holds(line, "status=1/FAILURE")) keep("fm-start-failed", line);
   }
   // "     Active: failed (Result: exit-code) since …" some lines below the unit's name.
-  constexpr std::uint64_t kHeading = 6;
-  if (found[kActive] && driver.unit != 0 && log.lines - driver.unit <= kHeading) {
+  constexpr std::uint64_t kStatusLines = 6;
+  if (found[kActive] && driver.unit != 0 && log.lines - driver.unit <= kStatusLines) {
     Scan scan(line);
     scan.skip_past("Active: ");
     const std::string text = fmt::format("nvidia-fabricmanager: {}", trim(line));
@@ -639,20 +683,32 @@ void LogState::read_driver(std::string_view line) {
   }
   if (found[kPciList] && (holds(line, "3D controller") || holds(line, "VGA compatible")))
     keep("pci-with-nvidia", line);
-  const bool counts = holds(line, "grep -c") || holds(line, "wc -l");
-  if (found[kLspci] && counts && holds(lower(line), "nvidia")) driver.asked = DriverAsked::kNvidiaOnPci;
+  const auto counts = [&] { return holds(line, "grep -c") || holds(line, "wc -l"); };
+  if (found[kLspci] && counts() && holds(lower(line), "nvidia")) driver.asked = DriverAsked::kNvidiaOnPci;
   if (found[kLsSwitch]) {
-    if (counts) driver.asked = DriverAsked::kNvswitch;
+    if (counts()) driver.asked = DriverAsked::kNvswitch;
     if (holds(line, "No such file") || holds(line, "cannot access")) keep("no-nvswitch", line);
     if (trim(line).starts_with("/dev/nvidia-nvswitch") || holds(line, "crw")) keep("nvswitch", line);
   }
   if (found[kNvls] && holds(line, "NCCL WARN")) keep("nvls-warned", line);
-  if (found[kAllocatable]) {
+  if (found[kHeading]) driver.allocatable = log.lines;
+  if (found[kAllocatable] && driver.allocatable != 0 && log.lines - driver.allocatable <= kLongestList) {
     Scan scan(line);
     scan.skip_past("nvidia.com/gpu:");
     if (const auto count = lone_number(scan.rest()))
       keep(*count == 0 ? "allocatable-none" : "allocatable-some", line);
   }
+  if (found[kDkms] && holds(line, "installed")) {
+    // "nvidia/570.133.20, 6.8.0-55-generic, x86_64: installed"
+    const std::string_view kernel = word_after(line, ", ");
+    if (!kernel.empty() && driver.built_for.size() < kMostKernels)
+      driver.built_for.emplace(kernel.substr(0, 64));
+    keep_sight(driver.built, line);
+  }
+  if (found[kUname]) driver.asked = DriverAsked::kKernel;
+  if (found[kNouveau] && is_of_lsmod(line, "nouveau ")) keep("nouveau-module", line);
+  if (found[kUmad] && is_of_lsmod(line, "ib_umad ")) keep("umad-loaded", line);
+  if (found[kNvidia] && is_of_lsmod(line, "nvidia ")) keep("nvidia-loaded", line);
   if (found[kContext]) driver.asked = DriverAsked::kContext;
   if (found[kNoCgroups]) {
     std::string_view value = trim(line);
@@ -703,16 +759,15 @@ void LogState::read_driver(std::string_view line) {
     if (const auto task = number_after(line, ": tasks ");
         task && *task >= 0 && driver.failed.size() < kMostGpus)
       driver.failed.insert(*task);
-  const bool asks_gpus = holds(line, "--gpus") || holds(line, "--gres") || holds(line, " -G");
-  if (found[kSrun] || found[kSbatch]) {
-    if (asks_gpus) keep_sight(driver.slurm_gpus, line);
-    if (!holds(line, "srun: ")) keep_sight(driver.slurm_start, line);
+  // Options may stand on a line of their own, and a step has those of its allocation.
+  if (found[kGpusOption] || found[kGresOption] || ((found[kSrun] || found[kSbatch]) && holds(line, " -G "))) {
+    keep_sight(driver.slurm_gpus, line);
+    keep_sight(driver.container_gpus, line);
   }
-  if (found[kDockerRun] || found[kPodmanRun]) {
-    keep_sight(driver.container_start, line);
-    if (holds(line, "--gpus") || holds(line, "--runtime") || holds(line, "--device"))
-      keep_sight(driver.container_gpus, line);
-  }
+  if (found[kRuntimeOption] || found[kDeviceOption]) keep_sight(driver.container_gpus, line);
+  if (found[kSbatch] || (found[kSrun] && (holds(line, " -p ") || holds(line, " --partition"))))
+    keep_sight(driver.slurm_start, line);
+  if (found[kDockerRun] || found[kPodmanRun]) keep_sight(driver.container_start, line);
 }
 
 }  // namespace railbed::diagnose

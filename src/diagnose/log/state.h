@@ -67,6 +67,7 @@ enum class DriverAsked {
   kFabricManager,  // systemctl is-active nvidia-fabricmanager
   kContext,        // docker context show
   kLibraryPath,    // echo $LD_LIBRARY_PATH
+  kKernel,         // uname -r
   kHmm,            // cat /sys/module/nvidia_uvm/parameters/uvm_disable_hmm
   kInitWithoutHmm  // cuInit after a reload with uvm_disable_hmm=1
 };
@@ -85,6 +86,10 @@ struct DriverLines {
   LogSight cdi_version = {};
   int cdi_minor = 0;  // 7 of 0.7.0
   LogSight asked_which_toolkit = {};
+  std::uint64_t allocatable = 0;         // the line "Allocatable:" of kubectl describe node
+  std::string kernel = {};               // the running one
+  std::set<std::string> built_for = {};  // kernels for which DKMS has the driver's module
+  LogSight built = {};
   LogSight slurm_start = {}, slurm_gpus = {};          // srun or #SBATCH; one that asks for GPUs
   LogSight container_start = {}, container_gpus = {};  // docker run; one that asks for GPUs
 };
