@@ -132,7 +132,7 @@ constexpr Symptom kDriverSymptoms[] = {
      kLibraryTitle},
     {"nvml-unknown",          kError,   kCause, kAnyone, {"initialize NVML: Unknown Error"},
      kNvml,
-     "A container lost its right to use the GPUs (NVML: Unknown Error)"},
+     "NVML fails with Unknown Error: a container may not use the GPUs, or one of them is lost"},
     {"gpu-lost",              kError,   kCause, kAnyone, {"GPU is lost"},
      kNvml,
      "A GPU no longer answers the driver"},
