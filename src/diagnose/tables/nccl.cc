@@ -4,7 +4,6 @@
 namespace railbed::diagnose {
 namespace {
 
-
 // A row: how it is recognised; where the message is from; what it is.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
