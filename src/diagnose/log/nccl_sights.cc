@@ -55,33 +55,6 @@ Evidence ranks_are_on_one_host(const LogState& state, const LogProblem& problem)
   return fmt::format("rank {} and rank {} are on {}", one->rank, other->rank, one->host);
 }
 
-Evidence all_ranks_use_device_0(const LogState& state, const LogProblem&) {
-  if (state.log.communicators.empty()) return std::nullopt;
-  const auto& ranks = state.log.communicators.front().ranks;
-  const bool all =
-      ranks.size() > 1 && std::ranges::all_of(ranks, [](const LogRank& rank) { return rank.device == 0; });
-  if (!all) return std::nullopt;
-  return fmt::format("all {} ranks of the log report cudaDev 0", ranks.size());
-}
-
-// Returns how many GPUs each process of nccl-tests asks for, if more than one.
-Evidence asks_for_several(const LogState& state) {
-  if (state.tests_gpus <= 1) return std::nullopt;
-  return fmt::format("{}, so each process asks for {} GPUs", at_line(state.tests_shape), state.tests_gpus);
-}
-
-Evidence several_ranks_ask_for_several_gpus(const LogState& state, const LogProblem&) {
-  const auto asks = asks_for_several(state);
-  const auto shared =
-      std::ranges::find_if(state.tests_failed, [](const auto& one) { return one.second.size() > 1; });
-  if (!asks || shared == state.tests_failed.end()) return std::nullopt;
-  return fmt::format("{}; {} processes failed on {}", *asks, shared->second.size(), shared->first);
-}
-
-Evidence one_process_asks_for_several_gpus(const LogState& state, const LogProblem&) {
-  return asks_for_several(state);
-}
-
 Evidence segment_has_no_size(const LogState&, const LogProblem& problem) {
   if (problem.message.find("(size 0)") == std::string::npos) return std::nullopt;
   return "the segment's size is 0 and its name is no name of NCCL's: a reader took something else for it";
@@ -488,9 +461,6 @@ constexpr Question kQuestions[] = {
     {"mig-slice", device_is_a_slice},
     {"ranks-on-two-hosts", ranks_are_on_two_hosts},
     {"ranks-on-one-host", ranks_are_on_one_host},
-    {"all-use-device-0", all_ranks_use_device_0},
-    {"ranks-ask-for-several-gpus", several_ranks_ask_for_several_gpus},
-    {"asks-for-several-gpus", one_process_asks_for_several_gpus},
     {"segment-without-size", segment_has_no_size},
     {"segment-not-there", segment_is_not_there},
     {"peer-is-neighbour", peer_is_a_neighbour},

@@ -110,6 +110,41 @@ struct TorchLines {
   std::map<int, std::string> without_gradient = {};
 };
 
+// The command whose answer the next line has.
+enum class DriverAsked {
+  kNothing,
+  kNvidiaOnPci,    // lspci | grep -ci nvidia
+  kNvswitch,       // ls /dev/nvidia-nvswitch* | wc -l
+  kFabricManager,  // systemctl is-active nvidia-fabricmanager
+  kContext,        // docker context show
+  kLibraryPath,    // echo $LD_LIBRARY_PATH
+  kKernel,         // uname -r
+  kHmm,            // cat /sys/module/nvidia_uvm/parameters/uvm_disable_hmm
+  kInitWithoutHmm  // cuInit after a reload with uvm_disable_hmm=1
+};
+
+// What lines show of GPUs, the driver and container runtimes (driver_sights.cc).
+struct DriverLines {
+  DriverAsked asked = DriverAsked::kNothing;
+  std::uint64_t unit = 0;   // the line that last named nvidia-fabricmanager
+  std::set<int> gpus = {};  // of nvidia-smi -L
+  LogSight list = {};
+  bool list_is_cut = false;           // nvidia-smi -L | head
+  std::set<int> failed = {};          // local ranks that ended with an error
+  std::map<int, LogSight> xids = {};  // by number
+  LogSight fm_started_again = {};
+  std::set<std::string, std::less<>> cdi_names = {};
+  LogSight cdi_version = {};
+  int cdi_minor = 0;  // 7 of 0.7.0
+  LogSight asked_which_toolkit = {};
+  std::uint64_t allocatable = 0;         // the line "Allocatable:" of kubectl describe node
+  std::string kernel = {};               // the running one
+  std::set<std::string> built_for = {};  // kernels for which DKMS has the driver's module
+  LogSight built = {};
+  LogSight slurm_start = {}, slurm_gpus = {};          // srun or #SBATCH; one that asks for GPUs
+  LogSight container_start = {}, container_gpus = {};  // docker run; one that asks for GPUs
+};
+
 struct LogState {
   Log log;
   TorchLines torch_lines;
@@ -155,6 +190,7 @@ struct LogState {
   std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
   bool p2p = false;                                   // a connection goes from GPU to GPU
+  DriverLines driver;
   bool dma_buf = false;
   bool network_lines = false;        // NCCL_DEBUG_SUBSYS included NET
   std::vector<TellingLine> telling;  // lines that report a failure which no row knows
@@ -199,6 +235,8 @@ struct LogState {
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
   // Keeps what the line contains about limits, devices and the shape of nccl-tests.
   void read_sights(std::string_view line);
+  // Keeps what the line shows of GPUs, the driver and container runtimes.
+  void read_driver(std::string_view line);
   // Keeps the line if its words report a failure.
   void read_telling(std::string_view line);
   // Keeps the line if it is the first of its kind.

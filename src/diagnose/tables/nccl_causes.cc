@@ -8,21 +8,6 @@ constexpr std::string_view kPeerEnded =
     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.";
 constexpr std::string_view kLookAtPeer =
     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host.";
-constexpr std::string_view kKernelFault =
-    "CUDA reports a kernel's fault at the next call, which NCCL happened to make.";
-constexpr std::string_view kFabricCause =
-    "On machines with NVSwitch no CUDA program starts until nvidia-fabricmanager runs, in the driver's own version.";
-constexpr std::string_view kFabricRemedy =
-    "systemctl status nvidia-fabricmanager; install the version of the driver and start it. On HGX B200 and newer it waits for nvlsm, "
-    "which needs ib_umad: modprobe ib_umad, then restart it.";
-constexpr std::string_view kNoDeviceCause =
-    "No driver is loaded, the container was started without GPUs, or CUDA_VISIBLE_DEVICES hides them all.";
-constexpr std::string_view kNoDeviceRemedy =
-    "Run nvidia-smi where the process runs; docker needs --gpus all; look at CUDA_VISIBLE_DEVICES.";
-constexpr std::string_view kDriverOldCause =
-    "CUDA of a newer major version needs a newer driver on the host, also inside a container.";
-constexpr std::string_view kDriverOldRemedy =
-    "Compare \"CUDA Version\" of nvidia-smi with the program's CUDA; install a newer driver, or a build for an older CUDA.";
 constexpr std::string_view kMig =
     "NCCL knows ranks by the PCI address of the whole GPU, so two slices of one GPU (MIG) are one GPU to it. Releases "
     "that take MIG are new and say so.";
@@ -41,14 +26,6 @@ constexpr std::string_view kOpenPorts =
 // clang-format off
 constexpr Hypothesis kHypotheses[] = {
     // Configuration that NCCL refuses
-    {.id = "driver-library", .explains = {"driver-library"}, .common = kUsual,
-     .cause = "The driver was upgraded, and the old module is still loaded; or the container brings a libnvidia-ml.so of its own.",
-     .remedy = "Compare /proc/driver/nvidia/version with nvidia-smi; reboot that node, or remove the library from the container.",
-     .source = "NVML return values"},
-    {.id = "nvml", .explains = {"nvml"}, .common = kUsual,
-     .cause = "The call and its reason stand in the message: no driver is loaded, a GPU fell off the bus, or the container has no GPU.",
-     .remedy = "Run nvidia-smi where the process runs; dmesg | grep -i xid on that host.",
-     .source = "NCCL src/misc/nvmlwrap.cc"},
     {.id = "version-mismatch", .explains = {"version-mismatch"}, .common = kUsual, .stated = true,
      .cause = "The ranks load different NCCL libraries: another container, virtual environment or LD_LIBRARY_PATH on some node.",
      .remedy = "Use the same NCCL everywhere: compare the \"NCCL version\" lines per host, then the libnccl.so each process loads.",
@@ -246,116 +223,6 @@ constexpr Hypothesis kHypotheses[] = {
      .cause = "Each connection needs file descriptors; the limit (`ulimit -n`) is too small.",
      .remedy = "Raise nofile to 65536 or more for the user and the service that starts the job.",
      .source = kTroubleGuide},
-    {.id = "gpu-memory", .explains = {"gpu-memory"}, .common = kUsual, .stated = true,
-     .cause = "NCCL needs some hundred MiB of GPU memory per communicator, and the program left less.",
-     .remedy = "Leave room (smaller batch or cache fraction), create communicators before filling memory, or shrink NCCL's buffers (NCCL_BUFFSIZE, "
-     "fewer NCCL_MAX_CTAS).",
-     .source = "NCCL src/include/alloc.h"},
-    {.id = "nvls", .explains = {"nvls"}, .common = kUsual,
-     .cause = "Multicast memory cannot be allocated: the fabric manager is not running or restarted, or other jobs hold the resources.",
-     .remedy = "Check `systemctl status nvidia-fabricmanager` and that driver and fabric manager have the same version; NCCL_NVLS_ENABLE=0 goes around it.",
-     .source = kEnvGuide},
-    {.id = "nvlink-disabled", .explains = {"nvlink-disabled"}, .common = kUsual,
-     .cause = "A hardware or fabric fault, or a virtual machine without the NVSwitch partition.",
-     .remedy = "Look at `nvidia-smi nvlink -s`, `nvidia-smi topo -p2p r` and the kernel log for Xid messages.",
-     .source = "NCCL src/graph/paths.cc"},
-    {.id = "cuda-driver-old", .explains = {"cuda-driver-old"}, .common = kUsual, .stated = true,
-     .cause = kDriverOldCause,
-     .remedy = kDriverOldRemedy,
-     .source = kCudaErrors},
-    {.id = "cuda-driver-mix", .explains = {"cuda-driver-mix"}, .common = kUsual,
-     .cause = "libcuda.so is of another driver version than the loaded module: an upgrade without a reboot, or a compatibility package in the container "
-     "that this driver does not support.",
-     .remedy = "Compare /proc/driver/nvidia/version with the version of libcuda.so that the process loads; reboot, or remove the cuda-compat package.",
-     .source = kCudaErrors},
-    {.id = "cuda-fabric", .explains = {"cuda-fabric"}, .common = kUsual,
-     .cause = kFabricCause,
-     .remedy = kFabricRemedy,
-     .source = kCudaErrors},
-    {.id = "cuda-no-device", .explains = {"cuda-no-device"}, .common = kUsual,
-     .cause = kNoDeviceCause,
-     .remedy = kNoDeviceRemedy,
-     .source = kCudaErrors},
-    {.id = "cuda-ordinal", .explains = {"cuda-ordinal"}, .common = kUsual,
-     .refuted_by = {"all-use-device-0"},
-     .cause = "More ranks were started on a node than it shows GPUs, or CUDA_VISIBLE_DEVICES leaves one GPU and the rank asks for its number among all.",
-     .remedy = "Start as many ranks as nvidia-smi -L lists there; with one visible GPU a rank each, use device 0.",
-     .source = kCudaErrors},
-    {.id = "peer-unseen", .explains = {"cuda-ordinal"}, .needs = {"all-use-device-0"},
-     .title = "A rank cannot see the GPU of its peer",
-     .cause = "Each rank already uses device 0 of the one GPU that its process sees. The number that CUDA refuses is the peer's GPU, which "
-     "the launcher hides (Slurm's --gpus-per-task and --gpu-bind, a container for each rank).",
-     .remedy = "Show every rank all GPUs of the job on its node: srun --gpus-per-node=N --gpu-bind=none, one CUDA_VISIBLE_DEVICES with all of them, "
-     "and the local rank as device. NCCL_P2P_DISABLE=1 confirms it.",
-     .source = "github.com/NVIDIA/nccl/issues/1948"},
-    {.id = "test-ordinal", .explains = {"test-ordinal"}, .common = kUsual,
-     .refuted_by = {"ranks-ask-for-several-gpus", "asks-for-several-gpus"},
-     .cause = "More ranks were started on a node than it shows GPUs: the host list gives it too many, or its container or CUDA_VISIBLE_DEVICES hides some.",
-     .remedy = "Start as many ranks on each node as nvidia-smi -L lists where they run (mpirun -H HOST:N, srun --ntasks-per-node=N), each with -g 1.",
-     .source = "github.com/NVIDIA/nccl-tests/issues/165"},
-    {.id = "test-gpus-each", .explains = {"test-ordinal"}, .needs = {"ranks-ask-for-several-gpus"},
-     .title = "Several ranks run on a node, and each asks for several GPUs: device ordinals run out",
-     .cause = "nccl-tests takes -g (and -t) for each process. With one process for each GPU that is -g 1.",
-     .remedy = "Start the test with -g 1 -t 1 and as many ranks on a node as nvidia-smi -L lists there; or one rank on a node with all its GPUs.",
-     .source = "github.com/NVIDIA/nccl-tests/issues/263"},
-    {.id = "test-gpus", .explains = {"test-ordinal"}, .needs = {"asks-for-several-gpus"}, .refuted_by = {"ranks-ask-for-several-gpus"},
-     .title = "A process of nccl-tests asks for more GPUs than it sees",
-     .cause = "-g times -t is more than the process sees: the launcher or CUDA_VISIBLE_DEVICES leaves it fewer, or several processes share the node.",
-     .remedy = "Start it with -g 1 and one rank for each GPU; or with -g no larger than what nvidia-smi -L lists where it runs.",
-     .source = "github.com/NVIDIA/nccl-tests, README"},
-    {.id = "test-fabric", .explains = {"test-fabric"}, .common = kUsual,
-     .cause = kFabricCause,
-     .remedy = kFabricRemedy,
-     .source = kCudaErrors},
-    {.id = "test-no-device", .explains = {"test-no-device"}, .common = kUsual,
-     .cause = kNoDeviceCause,
-     .remedy = kNoDeviceRemedy,
-     .source = kCudaErrors},
-    {.id = "test-driver-old", .explains = {"test-driver-old"}, .common = kUsual, .stated = true,
-     .cause = kDriverOldCause,
-     .remedy = kDriverOldRemedy,
-     .source = kCudaErrors},
-    {.id = "test-cuda", .explains = {"test-cuda"}, .common = kUsual, .stated = true,
-     .cause = "CUDA's own words stand in the message; this reader knows no single cause for them.",
-     .remedy = "Look up the words in CUDA's list of errors; dmesg | grep -i xid tells a fault of the hardware from one of the program.",
-     .source = kCudaErrors},
-    {.id = "cuda-busy", .explains = {"cuda-busy"}, .common = kUsual,
-     .cause = "Another process holds it in exclusive mode, or it is in MIG mode without an instance.",
-     .remedy = "nvidia-smi -q -d COMPUTE; nvidia-smi -q -i 0 | grep -A2 'MIG Mode'; end the other process or set the mode DEFAULT.",
-     .source = kCudaErrors},
-    {.id = "cuda-ipc", .explains = {"cuda-ipc"}, .common = kUsual,
-     .cause = "Ranks of one node share memory by CUDA's IPC handles, which fails between containers that do not share their namespaces and where P2P between "
-     "the two GPUs does not work.",
-     .remedy = "Run the ranks of a node in one container, or with --ipc=host and --pid=host; NCCL_P2P_DISABLE=1 confirms it by going around P2P.",
-     .source = kCudaErrors},
-    {.id = "cuda-peer", .explains = {"cuda-peer"}, .common = kUsual,
-     .cause = "The platform, MIG or a virtual machine does not allow P2P between them, yet NCCL was told to use it.",
-     .remedy = "Remove NCCL_P2P_LEVEL; check nvidia-smi topo -p2p r.",
-     .source = kCudaErrors},
-    {.id = "cuda-image", .explains = {"cuda-image"}, .common = kUsual, .stated = true,
-     .cause = "The library's build has no code for the GPU's architecture: a newer GPU than NCCL knows, or a build for selected ones.",
-     .remedy = "Use a newer NCCL, or build it with NVCC_GENCODE of this GPU.",
-     .source = kCudaErrors},
-    {.id = "cuda-hardware", .explains = {"cuda-hardware"}, .common = kUsual, .stated = true,
-     .cause = "Memory (ECC) or NVLink failed under the job; the kernel log has an Xid of the same moment.",
-     .remedy = "dmesg | grep -i xid on that host; drain it, reset the GPU, and look at nvidia-smi -q -d ECC,PAGE_RETIREMENT.",
-     .source = kCudaErrors},
-    {.id = "cuda-program", .explains = {"cuda-program"}, .common = kUsual,
-     .cause = kKernelFault,
-     .remedy = "Run with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the kernel; an Xid 31 or 13 in dmesg names the GPU.",
-     .source = kCudaErrors},
-    {.id = "cuda-launch", .explains = {"cuda-launch"}, .common = kUsual,
-     .cause = kKernelFault,
-     .remedy = "Run with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the kernel; dmesg | grep -i xid tells a fault of the hardware.",
-     .source = kCudaErrors},
-    {.id = "cuda-fork", .explains = {"cuda-fork"}, .common = kUsual,
-     .cause = "Usually the process was forked after its parent had used CUDA, which CUDA does not survive.",
-     .remedy = "Start workers with the method spawn (torch.multiprocessing), or use no GPU before the fork; if nvidia-smi fails too, it is the driver.",
-     .source = kCudaErrors},
-    {.id = "cuda", .explains = {"cuda"}, .common = kUsual, .stated = true,
-     .cause = "CUDA's own words stand in the message; this reader knows no single cause for them.",
-     .remedy = "Look up the words in CUDA's list of errors; dmesg | grep -i xid tells a fault of the hardware from one of the program.",
-     .source = kCudaErrors},
 
     // RDMA connections
     {.id = "port-error", .explains = {"port-error"}, .common = kUsual, .stated = true,
@@ -692,10 +559,6 @@ constexpr Hypothesis kHypotheses[] = {
      .cause = "Two NICs of different rails are paired.",
      .remedy = "Set NCCL_CROSS_NIC=0 and order NCCL_IB_HCA the same on every node.",
      .source = kEnvGuide},
-    {.id = "p2p-disabled", .explains = {"p2p-disabled"}, .common = kUsual, .stated = true,
-     .cause = "The platform or the virtual machine does not allow it.",
-     .remedy = "Check `nvidia-smi topo -p2p r`.",
-     .source = "NCCL src/graph/paths.cc"},
 };
 // clang-format on
 

@@ -1,4 +1,5 @@
-// All tables in their order.
+// All tables in their order. The driver's is first: a GPU that failed is the reason of what NCCL and the network
+// report, and NCCL quotes the driver's messages.
 #include "diagnose/hypothesis.h"
 #include "diagnose/symptom.h"
 
@@ -16,13 +17,13 @@ std::vector<Row> join_tables(std::initializer_list<std::span<const Row>> tables)
 
 const std::vector<Symptom>& all_symptoms() {
   static const auto rows = join_tables<Symptom>(
-      {nccl_symptoms(), torch_symptoms(), rdma_symptoms(), driver_symptoms(), launcher_symptoms()});
+      {driver_symptoms(), nccl_symptoms(), torch_symptoms(), rdma_symptoms(), launcher_symptoms()});
   return rows;
 }
 
 const std::vector<Hypothesis>& all_hypotheses() {
   static const auto rows = join_tables<Hypothesis>(
-      {nccl_hypotheses(), torch_hypotheses(), rdma_hypotheses(), driver_hypotheses(), launcher_hypotheses()});
+      {driver_hypotheses(), nccl_hypotheses(), torch_hypotheses(), rdma_hypotheses(), launcher_hypotheses()});
   return rows;
 }
 
