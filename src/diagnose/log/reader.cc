@@ -155,6 +155,7 @@ void LogState::read_text(std::string_view line) {
     for (const LogLine& record : records) read_record(record);
     if (!records.empty()) return;
   }
+  read_rdma(line);
   read_torch(line);
 }
 

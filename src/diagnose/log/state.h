@@ -59,6 +59,29 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
+// An active_mtu that ibv_devinfo reports.
+struct RdmaMtu {
+  std::string device = {};  // hca_id; empty if the log does not show it
+  int bytes = 0;
+  LogSight sight = {};
+};
+
+// What rdma_sights.cc keeps between lines.
+struct RdmaLines {
+  enum class Command { kOther, kModules, kDevices, kLimit, kInspect };
+  Command command = Command::kOther;  // the command whose output is read
+  bool on_host = false;               // its prompt names the host, beside a container
+  bool asks_peer = false;             // its output is filtered for the peer memory module
+  std::string device = {};            // the hca_id of ibv_devinfo
+  std::vector<RdmaMtu> mtus = {};
+  bool remote = false;   // perftest: the next GID is the remote one
+  bool results = false;  // perftest: the heading of the results was seen
+  LogSight local_gid = {};
+  LogSight remote_gid = {};
+  std::set<std::string, std::less<>> zones = {};        // of AWS
+  std::set<std::string, std::less<>> retry_hosts = {};  // hosts whose UCX reports retries without an answer
+};
+
 struct LogState {
   Log log;
   std::string partial;  // an unfinished last line
@@ -93,6 +116,7 @@ struct LogState {
   // Lines that confirm or refute causes: those of the tables by the id of their row, and those that sights.cc
   // reads.
   std::map<std::string_view, LogSight> seen;
+  RdmaLines rdma;
   LogSight memlock_unlimited;
   LogSight memlock_limited;
   LogSight mig;                                       // a device of the job is a slice of a GPU
@@ -141,6 +165,10 @@ struct LogState {
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
   // Keeps what the line contains about limits, devices and the shape of nccl-tests.
   void read_sights(std::string_view line);
+  // Keeps what commands and RDMA tests print about adapters, modules and addresses.
+  void read_rdma(std::string_view line);
+  void read_command(std::string_view line);
+  void read_output(std::string_view line);
   // Keeps the line if its words report a failure.
   void read_telling(std::string_view line);
   // Keeps the line if it is the first of its kind.
