@@ -29,7 +29,7 @@ constexpr std::size_t kLongestRdmaName = 64;
 constexpr std::size_t kLongestRdmaLine = 1024;
 // Fewer errors on a link may be from the time when it was plugged in.
 constexpr int kManyLinkErrors = 10;
-// A queue of UCX counts its requests. This many are sent only where earlier ones were answered.
+// UCX numbers the requests of a queue; one with this number was sent after earlier ones were answered.
 constexpr int kLateRequest = 64;
 // More than UCX needs for its queues and buffers.
 constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
@@ -44,14 +44,14 @@ bool has_text(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// Returns the MTUs of one device on two nodes that differ, or that are equal.
+// Returns the MTUs of one port on two nodes that differ, or that are equal.
 Evidence compare_rdma_mtus(const LogState& state, bool differ) {
   const auto& mtus = state.rdma.mtus;
   const bool single = mtus.size() == 2;  // one port of each node, whatever its name
   Evidence equal;
   for (std::size_t i = 0; i < mtus.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      const bool comparable = mtus[i].device.empty() || mtus[i].device != mtus[j].device
+      const bool comparable = mtus[i].port.empty() || mtus[i].port != mtus[j].port
                                   ? single && mtus[i].sight.file != mtus[j].sight.file
                                   : true;
       if (!comparable) continue;
@@ -118,12 +118,18 @@ struct GidKinds {
   bool known() const { return local != RdmaGidKind::kNone && remote != RdmaGidKind::kNone; }
 };
 
+// Adds the entry of show_gids that the remedy refers to, if the log has it.
+std::string with_gid_entry(const LogState& state, std::string evidence) {
+  if (const auto entry = any_of_seen(state, {"gid-roce-v2"})) evidence += "; " + *entry;
+  return evidence;
+}
+
 Evidence gids_are_of_two_kinds(const LogState& state, const LogProblem&) {
   const GidKinds kinds(state);
   if (!kinds.known() || kinds.local == kinds.remote) return std::nullopt;
-  return fmt::format("{}: the local GID is {}, the remote one {}",
-                     place_text(state.rdma.remote_gid.file, state.rdma.remote_gid.line),
-                     gid_kind_name(kinds.local), gid_kind_name(kinds.remote));
+  return with_gid_entry(state, fmt::format("{}: the local GID is {}, the remote one {}",
+                                           place_text(state.rdma.remote_gid.file, state.rdma.remote_gid.line),
+                                           gid_kind_name(kinds.local), gid_kind_name(kinds.remote)));
 }
 
 Evidence gids_are_of_one_kind(const LogState& state, const LogProblem&) {
@@ -186,15 +192,25 @@ Evidence ucx_was_needed(const LogState& state, const LogProblem&) {
 
 Evidence first_request_was_lost(const LogState& state, const LogProblem&) {
   if (any_of_seen(state, {"ucx-late-request"})) return std::nullopt;
-  return any_of_seen(state, {"ucx-request-0", "perftest-nothing-done"});
+  if (const auto line = state.seen.find("ucx-request-0"); line != state.seen.end())
+    return fmt::format("{}: it is the first request of its queue (wqe[0])",
+                       place_text(line->second.file, line->second.line));
+  return any_of_seen(state, {"perftest-nothing-done"});
 }
 
+// A single process that ended does not explain that two nodes lose their first messages to two others.
 Evidence both_ends_report(const LogState& state, const LogProblem& problem) {
   const auto& hosts = state.rdma.retry_hosts;
   const auto first = first_request_was_lost(state, problem);
-  if (hosts.size() < 2 || !first) return std::nullopt;
-  return fmt::format("{} and {} both live and report it of their first message ({})", *hosts.begin(),
-                     *std::next(hosts.begin()), *first);
+  if (hosts.size() < 2 || state.rdma.retry_targets.size() < 2 || !first) return std::nullopt;
+  return fmt::format("{} and {} both lost their first message, to different peers", *hosts.begin(),
+                     *std::next(hosts.begin()));
+}
+
+Evidence ucx_sends_from_link_local(const LogState& state, const LogProblem&) {
+  const auto line = any_of_seen(state, {"ucx-dgid-link-local"});
+  if (!line || any_of_seen(state, {"ucx-routable"})) return std::nullopt;
+  return with_gid_entry(state, *line);
 }
 
 Evidence a_process_was_killed(const LogState& state, const LogProblem&) {
@@ -233,8 +249,8 @@ Evidence link_layers_are_equal(const LogState& state, const LogProblem& problem)
 
 Evidence nccl_uses(const LogState& state, std::string_view network) {
   const auto& networks = state.log.networks;
-  if (networks.size() != 1 || networks.front().name != network) return std::nullopt;
-  return fmt::format("NCCL uses its network {}", network);
+  if (networks.size() != 1 || !networks.front().name.starts_with(network)) return std::nullopt;
+  return fmt::format("NCCL uses the network {}", networks.front().name);
 }
 
 Evidence nccl_uses_ib(const LogState& state, const LogProblem&) { return nccl_uses(state, "IB"); }
@@ -312,6 +328,7 @@ constexpr Question kRdmaQuestions[] = {
     {"ucx-needed", ucx_was_needed},
     {"first-request-lost", first_request_was_lost},
     {"both-ends-report", both_ends_report},
+    {"ucx-link-local", ucx_sends_from_link_local},
     {"process-killed", a_process_was_killed},
     {"subnet-change-reported", subnet_change_is_reported},
     {"udp-4791", port_4791_is_blocked},
@@ -361,7 +378,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"uverbs-on-host", "no-uverbs-on-host"},
 };
 
-// Words of which a line must have one to be read.
+// read_rdma() reads only lines with one of these words.
 enum RdmaWord : std::size_t {
   kHca,
   kMtu,
@@ -387,13 +404,41 @@ enum RdmaWord : std::size_t {
   kLinkLayer,
   kZone,
   kGpuName,
+  kMappedGid,
+  kIbstatusState,
+  kLinkState,
+  kPort,
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
-    "hca_id:",         "active_mtu:",      "PORT_",   "State: ",     "lsmod",     "nvidia",     "nv_peer_mem",
-    "/dev/infiniband", "memory_peers",     "ulimit",  "inspect",     "rivileged", "Errors == ", "Counter == ",
-    "nodes checked, ", " address: LID",    "GID:",    "#iterations", " wqe[",     "(synd 0x15", "libibverbs",
-    "link_layer:",     "AvailabilityZone", "NVIDIA ",
+    "hca_id:",
+    "active_mtu:",
+    "PORT_",
+    "State: ",
+    "lsmod",
+    "nvidia",
+    "nv_peer_mem",
+    "/dev/infiniband",
+    "memory_peers",
+    "ulimit",
+    "inspect",
+    "rivileged",
+    "Errors == ",
+    "Counter == ",
+    "nodes checked, ",
+    " address: LID",
+    "GID:",
+    "#iterations",
+    " wqe[",
+    "(synd 0x15",
+    "libibverbs",
+    "link_layer:",
+    "AvailabilityZone",
+    "NVIDIA ",
+    "0000:ffff:",
+    "state: ",
+    "physical_state ",
+    "port:",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -455,13 +500,168 @@ std::optional<bool> privileged_in(std::string_view line) {
   return rest.starts_with("true") ? std::optional(true) : std::nullopt;
 }
 
+// Reads the MTUs of ibv_devinfo.
+void read_rdma_mtu(LogState& state, std::string_view text, const FoundWords& found) {
+  RdmaLines& rdma = state.rdma;
+  if (found[kHca]) rdma.device = first_word_of(text.substr(text.find("hca_id:") + 7));
+  if (found[kPort] && text.starts_with("port:")) rdma.port = first_word_of(text.substr(5));
+  if (found[kPortState] && has_text(text, "state:")) rdma.port_active = has_text(text, "PORT_ACTIVE");
+  if (found[kMtu] && rdma.port_active && rdma.mtus.size() < kMostRdmaPorts) {
+    const auto bytes = parse_number<int>(first_word_of(text.substr(text.find("active_mtu:") + 11)));
+    if (!bytes) return;
+    RdmaMtu& mtu = rdma.mtus.emplace_back();
+    if (!rdma.device.empty()) mtu.port = fmt::format("{}/{}", rdma.device, rdma.port);
+    mtu.bytes = *bytes;
+    state.keep_sight(
+        mtu.sight, mtu.port.empty() ? std::string(text) : fmt::format("{} active_mtu {}", mtu.port, *bytes));
+  }
+}
+
+// Reads states and link layers of ports: ibv_devinfo, ibstat, ibstatus, rdma link.
+void read_rdma_port(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kHca] && state.rdma.device.starts_with("mlx5")) state.keep_sight(state.seen["hca-mlx5"], text);
+  if (found[kLinkLayer])
+    state.keep_sight(state.seen[has_text(text, "InfiniBand") ? "link-infiniband" : "link-ethernet"],
+                     fmt::format("{} {}", state.rdma.device, text));
+  // ibstatus: "state: 4: ACTIVE"; rdma link: "link mlx5_0/1 state ACTIVE physical_state LINK_UP"
+  if ((found[kIbstatusState] && text.ends_with("4: ACTIVE")) ||
+      (found[kLinkState] && has_text(text, "state ACTIVE")))
+    state.keep_sight(state.seen["port-active"], text);
+  if ((found[kIbstatusState] && text.starts_with("state:") && text.ends_with("1: DOWN")) ||
+      (found[kLinkState] && has_text(text, "state DOWN")))
+    state.keep_sight(state.seen["port-not-active"], text);
+  if (found[kPortState] && has_text(text, "state:")) {
+    if (has_text(text, "PORT_ACTIVE")) state.keep_sight(state.seen["port-active"], text);
+    if (has_text(text, "PORT_DOWN") || has_text(text, "PORT_INIT"))
+      state.keep_sight(state.seen["port-not-active"], text);
+  }
+  if (found[kIbstatState] && text.starts_with("State: ")) {
+    if (text == "State: Active") state.keep_sight(state.seen["port-active"], text);
+    if (text == "State: Down" || text == "State: Initializing")
+      state.keep_sight(state.seen["port-not-active"], text);
+  }
+}
+
+// Reads modules for peer memory: lsmod, /sys.
+void read_peer_modules(LogState& state, std::string_view text, const FoundWords& found, bool is_command) {
+  if (found[kNvidia] || found[kPeerMem]) {
+    const auto parts = words(text);
+    const bool is_row =
+        parts.size() >= 3 && is_digits(parts[1]) && parts[1].size() >= 4 && is_digits(parts[2]);
+    const bool uses =
+        parts.size() >= 4 && (has_text(parts[3], "peermem") || has_text(parts[3], "nv_peer_mem"));
+    if (is_row && (is_peer_module(parts[0]) || (parts[0] == "nvidia" && uses))) {
+      state.seen.erase("peermem-absent");
+      state.keep_sight(state.seen["peermem-loaded"], text);
+    } else if (is_row && parts[0] == "nvidia" && !state.seen.contains("peermem-loaded")) {
+      state.keep_sight(state.seen["peermem-absent"], fmt::format("{} (without nvidia_peermem)", text));
+    }
+    const bool no_module = has_text(text, "cannot access") || has_text(text, "No such file");
+    if (has_text(text, "/sys/module/nvidia_peermem") && no_module)
+      state.keep_sight(state.seen["peermem-absent"], text);
+    if (has_text(text, "modprobe: FATAL") && has_text(text, "peermem"))
+      state.keep_sight(state.seen["peermem-absent"], text);
+  }
+  if (found[kMemoryPeers] && !is_command)
+    state.keep_sight(
+        state.seen[has_text(text, "No such file") ? "memory-peers-absent" : "memory-peers-present"], text);
+}
+
+// Reads limits, rights and packages of the process and its container.
+void read_surroundings(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kDevices] && has_text(text, "No such file"))
+    state.keep_sight(state.seen[state.rdma.on_host ? "no-uverbs-on-host" : "no-dev-infiniband"], text);
+  if (found[kUlimit] && !has_text(text, "login")) {
+    // "in the job: ulimit -l -> 64"
+    Scan scan(text);
+    if (scan.skip_past("ulimit ") && scan.skip_past("-l")) {
+      std::string_view value = trim(scan.rest());
+      const bool shows = value.starts_with("->") || value.starts_with(':') || value.starts_with('=');
+      value.remove_prefix(std::min(value.find_first_not_of("-> :="), value.size()));
+      if (shows && value.starts_with("unlimited")) state.keep_sight(state.memlock_unlimited, text);
+      if (shows && !value.empty() && is_digit(value.front())) state.keep_sight(state.memlock_limited, text);
+    }
+  }
+  if (found[kPrivileged])
+    if (const auto privileged = privileged_in(text))
+      state.keep_sight(state.seen[*privileged ? "container-privileged" : "container-unprivileged"], text);
+  if (found[kVerbsPackage]) {
+    const auto parts = words(text);
+    const bool deb = parts.size() >= 3 && parts[0] == "ii" && parts[1].starts_with("libibverbs1");
+    const bool rpm =
+        parts.size() == 1 && text.starts_with("libibverbs-") && text.size() > 11 && is_digit(text[11]);
+    if (deb || rpm)
+      state.keep_sight(
+          state.seen[has_text(deb ? parts[2] : text, "mlnx") ? "ofed-rdma-core" : "distro-rdma-core"], text);
+  }
+}
+
+// Reads addresses and results of perftest, and GIDs of show_gids.
+void read_rdma_test(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kMappedGid]) {
+    // show_gids: "mlx5_1  1  3  0000:0000:0000:0000:0000:ffff:0a01:0102  10.1.1.2  v2  ens2"
+    const auto parts = words(text);
+    if (parts.size() >= 6 && is_digits(parts[1]) && is_digits(parts[2]) && parts[5] == "v2")
+      state.keep_sight(state.seen["gid-roce-v2"], fmt::format("{} port {} has {} (v2) at GID index {}",
+                                                              parts[0], parts[1], parts[4], parts[2]));
+  }
+  if (found[kAddress]) state.rdma.remote = text.starts_with("remote");
+  if (found[kGid] && text.starts_with("GID:"))
+    state.keep_sight(state.rdma.remote ? state.rdma.remote_gid : state.rdma.local_gid, text);
+  if (found[kHeading]) state.rdma.results = has_text(text, "#bytes");
+}
+
+// Reads counters of ibqueryerrors and zones of AWS.
+void read_fabric(LogState& state, std::string_view text, const FoundWords& found) {
+  if ((found[kLinkError] || found[kPhysicalError]) && worst_counter(text) >= kManyLinkErrors)
+    state.keep_sight(state.seen["ib-link-errors"], text);
+  if (found[kLinkSummary] && has_text(text, ", 0 bad nodes found"))
+    state.keep_sight(state.seen["ib-links-clean"], text);
+  if (found[kZone] && state.rdma.zones.size() < kMostEfaZones) {
+    // "AvailabilityZone": "eu-west-1a"
+    Scan scan(text);
+    if (scan.skip_past("AvailabilityZone\": \""))
+      if (const std::string_view zone = scan.until("\""); is_plain_word(zone, kLongestRdmaName))
+        state.rdma.zones.emplace(zone);
+  }
+}
+
+// Reads the requests that UCX reports as lost.
+void read_ucx_request(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kRequest] && has_text(text, "QP 0x")) {
+    const int request = number_after(text, " wqe[").value_or(-1);
+    for (const std::string_view name : {"dgid ", "rlid "}) {
+      Scan target(text);
+      if (target.skip_past(name) && state.rdma.retry_targets.size() < kMostRdmaRetryHosts)
+        state.rdma.retry_targets.emplace(target.until(" ]").substr(0, kLongestRdmaName));
+    }
+    if (request == 0) state.keep_sight(state.seen["ucx-request-0"], text);
+    if (request >= kLateRequest) state.keep_sight(state.seen["ucx-late-request"], text);
+    if (has_text(text, "sgix ")) {
+      if (has_text(text, "dgid fe80:"))
+        state.keep_sight(state.seen["ucx-dgid-link-local"], text);
+      else if (has_text(text, "dgid "))
+        state.keep_sight(state.seen["ucx-routable"], text);
+    }
+  }
+  if (found[kRetry] && state.rdma.retry_hosts.size() < kMostRdmaRetryHosts) {
+    // "[node1:4711:0:4711] ib_mlx5_log.c:171 …", behind a launcher's prefix or not
+    const std::size_t end = text.find("] ib_mlx5_log");
+    const std::size_t begin = end == std::string_view::npos ? end : text.rfind('[', end);
+    if (begin != std::string_view::npos) {
+      Scan host(text.substr(begin + 1));
+      state.rdma.retry_hosts.emplace(host.until(":]").substr(0, kLongestRdmaName));
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const Question> rdma_questions() { return kRdmaQuestions; }
 
 std::span<const Opposites> rdma_opposites() { return kRdmaOpposites; }
 
-// Reads a line with a prompt.
+// Reads a line with a prompt; an empty one ends the output of the last command.
 void LogState::read_command(std::string_view line) {
   const auto [prompt, command] = shell_command(line);
   // "lsmod | grep peer" printed nothing before the next prompt.
@@ -474,7 +674,9 @@ void LogState::read_command(std::string_view line) {
   rdma.on_host = lower(prompt).find("host") != std::string::npos;
   if (has_text(command, "lsmod")) {
     rdma.command = RdmaCommand::kModules;
-    rdma.asks_peer = has_text(command, "grep") && has_text(command, "peer") && !has_text(command, "|^");
+    // "# lsmod | grep peer" may be a comment.
+    rdma.asks_peer = !line.starts_with('#') && has_text(command, "grep") && has_text(command, "peer") &&
+                     !has_text(command, "|^");
   } else if (has_text(command, "ls ") && has_text(command, "/dev/infiniband")) {
     rdma.command = RdmaCommand::kDevices;
   } else if (has_text(command, "ulimit") && command.ends_with("-l")) {
@@ -528,101 +730,15 @@ void LogState::read_rdma(std::string_view line) {
       keep_sight(seen["perftest-works"], text);
   }
   if (found.none()) return;
-  if (found[kHca]) rdma.device = first_word_of(text.substr(text.find("hca_id:") + 7));
-  if (found[kMtu]) {
-    const auto bytes = parse_number<int>(first_word_of(text.substr(text.find("active_mtu:") + 11)));
-    if (bytes && rdma.mtus.size() < kMostRdmaPorts) {
-      RdmaMtu& mtu = rdma.mtus.emplace_back();
-      mtu.device = rdma.device;
-      mtu.bytes = *bytes;
-      keep_sight(mtu.sight, rdma.device.empty() ? std::string(text)
-                                                : fmt::format("{} active_mtu {}", rdma.device, *bytes));
-    }
-  }
-  if (found[kHca] && rdma.device.starts_with("mlx5")) keep_sight(seen["hca-mlx5"], text);
-  if (found[kLinkLayer])
-    keep_sight(seen[has_text(text, "InfiniBand") ? "link-infiniband" : "link-ethernet"],
-               fmt::format("{} {}", rdma.device, text));
+  read_rdma_mtu(*this, text, found);
+  read_rdma_port(*this, text, found);
+  read_peer_modules(*this, text, found, is_command);
+  read_surroundings(*this, text, found);
+  read_rdma_test(*this, text, found);
+  read_fabric(*this, text, found);
+  read_ucx_request(*this, text, found);
   if (found[kGpuName] && is_data_center_gpu(text.substr(text.find("NVIDIA ") + 7)))
     keep_sight(seen["gpu-data-center"], text);
-  if (found[kZone] && rdma.zones.size() < kMostEfaZones) {
-    // "AvailabilityZone": "eu-west-1a"
-    Scan scan(text);
-    if (scan.skip_past("AvailabilityZone\": \""))
-      if (const std::string_view zone = scan.until("\""); is_plain_word(zone, kLongestRdmaName))
-        rdma.zones.emplace(zone);
-  }
-  if (found[kPortState] && has_text(text, "state:")) {
-    if (has_text(text, "PORT_ACTIVE")) keep_sight(seen["port-active"], text);
-    if (has_text(text, "PORT_DOWN") || has_text(text, "PORT_INIT")) keep_sight(seen["port-not-active"], text);
-  }
-  if (found[kIbstatState] && text.starts_with("State: ")) {
-    if (text == "State: Active") keep_sight(seen["port-active"], text);
-    if (text == "State: Down" || text == "State: Initializing") keep_sight(seen["port-not-active"], text);
-  }
-  if (found[kNvidia] || found[kPeerMem]) {
-    const auto parts = words(text);
-    const bool is_row =
-        parts.size() >= 3 && is_digits(parts[1]) && parts[1].size() >= 4 && is_digits(parts[2]);
-    const bool uses =
-        parts.size() >= 4 && (has_text(parts[3], "peermem") || has_text(parts[3], "nv_peer_mem"));
-    if (is_row && (is_peer_module(parts[0]) || (parts[0] == "nvidia" && uses))) {
-      seen.erase("peermem-absent");
-      keep_sight(seen["peermem-loaded"], text);
-    } else if (is_row && parts[0] == "nvidia" && !seen.contains("peermem-loaded")) {
-      keep_sight(seen["peermem-absent"], fmt::format("{} (without nvidia_peermem)", text));
-    }
-    const bool no_module = has_text(text, "cannot access") || has_text(text, "No such file");
-    if (has_text(text, "/sys/module/nvidia_peermem") && no_module) keep_sight(seen["peermem-absent"], text);
-    if (has_text(text, "modprobe: FATAL") && has_text(text, "peermem"))
-      keep_sight(seen["peermem-absent"], text);
-  }
-  if (found[kMemoryPeers] && !is_command)
-    keep_sight(seen[has_text(text, "No such file") ? "memory-peers-absent" : "memory-peers-present"], text);
-  if (found[kDevices] && has_text(text, "No such file"))
-    keep_sight(seen[rdma.on_host ? "no-uverbs-on-host" : "no-dev-infiniband"], text);
-  if (found[kUlimit] && !has_text(text, "login")) {
-    // "in the job: ulimit -l -> 64"
-    Scan scan(text);
-    if (scan.skip_past("ulimit ") && scan.skip_past("-l")) {
-      std::string_view value = trim(scan.rest());
-      const bool shows = value.starts_with("->") || value.starts_with(':') || value.starts_with('=');
-      value.remove_prefix(std::min(value.find_first_not_of("-> :="), value.size()));
-      if (shows && value.starts_with("unlimited")) keep_sight(memlock_unlimited, text);
-      if (shows && !value.empty() && is_digit(value.front())) keep_sight(memlock_limited, text);
-    }
-  }
-  if (found[kPrivileged])
-    if (const auto privileged = privileged_in(text))
-      keep_sight(seen[*privileged ? "container-privileged" : "container-unprivileged"], text);
-  if ((found[kLinkError] || found[kPhysicalError]) && worst_counter(text) >= kManyLinkErrors)
-    keep_sight(seen["ib-link-errors"], text);
-  if (found[kLinkSummary] && has_text(text, ", 0 bad nodes found")) keep_sight(seen["ib-links-clean"], text);
-  if (found[kAddress]) rdma.remote = text.starts_with("remote");
-  if (found[kGid] && text.starts_with("GID:"))
-    keep_sight(rdma.remote ? rdma.remote_gid : rdma.local_gid, text);
-  if (found[kHeading]) rdma.results = has_text(text, "#bytes");
-  if (found[kRequest] && has_text(text, "QP 0x")) {
-    const int request = number_after(text, " wqe[").value_or(-1);
-    if (request == 0) keep_sight(seen["ucx-request-0"], text);
-    if (request >= kLateRequest) keep_sight(seen["ucx-late-request"], text);
-    if (has_text(text, "sgix ")) {
-      if (has_text(text, "dgid fe80:"))
-        keep_sight(seen["ucx-link-local"], text);
-      else if (has_text(text, "dgid "))
-        keep_sight(seen["ucx-routable"], text);
-    }
-  }
-  if (found[kRetry] && text.starts_with('[') && rdma.retry_hosts.size() < kMostRdmaRetryHosts)
-    rdma.retry_hosts.emplace(text.substr(1, std::min(text.find(':'), kLongestRdmaName) - 1));
-  if (found[kVerbsPackage]) {
-    const auto parts = words(text);
-    const bool deb = parts.size() >= 3 && parts[0] == "ii" && parts[1].starts_with("libibverbs1");
-    const bool rpm =
-        parts.size() == 1 && text.starts_with("libibverbs-") && text.size() > 11 && is_digit(text[11]);
-    if (deb || rpm)
-      keep_sight(seen[has_text(deb ? parts[2] : text, "mlnx") ? "ofed-rdma-core" : "distro-rdma-core"], text);
-  }
 }
 
 }  // namespace railbed::diagnose

@@ -59,27 +59,30 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
-// An active_mtu that ibv_devinfo reports.
+// An active_mtu that ibv_devinfo reports of an active port.
 struct RdmaMtu {
-  std::string device = {};  // hca_id; empty if the log does not show it
+  std::string port = {};  // "mlx5_0/1"; empty if the log does not show it
   int bytes = 0;
   LogSight sight = {};
 };
 
-// What rdma_sights.cc keeps between lines.
+// State that rdma_sights.cc keeps between lines.
 struct RdmaLines {
   enum class Command { kOther, kModules, kDevices, kLimit, kInspect };
   Command command = Command::kOther;  // the command whose output is read
   bool on_host = false;               // its prompt names the host, beside a container
   bool asks_peer = false;             // its output is filtered for the peer memory module
   std::string device = {};            // the hca_id of ibv_devinfo
+  std::string port = {};              // its port
+  bool port_active = true;
   std::vector<RdmaMtu> mtus = {};
   bool remote = false;   // perftest: the next GID is the remote one
   bool results = false;  // perftest: the heading of the results was seen
   LogSight local_gid = {};
   LogSight remote_gid = {};
-  std::set<std::string, std::less<>> zones = {};        // of AWS
-  std::set<std::string, std::less<>> retry_hosts = {};  // hosts whose UCX reports retries without an answer
+  std::set<std::string, std::less<>> zones = {};          // of AWS
+  std::set<std::string, std::less<>> retry_targets = {};  // LIDs and GIDs to which UCX sent
+  std::set<std::string, std::less<>> retry_hosts = {};    // hosts whose UCX reports retries without an answer
 };
 
 struct LogState {
@@ -167,7 +170,7 @@ struct LogState {
   void read_sights(std::string_view line);
   // Keeps what commands and RDMA tests print about adapters, modules and addresses.
   void read_rdma(std::string_view line);
-  void read_command(std::string_view line);
+  void read_command(std::string_view line);  // empty: the output of the last command ends
   void read_output(std::string_view line);
   // Keeps the line if its words report a failure.
   void read_telling(std::string_view line);
