@@ -24,6 +24,7 @@ using RdmaCommand = RdmaLines::Command;
 constexpr std::size_t kMostRdmaPorts = 512;
 constexpr std::size_t kMostRdmaRetryHosts = 64;
 constexpr std::size_t kMostEfaZones = 8;
+constexpr std::size_t kMostTestVersions = 8;
 constexpr std::size_t kLongestShellPrompt = 64;
 constexpr std::size_t kLongestRdmaName = 64;
 constexpr std::size_t kLongestRdmaLine = 1024;
@@ -261,6 +262,17 @@ Evidence nccl_uses_sockets(const LogState& state, const LogProblem&) {
   return nccl_uses(state, "Socket");
 }
 
+Evidence test_versions_differ(const LogState& state, const LogProblem&) {
+  const auto& versions = state.rdma.test_versions;
+  if (versions.size() < 2) return std::nullopt;
+  return fmt::format("perftest {} and {}", *versions.begin(), *std::next(versions.begin()));
+}
+
+Evidence test_versions_are_equal(const LogState& state, const LogProblem&) {
+  if (state.rdma.test_versions.size() != 1) return std::nullopt;
+  return fmt::format("only perftest {} is shown", *state.rdma.test_versions.begin());
+}
+
 Evidence efa_zones_differ(const LogState& state, const LogProblem&) {
   const auto& zones = state.rdma.zones;
   if (zones.size() < 2) return std::nullopt;
@@ -338,6 +350,8 @@ constexpr Question kRdmaQuestions[] = {
     {"link-layers-equal", link_layers_are_equal},
     {"uses-ib", nccl_uses_ib},
     {"uses-sockets", nccl_uses_sockets},
+    {"test-versions-differ", test_versions_differ},
+    {"test-versions-equal", test_versions_are_equal},
     {"zones-differ", efa_zones_differ},
     {"zones-equal", efa_zones_are_equal},
     {"ucx-lists-rdma", ucx_lists_rdma},
@@ -371,6 +385,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"link-layers-mixed", "link-layers-equal"},
     {"uses-ib", "uses-sockets"},
     {"zones-differ", "zones-equal"},
+    {"test-versions-differ", "test-versions-equal"},
     {"uctx-on", "uctx-off"},
     {"peer-mapping-on", "peer-mapping-off"},
     {"nvshmem-dmabuf-on", "nvshmem-dmabuf-off"},
@@ -408,6 +423,7 @@ enum RdmaWord : std::size_t {
   kIbstatusState,
   kLinkState,
   kPort,
+  kVersionOption,
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
@@ -439,6 +455,7 @@ constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
     "state: ",
     "physical_state ",
     "port:",
+    "--version",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -681,6 +698,8 @@ void LogState::read_command(std::string_view line) {
     rdma.command = RdmaCommand::kDevices;
   } else if (has_text(command, "ulimit") && command.ends_with("-l")) {
     rdma.command = RdmaCommand::kLimit;
+  } else if (command.starts_with("ib_") && has_text(command, "--version")) {
+    rdma.command = RdmaCommand::kVersion;
   } else if (has_text(command, "inspect") && has_text(command, "rivileged")) {
     rdma.command = RdmaCommand::kInspect;
   }
@@ -703,6 +722,10 @@ void LogState::read_output(std::string_view line) {
       keep_sight(memlock_unlimited, "max locked memory unlimited (ulimit -l)");
     if (is_digits(parts.front()))
       keep_sight(memlock_limited, fmt::format("max locked memory {} KiB (ulimit -l)", parts.front()));
+    rdma.command = RdmaCommand::kOther;
+  } else if (rdma.command == RdmaCommand::kVersion) {
+    if (parts.size() == 2 && parts[0] == "Version:" && rdma.test_versions.size() < kMostTestVersions)
+      rdma.test_versions.emplace(parts[1].substr(0, kLongestRdmaName));
     rdma.command = RdmaCommand::kOther;
   } else if (rdma.command == RdmaCommand::kInspect) {
     if (parts.front() == "false") keep_sight(seen["container-unprivileged"], line);

@@ -68,7 +68,7 @@ struct RdmaMtu {
 
 // State that rdma_sights.cc keeps between lines.
 struct RdmaLines {
-  enum class Command { kOther, kModules, kDevices, kLimit, kInspect };
+  enum class Command { kOther, kModules, kDevices, kLimit, kInspect, kVersion };
   Command command = Command::kOther;  // the command whose output is read
   bool on_host = false;               // its prompt names the host, beside a container
   bool asks_peer = false;             // its output is filtered for the peer memory module
@@ -80,6 +80,7 @@ struct RdmaLines {
   bool results = false;  // perftest: the heading of the results was seen
   LogSight local_gid = {};
   LogSight remote_gid = {};
+  std::set<std::string, std::less<>> test_versions = {};  // of perftest
   std::set<std::string, std::less<>> zones = {};          // of AWS
   std::set<std::string, std::less<>> retry_targets = {};  // LIDs and GIDs to which UCX sent
   std::set<std::string, std::less<>> retry_hosts = {};    // hosts whose UCX reports retries without an answer
