@@ -262,6 +262,17 @@ Evidence nccl_uses_sockets(const LogState& state, const LogProblem&) {
   return nccl_uses(state, "Socket");
 }
 
+// Returns whether the GID index that a variable forces is that of the RoCE v2 entry in show_gids.
+Evidence gid_index_fits(const LogState& state, const LogProblem&) {
+  const auto entry = state.seen.find("gid-roce-v2");
+  if (entry == state.seen.end()) return std::nullopt;
+  const auto index = number_after(entry->second.text, "GID index ");
+  for (const std::string_view id : {"nvshmem-gid-set", "ucx-gid-set"})
+    if (const auto line = state.seen.find(id); line != state.seen.end())
+      if (index && number_after(line->second.text, "IB_GID_INDEX=") == index) return at_line(entry->second);
+  return std::nullopt;
+}
+
 Evidence test_versions_differ(const LogState& state, const LogProblem&) {
   const auto& versions = state.rdma.test_versions;
   if (versions.size() < 2) return std::nullopt;
@@ -350,6 +361,7 @@ constexpr Question kRdmaQuestions[] = {
     {"link-layers-equal", link_layers_are_equal},
     {"uses-ib", nccl_uses_ib},
     {"uses-sockets", nccl_uses_sockets},
+    {"gid-index-fits", gid_index_fits},
     {"test-versions-differ", test_versions_differ},
     {"test-versions-equal", test_versions_are_equal},
     {"zones-differ", efa_zones_differ},
@@ -412,7 +424,6 @@ enum RdmaWord : std::size_t {
   kLinkSummary,
   kAddress,
   kGid,
-  kHeading,
   kRequest,
   kRetry,
   kVerbsPackage,
@@ -427,35 +438,11 @@ enum RdmaWord : std::size_t {
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
-    "hca_id:",
-    "active_mtu:",
-    "PORT_",
-    "State: ",
-    "lsmod",
-    "nvidia",
-    "nv_peer_mem",
-    "/dev/infiniband",
-    "memory_peers",
-    "ulimit",
-    "inspect",
-    "rivileged",
-    "Errors == ",
-    "Counter == ",
-    "nodes checked, ",
-    " address: LID",
-    "GID:",
-    "#iterations",
-    " wqe[",
-    "(synd 0x15",
-    "libibverbs",
-    "link_layer:",
-    "AvailabilityZone",
-    "NVIDIA ",
-    "0000:ffff:",
-    "state: ",
-    "physical_state ",
-    "port:",
-    "--version",
+    "hca_id:",     "active_mtu:",     "PORT_",           "State: ",          "lsmod",   "nvidia",
+    "nv_peer_mem", "/dev/infiniband", "memory_peers",    "ulimit",           "inspect", "rivileged",
+    "Errors == ",  "Counter == ",     "nodes checked, ", " address: LID",    "GID:",    " wqe[",
+    "(synd 0x15",  "libibverbs",      "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
+    "state: ",     "physical_state ", "port:",           "--version",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -613,7 +600,7 @@ void read_surroundings(LogState& state, std::string_view text, const FoundWords&
   }
 }
 
-// Reads addresses and results of perftest, and GIDs of show_gids.
+// Reads addresses of perftest, and GIDs of show_gids.
 void read_rdma_test(LogState& state, std::string_view text, const FoundWords& found) {
   if (found[kMappedGid]) {
     // show_gids: "mlx5_1  1  3  0000:0000:0000:0000:0000:ffff:0a01:0102  10.1.1.2  v2  ens2"
@@ -625,7 +612,6 @@ void read_rdma_test(LogState& state, std::string_view text, const FoundWords& fo
   if (found[kAddress]) state.rdma.remote = text.starts_with("remote");
   if (found[kGid] && text.starts_with("GID:"))
     state.keep_sight(state.rdma.remote ? state.rdma.remote_gid : state.rdma.local_gid, text);
-  if (found[kHeading]) state.rdma.results = has_text(text, "#bytes");
 }
 
 // Reads counters of ibqueryerrors and zones of AWS.
@@ -746,11 +732,6 @@ void LogState::read_rdma(std::string_view line) {
     read_command(text);
   } else if (rdma.command != RdmaCommand::kOther || rdma.asks_peer) {
     read_output(text);
-  }
-  if (rdma.results) {
-    const auto parts = words(text);
-    if (parts.size() >= 4 && is_digits(parts[0]) && is_digits(parts[1]) && parse_real(parts[2]))
-      keep_sight(seen["perftest-works"], text);
   }
   if (found.none()) return;
   read_rdma_mtu(*this, text, found);

@@ -76,8 +76,7 @@ struct RdmaLines {
   std::string port = {};              // its port
   bool port_active = true;
   std::vector<RdmaMtu> mtus = {};
-  bool remote = false;   // perftest: the next GID is the remote one
-  bool results = false;  // perftest: the heading of the results was seen
+  bool remote = false;  // perftest: the next GID is the remote one
   LogSight local_gid = {};
   LogSight remote_gid = {};
   std::set<std::string, std::less<>> test_versions = {};  // of perftest
