@@ -32,7 +32,7 @@ struct Symptom {
   Role role;
   Said said;
   // All must occur in the text, in any order; the first has two bytes or more. "<status 12>" means a completion
-  // with that ibv_wc_status, which NCCL has written in three ways.
+  // with that ibv_wc_status, which NCCL has written in three ways and perftest in two.
   std::array<std::string_view, 3> words;
   std::string_view source;
   std::string_view title;

@@ -1,10 +1,748 @@
-// Observations in what libibverbs, perftest, UCX, libfabric and NVSHMEM print that confirm or refute causes.
+// Observations in what libibverbs, perftest, UCX, libfabric and NVSHMEM print that confirm or refute causes, and in
+// the output of commands that people add to a log: ibv_devinfo, ibstat, lsmod, ls /dev/infiniband, ulimit -l,
+// ibqueryerrors, docker inspect, dpkg -l.
+//
+// A line with a shell's prompt begins the output of a command. Its prompt shows whether the command ran on the host or
+// in a container, where people write both.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+
+#include "base/phrases.h"
+#include "base/text.h"
+#include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
 
 namespace railbed::diagnose {
+namespace {
 
-std::span<const Question> rdma_questions() { return {}; }
+using Evidence = std::optional<std::string>;
+using RdmaCommand = RdmaLines::Command;
 
-std::span<const Opposites> rdma_opposites() { return {}; }
+constexpr std::size_t kMostRdmaPorts = 512;
+constexpr std::size_t kMostRdmaRetryHosts = 64;
+constexpr std::size_t kMostEfaZones = 8;
+constexpr std::size_t kMostTestVersions = 8;
+constexpr std::size_t kLongestShellPrompt = 64;
+constexpr std::size_t kLongestRdmaName = 64;
+constexpr std::size_t kLongestRdmaLine = 1024;
+// Fewer errors on a link may be from the time when it was plugged in.
+constexpr int kManyLinkErrors = 10;
+// UCX numbers the requests of a queue; one with this number was sent after earlier ones were answered.
+constexpr int kLateRequest = 64;
+// More than UCX needs for its queues and buffers.
+constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
+
+Evidence any_of_seen(const LogState& state, std::initializer_list<std::string_view> ids) {
+  for (const std::string_view id : ids)
+    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
+  return std::nullopt;
+}
+
+bool has_text(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
+// Returns the MTUs of one port on two nodes that differ, or that are equal.
+Evidence compare_rdma_mtus(const LogState& state, bool differ) {
+  const auto& mtus = state.rdma.mtus;
+  const bool single = mtus.size() == 2;  // one port of each node, whatever its name
+  Evidence equal;
+  for (std::size_t i = 0; i < mtus.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool comparable = mtus[i].port.empty() || mtus[i].port != mtus[j].port
+                                  ? single && mtus[i].sight.file != mtus[j].sight.file
+                                  : true;
+      if (!comparable) continue;
+      auto text = fmt::format("{}; {}", at_line(mtus[j].sight), at_line(mtus[i].sight));
+      if (mtus[i].bytes != mtus[j].bytes) return differ ? Evidence(text) : std::nullopt;
+      equal = std::move(text);
+    }
+  return differ ? std::nullopt : equal;
+}
+
+Evidence mtu_differs(const LogState& state, const LogProblem&) { return compare_rdma_mtus(state, true); }
+
+Evidence mtu_is_equal(const LogState& state, const LogProblem&) { return compare_rdma_mtus(state, false); }
+
+Evidence no_port_is_active(const LogState& state, const LogProblem&) {
+  if (any_of_seen(state, {"port-active"})) return std::nullopt;
+  return any_of_seen(state, {"port-not-active"});
+}
+
+Evidence container_has_devices(const LogState& state, const LogProblem&) {
+  if (any_of_seen(state, {"no-dev-infiniband"})) return std::nullopt;
+  return any_of_seen(state, {"uverbs-here"});
+}
+
+// The kinds of GID in perftest's decimal bytes: "254:128:00:…" is link-local, "00:…:255:255:10:60:02:18" has an
+// IPv4 address.
+enum class RdmaGidKind { kNone, kZero, kLinkLocal, kIpv4, kOther };
+
+RdmaGidKind rdma_gid_kind(const LogSight& sight) {
+  Scan scan(sight.text);
+  if (sight.line == 0 || !scan.skip_past("GID:")) return RdmaGidKind::kNone;
+  std::array<int, 16> bytes{};
+  std::string_view rest = trim(scan.rest());
+  std::size_t count = 0;
+  for (const std::string_view part : split(rest, ':')) {
+    const auto value = parse_number<int>(part);
+    if (!value || count == bytes.size()) return RdmaGidKind::kNone;
+    bytes[count++] = *value;
+  }
+  if (count != bytes.size()) return RdmaGidKind::kNone;
+  const auto zeros = std::ranges::find_if(bytes, [](int byte) { return byte != 0; }) - bytes.begin();
+  if (zeros == 16) return RdmaGidKind::kZero;
+  if (bytes[0] == 254 && bytes[1] == 128) return RdmaGidKind::kLinkLocal;
+  return zeros == 10 && bytes[10] == 255 && bytes[11] == 255 ? RdmaGidKind::kIpv4 : RdmaGidKind::kOther;
+}
+
+std::string_view gid_kind_name(RdmaGidKind kind) {
+  switch (kind) {
+    case RdmaGidKind::kZero:
+      return "zero";
+    case RdmaGidKind::kLinkLocal:
+      return "link-local (fe80::)";
+    case RdmaGidKind::kIpv4:
+      return "an IPv4 address";
+    default:
+      return "an IPv6 address";
+  }
+}
+
+struct GidKinds {
+  RdmaGidKind local, remote;
+  explicit GidKinds(const LogState& state)
+      : local(rdma_gid_kind(state.rdma.local_gid)), remote(rdma_gid_kind(state.rdma.remote_gid)) {}
+  bool known() const { return local != RdmaGidKind::kNone && remote != RdmaGidKind::kNone; }
+};
+
+// Adds the entry of show_gids that the remedy refers to, if the log has it.
+std::string with_gid_entry(const LogState& state, std::string evidence) {
+  if (const auto entry = any_of_seen(state, {"gid-roce-v2"})) evidence += "; " + *entry;
+  return evidence;
+}
+
+Evidence gids_are_of_two_kinds(const LogState& state, const LogProblem&) {
+  const GidKinds kinds(state);
+  if (!kinds.known() || kinds.local == kinds.remote) return std::nullopt;
+  return with_gid_entry(state, fmt::format("{}: the local GID is {}, the remote one {}",
+                                           place_text(state.rdma.remote_gid.file, state.rdma.remote_gid.line),
+                                           gid_kind_name(kinds.local), gid_kind_name(kinds.remote)));
+}
+
+Evidence gids_are_of_one_kind(const LogState& state, const LogProblem&) {
+  const GidKinds kinds(state);
+  if (!kinds.known() || kinds.local != kinds.remote || kinds.local == RdmaGidKind::kZero) return std::nullopt;
+  return fmt::format("{}: both GIDs are {}",
+                     place_text(state.rdma.remote_gid.file, state.rdma.remote_gid.line),
+                     gid_kind_name(kinds.local));
+}
+
+Evidence a_gid_is_zero(const LogState& state, const LogProblem&) {
+  const GidKinds kinds(state);
+  if (kinds.local == RdmaGidKind::kZero) return at_line(state.rdma.local_gid);
+  if (kinds.remote == RdmaGidKind::kZero) return at_line(state.rdma.remote_gid);
+  return std::nullopt;
+}
+
+Evidence gids_are_set(const LogState& state, const LogProblem& problem) {
+  const GidKinds kinds(state);
+  if (kinds.local == RdmaGidKind::kNone || a_gid_is_zero(state, problem)) return std::nullopt;
+  return at_line(state.rdma.local_gid);
+}
+
+Evidence test_uses_dma_buf(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"});
+}
+
+Evidence test_lacks_dma_buf(const LogState& state, const LogProblem&) {
+  if (any_of_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"})) return std::nullopt;
+  return any_of_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
+}
+
+// "… Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"
+std::optional<std::uint64_t> ucx_limit_in(const LogProblem& problem) {
+  return number_after<std::uint64_t>(problem.message, "(current: ");
+}
+
+Evidence ucx_may_lock_little(const LogState& state, const LogProblem& problem) {
+  if (const auto limit = ucx_limit_in(problem)) {
+    if (*limit > kAmpleKibibytes) return std::nullopt;
+    return fmt::format("{}: the process may lock {} KiB", place_text(problem.file, problem.line), *limit);
+  }
+  if (state.memlock_limited.line == 0) return std::nullopt;
+  return at_line(state.memlock_limited);
+}
+
+Evidence ucx_may_lock_all(const LogState& state, const LogProblem& problem) {
+  if (ucx_limit_in(problem) || state.memlock_unlimited.line == 0 || state.memlock_limited.line != 0)
+    return std::nullopt;
+  return at_line(state.memlock_unlimited);
+}
+
+Evidence ucx_is_not_selected(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"pml-ob1", "pml-ob1-variable", "pml-not-ucx", "pml-cm"});
+}
+
+Evidence ucx_was_needed(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"pml-ucx-failed", "ucp-worker-failed", "pml-none"});
+}
+
+Evidence first_request_was_lost(const LogState& state, const LogProblem&) {
+  if (any_of_seen(state, {"ucx-late-request"})) return std::nullopt;
+  if (const auto line = state.seen.find("ucx-request-0"); line != state.seen.end())
+    return fmt::format("{}: it is the first request of its queue (wqe[0])",
+                       place_text(line->second.file, line->second.line));
+  return any_of_seen(state, {"perftest-nothing-done"});
+}
+
+// A single process that ended does not explain that two nodes lose their first messages to two others.
+Evidence both_ends_report(const LogState& state, const LogProblem& problem) {
+  const auto& hosts = state.rdma.retry_hosts;
+  const auto first = first_request_was_lost(state, problem);
+  if (hosts.size() < 2 || state.rdma.retry_targets.size() < 2 || !first) return std::nullopt;
+  return fmt::format("{} and {} both lost their first message, to different peers", *hosts.begin(),
+                     *std::next(hosts.begin()));
+}
+
+Evidence ucx_sends_from_link_local(const LogState& state, const LogProblem&) {
+  const auto line = any_of_seen(state, {"ucx-dgid-link-local"});
+  if (!line || any_of_seen(state, {"ucx-routable"})) return std::nullopt;
+  return with_gid_entry(state, *line);
+}
+
+Evidence a_process_was_killed(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"killed-oom", "killed-oom-old", "killed-oom-task", "killed-node", "killed-fault",
+                             "killed-signal"});
+}
+
+Evidence subnet_change_is_reported(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"subnet-event", "subnet-event-again"});
+}
+
+Evidence port_4791_is_blocked(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"udp-4791-blocked", "udp-4791-drop"});
+}
+
+Evidence buffers_are_on_gpus(const LogState& state, const LogProblem& problem) {
+  if (problem.symptom.starts_with("nvshmem-")) return "NVSHMEM's heap is on the GPU";
+  return any_of_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
+}
+
+Evidence verbs_driver_is_missing(const LogState& state, const LogProblem&) {
+  return any_of_seen(state, {"verbs-driver-mlx5", "verbs-driver-efa"});
+}
+
+Evidence link_layers_are_mixed(const LogState& state, const LogProblem&) {
+  const auto infiniband = any_of_seen(state, {"link-infiniband"});
+  const auto ethernet = any_of_seen(state, {"link-ethernet"});
+  if (!infiniband || !ethernet) return std::nullopt;
+  return *infiniband + "; " + *ethernet;
+}
+
+Evidence link_layers_are_equal(const LogState& state, const LogProblem& problem) {
+  if (link_layers_are_mixed(state, problem)) return std::nullopt;
+  return any_of_seen(state, {"link-infiniband", "link-ethernet"});
+}
+
+Evidence nccl_uses(const LogState& state, std::string_view network) {
+  const auto& networks = state.log.networks;
+  if (networks.size() != 1 || !networks.front().name.starts_with(network)) return std::nullopt;
+  return fmt::format("NCCL uses the network {}", networks.front().name);
+}
+
+Evidence nccl_uses_ib(const LogState& state, const LogProblem&) { return nccl_uses(state, "IB"); }
+
+Evidence nccl_uses_sockets(const LogState& state, const LogProblem&) {
+  for (const LogProcess& process : state.processes)
+    if (process.no_rdma_device) return fmt::format("NCCL found no RDMA device on {}", process.host);
+  return nccl_uses(state, "Socket");
+}
+
+// Returns whether the GID index that a variable forces is that of the RoCE v2 entry in show_gids.
+Evidence gid_index_fits(const LogState& state, const LogProblem&) {
+  const auto entry = state.seen.find("gid-roce-v2");
+  if (entry == state.seen.end()) return std::nullopt;
+  const auto index = number_after(entry->second.text, "GID index ");
+  for (const std::string_view id : {"nvshmem-gid-set", "ucx-gid-set"})
+    if (const auto line = state.seen.find(id); line != state.seen.end())
+      if (index && number_after(line->second.text, "IB_GID_INDEX=") == index) return at_line(entry->second);
+  return std::nullopt;
+}
+
+Evidence test_versions_differ(const LogState& state, const LogProblem&) {
+  const auto& versions = state.rdma.test_versions;
+  if (versions.size() < 2) return std::nullopt;
+  return fmt::format("perftest {} and {}", *versions.begin(), *std::next(versions.begin()));
+}
+
+Evidence test_versions_are_equal(const LogState& state, const LogProblem&) {
+  if (state.rdma.test_versions.size() != 1) return std::nullopt;
+  return fmt::format("only perftest {} is shown", *state.rdma.test_versions.begin());
+}
+
+Evidence efa_zones_differ(const LogState& state, const LogProblem&) {
+  const auto& zones = state.rdma.zones;
+  if (zones.size() < 2) return std::nullopt;
+  return fmt::format("{} and {}", *zones.begin(), *std::next(zones.begin()));
+}
+
+Evidence efa_zones_are_equal(const LogState& state, const LogProblem&) {
+  if (state.rdma.zones.size() != 1) return std::nullopt;
+  return fmt::format("only {} is named", *state.rdma.zones.begin());
+}
+
+// "network device 'mlx5_9:1' is not available, please use one or more of: 'eno1'(tcp), 'mlx5_0:1'(ib)"
+Evidence ucx_lists_rdma(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "'(ib)")) return std::nullopt;
+  return "UCX lists other RDMA devices, so it can use RDMA";
+}
+
+Evidence ucx_lists_no_rdma(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "'(") || has_text(problem.message, "'(ib)")) return std::nullopt;
+  return "UCX lists no RDMA device at all";
+}
+
+// "shmget(size=… flags=0xfb0) …": SHM_HUGETLB is 04000.
+std::optional<bool> wants_huge_pages(const LogProblem& problem) {
+  constexpr int kHugePages = 04000;
+  const auto flags = number_after(problem.message, "flags=0x", 16);
+  if (!flags) return std::nullopt;
+  return (*flags & kHugePages) != 0;
+}
+
+Evidence ucx_wants_huge_pages(const LogState&, const LogProblem& problem) {
+  if (!wants_huge_pages(problem).value_or(false)) return std::nullopt;
+  return "its flags have SHM_HUGETLB (0x800)";
+}
+
+Evidence ucx_wants_plain_pages(const LogState&, const LogProblem& problem) {
+  if (wants_huge_pages(problem).value_or(true)) return std::nullopt;
+  return "its flags have no SHM_HUGETLB (0x800)";
+}
+
+Evidence reason_is_no_memory(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "Cannot allocate memory")) return std::nullopt;
+  return "the reason is \"Cannot allocate memory\"";
+}
+
+Evidence reason_is_bad_address(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "Bad address")) return std::nullopt;
+  return "the reason is \"Bad address\"";
+}
+
+constexpr Question kRdmaQuestions[] = {
+    {"mtu-differs", mtu_differs},
+    {"mtu-equal", mtu_is_equal},
+    {"port-down", no_port_is_active},
+    {"dev-infiniband", container_has_devices},
+    {"gids-of-two-kinds", gids_are_of_two_kinds},
+    {"gids-of-one-kind", gids_are_of_one_kind},
+    {"gid-zero", a_gid_is_zero},
+    {"gid-set", gids_are_set},
+    {"perftest-dmabuf", test_uses_dma_buf},
+    {"perftest-no-dmabuf", test_lacks_dma_buf},
+    {"ucx-limit", ucx_may_lock_little},
+    {"ucx-unlimited", ucx_may_lock_all},
+    {"ucx-not-selected", ucx_is_not_selected},
+    {"ucx-needed", ucx_was_needed},
+    {"first-request-lost", first_request_was_lost},
+    {"both-ends-report", both_ends_report},
+    {"ucx-link-local", ucx_sends_from_link_local},
+    {"process-killed", a_process_was_killed},
+    {"subnet-change-reported", subnet_change_is_reported},
+    {"udp-4791", port_4791_is_blocked},
+    {"gpu-buffers", buffers_are_on_gpus},
+    {"verbs-driver-missing", verbs_driver_is_missing},
+    {"link-layers-mixed", link_layers_are_mixed},
+    {"link-layers-equal", link_layers_are_equal},
+    {"uses-ib", nccl_uses_ib},
+    {"uses-sockets", nccl_uses_sockets},
+    {"gid-index-fits", gid_index_fits},
+    {"test-versions-differ", test_versions_differ},
+    {"test-versions-equal", test_versions_are_equal},
+    {"zones-differ", efa_zones_differ},
+    {"zones-equal", efa_zones_are_equal},
+    {"ucx-lists-rdma", ucx_lists_rdma},
+    {"ucx-lists-no-rdma", ucx_lists_no_rdma},
+    {"ucx-huge-pages", ucx_wants_huge_pages},
+    {"ucx-plain-pages", ucx_wants_plain_pages},
+    {"reason-no-memory", reason_is_no_memory},
+    {"reason-bad-address", reason_is_bad_address},
+};
+
+constexpr Opposites kRdmaOpposites[] = {
+    {"mtu-differs", "mtu-equal"},
+    {"port-down", "port-active"},
+    {"no-dev-infiniband", "dev-infiniband"},
+    {"gids-of-two-kinds", "gids-of-one-kind"},
+    {"gid-zero", "gid-set"},
+    {"perftest-dmabuf", "perftest-no-dmabuf"},
+    {"ucx-limit", "ucx-unlimited"},
+    {"ucx-not-selected", "ucx-needed"},
+    {"first-request-lost", "ucx-late-request"},
+    {"ucx-link-local", "ucx-routable"},
+    {"ucx-lists-rdma", "ucx-lists-no-rdma"},
+    {"ucx-huge-pages", "ucx-plain-pages"},
+    {"reason-no-memory", "reason-bad-address"},
+    {"peermem-loaded", "peermem-absent"},
+    {"memory-peers-absent", "memory-peers-present"},
+    {"ib-link-errors", "ib-links-clean"},
+    {"container-unprivileged", "container-privileged"},
+    {"distro-rdma-core", "ofed-rdma-core"},
+    {"gpu-geforce", "gpu-data-center"},
+    {"link-layers-mixed", "link-layers-equal"},
+    {"uses-ib", "uses-sockets"},
+    {"zones-differ", "zones-equal"},
+    {"test-versions-differ", "test-versions-equal"},
+    {"uctx-on", "uctx-off"},
+    {"peer-mapping-on", "peer-mapping-off"},
+    {"nvshmem-dmabuf-on", "nvshmem-dmabuf-off"},
+    {"test-port-refused", "test-port-silent"},
+    {"uverbs-on-host", "no-uverbs-on-host"},
+};
+
+// read_rdma() reads only lines with one of these words.
+enum RdmaWord : std::size_t {
+  kHca,
+  kMtu,
+  kPortState,
+  kIbstatState,
+  kModules,
+  kNvidia,
+  kPeerMem,
+  kDevices,
+  kMemoryPeers,
+  kUlimit,
+  kInspect,
+  kPrivileged,
+  kLinkError,
+  kPhysicalError,
+  kLinkSummary,
+  kAddress,
+  kGid,
+  kRequest,
+  kRetry,
+  kVerbsPackage,
+  kLinkLayer,
+  kZone,
+  kGpuName,
+  kMappedGid,
+  kIbstatusState,
+  kLinkState,
+  kPort,
+  kVersionOption,
+  kRdmaWordCount
+};
+constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
+    "hca_id:",     "active_mtu:",     "PORT_",           "State: ",          "lsmod",   "nvidia",
+    "nv_peer_mem", "/dev/infiniband", "memory_peers",    "ulimit",           "inspect", "rivileged",
+    "Errors == ",  "Counter == ",     "nodes checked, ", " address: LID",    "GID:",    " wqe[",
+    "(synd 0x15",  "libibverbs",      "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
+    "state: ",     "physical_state ", "port:",           "--version",
+};
+
+using FoundWords = std::bitset<kRdmaWordCount>;
+
+FoundWords rdma_words_of(std::string_view line) {
+  static const Phrases phrases{std::span(kRdmaWords)};
+  FoundWords found;
+  phrases.visit(line, [&](std::size_t index) { found.set(index); });
+  return found;
+}
+
+// Splits "root@node1:~# lsmod | grep peer" into prompt and command; the command is empty if the line has none.
+std::pair<std::string_view, std::string_view> shell_command(std::string_view line) {
+  const std::size_t at = line.find_first_of("$#");
+  if (at == std::string_view::npos || at > kLongestShellPrompt || at + 1 >= line.size() ||
+      line[at + 1] != ' ')
+    return {};
+  const std::string_view prompt = line.substr(0, at);
+  if (!prompt.empty() && prompt.find(' ') != std::string_view::npos && !prompt.starts_with('[')) return {};
+  return {prompt, trim(line.substr(at + 1))};
+}
+
+std::string first_word_of(std::string_view text) {
+  const auto parts = words(text);
+  return parts.empty() ? "" : std::string(parts.front().substr(0, kLongestRdmaName));
+}
+
+// Returns whether a GPU's name, without "NVIDIA ", is that of one made for data centers, which have GPUDirect RDMA.
+bool is_data_center_gpu(std::string_view name) {
+  constexpr std::string_view kNames[] = {"H100", "H200", "H800", "H20",   "A100",  "A800",  "A40", "A30",
+                                         "B100", "B200", "B300", "GB200", "GB300", "GH200", "L40", "Tesla"};
+  return std::ranges::any_of(kNames, [&](std::string_view known) { return name.starts_with(known); });
+}
+
+bool is_peer_module(std::string_view name) {
+  return name == "nvidia_peermem" || name == "nv_peer_mem" || name == "efa_nv_peermem";
+}
+
+// Returns the largest number after "== " in "[PortRcvErrors == 48211] [SymbolErrorCounter == 2]".
+int worst_counter(std::string_view line) {
+  constexpr std::string_view kCounters[] = {"PortRcvErrors == ",      "PortRcvRemotePhysicalErrors == ",
+                                            "SymbolErrorCounter == ", "LinkErrorRecoveryCounter == ",
+                                            "LinkDownedCounter == ",  "LocalLinkIntegrityErrors == "};
+  int worst = 0;
+  for (const std::string_view counter : kCounters)
+    worst = std::max(worst, number_after(line, counter).value_or(0));
+  return worst;
+}
+
+// Returns the value after "privileged" in `"Privileged": false` and "privileged: true".
+std::optional<bool> privileged_in(std::string_view line) {
+  Scan scan(line);
+  if (!scan.skip_past("rivileged")) return std::nullopt;
+  std::string_view rest = scan.rest();
+  rest.remove_prefix(std::min(rest.find_first_not_of("\"'"), rest.size()));
+  if (!rest.starts_with(':') && !rest.starts_with('=')) return std::nullopt;
+  rest = trim(rest.substr(1));
+  if (rest.starts_with("false")) return false;
+  return rest.starts_with("true") ? std::optional(true) : std::nullopt;
+}
+
+// Reads the MTUs of ibv_devinfo.
+void read_rdma_mtu(LogState& state, std::string_view text, const FoundWords& found) {
+  RdmaLines& rdma = state.rdma;
+  if (found[kHca]) rdma.device = first_word_of(text.substr(text.find("hca_id:") + 7));
+  if (found[kPort] && text.starts_with("port:")) rdma.port = first_word_of(text.substr(5));
+  if (found[kPortState] && has_text(text, "state:")) rdma.port_active = has_text(text, "PORT_ACTIVE");
+  if (found[kMtu] && rdma.port_active && rdma.mtus.size() < kMostRdmaPorts) {
+    const auto bytes = parse_number<int>(first_word_of(text.substr(text.find("active_mtu:") + 11)));
+    if (!bytes) return;
+    RdmaMtu& mtu = rdma.mtus.emplace_back();
+    if (!rdma.device.empty()) mtu.port = fmt::format("{}/{}", rdma.device, rdma.port);
+    mtu.bytes = *bytes;
+    state.keep_sight(
+        mtu.sight, mtu.port.empty() ? std::string(text) : fmt::format("{} active_mtu {}", mtu.port, *bytes));
+  }
+}
+
+// Reads states and link layers of ports: ibv_devinfo, ibstat, ibstatus, rdma link.
+void read_rdma_port(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kHca] && state.rdma.device.starts_with("mlx5")) state.keep_sight(state.seen["hca-mlx5"], text);
+  if (found[kLinkLayer])
+    state.keep_sight(state.seen[has_text(text, "InfiniBand") ? "link-infiniband" : "link-ethernet"],
+                     fmt::format("{} {}", state.rdma.device, text));
+  // ibstatus: "state: 4: ACTIVE"; rdma link: "link mlx5_0/1 state ACTIVE physical_state LINK_UP"
+  if ((found[kIbstatusState] && text.ends_with("4: ACTIVE")) ||
+      (found[kLinkState] && has_text(text, "state ACTIVE")))
+    state.keep_sight(state.seen["port-active"], text);
+  if ((found[kIbstatusState] && text.starts_with("state:") && text.ends_with("1: DOWN")) ||
+      (found[kLinkState] && has_text(text, "state DOWN")))
+    state.keep_sight(state.seen["port-not-active"], text);
+  if (found[kPortState] && has_text(text, "state:")) {
+    if (has_text(text, "PORT_ACTIVE")) state.keep_sight(state.seen["port-active"], text);
+    if (has_text(text, "PORT_DOWN") || has_text(text, "PORT_INIT"))
+      state.keep_sight(state.seen["port-not-active"], text);
+  }
+  if (found[kIbstatState] && text.starts_with("State: ")) {
+    if (text == "State: Active") state.keep_sight(state.seen["port-active"], text);
+    if (text == "State: Down" || text == "State: Initializing")
+      state.keep_sight(state.seen["port-not-active"], text);
+  }
+}
+
+// Reads modules for peer memory: lsmod, /sys.
+void read_peer_modules(LogState& state, std::string_view text, const FoundWords& found, bool is_command) {
+  if (found[kNvidia] || found[kPeerMem]) {
+    const auto parts = words(text);
+    const bool is_row =
+        parts.size() >= 3 && is_digits(parts[1]) && parts[1].size() >= 4 && is_digits(parts[2]);
+    const bool uses =
+        parts.size() >= 4 && (has_text(parts[3], "peermem") || has_text(parts[3], "nv_peer_mem"));
+    if (is_row && (is_peer_module(parts[0]) || (parts[0] == "nvidia" && uses))) {
+      state.seen.erase("peermem-absent");
+      state.keep_sight(state.seen["peermem-loaded"], text);
+    } else if (is_row && parts[0] == "nvidia" && !state.seen.contains("peermem-loaded")) {
+      state.keep_sight(state.seen["peermem-absent"], fmt::format("{} (without nvidia_peermem)", text));
+    }
+    const bool no_module = has_text(text, "cannot access") || has_text(text, "No such file");
+    if (has_text(text, "/sys/module/nvidia_peermem") && no_module)
+      state.keep_sight(state.seen["peermem-absent"], text);
+    if (has_text(text, "modprobe: FATAL") && has_text(text, "peermem"))
+      state.keep_sight(state.seen["peermem-absent"], text);
+  }
+  if (found[kMemoryPeers] && !is_command)
+    state.keep_sight(
+        state.seen[has_text(text, "No such file") ? "memory-peers-absent" : "memory-peers-present"], text);
+}
+
+// Reads limits, rights and packages of the process and its container.
+void read_surroundings(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kDevices] && has_text(text, "No such file"))
+    state.keep_sight(state.seen[state.rdma.on_host ? "no-uverbs-on-host" : "no-dev-infiniband"], text);
+  if (found[kUlimit] && !has_text(text, "login")) {
+    // "in the job: ulimit -l -> 64"
+    Scan scan(text);
+    if (scan.skip_past("ulimit ") && scan.skip_past("-l")) {
+      std::string_view value = trim(scan.rest());
+      const bool shows = value.starts_with("->") || value.starts_with(':') || value.starts_with('=');
+      value.remove_prefix(std::min(value.find_first_not_of("-> :="), value.size()));
+      if (shows && value.starts_with("unlimited")) state.keep_sight(state.memlock_unlimited, text);
+      if (shows && !value.empty() && is_digit(value.front())) state.keep_sight(state.memlock_limited, text);
+    }
+  }
+  if (found[kPrivileged])
+    if (const auto privileged = privileged_in(text))
+      state.keep_sight(state.seen[*privileged ? "container-privileged" : "container-unprivileged"], text);
+  if (found[kVerbsPackage]) {
+    const auto parts = words(text);
+    const bool deb = parts.size() >= 3 && parts[0] == "ii" && parts[1].starts_with("libibverbs1");
+    const bool rpm =
+        parts.size() == 1 && text.starts_with("libibverbs-") && text.size() > 11 && is_digit(text[11]);
+    if (deb || rpm)
+      state.keep_sight(
+          state.seen[has_text(deb ? parts[2] : text, "mlnx") ? "ofed-rdma-core" : "distro-rdma-core"], text);
+  }
+}
+
+// Reads addresses of perftest, and GIDs of show_gids.
+void read_rdma_test(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kMappedGid]) {
+    // show_gids: "mlx5_1  1  3  0000:0000:0000:0000:0000:ffff:0a01:0102  10.1.1.2  v2  ens2"
+    const auto parts = words(text);
+    if (parts.size() >= 6 && is_digits(parts[1]) && is_digits(parts[2]) && parts[5] == "v2")
+      state.keep_sight(state.seen["gid-roce-v2"], fmt::format("{} port {} has {} (v2) at GID index {}",
+                                                              parts[0], parts[1], parts[4], parts[2]));
+  }
+  if (found[kAddress]) state.rdma.remote = text.starts_with("remote");
+  if (found[kGid] && text.starts_with("GID:"))
+    state.keep_sight(state.rdma.remote ? state.rdma.remote_gid : state.rdma.local_gid, text);
+}
+
+// Reads counters of ibqueryerrors and zones of AWS.
+void read_fabric(LogState& state, std::string_view text, const FoundWords& found) {
+  if ((found[kLinkError] || found[kPhysicalError]) && worst_counter(text) >= kManyLinkErrors)
+    state.keep_sight(state.seen["ib-link-errors"], text);
+  if (found[kLinkSummary] && has_text(text, ", 0 bad nodes found"))
+    state.keep_sight(state.seen["ib-links-clean"], text);
+  if (found[kZone] && state.rdma.zones.size() < kMostEfaZones) {
+    // "AvailabilityZone": "eu-west-1a"
+    Scan scan(text);
+    if (scan.skip_past("AvailabilityZone\": \""))
+      if (const std::string_view zone = scan.until("\""); is_plain_word(zone, kLongestRdmaName))
+        state.rdma.zones.emplace(zone);
+  }
+}
+
+// Reads the requests that UCX reports as lost.
+void read_ucx_request(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kRequest] && has_text(text, "QP 0x")) {
+    const int request = number_after(text, " wqe[").value_or(-1);
+    for (const std::string_view name : {"dgid ", "rlid "}) {
+      Scan target(text);
+      if (target.skip_past(name) && state.rdma.retry_targets.size() < kMostRdmaRetryHosts)
+        state.rdma.retry_targets.emplace(target.until(" ]").substr(0, kLongestRdmaName));
+    }
+    if (request == 0) state.keep_sight(state.seen["ucx-request-0"], text);
+    if (request >= kLateRequest) state.keep_sight(state.seen["ucx-late-request"], text);
+    if (has_text(text, "sgix ")) {
+      if (has_text(text, "dgid fe80:"))
+        state.keep_sight(state.seen["ucx-dgid-link-local"], text);
+      else if (has_text(text, "dgid "))
+        state.keep_sight(state.seen["ucx-routable"], text);
+    }
+  }
+  if (found[kRetry] && state.rdma.retry_hosts.size() < kMostRdmaRetryHosts) {
+    // "[node1:4711:0:4711] ib_mlx5_log.c:171 …", behind a launcher's prefix or not
+    const std::size_t end = text.find("] ib_mlx5_log");
+    const std::size_t begin = end == std::string_view::npos ? end : text.rfind('[', end);
+    if (begin != std::string_view::npos) {
+      Scan host(text.substr(begin + 1));
+      state.rdma.retry_hosts.emplace(host.until(":]").substr(0, kLongestRdmaName));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Question> rdma_questions() { return kRdmaQuestions; }
+
+std::span<const Opposites> rdma_opposites() { return kRdmaOpposites; }
+
+// Reads a line with a prompt; an empty one ends the output of the last command.
+void LogState::read_command(std::string_view line) {
+  const auto [prompt, command] = shell_command(line);
+  // "lsmod | grep peer" printed nothing before the next prompt.
+  if (rdma.asks_peer) {
+    seen.erase("peermem-loaded");
+    keep_sight(seen["peermem-absent"], "lsmod lists no nvidia_peermem");
+  }
+  rdma.asks_peer = false;
+  rdma.command = RdmaCommand::kOther;
+  rdma.on_host = lower(prompt).find("host") != std::string::npos;
+  if (has_text(command, "lsmod")) {
+    rdma.command = RdmaCommand::kModules;
+    // "# lsmod | grep peer" may be a comment.
+    rdma.asks_peer = !line.starts_with('#') && has_text(command, "grep") && has_text(command, "peer") &&
+                     !has_text(command, "|^");
+  } else if (has_text(command, "ls ") && has_text(command, "/dev/infiniband")) {
+    rdma.command = RdmaCommand::kDevices;
+  } else if (has_text(command, "ulimit") && command.ends_with("-l")) {
+    rdma.command = RdmaCommand::kLimit;
+  } else if (command.starts_with("ib_") && has_text(command, "--version")) {
+    rdma.command = RdmaCommand::kVersion;
+  } else if (has_text(command, "inspect") && has_text(command, "rivileged")) {
+    rdma.command = RdmaCommand::kInspect;
+  }
+}
+
+// Reads a line of the output of the command before it.
+void LogState::read_output(std::string_view line) {
+  const auto parts = words(line.substr(0, kLongestRdmaLine));
+  if (parts.empty()) return;
+  const bool is_row = parts.size() >= 3 && is_digits(parts[1]) && is_digits(parts[2]);
+  if (rdma.asks_peer) {
+    if (!is_row && !has_text(line, "peer")) {
+      seen.erase("peermem-loaded");
+      keep_sight(seen["peermem-absent"], "lsmod lists no nvidia_peermem");
+    }
+    rdma.asks_peer = false;
+  }
+  if (rdma.command == RdmaCommand::kLimit) {
+    if (parts.front() == "unlimited")
+      keep_sight(memlock_unlimited, "max locked memory unlimited (ulimit -l)");
+    if (is_digits(parts.front()))
+      keep_sight(memlock_limited, fmt::format("max locked memory {} KiB (ulimit -l)", parts.front()));
+    rdma.command = RdmaCommand::kOther;
+  } else if (rdma.command == RdmaCommand::kVersion) {
+    if (parts.size() == 2 && parts[0] == "Version:" && rdma.test_versions.size() < kMostTestVersions)
+      rdma.test_versions.emplace(parts[1].substr(0, kLongestRdmaName));
+    rdma.command = RdmaCommand::kOther;
+  } else if (rdma.command == RdmaCommand::kInspect) {
+    if (parts.front() == "false") keep_sight(seen["container-unprivileged"], line);
+    if (parts.front() == "true") keep_sight(seen["container-privileged"], line);
+    rdma.command = RdmaCommand::kOther;
+  } else if (rdma.command == RdmaCommand::kDevices && has_text(line, "uverbs") && !has_text(line, "cannot")) {
+    keep_sight(seen[rdma.on_host ? "uverbs-on-host" : "uverbs-here"], line);
+  }
+}
+
+void LogState::read_rdma(std::string_view line) {
+  line = line.substr(0, kLongestRdmaLine);
+  const std::string_view text = trim(line);
+  if (text.empty()) return;
+  const FoundWords found = rdma_words_of(text);
+  const bool is_command = !shell_command(text).second.empty();
+  if (is_command && (rdma.command != RdmaCommand::kOther || rdma.asks_peer || found.any())) {
+    read_command(text);
+  } else if (rdma.command != RdmaCommand::kOther || rdma.asks_peer) {
+    read_output(text);
+  }
+  if (found.none()) return;
+  read_rdma_mtu(*this, text, found);
+  read_rdma_port(*this, text, found);
+  read_peer_modules(*this, text, found, is_command);
+  read_surroundings(*this, text, found);
+  read_rdma_test(*this, text, found);
+  read_fabric(*this, text, found);
+  read_ucx_request(*this, text, found);
+  if (found[kGpuName] && is_data_center_gpu(text.substr(text.find("NVIDIA ") + 7)))
+    keep_sight(seen["gpu-data-center"], text);
+}
 
 }  // namespace railbed::diagnose

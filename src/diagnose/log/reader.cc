@@ -157,6 +157,7 @@ void LogState::read_text(std::string_view line) {
     for (const LogLine& record : records) read_record(record);
     if (!records.empty()) return;
   }
+  read_rdma(line);
   read_torch(line);
 }
 
@@ -184,12 +185,15 @@ void LogReader::begin_file(std::string name) {
   if (!state_->partial.empty()) state_->read_line(state_->partial);
   state_->partial.clear();
   state_->last_error_prefix.reset();
+  state_->read_command({});  // ends the output of the last command
+  state_->rdma.device.clear();
   state_->file = std::move(name);
   state_->lines_before = state_->log.lines;
 }
 
 Log LogReader::finish(std::vector<Observation> others) {
   if (!state_->partial.empty()) state_->read_line(state_->partial);
+  state_->read_command({});
   state_->others = std::move(others);
   conclude(*state_);
   return std::move(state_->log);

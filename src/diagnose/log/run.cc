@@ -3,8 +3,8 @@
 // It is the first of these that applies: the first problem that is an error and no consequence of another;
 // ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
 // problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
-// because NCCL's own message is more informative then; an error that is a consequence; no line of NCCL; no
-// communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
+// because NCCL's own message is more informative then; an error that is a consequence; a known warning if no
+// communicator came up; no line of NCCL; no communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
 // communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
 // why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
 // node with P2P disabled, or over TCP.
@@ -246,7 +246,9 @@ Reason why_sockets(const LogState& state) {
   if (!library.empty())
     return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
             .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
-  const auto libfabric = std::ranges::find(log.problems, "ofi-no-provider", &LogProblem::id);
+  const auto libfabric = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+    return problem.symptom == "ofi-no-provider" || problem.symptom == "ofi-no-device";
+  });
   if (libfabric != log.problems.end())
     return {.text = "the libfabric plugin found no network that it can use", .remedy = libfabric->remedy};
   if (device.empty())
@@ -402,6 +404,15 @@ void judge_run(LogState& state) {
     log.verdict = of_echo(log, log.problems.front());
   } else if (log.communicators.empty() && !unknown.empty()) {
     log.verdict = of_unknown(log, unknown, Severity::kWarning);
+  } else if (const auto known = std::ranges::find_if(log.problems,
+                                                     [](const LogProblem& problem) {
+                                                       return problem.severity == Severity::kWarning &&
+                                                              !problem.consequence &&
+                                                              !problem.symptom.empty();
+                                                     });
+             known != log.problems.end() && log.communicators.empty() &&
+             (log.nccl_lines > 0 || state.telling.empty())) {
+    log.verdict = of_problem(*known);
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
     log.verdict = of_telling(state);
   } else if (log.nccl_lines == 0) {

@@ -145,6 +145,32 @@ struct DriverLines {
   LogSight container_start = {}, container_gpus = {};  // docker run; one that asks for GPUs
 };
 
+// An active_mtu that ibv_devinfo reports of an active port.
+struct RdmaMtu {
+  std::string port = {};  // "mlx5_0/1"; empty if the log does not show it
+  int bytes = 0;
+  LogSight sight = {};
+};
+
+// State that rdma_sights.cc keeps between lines.
+struct RdmaLines {
+  enum class Command { kOther, kModules, kDevices, kLimit, kInspect, kVersion };
+  Command command = Command::kOther;  // the command whose output is read
+  bool on_host = false;               // its prompt names the host, beside a container
+  bool asks_peer = false;             // its output is filtered for the peer memory module
+  std::string device = {};            // the hca_id of ibv_devinfo
+  std::string port = {};              // its port
+  bool port_active = true;
+  std::vector<RdmaMtu> mtus = {};
+  bool remote = false;  // perftest: the next GID is the remote one
+  LogSight local_gid = {};
+  LogSight remote_gid = {};
+  std::set<std::string, std::less<>> test_versions = {};  // of perftest
+  std::set<std::string, std::less<>> zones = {};          // of AWS
+  std::set<std::string, std::less<>> retry_targets = {};  // LIDs and GIDs to which UCX sent
+  std::set<std::string, std::less<>> retry_hosts = {};    // hosts whose UCX reports retries without an answer
+};
+
 struct LogState {
   Log log;
   TorchLines torch_lines;
@@ -180,6 +206,7 @@ struct LogState {
   // Lines that confirm or refute causes: those of the tables by the id of their row, and those that sights.cc
   // reads.
   std::map<std::string_view, LogSight> seen;
+  RdmaLines rdma;
   LogSight memlock_unlimited;
   LogSight memlock_limited;
   LogSight mig;                                       // a device of the job is a slice of a GPU
@@ -237,6 +264,10 @@ struct LogState {
   void read_sights(std::string_view line);
   // Keeps what the line shows of GPUs, the driver and container runtimes.
   void read_driver(std::string_view line);
+  // Keeps what commands and RDMA tests print about adapters, modules and addresses.
+  void read_rdma(std::string_view line);
+  void read_command(std::string_view line);  // empty: the output of the last command ends
+  void read_output(std::string_view line);
   // Keeps the line if its words report a failure.
   void read_telling(std::string_view line);
   // Keeps the line if it is the first of its kind.

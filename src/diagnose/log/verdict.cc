@@ -30,9 +30,16 @@ namespace {
 constexpr std::size_t kMostProblems = 256;
 constexpr std::size_t kLongestText = 2048;  // NCCL writes into a buffer of 1024
 
-// Returns the ibv_wc_status in "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)".
+// Returns the ibv_wc_status in "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)" of NCCL, and in
+// "Failed status 12:" or "Failed status-transport retry counter exceeded (12):" of perftest and ibv_rc_pingpong.
 std::optional<int> completion_status(std::string_view text) {
   Scan scan(text);
+  if (scan.skip_past("Failed status")) {
+    scan.take(" ");
+    if (const auto number = scan.number()) return number;
+    if (const auto number = number_after(scan.rest(), "(")) return number;
+    return number_after(scan.rest(), "status=");
+  }
   if (!scan.skip_past("Got completion")) return std::nullopt;
   if (scan.skip_past("status=IBV_")) return number_after(scan.rest(), "(");
   if (scan.skip_past("status=") || scan.skip_past("error ")) return scan.number();
