@@ -150,6 +150,7 @@ void LogState::read_line(std::string_view line) {
 void LogState::read_text(std::string_view line) {
   line = plain(line, uncoloured);
   read_sights(line);
+  read_launchers(line);
   if (line.find("NCCL ") != std::string_view::npos) {
     const auto records = parse_log_line(line);
     for (const LogLine& record : records) read_record(record);

@@ -143,12 +143,18 @@ LogVerdict of_telling(const LogState& state) {
 
 // Only consequences are known to have failed. A rank that ended explains them; else an unknown warning, if it
 // came before or the consequence carries no information.
-LogVerdict of_echo(const Log& log, const LogProblem& echo) {
+LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
+  const Log& log = state.log;
   if (auto lost = of_lost_peer(log, echo)) return std::move(*lost);
   const auto unknown = unknown_warnings(log);
   const bool says_more =
       !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
-  return says_more ? of_unknown(log, unknown, Severity::kError) : of_problem(echo);
+  if (says_more) return of_unknown(log, unknown, Severity::kError);
+  LogVerdict verdict = of_problem(echo);
+  constexpr std::size_t kMostLines = 3;
+  if (log.nccl_lines == 0)
+    for (const LogSight& sight : most_telling(state, kMostLines)) verdict.why.push_back(at_line(sight));
+  return verdict;
 }
 
 std::optional<LogVerdict> of_different_networks(const Log& log) {
@@ -369,9 +375,12 @@ void judge_run(LogState& state) {
   } else if (log.hang) {
     log.verdict = of_hang(log);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
-    log.verdict = of_echo(log, log.problems.front());
+    log.verdict = of_echo(state, log.problems.front());
   } else if (log.communicators.empty() && !unknown.empty()) {
     log.verdict = of_unknown(log, unknown, Severity::kWarning);
+  } else if (log.nccl_lines == 0 && !log.problems.empty() &&
+             log.problems.front().severity == Severity::kWarning) {
+    log.verdict = of_problem(log.problems.front());  // no line of NCCL shows that the run went on
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
     log.verdict = of_telling(state);
   } else if (log.nccl_lines == 0) {

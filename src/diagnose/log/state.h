@@ -59,6 +59,49 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
+// What a job or a step of Slurm has, from "scontrol show". -1: not known.
+struct SlurmShare {
+  std::string step = {};  // "1135.617", empty for the job
+  LogSight sight = {};
+  double cpus = -1;
+  double mebibytes = -1;
+  double gpus = -1;
+};
+
+// What launchers print in more than one line (launcher_sights.cc).
+struct LauncherLines {
+  std::set<std::string> ray_addresses;  // under which nodes joined Ray
+  LogSight ray_address;
+  std::string vllm_address;  // VLLM_HOST_IP
+  LogSight ray_gpus;         // "3.0/3.0 GPU" of ray status
+  double ray_used = 0;
+  double ray_total = -1;
+  SlurmShare job;
+  std::vector<SlurmShare> steps;
+  bool in_step = false;   // the last line was about a step
+  std::string munge_key;  // the first hash of munge.key
+  LogSight same_key;
+  LogSight other_key;
+  std::set<int> sought_ports;  // an ss was run to find their listener
+  std::set<int> open_ports;
+  LogSight sought;
+  LogSight opened;
+  LogSight shm_small;  // /dev/shm has 64 MiB or is full
+  LogSight shm_roomy;
+  LogSight srun_with_mpi;
+  LogSight srun_without_mpi;
+  std::string first_rank_zero;  // the process of nccl-tests that printed "Rank  0"
+  std::string first_rank_file;
+  std::string mpi_library;   // the folder of libmpi.so
+  std::string mpi_launcher;  // the folder of mpirun
+  int job_tasks = -1;        // that the Slurm job has
+  int srun_tasks = -1;       // the most that an srun asks for
+  int slots = -1;            // of all hosts in a host file
+  LogSight job_tasks_line;
+  LogSight srun_tasks_line;
+  LogSight slots_line;
+};
+
 struct LogState {
   Log log;
   std::string partial;  // an unfinished last line
@@ -99,6 +142,7 @@ struct LogState {
   LogSight tests_shape;                               // "# nThread 1 nGpus 8 …" of nccl-tests
   int tests_gpus = 0;                                 // number of GPUs that each of its processes asks for
   std::map<std::string, std::set<int>> tests_failed;  // its processes that failed, by host
+  LauncherLines launchers;
   bool dma_buf = false;
   bool network_lines = false;        // NCCL_DEBUG_SUBSYS included NET
   std::vector<TellingLine> telling;  // lines that report a failure which no row knows
@@ -141,6 +185,8 @@ struct LogState {
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
   // Keeps what the line contains about limits, devices and the shape of nccl-tests.
   void read_sights(std::string_view line);
+  // Keeps what the line contains about nodes of Ray, steps of Slurm, keys of munge and processes of nccl-tests.
+  void read_launchers(std::string_view line);
   // Keeps the line if its words report a failure.
   void read_telling(std::string_view line);
   // Keeps the line if it is the first of its kind.
