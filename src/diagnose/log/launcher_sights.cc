@@ -779,6 +779,16 @@ std::span<const Question> launcher_questions() { return launcher_lines::kLaunche
 
 std::span<const Opposites> launcher_opposites() { return launcher_lines::kLauncherOpposites; }
 
+void settle_launch(LogState& state) {
+  const auto is_up = [](const LogCommunicator& communicator) { return communicator.completed > 0; };
+  if (std::ranges::none_of(state.log.communicators, is_up)) return;
+  constexpr std::array<std::string_view, 12> kBefore = {
+      "ssh-name",       "ssh-resolver",     "ssh-refused", "ssh-no-answer", "ssh-no-route", "slurm-busy",
+      "slurm-busy-now", "slurm-still-busy", "vllm-waits",  "ray-no-node",   "ray-gcs",      "ray-gcs-id"};
+  for (LogProblem& problem : state.log.problems)
+    if (std::ranges::find(kBefore, problem.symptom) != kBefore.end()) problem.severity = Severity::kNote;
+}
+
 void LogState::read_launchers(std::string_view line) { launcher_lines::read(*this, line); }
 
 }  // namespace railbed::diagnose

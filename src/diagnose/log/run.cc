@@ -3,8 +3,8 @@
 // It is the first of these that applies: the first problem that is an error and no consequence of another;
 // ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
 // problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
-// because NCCL's own message is more informative then; an error that is a consequence; no line of NCCL; no
-// communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
+// because NCCL's own message is more informative then; an error that is a consequence; without
+// a line of NCCL, a warning of another program; no line of NCCL; no communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
 // communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
 // why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
 // node with P2P disabled, or over TCP.

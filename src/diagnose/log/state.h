@@ -237,7 +237,9 @@ std::span<const Opposites> launcher_opposites();
 Seen look_for(std::string_view observation, const LogState& state, const LogProblem& problem);
 
 // Conclusions from the whole log.
-void conclude(LogState& state);     // verdict.cc: all of it
+void conclude(LogState& state);  // verdict.cc: all of it
+// Lowers what failed before the ranks were up to notes: a launcher that tried again, a step that waited.
+void settle_launch(LogState& state);
 void find_causes(LogState& state);  // causes.cc: the cause of each problem
 void judge_hang(LogState& state);   // hang.cc: the ranks that the others waited for
 void judge_run(LogState& state);    // run.cc: the verdict
