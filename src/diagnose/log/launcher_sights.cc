@@ -351,14 +351,14 @@ Evidence no_cores_are_kept(const LogState& state, const LogProblem& problem) {
 Evidence srun_wants_more_tasks(const LogState& state, const LogProblem&) {
   const LauncherLines& lines = state.launchers;
   if (lines.job_tasks < 0 || lines.srun_tasks <= lines.job_tasks) return std::nullopt;
-  return fmt::format("srun asks for {} tasks ({}), and the job has {} ({})", lines.srun_tasks,
+  return fmt::format("srun requests {} tasks ({}), and the job has {} ({})", lines.srun_tasks,
                      at_line(lines.srun_tasks_line), lines.job_tasks, at_line(lines.job_tasks_line));
 }
 
 Evidence srun_tasks_fit(const LogState& state, const LogProblem&) {
   const LauncherLines& lines = state.launchers;
   if (lines.srun_tasks < 0 || lines.srun_tasks > lines.job_tasks) return std::nullopt;
-  return fmt::format("srun asks for {} tasks, and the job has {} ({})", lines.srun_tasks, lines.job_tasks,
+  return fmt::format("srun requests {} tasks, and the job has {} ({})", lines.srun_tasks, lines.job_tasks,
                      at_line(lines.job_tasks_line));
 }
 

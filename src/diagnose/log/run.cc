@@ -3,11 +3,11 @@
 // It is the first of these that applies: the first problem that is an error and no consequence of another;
 // ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
 // problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
-// because NCCL's own message is more informative then; an error that is a consequence; without
-// a line of NCCL, a warning of another program; no line of NCCL; no communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
-// communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
-// why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
-// node with P2P disabled, or over TCP.
+// because NCCL's own message is more informative then; an error that is a consequence; without a line of NCCL,
+// a warning of another program; no line of NCCL; no communicator. Otherwise the run has started, and the verdict
+// states how the ranks of the largest communicator reach each other. It is a warning if they could do better:
+// TCP between nodes, with the reason why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect
+// on all connections; GPUs of one node with P2P disabled, or over TCP.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -152,8 +152,10 @@ LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
   if (says_more) return of_unknown(log, unknown, Severity::kError);
   LogVerdict verdict = of_problem(echo);
   constexpr std::size_t kMostLines = 3;
+  constexpr std::size_t kAlike = 12;  // the same message of another task
   if (log.nccl_lines == 0)
-    for (const LogSight& sight : most_telling(state, kMostLines)) verdict.why.push_back(at_line(sight));
+    for (const LogSight& sight : most_telling(state, kMostLines))
+      if (!sight.text.starts_with(echo.message.substr(0, kAlike))) verdict.why.push_back(at_line(sight));
   return verdict;
 }
 
