@@ -23,7 +23,7 @@ constexpr int kMostMissing = 1 << 16;
 bool failed_otherwise(const Log& log) {
   // What follows from a hang, and from its end.
   constexpr std::string_view kEchoes[] = {"collective-timeout", "watchdog-stuck", "dump-signal",
-                                          "exit-aborted", "exit-stopped"};
+                                          "abort-elastic", "term-elastic"};
   return std::ranges::any_of(log.problems, [&](const LogProblem& problem) {
     return problem.severity == Severity::kError &&
            std::ranges::find(kEchoes, problem.symptom) == std::end(kEchoes);

@@ -35,12 +35,6 @@ constexpr int kLateRequest = 64;
 // More than UCX needs for its queues and buffers.
 constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
 
-Evidence any_of_seen(const LogState& state, std::initializer_list<std::string_view> ids) {
-  for (const std::string_view id : ids)
-    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
-  return std::nullopt;
-}
-
 bool has_text(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
@@ -68,13 +62,13 @@ Evidence mtu_differs(const LogState& state, const LogProblem&) { return compare_
 Evidence mtu_is_equal(const LogState& state, const LogProblem&) { return compare_rdma_mtus(state, false); }
 
 Evidence no_port_is_active(const LogState& state, const LogProblem&) {
-  if (any_of_seen(state, {"port-active"})) return std::nullopt;
-  return any_of_seen(state, {"port-not-active"});
+  if (first_seen(state, {"port-active"})) return std::nullopt;
+  return first_seen(state, {"port-not-active"});
 }
 
 Evidence container_has_devices(const LogState& state, const LogProblem&) {
-  if (any_of_seen(state, {"no-dev-infiniband"})) return std::nullopt;
-  return any_of_seen(state, {"uverbs-here"});
+  if (first_seen(state, {"no-dev-infiniband"})) return std::nullopt;
+  return first_seen(state, {"uverbs-here"});
 }
 
 // The kinds of GID in perftest's decimal bytes: "254:128:00:…" is link-local, "00:…:255:255:10:60:02:18" has an
@@ -121,7 +115,7 @@ struct GidKinds {
 
 // Adds the entry of show_gids that the remedy refers to, if the log has it.
 std::string with_gid_entry(const LogState& state, std::string evidence) {
-  if (const auto entry = any_of_seen(state, {"gid-roce-v2"})) evidence += "; " + *entry;
+  if (const auto entry = first_seen(state, {"gid-roce-v2"})) evidence += "; " + *entry;
   return evidence;
 }
 
@@ -155,12 +149,12 @@ Evidence gids_are_set(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence test_uses_dma_buf(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"});
+  return first_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"});
 }
 
 Evidence test_lacks_dma_buf(const LogState& state, const LogProblem&) {
-  if (any_of_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"})) return std::nullopt;
-  return any_of_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
+  if (first_seen(state, {"perftest-dmabuf-flag", "perftest-dmabuf-buffer"})) return std::nullopt;
+  return first_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
 }
 
 // "… Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"
@@ -184,19 +178,19 @@ Evidence ucx_may_lock_all(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence ucx_is_not_selected(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"pml-ob1", "pml-ob1-variable", "pml-not-ucx", "pml-cm"});
+  return first_seen(state, {"pml-ob1", "pml-ob1-variable", "pml-not-ucx", "pml-cm"});
 }
 
 Evidence ucx_was_needed(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"pml-ucx-failed", "ucp-worker-failed", "pml-none"});
+  return first_seen(state, {"pml-ucx-failed", "ucp-worker-failed", "pml-none"});
 }
 
 Evidence first_request_was_lost(const LogState& state, const LogProblem&) {
-  if (any_of_seen(state, {"ucx-late-request"})) return std::nullopt;
+  if (first_seen(state, {"ucx-late-request"})) return std::nullopt;
   if (const auto line = state.seen.find("ucx-request-0"); line != state.seen.end())
     return fmt::format("{}: it is the first request of its queue (wqe[0])",
                        place_text(line->second.file, line->second.line));
-  return any_of_seen(state, {"perftest-nothing-done"});
+  return first_seen(state, {"perftest-nothing-done"});
 }
 
 // A single process that ended does not explain that two nodes lose their first messages to two others.
@@ -209,43 +203,43 @@ Evidence both_ends_report(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence ucx_sends_from_link_local(const LogState& state, const LogProblem&) {
-  const auto line = any_of_seen(state, {"ucx-dgid-link-local"});
-  if (!line || any_of_seen(state, {"ucx-routable"})) return std::nullopt;
+  const auto line = first_seen(state, {"ucx-dgid-link-local"});
+  if (!line || first_seen(state, {"ucx-routable"})) return std::nullopt;
   return with_gid_entry(state, *line);
 }
 
 Evidence a_process_was_killed(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"killed-oom", "killed-oom-old", "killed-oom-task", "killed-node", "killed-fault",
-                             "killed-signal"});
+  return first_seen(state, {"killed-oom", "killed-oom-old", "killed-oom-task", "killed-node", "killed-fault",
+                            "killed-signal"});
 }
 
 Evidence subnet_change_is_reported(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"subnet-event", "subnet-event-again"});
+  return first_seen(state, {"subnet-event", "subnet-event-again"});
 }
 
 Evidence port_4791_is_blocked(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"udp-4791-blocked", "udp-4791-drop"});
+  return first_seen(state, {"udp-4791-blocked", "udp-4791-drop"});
 }
 
 Evidence buffers_are_on_gpus(const LogState& state, const LogProblem& problem) {
   if (problem.symptom.starts_with("nvshmem-")) return "NVSHMEM's heap is on the GPU";
-  return any_of_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
+  return first_seen(state, {"perftest-cuda-flag", "perftest-gpu-buffer"});
 }
 
 Evidence verbs_driver_is_missing(const LogState& state, const LogProblem&) {
-  return any_of_seen(state, {"verbs-driver-mlx5", "verbs-driver-efa"});
+  return first_seen(state, {"verbs-driver-mlx5", "verbs-driver-efa"});
 }
 
 Evidence link_layers_are_mixed(const LogState& state, const LogProblem&) {
-  const auto infiniband = any_of_seen(state, {"link-infiniband"});
-  const auto ethernet = any_of_seen(state, {"link-ethernet"});
+  const auto infiniband = first_seen(state, {"link-infiniband"});
+  const auto ethernet = first_seen(state, {"link-ethernet"});
   if (!infiniband || !ethernet) return std::nullopt;
   return *infiniband + "; " + *ethernet;
 }
 
 Evidence link_layers_are_equal(const LogState& state, const LogProblem& problem) {
   if (link_layers_are_mixed(state, problem)) return std::nullopt;
-  return any_of_seen(state, {"link-infiniband", "link-ethernet"});
+  return first_seen(state, {"link-infiniband", "link-ethernet"});
 }
 
 Evidence nccl_uses(const LogState& state, std::string_view network) {
@@ -412,7 +406,7 @@ enum RdmaWord : std::size_t {
   kPortState,
   kIbstatState,
   kModules,
-  kNvidia,
+  kNvidiaModule,
   kPeerMem,
   kDevices,
   kMemoryPeers,
@@ -548,7 +542,7 @@ void read_rdma_port(LogState& state, std::string_view text, const FoundWords& fo
 
 // Reads modules for peer memory: lsmod, /sys.
 void read_peer_modules(LogState& state, std::string_view text, const FoundWords& found, bool is_command) {
-  if (found[kNvidia] || found[kPeerMem]) {
+  if (found[kNvidiaModule] || found[kPeerMem]) {
     const auto parts = words(text);
     const bool is_row =
         parts.size() >= 3 && is_digits(parts[1]) && parts[1].size() >= 4 && is_digits(parts[2]);

@@ -152,6 +152,7 @@ void LogState::read_text(std::string_view line) {
   read_sights(line);
   read_torch_sights(line);
   read_driver(line);
+  read_launchers(line);
   if (line.find("NCCL ") != std::string_view::npos) {
     const auto records = parse_log_line(line);
     for (const LogLine& record : records) read_record(record);

@@ -4,10 +4,10 @@
 // ranks that chose different networks; a hang; if a connection was closed, the ranks that neither reported a
 // problem nor finished; an unknown warning that came before the consequence or if no communicator came up,
 // because NCCL's own message is more informative then; an error that is a consequence; a known warning if no
-// communicator came up; no line of NCCL; no communicator. Otherwise the run has started, and the verdict states how the ranks of the largest
-// communicator reach each other. It is a warning if they could do better: TCP between nodes, with the reason
-// why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one
-// node with P2P disabled, or over TCP.
+// communicator came up; no line of NCCL; no communicator. Otherwise the run has started, and the verdict states how
+// the ranks of the largest communicator reach each other. It is a warning if they could do better: TCP between nodes,
+// with the reason why NCCL chose it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs
+// of one node with P2P disabled, or over TCP.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -145,12 +145,20 @@ LogVerdict of_telling(const LogState& state) {
 
 // Only consequences are known to have failed. A rank that ended explains them; else an unknown warning, if it
 // came before or the consequence carries no information.
-LogVerdict of_echo(const Log& log, const LogProblem& echo) {
+LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
+  const Log& log = state.log;
   if (auto lost = of_lost_peer(log, echo)) return std::move(*lost);
   const auto unknown = unknown_warnings(log);
   const bool says_more =
       !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
-  return says_more ? of_unknown(log, unknown, Severity::kError) : of_problem(echo);
+  if (says_more) return of_unknown(log, unknown, Severity::kError);
+  LogVerdict verdict = of_problem(echo);
+  constexpr std::size_t kMostLines = 3;
+  constexpr std::size_t kAlike = 12;  // the same message of another task
+  if (log.nccl_lines == 0)
+    for (const LogSight& sight : most_telling(state, kMostLines))
+      if (!sight.text.starts_with(echo.message.substr(0, kAlike))) verdict.why.push_back(at_line(sight));
+  return verdict;
 }
 
 std::optional<LogVerdict> of_different_networks(const Log& log) {
@@ -401,7 +409,7 @@ void judge_run(LogState& state) {
   } else if (redirected != log.problems.end()) {
     log.verdict = of_problem(*redirected);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
-    log.verdict = of_echo(log, log.problems.front());
+    log.verdict = of_echo(state, log.problems.front());
   } else if (log.communicators.empty() && !unknown.empty()) {
     log.verdict = of_unknown(log, unknown, Severity::kWarning);
   } else if (const auto known = std::ranges::find_if(log.problems,
@@ -415,6 +423,8 @@ void judge_run(LogState& state) {
     log.verdict = of_problem(*known);
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
     log.verdict = of_telling(state);
+  } else if (log.nccl_lines == 0 && !log.problems.empty()) {
+    log.verdict = of_problem(log.problems.front());
   } else if (log.nccl_lines == 0) {
     log.verdict = {.severity = Severity::kWarning,
                    .text = "There is no line of NCCL in this log",

@@ -59,6 +59,16 @@ std::string place_text(std::string_view file, std::uint64_t line) {
   return file.empty() ? fmt::format("line {}", line) : fmt::format("{}:{}", file, line);
 }
 
+std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids) {
+  for (const std::string_view id : ids) {
+    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
+    for (const LogProblem& problem : state.log.problems)
+      if (problem.symptom == id)
+        return fmt::format("{}: {}", place_text(problem.file, problem.line), problem.message);
+  }
+  return std::nullopt;
+}
+
 std::string at_line(const LogSight& sight) {
   return fmt::format("{}: {}", place_text(sight.file, sight.line), sight.text);
 }

@@ -26,12 +26,6 @@ constexpr std::size_t kMostExits = 1024;
 constexpr std::size_t kMostGradientRanks = 256;
 constexpr std::size_t kLongestGradientList = 4096;
 
-Evidence first_seen(const LogState& state, std::initializer_list<std::string_view> ids) {
-  for (const std::string_view id : ids)
-    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
-  return std::nullopt;
-}
-
 bool message_has(const LogProblem& problem, std::string_view words) {
   return problem.message.find(words) != std::string::npos;
 }
@@ -208,7 +202,7 @@ Evidence rank_0_ended_well(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence rank_0_was_killed(const LogState& state, const LogProblem&) {
-  if (auto line = first_seen(state, {"kernel-oom", "cgroup-oom", "kernel-oom-cgroup", "ray-oom"}))
+  if (auto line = first_seen(state, {"kernel-oom", "cgroup-oom", "ray-oom", "ray-oom-task", "step-oom"}))
     return line;
   const auto exit = state.torch_lines.exits.find(0);
   if (exit == state.torch_lines.exits.end() ||
@@ -491,7 +485,7 @@ Evidence memory_is_used_here(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence killed_for_memory(const LogState& state, const LogProblem&) {
-  return first_seen(state, {"kernel-oom", "cgroup-oom", "kernel-oom-cgroup", "ray-oom"});
+  return first_seen(state, {"kernel-oom", "cgroup-oom", "ray-oom", "ray-oom-task", "step-oom"});
 }
 
 Evidence ended_by_the_scheduler(const LogState& state, const LogProblem&) {

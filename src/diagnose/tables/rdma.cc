@@ -242,8 +242,6 @@ constexpr Symptom kRdmaSymptoms[] = {
      "A node of the job failed"},
     {"killed-fault",          kNote,    kSight, kAnyone, {"Segmentation fault"}, "signal(7)",
      "A process crashed"},
-    {"killed-signal",         kNote,    kSight, kAnyone, {"exited on signal 9"}, "Open MPI",
-     "A process was killed"},
     {"udp-4791-blocked",      kNote,    kSight, kAnyone, {"4791", "DROP"}, "iptables(8)",
      "A rule drops UDP port 4791 (RoCE v2)"},
     {"udp-4791-drop",         kNote,    kSight, kAnyone, {"dport 4791", "drop"}, "nft(8)",
