@@ -130,7 +130,7 @@ constexpr bool is_always_fatal(int code) {
 std::string_view advice(XidAction action) {
   switch (action) {
     case kReboot:
-      return "Drain the node and restart it; when it returns, the GPU, its seat or its PCIe link is bad.";
+      return "Drain the node and restart it; when it returns, the GPU's power supply, its seat, its PCIe link or the GPU itself is bad.";
     case kReset:
       return "Let nobody use the GPU and reset it; when it returns, ask the vendor.";
     case kIsolate:

@@ -1,5 +1,7 @@
 // Gives each problem of a log its cause, with the causes that remain possible beside it and those that something
 // contradicts.
+#include <algorithm>
+
 #include "diagnose/hypothesis.h"
 #include "diagnose/log/state.h"
 #include "diagnose/weigh.h"
@@ -21,6 +23,11 @@ LogCandidate candidate(const Weighed& weighed, const std::string& title) {
 
 }  // namespace
 
+bool reports_an_end(std::string_view symptom) {
+  constexpr std::string_view kEnds[] = {"killed-", "abort-", "crash-", "bus-", "term-", "exit-"};
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return symptom.starts_with(end); });
+}
+
 void find_causes(LogState& state) {
   for (LogProblem& problem : state.log.problems) {
     if (problem.symptom.empty()) continue;
@@ -37,6 +44,10 @@ void find_causes(LogState& state) {
     const Weighed& best = diagnosis.remaining.front();
     problem.id = best.hypothesis->id;
     problem.consequence = problem.consequence || (best.hypothesis->echo && best.open == 0);
+    // A program that raised an exception ended by it; launchers then kill what is left.
+    if (diagnosis.certainty != Certainty::kCause && reports_an_end(problem.symptom) &&
+        exception_before(state, problem) != nullptr)
+      problem.consequence = true;
     // Of several causes none is favoured: the title states what happened, not why.
     if (diagnosis.certainty != Certainty::kOneOf && !best.hypothesis->title.empty())
       problem.title = best.hypothesis->title;

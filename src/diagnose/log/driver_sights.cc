@@ -176,6 +176,12 @@ DriverEvidence nvlink_failed(const LogState& state, const LogProblem& problem) {
   return found ? found : first_seen(kNvlinkIds, state, problem);
 }
 
+// Xids 144 to 150 report a part of NVLink, and whether its error is fatal; the others of that moment follow from it.
+DriverEvidence nvlink_failed_for_good(const LogState& state, const LogProblem&) {
+  if (state.driver.nvlink_fatal.line == 0) return std::nullopt;
+  return at_line(state.driver.nvlink_fatal);
+}
+
 // The gravest Xid of the log decides what to do.
 template <XidAction action>
 DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
@@ -408,6 +414,7 @@ constexpr Question kDriverQuestions[] = {
     {"xid-program", xid_of_program},
     {"gpu-is-lost", gpu_is_lost},
     {"nvlink-failed", nvlink_failed},
+    {"nvlink-failed-for-good", nvlink_failed_for_good},
     {"xid-asks-isolate", gravest_xid_asks<XidAction::kIsolate>},
     {"xid-asks-reboot", gravest_xid_asks<XidAction::kReboot>},
     {"xid-asks-reset", gravest_xid_asks<XidAction::kReset>},
@@ -660,6 +667,8 @@ void LogState::read_driver(std::string_view line) {
       const auto code = scan.number();
       if (code && (driver.xids.size() < kMostXids || driver.xids.contains(*code)))
         keep_sight(driver.xids[*code], line);
+      if (code && *code >= 144 && *code <= 150 && holds(line, " Fatal "))
+        keep_sight(driver.nvlink_fatal, line);
     }
   }
   if (found[kUnit] || found[kStartedFm]) {

@@ -90,6 +90,7 @@ struct DriverLines {
   bool list_is_cut = false;           // nvidia-smi -L | head
   std::set<int> failed = {};          // local ranks that ended with an error
   std::map<int, LogSight> xids = {};  // by number
+  LogSight nvlink_fatal = {};         // the first Xid of NVLink that is fatal
   LogSight fm_started_again = {};
   std::set<std::string, std::less<>> cdi_names = {};
   LogSight cdi_version = {};

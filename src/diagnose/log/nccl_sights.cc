@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
+#include "nccl/version.h"
 
 namespace railbed::diagnose {
 namespace {
@@ -369,6 +370,47 @@ Evidence scheduler_shares_a_gpu(const LogState& state, const LogProblem&) {
   return std::nullopt;
 }
 
+Evidence nccl_is_not_in_stack(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("nccl-in-stack")) return std::nullopt;
+  const auto backtrace = state.seen.find("backtrace");
+  if (backtrace == state.seen.end()) return std::nullopt;
+  return "no frame of the backtrace is NCCL's; " + at_line(backtrace->second);
+}
+
+Evidence communicator_is_up(const LogState& state, const LogProblem&) {
+  for (const LogCommunicator& communicator : state.log.communicators)
+    if (communicator.completed > 0 && communicator.completed >= communicator.size)
+      return fmt::format("all {} ranks of a communicator are up", communicator.size);
+  return std::nullopt;
+}
+
+Evidence communicator_is_not_up(const LogState& state, const LogProblem& problem) {
+  if (communicator_is_up(state, problem)) return std::nullopt;
+  return "no communicator is complete in this log";
+}
+
+// Releases of NCCL before which a GPU's generation is not supported (NCCL's release notes).
+struct FirstRelease {
+  std::string_view gpu;  // in the names of products
+  nccl::Version version;
+};
+constexpr FirstRelease kFirstReleases[] = {
+    {"GB200", {2, 25, 1}},    {"B200", {2, 25, 1}},     {"GB300", {2, 27, 3}},     {"B300", {2, 27, 3}},
+    {"RTX 5090", {2, 26, 2}}, {"RTX 5080", {2, 26, 2}}, {"Blackwell", {2, 26, 2}}, {"GB10", {2, 26, 2}},
+};
+
+Evidence nccl_is_older_than_gpu(const LogState& state, const LogProblem&) {
+  if (state.gpu_model.line == 0) return std::nullopt;
+  for (const std::string& text : state.log.versions) {
+    const auto version = nccl::Version::parse(text);
+    for (const FirstRelease& first : kFirstReleases)
+      if (version && *version < first.version && state.gpu_model.text.find(first.gpu) != std::string::npos)
+        return fmt::format("NCCL {} is older than {}, the first for {} ({})", text, first.version.to_text(),
+                           first.gpu, at_line(state.gpu_model));
+  }
+  return std::nullopt;
+}
+
 // The opposites of some of them, which only what is shown can answer.
 
 Evidence no_bridge_is_chosen(const LogState& state, const LogProblem& problem) {
@@ -495,6 +537,10 @@ constexpr Question kQuestions[] = {
     {"rank-checked-in", rank_has_checked_in},
     {"family-inet6", family_is_inet6},
     {"gpu-shared-by-scheduler", scheduler_shares_a_gpu},
+    {"nccl-older-than-gpu", nccl_is_older_than_gpu},
+    {"nccl-not-in-stack", nccl_is_not_in_stack},
+    {"communicator-up", communicator_is_up},
+    {"communicator-not-up", communicator_is_not_up},
     {"no-bridge-chosen", no_bridge_is_chosen},
     {"peer-is-elsewhere", peer_is_elsewhere},
     {"gid-routable", gid_is_routable},
@@ -520,6 +566,8 @@ constexpr Opposites kOpposites[] = {
     {"topology-file-set", "topology-file-unset"},
     {"gid-index-set", "gid-index-unset"},
     {"acs-on", "acs-off"},
+    {"nccl-in-stack", "nccl-not-in-stack"},
+    {"communicator-up", "communicator-not-up"},
     {"bridge-chosen", "no-bridge-chosen"},
     {"peer-is-neighbour", "peer-is-elsewhere"},
     {"gid-link-local", "gid-routable"},
@@ -631,6 +679,8 @@ void LogState::read_sights(std::string_view line) {
   if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
   if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);
   if (has("active_mtu:")) read_active_mtu(*this, line);
+  // "#  Rank  0 Group  0 Pid 4 on node1 device  0 [0x01] NVIDIA GB200", of nccl-tests and of nvidia-smi -L
+  if ((has(" device ") && has("] NVIDIA ")) || has(": NVIDIA ")) keep_sight(gpu_model, line);
   if (has("MIG") && names_slice(line)) keep_sight(mig, line);
   if ((has("lock") || has("LOCK")) && !advises(line)) {
     const Memlock limit = memlock_in(line);

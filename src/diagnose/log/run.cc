@@ -143,6 +143,14 @@ LogVerdict of_telling(const LogState& state) {
   return verdict;
 }
 
+// Adds the lines that say most, in words that no row knows, to a verdict that may not be the whole truth.
+void add_telling(const LogState& state, const LogProblem& problem, LogVerdict& verdict) {
+  constexpr std::size_t kMostLines = 3;
+  constexpr std::size_t kAlike = 12;  // the same message of another task
+  for (const LogSight& sight : most_telling(state, kMostLines))
+    if (!sight.text.starts_with(problem.message.substr(0, kAlike))) verdict.why.push_back(at_line(sight));
+}
+
 // Only consequences are known to have failed. A rank that ended explains them; else an unknown warning, if it
 // came before or the consequence carries no information.
 LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
@@ -152,12 +160,18 @@ LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
   const bool says_more =
       !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
   if (says_more) return of_unknown(log, unknown, Severity::kError);
+  const LogSight* const exception = reports_an_end(echo.symptom) ? exception_before(state, echo) : nullptr;
+  if (exception != nullptr)
+    return {
+        .severity = Severity::kError,
+        .text = "A program raised an exception that is not in the tables: " + exception->text,
+        .why = {at_line(*exception), fmt::format("{}: {}", place_text(echo.file, echo.line), echo.message)},
+        .certainty = Certainty::kUnknown,
+        .remedy =
+            "Read the traceback above it; what ended after it follows from it. Search for its words in the "
+            "program's issues."};
   LogVerdict verdict = of_problem(echo);
-  constexpr std::size_t kMostLines = 3;
-  constexpr std::size_t kAlike = 12;  // the same message of another task
-  if (log.nccl_lines == 0)
-    for (const LogSight& sight : most_telling(state, kMostLines))
-      if (!sight.text.starts_with(echo.message.substr(0, kAlike))) verdict.why.push_back(at_line(sight));
+  if (log.nccl_lines == 0) add_telling(state, echo, verdict);
   return verdict;
 }
 
@@ -418,9 +432,9 @@ void judge_run(LogState& state) {
                                                               !problem.consequence &&
                                                               !problem.symptom.empty();
                                                      });
-             known != log.problems.end() && log.communicators.empty() &&
-             (log.nccl_lines > 0 || state.telling.empty())) {
+             known != log.problems.end() && log.communicators.empty()) {
     log.verdict = of_problem(*known);
+    if (log.nccl_lines == 0) add_telling(state, *known, log.verdict);
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
     log.verdict = of_telling(state);
   } else if (log.nccl_lines == 0 && !log.problems.empty()) {
@@ -433,6 +447,14 @@ void judge_run(LogState& state) {
                        "NCCL_DEBUG_FILE sends it elsewhere."};
   } else {
     log.verdict = of_healthy(state);
+    // A run that is not up, or not to its end in this log, may owe that to what it was warned of.
+    const bool incomplete =
+        !log.communicators.empty() && log.communicators.front().completed < log.communicators.front().size;
+    const auto warned = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+      return problem.severity == Severity::kWarning && !problem.symptom.empty();
+    });
+    if (log.verdict.severity == Severity::kNote && incomplete && warned != log.problems.end())
+      log.verdict = of_problem(*warned);
   }
 }
 

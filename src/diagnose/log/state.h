@@ -98,6 +98,7 @@ struct LogState {
   std::map<std::string, bool> interfaces_listed;      // by `ip -brief`: whether each is up
   std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
+  LogSight gpu_model;                                 // a line that names the GPU's product
   bool p2p = false;                                   // a connection goes from GPU to GPU
   DriverLines driver;
   LauncherLines launchers;
@@ -204,6 +205,13 @@ bool reports_preparation(std::string_view line);
 
 // Returns the lines that report a failure in words that no row knows, those that say most, in their order.
 std::vector<LogSight> most_telling(const LogState& state, std::size_t most);
+
+// Returns whether a symptom reports that a process ended, by whatever it was ended.
+bool reports_an_end(std::string_view symptom);
+
+// Returns the last exception of a program that no row knows and that stands before this problem in its file; null if
+// there is none.
+const LogSight* exception_before(const LogState& state, const LogProblem& problem);
 
 // Returns the first of these lines or problems that the log has, with its place; nothing if it has none.
 std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids);

@@ -81,6 +81,14 @@ void LogState::read_telling(std::string_view line) {
   keep_sight(kept.sight, text);
 }
 
+const LogSight* exception_before(const LogState& state, const LogProblem& problem) {
+  const LogSight* last = nullptr;  // the last of a chain is the one that nobody caught
+  for (const TellingLine& line : state.telling)
+    if (line.weight == kException && line.sight.file == problem.file && line.sight.line < problem.line)
+      last = &line.sight;
+  return last;
+}
+
 std::vector<LogSight> most_telling(const LogState& state, std::size_t most) {
   std::vector<TellingLine> lines = state.telling;
   std::ranges::stable_sort(lines, std::ranges::greater(), &TellingLine::weight);

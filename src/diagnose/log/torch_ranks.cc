@@ -204,7 +204,11 @@ bool reports_preparation(std::string_view line) {
                          "writing checkpoint",
                          "loading checkpoint",
                          "evaluating",
-                         "generating"});
+                         "generating",
+                         "preparing",
+                         "processing",
+                         "indexing",
+                         "scanning"});
 }
 
 bool reports_progress(std::string_view line) {

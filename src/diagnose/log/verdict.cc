@@ -113,6 +113,7 @@ std::string id_of(const Symptom* symptom, std::string_view text) {
 
 std::size_t order_of(const LogProblem& problem) {
   const std::vector<Symptom>& symptoms = all_symptoms();
+  if (problem.symptom.empty() && problem.id != "other") return 0;  // concluded from several lines
   for (std::size_t i = 0; i < symptoms.size(); ++i)
     if (symptoms[i].id == problem.symptom) return i;
   return symptoms.size();
@@ -253,7 +254,8 @@ void judge_addresses(Log& log) {
       elsewhere = &interface;
   }
   for (const LogInterface& interface : log.interfaces) {
-    if (!is_bridge(interface.name)) continue;
+    const bool link_local = interface.address.starts_with("169.254.");
+    if (!is_bridge(interface.name) && !link_local) continue;
     const auto& [here, elsewhere] = first[interface.address];
     const LogInterface* const twin = here->host != interface.host ? here : elsewhere;
     if (twin == nullptr) continue;
@@ -267,7 +269,11 @@ void judge_addresses(Log& log) {
     problem.count = 1;
     problem.hosts = {interface.host, twin->host};
     problem.cause =
-        "NCCL chose an interface that has the same address on every host, as a bridge of Docker or libvirt has.";
+        link_local
+            ? "NCCL chose an interface with a link-local address, such as a BMC's own USB network: every host has "
+              "the same one, and each host reaches itself there."
+            : "NCCL chose an interface that has the same address on every host, as a bridge of Docker or "
+              "libvirt has.";
     problem.remedy =
         "Name the interface of the nodes' own network on all of them: NCCL_SOCKET_IFNAME==eth0, or leave out the bridge: "
         "NCCL_SOCKET_IFNAME=^docker,lo,virbr.";

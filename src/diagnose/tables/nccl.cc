@@ -205,7 +205,21 @@ constexpr Symptom kSymptoms[] = {
      kEnvGuide,
      "Traffic crosses rails"},
 
+    // glibc's checks of the heap
+    {"heap-corruption",       kError,   kCause, kAnyone, {"free(): "}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-size",  kError,   kCause, kAnyone, {"corrupted size vs. prev_size"}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-malloc",kError,   kCause, kAnyone, {"malloc(): ", "corrupted"}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-double-free",      kError,   kCause, kAnyone, {"double free or corruption"}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+
     // Lines that confirm or refute
+    {"backtrace",             kNote,    kSight, kAnyone, {"*** Process received signal ***"}, "Open MPI, PRRTE",
+     "The beginning of a backtrace"},
+    {"nccl-in-stack",         kNote,    kSight, kAnyone, {"libnccl.so.2("}, "Open MPI, PRRTE: backtraces",
+     "A frame of NCCL in a backtrace"},
     {"region-refused",        kNote,    kSight, kAnyone, {"reg mr failed"},
      "drivers/infiniband/hw/mlx5/mr.c",
      "The adapter refused a memory region"},

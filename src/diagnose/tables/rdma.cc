@@ -14,6 +14,11 @@ constexpr std::string_view kRetryTitle = "RDMA messages were sent and never ackn
 
 // clang-format off
 constexpr Symptom kRdmaSymptoms[] = {
+    {"ucx-connect", kError, kCause, kAnyone, {"UCX  ERROR", "connect(fd=", "dest_addr="}, "UCX src/ucs/sys/sock.c",
+     "UCX could not connect to a peer over TCP"},
+    {"ucx-tcp-interface", kNote, kSight, kAnyone, {"inter-node cfg#", "(tcp/"}, "UCX src/ucp/core/ucp_worker.c",
+     "The interface over which UCX talks to other nodes"},
+    {"ping-answers", kNote, kSight, kAnyone, {"bytes from ", "icmp_seq="}, "ping(8)", "A ping that was answered"},
     // UCX
     {"ucx-port-error",        kError,   kCause, kAnyone, {"IB Async event on", "port error"},
      kUcxIb,
@@ -314,6 +319,24 @@ constexpr std::string_view kModuleLook = "lsmod | grep peer; ls /sys/module/nvid
 constexpr std::string_view kGidLook = "show_gids on both nodes";
 
 constexpr Hypothesis kRdmaHypotheses[] = {
+    {.id = "ucx-other-interface", .explains = {"ucx-connect"}, .common = kUsual, .needs = {"ucx-tcp-interface", "ping-answers"}, .refuted_by = {"one-node"},
+     .title = "UCX chose an interface from which the peer cannot be reached",
+     .cause = "The peer answers over the node's own route, and UCX talks over an interface of another network (its configuration line names it).",
+     .remedy = "Set UCX_NET_DEVICES on every node to the interface that leads to the peer (ip route get PEER names it).",
+     .settle_by = "ip route get PEER, beside the interface of UCX's \"inter-node cfg\" line; ping -I INTERFACE PEER",
+     .source = "UCX documentation, UCX_NET_DEVICES; src/ucs/sys/sock.c"},
+    {.id = "ucx-connect-blocked", .explains = {"ucx-connect"}, .needs = {"red:host.firewall"}, .refuted_by = {"green:host.firewall"},
+     .title = "A firewall keeps UCX from its peer",
+     .cause = "UCX listens on any free TCP port, and something drops what comes there.",
+     .remedy = "Open all TCP ports between the nodes, or set UCX_TCP_PORT_RANGE and open that range.",
+     .settle_by = "nc -l 50000 on the peer, nc -zv PEER 50000 here",
+     .source = "UCX documentation, UCX_TCP_PORT_RANGE"},
+    {.id = "ucx-peer-ended", .explains = {"ucx-connect"}, .needs = {"failed-before"}, .echo = true,
+     .title = "UCX could not connect to a peer, which had failed before",
+     .cause = "Another process reported a failure first.",
+     .remedy = "Mend what failed first: it stands below.",
+     .settle_by = "the first failure in time of all processes",
+     .source = "UCX src/ucs/sys/sock.c"},
     // Limits and memory of UCX
     {.id = "ucx-port-error", .explains = {"ucx-port-error"}, .common = kUsual, .stated = true,
      .cause = "The link of this port went down: the timeouts and closed connections after it follow from that.",

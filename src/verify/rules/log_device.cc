@@ -100,6 +100,9 @@ void slot_power(const Survey& survey, Judge& judge) {
     const LogEvent& last = told.newest();
     if (is_built_in(told.node))
       return verdict.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
+    if (!told.node.facts->gpus.devices.ok())
+      return verdict.unknown(
+          "the log has the message, which is harmless on a DGX Spark; what machine this is is not in the report");
     verdict.warn({.message = fmt::format(
                       "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
                       "and it may slow down",
