@@ -24,7 +24,6 @@
 #include "campaign/look/gather.h"
 #include "facts/facts.h"
 #include "host/kernel_log.h"
-#include "host/open.h"
 #include "host/support/bug_report.h"
 #include "host/support/support.h"
 #include "host/tree.h"
@@ -34,6 +33,15 @@ namespace railbed {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Returns whether a kernel log would keep the line, whose message may follow a tag and a stamp.
+bool is_of_the_kernel(std::string_view line) {
+  constexpr std::string_view kKernel = "kernel: ";
+  if (const auto tag = line.find(kKernel); tag != std::string_view::npos)
+    line = line.substr(tag + kKernel.size());
+  const auto stamp = line.starts_with('[') ? line.find("] ") : std::string_view::npos;
+  return worth_keeping(stamp == std::string_view::npos ? line : line.substr(stamp + 2));
+}
 
 // Collects the lines of a text that the kernel's log would keep.
 class KernelLines {
@@ -57,7 +65,7 @@ class KernelLines {
 
   void take(std::string_view line) {
     line = line.substr(0, kLongest);
-    if (text_.size() < kMost && worth_keeping(line)) text_.append(line).append("\n");
+    if (text_.size() < kMost && is_of_the_kernel(line)) text_.append(line).append("\n");
   }
 
   std::string partial_;
@@ -65,7 +73,7 @@ class KernelLines {
 };
 
 // Everything that is read before the verdict.
-struct Intake {
+struct Mixture {
   Hear note;
   Explanation explanation;
   Sent loose;  // outputs in loose files
@@ -81,18 +89,18 @@ struct Intake {
   Result<void> add_yaml(const std::string& path);
   Result<void> add_json(const std::string& path);
   Result<void> add_captured(const std::string& path);
-  Result<void> add_outputs(const std::string& path);
+  Result<bool> add_outputs(const std::string& path);
   Result<void> read_loose();
 };
 
-void Intake::add_machine(const std::string& name, Facts facts) {
+void Mixture::add_machine(const std::string& name, Facts facts) {
   auto& nodes = explanation.evidence.nodes;
   std::string key = name;
   for (int i = 2; nodes.contains(key); ++i) key = fmt::format("{} ({})", name, i);
   nodes.emplace(key, std::move(facts));
 }
 
-void Intake::add_reports(SupportReports reports) {
+void Mixture::add_reports(SupportReports reports) {
   for (SupportReport& report : reports.nodes) {
     Gaps gaps = report.tree.gaps();
     const auto host = open_tree(std::move(report.tree).tree(), std::move(gaps));
@@ -100,7 +108,7 @@ void Intake::add_reports(SupportReports reports) {
   }
 }
 
-void Intake::add_kernel_lines(const std::string& name, std::string lines) {
+void Mixture::add_kernel_lines(const std::string& name, std::string lines) {
   if (lines.empty()) return;
   Sent sent;
   sent.files[std::string(kSingleFile)] = {std::move(lines), 0};
@@ -110,7 +118,7 @@ void Intake::add_kernel_lines(const std::string& name, std::string lines) {
   explanation.inputs.back().what += ", with lines of a kernel log";
 }
 
-Result<void> Intake::add_log(const std::string& path, std::FILE* input) {
+Result<void> Mixture::add_log(const std::string& path, std::FILE* input) {
   log.begin_file(path == "-" ? "" : fs::path(path).filename().string());
   KernelLines kernel;
   std::array<char, 1 << 16> piece;
@@ -126,7 +134,7 @@ Result<void> Intake::add_log(const std::string& path, std::FILE* input) {
   return {};
 }
 
-Result<void> Intake::add_yaml(const std::string& path) {
+Result<void> Mixture::add_yaml(const std::string& path) {
   ASSIGN_OR_RETURN(auto cluster, load_cluster(path));
   if (!cluster_path.empty())
     return fail(ErrorKind::kBadInput,
@@ -137,7 +145,7 @@ Result<void> Intake::add_yaml(const std::string& path) {
   return {};
 }
 
-Result<void> Intake::add_json(const std::string& path) {
+Result<void> Mixture::add_json(const std::string& path) {
   auto added = add_facts_file(path, explanation.evidence);
   if (added) {
     explanation.inputs.push_back({path, "the facts of a machine"});
@@ -148,33 +156,39 @@ Result<void> Intake::add_json(const std::string& path) {
   return {};
 }
 
-Result<void> Intake::add_captured(const std::string& path) {
+Result<void> Mixture::add_captured(const std::string& path) {
   RETURN_IF_ERROR(add_root(path, explanation.evidence, note));
   explanation.inputs.push_back({path, "a machine's report"});
   return {};
 }
 
-Result<void> Intake::add_outputs(const std::string& path) {
+// Reads a file as the output of commands. Returns false if it is none that a rule reads.
+Result<bool> Mixture::add_outputs(const std::string& path) {
+  constexpr std::uintmax_t kLargest = 8 << 20;  // outputs are smaller than logs
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargest) return false;
   ASSIGN_OR_RETURN(std::string text, read_file(path));
-  if (is_bug_report(text)) return add_captured(path);
+  if (is_bug_report(text)) {
+    RETURN_IF_ERROR(add_captured(path));
+    return true;
+  }
   const std::string name = fs::path(path).filename().string();
+  Sent alone;
+  alone.files[std::string(kSingleFile)] = {text, 0};
+  if (!reports_of(std::move(alone), name)) return false;
+  explanation.inputs.push_back({path, "outputs of commands"});
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(name);
   log.feed(text);
   has_log = true;
-  Sent alone;
-  alone.files[std::string(kSingleFile)] = {text, 0};
-  const bool read = reports_of(std::move(alone), name).has_value();
-  explanation.inputs.push_back({path, read ? "outputs of commands" : "a job's output"});
-  if (!read) return {};  // outputs that no rule reads
   std::string key = name;
   for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
   loose.files[key] = {std::move(text), 0};
-  return {};
+  return true;
 }
 
 // Several files of one machine are one report.
-Result<void> Intake::read_loose() {
+Result<void> Mixture::read_loose() {
   if (loose.files.empty()) return {};
   const std::string name = loose.files.begin()->first;
   if (loose.files.size() == 1) {
@@ -187,7 +201,7 @@ Result<void> Intake::read_loose() {
   return {};
 }
 
-Result<void> Intake::add(const std::string& path) {
+Result<void> Mixture::add(const std::string& path) {
   if (path == "-") return add_log(path, stdin);
   std::error_code error;
   const fs::path name(path);
@@ -195,9 +209,11 @@ Result<void> Intake::add(const std::string& path) {
   const std::string ending = name.extension().string();
   if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
   if (fs::is_directory(name, error) || ending == ".tree") return add_captured(path);
-  if (holds_reports(path)) return kind_of(path) == SentKind::kText ? add_outputs(path) : add_captured(path);
+  if (kind_of(path) == SentKind::kPacked) return add_captured(path);
   if (ending == ".json")
     if (auto added = add_json(path); added) return added;
+  ASSIGN_OR_RETURN(const bool outputs, add_outputs(path));
+  if (outputs) return {};
   Fd named = open_named(path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       named ? fdopen(named.release(), "rb") : nullptr, [](std::FILE* open) { return std::fclose(open); });
@@ -218,44 +234,44 @@ std::vector<diagnose::Observation> observations_of(const Findings& findings) {
   return observations;
 }
 
-Explanation conclude(Intake intake) {
-  Explanation& explanation = intake.explanation;
+Explanation conclude(Mixture mixture) {
+  Explanation& explanation = mixture.explanation;
   if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
     explanation.machines = verify(explanation.evidence);
-  if (intake.has_log) explanation.job = intake.log.finish(observations_of(explanation.machines.findings));
+  if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
   return std::move(explanation);
 }
 
 }  // namespace
 
 Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions reach, const Caller& caller) {
-  Intake intake;
-  intake.note = caller.note;
+  Mixture mixture;
+  mixture.note = caller.note;
   for (const std::string& path : paths) {
     caller.progress("reading " + path);
-    RETURN_IF_ERROR(intake.add(path));
+    RETURN_IF_ERROR(mixture.add(path));
   }
-  RETURN_IF_ERROR(intake.read_loose());
+  RETURN_IF_ERROR(mixture.read_loose());
   caller.progress("");
-  if (!intake.cluster_path.empty() && intake.explanation.evidence.nodes.empty()) {
+  if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
-    sources.cluster = intake.cluster_path;
+    sources.cluster = mixture.cluster_path;
     ASSIGN_OR_RETURN(auto evidence, gather_evidence(sources, std::move(reach), caller));
-    evidence.measurements = std::move(intake.explanation.evidence.measurements);
-    intake.explanation.evidence = std::move(evidence);
+    evidence.measurements = std::move(mixture.explanation.evidence.measurements);
+    mixture.explanation.evidence = std::move(evidence);
   }
-  return conclude(std::move(intake));
+  return conclude(std::move(mixture));
 }
 
 Result<Explanation> explain_text(std::string_view text) {
-  Intake intake;
-  intake.has_log = true;
-  intake.explanation.inputs.push_back({"the text", "a job's output"});
-  intake.log.feed(text);
+  Mixture mixture;
+  mixture.has_log = true;
+  mixture.explanation.inputs.push_back({"the text", "a job's output"});
+  mixture.log.feed(text);
   KernelLines kernel;
   kernel.feed(text);
-  intake.add_kernel_lines("the text's machine", kernel.finish());
-  return conclude(std::move(intake));
+  mixture.add_kernel_lines("the text's machine", kernel.finish());
+  return conclude(std::move(mixture));
 }
 
 }  // namespace railbed

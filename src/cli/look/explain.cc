@@ -1,5 +1,6 @@
 // railbed explain: explains one rule, one of NVIDIA's error numbers, or whatever a person pastes or sends.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,17 +8,15 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "campaign/look/explain.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/look/explained.h"
 #include "cli/look/nccl_log.h"
-#include "cli/output.h"
 #include "cli/terminal.h"
 #include "fabric/judge.h"
 #include "hardware/xid.h"
-#include "report/findings.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -124,85 +123,6 @@ int explain_sxid(int code) {
   return 0;
 }
 
-bool has_job(const Explanation& explanation) {
-  return explanation.job && (explanation.job->nccl_lines > 0 || !explanation.job->problems.empty());
-}
-
-// Returns whether what the job printed names a cause, so that it comes before what the machines show.
-bool leads(const diagnose::Log& log) {
-  return log.verdict.severity == nccl::Severity::kError &&
-         log.verdict.certainty <= diagnose::Certainty::kLikely && !log.problems.empty() &&
-         !log.problems.front().consequence;
-}
-
-std::string machines_text(const Explanation& explanation) {
-  Run about;
-  about.nodes = explanation.evidence.nodes.size() + explanation.evidence.unreachable.size();
-  about.cluster = explanation.evidence.cluster.name;
-  return render_text(explanation.machines, about, {use_colour(STDOUT_FILENO)});
-}
-
-bool has_red(const Explanation& explanation) {
-  return std::ranges::any_of(explanation.machines.findings, is_red);
-}
-
-// Returns the sections in the order in which a person needs them: what names a cause comes first.
-std::string text_of(const Explanation& explanation) {
-  std::string text;
-  const bool red = has_red(explanation);
-  const bool job = explanation.job.has_value();
-  const bool machines = explanation.machines.findings.size() > 0;
-  if (machines && (red || !explanation.job))
-    text = (job ? "On the machines\n" : "") + machines_text(explanation);
-  if (explanation.job) {
-    const std::string verdict = diagnose::verdict_text(*explanation.job);
-    const std::string between = text.empty() ? "" : "\n";
-    text = leads(*explanation.job) || !red ? verdict + between + text : text + between + verdict;
-    const std::string details = diagnose::details_text(*explanation.job);
-    if (!details.empty()) text += "\n" + details;
-  }
-  text += "\nRead\n";
-  for (const ExplainedInput& input : explanation.inputs)
-    text += fmt::format("  {}: {}\n", printable(input.path), input.what);
-  return text;
-}
-
-std::string json_of(const Explanation& explanation) {
-  json::Value document;
-  document["inputs"] = json::encode(explanation.inputs);
-  if (explanation.job) document["job"] = json::encode(*explanation.job);
-  std::vector<json::Value> findings;
-  for (const Finding& finding : explanation.machines.findings)
-    if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
-  document["findings"] = json::encode(findings);
-  return json::dump_pretty(document);
-}
-
-int explanation_exit_code(const Explanation& explanation) {
-  const bool machines = explanation.machines.findings.size() > 0;
-  int code = machines ? explanation.machines.exit_code() : kExitClean;
-  if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
-  const int job = log_exit_code(*explanation.job);
-  // What the rules could not look at is no news beside a log that shows a fault.
-  if (code == kExitCouldNotLook) code = kExitClean;
-  return std::max(code, job);
-}
-
-int show_explanation(const Result<Explanation>& explanation, const ExplainOptions& options) {
-  if (!explanation) return report(explanation.error());
-  if (options.json) keep_lines_whole();
-  fmt::print("{}", options.json ? json_of(*explanation) : text_of(*explanation));
-  return explanation_exit_code(*explanation);
-}
-
-int explain_inputs(const std::vector<std::string>& paths, const ExplainOptions& options) {
-  return show_explanation(explain(paths, options.reach, terminal_caller()), options);
-}
-
-int explain_message(const std::string& message, const ExplainOptions& options) {
-  return show_explanation(explain_text(message), options);
-}
-
 int explain_number(const std::vector<std::string>& words) {
   const bool xid = words.front() == "xid";
   if (xid && words.size() == 1) return list_xids();
@@ -215,12 +135,21 @@ bool is_rule(const std::string& word) {
   return find_rule(word) != nullptr || find_rule(word, subnet_rules()) != nullptr;
 }
 
+// Returns whether another program or a file feeds standard input.
+bool is_fed() {
+  struct stat status = {};
+  if (fstat(STDIN_FILENO, &status) != 0) return false;
+  return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
+         (S_ISREG(status.st_mode) && status.st_size > 0);
+}
+
 // Returns whether a word can only be a message that was pasted: it has several words of its own.
 bool is_message(const std::string& word) { return word.find(' ') != std::string::npos; }
 
 int run_explain(const ExplainOptions& options) {
   const std::vector<std::string>& what = options.what;
-  if (what.empty() && !isatty(STDIN_FILENO)) return explain_inputs({"-"}, options);
+  if (what.empty() && is_fed())
+    return show_explanation(explain({"-"}, options.reach, terminal_caller()), options.json);
   if (what.empty())
     return report({ErrorKind::kBadInput,
                    "explain what? Name a RULE, files of logs and outputs, or - for what you paste\nSee: "
@@ -229,7 +158,7 @@ int run_explain(const ExplainOptions& options) {
   std::error_code error;
   const bool is_path = what.front() == "-" || std::filesystem::exists(what.front(), error);
   if (what.size() == 1 && !is_path) {
-    if (is_message(what.front())) return explain_message(what.front(), options);
+    if (is_message(what.front())) return show_explanation(explain_text(what.front()), options.json);
     if (is_rule(what.front())) return explain_rule(what.front());
     if (const auto number = parse_number<int>(what.front()))
       return report(
@@ -242,7 +171,7 @@ int run_explain(const ExplainOptions& options) {
                             ending == ".yaml";
     if (!names_file) return unknown_rule(what.front());
   }
-  return explain_inputs(what, options);
+  return show_explanation(explain(what, options.reach, terminal_caller()), options.json);
 }
 
 }  // namespace

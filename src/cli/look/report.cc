@@ -44,7 +44,7 @@ Result<Evidence> read_evidence(const ReportFlags& flags) {
   }
   if (!flags.root.empty())
     if (const auto added = add_root(flags.root, evidence, say_to_person); !added)
-      return tl::unexpected<Error>(added.error());
+      return fail(added.error(), "--root");
   for (const std::string& file : flags.facts)
     if (const auto added = add_facts_file(file, evidence); !added)
       return tl::unexpected<Error>(added.error());

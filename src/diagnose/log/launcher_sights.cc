@@ -19,7 +19,7 @@ using Evidence = std::optional<std::string>;
 
 constexpr std::size_t kMostRayAddresses = 1024;
 constexpr std::size_t kMostSteps = 1024;
-constexpr std::size_t kMostPorts = 64;
+constexpr std::size_t kMostSoughtPorts = 64;
 constexpr std::size_t kLongestPath = 256;
 
 bool contains(std::string_view text, std::string_view words) {
@@ -642,7 +642,7 @@ std::optional<int> sought_port(std::string_view line) {
 void read_listener(std::string_view line, std::set<int>& ports) {
   Scan scan(line);
   while (scan.skip_past(":"))
-    if (const auto port = scan.number(); port && ports.size() < kMostPorts) ports.insert(*port);
+    if (const auto port = scan.number(); port && ports.size() < kMostSoughtPorts) ports.insert(*port);
 }
 
 // Returns whether "tmpfs 64M 0 64M 0% /dev/shm" shows too little room; nothing if the line is no df's.
@@ -714,7 +714,7 @@ void read(LogState& state, std::string_view line) {
       else
         state.keep_sight(hash == lines.munge_key ? lines.same_key : lines.other_key, line);
     }
-  if (has(kSockets) && lines.sought_ports.size() < kMostPorts)
+  if (has(kSockets) && lines.sought_ports.size() < kMostSoughtPorts)
     if (const auto port = sought_port(line)) {
       lines.sought_ports.insert(*port);
       state.keep_sight(lines.sought, line);

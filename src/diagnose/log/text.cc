@@ -73,11 +73,17 @@ void write_causes(std::string& out, std::string_view indent, const Judged& judge
     labelled(out, indent, judged.certainty == Certainty::kLikely ? "likely" : "cause", judged.cause);
     labelled(out, indent, "remedy", judged.remedy);
     labelled(out, indent, "look", judged.settle_by);
+  }
+}
+
+// Writes what else may be the cause, and what is not.
+template <class Judged>
+void write_rivals(std::string& out, std::string_view indent, const Judged& judged) {
+  if (judged.certainty != Certainty::kOneOf)
     for (const LogCandidate& other : judged.others) {
       labelled(out, indent, "unless", other.title);
       labelled(out, indent, "", other.settle_by.empty() ? "" : "look: " + other.settle_by);
     }
-  }
   for (const LogCandidate& refuted : judged.refuted)
     labelled(out, indent, "not", fmt::format("{} ({})", refuted.title, fmt::join(refuted.evidence, "; ")));
 }
@@ -86,13 +92,18 @@ void write_problem(std::string& out, const LogProblem& problem, bool told) {
   std::string where;
   if (!problem.ranks.empty())
     where = fmt::format(", rank{} {}", problem.ranks.size() == 1 ? "" : "s", rank_list(problem.ranks));
-  fmt::format_to(std::back_inserter(out), "  {}: {}\n    {}, {} time{}{}: {}\n",
-                 enum_names(Severity{})[static_cast<std::size_t>(problem.severity)], problem.title,
-                 place_text(problem.file, problem.line), problem.count, problem.count == 1 ? "" : "s", where,
+  // What follows from several lines has no place of its own.
+  const std::string place = problem.line == 0
+                                ? ""
+                                : fmt::format("{}, {} time{}{}: ", place_text(problem.file, problem.line),
+                                              problem.count, problem.count == 1 ? "" : "s", where);
+  fmt::format_to(std::back_inserter(out), "  {}: {}\n    {}{}\n",
+                 enum_names(Severity{})[static_cast<std::size_t>(problem.severity)], problem.title, place,
                  problem.message);
   if (told || problem.id == "other") return;
   for (const std::string& evidence : problem.evidence) labelled(out, "    ", "why", evidence);
   write_causes(out, "    ", problem);
+  write_rivals(out, "    ", problem);
 }
 
 std::string gpudirect_text(const LogRank& rank) {
@@ -186,6 +197,10 @@ std::string written_verdict(const Log& log) {
   std::string out = log.verdict.text + "\n";
   for (const std::string& why : log.verdict.why) labelled(out, "  ", "why", why);
   write_causes(out, "  ", log.verdict);
+  // Apart, so that the first paragraph holds what is wrong and what to do.
+  std::string rivals;
+  write_rivals(rivals, "  ", log.verdict);
+  if (!rivals.empty()) out += "\n" + rivals;
   return out;
 }
 

@@ -1,0 +1,92 @@
+#include "cli/look/explained.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/look/nccl_log.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/findings.h"
+
+namespace railbed {
+namespace {
+
+bool has_job(const Explanation& explanation) {
+  return explanation.job && (explanation.job->nccl_lines > 0 || !explanation.job->problems.empty());
+}
+
+// Returns whether what the job printed names a cause, so that it comes before what the machines show.
+bool leads(const diagnose::Log& log) {
+  return log.verdict.severity == nccl::Severity::kError &&
+         log.verdict.certainty <= diagnose::Certainty::kLikely && !log.problems.empty() &&
+         !log.problems.front().consequence;
+}
+
+std::string machines_text(const Explanation& explanation) {
+  Run about;
+  about.nodes = explanation.evidence.nodes.size() + explanation.evidence.unreachable.size();
+  about.cluster = explanation.evidence.cluster.name;
+  return render_text(explanation.machines, about, {use_colour(STDOUT_FILENO)});
+}
+
+bool has_red(const Explanation& explanation) {
+  return std::ranges::any_of(explanation.machines.findings, is_red);
+}
+
+// Returns the sections in the order in which a person needs them: what names a cause comes first.
+std::string text_of(const Explanation& explanation) {
+  std::string text;
+  const bool red = has_red(explanation);
+  const bool job = explanation.job.has_value();
+  const bool machines = explanation.machines.findings.size() > 0;
+  if (machines && (red || !explanation.job))
+    text = (job ? "On the machines\n" : "") + machines_text(explanation);
+  if (explanation.job) {
+    const std::string verdict = diagnose::verdict_text(*explanation.job);
+    const std::string between = text.empty() ? "" : "\n";
+    text = leads(*explanation.job) || !red ? verdict + between + text : text + between + verdict;
+    const std::string details = diagnose::details_text(*explanation.job);
+    if (!details.empty()) text += "\n" + details;
+  }
+  text += "\nRead\n";
+  for (const ExplainedInput& input : explanation.inputs)
+    text += fmt::format("  {}: {}\n", printable(input.path), input.what);
+  return text;
+}
+
+std::string json_of(const Explanation& explanation) {
+  json::Value document;
+  document["inputs"] = json::encode(explanation.inputs);
+  if (explanation.job) document["job"] = json::encode(*explanation.job);
+  std::vector<json::Value> findings;
+  for (const Finding& finding : explanation.machines.findings)
+    if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
+  document["findings"] = json::encode(findings);
+  return json::dump_pretty(document);
+}
+
+int explanation_exit_code(const Explanation& explanation) {
+  const bool machines = explanation.machines.findings.size() > 0;
+  int code = machines ? explanation.machines.exit_code() : kExitClean;
+  if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
+  const int job = log_exit_code(*explanation.job);
+  // What the rules could not look at is no news beside a log that shows a fault.
+  if (code == kExitCouldNotLook) code = kExitClean;
+  return std::max(code, job);
+}
+
+}  // namespace
+
+int show_explanation(const Result<Explanation>& explanation, bool as_json) {
+  if (!explanation) return report(explanation.error());
+  if (as_json) keep_lines_whole();
+  fmt::print("{}", as_json ? json_of(*explanation) : text_of(*explanation));
+  return explanation_exit_code(*explanation);
+}
+
+}  // namespace railbed
