@@ -182,6 +182,21 @@ DriverEvidence nvlink_failed_for_good(const LogState& state, const LogProblem&) 
   return at_line(state.driver.nvlink_fatal);
 }
 
+// "[5745790.204451] NVRM: …": the stamp is the time since the boot, of which the defect needs 66 days.
+DriverEvidence is_up_for_66_days(const LogState&, const LogProblem& problem) {
+  constexpr double kDay = 86400;
+  Scan scan(problem.message);
+  const double days = scan.take("[") ? scan.real().value_or(0) / kDay : 0;
+  if (days < 66) return std::nullopt;
+  return fmt::format("the message came {:.1f} days after the boot", days);
+}
+
+DriverEvidence is_not_up_for_66_days(const LogState& state, const LogProblem& problem) {
+  Scan scan(problem.message);
+  if (is_up_for_66_days(state, problem) || !scan.take("[") || !scan.real()) return std::nullopt;
+  return "the message came earlier after the boot";
+}
+
 // The gravest Xid of the log decides what to do.
 template <XidAction action>
 DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
@@ -415,6 +430,8 @@ constexpr Question kDriverQuestions[] = {
     {"gpu-is-lost", gpu_is_lost},
     {"nvlink-failed", nvlink_failed},
     {"nvlink-failed-for-good", nvlink_failed_for_good},
+    {"up-66-days", is_up_for_66_days},
+    {"not-up-66-days", is_not_up_for_66_days},
     {"xid-asks-isolate", gravest_xid_asks<XidAction::kIsolate>},
     {"xid-asks-reboot", gravest_xid_asks<XidAction::kReboot>},
     {"xid-asks-reset", gravest_xid_asks<XidAction::kReset>},
@@ -461,6 +478,8 @@ constexpr Question kDriverQuestions[] = {
 };
 
 constexpr Opposites kDriverOpposites[] = {
+    {"up-66-days", "not-up-66-days"},
+    {"imex-channel-there", "imex-channel-absent"},
     {"all-use-device-0", "use-several-devices"},
     {"asks-for-several-gpus", "asks-for-one-gpu"},
     {"ranks-ask-for-several-gpus", "asks-for-one-gpu"},

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 #include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/ip.h"
@@ -377,6 +379,24 @@ Evidence nccl_is_not_in_stack(const LogState& state, const LogProblem&) {
   return "no frame of the backtrace is NCCL's; " + at_line(backtrace->second);
 }
 
+// Returns two hosts with different numbers of RDMA devices.
+Evidence nics_differ(const LogState& state, const LogProblem&) {
+  std::map<std::string_view, int> count;
+  for (const auto& [key, nic] : state.nics) ++count[std::get<0>(key)];
+  for (const auto& [host, number] : count)
+    if (number != count.begin()->second)
+      return fmt::format("{} uses {} RDMA devices, {} uses {}", count.begin()->first, count.begin()->second,
+                         host, number);
+  return std::nullopt;
+}
+
+Evidence nics_agree(const LogState& state, const LogProblem& problem) {
+  std::set<std::string_view> hosts;
+  for (const auto& [key, nic] : state.nics) hosts.insert(std::get<0>(key));
+  if (hosts.size() < 2 || nics_differ(state, problem)) return std::nullopt;
+  return fmt::format("{} hosts use the same number of RDMA devices", hosts.size());
+}
+
 Evidence communicator_is_up(const LogState& state, const LogProblem&) {
   for (const LogCommunicator& communicator : state.log.communicators)
     if (communicator.completed > 0 && communicator.completed >= communicator.size)
@@ -539,6 +559,8 @@ constexpr Question kQuestions[] = {
     {"gpu-shared-by-scheduler", scheduler_shares_a_gpu},
     {"nccl-older-than-gpu", nccl_is_older_than_gpu},
     {"nccl-not-in-stack", nccl_is_not_in_stack},
+    {"nics-differ", nics_differ},
+    {"nics-agree", nics_agree},
     {"communicator-up", communicator_is_up},
     {"communicator-not-up", communicator_is_not_up},
     {"no-bridge-chosen", no_bridge_is_chosen},
@@ -567,6 +589,7 @@ constexpr Opposites kOpposites[] = {
     {"gid-index-set", "gid-index-unset"},
     {"acs-on", "acs-off"},
     {"nccl-in-stack", "nccl-not-in-stack"},
+    {"nics-differ", "nics-agree"},
     {"communicator-up", "communicator-not-up"},
     {"bridge-chosen", "no-bridge-chosen"},
     {"peer-is-neighbour", "peer-is-elsewhere"},

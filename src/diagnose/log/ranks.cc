@@ -175,6 +175,7 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
     if (const auto other = process.by_number.find(*own); other != process.by_number.end())
       rank = &at(place = other->second);
   p2p = p2p || via.starts_with("P2P/");
+  sockets = sockets || via.starts_with("NET/Socket");
   if (rank == nullptr) return true;
   const bool network = via.starts_with("NET/");
   const bool gpudirect = via.find("/GDRDMA") != std::string_view::npos;

@@ -390,6 +390,7 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
 // Returns the verdict of a log that has NCCL lines and no deciding problem.
 LogVerdict of_healthy(const LogState& state) {
   const Log& log = state.log;
+  if (log.communicators.empty() && state.sockets) return of_sockets(state, LogCommunicator());
   if (log.communicators.empty())
     return {.severity = Severity::kNote,
             .text = "NCCL was started, but no communicator was created in this log",
@@ -441,7 +442,7 @@ void judge_run(LogState& state) {
     log.verdict = of_problem(log.problems.front());
   } else if (log.nccl_lines == 0) {
     log.verdict = {.severity = Severity::kWarning,
-                   .text = "There is no line of NCCL in this log",
+                   .text = "There is no line of NCCL in this log, and none that reports a failure",
                    .remedy =
                        "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; "
                        "NCCL_DEBUG_FILE sends it elsewhere."};

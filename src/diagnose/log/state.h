@@ -99,6 +99,7 @@ struct LogState {
   std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
   LogSight gpu_model;                                 // a line that names the GPU's product
+  bool sockets = false;                               // a connection goes to another node over TCP
   bool p2p = false;                                   // a connection goes from GPU to GPU
   DriverLines driver;
   LauncherLines launchers;

@@ -32,6 +32,14 @@ constexpr std::string_view kUnknownTitle = "CUDA failed with an unknown error (9
 // A row: how it is recognised; where the message is from; what it is.
 // clang-format off
 constexpr Symptom kDriverSymptoms[] = {
+    {"imex-channel-there",    kNote,    kSight, kAnyone, {"channel0"}, "ls /dev/nvidia-caps-imex-channels", "An IMEX channel is there"},
+    {"imex-channel-absent",   kNote,    kSight, kAnyone, {"nvidia-caps-imex-channels'", "No such file"}, "ls /dev/nvidia-caps-imex-channels", "No IMEX channel is there"},
+    {"driver-build-gpl",      kError,   kCause, kAnyone, {"GPL-incompatible module nvidia", "GPL-only symbol"}, "Linux scripts/mod/modpost.c",
+     "The NVIDIA driver does not build for this kernel"},
+    {"driver-link-mask",      kError,   kCause, kAnyone, {"knvlinkUpdatePostRxDetectLinkMask_IMPL: Failed"}, "NVIDIA open kernel modules, knvlink",
+     "The driver cannot read the state of NVLinks; programs that open a GPU now hang"},
+    {"cu-not-permitted",      kError,   kCause, kAnyone, {"cuMemCreate", "operation not permitted"}, "CUDA Driver API, CUDA_ERROR_NOT_PERMITTED",
+     "CUDA may not allocate memory that other nodes can open (a fabric handle)"},
     // The driver itself, whose faults the programs below only report
     {"fm-mismatch",           kError,   kCause, kAnyone, {"don't match with driver version"},
      kFmGuide,
@@ -348,6 +356,33 @@ constexpr std::string_view kFmLook = "systemctl status nvidia-fabricmanager; nvi
 constexpr std::string_view kKernelLog = "dmesg | grep -i -e xid -e nvrm";
 
 constexpr Hypothesis kDriverHypotheses[] = {
+    {.id = "driver-build-gpl", .explains = {"driver-build-gpl"}, .common = kUsual, .stated = true,
+     .cause = "This driver version is older than the kernel: the kernel allows a symbol that it uses to GPL modules alone.",
+     .remedy = "Install a newer release of the driver's branch, which is mended for this kernel (or the open kernel modules); or boot the kernel from before.",
+     .source = "github.com/NVIDIA/gpu-operator/issues/751; Linux scripts/mod/modpost.c"},
+    {.id = "uptime-of-66-days", .explains = {"driver-link-mask"}, .common = kUsual, .needs = {"up-66-days"}, .decisive = true,
+     .title = "Known defect of the driver on B200: after 66 days of uptime programs that open a GPU hang",
+     .cause = "A counter of the open kernel modules overflows about 66 days and 12 hours after the boot.",
+     .remedy = "Drain and restart the node; install a driver whose release notes name the repair, and restart nodes before the 66th day until then.",
+     .source = "github.com/NVIDIA/open-gpu-kernel-modules/issues/971"},
+    {.id = "link-mask-otherwise", .explains = {"driver-link-mask"}, .refuted_by = {"up-66-days"},
+     .title = "The driver cannot read the state of a GPU's NVLinks",
+     .cause = "A GPU or the NVLink to its NVSwitch does not answer the driver.",
+     .remedy = "Look for Xids of the same time, drain the node and restart it; if it returns, have the baseboard looked at.",
+     .settle_by = "uptime; nvidia-smi nvlink -s; dmesg | grep -i xid",
+     .source = "NVIDIA open kernel modules, knvlink"},
+    {.id = "imex-channel-missing", .explains = {"cu-not-permitted"}, .common = kUsual, .refuted_by = {"imex-channel-there"},
+     .title = "The process has no IMEX channel, which memory for other nodes needs",
+     .cause = "A fabric handle needs /dev/nvidia-caps-imex-channels/channel0, and the process (often in a container) does not have it.",
+     .remedy = "Make the channel on the host (nvidia-modprobe -i 0, or NVreg_CreateImexChannel0=1) and give it to the container: NVIDIA_IMEX_CHANNELS=0, or --device.",
+     .settle_by = "ls /dev/nvidia-caps-imex-channels where the process runs",
+     .source = "docs.nvidia.com/multi-node-nvlink-systems, IMEX channels; github.com/microsoft/mscclpp/issues/467"},
+    {.id = "fabric-handle-refused", .explains = {"cu-not-permitted"}, .common = kRare, .needs = {"imex-channel-there"},
+     .title = "CUDA refuses a fabric handle although an IMEX channel is there",
+     .cause = "The IMEX service does not run on this node, or its domain is not complete.",
+     .remedy = "nvidia-imex-ctl -N shows the domain; start nvidia-imex on all nodes of it.",
+     .settle_by = "nvidia-imex-ctl -N on that node",
+     .source = "docs.nvidia.com/multi-node-nvlink-systems, nvidia-imex-ctl"},
     // CUDA waits for the fabric
     {.id = "fm-not-installed", .explains = {"cuda-fabric", "run-fabric"},
      .needs = {"fm-absent"}, .refuted_by = {"fm-active", "fm-differs", "fm-failed", "fm-inactive", "no-nvswitch"},

@@ -7,6 +7,10 @@ namespace {
 // A row: how it is recognised; where the message is from; what it is.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
+    {"no-iommu-pt",           kError,   kCause, kWarned, {"Missing \"iommu=pt\" from kernel command line"}, "RCCL src/init.cc",
+     "The kernel was booted without iommu=pt: peer-to-peer between GPUs may hang"},
+    {"nic-not-opened",        kWarning, kCause, kWarned, {"NET/IB : Unable to open device"}, "NCCL src/transport/net_ib",
+     "An RDMA device could not be opened, so this node has fewer than the others"},
     // Configuration that NCCL refuses
     {"version-mismatch",      kError,   kCause, kWarned, {"ismatch", "ersion"},
      "NCCL src/init.cc, src/misc/socket.cc",

@@ -25,6 +25,22 @@ constexpr std::string_view kOpenPorts =
 
 // clang-format off
 constexpr Hypothesis kHypotheses[] = {
+    {.id = "no-iommu-pt", .explains = {"no-iommu-pt"}, .common = kUsual, .stated = true,
+     .cause = "The IOMMU translates what GPUs exchange, and peer-to-peer does not survive that.",
+     .remedy = "Add iommu=pt to the kernel's command line and restart.",
+     .source = "github.com/ROCm/rccl/issues/1129"},
+    {.id = "nics-differ", .explains = {"nic-not-opened"}, .common = kUsual, .needs = {"nics-differ"}, .decisive = true,
+     .title = "The nodes use different sets of RDMA devices: channels over the one that is missing have no peer",
+     .cause = "A device could not be opened on one node, and the others use theirs.",
+     .remedy = "Name the devices that all nodes have: NCCL_IB_HCA==mlx5_0,…; mend the one that does not open (ibv_devinfo -d DEVICE), and unset NCCL_IGNORE_NET_MISMATCH.",
+     .settle_by = "grep 'NET/IB : Using' in the logs of all nodes",
+     .source = "github.com/NVIDIA/nccl/issues/2428"},
+    {.id = "nic-not-opened", .explains = {"nic-not-opened"}, .refuted_by = {"nics-differ"},
+     .title = "An RDMA device could not be opened",
+     .cause = "Its driver library is missing in the container, its device file is not there, or the device failed.",
+     .remedy = "Run ibv_devinfo -d DEVICE where the process runs.",
+     .settle_by = "ibv_devinfo -d DEVICE where the process runs",
+     .source = "NCCL src/transport/net_ib"},
     // Configuration that NCCL refuses
     {.id = "version-mismatch", .explains = {"version-mismatch"}, .common = kUsual, .stated = true,
      .cause = "The ranks load different NCCL libraries: another container, virtual environment or LD_LIBRARY_PATH on some node.",

@@ -7,6 +7,8 @@ namespace {
 // A row: how it is recognised; where the message is from; what it is.
 // clang-format off
 constexpr Symptom kTorchSymptoms[] = {
+    {"undefined-nccl-symbol", kError, kCause, kAnyone, {"undefined symbol: nccl"}, "ld.so; github.com/pytorch/pytorch/issues/119932",
+     "A library needs a function that the loaded NCCL does not have"},
     // Gloo, which PyTorch uses beside NCCL
     {"gloo-interface", kError, kCause, kAnyone, {"ifa != nullptr", "Unable to find address for: "},
      "Gloo gloo/transport/tcp/device.cc, lookupAddrForIface",
@@ -162,6 +164,11 @@ constexpr Symptom kTorchSymptoms[] = {
 };
 
 constexpr Hypothesis kTorchHypotheses[] = {
+    // Libraries
+    {.id = "older-nccl-loaded", .explains = {"undefined-nccl-symbol"}, .common = kUsual, .stated = true,
+     .cause = "An older libnccl.so.2 is found before the one that the program was built with: LD_LIBRARY_PATH, an environment module or /usr/lib comes first.",
+     .remedy = "Remove it from LD_LIBRARY_PATH (module unload nccl), or put the program's own first; ldd on the library of the message shows which is loaded.",
+     .source = "github.com/pytorch/pytorch/issues/119932"},
     // Gloo
     {.id = "gloo-nccl-syntax", .explains = {"gloo-interface"}, .needs = {"name-of-nccls-syntax"}, .decisive = true,
      .title = "GLOO_SOCKET_IFNAME has NCCL's syntax (^ or =), which Gloo does not know",
