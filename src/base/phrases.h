@@ -1,35 +1,51 @@
 // Finds many phrases in one pass over a text.
 #pragma once
 
-#include <bitset>
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <map>
+#include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace railbed {
 
-// A table of 65,536 bits has the first two bytes of each phrase: at most positions of a text no phrase can
-// begin, and only the others are compared with the phrases. The phrases must outlive the index.
+// A table has, for each pair of bytes, the place of the phrases that begin with it: at most positions of a text no
+// phrase can begin, and only the others are compared with the phrases. The phrases must outlive the index.
 class Phrases {
  public:
-  // Precondition: each phrase has at least two bytes.
+  // Precondition: each phrase has at least two bytes, and there are fewer than 65,535 of them.
   explicit Phrases(std::span<const std::string_view> phrases) {
-    for (std::size_t i = 0; i < phrases.size(); ++i) {
-      begins_.set(pair_at(phrases[i], 0));
-      by_pair_.emplace(pair_at(phrases[i], 0), Phrase{phrases[i], i});
-    }
+    for (std::size_t i = 0; i < phrases.size(); ++i) sorted_.push_back({phrases[i], i});
+    std::ranges::stable_sort(sorted_, {}, [](const Phrase& phrase) { return pair_at(phrase.text, 0); });
+    for (std::size_t i = sorted_.size(); i-- > 0;)
+      first_[pair_at(sorted_[i].text, 0)] = static_cast<std::uint16_t>(i + 1);
   }
+  explicit Phrases(std::initializer_list<std::string_view> phrases)
+      : Phrases(std::span(phrases.begin(), phrases.size())) {}
 
   // Calls `found` with the index of each phrase in the text, once for each place where it stands.
   template <class Found>
   void visit(std::string_view text, Found found) const {
     for (std::size_t at = 0; at + 1 < text.size(); ++at) {
       const std::size_t pair = pair_at(text, at);
-      if (!begins_[pair]) continue;
-      for (auto [here, end] = by_pair_.equal_range(pair); here != end; ++here)
-        if (text.substr(at).starts_with(here->second.text)) found(here->second.index);
+      if (first_[pair] == 0) continue;
+      for (std::size_t i = first_[pair] - 1u; i < sorted_.size() && pair_at(sorted_[i].text, 0) == pair; ++i)
+        if (text.substr(at).starts_with(sorted_[i].text)) found(sorted_[i].index);
     }
+  }
+
+  // Returns whether the text has any of the phrases.
+  bool any_in(std::string_view text) const {
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+      const std::size_t pair = pair_at(text, at);
+      if (first_[pair] == 0) continue;
+      for (std::size_t i = first_[pair] - 1u; i < sorted_.size() && pair_at(sorted_[i].text, 0) == pair; ++i)
+        if (text.substr(at).starts_with(sorted_[i].text)) return true;
+    }
+    return false;
   }
 
  private:
@@ -41,8 +57,8 @@ class Phrases {
     return std::size_t{static_cast<unsigned char>(text[at])} << 8 | static_cast<unsigned char>(text[at + 1]);
   }
 
-  std::bitset<1 << 16> begins_;
-  std::multimap<std::size_t, Phrase> by_pair_;
+  std::vector<Phrase> sorted_;                  // by their first two bytes
+  std::array<std::uint16_t, 1 << 16> first_{};  // place in sorted_ plus one; 0: none
 };
 
 }  // namespace railbed

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/ip.h"
+#include "base/phrases.h"
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -698,6 +699,9 @@ void LogState::keep_sight(LogSight& sight, std::string_view text) const {
 }
 
 void LogState::read_sights(std::string_view line) {
+  static const Phrases worth({" UP ", " DOWN ", " UNKNOWN ", "CUDA_VISIBLE_DEVICES=", "active_mtu:",
+                              "] NVIDIA ", ": NVIDIA ", "MIG", "lock", "LOCK", " nGpus ", ": Test failure "});
+  if (!worth.any_in(line)) return;
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
   if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
   if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);

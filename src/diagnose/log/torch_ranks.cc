@@ -13,6 +13,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/phrases.h"
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -146,11 +147,12 @@ int speaking_rank(std::string_view line, bool* local) {
 }
 
 bool reports_failure(std::string_view line) {
+  static const Phrases failures({"Error: ", "Exception: ", "CUDA error", "Segmentation fault", "Bus error",
+                                 "out of memory", "AssertionError", "Killed", "Aborted",
+                                 "exception: CUDA out"});
+  if (!failures.any_in(line)) return false;
   if (has_any(line, {"terminated with exception: CUDA error", "terminated with exception: CUDA out"}))
     return true;
-  const bool fails = has_any(line, {"Error: ", "Exception: ", "CUDA error", "Segmentation fault", "Bus error",
-                                    "out of memory", "AssertionError", "Killed", "Aborted"});
-  if (!fails) return false;
   // What follows from another rank's end, and what programs print as a warning.
   return !has_any(line, {kWatchdog,
                          "DistBackendError",
@@ -180,35 +182,35 @@ bool reports_failure(std::string_view line) {
 }
 
 bool reports_preparation(std::string_view line) {
-  const std::string small = lower(line);
-  return has_any(small, {"tokeniz",
-                         "grouping texts",
-                         "preprocess",
-                         "pre-process",
-                         "map (num_proc",
-                         "map:",
-                         "filter:",
-                         "filter (num_proc",
-                         "packing",
-                         "building index",
-                         "shuffle index",
-                         "sample index",
-                         "train split",
-                         "downloading",
-                         "converting",
-                         "extracting features",
-                         "encoding",
-                         "building dataset",
-                         "caching",
-                         "saving",
-                         "writing checkpoint",
-                         "loading checkpoint",
-                         "evaluating",
-                         "generating",
-                         "preparing",
-                         "processing",
-                         "indexing",
-                         "scanning"});
+  static const Phrases words({"tokeniz",
+                              "grouping texts",
+                              "preprocess",
+                              "pre-process",
+                              "map (num_proc",
+                              "map:",
+                              "filter:",
+                              "filter (num_proc",
+                              "packing",
+                              "building index",
+                              "shuffle index",
+                              "sample index",
+                              "train split",
+                              "downloading",
+                              "converting",
+                              "extracting features",
+                              "encoding",
+                              "building dataset",
+                              "caching",
+                              "saving",
+                              "writing checkpoint",
+                              "loading checkpoint",
+                              "evaluating",
+                              "generating",
+                              "preparing",
+                              "processing",
+                              "indexing",
+                              "scanning"});
+  return words.any_in(lower(line));
 }
 
 bool reports_progress(std::string_view line) {
@@ -221,9 +223,11 @@ bool reports_progress(std::string_view line) {
 void LogState::read_torch_ranks(std::string_view line) {
   TorchLines& kept = torch_lines;
   const std::uint64_t here = log.lines;
-  for (const std::string_view words : {"world_size=", "WORLD_SIZE=", "world_size: ", "world size "})
-    if (const auto number = number_after(line, words); number && *number > 0 && *number <= kMostWorld)
-      kept.world = std::max(kept.world, *number);
+  static const Phrases worlds({"world_size", "WORLD_SIZE", "world size"});
+  if (worlds.any_in(line))
+    for (const std::string_view words : {"world_size=", "WORLD_SIZE=", "world_size: ", "world size "})
+      if (const auto number = number_after(line, words); number && *number > 0 && *number <= kMostWorld)
+        kept.world = std::max(kept.world, *number);
 
   bool local = false;
   int rank = speaking_rank(line, &local);
@@ -261,8 +265,10 @@ void LogState::read_torch_ranks(std::string_view line) {
   // "[PG ID 0 PG GUID 0(default_pg) Rank 1]  failure detected by watchdog at work sequence id: 5 …",
   // "[PG 0 (default_pg) Rank 7] Exception (either …) detected by watchdog at work: 80078, …",
   // "[PG 0 Rank 2] Timeout at NCCL work: 19, …"
+  const bool of_group = line.find("[PG ") != std::string_view::npos;
   for (const std::string_view words :
        {"watchdog at work sequence id: ", "watchdog at work: ", "at NCCL work: "}) {
+    if (!of_group) break;
     const auto number = number_after<std::int64_t>(line, words);
     Scan scan(line);
     if (!number || rank < 0 || !scan.skip_past("[PG ")) continue;

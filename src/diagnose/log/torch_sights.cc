@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/phrases.h"
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -710,6 +711,10 @@ std::span<const Question> torch_questions() { return kTorchQuestions; }
 std::span<const Opposites> torch_opposites() { return kTorchOpposites; }
 
 void LogState::read_torch_sights(std::string_view line) {
+  static const Phrases worth({"is setting up NCCL communicator", "LISTEN", "NCCL INFO Channel ",
+                              "NVRM: Xid (", "failed (exitcode: ", " UP", " DOWN", " UNKNOWN", "PID",
+                              "arameter indices which"});
+  if (!torch_lines.in_processes && !worth.any_in(line)) return;
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
   TorchLines& kept = torch_lines;
   if (kept.store_failed_at == 0 && has("is setting up NCCL communicator") && has("got error")) {
