@@ -380,6 +380,13 @@ Evidence nccl_is_not_in_stack(const LogState& state, const LogProblem&) {
   return "no frame of the backtrace is NCCL's; " + at_line(backtrace->second);
 }
 
+Evidence shm_is_small(const LogState& state, const LogProblem&) {
+  return state.shm_small.line == 0 ? std::nullopt : Evidence(at_line(state.shm_small));
+}
+Evidence shm_is_large(const LogState& state, const LogProblem&) {
+  return state.shm_large.line == 0 ? std::nullopt : Evidence(at_line(state.shm_large));
+}
+
 // Returns two hosts with different numbers of RDMA devices.
 Evidence nics_differ(const LogState& state, const LogProblem&) {
   std::map<std::string_view, int> count;
@@ -560,6 +567,8 @@ constexpr Question kQuestions[] = {
     {"gpu-shared-by-scheduler", scheduler_shares_a_gpu},
     {"nccl-older-than-gpu", nccl_is_older_than_gpu},
     {"nccl-not-in-stack", nccl_is_not_in_stack},
+    {"shm-small", shm_is_small},
+    {"shm-large", shm_is_large},
     {"nics-differ", nics_differ},
     {"nics-agree", nics_agree},
     {"communicator-up", communicator_is_up},
@@ -591,6 +600,7 @@ constexpr Opposites kOpposites[] = {
     {"acs-on", "acs-off"},
     {"nccl-in-stack", "nccl-not-in-stack"},
     {"nics-differ", "nics-agree"},
+    {"shm-small", "shm-large"},
     {"communicator-up", "communicator-not-up"},
     {"bridge-chosen", "no-bridge-chosen"},
     {"peer-is-neighbour", "peer-is-elsewhere"},
@@ -677,6 +687,20 @@ void read_sole_gpu(LogState& state, std::string_view line) {
   if (auto& known = state.sole_gpu[std::string(value)]; known.size() < kMost) known.insert(*process);
 }
 
+// "shm              64M   64M     0 100% /dev/shm", as df -h prints it: the second column is the size.
+void read_shm(LogState& state, std::string_view line) {
+  const auto columns = words(line.substr(0, 256));
+  if (columns.size() < 6 || columns.back() != "/dev/shm" || !columns[4].ends_with('%')) return;
+  const std::string_view size = columns[1];
+  const auto number = parse_real(size.substr(0, size.find_first_of("KMGTPi")));
+  if (!number) return;
+  const bool gibibytes = size.find_first_of("GTP") != std::string_view::npos;
+  const bool mebibytes = size.find('M') != std::string_view::npos;
+  constexpr double kSmall = 512;  // MiB; NCCL takes some 33 MiB for each pair of ranks
+  const bool large = gibibytes || (mebibytes && *number > kSmall);
+  if (gibibytes || mebibytes) state.keep_sight(large ? state.shm_large : state.shm_small, line);
+}
+
 // "active_mtu:             4096 (5)", as ibv_devinfo prints it.
 void read_active_mtu(LogState& state, std::string_view line) {
   constexpr std::size_t kMost = 4096;
@@ -699,13 +723,15 @@ void LogState::keep_sight(LogSight& sight, std::string_view text) const {
 }
 
 void LogState::read_sights(std::string_view line) {
-  static const Phrases worth({" UP ", " DOWN ", " UNKNOWN ", "CUDA_VISIBLE_DEVICES=", "active_mtu:",
-                              "] NVIDIA ", ": NVIDIA ", "MIG", "lock", "LOCK", " nGpus ", ": Test failure "});
+  static const Phrases worth({" UP ", " DOWN ", " UNKNOWN ",
+                              "CUDA_VISIBLE_DEVICES=", "active_mtu:", "] NVIDIA ", ": NVIDIA ", "MIG", "lock",
+                              "LOCK", " nGpus ", ": Test failure ", "% /dev/shm"});
   if (!worth.any_in(line)) return;
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
   if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
   if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);
   if (has("active_mtu:")) read_active_mtu(*this, line);
+  if (has("% /dev/shm")) read_shm(*this, line);
   // "#  Rank  0 Group  0 Pid 4 on node1 device  0 [0x01] NVIDIA GB200", of nccl-tests and of nvidia-smi -L
   if ((has(" device ") && has("] NVIDIA ")) || has(": NVIDIA ")) keep_sight(gpu_model, line);
   if (has("MIG") && names_slice(line)) keep_sight(mig, line);

@@ -98,6 +98,8 @@ struct LogState {
   std::map<std::string, bool> interfaces_listed;      // by `ip -brief`: whether each is up
   std::map<std::string, std::set<int>> sole_gpu;      // processes by the one GPU that each may see
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
+  LogSight shm_small;                                 // df shows a /dev/shm as small as a container's default
+  LogSight shm_large;                                 // or a larger one
   LogSight gpu_model;                                 // a line that names the GPU's product
   bool sockets = false;                               // a connection goes to another node over TCP
   bool p2p = false;                                   // a connection goes from GPU to GPU
