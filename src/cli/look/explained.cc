@@ -17,7 +17,7 @@ namespace railbed {
 namespace {
 
 bool has_job(const Explanation& explanation) {
-  return explanation.job && (explanation.job->nccl_lines > 0 || !explanation.job->problems.empty());
+  return explanation.job && diagnose::is_recognised(*explanation.job);
 }
 
 // Returns whether what the job printed names a cause, so that it comes before what the machines show.

@@ -37,7 +37,7 @@ Result<diagnose::Log> read_log(const std::string& path) {
 }  // namespace
 
 int log_exit_code(const diagnose::Log& log) {
-  if (log.nccl_lines == 0 && log.problems.empty()) return kExitCouldNotLook;
+  if (!diagnose::is_recognised(log)) return kExitCouldNotLook;
   switch (log.verdict.severity) {
     case nccl::Severity::kError:
       return kExitFailures;

@@ -146,8 +146,17 @@ struct LogVerdict {
   FIELDS(LogVerdict, severity, text, why, certainty, cause, remedy, settle_by, others, refuted);
 };
 
+// A fast path that the run does not take although its hardware may have it.
+struct LogSlow {
+  std::string title;
+  std::string why;  // the variable or state that keeps the run from it
+  std::string remedy;
+  FIELDS(LogSlow, title, why, remedy);
+};
+
 struct Log {
   LogVerdict verdict;
+  std::vector<LogSlow> slow;
   std::uint64_t lines = 0;
   std::uint64_t nccl_lines = 0;       // 0: not a NCCL log, or NCCL_DEBUG was not set
   std::vector<std::string> versions;  // "2.28.9+cuda13.0"; more than one is a problem
@@ -169,10 +178,13 @@ struct Log {
   std::vector<TorchRank> torch;
   std::optional<Hang> hang;
   std::vector<LogCommunicator> communicators;  // largest first
-  FIELDS(Log, verdict, lines, nccl_lines, versions, builds, drivers, hosts, processes, networks, nics,
+  FIELDS(Log, verdict, slow, lines, nccl_lines, versions, builds, drivers, hosts, processes, networks, nics,
          interfaces, gpudirect, gpudirect_route, gpudirect_why, variables, choices, tuning, problems, torch,
          hang, communicators);
 };
+
+// Returns whether anything of a job was recognised in the text.
+bool is_recognised(const Log& log);
 
 // Reads a log in pieces, so that a file of any size needs little memory and a pipe can be followed.
 class LogReader {

@@ -358,6 +358,53 @@ TEST(Log, RankList) {
   EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");
 }
 
+// Sound but slow: what the run does not use although its hardware may have it.
+TEST(Slow, NamesWhatClosesAFastPath) {
+  const Log log = read_log(
+      "#  Rank  0 Group  0 Pid 4 on n0 device  0 [0x01] NVIDIA H100 80GB HBM3\n"
+      "n0:4:5 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n"
+      "n0:4:5 [0] NCCL INFO NCCL_ALGO set by environment to Ring\n" +
+      std::string(
+          "n0:4:5 [0] NCCL INFO ncclCommInitRank comm 0x7 rank 0 nranks 1 cudaDev 0 nvmlDev 0 busId 17000 commId 0x31 - Init "
+          "COMPLETE\n"));
+  ASSERT_EQ(log.slow.size(), 2u) << to_text(log);
+  EXPECT_THAT(to_text(log), HasSubstr("Slower than it might be"));
+}
+
+TEST(Slow, APathThatTheGpuDoesNotHaveIsNotClosed) {
+  const Log log = read_log(
+      "#  Rank  0 Group  0 Pid 4 on n0 device  0 [0x01] Tesla V100-PCIE-16GB\n"
+      "n0:4:5 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n");
+  EXPECT_TRUE(log.slow.empty());
+}
+
+TEST(Slow, OneHalfOfASparksPort) {
+  const std::string one =
+      "s1:4:5 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [RO]; OOB enP7s7:192.0.2.1<0>\n";
+  const std::string both =
+      "s1:4:5 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [1]roceP2p1s0f0:1/RoCE [RO]; OOB enP7s7:192.0.2.1<0>\n";
+  EXPECT_THAT(read_log(one).verdict.text, HasSubstr("one half of a DGX Spark's port"));
+  EXPECT_THAT(read_log(both).verdict.text, Not(HasSubstr("half")));
+}
+
+TEST(Slow, ARateFarBelowTheLink) {
+  const auto text = [](const char* speed, const char* rate) {
+    return std::string("\tSpeed: ") + speed +
+           "\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 1048576    15771            0.00               " +
+           rate + "              0.001577\n";
+  };
+  EXPECT_THAT(read_log(text("200000Mb/s", "13.23")).verdict.text,
+              StartsWith("RDMA carried 13.2 of the link's 200 Gb/s"));
+  EXPECT_THAT(read_log(text("200000Mb/s", "96.1")).verdict.text, Not(HasSubstr("carried")));
+  EXPECT_FALSE(is_recognised(read_log(text("unknown", "13.23"))));
+}
+
+TEST(Slow, AJobThatFailedIsNotCalledSlow) {
+  EXPECT_TRUE(read_log("n0:4:5 [0] NCCL INFO NCCL_ALGO set by environment to Ring\n"
+                       "n0:4:5 [0] init.cc:9 NCCL WARN Cuda failure 802 'system not yet initialized'\n")
+                  .slow.empty());
+}
+
 // Every symptom is complete, and its own words lead to it.
 TEST(Symptoms, EachCanBeSaid) {
   for (const Symptom& symptom : all_symptoms()) {

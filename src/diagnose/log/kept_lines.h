@@ -124,6 +124,11 @@ struct RdmaLines {
   bool remote = false;  // perftest: the next GID is the remote one
   LogSight local_gid = {};
   LogSight remote_gid = {};
+  double link_gigabits = 0;        // of ethtool; 0: unknown
+  bool in_gigabit_table = false;   // the last line was the head of perftest's table in Gb/s, or a row of it
+  double measured_gigabits = 0;    // perftest's average for large messages; 0: unknown
+  bool measured_on_spark = false;  // by the names of DGX Spark's devices
+  LogSight measured = {};
   std::set<std::string, std::less<>> test_versions = {};  // of perftest
   std::set<std::string, std::less<>> zones = {};          // of AWS
   std::set<std::string, std::less<>> retry_targets = {};  // LIDs and GIDs to which UCX sent

@@ -716,7 +716,32 @@ void LogState::read_output(std::string_view line) {
   }
 }
 
+void LogState::read_rate(std::string_view line) {
+  constexpr double kLarge = 1 << 16;  // smaller messages do not fill a link
+  if (line.find("BW average[Gb/sec]") != std::string_view::npos) {
+    rdma.in_gigabit_table = true;
+  } else if (rdma.in_gigabit_table) {
+    // " 1048576    15771            0.00               13.23              0.001577"
+    const auto columns = words(line.substr(0, 256));
+    const auto size = columns.size() >= 5 ? parse_real(columns[0]) : std::nullopt;
+    const auto average = size ? parse_real(columns[3]) : std::nullopt;
+    rdma.in_gigabit_table = average.has_value();
+    if (!average || *size < kLarge || *average <= rdma.measured_gigabits) return;
+    rdma.measured_gigabits = *average;
+    rdma.measured = {};
+    keep_sight(rdma.measured, line);
+  } else if (line.find("Speed: ") != std::string_view::npos) {
+    const auto megabits = number_after(line, "Speed: ");
+    if (megabits && *megabits > 0 && word_after(line, "Speed: ").ends_with("Mb/s"))
+      rdma.link_gigabits = *megabits / 1000.0;
+  } else if (line.find("Device         : roce") != std::string_view::npos) {
+    rdma.measured_on_spark = line.find("rocep1s0f") != std::string_view::npos ||
+                             line.find("roceP2p1s0f") != std::string_view::npos;
+  }
+}
+
 void LogState::read_rdma(std::string_view line) {
+  read_rate(line);
   line = line.substr(0, kLongestRdmaLine);
   const std::string_view text = trim(line);
   if (text.empty()) return;

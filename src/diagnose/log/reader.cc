@@ -162,6 +162,12 @@ void LogState::read_text(std::string_view line) {
   read_torch(line);
 }
 
+bool is_recognised(const Log& log) {
+  // A run that is sound but slow has evidence, and no problem.
+  const bool slow = log.verdict.certainty <= Certainty::kLikely && !log.verdict.why.empty();
+  return log.nccl_lines > 0 || !log.problems.empty() || slow;
+}
+
 LogReader::LogReader() : state_(std::make_unique<LogState>()) {}
 LogReader::~LogReader() = default;
 LogReader::LogReader(LogReader&&) noexcept = default;

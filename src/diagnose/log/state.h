@@ -153,6 +153,7 @@ struct LogState {
   void read_driver(std::string_view line);
   // Keeps what commands and RDMA tests print about adapters, modules and addresses.
   void read_rdma(std::string_view line);
+  void read_rate(std::string_view line);     // of perftest, and a link's of ethtool
   void read_command(std::string_view line);  // empty: the output of the last command ends
   void read_output(std::string_view line);
   // Keeps what the line contains about nodes of Ray, steps of Slurm, keys of munge and processes of nccl-tests.
@@ -253,6 +254,7 @@ void conclude(LogState& state);  // verdict.cc: all of it
 void settle_launch(LogState& state);
 void find_causes(LogState& state);  // causes.cc: the cause of each problem
 void judge_hang(LogState& state);   // hang.cc: the ranks that the others waited for
+void judge_slow(LogState& state);   // slow.cc: fast paths that are not taken
 void judge_run(LogState& state);    // run.cc: the verdict
 
 }  // namespace railbed::diagnose

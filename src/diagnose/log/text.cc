@@ -258,7 +258,13 @@ std::string rank_list(const std::vector<int>& ranks) {
   return out;
 }
 
-std::string verdict_text(const Log& log) { return printable_lines(written_verdict(log)); }
+std::string verdict_text(const Log& log) {
+  std::string out = written_verdict(log);
+  if (!log.slow.empty()) out += "\nSlower than it might be\n";
+  for (const LogSlow& slow : log.slow)
+    fmt::format_to(std::back_inserter(out), "  {} ({})\n    {}\n", slow.title, slow.why, slow.remedy);
+  return printable_lines(out);
+}
 
 std::string details_text(const Log& log) { return printable_lines(written_details(log)); }
 

@@ -378,6 +378,7 @@ void conclude(LogState& state) {
   find_causes(state);  // causes.cc
   judge_hang(state);   // hang.cc
   judge_run(state);    // run.cc
+  judge_slow(state);   // slow.cc
 }
 
 }  // namespace railbed::diagnose
