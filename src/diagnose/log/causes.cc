@@ -24,7 +24,8 @@ LogCandidate candidate(const Weighed& weighed, const std::string& title) {
 }  // namespace
 
 bool reports_an_end(std::string_view symptom) {
-  constexpr std::string_view kEnds[] = {"killed-", "abort-", "crash-", "bus-", "term-", "slurm-task-exit"};
+  constexpr std::string_view kEnds[] = {"killed-", "abort-",          "crash-",        "bus-",
+                                        "term-",   "slurm-task-exit", "watchdog-stuck"};
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return symptom.starts_with(end); });
 }
 

@@ -197,6 +197,21 @@ DriverEvidence is_not_up_for_66_days(const LogState& state, const LogProblem& pr
   return "the message came earlier after the boot";
 }
 
+DriverEvidence slices_are_seen(const LogState& state, const LogProblem&) {
+  if (state.mig.line != 0) return at_line(state.mig);
+  if (auto line = first_seen(state, {"mig-on"})) return line;
+  for (const Observation& other : state.others)
+    if (other.id == "red:gpu.mig") return other.evidence;
+  return std::nullopt;
+}
+
+DriverEvidence no_slices_are_seen(const LogState& state, const LogProblem& problem) {
+  if (slices_are_seen(state, problem)) return std::nullopt;
+  for (const Observation& other : state.others)
+    if (other.id == "green:gpu.mig") return other.evidence;
+  return std::nullopt;
+}
+
 // The gravest Xid of the log decides what to do.
 template <XidAction action>
 DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
@@ -432,6 +447,8 @@ constexpr Question kDriverQuestions[] = {
     {"nvlink-failed-for-good", nvlink_failed_for_good},
     {"up-66-days", is_up_for_66_days},
     {"not-up-66-days", is_not_up_for_66_days},
+    {"mig-seen", slices_are_seen},
+    {"no-mig-seen", no_slices_are_seen},
     {"xid-asks-isolate", gravest_xid_asks<XidAction::kIsolate>},
     {"xid-asks-reboot", gravest_xid_asks<XidAction::kReboot>},
     {"xid-asks-reset", gravest_xid_asks<XidAction::kReset>},
@@ -479,6 +496,8 @@ constexpr Question kDriverQuestions[] = {
 
 constexpr Opposites kDriverOpposites[] = {
     {"up-66-days", "not-up-66-days"},
+    {"mig-seen", "no-mig-seen"},
+    {"imex-of-host", "imex-host-absent"},
     {"imex-channel-there", "imex-channel-absent"},
     {"all-use-device-0", "use-several-devices"},
     {"asks-for-several-gpus", "asks-for-one-gpu"},

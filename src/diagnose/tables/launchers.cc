@@ -31,6 +31,8 @@ constexpr std::string_view kDaemonSource =
 
 // clang-format off
 constexpr Symptom kLauncherSymptoms[] = {
+    {"gres-file-absent",      kError,   kCause, kAnyone, {"can't stat gres.conf file "}, "Slurm src/interfaces/gres.c",
+     "slurmd did not start: a device file that gres.conf names is not there"},
     {"folder-local",          kNote,    kSight, kAnyone, {" type ext4"}, "mount(8)", "A local file system"},
     {"folder-local-xfs",      kNote,    kSight, kAnyone, {" type xfs"}, "mount(8)", "A local file system"},
     {"folder-on-nfs",         kNote,    kSight, kAnyone, {"nfs4"}, "mount(8), findmnt, df -T", "A file system of NFS"},
@@ -536,6 +538,10 @@ constexpr std::string_view kGcsRunning =
 constexpr std::string_view kShowStep = "scontrol show step JOB, while the step waits: TRES of the steps that run";
 
 constexpr Hypothesis kLauncherHypotheses[] = {
+    {.id = "gres-file-absent", .explains = {"gres-file-absent"}, .common = kUsual, .stated = true,
+     .cause = "gres.conf gives this node a GPU whose device file it does not have: there is no such GPU, or its driver is not loaded.",
+     .remedy = "nvidia-smi -L on that node; load the driver (modprobe nvidia), or correct gres.conf and the node's Gres in slurm.conf (AutoDetect=nvml), then start slurmd.",
+     .source = "Slurm, gres.conf(5)"},
     {.id = "root-squashed", .explains = {"mount-denied"}, .common = kUsual, .needs = {"folder-on-nfs"}, .refuted_by = {"folder-local"},
      .title = "The NFS server takes root of this node for nobody (root squash), who may not enter the folder",
      .cause = "pyxis mounts as root, and the export maps root to a user without rights in a private folder.",
