@@ -44,7 +44,7 @@ constexpr Command kCommands[] = {
      declare_fabric},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"rules", "list every rule that verify applies", declare_rules},
-    {"explain", "say what a rule or an Xid means, and what to do", declare_explain},
+    {"explain", "name the cause of a failure, from logs and whatever else you have", declare_explain},
     {"nccl", "check NCCL's variables, predict its choices, explain its log", declare_nccl},
     {"launch", "print the exact commands that start a job on all nodes, over the right networks",
      declare_launch},

@@ -122,7 +122,11 @@ Result<void> Mixture::add_log(const std::string& path, std::FILE* input) {
   log.begin_file(path == "-" ? "" : fs::path(path).filename().string());
   KernelLines kernel;
   std::array<char, 1 << 16> piece;
+  bool first = true;
   while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input)) {
+    if (std::exchange(first, false) && std::memchr(piece.data(), 0, size) != nullptr)
+      return fail(ErrorKind::kBadInput,
+                  path + ": not a text; railbed reads logs, outputs of commands and support reports");
     log.feed({piece.data(), size});
     kernel.feed({piece.data(), size});
   }
@@ -248,7 +252,10 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
   Mixture mixture;
   mixture.note = caller.note;
   for (const std::string& path : paths) {
-    caller.progress("reading " + path);
+    std::error_code error;
+    constexpr std::uintmax_t kSlow = 64 << 20;  // takes a second or more
+    if (fs::is_regular_file(path, error) && fs::file_size(path, error) > kSlow)
+      caller.progress("reading " + path);
     RETURN_IF_ERROR(mixture.add(path));
   }
   RETURN_IF_ERROR(mixture.read_loose());
