@@ -150,7 +150,7 @@ constexpr Symptom kDriverSymptoms[] = {
     {"gpu-lost",              kError,   kCause, kAnyone, {"GPU is lost"},
      kNvml,
      "A GPU no longer answers the driver"},
-    {"gpu-handle",            kError,   kCause, kAnyone, {"nable to determine the device handle for"},
+    {"gpu-handle",            kError,   kCause, kAnyone, {"nable to determine the device handle for", "Unknown Error"},
      "nvidia-smi",
      "A GPU no longer answers the driver"},
     {"smi-no-driver",         kError,   kCause, kAnyone, {"communicate with the NVIDIA driver"},
