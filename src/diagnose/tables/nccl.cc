@@ -8,7 +8,7 @@ namespace {
 // clang-format off
 constexpr Symptom kSymptoms[] = {
     {"no-iommu-pt",           kWarning,   kCause, kWarned, {"Missing \"iommu=pt\" from kernel command line"}, "RCCL src/init.cc",
-     "The kernel was booted without iommu=pt, with which RCCL expects peer-to-peer between GPUs to work"},
+     "RCCL warns that the kernel was booted without iommu=pt: peer-to-peer between GPUs may hang"},
     {"nic-not-opened",        kWarning, kCause, kWarned, {"NET/IB : Unable to open device"}, "NCCL src/transport/net_ib",
      "An RDMA device could not be opened, so this node has fewer than the others"},
     // Configuration that NCCL refuses
