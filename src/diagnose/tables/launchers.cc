@@ -1176,7 +1176,7 @@ constexpr Hypothesis kLauncherHypotheses[] = {
      .remedy = "PMIX_MCA_psec=^munge in the job's environment silences it.",
      .source = "github.com/EESSI/compatibility-layer/issues/216"},
     {.id = "pmix-no-library", .explains = {"pmix-no-library"}, .common = kUsual, .stated = true,
-     .cause = "Slurm's plugin loads libpmix when a step starts, and that node does not have it.",
+     .cause = "Slurm's plugin loads libpmix when a step starts, and could not on that node.",
      .remedy = "Install the PMIx that Slurm was built with on all nodes: ldconfig -p | grep libpmix; srun --mpi=list.",
      .source = "Slurm src/plugins/mpi/pmix/mpi_pmix.c"},
     {.id = "slurm-no-mpi-plugin", .explains = {"slurm-no-mpi-plugin"}, .common = kUsual, .stated = true,

@@ -54,6 +54,9 @@ constexpr Symptom kSymptoms[] = {
     {"topology-other",        kError,   kCause, kWarned, {"XML Import Channel", "not found"},
      "NCCL src/graph/search.cc",
      "The graph file describes another machine"},
+    {"mixed-collnet-counts",  kError,   kCause, kWarned, {"Detected mixed local CollNet"},
+     "NCCL src/init.cc (2.30)",
+     "Ranks have different numbers of CollNet (SHARP) devices"},
     {"mixed-net-counts",      kError,   kCause, kWarned, {"Detected mixed local", "device counts"},
      "NCCL src/init.cc (2.30)",
      "Nodes have different numbers of network devices"},
@@ -208,7 +211,11 @@ constexpr Symptom kSymptoms[] = {
      "NCCL was used in a way it does not allow"},
 
     // glibc's checks of the heap
-    {"heap-corruption",       kError,   kCause, kAnyone, {"free(): "}, "glibc malloc/malloc.c",
+    {"heap-corruption",       kError,   kCause, kAnyone, {"free(): invalid "}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-found", kError,   kCause, kAnyone, {"free(): ", " detected in tcache"}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-chunks",kError,   kCause, kAnyone, {"free(): corrupted"}, "glibc malloc/malloc.c",
      "A library wrote outside its memory: the heap is corrupt"},
     {"heap-corruption-size",  kError,   kCause, kAnyone, {"corrupted size vs. prev_size"}, "glibc malloc/malloc.c",
      "A library wrote outside its memory: the heap is corrupt"},

@@ -166,7 +166,7 @@ constexpr Symptom kTorchSymptoms[] = {
 constexpr Hypothesis kTorchHypotheses[] = {
     // Libraries
     {.id = "older-nccl-loaded", .explains = {"undefined-nccl-symbol"}, .common = kUsual, .stated = true,
-     .cause = "The libnccl.so.2 that the loader found does not have the function: as an older one than the program was built with, which LD_LIBRARY_PATH, an environment module or /usr/lib puts first.",
+     .cause = "The libnccl.so.2 that the loader found does not have the function. It is usually an older one than the program was built with, which comes first in LD_LIBRARY_PATH, by an environment module or in /usr/lib.",
      .remedy = "Remove it from LD_LIBRARY_PATH (module unload nccl), or put the program's own first; ldd on the library of the message shows which is loaded.",
      .source = "github.com/pytorch/pytorch/issues/119932"},
     // Gloo
@@ -383,8 +383,8 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .remedy = "Find where those ranks part: the tracebacks of both name the line.",
      .source = "PyTorch ProcessGroupWrapper.cpp"},
     {.id = "ddp-different-models", .explains = {"ddp-different-models"}, .common = kUsual, .stated = true,
-     .cause = "The two numbers of the message differ and neither is 0: layers depend on the rank, or parameters are frozen on some ranks only.",
-     .remedy = "Print sum(p.requires_grad for p in model.parameters()) on each rank before DDP wraps the model.",
+     .cause = "Ranks gave DDP different numbers of parameters; the message has both, and neither is 0.",
+     .remedy = "Print sum(p.requires_grad for p in model.parameters()) on each rank before DDP wraps the model: look for layers that depend on the rank, and for parameters that are frozen on some ranks only.",
      .source = "PyTorch reducer.cpp, verify_params_across_processes"},
     {.id = "ddp-branch-by-data", .explains = {"ddp-unused"}, .common = kRare, .needs = {"gradients-differ-by-rank"}, .refuted_by = {"graph-changed"},
      .title = "DDP: ranks use different parameters, since their data lead them into different branches",
