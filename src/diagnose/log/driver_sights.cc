@@ -417,6 +417,20 @@ DriverEvidence worked_before(const LogState& state, const LogProblem& problem) {
   return at_line(step->second);
 }
 
+// The first training step, with its loss as a number, was printed after the failure, in the same file: the program
+// survived it. Of a failure that came several times only the first place is known.
+DriverEvidence trained_after(const LogState& state, const LogProblem& problem) {
+  const auto step = state.seen.find("training-step");
+  if (step == state.seen.end() || step->second.file != problem.file || step->second.line <= problem.line ||
+      problem.count != 1)
+    return std::nullopt;
+  Scan scan(step->second.text);
+  if (!scan.skip_past("loss")) return std::nullopt;
+  scan.until("0123456789abcdefghijklmnopqrstuvwxyz_");
+  if (!scan.real()) return std::nullopt;
+  return at_line(step->second);
+}
+
 // srun or sbatch starts the program and no option of the log asks for GPUs.
 DriverEvidence step_without_gpus(const LogState& state, const LogProblem& problem) {
   static constexpr std::array<std::string_view, 1> kNode = {"node-without-gres"};
@@ -490,6 +504,7 @@ constexpr Question kDriverQuestions[] = {
     {"engine-old", engine_is_old},
     {"engine-podman", engine_is_podman},
     {"worked-before", worked_before},
+    {"trained-after", trained_after},
     {"step-without-gpus", step_without_gpus},
     {"container-without-gpus", container_without_gpus},
 };

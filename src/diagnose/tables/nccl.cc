@@ -7,12 +7,12 @@ namespace {
 // A row: how it is recognised; where the message is from; what it is.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
-    {"no-iommu-pt",           kError,   kCause, kWarned, {"Missing \"iommu=pt\" from kernel command line"}, "RCCL src/init.cc",
-     "The kernel was booted without iommu=pt: peer-to-peer between GPUs may hang"},
+    {"no-iommu-pt",           kWarning,   kCause, kWarned, {"Missing \"iommu=pt\" from kernel command line"}, "RCCL src/init.cc",
+     "RCCL warns that the kernel was booted without iommu=pt: peer-to-peer between GPUs may hang"},
     {"nic-not-opened",        kWarning, kCause, kWarned, {"NET/IB : Unable to open device"}, "NCCL src/transport/net_ib",
      "An RDMA device could not be opened, so this node has fewer than the others"},
     // Configuration that NCCL refuses
-    {"version-mismatch",      kError,   kCause, kWarned, {"ismatch", "ersion"},
+    {"version-mismatch",      kError,   kCause, kWarned, {"ismatch", "CCL version"},
      "NCCL src/init.cc, src/misc/socket.cc",
      "Ranks run different NCCL versions"},
     {"too-old-library",       kError,   kCause, kWarned, {"NCCL library is too old"},
@@ -21,9 +21,12 @@ constexpr Symptom kSymptoms[] = {
     {"bad-choice",            kError,   kCause, kWarned, {"Unrecognized element token"},
      kEnvGuide,
      "NCCL_ALGO or NCCL_PROTO names something that does not exist"},
-    {"no-algorithm",          kError,   kCause, kWarned, {"No algorithm/protocol available"},
+    {"no-algorithm",          kError,   kCause, kWarned, {"o algorithm/protocol available", " was set to "},
      kEnvGuide,
-     "No algorithm is left that can run the operation"},
+     "NCCL_ALGO or NCCL_PROTO leaves no algorithm that can run the operation"},
+    {"no-algorithm-known",    kError,   kCause, kWarned, {"o algorithm/protocol available"},
+     "NCCL src/enqueue.cc",
+     "NCCL has no algorithm that can run the operation"},
     {"duplicate-gpu",         kError,   kCause, kWarned, {"Duplicate GPU detected"},
      "NCCL src/init.cc",
      "Two ranks use the same GPU"},
@@ -51,6 +54,9 @@ constexpr Symptom kSymptoms[] = {
     {"topology-other",        kError,   kCause, kWarned, {"XML Import Channel", "not found"},
      "NCCL src/graph/search.cc",
      "The graph file describes another machine"},
+    {"mixed-collnet-counts",  kError,   kCause, kWarned, {"Detected mixed local CollNet"},
+     "NCCL src/init.cc (2.30)",
+     "Ranks have different numbers of CollNet (SHARP) devices"},
     {"mixed-net-counts",      kError,   kCause, kWarned, {"Detected mixed local", "device counts"},
      "NCCL src/init.cc (2.30)",
      "Nodes have different numbers of network devices"},
@@ -204,13 +210,12 @@ constexpr Symptom kSymptoms[] = {
      "NCCL API, ncclResult_t",
      "NCCL was used in a way it does not allow"},
 
-    // Not wrong enough to fail
-    {"rail-local",            kWarning, kCause, kNccl,   {"NET/IB", "rail"},
-     kEnvGuide,
-     "Traffic crosses rails"},
-
     // glibc's checks of the heap
-    {"heap-corruption",       kError,   kCause, kAnyone, {"free(): "}, "glibc malloc/malloc.c",
+    {"heap-corruption",       kError,   kCause, kAnyone, {"free(): invalid "}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-found", kError,   kCause, kAnyone, {"free(): ", " detected in tcache"}, "glibc malloc/malloc.c",
+     "A library wrote outside its memory: the heap is corrupt"},
+    {"heap-corruption-chunks",kError,   kCause, kAnyone, {"free(): corrupted"}, "glibc malloc/malloc.c",
      "A library wrote outside its memory: the heap is corrupt"},
     {"heap-corruption-size",  kError,   kCause, kAnyone, {"corrupted size vs. prev_size"}, "glibc malloc/malloc.c",
      "A library wrote outside its memory: the heap is corrupt"},

@@ -166,7 +166,7 @@ constexpr Symptom kTorchSymptoms[] = {
 constexpr Hypothesis kTorchHypotheses[] = {
     // Libraries
     {.id = "older-nccl-loaded", .explains = {"undefined-nccl-symbol"}, .common = kUsual, .stated = true,
-     .cause = "An older libnccl.so.2 is found before the one that the program was built with: LD_LIBRARY_PATH, an environment module or /usr/lib comes first.",
+     .cause = "The libnccl.so.2 that the loader found does not have the function. It is usually an older one than the program was built with, which comes first in LD_LIBRARY_PATH, by an environment module or in /usr/lib.",
      .remedy = "Remove it from LD_LIBRARY_PATH (module unload nccl), or put the program's own first; ldd on the library of the message shows which is loaded.",
      .source = "github.com/pytorch/pytorch/issues/119932"},
     // Gloo
@@ -188,8 +188,8 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .settle_by = "ip -brief address show dev NAME, where the process runs: the name is there without an address",
      .source = "Gloo gloo/transport/tcp/device.cc, lookupAddrForIface"},
     {.id = "gloo-hostname", .explains = {"gloo-hostname"}, .common = kUsual, .stated = true,
-     .cause = "The node's host name resolves to an address that the node does not have: a stale entry of DNS or /etc/hosts, or the address of another machine.",
-     .remedy = "Correct the entry (getent hosts $(hostname) against ip -brief address), or set GLOO_SOCKET_IFNAME.",
+     .cause = "The node's host name resolves to an address to which the node cannot bind; the message has the address and the reason.",
+     .remedy = "Correct a stale entry in DNS or /etc/hosts (getent hosts $(hostname) against ip -brief address), or set GLOO_SOCKET_IFNAME.",
      .source = "Gloo gloo/transport/tcp/device.cc, lookupAddrForHostname"},
     {.id = "gloo-refused", .explains = {"gloo-refused"}, .common = kUsual,
      .refuted_by = {"one-node", "gloo-remote-of-hosts-file"},
@@ -242,7 +242,7 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .settle_by = "the list of ranks that printed anything, and the first error among them",
      .source = "PyTorch ProcessGroupGloo.cpp"},
     {.id = "gloo-loopback", .explains = {"gloo-loopback"}, .common = kUsual, .stated = true,
-     .cause = "On one node that does no harm; between nodes no rank reaches this one.",
+     .cause = "The host name resolves to no address of the node. On one node that does no harm; between nodes no rank reaches this one.",
      .remedy = "Set GLOO_SOCKET_IFNAME to the interface of the nodes' own network, or give the host name its real address in /etc/hosts.",
      .source = "PyTorch ProcessGroupGloo.cpp, createDefaultDevice"},
 
@@ -320,7 +320,7 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .settle_by = "nc -vz MASTER_ADDR PORT from a node that is missing",
      .source = "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp"},
     {.id = "rendezvous-closed", .explains = {"rendezvous-closed"}, .common = kUsual, .stated = true,
-     .cause = "The job with this --rdzv-id has finished or failed on another node before.",
+     .cause = "The rendezvous of this --rdzv-id was closed, as it is when its job has finished or failed on another node.",
      .remedy = "Look at the first error of the other nodes; start again with a new --rdzv-id.",
      .source = "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"},
     {.id = "monitored-barrier", .explains = {"monitored-barrier"}, .common = kUsual, .stated = true,
@@ -383,8 +383,8 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .remedy = "Find where those ranks part: the tracebacks of both name the line.",
      .source = "PyTorch ProcessGroupWrapper.cpp"},
     {.id = "ddp-different-models", .explains = {"ddp-different-models"}, .common = kUsual, .stated = true,
-     .cause = "The two numbers of the message differ and neither is 0: layers depend on the rank, or parameters are frozen on some ranks only.",
-     .remedy = "Print sum(p.requires_grad for p in model.parameters()) on each rank before DDP wraps the model.",
+     .cause = "Ranks gave DDP different numbers of parameters; the message has both, and neither is 0.",
+     .remedy = "Print sum(p.requires_grad for p in model.parameters()) on each rank before DDP wraps the model: look for layers that depend on the rank, and for parameters that are frozen on some ranks only.",
      .source = "PyTorch reducer.cpp, verify_params_across_processes"},
     {.id = "ddp-branch-by-data", .explains = {"ddp-unused"}, .common = kRare, .needs = {"gradients-differ-by-rank"}, .refuted_by = {"graph-changed"},
      .title = "DDP: ranks use different parameters, since their data lead them into different branches",
