@@ -411,7 +411,10 @@ void judge_run(LogState& state) {
   Log& log = state.log;
   for (LogNetwork& network : log.networks) network.why = why_network(state, network.name);
   const auto unknown = unknown_warnings(log);
-  const auto redirected = std::ranges::find(log.problems, "p2p-acs", &LogProblem::id);
+  // What is known to make P2P between GPUs hang.
+  const auto redirected = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+    return problem.id == "p2p-acs" || problem.symptom == "no-iommu-pt";
+  });
   const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.severity == Severity::kError && !problem.consequence;
   });
@@ -421,6 +424,13 @@ void judge_run(LogState& state) {
     log.verdict = std::move(*different);
   } else if (log.hang) {
     log.verdict = of_hang(state);
+    if (redirected != log.problems.end()) {
+      const std::string hang = log.verdict.text;
+      log.verdict = of_problem(*redirected);
+      log.verdict.severity = Severity::kError;
+      log.verdict.certainty = Certainty::kLikely;
+      log.verdict.why.push_back(hang);
+    }
   } else if (redirected != log.problems.end()) {
     log.verdict = of_problem(*redirected);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
