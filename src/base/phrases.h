@@ -29,23 +29,12 @@ class Phrases {
   // Calls `found` with the index of each phrase in the text, once for each place where it stands.
   template <class Found>
   void visit(std::string_view text, Found found) const {
-    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
-      const std::size_t pair = pair_at(text, at);
-      if (first_[pair] == 0) continue;
-      for (std::size_t i = first_[pair] - 1u; i < sorted_.size() && pair_at(sorted_[i].text, 0) == pair; ++i)
-        if (text.substr(at).starts_with(sorted_[i].text)) found(sorted_[i].index);
-    }
+    walk(text, [&](std::size_t index) { return found(index), false; });
   }
 
   // Returns whether the text has any of the phrases.
   bool any_in(std::string_view text) const {
-    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
-      const std::size_t pair = pair_at(text, at);
-      if (first_[pair] == 0) continue;
-      for (std::size_t i = first_[pair] - 1u; i < sorted_.size() && pair_at(sorted_[i].text, 0) == pair; ++i)
-        if (text.substr(at).starts_with(sorted_[i].text)) return true;
-    }
-    return false;
+    return walk(text, [](std::size_t) { return true; });
   }
 
  private:
@@ -53,6 +42,17 @@ class Phrases {
     std::string_view text;
     std::size_t index;
   };
+  // Calls `stops` with the index of each phrase in the text until it returns true, and returns whether it did.
+  template <class Stops>
+  bool walk(std::string_view text, Stops stops) const {
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+      const std::size_t pair = pair_at(text, at);
+      if (first_[pair] == 0) continue;
+      for (std::size_t i = first_[pair] - 1u; i < sorted_.size() && pair_at(sorted_[i].text, 0) == pair; ++i)
+        if (text.substr(at).starts_with(sorted_[i].text) && stops(sorted_[i].index)) return true;
+    }
+    return false;
+  }
   static std::size_t pair_at(std::string_view text, std::size_t at) {
     return std::size_t{static_cast<unsigned char>(text[at])} << 8 | static_cast<unsigned char>(text[at + 1]);
   }

@@ -13,7 +13,7 @@
 
 namespace railbed::diagnose {
 
-// How often this is the cause of what it explains, if nothing else is known.
+// The frequency with which this is the cause of what it explains, if nothing else is known.
 enum class Common { kRare, kOften, kUsual };
 
 struct Hypothesis {

@@ -87,7 +87,7 @@ TEST_P(Law, IsWithdrawn) {
   EXPECT_FALSE(refuted->evidence.empty());
 }
 
-// What a message states is its only explanation.
+// A cause that its message states has no rivals.
 TEST_P(Law, StatedIsAlone) {
   const Hypothesis& hypothesis = *GetParam();
   if (!hypothesis.stated) return;

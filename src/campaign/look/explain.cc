@@ -1,4 +1,4 @@
-// How an input is recognised: a folder and a .tree file are machines, a .yaml file is a cluster.yaml, a .json file
+// Inputs are recognised by kind: a folder and a .tree file are machines, a .yaml file is a cluster.yaml, a .json file
 // holds facts or measurements, and a file that host/support recognises as the output of commands is a machine.
 // Any other text is what a job printed.
 //

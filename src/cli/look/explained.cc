@@ -75,7 +75,7 @@ int explanation_exit_code(const Explanation& explanation) {
   int code = machines ? explanation.machines.exit_code() : kExitClean;
   if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
   const int job = log_exit_code(*explanation.job);
-  // What the rules could not look at is no news beside a log that shows a fault.
+  // A log that shows a fault outweighs rules that could not look.
   if (code == kExitCouldNotLook) code = kExitClean;
   return std::max(code, job);
 }

@@ -9,7 +9,7 @@
 namespace railbed::diagnose {
 namespace {
 
-constexpr std::size_t kMostOthers = 3;  // besides the best
+constexpr std::size_t kMostOthers = 3;  // possible causes that are kept beside the best one
 
 LogCandidate candidate(const Weighed& weighed, const std::string& title) {
   const Hypothesis& hypothesis = *weighed.hypothesis;
@@ -49,7 +49,7 @@ void find_causes(LogState& state) {
     if (diagnosis.certainty != Certainty::kCause && reports_an_end(problem.symptom) &&
         exception_before(state, problem) != nullptr)
       problem.consequence = true;
-    // Of several causes none is favoured: the title states what happened, not why.
+    // Where several causes remain, the title states what happened, not why.
     if (diagnosis.certainty != Certainty::kOneOf && !best.hypothesis->title.empty())
       problem.title = best.hypothesis->title;
     problem.cause = best.hypothesis->cause;

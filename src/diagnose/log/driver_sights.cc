@@ -34,24 +34,9 @@ bool holds(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// Returns how the log or a node shows one of these ids; nothing if none does. A problem counts unless it is the one
-// in question.
-DriverEvidence first_seen(std::span<const std::string_view> ids, const LogState& state,
-                          const LogProblem& problem) {
-  for (const std::string_view id : ids) {
-    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
-    for (const LogProblem& other : state.log.problems)
-      if (other.symptom == id && &other != &problem)
-        return fmt::format("{}: {}", place_text(other.file, other.line), other.message);
-    for (const Observation& other : state.others)
-      if (other.id == id) return other.evidence;
-  }
-  return std::nullopt;
-}
-
 template <const auto& ids>
 DriverEvidence seen_any(const LogState& state, const LogProblem& problem) {
-  return first_seen(ids, state, problem);
+  return first_seen(state, ids, &problem);
 }
 
 // Numbers of devices
@@ -146,7 +131,7 @@ constexpr std::array<std::string_view, 3> kHardwareFindings = {"red:gpu.xid-rebo
 
 DriverEvidence xid_of_hardware(const LogState& state, const LogProblem& problem) {
   auto found = xid_that(state, [](int code) { return is_of_hardware(code); });
-  return found ? found : first_seen(kHardwareFindings, state, problem);
+  return found ? found : first_seen(state, kHardwareFindings, &problem);
 }
 
 constexpr std::array<std::string_view, 1> kProgramFindings = {"red:gpu.xid-application"};
@@ -157,7 +142,7 @@ DriverEvidence xid_of_program(const LogState& state, const LogProblem& problem) 
     const Xid* const row = find_xid(code);
     return row != nullptr && row->action == XidAction::kApplication;
   });
-  return found ? found : first_seen(kProgramFindings, state, problem);
+  return found ? found : first_seen(state, kProgramFindings, &problem);
 }
 
 constexpr std::array<std::string_view, 3> kLostIds = {"gpu-off-the-bus", "gpu-lost", "red:gpu.count"};
@@ -165,7 +150,7 @@ constexpr std::array<std::string_view, 3> kLostIds = {"gpu-off-the-bus", "gpu-lo
 DriverEvidence gpu_is_lost(const LogState& state, const LogProblem& problem) {
   auto found =
       xid_that(state, [](int code) { return std::ranges::find(kLostXids, code) != kLostXids.end(); });
-  return found ? found : first_seen(kLostIds, state, problem);
+  return found ? found : first_seen(state, kLostIds, &problem);
 }
 
 constexpr std::array<std::string_view, 4> kNvlinkIds = {"sxid", "red:gpu.sxid", "red:gpu.nvlink-count",
@@ -173,7 +158,7 @@ constexpr std::array<std::string_view, 4> kNvlinkIds = {"sxid", "red:gpu.sxid", 
 
 DriverEvidence nvlink_failed(const LogState& state, const LogProblem& problem) {
   auto found = xid_that(state, [](int code) { return code == 74 || (code >= 144 && code <= 150); });
-  return found ? found : first_seen(kNvlinkIds, state, problem);
+  return found ? found : first_seen(state, kNvlinkIds, &problem);
 }
 
 // Xids 144 to 150 report a part of NVLink, and whether its error is fatal; the others of that moment follow from it.
@@ -199,17 +184,12 @@ DriverEvidence is_not_up_for_66_days(const LogState& state, const LogProblem& pr
 
 DriverEvidence slices_are_seen(const LogState& state, const LogProblem&) {
   if (state.mig.line != 0) return at_line(state.mig);
-  if (auto line = first_seen(state, {"mig-on"})) return line;
-  for (const Observation& other : state.others)
-    if (other.id == "red:gpu.mig") return other.evidence;
-  return std::nullopt;
+  return first_seen(state, {"mig-on", "red:gpu.mig"});
 }
 
 DriverEvidence no_slices_are_seen(const LogState& state, const LogProblem& problem) {
   if (slices_are_seen(state, problem)) return std::nullopt;
-  for (const Observation& other : state.others)
-    if (other.id == "green:gpu.mig") return other.evidence;
-  return std::nullopt;
+  return first_seen(state, {"green:gpu.mig"});
 }
 
 // The gravest Xid of the log decides what to do.
@@ -286,7 +266,7 @@ DriverEvidence halves_differ(const LogState& state, const LogProblem& problem) {
                          place_text(module->second.file, module->second.line), installed,
                          place_text(library->second.file, library->second.line));
   }
-  return first_seen(kUpgraded, state, problem);
+  return first_seen(state, kUpgraded, &problem);
 }
 
 constexpr std::array<std::string_view, 2> kCompatInLdso = {"libcuda-compat-first", "ldso-compat"};
@@ -318,7 +298,7 @@ constexpr std::array<std::string_view, 3> kHostLacksDriver = {"smi-not-found", "
 
 // DKMS has built the module for other kernels than the one that runs.
 DriverEvidence module_is_missing(const LogState& state, const LogProblem& problem) {
-  if (auto found = first_seen(kModuleMissing, state, problem)) return found;
+  if (auto found = first_seen(state, kModuleMissing, &problem)) return found;
   const DriverLines& driver = state.driver;
   if (driver.kernel.empty() || driver.built_for.empty() || driver.built_for.contains(driver.kernel))
     return std::nullopt;
@@ -328,14 +308,14 @@ DriverEvidence module_is_missing(const LogState& state, const LogProblem& proble
 
 DriverEvidence task_sees_fewer(const LogState& state, const LogProblem& problem) {
   auto found = fails_within_the_list(state, problem);
-  return found ? found : first_seen(kTaskBound, state, problem);
+  return found ? found : first_seen(state, kTaskBound, &problem);
 }
 
 DriverEvidence nvls_is_involved(const LogState& state, const LogProblem& problem) {
   if (holds(problem.message, "NVLink SHARP") || holds(problem.message, "NVLS"))
     return "the message is of NVLink SHARP";
   static constexpr std::array<std::string_view, 2> kIds = {"nvls-failed", "nvls-warned"};
-  return first_seen(kIds, state, problem);
+  return first_seen(state, kIds, &problem);
 }
 
 DriverEvidence shared_memory_is_full(const LogState& state, const LogProblem&) {
@@ -353,9 +333,9 @@ constexpr std::array<std::string_view, 2> kDockerSnap = {"docker-in-snap", "dock
 DriverEvidence toolkit_is_missing(const LogState& state, const LogProblem& problem) {
   static constexpr std::array<std::string_view, 3> kIds = {"toolkit-command-missing",
                                                            "toolkit-package-missing", "toolkit-hook-missing"};
-  if (auto found = first_seen(kIds, state, problem)) return found;
+  if (auto found = first_seen(state, kIds, &problem)) return found;
   const LogSight& asked = state.driver.asked_which_toolkit;
-  if (asked.line == 0 || first_seen(kToolkitInstalled, state, problem)) return std::nullopt;
+  if (asked.line == 0 || first_seen(state, kToolkitInstalled, &problem)) return std::nullopt;
   return fmt::format("{}, and no path of it follows", at_line(asked));
 }
 
@@ -434,7 +414,7 @@ DriverEvidence trained_after(const LogState& state, const LogProblem& problem) {
 // srun or sbatch starts the program and no option of the log asks for GPUs.
 DriverEvidence step_without_gpus(const LogState& state, const LogProblem& problem) {
   static constexpr std::array<std::string_view, 1> kNode = {"node-without-gres"};
-  if (auto found = first_seen(kNode, state, problem)) return found;
+  if (auto found = first_seen(state, kNode, &problem)) return found;
   const DriverLines& driver = state.driver;
   if (driver.slurm_start.line == 0 || driver.slurm_gpus.line != 0) return std::nullopt;
   return fmt::format("{}, and no line asks for GPUs (--gpus, --gres, -G)", at_line(driver.slurm_start));

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMostMissing = 1 << 16;
 
 bool failed_otherwise(const Log& log) {
-  // What follows from a hang, and from its end.
+  // Symptoms that follow from a hang and from its end.
   constexpr std::string_view kEchoes[] = {"collective-timeout", "watchdog-stuck", "dump-signal",
                                           "abort-elastic", "term-elastic"};
   return std::ranges::any_of(log.problems, [&](const LogProblem& problem) {

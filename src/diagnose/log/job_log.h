@@ -80,7 +80,7 @@ struct LogChoice {
   FIELDS(LogChoice, function, from_bytes, to_bytes, algorithm, protocol, channels, count);
 };
 
-// A cause that may stand behind a problem besides the one that is given as its cause.
+// Another possible cause of a problem.
 struct LogCandidate {
   std::string id;
   std::string title;
@@ -108,7 +108,7 @@ struct LogProblem {
   std::string remedy;
   std::string source;
   std::string settle_by = {};              // the look that would confirm the cause
-  std::vector<std::string> evidence = {};  // what led to this cause besides the message
+  std::vector<std::string> evidence = {};  // observations that confirm the cause
   std::vector<LogCandidate> others = {};   // causes that remain possible, the likeliest first
   std::vector<LogCandidate> refuted = {};  // causes that something contradicts
   FIELDS(LogProblem, id, symptom, severity, consequence, title, message, file, line, count, ranks, hosts,

@@ -1,4 +1,4 @@
-// What the readers of each family keep between lines, so that its questions (*_sights.cc) can be answered at the end.
+// The state that each family's reader keeps between lines, from which its questions (*_sights.cc) are answered at the end.
 // A log is untrusted, so whoever adds to a list here limits it.
 #pragma once
 

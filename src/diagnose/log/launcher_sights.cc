@@ -297,8 +297,7 @@ const LogProblem* problem_with(const LogState& state, std::string_view symptom) 
 template <std::size_t kCount>
 Evidence any_problem(const LogState& state, const std::array<std::string_view, kCount>& symptoms) {
   for (const std::string_view symptom : symptoms)
-    if (const LogProblem* const problem = problem_with(state, symptom))
-      return fmt::format("{}: {}", place_text(problem->file, problem->line), problem->message);
+    if (const LogProblem* const problem = problem_with(state, symptom)) return at_line(*problem);
   return std::nullopt;
 }
 

@@ -153,11 +153,6 @@ Evidence is_unset(const LogState& state, std::string_view name) {
   return fmt::format("the log lists variables that are set, and {} is not among them", name);
 }
 
-Evidence seen_elsewhere(const LogState& state, std::string_view id) {
-  const auto found = std::ranges::find(state.others, id, &Observation::id);
-  return found == state.others.end() ? std::nullopt : std::optional(found->evidence);
-}
-
 Evidence ifname_is_set(const LogState& state, const LogProblem&) {
   return is_set(state, "NCCL_SOCKET_IFNAME");
 }
@@ -278,7 +273,7 @@ Evidence something_failed_before(const LogState& state, const LogProblem& proble
   for (const LogProblem& other : state.log.problems) {
     const bool before = other.file == problem.file ? other.line < problem.line : !other.file.empty();
     if (&other == &problem || !before || other.consequence || other.severity != Severity::kError) continue;
-    return fmt::format("{}: {}", place_text(other.file, other.line), other.message);
+    return at_line(other);
   }
   return std::nullopt;
 }
@@ -292,20 +287,15 @@ Evidence mtus_differ(const LogState& state, const LogProblem&) {
       return fmt::format("active_mtu is {} in {} and {} in {}", *first->second.begin(), first->first,
                          *file.second.begin(), file.first);
   }
-  for (const std::string_view rule : {"red:net.mtu-equal", "red:rdma.active-mtu"})
-    if (auto evidence = seen_elsewhere(state, rule)) return evidence;
-  return std::nullopt;
+  return first_seen(state, {"red:net.mtu-equal", "red:rdma.active-mtu"});
 }
 
 Evidence acs_is_on(const LogState& state, const LogProblem&) {
-  if (const auto seen = state.seen.find("acs-redirect"); seen != state.seen.end())
-    return at_line(seen->second);
-  return seen_elsewhere(state, "red:pcie.acs");
+  return first_seen(state, {"acs-redirect", "red:pcie.acs"});
 }
 Evidence acs_is_off(const LogState& state, const LogProblem&) {
   if (state.seen.contains("acs-redirect")) return std::nullopt;
-  if (const auto seen = state.seen.find("acs-direct"); seen != state.seen.end()) return at_line(seen->second);
-  return seen_elsewhere(state, "green:pcie.acs");
+  return first_seen(state, {"acs-direct", "green:pcie.acs"});
 }
 
 Evidence are_many_ranks(const LogState& state, const LogProblem& problem) {
@@ -344,14 +334,11 @@ Evidence bridge_is_chosen(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence link_is_lost(const LogState& state, const LogProblem&) {
-  const auto lost = std::ranges::find(state.log.problems, "port-error", &LogProblem::symptom);
-  if (lost != state.log.problems.end())
-    return fmt::format("{}: {}", place_text(lost->file, lost->line), lost->message);
-  return seen_elsewhere(state, "red:net.carrier");
+  return first_seen(state, {"port-error", "red:net.carrier"});
 }
 
 Evidence packets_are_lost(const LogState& state, const LogProblem&) {
-  return seen_elsewhere(state, "red:rdma.packet-loss");
+  return first_seen(state, {"red:rdma.packet-loss"});
 }
 
 Evidence rank_has_checked_in(const LogState&, const LogProblem& problem) {
@@ -504,7 +491,7 @@ Evidence mtus_are_equal(const LogState& state, const LogProblem& problem) {
         return file.second == state.active_mtus.begin()->second;
       });
   if (compared) return fmt::format("active_mtu is the same in {} files", state.active_mtus.size());
-  return seen_elsewhere(state, "green:net.mtu-equal");
+  return first_seen(state, {"green:net.mtu-equal"});
 }
 
 Evidence nothing_failed_before(const LogState& state, const LogProblem& problem) {
@@ -514,9 +501,7 @@ Evidence nothing_failed_before(const LogState& state, const LogProblem& problem)
 
 Evidence link_is_kept(const LogState& state, const LogProblem& problem) {
   if (link_is_lost(state, problem)) return std::nullopt;
-  for (const std::string_view rule : {"green:rdma.link-lost", "green:net.carrier"})
-    if (auto evidence = seen_elsewhere(state, rule)) return evidence;
-  return std::nullopt;
+  return first_seen(state, {"green:rdma.link-lost", "green:net.carrier"});
 }
 
 Evidence no_rdma_device_is_seen(const LogState& state, const LogProblem&) {

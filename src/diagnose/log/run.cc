@@ -123,9 +123,7 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
   for (const LogProblem& problem : log.problems)
     if (problem.id != "other") telling.push_back(&problem);
   for (const LogProblem* problem : telling)
-    if (verdict.why.size() < kMostLines)
-      verdict.why.push_back(
-          fmt::format("{}: {}", place_text(problem->file, problem->line), problem->message));
+    if (verdict.why.size() < kMostLines) verdict.why.push_back(at_line(*problem));
   return verdict;
 }
 
@@ -138,8 +136,7 @@ LogVerdict of_telling(const LogState& state) {
                      .remedy =
                          "Look at these lines first. If ranks of other nodes have logs, give them, too: "
                          "railbed explain rank*.log"};
-  for (const LogSight& sight : most_telling(state, kMostLines))
-    verdict.why.push_back(fmt::format("{}: {}", place_text(sight.file, sight.line), sight.text));
+  for (const LogSight& sight : most_telling(state, kMostLines)) verdict.why.push_back(at_line(sight));
   return verdict;
 }
 
@@ -165,7 +162,7 @@ LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
     return {
         .severity = Severity::kError,
         .text = "A program raised an exception that is not in the tables: " + exception->text,
-        .why = {at_line(*exception), fmt::format("{}: {}", place_text(echo.file, echo.line), echo.message)},
+        .why = {at_line(*exception), at_line(echo)},
         .certainty = Certainty::kUnknown,
         .remedy =
             "Read the traceback above it; what ended after it follows from it. Search for its words in the "

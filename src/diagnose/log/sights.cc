@@ -38,16 +38,21 @@ bool concerns(const Observation& observation, const Log& log, const LogProblem& 
   return problem.hosts.empty() || has(problem.hosts) || !has(log.hosts);
 }
 
+// Returns the line or the problem of this id in the log, other than `but`; nothing if it has none.
+std::optional<std::string> in_log(std::string_view id, const LogState& state, const LogProblem* but) {
+  if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
+  for (const LogProblem& problem : state.log.problems)
+    if (problem.symptom == id && &problem != but) return at_line(problem);
+  return std::nullopt;
+}
+
 // Returns how the observation was made; nothing if it was not.
 std::optional<std::string> find(std::string_view observation, const LogState& state,
                                 const LogProblem& problem) {
   for (const Question& question : questions())
     if (question.id == observation)
       if (auto evidence = question.look(state, problem)) return evidence;
-  if (const auto line = state.seen.find(observation); line != state.seen.end()) return at_line(line->second);
-  for (const LogProblem& other : state.log.problems)
-    if (other.symptom == observation && &other != &problem)
-      return fmt::format("{}: {}", place_text(other.file, other.line), other.message);
+  if (auto evidence = in_log(observation, state, &problem)) return evidence;
   for (const Observation& other : state.others)
     if (other.id == observation && concerns(other, state.log, problem)) return other.evidence;
   return std::nullopt;
@@ -59,18 +64,22 @@ std::string place_text(std::string_view file, std::uint64_t line) {
   return file.empty() ? fmt::format("line {}", line) : fmt::format("{}:{}", file, line);
 }
 
-std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids) {
-  for (const std::string_view id : ids) {
-    if (const auto line = state.seen.find(id); line != state.seen.end()) return at_line(line->second);
-    for (const LogProblem& problem : state.log.problems)
-      if (problem.symptom == id)
-        return fmt::format("{}: {}", place_text(problem.file, problem.line), problem.message);
-  }
-  return std::nullopt;
-}
-
 std::string at_line(const LogSight& sight) {
   return fmt::format("{}: {}", place_text(sight.file, sight.line), sight.text);
+}
+
+std::string at_line(const LogProblem& problem) {
+  return fmt::format("{}: {}", place_text(problem.file, problem.line), problem.message);
+}
+
+std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids,
+                                      const LogProblem* but) {
+  for (const std::string_view id : ids) {
+    if (auto evidence = in_log(id, state, but)) return evidence;
+    const auto other = std::ranges::find(state.others, id, &Observation::id);
+    if (other != state.others.end()) return other->evidence;
+  }
+  return std::nullopt;
 }
 
 Seen look_for(std::string_view observation, const LogState& state, const LogProblem& problem) {

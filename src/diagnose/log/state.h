@@ -179,6 +179,7 @@ std::set<std::string_view> hosts_of(const LogCommunicator& communicator);
 std::string place_text(std::string_view file, std::uint64_t line);
 // Returns the sight with its place: "line 12: max locked memory 64".
 std::string at_line(const LogSight& sight);
+std::string at_line(const LogProblem& problem);  // the same of a problem's message
 
 // Where the ranks were when a watchdog of PyTorch gave up (torch_ranks.cc).
 struct TorchStory {
@@ -217,8 +218,10 @@ bool reports_an_end(std::string_view symptom);
 // there is none.
 const LogSight* exception_before(const LogState& state, const LogProblem& problem);
 
-// Returns the first of these lines or problems that the log has, with its place; nothing if it has none.
-std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids);
+// Returns the first of these that was seen, with its place: lines, problems other than `but`, and what was seen
+// elsewhere. Nothing if none was.
+std::optional<std::string> first_seen(const LogState& state, std::span<const std::string_view> ids,
+                                      const LogProblem* but = nullptr);
 inline std::optional<std::string> first_seen(const LogState& state,
                                              std::initializer_list<std::string_view> ids) {
   return first_seen(state, std::span(ids.begin(), ids.size()));

@@ -22,7 +22,6 @@ constexpr auto kUsual = Common::kUsual;
 constexpr std::string_view kIbSource = "NCCL src/transport/net_ib; ibv_wc_status of libibverbs";
 constexpr std::string_view kCudaErrors = "CUDA Runtime API, cudaError";
 constexpr std::string_view kEnvGuide = "NCCL user guide, Environment Variables";
-constexpr auto kOften = Common::kOften;
 constexpr std::string_view kTroubleGuide = "NCCL user guide, Troubleshooting";
 
 }  // namespace railbed::diagnose
