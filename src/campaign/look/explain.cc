@@ -1,5 +1,5 @@
-// Inputs are recognised by kind: a folder and a .tree file are machines, a .yaml file is a cluster.yaml, a .json file
-// holds facts or measurements, and a file that host/support recognises as the output of commands is a machine.
+// Inputs are recognised by kind: a dump of PyTorch's flight recorder by its first bytes, a folder and a .tree file are
+// machines, a .yaml file is a cluster.yaml, a .json file holds facts or measurements, and a file that host/support recognises as the output of commands is a machine.
 // Any other text is what a job printed.
 //
 // The output of a job often has lines of a kernel log, and the outputs of commands, among its own. Lines of the
@@ -8,7 +8,9 @@
 #include "campaign/look/explain.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -33,6 +35,17 @@ namespace railbed {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kFlightHead = 4096;
+constexpr std::size_t kMostFlights = 1 << 16;
+
+// Returns whether the file is a dump of PyTorch's flight recorder, by its first bytes.
+bool is_flight(const std::string& path) {
+  const Fd file = open_named(path);
+  std::array<char, kFlightHead> head;
+  const ssize_t size = file ? ::read(file.get(), head.data(), head.size()) : -1;
+  return size > 0 && diagnose::may_be_flight_dump({head.data(), static_cast<std::size_t>(size)});
+}
 
 // Returns whether a kernel log would keep the line, whose message may follow a tag and a stamp.
 bool is_of_the_kernel(std::string_view line) {
@@ -79,6 +92,7 @@ struct Mixture {
   Sent loose;  // outputs in loose files
   diagnose::LogReader log;
   bool has_log = false;
+  std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
 
   void add_machine(const std::string& name, Facts facts);
@@ -90,6 +104,8 @@ struct Mixture {
   Result<void> add_json(const std::string& path);
   Result<void> add_captured(const std::string& path);
   Result<bool> add_outputs(const std::string& path);
+  Result<void> add_flight(const std::string& path);
+  Result<bool> add_flight_folder(const std::string& path);
   Result<void> read_loose();
 };
 
@@ -191,6 +207,32 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
   return true;
 }
 
+Result<void> Mixture::add_flight(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  auto dump = diagnose::read_flight_dump(bytes, fs::path(path).filename().string());
+  if (!dump) return fail(std::move(dump.error()), path);
+  explanation.inputs.push_back({path, dump->rank < 0
+                                          ? "a flight recorder's dump, of a rank that its name does not state"
+                                          : fmt::format("the flight recorder of rank {}", dump->rank)});
+  flights.push_back(std::move(*dump));
+  return {};
+}
+
+// Adds the dumps in a folder. Returns false if it holds none; other files beside them are named as left out.
+Result<bool> Mixture::add_flight_folder(const std::string& path) {
+  std::vector<std::string> dumps, others;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file(error) || dumps.size() + others.size() >= kMostFlights) continue;
+    (is_flight(at->path().string()) ? dumps : others).push_back(at->path().string());
+  }
+  if (dumps.empty()) return false;
+  std::ranges::sort(dumps);
+  for (const std::string& dump : dumps) RETURN_IF_ERROR(add_flight(dump));
+  for (const std::string& other : others) RETURN_IF_ERROR(add(other));
+  return true;
+}
+
 // Several files of one machine are one report.
 Result<void> Mixture::read_loose() {
   if (loose.files.empty()) return {};
@@ -212,6 +254,13 @@ Result<void> Mixture::add(const std::string& path) {
   if (!fs::exists(name, error)) return fail(ErrorKind::kBadInput, path + ": no such file or folder");
   const std::string ending = name.extension().string();
   if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
+  if (fs::is_directory(name, error)) {
+    ASSIGN_OR_RETURN(const bool dumps, add_flight_folder(path));
+    if (dumps) return {};
+  } else if (is_flight(path)) {
+    // Facts are JSON, too; what is no dump after all is read as before.
+    if (auto added = add_flight(path); added || ending != ".json") return added;
+  }
   if (fs::is_directory(name, error) || ending == ".tree") return add_captured(path);
   if (kind_of(path) == SentKind::kPacked) return add_captured(path);
   if (ending == ".json")
@@ -243,6 +292,7 @@ Explanation conclude(Mixture mixture) {
   if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
     explanation.machines = verify(explanation.evidence);
   if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
+  if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
   return std::move(explanation);
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "campaign/caller.h"
 #include "campaign/reach.h"
+#include "diagnose/flight/flight_verdict.h"
 #include "diagnose/log/job_log.h"
 #include "verify/verify.h"
 
@@ -23,9 +24,10 @@ struct ExplainedInput {
 
 struct Explanation {
   std::vector<ExplainedInput> inputs;
-  std::optional<diagnose::Log> job;  // all outputs of jobs together; absent if no input is one
-  Evidence evidence;                 // the machines of the inputs
-  Verdict machines;                  // the rules' verdict on them
+  std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input is one
+  std::optional<diagnose::FlightVerdict> flight;  // of all dumps of PyTorch's flight recorder together
+  Evidence evidence;                              // the machines of the inputs
+  Verdict machines;                               // the rules' verdict on them
 };
 
 // Reads each path, or "-" for standard input, recognises it by its content, and diagnoses all of them together:

@@ -198,6 +198,7 @@ Examples:
   railbed explain train.log dmesg.txt ibstat.txt the same, with what its machine shows
   railbed explain slurm-1234.out cluster.yaml    the same, with its nodes as they are now
   kubectl logs pod | railbed explain -           what another program prints
+  railbed explain dumps/                         which rank hangs, by PyTorch flight recorders
   railbed explain "CUDA error: system not yet initialized"
   railbed explain rdma.gid                       a rule, as `railbed verify` prints it
   railbed explain xid 79                         an error number of a GPU

@@ -38,6 +38,18 @@ bool has_red(const Explanation& explanation) {
   return std::ranges::any_of(explanation.machines.findings, is_red);
 }
 
+// Returns the list of inputs. Of many dumps only their number is shown.
+std::string read_text(const Explanation& explanation) {
+  constexpr std::size_t kMost = 16;
+  std::string text = "\nRead\n";
+  for (std::size_t i = 0; i < explanation.inputs.size(); ++i) {
+    if (i == kMost && explanation.inputs.size() > kMost + 1)
+      return text + fmt::format("  and {} more files\n", explanation.inputs.size() - i);
+    text += fmt::format("  {}: {}\n", printable(explanation.inputs[i].path), explanation.inputs[i].what);
+  }
+  return text;
+}
+
 // Returns the sections in the order in which a person needs them: what names a cause comes first.
 std::string text_of(const Explanation& explanation) {
   std::string text;
@@ -53,16 +65,20 @@ std::string text_of(const Explanation& explanation) {
     const std::string details = diagnose::details_text(*explanation.job);
     if (!details.empty()) text += "\n" + details;
   }
-  text += "\nRead\n";
-  for (const ExplainedInput& input : explanation.inputs)
-    text += fmt::format("  {}: {}\n", printable(input.path), input.what);
-  return text;
+  if (explanation.flight) {
+    // What the ranks themselves recorded comes first: it names the rank, where a log shows only that something hangs.
+    const std::string flight = diagnose::to_text(*explanation.flight);
+    text = explanation.flight->hangs || text.empty() ? flight + (text.empty() ? "" : "\n" + text)
+                                                     : text + "\n" + flight;
+  }
+  return text + read_text(explanation);
 }
 
 std::string json_of(const Explanation& explanation) {
   json::Value document;
   document["inputs"] = json::encode(explanation.inputs);
   if (explanation.job) document["job"] = json::encode(*explanation.job);
+  if (explanation.flight) document["flight"] = json::encode(*explanation.flight);
   std::vector<json::Value> findings;
   for (const Finding& finding : explanation.machines.findings)
     if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
@@ -71,7 +87,8 @@ std::string json_of(const Explanation& explanation) {
 }
 
 int explanation_exit_code(const Explanation& explanation) {
-  const bool machines = explanation.machines.findings.size() > 0;
+  if (explanation.flight && explanation.flight->hangs) return kExitFailures;
+  const bool machines = explanation.machines.findings.size() > 0 || explanation.flight;
   int code = machines ? explanation.machines.exit_code() : kExitClean;
   if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
   const int job = log_exit_code(*explanation.job);

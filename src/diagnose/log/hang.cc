@@ -41,10 +41,6 @@ bool peer_lost_first(const Log& log) {
   return lost < gave_up;
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
-}
-
 // Uses the operation in PyTorch's watchdog lines, the counters of each rank, and what the silent ranks printed.
 std::optional<Hang> by_watchdog(const LogState& state) {
   const TorchStory story = torch_story(state);

@@ -217,5 +217,7 @@ std::string to_json(const Log& log);
 
 // Returns the ranks as "0-3, 7".
 std::string rank_list(const std::vector<int>& ranks);
+// The same after the word "rank" or "ranks".
+std::string ranks_text(const std::vector<int>& ranks);
 
 }  // namespace railbed::diagnose

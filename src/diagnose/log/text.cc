@@ -258,6 +258,10 @@ std::string rank_list(const std::vector<int>& ranks) {
   return out;
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
+}
+
 std::string verdict_text(const Log& log) {
   std::string out = written_verdict(log);
   if (!log.slow.empty()) out += "\nSlower than it might be\n";
