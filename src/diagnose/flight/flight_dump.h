@@ -3,6 +3,7 @@
 // as a pickle, or on request as JSON (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp, versions 1.5 to 2.10).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
