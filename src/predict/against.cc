@@ -1,10 +1,19 @@
+// The verdict on a run. The rows of one run share their error: what a forecast does not know of a cluster is
+// the same for all sizes nearby. So many rows do not tell more than one does, and the mean of their
+// deviations, in spreads between clusters, is taken to vary as much as that of one row. The rows of a subject
+// and size class are one such mean, all rows are another. Half of the false alarms are for the mean of all
+// rows, the other half is divided among the classes (Bonferroni). The tails are those of Student's t, because
+// a spread between clusters is known from few clusters.
 #include "predict/against.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
+#include "base/student.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
 #include "predict/path_limits.h"
@@ -18,6 +27,16 @@ constexpr double kShort = .75;  // share of the band's lower end
 constexpr double kRawReached = .97, kRawLow = .9;
 // Smaller messages are bound by their rate, not by the wire. It is the default of ib_write_bw.
 constexpr std::uint64_t kFewestRawBytes = 64 << 10;
+
+// Shares of sound runs that fall short, and that are doubtful or worse: the lower end of the band for one row.
+constexpr double kShortAlarms = .05, kDoubtfulAlarms = .1;
+// The quantile of the normal distribution at the end of the band that holds 80 %.
+constexpr double kBandEnd = 1.2816;
+
+// Degrees of freedom of a spread between clusters: our assumption, because each is known from few clusters.
+constexpr double kSpreadFreedom = 5;
+
+constexpr std::array<std::string_view, 3> kSizeClasses = {"small sizes", "middle sizes", "large sizes"};
 
 ForecastFit fit_in(double measured, double low) {
   if (measured >= low) return ForecastFit::kFits;
@@ -33,10 +52,11 @@ void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& repo
     if (row.busbw <= 0 || said.busbw <= 0) continue;
     ClusterShape fitted = shape;
     fit_to_report(fitted, report);
-    checks.push_back({fmt::format("{}, {} GPUs", to_text(report.operation), report.ranks.size()), row.bytes,
-                      row.busbw, said.busbw, said.busbw_low, said.busbw_high, row.busbw / said.busbw,
-                      fit_of(row.busbw, said), fitted.domains() > 1,
-                      fmt::format("{}; {}", said.limit.name, said.basis)});
+    ForecastCheck check =
+        check_of(fmt::format("{}, {} GPUs", to_text(report.operation), report.ranks.size()), row.busbw, said);
+    check.bytes = row.bytes;
+    check.network = fitted.domains() > 1;
+    checks.push_back(std::move(check));
   }
 }
 
@@ -59,9 +79,45 @@ std::optional<ForecastCheck> check_by(const Limit& limit, const Measurement& mea
                        fmt::format("{}; assumed: 97 % of it", limit.name)};
 }
 
+// Rows that are pooled.
+struct Pool {
+  int rows = 0;
+  double ratios = 0;      // sum of ln(measured ÷ predicted)
+  double deviations = 0;  // sum of ln(predicted ÷ measured) ÷ spread
+  void add(const ForecastCheck& check) {
+    ++rows;
+    ratios += std::log(check.ratio);
+    deviations -= std::log(check.ratio) / check.spread;
+  }
+  PooledCheck judged(std::string what, double share) const {
+    PooledCheck pooled{std::move(what), rows, std::exp(ratios / rows),
+                       student_tail(deviations / rows, kSpreadFreedom), ForecastFit::kFits};
+    if (pooled.probability <= kShortAlarms * share)
+      pooled.fit = ForecastFit::kFallsShort;
+    else if (pooled.probability <= kDoubtfulAlarms * share)
+      pooled.fit = ForecastFit::kDoubtful;
+    return pooled;
+  }
+};
+
 }  // namespace
 
 ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(measured, forecast.busbw_low); }
+
+ForecastCheck check_of(std::string subject, double busbw, const Forecast& forecast) {
+  ForecastCheck check;
+  check.subject = std::move(subject);
+  check.bytes = forecast.bytes;
+  check.measured = busbw;
+  check.predicted = forecast.busbw;
+  check.low = forecast.busbw_low;
+  check.high = forecast.busbw_high;
+  check.ratio = busbw / forecast.busbw;
+  check.fit = fit_of(busbw, forecast);
+  check.source = fmt::format("{}; {}", forecast.limit.name, forecast.basis);
+  if (forecast.busbw_low > 0) check.spread = std::log(forecast.busbw / forecast.busbw_low) / kBandEnd;
+  return check;
+}
 
 ForecastChoice choice_of(const CollectiveReport& report) {
   ForecastChoice choice;
@@ -131,10 +187,24 @@ std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& sh
   return checks;
 }
 
-ForecastFit worst_of(const std::vector<ForecastCheck>& checks) {
-  ForecastFit worst = ForecastFit::kFits;
-  for (const ForecastCheck& check : checks) worst = std::max(worst, check.fit);
-  return worst;
+RunVerdict verdict_of(const std::vector<ForecastCheck>& checks) {
+  RunVerdict verdict;
+  Pool all;
+  std::map<std::pair<std::string, std::size_t>, Pool> classes;
+  for (const ForecastCheck& check : checks) {
+    if (check.spread <= 0 || check.ratio <= 0) {
+      verdict.fit = std::max(verdict.fit, check.fit);
+      continue;
+    }
+    all.add(check);
+    classes[{check.subject, size_range(check.bytes)}].add(check);
+  }
+  const double share = classes.size() > 1 ? .5 / static_cast<double>(classes.size()) : 1;
+  for (const auto& [of, pool] : classes)
+    verdict.pooled.push_back(pool.judged(fmt::format("{}, {}", of.first, kSizeClasses.at(of.second)), share));
+  if (classes.size() > 1) verdict.pooled.push_back(all.judged("all rows", .5));
+  for (const PooledCheck& pooled : verdict.pooled) verdict.fit = std::max(verdict.fit, pooled.fit);
+  return verdict;
 }
 
 }  // namespace railbed

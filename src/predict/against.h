@@ -33,12 +33,34 @@ struct ForecastCheck {
   ForecastFit fit = ForecastFit::kFits;
   bool network = false;  // the data passes adapters
   std::string source;    // source of the prediction
-  FIELDS(ForecastCheck, subject, bytes, measured, predicted, low, high, ratio, fit, network, source);
+  // Standard deviation of ln(predicted ÷ measured) between clusters; 0 if it is unknown: then the row is
+  // judged by its own fit.
+  double spread = 0;
+  FIELDS(ForecastCheck, subject, bytes, measured, predicted, low, high, ratio, fit, network, source, spread);
+};
+
+// The rows of one subject and size class together, or all rows.
+struct PooledCheck {
+  std::string what;  // "all_reduce, 16 GPUs, small sizes", "all rows"
+  int rows = 0;
+  double ratio = 0;        // measured ÷ predicted, the geometric mean
+  double probability = 1;  // that a sound run is so far below its forecast
+  ForecastFit fit = ForecastFit::kFits;
+  FIELDS(PooledCheck, what, rows, ratio, probability, fit);
+};
+
+// The verdict on a run. Of sound runs at most one in twenty falls short, one in ten is doubtful or worse, as
+// far as the forecasts' bands are right.
+struct RunVerdict {
+  ForecastFit fit = ForecastFit::kFits;
+  std::vector<PooledCheck> pooled;
 };
 
 // Returns how a measured rate fits: below the band it is doubtful, below three quarters of the band's lower
 // end it falls short.
 ForecastFit fit_of(double measured, const Forecast& forecast);
+// Checks one bus bandwidth of a collective.
+ForecastCheck check_of(std::string subject, double busbw, const Forecast& forecast);
 // Returns the choice that a forecast for a report must assume: its type, and whether each GPU has a thread
 // that launches.
 ForecastChoice choice_of(const CollectiveReport& report);
@@ -58,7 +80,7 @@ std::optional<ForecastCheck> check_adapter(const Measurement& measured, const Cl
 // Checks all collectives of a run and all its RDMA bandwidths whose ceiling the run or the shape knows.
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration);
-// Returns the worst fit of the checks; kFits if there are none.
-ForecastFit worst_of(const std::vector<ForecastCheck>& checks);
+// Judges a run as a whole; kFits if there are no checks.
+RunVerdict verdict_of(const std::vector<ForecastCheck>& checks);
 
 }  // namespace railbed

@@ -85,7 +85,7 @@ TEST(Against, SaysWhatFitsAndWhatFallsShort) {
   EXPECT_EQ(checks[0].fit, ForecastFit::kFits);
   EXPECT_EQ(checks[1].fit, ForecastFit::kDoubtful);
   EXPECT_EQ(checks[2].fit, ForecastFit::kFallsShort);
-  EXPECT_EQ(worst_of(checks), ForecastFit::kFallsShort);
+  EXPECT_EQ(verdict_of(checks).fit, ForecastFit::kFallsShort);
   EXPECT_NEAR(checks[0].ratio, checks[0].measured / checks[0].predicted, 1e-9);
 }
 

@@ -93,6 +93,17 @@ Result<T> read_column(const std::string& text, std::int64_t id, const char* colu
   return std::move(*value);
 }
 
+Result<void> add_measurements(BenchRun& run, const std::string& fingerprint_text,
+                              const std::string& measurements_text) {
+  auto fingerprint = read_column<std::map<std::string, std::string>>(fingerprint_text, run.id, "fingerprint");
+  if (!fingerprint) return tl::unexpected<Error>(fingerprint.error());
+  auto measurements = read_column<std::vector<Measurement>>(measurements_text, run.id, "measurements");
+  if (!measurements) return tl::unexpected<Error>(measurements.error());
+  run.fingerprint = std::move(*fingerprint);
+  run.measurements = std::move(*measurements);
+  return {};
+}
+
 Result<void> add_details(BenchRun& run, const std::string& asked_text, const std::string& details_text) {
   auto asked = read_column<std::map<std::string, std::string>>(asked_text, run.id, "choices");
   if (!asked) return tl::unexpected<Error>(asked.error());
@@ -389,12 +400,8 @@ Result<BenchRun> Store::get(std::int64_t id) {
                 fmt::format("{} holds no run {}; `railbed runs` lists them", path_, id));
   if (found != SQLITE_ROW) return tl::unexpected<Error>(failed("cannot read it"));
   BenchRun run = heading_of(id, select, 0);
-  auto fingerprint = read_column<std::map<std::string, std::string>>(select.text(4), id, "fingerprint");
-  if (!fingerprint) return fail(fingerprint.error(), path_);
-  auto measurements = read_column<std::vector<Measurement>>(select.text(5), id, "measurements");
-  if (!measurements) return fail(measurements.error(), path_);
-  run.fingerprint = std::move(*fingerprint);
-  run.measurements = std::move(*measurements);
+  if (auto added = add_measurements(run, select.text(4), select.text(5)); !added)
+    return fail(added.error(), path_);
   if (auto added = add_details(run, select.text(6), select.text(7)); !added)
     return fail(added.error(), path_);
   return run;
@@ -414,6 +421,26 @@ Result<std::vector<BenchRun>> Store::list() {
     runs.push_back(heading_of(select.integer(0), select, 1));
   }
   if (found != SQLITE_DONE) return tl::unexpected<Error>(failed("cannot read it"));
+  return runs;
+}
+
+Result<std::vector<BenchRun>> Store::asked_for(const std::map<std::string, std::string>& asked, int most) {
+  const std::string wanted = json::dump(json::encode(asked));
+  Statement select(database_.get(),
+                   "SELECT id, started_at, label, command, railbed, fingerprint, measurements FROM runs"
+                   " WHERE asked = ? ORDER BY id DESC LIMIT ?");
+  select.bind(wanted).bind(most);
+  std::vector<BenchRun> runs;
+  std::size_t bytes = 0;
+  int found = SQLITE_ROW;
+  while ((found = select.step()) == SQLITE_ROW &&
+         (bytes += select.size(5) + select.size(6)) <= kMaxRunBytes) {
+    BenchRun run = heading_of(select.integer(0), select, 1);
+    RETURN_IF_ERROR(add_measurements(run, select.text(5), select.text(6)));
+    run.asked = asked;
+    runs.push_back(std::move(run));
+  }
+  if (found != SQLITE_DONE && found != SQLITE_ROW) return tl::unexpected<Error>(failed("cannot read it"));
   return runs;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ class Store {
   // Returns the headings of all runs, the newest first: id, time, label, command and version, each text cut
   // to 1 KiB.
   Result<std::vector<BenchRun>> list();
+  // Returns the newest runs with these options (BenchRun::asked), the newest first, without the data for
+  // pictures: `most` of them, or as many as 64 MiB of measurements allow.
+  Result<std::vector<BenchRun>> asked_for(const std::map<std::string, std::string>& asked, int most);
   // Removes a run; an error if there is no run of that id.
   Result<void> remove(std::int64_t id);
 

@@ -257,6 +257,21 @@ TEST_F(StoreTest, RaisesAFileOfTheFirstSchemaWhereItLies) {
   }
 }
 
+TEST_F(StoreTest, FindsTheNewestRunsOfTheSameOptions) {
+  auto store = Store::open(path());
+  for (const char* label : {"a", "b", "c"}) ASSERT_TRUE(store->add(sample(label)));
+  BenchRun other = sample("d");
+  other.asked = {{"traffic-class", "104"}};
+  ASSERT_TRUE(store->add(other));
+  const auto two = store->asked_for({}, 2);
+  ASSERT_TRUE(two) << two.error().text;
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ((*two)[0].label, "c");
+  EXPECT_EQ((*two)[1].label, "b");
+  EXPECT_FALSE((*two)[0].measurements.empty());
+  EXPECT_EQ(store->asked_for(other.asked, 9)->at(0).asked, other.asked);
+}
+
 TEST_F(StoreTest, KeepsWhatPicturesAreDrawnFrom) {
   BenchRun run = sample("ladder");
   run.asked = {{"sizes", "all"}};

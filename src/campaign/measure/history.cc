@@ -14,6 +14,9 @@
 namespace railbed {
 namespace {
 
+constexpr std::size_t kMostOfOneSide = 100;
+constexpr int kMostEarlier = 200;
+
 Result<BenchRun> from_file(const std::string& file, const Caller& caller) {
   ASSIGN_OR_RETURN(const auto text, read_file(file));
   return run_of_text(text, file, caller);
@@ -97,6 +100,39 @@ Result<BenchRun> find_run(const std::string& store_path, const std::string& word
   if (!id && id.error().kind == ErrorKind::kBadInput && is_file(word)) return from_file(word, caller);
   if (!id) return tl::unexpected<Error>(id.error());
   return store->get(*id);
+}
+
+Result<std::vector<BenchRun>> find_runs(const std::string& store_path, const std::string& words,
+                                        const Caller& caller) {
+  std::vector<BenchRun> runs;
+  auto whole = find_run(store_path, words, caller);
+  if (whole) {
+    runs.push_back(std::move(*whole));
+    return runs;
+  }
+  const std::vector<std::string_view> parts = split(words, ',');
+  if (parts.size() < 2 || whole.error().kind != ErrorKind::kBadInput || is_run_file(words))
+    return tl::unexpected<Error>(whole.error());
+  if (parts.size() > kMostOfOneSide)
+    return fail(ErrorKind::kBadInput, fmt::format("more than {} runs on one side", kMostOfOneSide));
+  for (const std::string_view part : parts) {
+    auto run = find_run(store_path, std::string(trim(part)), caller);
+    if (!run) return tl::unexpected<Error>(run.error());
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+std::vector<BenchRun> earlier_runs(const std::string& store_path, const BenchRun& like,
+                                   const Caller& caller) {
+  const std::string path = store_path.empty() ? default_store_path() : store_path;
+  if (!is_file(path)) return {};
+  auto store = open_history(path);
+  auto runs = store ? store->asked_for(like.asked, kMostEarlier)
+                    : Result<std::vector<BenchRun>>(tl::unexpected<Error>(store.error()));
+  if (runs) return std::move(*runs);
+  caller.note(fmt::format("nothing learned from the history: {}", runs.error().text));
+  return {};
 }
 
 void keep_run(const std::string& store_path, BenchRun& run, const Caller& caller) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "campaign/caller.h"
@@ -26,6 +27,15 @@ Result<BenchRun> run_of_text(std::string_view text, const std::string& file, con
 // that run_of_text() accepts. A file whose path is_run_file() does not recognize is read if no run has that
 // name.
 Result<BenchRun> find_run(const std::string& store_path, const std::string& word, const Caller& caller = {});
+
+// Finds the runs of one side of a comparison: one as find_run() does, or several whose names are separated by
+// commas: "12,14".
+Result<std::vector<BenchRun>> find_runs(const std::string& store_path, const std::string& words,
+                                        const Caller& caller = {});
+
+// Returns the newest runs of the history that have the options of `like`. A history that is not there is
+// empty and is not made; for one that cannot be read `caller` gets a note.
+std::vector<BenchRun> earlier_runs(const std::string& store_path, const BenchRun& like, const Caller& caller);
 
 // Adds a run to the history, sets its number and reports it as a note. If the history cannot be written, the
 // note has the error, and `run` is unchanged.

@@ -47,6 +47,31 @@ TEST_F(HistoryTest, ARunIsFoundByNumberLabelAndPlace) {
   EXPECT_EQ(found("baseline"), 2);
 }
 
+TEST_F(HistoryTest, SeveralRunsAreNamedWithCommas) {
+  const auto runs = find_runs(path(), "1, switch");
+  ASSERT_TRUE(runs) << runs.error().text;
+  ASSERT_EQ(runs->size(), 2u);
+  EXPECT_EQ((*runs)[0].id, 1);
+  EXPECT_EQ((*runs)[1].id, 3);
+  EXPECT_EQ(find_runs(path(), "2")->size(), 1u);
+  EXPECT_FALSE(find_runs(path(), "1,99"));
+  EXPECT_FALSE(find_runs(path(), "1,"));
+  BenchRun comma;
+  comma.label = "a,b";
+  keep_run(path(), comma, {});
+  EXPECT_EQ(find_runs(path(), "a,b")->size(), 1u);
+}
+
+TEST_F(HistoryTest, EarlierRunsHaveTheSameOptionsAndMakeNoHistory) {
+  BenchRun other;
+  other.asked = {{"traffic-class", "104"}};
+  keep_run(path(), other, {});
+  EXPECT_EQ(earlier_runs(path(), BenchRun(), {}).size(), 3u);
+  EXPECT_EQ(earlier_runs(path(), other, {}).size(), 1u);
+  EXPECT_TRUE(earlier_runs(folder_ / "none.sqlite", other, {}).empty());
+  EXPECT_FALSE(fs::exists(folder_ / "none.sqlite"));
+}
+
 TEST_F(HistoryTest, AnUnknownWordSaysWhatWouldBeUnderstood) {
   const auto run = find_run(path(), "swich");
   ASSERT_FALSE(run);

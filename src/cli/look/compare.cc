@@ -25,13 +25,14 @@ struct CompareFlags {
 };
 
 int run_compare(const CompareFlags& options) {
-  const auto a = find_run(options.store, options.a, terminal_caller());
+  const auto a = find_runs(options.store, options.a, terminal_caller());
   if (!a) return report(a.error());
-  const auto b = find_run(options.store, options.b, terminal_caller());
+  const auto b = find_runs(options.store, options.b, terminal_caller());
   if (!b) return report(b.error());
   CompareOptions compare_options;
   compare_options.threshold = options.threshold / 100;
-  const CompareResult result = compare(*a, *b, compare_options);
+  const CompareResult result =
+      compare(*a, *b, earlier_runs(options.store, b->front(), terminal_caller()), compare_options);
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(result)));
   else
@@ -45,9 +46,9 @@ Action declare_compare(CLI::App& app) {
   auto options = std::make_shared<CompareFlags>();
   app.add_option("A", options->a,
                  "the run to compare with: a number, a label, last, baseline, or a file: an exported run, or "
-                 "the output of another tool")
+                 "the output of another tool; several runs of one state with commas: 12,14")
       ->required();
-  app.add_option("B", options->b, "the run in question")->required();
+  app.add_option("B", options->b, "the run in question, or several: 13,15")->required();
   app.add_option("--threshold", options->threshold,
                  "percent; a smaller change for the worse does not count (default 3)")
       ->check(between(0.0, 1000.0));
@@ -56,12 +57,13 @@ Action declare_compare(CLI::App& app) {
   app.footer(
       "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
       "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"
-      "railbed compare back-to-back switch\n\n"
+      "railbed compare back-to-back switch\n"
+      "railbed compare 12,14 13,15        # two sittings of each state\n\n"
       "Other tools: ib_*_bw and ib_*_lat (perftest), nccl-tests, iperf3, sockperf, fio "
       "(docs/reference/history.md).\n\n"
-      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. "
-      "INCONCLUSIVE says how many repeats\n"
-      "would decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");
+      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. How much sittings (runs an hour "
+      "or\nmore apart) of one system differ is learned from the history. INCONCLUSIVE tells how many more sittings or "
+      "repeats\nwould decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");
   return [options] { return run_compare(*options); };
 }
 

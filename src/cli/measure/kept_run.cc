@@ -16,14 +16,14 @@ namespace railbed {
 namespace {
 
 int remember(const KeepOptions& options, BenchRun& run, bool json) {
-  Result<BenchRun> baseline = BenchRun();
+  Result<std::vector<BenchRun>> baseline = std::vector<BenchRun>();
   // The baseline is found before this run is kept, because "last" is the run before it.
-  if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
+  if (!options.baseline.empty()) baseline = find_runs(options.store, options.baseline);
   if (!options.forget) keep_run(options.store, run, terminal_caller());
   if (options.baseline.empty()) return kExitClean;
   if (!baseline) return report(baseline.error());
-  const CompareResult result = compare(*baseline, run);
-  fmt::print(json ? stderr : stdout, "\n{}", compare_table(*baseline, run, result, {}));
+  const CompareResult result = compare(*baseline, {run}, earlier_runs(options.store, run, terminal_caller()));
+  fmt::print(json ? stderr : stdout, "\n{}", compare_table(*baseline, {run}, result, {}));
   return exit_code_of(result.outcome);
 }
 
@@ -61,7 +61,7 @@ void add_keep_options(CLI::App& app, KeepOptions& options) {
 
 Result<void> check_keeping(const KeepOptions& options) {
   if (!options.baseline.empty())
-    RETURN_IF_ERROR(find_run(options.store, options.baseline, terminal_caller()));
+    RETURN_IF_ERROR(find_runs(options.store, options.baseline, terminal_caller()));
   if (options.forget || options.store.empty()) return {};
   RETURN_IF_ERROR(open_history(options.store));
   return {};

@@ -33,9 +33,10 @@ struct CheckOutput {
   int version = 1;
   ClusterShape shape;
   ForecastFit verdict = ForecastFit::kFits;
+  std::vector<PooledCheck> pooled;
   std::vector<ForecastCheck> checks;
   std::vector<Finding> explaining;
-  FIELDS(CheckOutput, version, shape, verdict, checks, explaining);
+  FIELDS(CheckOutput, version, shape, verdict, pooled, checks, explaining);
 };
 
 int exit_of(ForecastFit fit) {
@@ -56,7 +57,9 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
                                     "bandwidth whose link is known (name the adapters with --nic), so "
                                     "no number can be compared with a forecast",
                                     options.against)});
-  made.verdict = worst_of(made.checks);
+  RunVerdict verdict = verdict_of(made.checks);
+  made.verdict = verdict.fit;
+  made.pooled = verdict.pooled;
   const bool network = std::ranges::any_of(made.checks, [](const ForecastCheck& check) {
     return check.fit != ForecastFit::kFits && check.network;
   });
@@ -65,7 +68,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(made)));
   else
-    fmt::print("{}", check_table(made.checks, made.explaining));
+    fmt::print("{}", check_table(made.checks, verdict, made.explaining));
   return exit_of(made.verdict);
 }
 
@@ -143,7 +146,8 @@ Action declare_predict(CLI::App& app) {
       "  railbed predict cluster.yaml --algorithms\n"
       "  railbed predict cluster.yaml --facts gpu01.json --against last\n"
       "  railbed predict --gpu H200 --calibrate last -o here.json\n\n"
-      "Without a cluster: this machine. Exit codes with --against: 0 fits, 1 doubtful, 2 falls short.\n"
+      "Without a cluster: this machine. Exit codes with --against, of the run as a whole: 0 fits, 1 doubtful,\n"
+      "2 falls short.\n"
       "How far forecasts are off: docs/reference/predict-accuracy.md");
   return [options, chosen] { return *chosen ? (*chosen)() : run_predict(*options); };
 }

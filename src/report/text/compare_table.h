@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "results/comparison.h"
 #include "results/run.h"
@@ -11,7 +12,7 @@ namespace railbed {
 // Returns 0 for PASS, 2 for FAIL, 3 for INCONCLUSIVE.
 int exit_code_of(Outcome outcome);
 
-std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareResult& result,
-                          const CompareOptions& options);
+std::string compare_table(const std::vector<BenchRun>& a, const std::vector<BenchRun>& b,
+                          const CompareResult& result, const CompareOptions& options);
 
 }  // namespace railbed

@@ -77,7 +77,8 @@ std::string algorithms_table(const ClusterShape& shape, Collective operation,
   return text;
 }
 
-std::string check_table(const std::vector<ForecastCheck>& checks, const std::vector<Finding>& explaining) {
+std::string check_table(const std::vector<ForecastCheck>& checks, const RunVerdict& verdict,
+                        const std::vector<Finding>& explaining) {
   if (checks.empty()) return "no number of this run can be compared with a forecast\n";
   std::string text;
   std::string subject;
@@ -92,13 +93,16 @@ std::string check_table(const std::vector<ForecastCheck>& checks, const std::vec
                         fmt::format("{} - {}", busbw_text(check.low), busbw_text(check.high)),
                         check.fit == ForecastFit::kFits
                             ? ""
-                            : fmt::format("  {}: you should see {}, you see {}", to_text(check.fit),
+                            : fmt::format("  below the band: you should see {}, you see {}",
                                           busbw_text(check.predicted), busbw_text(check.measured)));
   }
   text += "rates are GB/s; of collectives busbw\n";
-  const ForecastFit worst = worst_of(checks);
-  text += fmt::format("verdict: {}\n", to_text(worst));
-  if (worst == ForecastFit::kFits) return text;
+  for (const PooledCheck& pooled : verdict.pooled)
+    if (pooled.rows > 1)
+      text += fmt::format("{}: {} rows, {:.2f} of the forecast in the mean: {}\n", printable(pooled.what),
+                          pooled.rows, pooled.ratio, to_text(pooled.fit));
+  text += fmt::format("verdict on the run: {}\n", to_text(verdict.fit));
+  if (verdict.fit == ForecastFit::kFits) return text;
   if (explaining.empty())
     text +=
         "no rule explains it from what was given: railbed verify on the nodes, or --facts of them here, would "

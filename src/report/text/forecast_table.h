@@ -18,8 +18,10 @@ std::string forecast_table(const ClusterShape& shape, Collective operation,
 // Returns the time of every algorithm and protocol in NCCL's model at each size; the chosen one is marked.
 std::string algorithms_table(const ClusterShape& shape, Collective operation,
                              const std::vector<std::uint64_t>& sizes, const ForecastChoice& choice);
-// Returns measured beside predicted values, the misfits, and the findings that explain them.
-std::string check_table(const std::vector<ForecastCheck>& checks, const std::vector<Finding>& explaining);
+// Returns measured beside predicted values, the rows below the band, the verdict, and the findings that
+// explain it.
+std::string check_table(const std::vector<ForecastCheck>& checks, const RunVerdict& verdict,
+                        const std::vector<Finding>& explaining);
 // Returns the constants that a fit changed, and each residual.
 std::string calibration_table(const Calibration& calibration, const std::vector<MeasuredTime>& times);
 

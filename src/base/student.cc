@@ -2,7 +2,7 @@
 // (NaN, no degrees of freedom) gives NaN, and nothing throws.
 #include <boost/math/distributions/students_t.hpp>
 
-#include "store/compare.h"
+#include "base/student.h"
 
 namespace railbed {
 namespace {
