@@ -23,7 +23,7 @@ def run(*words, code=0):
 def test_rails(folder):
     for nodes, rails, speed, fabric, layout in [(2, 2, "40G", "roce", "back-to-back"), (4, 8, "100G", "roce", "one-switch"),
                                                 (64, 8, "400G", "infiniband", "switch-per-rail"),
-                                                (100, 2, "400G", "infiniband", "leaf-spine-per-rail")]:
+                                                (200, 2, "400G", "infiniband", "leaf-spine-per-rail")]:
         file, labels, page = (folder / f"{layout}.{end}" for end in ("yaml", "txt", "html"))
         text = run("advise", "rails", "--nodes", nodes, "--rails", rails, "--speed", speed, "--fabric", fabric, "-o", file,
                    "--labels", labels, "--page", page, "--json")
@@ -54,24 +54,54 @@ def test_nothing_is_half_written(folder):
 def test_switch():
     assert "advised: back to back" in run("advise", "switch", "--nodes", 2, "--rails", 2)
     assert "advised: ring without a switch" in run("advise", "switch", "--nodes", 3, "--rails", 2)
+    text = run("advise", "switch", "--nodes", 3, "--rails", 2)
+    assert "NCCL_IB_SUBNET_AWARE_ROUTING=1" in text
+    assert "stock NCCL does not start" in run("advise", "switch", "--nodes", 4, "--rails", 2)
+    assert "advised: mesh without a switch" in run("advise", "switch", "--nodes", 4, "--rails", 3)
+    assert "subnet manager for each cable" in run("advise", "switch", "--nodes", 3, "--rails", 2, "--fabric", "infiniband")
     advice = json.loads(run("advise", "switch", "--nodes", 16, "--json"))["advice"]
     assert advice["advised"] == "one switch" and advice["choices"][2]["switches"] == 1
 
 
+def upgrades(machine, *words):
+    folder = ROOT / "tests/machines" / machine
+    answer = json.loads(run("advise", "upgrades", folder / "cluster.yaml", "--root", folder, "--json", *words))
+    assert len(answer["upgrades"]) == 1, answer
+    return answer["upgrades"][0]
+
+
 def test_upgrades(folder):
     machine = ROOT / "tests/machines/v100-cx3pro"
-    text = run("advise", "upgrades", "--root", machine)
-    assert "staging through host memory" in text, text
+    text = run("advise", "upgrades", machine / "cluster.yaml", "--root", machine)
+    assert "staging through host memory" in text and "MCX416A-CCAT or MCX516A-CCAT" in text, text
     prices = folder / "prices.yaml"
-    prices.write_text("{currency: EUR, adapter: 75}")
-    answer = json.loads(run("advise", "upgrades", "--root", machine, "--prices", prices, "--json"))
-    best = answer["upgrades"][0]["upgrades"][0]
-    assert best["after"] > answer["upgrades"][0]["limits"][0]["rate"]
-    priced = [part["price"] for one in answer["upgrades"][0]["upgrades"] for part in one["parts"] if part["kind"] == "adapter"]
-    assert priced and all(price == 75 for price in priced)
+    prices.write_text("{currency: EUR, MCX416A-CCAT: 75}")
+    node = upgrades("v100-cx3pro", "--prices", prices)
+    best = node["upgrades"][0]
+    assert best["after"] > node["limits"][0]["rate"]
+    assert best["price"] == 150 and best["parts"][0]["total"] == 2, best
     for hostile in ("adapter: -1", "[" * 10000, "a: &a [*a]", "\0", "adapter: 1e999"):
         prices.write_text(hostile)
         run("advise", "upgrades", "--root", machine, "--prices", prices, code=USAGE)
+
+
+def test_upgrades_of_what_cannot_be_exchanged():
+    for machine in ("spark-cx7", "spark-two-rails"):
+        node = upgrades(machine)
+        assert node["fixed"] and not any(one["parts"] for one in node["upgrades"]), node
+        assert not any("staging" in limit["name"] for limit in node["limits"]), node
+    assert [one["name"] for one in upgrades("spark-cx7")["upgrades"]] == ["second half of the cable"]
+    assert "physical" in upgrades("spark-two-rails")["note"]
+
+
+def test_upgrades_of_rails_alone():
+    machine = ROOT / "tests/machines/h100-cx7"
+    alone = json.loads(run("advise", "upgrades", "--root", machine, "--json"))["upgrades"]
+    for node in (upgrades("h100-cx7"), *alone):
+        assert len(node["rails"]) == 8 and {port["port"] for port in node["left_out"]} == {"mlx5_8/1", "mlx5_10/1"}, node
+        assert all("mlx5_8" not in rail for rail in node["rails"])
+    trio = upgrades("r730-cx4")["upgrades"]
+    assert any("at the other end" in text for one in trio if one["name"] == "faster cables" for text in one["conditions"]), trio
 
 
 def test_latency():
@@ -115,7 +145,8 @@ def main():
         folder = pathlib.Path(name)
         for test in (test_rails, test_nothing_is_half_written, test_upgrades):
             test(folder)
-        for test in (test_switch, test_latency, test_network, test_train):
+        for test in (test_switch, test_latency, test_network, test_train, test_upgrades_of_what_cannot_be_exchanged,
+                     test_upgrades_of_rails_alone):
             test()
     print("plans and forecasts are as they should be")
     return 0

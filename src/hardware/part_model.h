@@ -16,14 +16,22 @@ namespace railbed {
 // A switch.
 struct SwitchModel {
   std::string_view name;  // a part of its name: "IS5022"
-  int ports;
-  BitRate speed;  // speed of each port
+  int ports;              // ports of the fastest kind
+  BitRate speed;          // speed of each of these
   bool infiniband;
   bool managed;  // it can run a subnet manager
   std::string_view source;
+  int slower_ports = 0;  // further ports for nodes, at slower_speed
+  BitRate slower_speed = {};
+  double most_watts = 0;  // its maker's maximum; 0: not in the table
+  // Returns the number of ports of this speed or faster. A port that can be split counts once.
+  int ports_at(BitRate wanted) const;
 };
 std::span<const SwitchModel> switch_models();
 const SwitchModel* find_switch_model(std::string_view model);
+
+// The networks that a cable is sold for.
+enum class CableUse { kBoth, kInfiniband, kEthernet };
 
 // A cable, by the beginning of its part number.
 struct CableModel {
@@ -32,20 +40,30 @@ struct CableModel {
   bool passive;
   double metres;  // 0: the part number continues with the length
   std::string_view source;
+  CableUse use = CableUse::kBoth;
 };
 const CableModel* find_cable_model(std::string_view model);
+// Returns the slowest passive cable of at least this speed; null if there is none.
+const CableModel* cable_for(BitRate speed, bool infiniband);
+
+// The place that an adapter is made for: a PCI Express slot, or one for OCP mezzanines.
+enum class AdapterForm { kCard, kOcp };
 
 // An adapter by its part number, which is one variant of a model. Other properties are in the table of
 // adapters (nic.h).
 struct AdapterModel {
-  std::string_view name;  // "MCX455A-ECAT"
+  std::string_view name;  // beginning of its part number: "MCX455A-E"
   std::string_view nic;   // name in nic.h
   int ports;
   BitRate infiniband;
   BitRate ethernet;
   std::string_view source;
+  std::string_view order = {};  // part number to order; empty: `name` is not enough to order
+  AdapterForm form = AdapterForm::kCard;
+  int lanes = 16;  // of its connector
 };
 const AdapterModel* find_adapter_model(std::string_view model);
+std::span<const AdapterModel> adapter_models();
 
 // The longest passive copper cable for a speed, and the source of this limit.
 struct CopperLimit {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "hardware/part_model.h"
 
 namespace railbed {
 namespace {
@@ -20,6 +21,18 @@ std::optional<UpgradePartKind> kind_of(std::string_view word) {
   return static_cast<UpgradePartKind>(it - names.begin());
 }
 
+bool names_part(std::string_view text) {
+  return find_adapter_model(text) != nullptr || find_cable_model(text) != nullptr ||
+         find_switch_model(text) != nullptr;
+}
+
+std::string capitals(std::string_view text) {
+  std::string large(text);
+  for (char& c : large)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return large;
+}
+
 void read_price(PriceList& list, const YamlKey& key, const YamlValue& value, Complaints& complaints) {
   if (key.text == "currency") {
     list.currency = value.text;
@@ -28,16 +41,29 @@ void read_price(PriceList& list, const YamlKey& key, const YamlValue& value, Com
     return;
   }
   const auto kind = kind_of(key.text);
-  if (!kind) return complaints.add(key.spot, "unknown key; there are currency, adapter, cable, switch");
+  if (!kind && !names_part(key.text))
+    return complaints.add(
+        key.spot,
+        "unknown key; there are currency, adapter, cable, switch, and part numbers that railbed knows");
   const auto price = parse_real(value.text);
   if (!price || !(*price >= 0 && *price <= kDearest))
     return complaints.add(value.spot, fmt::format("a price is a number from 0 to {:g}", kDearest));
-  if (!list.prices.emplace(*kind, *price).second) complaints.add(key.spot, "said twice");
+  const bool added = kind ? list.prices.emplace(*kind, *price).second
+                          : list.numbers.emplace(capitals(key.text), *price).second;
+  if (!added) complaints.add(key.spot, "said twice");
 }
 
 }  // namespace
 
-std::optional<double> PriceList::price_of(UpgradePartKind kind) const {
+std::optional<double> PriceList::price_of(UpgradePartKind kind, const std::vector<std::string>& of) const {
+  std::optional<double> least;
+  for (const std::string& number : of) {
+    // A cable's number in the table ends before its length.
+    const std::string start = capitals(number.substr(0, number.find("…")));
+    for (const auto& [priced, price] : numbers)
+      if (priced.starts_with(start) && (!least || price < *least)) least = price;
+  }
+  if (least) return least;
   const auto it = prices.find(kind);
   return it == prices.end() ? std::nullopt : std::optional(it->second);
 }

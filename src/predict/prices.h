@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -19,11 +20,14 @@ constexpr auto enum_names(UpgradePartKind) {
 struct PriceList {
   std::string currency;
   std::map<UpgradePartKind, double> prices;
-  std::optional<double> price_of(UpgradePartKind kind) const;
+  std::map<std::string, double> numbers;  // by part number, in capitals
+  bool empty() const { return prices.empty() && numbers.empty(); }
+  // Returns the least price of these part numbers, else that of the kind.
+  std::optional<double> price_of(UpgradePartKind kind, const std::vector<std::string>& of = {}) const;
 };
 
-// Parses {currency: EUR, adapter: 75, cable: 20, switch: 900}; each key is optional. `file` is named in
-// errors.
+// Parses {currency: EUR, MCX416A-CCAT: 75, adapter: 90, cable: 20, switch: 900}; each key is optional. A part number is
+// one that a table of hardware/part_model.h knows. `file` is named in errors.
 Result<PriceList> parse_prices(std::string_view text, std::string_view file);
 
 }  // namespace railbed

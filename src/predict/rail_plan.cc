@@ -23,24 +23,24 @@ constexpr std::uint32_t kRailStep = 65536;
 
 int up_to(int count, int of) { return (count + of - 1) / of; }
 
-// Returns the number of switches that are needed; nothing if two levels are not enough.
-std::optional<SwitchFit> fit_of(const SwitchModel& model, int nodes, int rails) {
-  SwitchFit fit{std::string(model.name),  model.ports, model.speed, RailLayout::kOneSwitch, 1, 0, 0,
+// Returns the number of switches with so many ports that are needed; nothing if two levels are not enough.
+std::optional<SwitchFit> fit_of(const SwitchModel& model, int ports, int nodes, int rails) {
+  SwitchFit fit{std::string(model.name),  ports, model.speed, RailLayout::kOneSwitch, 1, 0, 0,
                 std::string(model.source)};
-  fit.spare = model.ports - nodes * rails;
+  fit.spare = ports - nodes * rails;
   if (fit.spare >= 0) return fit;
   fit.layout = RailLayout::kSwitchPerRail;
   fit.leaves = rails;
-  fit.spare = (model.ports - nodes) * rails;
+  fit.spare = (ports - nodes) * rails;
   if (fit.spare >= 0) return fit;
   fit.layout = RailLayout::kLeafSpinePerRail;
-  const int below = model.ports / 2;
+  const int below = ports / 2;
   const int leaves = up_to(nodes, below);
-  int spines = up_to(leaves * below, model.ports);
+  int spines = up_to(leaves * below, ports);
   while (spines <= below && below % spines != 0)
     ++spines;  // every leaf has the same number of cables to each spine
   if (spines > below) return std::nullopt;
-  if (leaves > model.ports || leaves * (below / spines) > model.ports) return std::nullopt;
+  if (leaves > ports || leaves * (below / spines) > ports) return std::nullopt;
   fit.leaves = leaves * rails;
   fit.spines = spines * rails;
   fit.spare = (leaves * below - nodes) * rails;
@@ -213,7 +213,7 @@ std::vector<SwitchFit> switches_that_fit(int nodes, int rails, Fabric fabric, Bi
   std::vector<SwitchFit> fits;
   for (const SwitchModel& model : switch_models()) {
     if (model.infiniband != (fabric == Fabric::kInfiniband) || model.speed < speed) continue;
-    if (auto fit = fit_of(model, nodes, rails)) fits.push_back(*std::move(fit));
+    if (auto fit = fit_of(model, model.ports_at(speed), nodes, rails)) fits.push_back(*std::move(fit));
   }
   std::ranges::stable_sort(fits, {}, [](const SwitchFit& fit) {
     return std::tuple(fit.count(), fit.speed.bits_per_second, fit.ports);

@@ -130,6 +130,50 @@ TEST(SwitchAdvice, ThreeNodesOfTwoPortsAreARing) {
   EXPECT_EQ(advise_switch(question(3, 1)).advised, "one switch");
 }
 
+std::string needs_of(const WiringChoice& choice) {
+  std::string all;
+  for (const std::string& need : choice.needs) all += need + '\n';
+  return all;
+}
+
+// Each cable of a ring leads to another node.
+TEST(SwitchAdvice, ARingOfThreeNeedsSubnets) {
+  EXPECT_NE(needs_of(advise_switch(question(3, 2)).choices[1]).find("NCCL_IB_SUBNET_AWARE_ROUTING=1"),
+            std::string::npos);
+  EXPECT_TRUE(advise_switch(question(2, 2)).choices[0].needs.empty());
+  SwitchQuestion infiniband = question(3, 2);
+  infiniband.fabric = Fabric::kInfiniband;
+  const auto advice = advise_switch(infiniband);
+  EXPECT_NE(needs_of(advice.choices[1]).find("a subnet manager for each cable"), std::string::npos);
+  EXPECT_EQ(advice.advised, "one switch");  // NCCL pairs Ethernet ports alone by subnet
+  infiniband.nodes = 2;
+  EXPECT_NE(needs_of(advise_switch(infiniband).choices[0]).find("a subnet manager for each cable"),
+            std::string::npos);
+}
+
+TEST(SwitchAdvice, FourInARingDoNotStartAndAMeshDoes) {
+  const auto ring = advise_switch(question(4, 2)).choices[1];
+  EXPECT_FALSE(ring.possible);
+  EXPECT_NE(ring.why.find("stock NCCL does not start"), std::string::npos);
+  const auto advice = advise_switch(question(4, 3));
+  EXPECT_EQ(advice.advised, "mesh without a switch");
+  EXPECT_EQ(advice.choices[1].cables, 6);
+  EXPECT_TRUE(advice.choices[1].any_to_any);
+  EXPECT_DOUBLE_EQ(advice.choices[1].pair.gigabits(), 100);
+}
+
+// A switch's slower ports count for slower rails only.
+TEST(RailPlan, PortsOfTwoSpeeds) {
+  const auto fits = [](int nodes, double gigabits) {
+    for (const SwitchFit& fit : switches_that_fit(nodes, 1, Fabric::kRoce, BitRate::gigabits(gigabits)))
+      if (fit.model == "SN2010") return fit;
+    return SwitchFit{};
+  };
+  EXPECT_EQ(fits(4, 100).ports, 4);
+  EXPECT_EQ(fits(20, 25).ports, 22);
+  EXPECT_EQ(fits(20, 25).count(), 1);
+}
+
 TEST(SwitchAdvice, MoreNodesNeedASwitchAndThenSpines) {
   EXPECT_EQ(advise_switch(question(4, 2)).advised, "one switch");
   EXPECT_FALSE(advise_switch(question(4, 2)).choices[1].any_to_any);

@@ -1,8 +1,13 @@
 // Without a switch a node needs a port for every node that it should reach. Two nodes: all ports of both.
-// Three and more with two ports each: a ring, in which a collective's ring runs at full speed in both
-// directions. With three nodes it reaches all. From four on, data to the far side would have to pass through
-// other nodes, which RDMA does not do, but which NCCL's trees, all_to_all and storage need. With a switch
-// every pair reaches the sum of its ports, and a message takes the time of the hop in addition.
+// Three nodes of two ports, four of three: a mesh, with a cable for each pair; of three nodes it is a ring. With
+// fewer ports than that only a ring of neighbours is left. Data to the far side would have to pass through other
+// nodes, which RDMA does not do, but which NCCL's trees, all_to_all and storage need. With a switch every pair
+// reaches the sum of its ports, and a message takes the time of the hop in addition.
+//
+// Of NCCL 2.30.7 were read: src/transport/net_ib/connect.cc (subnet-aware routing compares GIDs of Ethernet ports
+// alone) and src/init.cc (trees are connected besides rings; at the start, or by their first use if cuMem is on).
+// That four Sparks in a ring end in ncclTransportTreeConnect is reported in
+// github.com/MiaAI-Lab/DeepSeek-v4.1-Flash-DGX-Sparks/pull/3.
 #include "predict/switch_advice.h"
 
 #include <fmt/format.h>
@@ -16,6 +21,16 @@ namespace {
 
 constexpr std::string_view kBackToBackName = "back to back";
 constexpr std::string_view kRingName = "ring without a switch";
+constexpr std::string_view kMeshName = "mesh without a switch";
+constexpr std::string_view kNeedsRouting =
+    "NCCL 2.30.7 or later with NCCL_IB_SUBNET_AWARE_ROUTING=1: by default NCCL pairs adapters by their order, and takes one "
+    "whose cable leads to another node";
+constexpr std::string_view kNeedsSubnets =
+    "a subnet of its own for each cable; NCCL_IB_SUBNET_PREFIX_LEN if its prefix is not 24 long";
+constexpr std::string_view kNeedsManagers =
+    "a subnet manager for each cable (opensm -g PORT_GUID): each cable is an InfiniBand subnet of its own";
+constexpr std::string_view kNeedsOrder =
+    "NCCL to pair adapters by subnet, which it does for Ethernet ports only (2.30.7)";
 
 WiringChoice back_to_back(const SwitchQuestion& q) {
   WiringChoice choice;
@@ -27,24 +42,43 @@ WiringChoice back_to_back(const SwitchQuestion& q) {
   choice.pair = choice.ring = q.speed * q.ports;
   choice.latency_low = choice.latency_high = q.latency;
   choice.any_to_any = choice.possible;
+  if (choice.possible && q.fabric == Fabric::kInfiniband) choice.needs = {std::string(kNeedsManagers)};
   return choice;
 }
 
-// Each node has half its ports to each neighbor.
-WiringChoice ring(const SwitchQuestion& q) {
+// Adds what cables need that each lead to another node.
+void add_needs(const SwitchQuestion& q, WiringChoice& choice) {
+  if (!choice.possible || q.nodes == 2) return;
+  if (q.fabric == Fabric::kRoce) choice.needs = {std::string(kNeedsRouting), std::string(kNeedsSubnets)};
+  if (q.fabric == Fabric::kInfiniband) choice.needs = {std::string(kNeedsManagers), std::string(kNeedsOrder)};
+}
+
+// A ring: each node has half its ports to each neighbour. A mesh: each node has as many ports to every other.
+WiringChoice without_switch(const SwitchQuestion& q) {
   WiringChoice choice;
-  choice.name = kRingName;
-  choice.possible = q.nodes > 2 && q.ports >= 2;
-  choice.any_to_any = q.nodes == 3 && choice.possible;
-  choice.why = q.nodes == 2   ? "two nodes are back to back"
-               : q.ports < 2  ? "needs two ports a node"
-               : q.nodes == 3 ? "every node reaches both others; a fourth would not fit"
-                              : "neighbours reach each other, nobody else: rings run, trees, all_to_all and "
-                                "storage do not";
-  choice.cables = q.nodes * (q.ports / 2);
-  choice.pair = q.speed * (q.ports / 2);
-  choice.ring = q.speed * (q.ports / 2 * 2);
+  const int others = q.nodes - 1;
+  const bool mesh = q.nodes > 3 && q.ports >= others;
+  choice.name = mesh ? kMeshName : kRingName;
+  choice.any_to_any = choice.possible = q.nodes > 2 && q.ports >= others;
+  const int links = mesh ? q.ports / others : q.ports / 2;
+  choice.why = q.nodes == 2  ? "two nodes are back to back"
+               : q.ports < 2 ? "needs two ports a node"
+               : mesh        ? fmt::format(
+                                   "every node has a cable to every other; a {}th would need one port more "
+                                          "in each node",
+                                   q.nodes + 1)
+               : choice.possible
+                   ? "every node reaches both others; a fourth would not fit"
+                   : fmt::format(
+                         "stock NCCL does not start: it connects trees and pairs beside the ring, "
+                         "and nodes that are not neighbours have no cable; {} ports a node "
+                         "would make a mesh",
+                         others);
+  choice.cables = mesh ? q.nodes * others / 2 * links : q.nodes * links;
+  choice.pair = q.speed * links;
+  choice.ring = q.speed * (2 * links);
   choice.latency_low = choice.latency_high = q.latency;
+  add_needs(q, choice);
   return choice;
 }
 
@@ -84,7 +118,7 @@ std::string why_switch(const SwitchQuestion& q, const WiringChoice& choice) {
 }  // namespace
 
 SwitchAdvice advise_switch(const SwitchQuestion& q) {
-  SwitchAdvice advice{{back_to_back(q), ring(q), switched(q)}, "", ""};
+  SwitchAdvice advice{{back_to_back(q), without_switch(q), switched(q)}, "", ""};
   const WiringChoice& by_switch = advice.choices[2];
   if (q.nodes == 2) {
     advice.advised = kBackToBackName;
@@ -95,12 +129,13 @@ SwitchAdvice advise_switch(const SwitchQuestion& q) {
       advice.why += fmt::format(" of {} to {}; buy a switch when a third node comes",
                                 to_text(by_switch.latency_low - q.latency),
                                 to_text(by_switch.latency_high - q.latency));
-  } else if (advice.choices[1].any_to_any) {
-    advice.advised = kRingName;
+  } else if (advice.choices[1].any_to_any && (q.fabric != Fabric::kInfiniband || !by_switch.possible)) {
+    advice.advised = advice.choices[1].name;
     advice.why = fmt::format(
-        "three nodes of {} ports: {} cables reach everybody without a switch; rings run at {} a "
-        "node, but a pair alone has {} of that; a fourth node needs a switch",
-        q.ports, advice.choices[1].cables, to_text(advice.choices[1].ring), to_text(advice.choices[1].pair));
+        "{} nodes of {} ports: {} cables reach everybody without a switch; rings run at {} a "
+        "node, but a pair alone has {} of that; another node needs a switch",
+        q.nodes, q.ports, advice.choices[1].cables, to_text(advice.choices[1].ring),
+        to_text(advice.choices[1].pair));
   } else if (by_switch.possible) {
     advice.advised = by_switch.name;
     advice.why = why_switch(q, by_switch);

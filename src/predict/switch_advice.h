@@ -1,5 +1,5 @@
-// Compares wirings for a number of nodes: back to back, a ring without a switch, one switch, or leaves and
-// spines; and recommends one.
+// Compares wirings for a number of nodes: back to back, a ring or a mesh without a switch, one switch, or leaves
+// and spines; and recommends one.
 #pragma once
 
 #include <string>
@@ -32,9 +32,10 @@ struct WiringChoice {
   BitRate ring;               // rate that each node passes on in a ring of all nodes
   Nanoseconds latency_low{};  // of a message to the farthest node
   Nanoseconds latency_high{};
-  bool any_to_any = false;  // every node reaches every other
+  bool any_to_any = false;         // every node reaches every other
+  std::vector<std::string> needs;  // what has to be set or to run for this wiring
   FIELDS(WiringChoice, name, possible, why, cables, switches, model, pair, ring, latency_low, latency_high,
-         any_to_any);
+         any_to_any, needs);
 };
 
 struct SwitchAdvice {

@@ -40,7 +40,7 @@ std::optional<BitRate> switch_speed(const ClusterPart& part) {
 std::optional<int> switch_ports(const ClusterPart& part) {
   if (part.ports) return part.ports;
   const SwitchModel* model = find_switch_model(part.model);
-  return model == nullptr ? std::nullopt : std::optional(model->ports);
+  return model == nullptr ? std::nullopt : std::optional(model->ports_at(BitRate{}));
 }
 
 std::optional<BitRate> cable_speed(const ClusterPart& part) {

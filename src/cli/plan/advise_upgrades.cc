@@ -12,7 +12,7 @@
 #include "cli/plan/planning_commands.h"
 #include "cli/terminal.h"
 #include "predict/upgrades.h"
-#include "report/text/forecast_text.h"
+#include "report/text/upgrades_text.h"
 
 namespace railbed {
 namespace {
@@ -46,7 +46,7 @@ int run_upgrades(const UpgradesOptions& options) {
   if (!evidence) return report(evidence.error());
   for (const Unreachable& node : evidence->unreachable)
     print_to_stderr("railbed: {} was not reached\n", node.node);
-  const auto upgrades = advise_upgrades(evidence->nodes, *prices);
+  const auto upgrades = advise_upgrades(evidence->cluster, evidence->nodes, *prices);
   clear_progress();
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(UpgradesOutput{1, prices->currency, upgrades})));
@@ -65,7 +65,7 @@ Action declare_advise_upgrades(CLI::App& app) {
                  "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
   app.add_option("--facts", options->sources.facts, "go by facts that `railbed facts --json` printed");
   app.add_option("--prices", options->prices,
-                 "your own, as YAML: {currency: EUR, adapter: 75, cable: 20, switch: 900}");
+                 "your own, as YAML: {currency: EUR, MCX416A-CCAT: 75, cable: 20, switch: 900}");
   app.add_flag("--json", options->json, "print one JSON document");
   add_fleet_options(app, options->reach);
   app.footer(
@@ -73,8 +73,9 @@ Action declare_advise_upgrades(CLI::App& app) {
       "  railbed advise upgrades                                     this machine\n"
       "  railbed advise upgrades cluster.yaml --prices prices.yaml   every node, in your prices\n"
       "  railbed advise upgrades --root gpu01.tree                   a captured one\n\n"
-      "The least of a node's ports, PCIe slots and staging of GPU data through host memory decides. Prices come\n"
-      "from your file alone. Nothing is measured: railbed prove does that.");
+      "The least of a node's ports, PCIe slots and staging of GPU data through host memory decides. With a\n"
+      "cluster.yaml its rails count, else the ports that NCCL takes near the GPUs; name the switch under parts:.\n"
+      "Prices come from your file alone. Nothing is measured: railbed prove does that.");
   return [options] { return run_upgrades(*options); };
 }
 

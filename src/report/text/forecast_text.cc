@@ -36,22 +36,6 @@ std::string traffic_line(std::string_view name, const TrafficForecast& forecast)
   return text;
 }
 
-std::string part_line(const UpgradePart& part, const std::string& currency) {
-  std::string text =
-      fmt::format("      {} × {}, about {:g} W ({})", part.quantity, part.what, part.watts, part.source);
-  if (part.price) text += fmt::format(", {:g} {}", *part.price, currency);
-  return text + '\n';
-}
-
-std::string upgrade_text(const Upgrade& upgrade, BitRate now, const std::string& currency) {
-  const double gain = upgrade.after / now;
-  std::string text = fmt::format(
-      "  {:<28}{:>12}{:>8}  then {} binds\n    {}\n", upgrade.name, gigabytes_text(upgrade.after),
-      gain > 1.005 ? fmt::format("×{:.2f}", gain) : "same", upgrade.binds, printable(upgrade.why));
-  for (const UpgradePart& part : upgrade.parts) text += part_line(part, currency);
-  return text;
-}
-
 }  // namespace
 
 std::string latency_budget_text(const LatencyBudget& budget) {
@@ -160,24 +144,6 @@ std::string traffic_text(const Network& network, const TrafficForecast& whole,
   if (broken && broken->cut > 0)
     text +=
         fmt::format("  {} of {} pairs have no way: a job over all nodes stops\n", broken->cut, broken->pairs);
-  return text;
-}
-
-std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency) {
-  std::string text;
-  for (const NodeUpgrades& upgrades : all) {
-    text += printable(fmt::format("{}", fmt::join(upgrades.nodes, ", "))) + '\n';
-    if (upgrades.limits.empty()) {
-      text += "  " + upgrades.note + '\n';
-      continue;
-    }
-    for (const Limit& limit : upgrades.limits)
-      text += fmt::format("  {:<28}{:>12}  {}{}\n", limit.name, gigabytes_text(limit.rate),
-                          &limit == &upgrades.limits.front() ? "binds now: " : "", limit.source);
-    text += "  what each upgrade buys, of a node each way\n";
-    for (const Upgrade& upgrade : upgrades.upgrades)
-      text += upgrade_text(upgrade, upgrades.limits.front().rate, currency);
-  }
   return text;
 }
 

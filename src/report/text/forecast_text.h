@@ -8,7 +8,6 @@
 #include "predict/contention.h"
 #include "predict/latency_budget.h"
 #include "predict/training.h"
-#include "predict/upgrades.h"
 
 namespace railbed {
 
@@ -23,8 +22,5 @@ std::string scaling_text(const Scaling& scaling);
 // `broken`: the same traffic with broken parts.
 std::string traffic_text(const Network& network, const TrafficForecast& whole,
                          const std::optional<TrafficForecast>& broken);
-
-// `currency` is that of the user's prices; empty if parts have no prices.
-std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency);
 
 }  // namespace railbed

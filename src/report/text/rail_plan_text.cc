@@ -9,6 +9,8 @@
 namespace railbed {
 namespace {
 
+constexpr std::size_t kMostFits = 8;
+
 std::string end_text(const CableEnd& end) { return end.device + " port " + end.port; }
 
 std::string layout_text(const RailPlan& plan) {
@@ -28,9 +30,11 @@ std::string switches_text(const RailPlan& plan) {
   if (!plan.chosen) return "";
   std::string text = fmt::format("\nswitch ports for nodes: {}\n  {:<10}{:>7}{:>12}{:>10}{:>8}\n",
                                  plan.switch_ports, "fits", "ports", "speed", "switches", "spare");
-  for (const SwitchFit& fit : plan.fits)
+  for (std::size_t i = 0; i < std::min(kMostFits, plan.fits.size()); ++i) {
+    const SwitchFit& fit = plan.fits[i];
     text += fmt::format("  {:<10}{:>7}{:>12}{:>10}{:>8}{}\n", fit.model, fit.ports, to_text(fit.speed),
                         fit.count(), fit.spare, &fit == &plan.fits.front() ? "  planned with" : "");
+  }
   return text + fmt::format("  ({})\n", plan.chosen->source);
 }
 
@@ -97,6 +101,7 @@ std::string switch_advice_text(const SwitchAdvice& advice, int nodes) {
     text += fmt::format("\n    {}{}{}\n",
                         choice.possible ? "" : "no: ", choice.model.empty() ? "" : choice.model + ": ",
                         choice.why);
+    for (const std::string& need : choice.needs) text += fmt::format("    needs {}\n", need);
   }
   return text + (advice.advised.empty() ? "\nno advice: " : "\nadvised: " + advice.advised + ": ") +
          advice.why + '\n';

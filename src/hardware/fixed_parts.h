@@ -1,0 +1,24 @@
+// Which of a machine's parts its owner can exchange.
+#pragma once
+
+#include <string>
+
+namespace railbed {
+
+struct Facts;
+
+enum class PartsFreedom {
+  kFree,     // a computer with slots, or nothing says that it is none
+  kNoSlots,  // adapters are cards, and every slot for one has its card
+  kFixed     // adapters are soldered, rented, or part of a system that is sold whole
+};
+
+struct FixedParts {
+  PartsFreedom freedom = PartsFreedom::kFree;
+  std::string why = {};     // "a DGX Spark: …"; empty if free
+  std::string source = {};  // of that; empty if free
+};
+// Returns what the firmware's names, the GPUs and the adapters say of the machine.
+FixedParts fixed_parts_of(const Facts& facts);
+
+}  // namespace railbed
