@@ -1,5 +1,6 @@
 #include "hardware/gpu_speed.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -110,7 +111,10 @@ const GpuSpeed* find_gpu_speed(std::string_view model) {
 const GpuSpeed* find_module_speed(std::string_view model) {
   const GpuSpeed* found = find_gpu_speed(model);
   if (found != nullptr && found->module) return found;
-  const std::string small = lower(model);
+  // "H100 SXM5" is what people write; the driver's name for it has no SXM.
+  std::string small = lower(model);
+  small.resize(std::min(small.size(), small.find(" sxm")));
+  if (small.empty() || is_slower_namesake(small)) return found;
   for (const GpuSpeed& row : kSpeeds)
     if (row.module && names_gpu(lower(row.name), small)) return &row;
   return found;

@@ -29,6 +29,9 @@ TEST(GpuSpeed, DoesNotGuessAmongNamesakes) {
   EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 3060"), nullptr);
   EXPECT_EQ(find_gpu_speed(""), nullptr);
   EXPECT_EQ(find_module_speed("H100")->name, "H100 80GB HBM3");
+  EXPECT_EQ(find_module_speed("H100 SXM5")->name, "H100 80GB HBM3");
+  EXPECT_EQ(find_module_speed("A100 SXM4 80GB")->name, "A100-SXM4");
+  EXPECT_EQ(find_module_speed(""), nullptr);
   EXPECT_EQ(find_module_speed("V100")->name, "V100-SXM2");
   EXPECT_EQ(find_module_speed("RTX 3090")->name, "RTX 3090");
 }

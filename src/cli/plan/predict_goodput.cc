@@ -96,7 +96,7 @@ Action declare_predict_goodput(CLI::App& app) {
   auto options = std::make_shared<GoodputOptions>();
   declare_training_options(app, options->training);
   GoodputPlan& plan = options->plan;
-  app.add_option("--storage", options->storage, "what checkpoints are written at, all together: \"100 GB/s\"")
+  app.add_option("--storage", options->storage, "what checkpoints are written at, all together: 800G")
       ->required();
   app.add_option("--stall", plan.stall,
                  "seconds that a checkpoint stops training, if it is written beside it (default: all of it)")
@@ -127,8 +127,8 @@ Action declare_predict_goodput(CLI::App& app) {
   app.footer(
       "\nExamples:\n"
       "  railbed predict goodput --model llama3-405b --gpu H100 --nodes 2048 --nic 8x400roce --tensor 8 --pipeline 16 \\\n"
-      "      --micro-batches 16 --batch 16 --sharding zero1 --storage \"2000 GB/s\" --spares 30\n"
-      "  railbed predict goodput cluster.yaml --model 7b --sharding fsdp --storage \"10 GB/s\" --prices prices.yaml\n\n"
+      "      --micro-batches 16 --batch 16 --sharding zero1 --storage 16000G --spares 30\n"
+      "  railbed predict goodput cluster.yaml --model 7b --sharding fsdp --storage 80G --prices prices.yaml\n\n"
       "Arithmetic: docs/reference/predict-goodput.md says where each number comes from.");
   return [options] { return run_predict_goodput(*options); };
 }

@@ -60,7 +60,7 @@ std::string training_text(const TrainingForecast& forecast) {
   text += fmt::format("  {:.4g} samples/s", forecast.samples_per_second);
   if (forecast.tokens_per_second > 0) text += fmt::format(", {:.4g} tokens/s", forecast.tokens_per_second);
   text += '\n';
-  if (!forecast.rates.empty()) text += fmt::format("  a GPU reaches {}\n", forecast.rates);
+  if (!forecast.rates.empty()) text += fmt::format("  rate of a GPU: {}\n", forecast.rates);
   if (forecast.least_adapter.bits_per_second > 0)
     text += fmt::format(
         "  the backward pass hides the replicas' exchange from {} ({}) an adapter on, but for its end\n",
@@ -139,8 +139,9 @@ std::string training_memory_text(const TrainingPlan& plan, const TrainingMemory&
 
 std::string goodput_text(const GoodputPlan& plan, const GoodputForecast& forecast,
                          const std::string& currency) {
-  std::string text = fmt::format("a checkpoint of {} takes {} at {}\n", decimal_bytes(plan.checkpoint_bytes),
-                                 duration(forecast.write), gigabytes_text(plan.storage));
+  std::string text =
+      fmt::format("a checkpoint of {} takes {} at {}\n", decimal_bytes(plan.checkpoint_bytes),
+                  duration(forecast.write), fmt::format("{:.4g} GB/s", plan.storage.gigabytes()));
   for (const Goodput& row : forecast.by_rate) {
     text += fmt::format("  {:.1f} % goodput with failures as {}: {:.3g} of 1,000 nodes in a day\n",
                         100 * row.goodput, row.failures, row.per_thousand_node_days);
@@ -152,7 +153,7 @@ std::string goodput_text(const GoodputPlan& plan, const GoodputForecast& forecas
         100 * row.lost_to_checkpoints, 100 * row.lost_to_restarts, 100 * row.lost_to_rework,
         100 * row.lost_to_waiting);
     if (row.spares_for_99 > plan.spares)
-      text += fmt::format("    {} spare nodes would keep the waiting below 1 %; there are {}\n",
+      text += fmt::format("    spare nodes that keep the waiting below 1 %: {}; there are {}\n",
                           row.spares_for_99, plan.spares);
     if (row.tokens_per_day > 0) text += fmt::format("    {:.4g} tokens a day\n", row.tokens_per_day);
     if (row.cost_per_day) text += costs_text(row, currency);
