@@ -39,6 +39,9 @@ constexpr auto enum_names(PathKind) {
 }
 constexpr std::string_view to_text(PathKind kind) { return enum_names(kind)[static_cast<std::size_t>(kind)]; }
 
+// Standard deviations on each side that include 80 %.
+inline constexpr double kTenToNinety = 1.2816;
+
 struct PathConstants {
   PathKind path = PathKind::kPcie;
   double efficiency = 1;  // β: share of the binding limit that large sizes reach

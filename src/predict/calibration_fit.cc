@@ -1,5 +1,5 @@
 // The fit minimizes the sum of absolute logarithms of measured / forecast: 20 % too high counts like 20 % too
-// low, and a single odd row has little influence. Each cluster counts as the square root of its number of
+// low, and a single odd row has little influence. Each cluster counts as a root of its number of
 // rows, so that a long table does not dominate the others. Each constant is held to its start with the weight
 // of half a row, so that a constant without data stays where it was. The minimum is found by coordinate
 // descent: one constant at a time is changed by ever smaller factors. The function is cheap, and this needs
@@ -35,6 +35,9 @@ constexpr double kSteps[] = {1.5, 1.2, 1.08, 1.03, 1.01};
 // Steps of the fits that leave a cluster out, of which there are many.
 constexpr double kStepsWithout[] = {1.5, 1.15, 1.04};
 constexpr int kRounds = 8;
+// A row counts as its cluster's number of rows to the power of minus this. Among many clusters that with most rows
+// has to count for little more than the others, since its rows err together.
+constexpr double kOfFew = .5, kOfMany = 2. / 3;
 constexpr double PathConstants::*kFitted[] = {&PathConstants::efficiency, &PathConstants::start,
                                               &PathConstants::ramp};
 constexpr std::size_t kPaths = enum_names(PathKind{}).size();
@@ -61,13 +64,14 @@ Kinds touched_by(const MeasuredTime& time) {
 // The rows that a fit sees. Rows of `without` and rows that touch none of `kinds` are left out.
 class Fit {
  public:
-  Fit(const std::vector<MeasuredTime>& times, const Kinds& kinds, const std::string& without = {})
+  Fit(const std::vector<MeasuredTime>& times, const Kinds& kinds, double power,
+      const std::string& without = {})
       : kinds_(kinds), steps_(without.empty() ? std::span<const double>(kSteps) : kStepsWithout) {
     std::map<std::string, double> rows;
     for (const MeasuredTime& time : times) ++rows[time.id];
     for (const MeasuredTime& time : times)
       if (const Kinds touched = touched_by(time); time.id != without && (touched & kinds).any())
-        rows_.push_back({&time, 1 / std::sqrt(rows[time.id]), touched});
+        rows_.push_back({&time, std::pow(rows[time.id], -power), touched});
   }
   // Changes the constants of `now`, each kind by itself, or with `together` all of a family by one factor.
   void minimize(Calibration& now, bool together = false) const {
@@ -136,13 +140,12 @@ Calibration fit_families(const std::vector<MeasuredTime>& times, Calibration now
                          const Kinds& kinds, const std::string& without = {}) {
   for (std::size_t i = 0; i < kPaths; ++i)
     if (kinds[i]) now.paths[i] = start.paths[i];
-  const Fit fit(times, kinds, without);
+  const Fit fit(times, kinds, kOfMany, without);
   fit.minimize(now, true);
   fit.minimize(now);
   return now;
 }
 
-constexpr double kTenToNinety = 1.2816;  // standard deviations that include 80 %
 // The assumed spread counts as one more cluster.
 constexpr double kAssumedSources = 1;
 
@@ -193,7 +196,7 @@ double residual_of(const MeasuredTime& time, const Calibration& calibration) {
 Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
                             const std::string& from) {
   Calibration fitted = start;
-  Fit(times, all_kinds()).minimize(fitted);
+  Fit(times, all_kinds(), kOfFew).minimize(fitted);
   for (PathConstants& constants : fitted.paths) {
     std::vector<std::vector<double>> residuals(3);
     int rows = 0;

@@ -35,7 +35,6 @@
 namespace railbed {
 namespace {
 
-constexpr double kTenToNinety = 1.2816;  // standard deviations that include 80 %
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
 // The transfer time at which half of the ramp is reached, as a multiple of the ramp's time.
 constexpr double kHalfWithin = 2.5, kHalfBetween = .12;
@@ -148,13 +147,22 @@ TuningEstimate point_to_point(const TunedCommunicator& communicator, Collective 
   return made;
 }
 
+// Returns the share of the links that sendrecv uses within a node: NCCL gives each 16 MiB of a message a channel,
+// and no message less than an eighth of them. Ours, after eight B200 (32 channels) and eight A100 (16).
+double sent_share(const Subject& subject) {
+  constexpr double kEachChannel = 16 << 20, kLeast = .125;
+  if (subject.operation != Collective::kSendReceive) return 1;
+  const int channels = subject.shape.architecture >= GpuArchitecture::kBlackwell ? 32 : 16;
+  return std::clamp(static_cast<double>(subject.bytes) / (kEachChannel * channels), kLeast, 1.0);
+}
+
 Timing nvlink_timing_of(const Subject& subject, const TuningEstimate& chosen,
                         const Calibration& calibration) {
   const PathLimit limit =
       binding_limit(path_limits(subject.shape, subject.operation, chosen.algorithm), calibration);
-  const NvlinkTime time =
-      nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
-                  calibration.of(limit.path), {limit.limit.rate, subject.shape.link_rate});
+  const NvlinkTime time = nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
+                                      calibration.of(limit.path),
+                                      {limit.limit.rate * sent_share(subject), subject.shape.link_rate});
   return {limit.path, limit.limit.name, 0, time.start, time.ramp, time.transfer};
 }
 
