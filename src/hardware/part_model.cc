@@ -112,6 +112,10 @@ std::span<const SwitchModel> switch_models() { return kSwitches; }
 const SwitchModel* find_switch_model(std::string_view model) { return find_piece(kSwitches, model); }
 const CableModel* find_cable_model(std::string_view model) { return find_piece(kCables, model); }
 const AdapterModel* find_adapter_model(std::string_view model) { return find_piece(kAdapters, model); }
+const NicModel* find_nic_of_part(std::string_view model) {
+  const AdapterModel* part = find_adapter_model(model);
+  return find_nic_named(part != nullptr ? part->nic : model);
+}
 
 const CopperLimit* copper_limit(BitRate speed) {
   const auto found =

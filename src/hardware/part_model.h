@@ -46,6 +46,8 @@ struct AdapterModel {
   std::string_view source;
 };
 const AdapterModel* find_adapter_model(std::string_view model);
+// Returns the adapter's row in nic.h, by its part number or its name; null if neither is known.
+const NicModel* find_nic_of_part(std::string_view model);
 
 // The longest passive copper cable for a speed, and the source of this limit.
 struct CopperLimit {

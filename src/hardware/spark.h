@@ -25,4 +25,7 @@ bool share_spark_cable(const Facts& facts, std::string_view interface, std::stri
 // 200GbE Networking is Really Different"; catharsis.net.au, "From 96 to 340 Gbit/s").
 inline constexpr BitRate kSparkFunctionRate = BitRate::gigabits(100);
 
+// The rate of each of the two ports of its ConnectX-7 (NVIDIA DGX Spark User Guide, "Hardware Overview").
+inline constexpr BitRate kSparkPortRate = BitRate::gigabits(200);
+
 }  // namespace railbed

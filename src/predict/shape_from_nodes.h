@@ -12,13 +12,15 @@ struct Cluster;
 struct Facts;
 struct CollectiveReport;
 
-// Returns the shape from the facts of the first node with GPUs, since all nodes are alike; without such
-// facts, from the rails, expectations and parts of `cluster`. `words` override both. `facts` are by node
+// Returns the shape from the facts of the nodes with GPUs; without such facts, from the rails, expectations and
+// parts of `cluster`. If the nodes differ, it is the slowest one's, and a note names that node. `words` override
+// both. `facts` are by node
 // name. Fails if the GPU is unknown, or if several nodes have facts and no adapter states its speed.
 Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std::string, Facts>& facts,
                                       const ShapeWords& words = {});
 
-// Sets the number of nodes and GPUs that took part in a measurement, and the version of NCCL.
+// Sets the number of nodes and GPUs that took part in a measurement, with the adapters near these GPUs, and the
+// version of NCCL.
 void fit_to_report(ClusterShape& shape, const CollectiveReport& report);
 
 }  // namespace railbed

@@ -49,10 +49,7 @@ std::optional<BitRate> cable_speed(const ClusterPart& part) {
   return model == nullptr ? std::nullopt : std::optional(model->speed);
 }
 
-const NicModel* nic_of(const ClusterPart& part) {
-  const AdapterModel* model = find_adapter_model(part.model);
-  return find_nic_named(model != nullptr ? model->nic : std::string_view(part.model));
-}
+const NicModel* nic_of(const ClusterPart& part) { return find_nic_of_part(part.model); }
 
 std::optional<BitRate> adapter_speed(const ClusterPart& part, Fabric fabric) {
   const bool infiniband = fabric == Fabric::kInfiniband;

@@ -22,11 +22,12 @@ namespace {
 struct PredictOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
-      {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}};
+      {"times", "ns"}, {"algbw, busbw, rate, low, high", "bit/s"}, {"bytes", "B"}};
   ClusterShape shape;
   Collective operation = Collective::kAllReduce;
-  std::vector<Forecast> forecasts;
-  FIELDS(PredictOutput, version, units, shape, operation, forecasts);
+  std::vector<Forecast> forecasts;     // with open questions: of the slowest answers
+  std::vector<ForecastRange> ranges;   // over all answers; empty if nothing is open
+  FIELDS(PredictOutput, version, units, shape, operation, forecasts, ranges);
 };
 
 struct CheckOutput {
@@ -48,8 +49,8 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   const auto run = find_run_to_check(options.store, options.against, terminal_caller());
   if (!run) return report(run.error());
   CheckOutput made;
-  made.shape = subject.shape;
-  made.checks = check_run(*run, subject.shape, calibration);
+  made.shape = slowest_shape(subject.shape);
+  made.checks = check_run(*run, made.shape, calibration);
   if (made.checks.empty())
     return report(Error{ErrorKind::kBadInput,
                         fmt::format("{}: it holds no collective between known GPUs, and no RDMA "
@@ -65,7 +66,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(made)));
   else
-    fmt::print("{}", check_table(made.checks, made.explaining));
+    fmt::print("{}{}", check_table(made.checks, made.explaining), notes_text(made.shape));
   return exit_of(made.verdict);
 }
 
@@ -104,14 +105,21 @@ int print_forecasts(const PredictOptions& options, const Subject& subject, const
   PredictOutput made;
   made.shape = subject.shape;
   made.operation = *operation;
-  for (const std::uint64_t bytes : *sizes)
-    made.forecasts.push_back(forecast_collective(subject.shape, *operation, bytes, calibration, *choice));
+  const ClusterShape certain = slowest_shape(subject.shape);
+  for (const std::uint64_t bytes : *sizes) {
+    made.forecasts.push_back(forecast_collective(certain, *operation, bytes, calibration, *choice));
+    if (!subject.shape.open.empty())
+      made.ranges.push_back(forecast_range(subject.shape, *operation, bytes, calibration, *choice));
+  }
   if (options.json) {
     fmt::print("{}", json::dump_pretty(json::encode(made)));
     return kExitClean;
   }
-  fmt::print("{}", forecast_table(subject.shape, *operation, made.forecasts, options.said));
-  if (options.algorithms) fmt::print("{}", algorithms_table(subject.shape, *operation, *sizes, *choice));
+  // A question without effect, as the links of single GPUs, leaves one forecast.
+  const bool open = std::ranges::any_of(made.ranges, [](const ForecastRange& range) { return !range.decides.empty(); });
+  fmt::print("{}", open ? forecast_range_table(subject.shape, *operation, made.ranges, options.said)
+                        : forecast_table(certain, *operation, made.forecasts, options.said));
+  if (options.algorithms) fmt::print("{}", algorithms_table(certain, *operation, *sizes, *choice));
   return kExitClean;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "hardware/gpu_model.h"
 #include "predict/training.h"
+#include "report/text/forecast_table.h"
 #include "report/text/forecast_text.h"
 
 namespace railbed {
@@ -123,7 +124,7 @@ int run_predict_train(const TrainForecastOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(*output)));
     return kExitClean;
   }
-  fmt::print("{}\n{}\n{}", describe(plan->shape()), training_text(output->forecast),
+  fmt::print("{}\n{}{}\n{}", describe(plan->shape()), taken_line(plan->shape()), training_text(output->forecast),
              checkpoint_text(output->checkpoint, checkpoint));
   if (output->needs)
     fmt::print("\n{}", network_needs_text(*output->needs, plan->shape().nic_rate * plan->shape().nics));

@@ -38,7 +38,62 @@ std::string assumed_line(const ClusterShape& shape) {
   return text.empty() ? text : fmt::format("  assumed: {}\n", printable(text));
 }
 
+std::string answers_of(const OpenQuestion& question) {
+  std::string text;
+  for (const ShapeAnswer& answer : question.answers)
+    text += fmt::format("{}{}", text.empty() ? "" : " | ", printable(answer.value));
+  return text;
+}
+
+// Returns the questions that are open, and for the one that decides the range of each answer at the largest size.
+std::string questions_of(const ClusterShape& shape, Collective operation, const ForecastRange& last) {
+  std::string text = "  not known:\n";
+  for (const OpenQuestion& question : shape.open)
+    text += fmt::format("    {:<17} {}\n", question.what, answers_of(question));
+  const OpenQuestion* decides = find_question(shape, last.decides);
+  if (decides == nullptr) return text + "  none of it matters at this size\n";
+  text += fmt::format("  {} decides: at {}", decides->what, to_text(ByteCount{last.bytes}));
+  for (const ShapeAnswer& answer : decides->answers) {
+    ClusterShape known = answered(shape, answer);
+    std::erase_if(known.open, [&](const OpenQuestion& one) { return one.what == decides->what; });
+    const ForecastRange range = forecast_range(known, operation, last.bytes);
+    text += fmt::format("{} {}: {} - {}", &answer == &decides->answers.front() ? "" : ";", printable(answer.value),
+                        busbw_text(range.low), busbw_text(range.high));
+  }
+  return text + fmt::format("\n    write {}\n", printable(decides->settle));
+}
+
 }  // namespace
+
+std::string forecast_range_table(const ClusterShape& shape, Collective operation,
+                                 const std::vector<ForecastRange>& ranges, bool said) {
+  std::string text = printable(fmt::format("{}: {}", to_text(operation), describe_known(shape))) + '\n';
+  text += fmt::format("  {:>9}{}{:>23}  {}\n", "size", right_aligned("time, µs", 23), "busbw, low - high", "decides");
+  for (const ForecastRange& range : ranges)
+    text += fmt::format("  {:>9}{:>22}{:>23}  {}\n", to_text(ByteCount{range.bytes}),
+                        fmt::format("{} - {}", microseconds(range.time_low), microseconds(range.time_high)),
+                        fmt::format("{} - {}", busbw_text(range.low), busbw_text(range.high)), range.decides);
+  if (!ranges.empty()) {
+    const ForecastRange& last = ranges.back();
+    text += fmt::format("  the low end is limited by {}, the high end by {}\n", printable(last.low_limit),
+                        printable(last.high_limit));
+    text += questions_of(shape, operation, last);
+  }
+  return text + notes_text(shape) + (said ? sayings(shape) : assumed_line(shape));
+}
+
+std::string notes_text(const ClusterShape& shape) {
+  std::string text;
+  for (const std::string& note : shape.notes) text += fmt::format("  note: {}\n", printable(note));
+  return text;
+}
+
+std::string taken_line(const ClusterShape& shape) {
+  std::string text;
+  for (const OpenQuestion& question : shape.open)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", question.what, answers_of(question));
+  return text.empty() ? text : fmt::format("not known, so the first of these is taken: {}\n", text);
+}
 
 std::string forecast_table(const ClusterShape& shape, Collective operation,
                            const std::vector<Forecast>& forecasts, bool said) {
@@ -57,7 +112,7 @@ std::string forecast_table(const ClusterShape& shape, Collective operation,
                         last.limit.rate.gigabytes(), printable(last.limit.source));
     text += fmt::format("  latency constants of {}: {}\n", to_text(last.path), printable(last.basis));
   }
-  return text + (said ? sayings(shape) : assumed_line(shape));
+  return text + notes_text(shape) + (said ? sayings(shape) : assumed_line(shape));
 }
 
 std::string algorithms_table(const ClusterShape& shape, Collective operation,
