@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "facts/facts.h"
 #include "hardware/spark.h"
@@ -26,17 +27,26 @@ const PciDevice* adapter_of(const Facts& facts, std::string_view interface) {
 // Returns the slot of a function, "0000:01:00" for "0000:01:00.1". All functions of a slot share its link.
 std::string slot_of(const PciDevice& device) { return device.address.substr(0, device.address.rfind('.')); }
 
+// Returns the limit of the hop at this address alone; nullopt if it states no link.
+std::optional<Limit> hop_limit(PciePath path, std::string_view address, std::string_view node) {
+  std::erase_if(path.hops,
+                [&](const PcieHop& hop) { return hop.at != fmt::format("{} of {}", address, node); });
+  path.published.reset();  // of one function, and here others share the hop
+  return pcie_path_limit(path, PcieWay::kToMemory, false);
+}
+
 // Adds an interface to all PCIe hops between its adapter and memory.
 void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, std::string_view node,
                    const std::string& interface) {
   const PciDevice* adapter = adapter_of(facts, interface);
   if (adapter == nullptr) return;
+  const PciePath path = pcie_path_of(items(facts.pci), adapter->address, node);
   for (const PciDevice* hop : path_to_root(items(facts.pci), *adapter)) {
-    if (!hop->link_now || hop->link_now->width <= 0) continue;
+    auto limit = hop_limit(path, hop->address, node);
+    if (!limit) continue;
     SharedHop& shared = hops[hop == adapter ? slot_of(*hop) : hop->address];
     shared.interfaces.push_back(interface);
-    shared.limit = {fmt::format("{} at {} of {}", describe_link(*hop->link_now), hop->address, node),
-                    pcie_rate(*hop->link_now), hop->link_now.from()};
+    shared.limit = std::move(*limit);
   }
 }
 
