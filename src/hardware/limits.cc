@@ -96,6 +96,9 @@ PcieCoding coding_of(double gigatransfers) {
   return {236.0 / 256.0, 16};
 }
 constexpr int kCompletionSaves = 4;
+// A link's clock may be 100 ppm faster than nominal (IEEE 802.3, clauses 82 and 119; InfiniBand Architecture
+// Specification, volume 2).
+constexpr double kFastestClock = 1.0001;
 // The specification's values of MaxPayload and MaxReadRequest: powers of two between these.
 constexpr int kShortestPayload = 128;
 constexpr int kLongestPayload = 4096;
@@ -273,7 +276,7 @@ std::optional<Limit> wire_limit(const WirePart& wire, const Traffic& traffic) {
       wire_efficiency(wire.protocol, wire.mtu, traffic.message_bytes, traffic.operation);
   const std::string whose = wire.slower.empty() ? "" : fmt::format(", the slower link: {}", wire.slower);
   return Limit{fmt::format("{}{} at MTU {}{}", kWireName, to_text(*wire.data_rate), wire.mtu, whose),
-               *wire.data_rate * (traffic.both_ways ? 2 * efficiency : efficiency),
+               *wire.data_rate * ((traffic.both_ways ? 2 * efficiency : efficiency) * kFastestClock),
                fmt::format("{}{} × {:.4f} ({} a packet)", wire.source, traffic.both_ways ? " × 2 ways" : "",
                            efficiency, terms(wire.protocol))};
 }
@@ -356,38 +359,42 @@ std::optional<Limit> cards_limit(std::span<const AdapterCard> cards, const Traff
     sum = sum_of({sum, held ? sum_of(*slots) : sum_of(cables)});
   }
   if (ports == 0) return std::nullopt;
-  return Limit{fmt::format("the network of {}, {} {}", node, ports, ports == 1 ? "RDMA port" : "RDMA ports"), sum,
-               by_slots
-                   ? "the sum of the active ports' rates, less packet headers, where their PCIe slots carry as "
-                     "much; else of the slots"
-                   : "the sum of the active ports' rates, less packet headers"};
+  return Limit{
+      fmt::format("the network of {}, {} {}", node, ports, ports == 1 ? "RDMA port" : "RDMA ports"), sum,
+      by_slots ? "the sum of the active ports' rates, less packet headers, where their PCIe slots carry as "
+                 "much; else of the slots"
+               : "the sum of the active ports' rates, less packet headers"};
 }
 
 ProvenRate proven_rate(const Traffic& traffic, BitRate wire) {
+  const auto nothing = [](std::string why, std::string decides = {}) {
+    return ProvenRate{{}, std::move(why), "", std::move(decides)};
+  };
   if (traffic.operation == Operation::kDatagram)
-    return {{}, "messages of one packet: a processor bounds them, not the path", ""};
+    return nothing("messages of one packet: a processor bounds them, not the path");
   if (traffic.operation == Operation::kTcp)
-    return {{}, "one TCP stream is bound by a processor core, not by the path", ""};
+    return nothing("one TCP stream is bound by a processor core, not by the path");
   if (traffic.both_ways)
-    return {{}, "both ways at once: how much of twice the link is usual is not known", ""};
+    return nothing("both ways at once: how much of twice the link is usual is not known");
   const std::uint64_t length = traffic.message_bytes;
+  if (length == 0) return nothing("the length of its messages is not known", "--sizes 64K,1M");
   if (length % kWholePages != 0 || (traffic.operation == Operation::kRead && length < kLeastRead))
-    return {
-        {}, "no rate is published for messages of this length: measure 64 KiB or 1 MiB (--sizes 64K,1M)", ""};
+    return nothing("what sound hardware reaches with messages of this length is not published",
+                   "--sizes 64K,1M");
   const int queue_pairs = std::max(1, traffic.queue_pairs);
   for (const PublishedRow& row : kPublished) {
     if (wire.gigabits() > row.up_to || queue_pairs < row.queue_pairs || (traffic.gpu && !row.gpu)) continue;
     if (length < row.message_bytes)
-      return {{},
-              "messages this short are bound by their number, not by the path: measure 64 KiB or 1 MiB "
-              "(--sizes 64K,1M)",
-              ""};
-    if (row.gigabits == 0) return {wire, "", ""};
-    return {std::min(wire, BitRate::gigabits(row.gigabits)), std::string(row.why), std::string(row.source)};
+      return nothing("messages this short are bound by their number, not by the path", "--sizes 64K,1M");
+    if (row.gigabits == 0) return {wire, "", "", ""};
+    return {std::min(wire, BitRate::gigabits(row.gigabits)), std::string(row.why), std::string(row.source),
+            "--streams 4"};
   }
-  if (queue_pairs == 1 && wire.gigabits() < kFastestPublished)
-    return {{}, "no rate is published for one queue pair here: measure with four (--streams 4)", ""};
-  return {{}, fmt::format("no rate of sound hardware is published for a link of {}", to_text(wire)), ""};
+  if (queue_pairs == 1 && wire.gigabits() <= kFastestPublished)
+    return nothing("what one queue pair reaches from and to the memory of GPUs is not published",
+                   "--streams 4");
+  return nothing(
+      fmt::format("what sound hardware reaches on a link that carries {} is not published", to_text(wire)));
 }
 
 }  // namespace railbed

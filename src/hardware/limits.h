@@ -174,6 +174,7 @@ struct ProvenRate {
   std::optional<BitRate> rate;  // nullopt: nothing is proven for this traffic, so nothing may be judged
   std::string why;              // why it is not the whole rate of the wire: "one queue pair …"; else empty
   std::string source;           // publications; empty if the whole rate is proven
+  std::string decides = {};     // options of railbed bench rdma with which a run can be judged
 };
 // `wire` is the limit of the wire, and what is proven is not above it. Other limits may be below it.
 ProvenRate proven_rate(const Traffic& traffic, BitRate wire);
