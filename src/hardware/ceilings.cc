@@ -161,7 +161,7 @@ std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::stri
   return pcie_path_limit(pcie_path_of(devices, address, node), way, false);
 }
 
-Path path_of(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu) {
+DataPath path_of(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu) {
   return {end_of(from), wire_between(from, to, wire, mtu), end_of(to), {}};
 }
 

@@ -29,8 +29,8 @@ const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::strin
 // (a GB10's GPU). A GPU lowers the speed of its link while it is idle: its speed is that of both ends' best, with
 // the lanes that are connected now. `peer` is the device whose memory it reads and writes instead of the
 // node's: then only the hops below their first common bridge are on the way. Empty: the node's memory.
-PciePath pcie_path_of(const std::vector<PciDevice>& devices, std::string_view address,
-                      std::string_view node, std::string_view peer = "");
+PciePath pcie_path_of(const std::vector<PciDevice>& devices, std::string_view address, std::string_view node,
+                      std::string_view peer = "");
 // Returns the limit of that way, in one direction.
 std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
                                 std::string_view node, PcieWay way = PcieWay::kToMemory);
@@ -63,7 +63,7 @@ std::string virtual_note(const CeilingEnd& end);
 std::optional<std::string> adapter_address(const CeilingEnd& end);
 
 // Returns the path between two ends, whose facts must be known, from the one that has the bytes.
-Path path_of(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu);
+DataPath path_of(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu);
 // Returns all limits of that path, the binding one first. With virtual devices, or both ends on one node, it is
 // nominal. Without the facts of both ends it has only a note.
 Ceiling path_ceiling(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu,

@@ -299,7 +299,7 @@ std::optional<Limit> pcie_path_limit(const PciePath& path, PcieWay way, bool bot
   return limit;
 }
 
-std::optional<Limit> read_limit(const Path& path, const Traffic& traffic) {
+std::optional<Limit> read_limit(const DataPath& path, const Traffic& traffic) {
   if (traffic.operation != Operation::kRead || !path.least_round_trip ||
       path.least_round_trip->count() <= 0 || traffic.reads <= 0 || traffic.queue_pairs <= 0 ||
       traffic.message_bytes == 0)
@@ -311,7 +311,7 @@ std::optional<Limit> read_limit(const Path& path, const Traffic& traffic) {
                            to_text(ByteCount{traffic.message_bytes}), to_text(*path.least_round_trip))};
 }
 
-Ceiling limits(const Path& path, const Traffic& traffic) {
+Ceiling limits(const DataPath& path, const Traffic& traffic) {
   Ceiling ceiling;
   add(ceiling, wire_limit(path.wire, traffic), "neither end states the speed of the wire");
   add_end(ceiling, path.from, PcieWay::kFromMemory, traffic.both_ways);

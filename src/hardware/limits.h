@@ -117,7 +117,7 @@ struct WirePart {
 };
 
 // One path between two nodes, its parts in the order in which a byte passes them.
-struct Path {
+struct DataPath {
   PathEnd from;  // has the bytes
   WirePart wire;
   PathEnd to;
@@ -129,7 +129,7 @@ struct Path {
 // ---- What it lets through
 
 // Returns all limits, the binding one first; with notes on the parts that give none.
-Ceiling limits(const Path& path, const Traffic& traffic);
+Ceiling limits(const DataPath& path, const Traffic& traffic);
 // The name of the wire's limit begins with this.
 inline constexpr std::string_view kWireName = "wire, ";
 // The limits of one part each. Nullopt if what they need is not known.
@@ -139,7 +139,7 @@ std::optional<Limit> wire_limit(const WirePart& wire, const Traffic& traffic);
 enum class PcieWay { kToMemory, kFromMemory };
 // Returns the limit of the narrowest hop.
 std::optional<Limit> pcie_path_limit(const PciePath& path, PcieWay way, bool both_ways);
-std::optional<Limit> read_limit(const Path& path, const Traffic& traffic);
+std::optional<Limit> read_limit(const DataPath& path, const Traffic& traffic);
 
 // Returns the rate of a PCIe link after encoding and packet headers, if each packet carries `payload` bytes.
 BitRate pcie_rate(const PcieLink& link, int payload, PcieWay way = PcieWay::kToMemory);

@@ -509,8 +509,8 @@ WirePart wire_part(Wire wire, double signalled, int mtu) {
           .source = "sysfs"};
 }
 
-Path path_of_one(const SoundRun& one) {
-  Path path;
+DataPath path_of_one(const SoundRun& one) {
+  DataPath path;
   path.from.adapter = path.to.adapter = pcie_path(one.link, one.max_payload);
   if (one.spark) path.from.adapter.published = path.to.adapter.published = kSparkFunctionRate;
   path.wire = wire_part(one.wire, one.signalled, one.mtu);
@@ -533,7 +533,7 @@ std::optional<double> demanded(const Ceiling& ceiling, const Traffic& traffic, B
 
 TEST(Limits, SoundHardwareNeitherExceedsItsCeilingNorFails) {
   for (const SoundRun& one : kSoundRuns) {
-    const Path path = path_of_one(one);
+    const DataPath path = path_of_one(one);
     const Traffic traffic = traffic_of_one(one);
     const Ceiling ceiling = limits(path, traffic);
     ASSERT_FALSE(ceiling.limits.empty()) << one.what;
@@ -589,7 +589,7 @@ TEST(Limits, SickHardwareIsStillFound) {
       {"QDR at half of its rate in Gen2 x8", 13, kIb, 40, 2048, {5, 8}, kNotKnown, kWrite, 64 * kKib, 1, ""},
   };
   for (const SoundRun& one : kSickRuns) {
-    const Path path = path_of_one(one);
+    const DataPath path = path_of_one(one);
     const Traffic traffic = traffic_of_one(one);
     const auto least = demanded(limits(path, traffic), traffic, wire_limit(path.wire, traffic)->rate);
     ASSERT_TRUE(least) << one.what;
@@ -637,7 +637,7 @@ TEST(Limits, ShortReadRequestsShortenTheCompletions) {
 
 TEST(Limits, ReadsOnTheirWayBoundAQueuePair) {
   SoundRun one{"", 0, kIb, 400, 4096, {32, 16}, 256, kRead, 4 * kKib, 1, ""};
-  Path path = path_of_one(one);
+  DataPath path = path_of_one(one);
   Traffic traffic = traffic_of_one(one);
   traffic.reads = 16;
   EXPECT_FALSE(read_limit(path, traffic));
@@ -662,7 +662,7 @@ TEST(Limits, CardsAddUpToWhatTheirSlotsLetThrough) {
 }
 
 TEST(Limits, NothingKnownGivesANoteAndNoLimit) {
-  const Ceiling ceiling = limits(Path{}, Traffic{});
+  const Ceiling ceiling = limits(DataPath{}, Traffic{});
   EXPECT_TRUE(ceiling.limits.empty());
   EXPECT_EQ(ceiling.note, "neither end states the speed of the wire");
 }

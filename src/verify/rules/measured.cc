@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -246,8 +247,10 @@ void bandwidth(const Survey& survey, Judge& judge) {
     if (measurement.failure || measurement.summary.samples == 0 || measurement.metric != Metric::kBandwidth)
       continue;
     const Judged judged = judged_of(measurement, wanted_fraction(survey, measurement));
-    const double share = judged.why_not.empty() ? measurement.summary.median / judged.floor.bits_per_second
-                                                : -1 / (1 + measurement.summary.median);
+    // A claimed speed makes the whole path's ceiling a claim.
+    const double share = measurement.ceiling.nominal ? std::numeric_limits<double>::infinity()
+                         : judged.why_not.empty() ? measurement.summary.median / judged.floor.bits_per_second
+                                                  : -1 / (1 + measurement.summary.median);
     auto& [best, kept] = nearest[{{measurement.rail, measurement.from.node, measurement.to.node},
                                   measurement.engine,
                                   measurement.operation}];
