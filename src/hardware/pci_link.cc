@@ -162,7 +162,7 @@ std::vector<RealLink> links_above(const std::vector<PciDevice>& devices, const P
   }
   const auto path = path_to_root(devices, *from);
   std::vector<RealLink> links;
-  for (std::size_t i = 0; i == 0 || i + 1 < path.size(); i += 2)
+  for (std::size_t i = 0; i < path.size(); i += 2)
     links.push_back(link_between(*path[i], i + 1 < path.size() ? path[i + 1] : nullptr));
   return links;
 }

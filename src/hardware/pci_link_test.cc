@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "hardware/ceilings.h"
+
 namespace railbed {
 namespace {
 
@@ -170,6 +172,18 @@ TEST(PciLink, DoesNotBelieveTheEndsOfATunnel) {
   EXPECT_EQ(links[2].state, PcieState::kBest);
   EXPECT_TRUE(is_tunnelled(links));
   EXPECT_EQ(narrowest_link(links)->at_work(), std::optional(kGen3x4));
+}
+
+// A virtual machine of QEMU's: what its bridge states limits nothing.
+TEST(PciLink, OfAHypervisorsBridgeIsNoLimit) {
+  const auto devices = devices_of(
+      {{.address = "0000:00:02.0", .now = {2.5, 1}, .most = {2.5, 1}, .vendor = 0x1b36, .device = 0x0c},
+       {.address = "0000:01:00.0",
+        .parent = "0000:00:02.0",
+        .class_code = kNetworkClass,
+        .now = kGen5x16,
+        .most = kGen5x16}});
+  EXPECT_EQ(narrowest_hop(devices, "0000:01:00.0"), &devices[1]);
 }
 
 TEST(PciLink, OfAVirtualFunctionIsThatOfItsPhysicalFunction) {
