@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "cli/testing/machines.h"
+#include "hardware/pci_link.h"
 #include "report/findings.h"
 #include "verify/rule.h"
 
@@ -101,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                                          "r730-cx4", "h100-cx7", "measured-healthy", "measured-sound-v100",
                                          "measured-sound-virtual", "measured-sound-spark",
                                          "measured-sound-h100", "spark-measured", "h100-container-sound",
-                                         "h100-toolkit-sound"));
+                                         "h100-toolkit-sound", "pcie-gen4-below-gen5-switch"));
 // Captured. These are virtual machines without clock synchronization; h200-sound is h200x4 with a
 // synchronized clock.
 INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine,
@@ -175,6 +176,38 @@ TEST(Machines, AreToldWhatTheNextBootKeeps) {
   EXPECT_EQ(status("r730-address-by-hand", "r730-b", "ib0"), Status::kWarn);
   EXPECT_EQ(status("r730-address-by-hand", "r730-c", "ib0"), Status::kNotApplicable);   // not root
   EXPECT_EQ(status("spark-cx7", "spark-01", "enP2p1s0f0np0"), Status::kNotApplicable);  // not recorded
+}
+
+// What is red about the links of one device has one root, and what a slot sets is no fault of the card.
+TEST(Machines, HaveOneFindingForEachLink) {
+  constexpr std::string_view kOfLinks[] = {
+      "pcie.adapter-link", "pcie.gpu-link", "pcie.slot-limits-adapter", "gpu.pcie-width",
+      "gpu.pcie-slot",     "gpu.load-pcie", "storage.nvme-link",        "pcie.bandwidth-limited"};
+  std::size_t links = 0;
+  for (const fs::path& folder : machine_folders()) {
+    const Machine& machine = machine_of(folder.filename().string());
+    std::map<std::pair<std::string, std::string>, std::string> roots;
+    for (const Finding& finding : machine.verdict.findings) {
+      if (!is_red(finding) || std::ranges::find(kOfLinks, finding.rule) == std::end(kOfLinks)) continue;
+      ++links;
+      if (!finding.caused_by) {
+        const auto [first, fresh] = roots.try_emplace({finding.node, finding.subject}, finding.rule);
+        EXPECT_TRUE(fresh) << folder << " " << finding.subject << ": " << first->second << " and "
+                           << finding.rule;
+      }
+      const auto& pci = items(machine.evidence.nodes.at(finding.node).pci);
+      const PciDevice* device = find_pci(pci, finding.subject);
+      const auto above = device == nullptr ? std::vector<RealLink>() : links_above(pci, *device);
+      const bool lost = std::ranges::find(above, PcieState::kLost, &RealLink::state) != above.end();
+      const bool held = !above.empty() && above.front().state == PcieState::kHeld;
+      if (held && !lost) {
+        EXPECT_EQ(finding.status, Status::kWarn) << folder << ": " << finding.message;
+        EXPECT_EQ(finding.remedy.text.find("eseat"), std::string::npos)
+            << folder << ": " << finding.remedy.text;
+      }
+    }
+  }
+  EXPECT_GE(links, 12U);
 }
 
 // Chains that a measurement must be folded under: the first line is the root, the failure is a consequence.

@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "facts/facts.h"
+#include "hardware/pci_link.h"
 #include "hardware/spark.h"
 
 namespace railbed {
@@ -226,8 +227,16 @@ const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::strin
   const PciDevice* device = find_pci(devices, address);
   if (device == nullptr) return nullptr;
   const PciDevice* narrowest = nullptr;
+  // What a hypervisor's bridge and the ends of a tunnel state is no link that data passes.
+  const auto links = links_above(devices, *device);
+  const auto states_link = [&](const PciDevice* port) {
+    return std::ranges::any_of(links, [&](const RealLink& link) {
+      return (link.lower == port || link.upper == port) && link.state != PcieState::kTunnel &&
+             link.state != PcieState::kNoData;
+    });
+  };
   for (const PciDevice* hop : path_to_root(devices, *device))
-    if (hop->link_now && hop->link_now->width > 0 && hop->link_now->gigatransfers > 0 &&
+    if (states_link(hop) && hop->link_now && hop->link_now->width > 0 && hop->link_now->gigatransfers > 0 &&
         (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
       narrowest = hop;
   return narrowest;

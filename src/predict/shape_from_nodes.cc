@@ -9,6 +9,7 @@
 #include "hardware/ceilings.h"
 #include "hardware/gpu_ceilings.h"
 #include "hardware/nic.h"
+#include "hardware/pci_link.h"
 #include "inventory/cluster.h"
 #include "nccl/choice.h"
 #include "results/collective.h"
@@ -89,11 +90,8 @@ bool has_gpus(const Facts& facts) { return !items(facts.gpus.devices).empty(); }
 int slot_generation_of(const Facts& facts, const std::string& address) {
   if (!facts.pci) return 0;
   const PciDevice* device = find_pci(*facts.pci, address);
-  if (device == nullptr || !device->link_max) return 0;
-  double speed = device->link_max->gigatransfers;
-  const PciDevice* above = find_pci(*facts.pci, device->parent.value_or(""));
-  if (above != nullptr && above->link_max) speed = std::min(speed, above->link_max->gigatransfers);
-  return speed >= 60 ? 6 : speed >= 30 ? 5 : speed >= 15 ? 4 : 3;
+  const RealLink link = device == nullptr ? RealLink{} : real_link(*facts.pci, *device);
+  return link.possible ? pcie_generation_of(link.possible->gigatransfers) : 0;
 }
 
 ShapeWords words_of(const Facts& facts, const nccl::Choices& choices) {

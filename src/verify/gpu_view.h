@@ -9,10 +9,24 @@
 #include <vector>
 
 #include "hardware/gpu_model.h"
+#include "hardware/pci_link.h"
 #include "hardware/spark.h"
 #include "verify/walk.h"
 
 namespace railbed {
+
+// Returns true if the memory of this GPU and its processor are not connected by PCI Express: its link there carries no
+// data.
+inline bool uses_no_pcie(const NodeView& node, std::string_view address) {
+  const PciDevice* device = find_pci(node.pci(), address);
+  if (device != nullptr && is_spark_gpu(*device)) return true;
+  const auto& gpus = items(node.facts->gpus.devices);
+  for (std::size_t i = 0; i < gpus.size() && i < node.gpu_models.size(); ++i)
+    if (const GpuModel* model = node.gpu_models[i]; gpus[i].pci_address == address && model != nullptr)
+      return model->c2c || model->name == "GB10";
+  return false;
+}
+inline constexpr std::string_view kUsesNoPcie = "its data does not use PCI Express";
 
 // One GPU that NVML reports on, with its node. References stay valid as long as the Survey.
 struct GpuView {
@@ -22,13 +36,12 @@ struct GpuView {
   const GpuModel* model;  // null if not in the table
 
   const std::string& address() const { return gpu.pci_address; }
+  bool without_pcie() const { return uses_no_pcie(node, gpu.pci_address); }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
-  // Returns true if its memory and its processor are not connected by PCI Express: its link there carries no data.
-  bool uses_no_pcie() const {
+  // Return its link of PCI Express, and all of them up to its root port; empty if PCI does not show it.
+  std::vector<RealLink> links() const {
     const PciDevice* device = find_pci(node.pci(), gpu.pci_address);
-    const bool spark =
-        (device != nullptr && is_spark_gpu(*device)) || (model != nullptr && model->name == "GB10");
-    return spark || (model != nullptr && model->c2c);
+    return device == nullptr ? std::vector<RealLink>() : links_above(node.pci(), *device);
   }
   // Returns an nvidia-smi command that addresses this GPU.
   ShellCommand smi(const ShellCommand& what) const {

@@ -1,5 +1,6 @@
 // Inputs are recognised by kind: a dump of PyTorch's flight recorder by its first bytes, a folder and a .tree file are
-// machines, a .yaml file is a cluster.yaml, a .json file holds facts or measurements, and a file that host/support recognises as the output of commands is a machine.
+// machines, a .yaml file is a cluster.yaml, a .json file holds facts or measurements, and a file that host/support
+// recognises as the output of commands is a machine. NCCL's topology file begins with its root element.
 // Any other text is what a job printed.
 //
 // The output of a job often has lines of a kernel log, and the outputs of commands, among its own. Lines of the
@@ -30,6 +31,7 @@
 #include "host/support/support.h"
 #include "host/tree.h"
 #include "inventory/load.h"
+#include "model/nccl_topology.h"
 
 namespace railbed {
 namespace {
@@ -106,6 +108,7 @@ struct Mixture {
   Result<bool> add_outputs(const std::string& path);
   Result<void> add_flight(const std::string& path);
   Result<bool> add_flight_folder(const std::string& path);
+  Result<void> add_topology(const std::string& path, std::string_view text);
   Result<void> read_loose();
 };
 
@@ -182,12 +185,25 @@ Result<void> Mixture::add_captured(const std::string& path) {
   return {};
 }
 
+Result<void> Mixture::add_topology(const std::string& path, std::string_view text) {
+  auto graph = parse_nccl_topology(text);
+  if (!graph) return fail(std::move(graph).error(), path);
+  explanation.inputs.push_back({path, fmt::format("NCCL's topology of a node; GPUs: {}, adapters: {}",
+                                                  graph->gpus.size(), graph->adapters.size())});
+  explanation.topologies.push_back(std::move(*graph));
+  return {};
+}
+
 // Reads a file as the output of commands. Returns false if it is none that a rule reads.
 Result<bool> Mixture::add_outputs(const std::string& path) {
   constexpr std::uintmax_t kLargest = 8 << 20;  // outputs are smaller than logs
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargest) return false;
   ASSIGN_OR_RETURN(std::string text, read_file(path));
+  if (is_nccl_topology(text)) {
+    RETURN_IF_ERROR(add_topology(path, text));
+    return true;
+  }
   if (is_bug_report(text)) {
     RETURN_IF_ERROR(add_captured(path));
     return true;

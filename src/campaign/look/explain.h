@@ -1,5 +1,5 @@
 // Explains whatever people paste or send: what jobs printed, kernel logs, outputs of commands, support reports,
-// captured machines and a cluster.yaml, in any number and mixture.
+// captured machines, NCCL's topology files and a cluster.yaml, in any number and mixture.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include "campaign/reach.h"
 #include "diagnose/flight/flight_verdict.h"
 #include "diagnose/log/job_log.h"
+#include "model/node_graph.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -26,6 +27,7 @@ struct Explanation {
   std::vector<ExplainedInput> inputs;
   std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input is one
   std::optional<diagnose::FlightVerdict> flight;  // of all dumps of PyTorch's flight recorder together
+  std::vector<NodeGraph> topologies;              // of NCCL's topology files
   Evidence evidence;                              // the machines of the inputs
   Verdict machines;                               // the rules' verdict on them
 };

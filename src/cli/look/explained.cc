@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/findings.h"
+#include "report/text/node_graph.h"
 
 namespace railbed {
 namespace {
@@ -71,6 +72,8 @@ std::string text_of(const Explanation& explanation) {
     text = explanation.flight->hangs || text.empty() ? flight + (text.empty() ? "" : "\n" + text)
                                                      : text + "\n" + flight;
   }
+  for (const NodeGraph& graph : explanation.topologies)
+    text += (text.empty() ? "" : "\n") + render_node_graph(graph);
   return text + read_text(explanation);
 }
 
@@ -79,6 +82,7 @@ std::string json_of(const Explanation& explanation) {
   document["inputs"] = json::encode(explanation.inputs);
   if (explanation.job) document["job"] = json::encode(*explanation.job);
   if (explanation.flight) document["flight"] = json::encode(*explanation.flight);
+  if (!explanation.topologies.empty()) document["topologies"] = json::encode(explanation.topologies);
   std::vector<json::Value> findings;
   for (const Finding& finding : explanation.machines.findings)
     if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
@@ -90,7 +94,8 @@ int explanation_exit_code(const Explanation& explanation) {
   if (explanation.flight && explanation.flight->hangs) return kExitFailures;
   const bool machines = explanation.machines.findings.size() > 0 || explanation.flight;
   int code = machines ? explanation.machines.exit_code() : kExitClean;
-  if (!has_job(explanation)) return machines ? code : kExitCouldNotLook;
+  if (!has_job(explanation))
+    return machines ? code : explanation.topologies.empty() ? kExitCouldNotLook : kExitClean;
   const int job = log_exit_code(*explanation.job);
   // A log that shows a fault outweighs rules that could not look.
   if (code == kExitCouldNotLook) code = kExitClean;

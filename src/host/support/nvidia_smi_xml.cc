@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/xml.h"
 #include "host/support/nvidia_smi.h"
 
 namespace railbed {
@@ -121,26 +122,12 @@ std::string text_name(std::string_view path) {
   return "Remapped Rows/Bank Remap Availability Histogram/" + bank;
 }
 
-std::string unescaped(std::string_view text) {
-  constexpr std::pair<std::string_view, char> kEntities[] = {
-      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
-  std::string plain;
-  while (!text.empty()) {
-    const auto entity =
-        std::ranges::find_if(kEntities, [&](const auto& one) { return text.starts_with(one.first); });
-    const bool found = entity != std::end(kEntities);
-    plain += found ? entity->second : text[0];
-    text.remove_prefix(found ? entity->first.size() : 1);
-  }
-  return plain;
-}
-
 void keep(SmiValues& values, std::string_view path, std::string_view text) {
   std::string name = text_name(path);
   if (name.empty() || values.size() >= kMostSmiValues) return;
   const std::string first = name;
   for (int times = 2; values.contains(name); ++times) name = first + "#" + std::to_string(times);
-  values.emplace(std::move(name), unescaped(trim(text)));
+  values.emplace(std::move(name), xml_plain(trim(text)));
 }
 
 }  // namespace
@@ -157,33 +144,27 @@ SmiOutput read_nvidia_smi_xml(std::string_view text) {
   const auto values = [&]() -> SmiValues& { return in_gpu ? xml.gpus.back().second : xml.head; };
   const auto start = text.find("<nvidia_smi_log>");
   if (start == text.npos) return xml;
-  text.remove_prefix(start + std::string_view("<nvidia_smi_log>").size());
-  std::string_view content;  // between the last two tags
+  XmlReader reader(text.substr(start + std::string_view("<nvidia_smi_log>").size()));
   constexpr std::size_t kDeepest = 16;
   bool leaf = false;  // the last tag opened an element
-  while (!text.empty()) {
-    const auto less = text.find('<');
-    const auto greater = text.find('>', less);
-    if (greater == text.npos) break;
-    content = text.substr(0, less);
-    auto tag = text.substr(less + 1, greater - less - 1);
-    text.remove_prefix(greater + 1);
-    if (tag.starts_with('!') || tag.starts_with('?') || tag.ends_with('/')) continue;
-    if (tag.starts_with("gpu id=\"") && !in_gpu && open.empty() && xml.gpus.size() < kMostGpus) {
-      tag.remove_prefix(std::string_view("gpu id=\"").size());
-      xml.gpus.emplace_back(std::string(tag.substr(0, tag.find('"'))), SmiValues());
+  while (const auto tag = reader.next()) {
+    if (tag->kind == XmlTag::Kind::kAlone) continue;
+    const bool opens = tag->kind == XmlTag::Kind::kOpen;
+    const auto id = opens && tag->name == "gpu" ? tag->attribute("id") : std::nullopt;
+    if (id && !in_gpu && open.empty() && xml.gpus.size() < kMostGpus) {
+      xml.gpus.emplace_back(std::string(*id), SmiValues());
       in_gpu = true;
-    } else if (tag == "/gpu" && open.empty()) {
+    } else if (!opens && tag->name == "gpu" && open.empty()) {
       in_gpu = false;
-    } else if (!tag.starts_with('/')) {
+    } else if (opens) {
       if (open.size() >= kDeepest) break;
-      open.push_back(tag);
+      open.push_back(tag->name);
       leaf = true;
       continue;
     } else if (!open.empty()) {
       std::string path;
       for (const auto name : open) path.append(path.empty() ? "" : "/").append(name);
-      if (leaf && tag.substr(1) == open.back()) keep(values(), path, content);
+      if (leaf && tag->name == open.back()) keep(values(), path, tag->before);
       // An empty list of processes: `<processes></processes>`.
       if (leaf && path == "processes") values().emplace("Processes", "None");
       open.pop_back();

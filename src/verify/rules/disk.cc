@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "hardware/pci_link.h"
 #include "verify/areas.h"
-#include "verify/pcie_link.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -90,17 +90,6 @@ void nvme_health(const Survey& survey, Judge& judge) {
   each_of(survey, judge, drives_of, &NvmeController::name, touches_of_drive, judge_drive);
 }
 
-// Returns the fastest link that the drive and its slot support: if the slot is the limit, that is the best
-// possible here.
-PcieLink best_link(const NodeView& node, const PciDevice& drive, const PcieLink& most) {
-  const PciDevice* above = drive.parent.ok() ? find_pci(node.pci(), *drive.parent) : nullptr;
-  return above != nullptr && above->link_max.ok() ? common(most, *above->link_max) : most;
-}
-
-std::string transfers_text(const PcieLink& link) {
-  return fmt::format("{} GT/s x{}", link.gigatransfers, link.width);
-}
-
 void nvme_link(const Survey& survey, Judge& judge) {
   const auto drives_of = [](const NodeView& node) {
     std::vector<const PciDevice*> drives;
@@ -113,16 +102,17 @@ void nvme_link(const Survey& survey, Judge& judge) {
     if (now == nullptr) return;
     const PcieLink* most = verdict.read_if_there(drive.link_max, "no PCIe link to see");
     if (most == nullptr) return;
-    const PcieLink best = best_link(node, drive, *most);
-    if (!below(*now, best)) return verdict.pass(transfers_text(*now));
-    verdict.warn(
-        {.message = fmt::format("the drive at {} of {} runs at {}, it and its slot allow {}", drive.address,
-                                *node.name, transfers_text(*now), transfers_text(best)),
-         .expected = transfers_text(best),
-         .observed = transfers_text(*now),
-         .remedy = {"Reseat the drive, then its cable or backplane.",
-                    {command("lspci -vvs {} | grep Lnk", drive.address)},
-                    true}});
+    const RealLink link = real_link(node.pci(), drive);
+    if (link.state == PcieState::kNoData) return verdict.not_applicable(link.why);
+    if (link.state == PcieState::kUnknown) return verdict.unknown(link.why);
+    if (link.state != PcieState::kLost) return verdict.pass(to_text(*now));
+    verdict.warn({.message = fmt::format("the drive at {} of {} runs at {}, it and its slot allow {}",
+                                         drive.address, *node.name, to_text(*now), to_text(*link.possible)),
+                  .expected = to_text(*link.possible),
+                  .observed = to_text(*now),
+                  .remedy = {"Reseat the drive, then its cable or backplane.",
+                             {command("lspci -vvs {} | grep Lnk", drive.address)},
+                             true}});
   });
 }
 

@@ -9,12 +9,18 @@
 namespace railbed {
 namespace {
 
-// Returns the bridge of the GPU's slot if it reports what it can do; null if that is not known.
-const PciDevice* slot_of(const GpuView& gpu) {
-  const PciDevice* device = find_pci(gpu.node.pci(), gpu.address());
-  const PciDevice* slot =
-      device == nullptr || !device->parent.ok() ? nullptr : find_pci(gpu.node.pci(), *device->parent);
+constexpr std::string_view kEnclosure = "in an enclosure at a cable of Thunderbolt or USB4";
+
+// Returns the upper end of the GPU's link if it states what it can do; null if that is not known.
+const PciDevice* slot_of(const std::vector<RealLink>& links) {
+  const PciDevice* slot = links.empty() ? nullptr : links.front().upper;
   return slot == nullptr || !slot->link_max.ok() ? nullptr : slot;
+}
+
+// Returns true if the slot is a port of a switch, whose generation no setting raises.
+bool is_switch_port(const NodeView& node, const PciDevice& slot) {
+  const PciDevice* above = slot.parent.ok() ? find_pci(node.pci(), *slot.parent) : nullptr;
+  return above != nullptr && is_bridge(*above);
 }
 
 ShellCommand show_link(const std::string& address) {
@@ -23,12 +29,14 @@ ShellCommand show_link(const std::string& address) {
 
 void pcie_width(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
-    if (gpu.uses_no_pcie()) return verdict.not_applicable("its data does not use PCI Express");
+    if (gpu.without_pcie()) return verdict.not_applicable(std::string(kUsesNoPcie));
     const int* width = said(verdict, gpu.nvml.pcie_width);
     if (width == nullptr) return;
     const int* most = said(verdict, gpu.nvml.pcie_width_max);
     if (most == nullptr) return;
     if (*width >= *most) return verdict.pass(fmt::format("x{}", *width));
+    const auto links = gpu.links();
+    if (is_tunnelled(links)) return verdict.pass(fmt::format("x{} {}", *width, kEnclosure));
     Complaint complaint{
         .message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
         .expected = fmt::format("x{}", *most),
@@ -36,7 +44,7 @@ void pcie_width(const Survey& survey, Judge& judge) {
         .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
                    {show_link(gpu.address())},
                    true}};
-    const PciDevice* slot = slot_of(gpu);
+    const PciDevice* slot = slot_of(links);
     if (slot != nullptr) verdict.seen(slot->link_max);
     if (slot != nullptr && slot->link_max->width <= *width) {
       complaint.message += fmt::format(": its slot ({}) has no more", slot->address);
@@ -59,12 +67,18 @@ void pcie_width(const Survey& survey, Judge& judge) {
 
 void pcie_slot(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
-    if (gpu.uses_no_pcie()) return verdict.not_applicable("its data does not use PCI Express");
+    if (gpu.without_pcie()) return verdict.not_applicable(std::string(kUsesNoPcie));
     const int* can = said(verdict, gpu.nvml.pcie_generation_gpu);
     if (can == nullptr) return;
     const int* most = said(verdict, gpu.nvml.pcie_generation_max);
     if (most == nullptr) return;
     if (*most >= *can) return verdict.pass(fmt::format("Gen{}", *most));
+    const auto links = gpu.links();
+    if (is_tunnelled(links)) return verdict.pass(fmt::format("Gen{} {}", *most, kEnclosure));
+    const PciDevice* slot = slot_of(links);
+    if (slot != nullptr && pcie_generation_of(slot->link_max->gigatransfers) <= *most &&
+        is_switch_port(gpu.node, *slot))
+      return verdict.pass(fmt::format("Gen{}: the switch above it ({}) has no more", *most, slot->address));
     verdict.warn(
         {.message =
              fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(), *can, *most),
@@ -279,7 +293,7 @@ std::span<const Rule> gpu_link_rules() {
        .standard = "what the GPU itself can",
        .remedy = "Set the slot's link speed to automatic in the BIOS.",
        .fixture = "h200-pcie-slot",
-       .explained_by = {"gpu.answers"},
+       .explained_by = {"gpu.pcie-width", "gpu.answers"},
        .check = pcie_slot},
       {.id = "gpu.bar1",
        .title = "BAR1 shows all of the GPU's memory",

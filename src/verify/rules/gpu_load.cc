@@ -107,12 +107,23 @@ void load_pcie(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
     const int* now = said(verdict, load.pcie_generation_max);
     if (now == nullptr) return;
-    const int* most = said(verdict, gpu.nvml.pcie_generation_max);
-    if (most == nullptr) return;
-    if (*now >= *most) return verdict.pass(fmt::format("Gen{}", *now));
+    const int* stated = said(verdict, gpu.nvml.pcie_generation_max);
+    if (stated == nullptr) return;
+    if (gpu.without_pcie()) return verdict.not_applicable(std::string(kUsesNoPcie));
+    const auto links = gpu.links();
+    const bool slot_known = !links.empty() && links.front().upper != nullptr && links.front().possible;
+    const int most =
+        slot_known ? std::min(*stated, pcie_generation_of(links.front().possible->gigatransfers)) : *stated;
+    if (*now >= most) return verdict.pass(fmt::format("Gen{}", *now));
+    // NVML knows the slot by the bridge above. In a virtual machine none is shown, and the slot may be the older.
+    if (!slot_known && (gpu.model == nullptr || !gpu.model->nvswitch))
+      return verdict.unknown(fmt::format(
+          "Gen{} under load, the GPU can do Gen{}; the bridge above it, which is not shown here, tells what the slot "
+          "can do (lspci -vv)",
+          *now, most));
     verdict.fail({.message = fmt::format("PCI Express of {} stays at Gen{} of Gen{} under load", gpu.where(),
-                                         *now, *most),
-                  .expected = fmt::format("Gen{}", *most),
+                                         *now, most),
+                  .expected = fmt::format("Gen{}", most),
                   .observed = fmt::format("Gen{}", *now),
                   .remedy = {"Reseat the card or its riser; look for corrected errors in the kernel log.",
                              {command("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
@@ -133,9 +144,17 @@ void copies(const Survey& survey, Judge& judge) {
       return verdict.not_applicable("the load was too short for its turn to copy");
     const int* generation = said(verdict, gpu.nvml.pcie_generation_max);
     if (generation == nullptr) return;
-    const int* width = said(verdict, gpu.nvml.pcie_width_max);
+    // The lanes that it has: too few of them are the matter of gpu.pcie-width, and a slot may have no more.
+    const int* width = said(verdict, gpu.nvml.pcie_width);
     if (width == nullptr) return;
-    const double floor = copy_floor(*generation, *width);
+    const auto links = gpu.links();
+    if (is_tunnelled(links))
+      return verdict.not_applicable("what its cable of Thunderbolt or USB4 carries is not known");
+    double floor = copy_floor(*generation, *width);
+    if (const auto narrowest = narrowest_link(links)) {
+      const PcieLink hop = *narrowest->at_work();
+      floor = std::min(floor, copy_floor(pcie_generation_of(hop.gigatransfers), hop.width));
+    }
     const std::string text = fmt::format("{:.1f} GB/s to, {:.1f} GB/s from it", *load.to_gpu, *load.from_gpu);
     if (std::min(*load.to_gpu, *load.from_gpu) >= floor) return verdict.pass(text);
     verdict.fail(

@@ -5,10 +5,10 @@
 
 #include "base/moment.h"
 #include "base/text.h"
+#include "hardware/pci_link.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
-#include "verify/pcie_link.h"
 
 namespace railbed {
 namespace {
@@ -228,9 +228,18 @@ std::optional<PcieLink> link_in(std::string_view text) {
   return rate && width ? std::optional(PcieLink{*rate, *width}) : std::nullopt;
 }
 
+// Returns the link above a device of which the port at `hop` is an end; nullopt if none is.
+std::optional<RealLink> link_at(const NodeView& node, const PciDevice& device, std::string_view hop) {
+  for (const RealLink& link : links_above(node.pci(), device)) {
+    const PciDevice* above = link.lower->parent.ok() ? find_pci(node.pci(), *link.lower->parent) : nullptr;
+    if (link.lower->address == hop || (above != nullptr && above->address == hop)) return link;
+  }
+  return std::nullopt;
+}
+
 // Returns what contradicts the kernel's message, which is of the moment when it found the card; empty if nothing
 // does. A GPU that is idle then has lowered the speed of its link, though not its width. And the hop may run at
-// full speed by now.
+// full speed by now, or be one that never does more: a slot of fewer lanes, or a cable of Thunderbolt.
 std::string not_held_back(const NodeView& node, const LogEvent& event) {
   constexpr std::string_view kLimit = "limited by ", kAt = " link at ", kWith = " Gb/s with ";
   const std::string_view text = event.text;
@@ -239,13 +248,26 @@ std::string not_held_back(const NodeView& node, const LogEvent& event) {
   const auto had = link_in(text.substr(limit + kLimit.size()));
   const auto can = link_in(text.substr(with + kWith.size()));
   const PciDevice* device = find_pci(node.pci(), event.subject);
-  if (!had || !can) return "";
-  if (device != nullptr && is_gpu(*device) && had->width >= can->width)
+  if (!had || !can || device == nullptr) return "";
+  if (is_gpu(*device) && had->width >= can->width)
     return "all lanes; a GPU that is idle lowers the speed of its link";
   const auto place = text.substr(at + kAt.size());
-  const PciDevice* hop = find_pci(node.pci(), place.substr(0, place.find(' ')));
-  if (hop != nullptr && hop->link_now.ok() && !below(*hop->link_now, *can))
-    return "by now the hop runs at full speed";
+  const auto link = link_at(node, *device, place.substr(0, place.find(' ')));
+  if (!link) return "";
+  switch (link->state) {
+    case PcieState::kBest:
+    case PcieState::kResting:
+      return "by now the hop runs at full speed";
+    case PcieState::kHeld:
+      return fmt::format("the hop can do no more than {}", to_text(*link->possible));
+    case PcieState::kTunnel:
+      return "a cable of Thunderbolt or USB4, which states less than it carries";
+    case PcieState::kNoData:
+      return link->why;
+    case PcieState::kLost:
+    case PcieState::kUnknown:
+      return "";
+  }
   return "";
 }
 

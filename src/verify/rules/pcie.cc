@@ -4,27 +4,16 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hardware/pci_link.h"
 #include "hardware/pci_path.h"
 #include "hardware/spark.h"
 #include "model/tools.h"
 #include "verify/areas.h"
-#include "verify/pcie_link.h"
+#include "verify/gpu_view.h"
 #include "verify/walk.h"
 
 namespace railbed {
 namespace {
-
-std::string generation(double gigatransfers) {
-  constexpr std::pair<double, std::string_view> kGenerations[] = {{2.5, "Gen1"}, {5, "Gen2"},  {8, "Gen3"},
-                                                                  {16, "Gen4"},  {32, "Gen5"}, {64, "Gen6"}};
-  for (const auto& [rate, name] : kGenerations)
-    if (rate == gigatransfers) return std::string(name);
-  return fmt::format("{} GT/s", gigatransfers);
-}
-
-std::string link_text(const PcieLink& link) {
-  return fmt::format("{} x{}", generation(link.gigatransfers), link.width);
-}
 
 // Returns the rate after encoding: 8b/10b up to Gen2, 128b/130b up to Gen5, 1b/1b (FLIT) from Gen6.
 BitRate usable(const PcieLink& link) {
@@ -32,45 +21,68 @@ BitRate usable(const PcieLink& link) {
   return BitRate::gigabits(link.gigatransfers * link.width * efficiency);
 }
 
-// Judges every link from the device to its root port as its lower end reports it, against what that end and the
-// port above support. A port reports one link: an endpoint and the upstream port of a switch that above them, a
-// root port and the downstream port of a switch that below them. So every second hop is the upper end of a link;
-// between the ports of one switch is none. An idle GPU lowers the speed of its own link but never its width; a
-// load window judges the speed at work (gpu.load-pcie).
+// Returns the first link above a device that runs below what both its ends can do; nullopt if none does.
+std::optional<RealLink> first_lost(const NodeView& node, const PciDevice& device) {
+  const auto links = links_above(node.pci(), device);
+  const auto lost = std::ranges::find(links, PcieState::kLost, &RealLink::state);
+  return lost == links.end() ? std::nullopt : std::optional(*lost);
+}
+
+// Returns whether this accelerator is the one whose case speaks of its first lost link: the first below it, adapters
+// before GPUs, so that a switch's link to the processor is one finding and not one of each device below the switch.
+bool speaks_of(const NodeView& node, const PciDevice& device, const RealLink& link) {
+  const auto has_it = [&](const PciDevice* other) {
+    const auto lost = first_lost(node, *other);
+    return lost && lost->same_as(link);
+  };
+  const auto adapter = std::ranges::find_if(node.adapters(), has_it);
+  if (adapter != node.adapters().end()) return *adapter == &device;
+  const auto gpu = std::ranges::find_if(node.gpus(), has_it);
+  return gpu == node.gpus().end() || *gpu == &device;
+}
+
+// Makes the finding one about each accelerator below the link.
+void touch_all_below(Case& verdict, const NodeView& node, const RealLink& link) {
+  for (const PciDevice* device : node.accelerators())
+    for (const RealLink& one : links_above(node.pci(), *device))
+      if (one.same_as(link)) verdict.touch(node.touches_of(*device));
+}
+
+// Judges every link from the device to its root port. An idle GPU lowers the speed of its own link but never its
+// width; a load window judges the speed at work (gpu.load-pcie).
 void judge_path(Case& verdict, const NodeView& node, const PciDevice& device, Status status,
-                std::string_view what, bool slows_when_idle) {
-  const auto path = path_to_root(node.pci(), device);
-  for (std::size_t i = 0; i < path.size(); i += 2) {
-    const PciDevice* hop = path[i];
-    const PciDevice* above = hop->parent.ok() ? find_pci(node.pci(), *hop->parent) : nullptr;
-    if (above == nullptr) break;  // a root port, or a device built into the processor
-    if (hop == &device) {
-      if (verdict.read_if_there(hop->link_now, "it has no PCI Express link") == nullptr) return;
-      if (verdict.read(hop->link_max) == nullptr) return;
-    } else if (!hop->link_now.ok() || !hop->link_max.ok()) {
-      continue;  // ports of a switch may not report their links
-    }
-    PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
-    if (hop == &device && slows_when_idle) most.gigatransfers = hop->link_now->gigatransfers;
-    if (!below(*hop->link_now, most)) continue;
-    verdict.red(
+                std::string_view what) {
+  const RealLink own = real_link(node.pci(), device);
+  if (own.state == PcieState::kNoData) return verdict.not_applicable(own.why);
+  const PciDevice& lower = *own.lower;
+  if (verdict.read_if_there(lower.link_now, "it has no PCI Express link") == nullptr) return;
+  if (verdict.read(lower.link_max) == nullptr) return;
+  if (const auto lost = first_lost(node, device)) {
+    const RealLink& link = *lost;
+    if (!speaks_of(node, device, link))
+      return verdict.not_applicable(
+          fmt::format("the link {} → {} runs below its best, which the first device below it reports",
+                      link.upper->address, link.lower->address));
+    touch_all_below(verdict, node, link);
+    PcieLink most = *link.possible;
+    if (is_gpu(*link.lower)) most.gigatransfers = link.now->gigatransfers;
+    return verdict.red(
         status,
         {.message =
              fmt::format("{} of {}: the PCIe link {} → {} runs at {}, both ends can do {}", what, *node.name,
-                         above->address, hop->address, link_text(*hop->link_now), link_text(most)),
-         .expected = link_text(most),
-         .observed = link_text(*hop->link_now),
+                         link.upper->address, link.lower->address, to_text(*link.now), to_text(most)),
+         .expected = to_text(most),
+         .observed = to_text(*link.now),
          .remedy = {
-             "Reseat the card, clean its contacts; then check the slot's and riser's settings in the BIOS.",
-             {command("lspci -vvs {} | grep -i lnk", hop->address)},
+             is_bridge(*link.lower)
+                 ? "Power the node off and on; then look at the board or the riser that has this switch, its cable "
+                   "and its settings in the BIOS. All devices below the switch share this link."
+                 : "Reseat the card, clean its contacts; then check the slot's and riser's settings in the BIOS.",
+             {command("lspci -vvs {} | grep -i lnk", link.lower->address)},
              true}});
-    return;
   }
-  if (!device.link_now.ok()) {
-    verdict.not_applicable("it has no PCI Express link");
-    return;
-  }
-  verdict.pass(link_text(*device.link_now));
+  if (own.state == PcieState::kUnknown) return verdict.unknown(own.why);
+  verdict.pass(to_text(*own.now));
 }
 
 // Judges a DGX Spark's adapter, which is soldered to the board, so nothing can be reseated. The firmware sets
@@ -84,9 +96,9 @@ bool judge_spark_lanes(Case& verdict, const NodeView& node, const PciDevice& ada
       {.message =
            fmt::format("adapter {} of {} has a link of {}: firmware before spring 2026 wires the second "
                        "way to a DGX Spark's cables so, at half the rate",
-                       adapter.address, *node.name, link_text(*adapter.link_now)),
-       .expected = link_text(kWhole),
-       .observed = link_text(*adapter.link_now),
+                       adapter.address, *node.name, to_text(*adapter.link_now)),
+       .expected = to_text(kWhole),
+       .observed = to_text(*adapter.link_now),
        .remedy = {
            "Update the firmware, then power the machine off and on; look at the MTU of every interface "
            "afterwards, since an update can set one back to 1500.",
@@ -98,14 +110,14 @@ bool judge_spark_lanes(Case& verdict, const NodeView& node, const PciDevice& ada
 void adapter_link(const Survey& survey, Judge& judge) {
   each_adapter(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& adapter) {
     if (judge_spark_lanes(verdict, node, adapter)) return;
-    judge_path(verdict, node, adapter, Status::kFail, "adapter " + adapter.address, false);
+    judge_path(verdict, node, adapter, Status::kFail, "adapter " + adapter.address);
   });
 }
 
 void gpu_link(const Survey& survey, Judge& judge) {
   each_pci_gpu(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& gpu) {
-    if (is_spark_gpu(gpu)) return verdict.not_applicable("its data does not use PCI Express");
-    judge_path(verdict, node, gpu, Status::kWarn, "GPU " + gpu.address, true);
+    if (uses_no_pcie(node, gpu.address)) return verdict.not_applicable(std::string(kUsesNoPcie));
+    judge_path(verdict, node, gpu, Status::kWarn, "GPU " + gpu.address);
   });
 }
 
@@ -124,16 +136,23 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
     }
     const PcieLink* link = verdict.read_if_there(adapter.link_now, "it has no PCI Express link");
     if (link == nullptr) return;
+    const RealLink real = real_link(node.pci(), adapter);
+    if (real.state == PcieState::kNoData) return verdict.not_applicable(real.why);
     const BitRate slot = usable(*link);
     // DGX Spark splits one port over two x4 functions. The slot does not limit a card that has no more lanes.
     const bool at_its_best = adapter.link_max.ok() && !below(*link, *adapter.link_max);
+    if (slot < port && is_tunnelled(links_above(node.pci(), adapter)))
+      return verdict.pass(
+          fmt::format("{} in an enclosure at a cable of Thunderbolt or USB4", to_text(*link)));
+    // Without the port above nobody knows whether a slot of more would help.
+    if (slot < port && real.state == PcieState::kUnknown) return verdict.unknown(real.why);
     if (slot >= port || at_its_best)
-      return verdict.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
+      return verdict.pass(fmt::format("{} carries {}", to_text(*link), to_text(slot)));
     verdict.warn(
         {.message = fmt::format("{} of {} has a {} port in a {} slot, which carries {}: the host limits it",
-                                rail->name, *node.name, to_text(port), link_text(*link), to_text(slot)),
+                                rail->name, *node.name, to_text(port), to_text(*link), to_text(slot)),
          .expected = fmt::format("a slot that carries {}", to_text(port)),
-         .observed = fmt::format("{} = {}", link_text(*link), to_text(slot)),
+         .observed = fmt::format("{} = {}", to_text(*link), to_text(slot)),
          .remedy = {"Move the card to a wider or faster slot.",
                     {command("lspci -vvs {} | grep -i lnk", adapter.address)},
                     true}});
@@ -275,7 +294,7 @@ std::span<const Rule> pcie_rules() {
        .why = "Copies between host and GPU, and every GPUDirect transfer, pass this link.",
        .source = "current_link_* and max_link_* of each hop in /sys/bus/pci/devices",
        .standard =
-           "on each hop what both ends can do; the GPU's own link by its lanes alone, for an idle GPU lowers "
+           "on each link what both ends can do; the GPU's own link by its lanes alone, for an idle GPU lowers "
            "its speed",
        .remedy = "Reseat the card, or use another slot.",
        .fixture = "h100-gpu-link-x8",
