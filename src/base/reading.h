@@ -77,6 +77,7 @@ class Reading {
   const T& operator*() const { return value(); }
   const T* operator->() const { return &value(); }
   T value_or(T fallback) const { return ok() ? value() : std::move(fallback); }
+  std::optional<T> to_optional() const { return ok() ? std::optional(value_) : std::nullopt; }
   const Miss& miss() const {
     assert(!ok());
     return origin_ && origin_->miss ? *origin_->miss : not_collected();

@@ -178,7 +178,7 @@ TEST(Machines, AreToldWhatTheNextBootKeeps) {
   EXPECT_EQ(status("spark-cx7", "spark-01", "enP2p1s0f0np0"), Status::kNotApplicable);  // not recorded
 }
 
-// What is red about the links of one device has one root, and what a slot sets is no fault of the card.
+// All red findings on the links of one device have one root, and a limit that a slot sets is no fault of the card.
 TEST(Machines, HaveOneFindingForEachLink) {
   constexpr std::string_view kOfLinks[] = {
       "pcie.adapter-link", "pcie.gpu-link", "pcie.slot-limits-adapter", "gpu.pcie-width",

@@ -178,6 +178,9 @@ std::string sysfs_pci_address(std::string_view text) {
   return is_pci_address(address) ? address : "";
 }
 
+std::string_view pci_slot_of(std::string_view address) { return address.substr(0, address.rfind('.')); }
+std::string_view pci_bus_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
+
 Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
   return host.list("/sys/bus/pci/devices").parsed([&](const std::vector<std::string>& addresses) {
     std::map<std::string, std::string> chosen;  // address → resolved path

@@ -15,6 +15,10 @@ class Host;
 // Returns a PCI address in the form of sysfs, "0000:1b:00.0", also for nvidia-smi's "00000000:1B:00.0". Empty
 // if the text is no PCI address.
 std::string sysfs_pci_address(std::string_view text);
+// Return the part of such an address that all functions of a slot share, "0000:1b:00", and the part that all devices
+// of a bus share, "0000:1b". Views into `address`.
+std::string_view pci_slot_of(std::string_view address);
+std::string_view pci_bus_of(std::string_view address);
 
 // The speed (GT/s per lane) and width of a PCI Express link.
 struct PcieLink {

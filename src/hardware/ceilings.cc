@@ -227,7 +227,7 @@ const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::strin
   const PciDevice* device = find_pci(devices, address);
   if (device == nullptr) return nullptr;
   const PciDevice* narrowest = nullptr;
-  // What a hypervisor's bridge and the ends of a tunnel state is no link that data passes.
+  // A hypervisor's bridge and the ends of a tunnel state links that carry no data.
   const auto links = links_above(devices, *device);
   const auto states_link = [&](const PciDevice* port) {
     return std::ranges::any_of(links, [&](const RealLink& link) {
@@ -257,12 +257,7 @@ std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::stri
       fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())};
 }
 
-std::string describe_link(const PcieLink& link) {
-  constexpr std::array<double, 6> kGenerations{2.5, 5, 8, 16, 32, 64};
-  for (std::size_t i = 0; i < kGenerations.size(); ++i)
-    if (link.gigatransfers == kGenerations[i]) return fmt::format("PCIe Gen{} x{}", i + 1, link.width);
-  return fmt::format("PCIe {} GT/s x{}", link.gigatransfers, link.width);
-}
+std::string describe_link(const PcieLink& link) { return fmt::format("PCIe {}", to_text(link)); }
 
 Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
                      std::uint64_t message_bytes) {

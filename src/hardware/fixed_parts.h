@@ -1,4 +1,4 @@
-// Which of a machine's parts its owner can exchange.
+// Decides which parts of a machine its owner can exchange.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace railbed {
 struct Facts;
 
 enum class PartsFreedom {
-  kFree,     // a computer with slots, or nothing says that it is none
+  kFree,     // a computer with slots, or one of which nothing else is known
   kNoSlots,  // adapters are cards, and every slot for one has its card
   kFixed     // adapters are soldered, rented, or part of a system that is sold whole
 };

@@ -1,6 +1,7 @@
 #include "hardware/part_model.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 
@@ -239,7 +240,8 @@ std::string_view infiniband_speed_name(BitRate signalled) {
 }
 
 double pcie_gigatransfers(int generation) {
-  static constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64, 128};  // PCI Express Base Specification 7.0
+  // PCI Express Base Specification 7.0.
+  static constexpr std::array<double, kNewestPcieGeneration> kRates = {2.5, 5, 8, 16, 32, 64, 128};
   return kRates[std::clamp(generation, 1, static_cast<int>(std::size(kRates))) - 1];
 }
 

@@ -79,7 +79,8 @@ BitRate infiniband_data_rate(BitRate signalled);
 // Returns a name such as "QDR"; empty if no link of four lanes has this speed.
 std::string_view infiniband_speed_name(BitRate signalled);
 
-// Returns the gigatransfers per second and lane of a PCIe generation from 1 to 7.
+inline constexpr int kNewestPcieGeneration = 7;
+// Returns the gigatransfers per second and lane of a PCIe generation from 1 to kNewestPcieGeneration.
 double pcie_gigatransfers(int generation);
 
 }  // namespace railbed

@@ -1,26 +1,17 @@
 // The two ends of a link are found by their place: of the devices from the card to the root port each second one is an
 // upper end. Where a hypervisor puts a bridge of its own above a card that it passes through, that bridge is not the
-// other end; the identity of the known ones tells so, or that the card runs faster than such a bridge could.
+// other end. Such a bridge is known by its identity, or by a card that runs faster than the bridge could.
 #include "hardware/pci_link.h"
 
 #include <fmt/format.h>
 
+#include "hardware/ceilings.h"
 #include "hardware/nic.h"
+#include "hardware/part_model.h"
 #include "hardware/spark.h"
 
 namespace railbed {
 namespace {
-
-struct LinkSpeed {
-  double gigatransfers;
-  int generation;
-};
-constexpr LinkSpeed kLinkSpeeds[] = {{2.5, 1}, {5, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}, {128, 7}};
-
-// Returns the data rate in Gb/s, which only orders links: 8b/10b up to Gen2, then nearly all.
-double carried(const PcieLink& link) {
-  return link.gigatransfers * link.width * (link.gigatransfers <= 5 ? 0.8 : 128.0 / 130);
-}
 
 bool is_usable(const PcieLink& link) { return link.gigatransfers > 0 && link.width > 0; }
 
@@ -93,7 +84,7 @@ RealLink without_data(const PciDevice& device, std::string why) {
 
 // Returns the link below `upper`, which is null if nothing is shown above.
 RealLink link_between(const PciDevice& lower, const PciDevice* upper) {
-  if (is_spark_gpu(lower)) return without_data(lower, "its data does not use PCI Express");
+  if (is_spark_gpu(lower)) return without_data(lower, std::string(kUsesNoPcie));
   if (is_emulated_bridge(lower)) return without_data(lower, "a bridge of the hypervisor");
   RealLink link{.lower = &lower};
   if (lower.link_now.ok() && is_usable(*lower.link_now)) link.now = *lower.link_now;
@@ -110,16 +101,16 @@ RealLink link_between(const PciDevice& lower, const PciDevice* upper) {
 }  // namespace
 
 std::string to_text(const PcieLink& link) {
-  for (const LinkSpeed& speed : kLinkSpeeds)
-    if (speed.gigatransfers == link.gigatransfers)
-      return fmt::format("Gen{} x{}", speed.generation, link.width);
+  const int generation = pcie_generation_of(link.gigatransfers);
+  if (generation > 0 && link.gigatransfers == pcie_gigatransfers(generation))
+    return fmt::format("Gen{} x{}", generation, link.width);
   return fmt::format("{} GT/s x{}", link.gigatransfers, link.width);
 }
 
 int pcie_generation_of(double gigatransfers) {
   int generation = 0;
-  for (const LinkSpeed& speed : kLinkSpeeds)
-    if (gigatransfers >= speed.gigatransfers) generation = speed.generation;
+  while (generation < kNewestPcieGeneration && gigatransfers >= pcie_gigatransfers(generation + 1))
+    ++generation;
   return generation;
 }
 
@@ -171,7 +162,8 @@ std::optional<RealLink> narrowest_link(const std::vector<RealLink>& links) {
   const RealLink* narrowest = nullptr;
   for (const RealLink& link : links) {
     if (!link.at_work()) continue;
-    if (narrowest == nullptr || carried(*link.at_work()) < carried(*narrowest->at_work())) narrowest = &link;
+    if (narrowest == nullptr || pcie_rate(*link.at_work()) < pcie_rate(*narrowest->at_work()))
+      narrowest = &link;
   }
   return narrowest == nullptr ? std::nullopt : std::optional(*narrowest);
 }

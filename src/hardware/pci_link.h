@@ -26,13 +26,16 @@ inline bool below(const PcieLink& now, const PcieLink& most) {
   return now.gigatransfers < most.gigatransfers || now.width < most.width;
 }
 
+// Why a GPU whose memory and processor share another link than PCI Express is not judged.
+inline constexpr std::string_view kUsesNoPcie = "its data does not use PCI Express";
+
 // Returns a text such as "Gen3 x8".
 std::string to_text(const PcieLink& link);
 // Returns the generation of a speed in GT/s per lane: 16 is 4. Speeds between two generations count as the older
 // one; 0 below Gen1.
 int pcie_generation_of(double gigatransfers);
 
-// How a link compares with what it could be.
+// The outcome of comparing a link with what it could be.
 enum class PcieState {
   kBest,     // as fast as the lower end can
   kResting,  // all lanes, at less speed: an idle GPU lowers the speed of its link

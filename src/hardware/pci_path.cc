@@ -11,16 +11,9 @@
 namespace railbed {
 namespace {
 
-// "0000:17" of "0000:17:00.0": root ports on one bus belong to one host bridge.
-std::string_view bus(const PciDevice& device) {
-  const std::string_view address = device.address;
-  return address.substr(0, address.rfind(':'));
-}
-
 // Returns true for functions of one device.
 bool same_slot(const PciDevice& a, const PciDevice& b) {
-  const auto slot = [](std::string_view address) { return address.substr(0, address.rfind('.')); };
-  return slot(a.address) == slot(b.address);
+  return pci_slot_of(a.address) == pci_slot_of(b.address);
 }
 
 }  // namespace
@@ -43,7 +36,10 @@ PathClass path_between(const std::vector<PciDevice>& devices, const PciDevice& a
   const int node_b = b.numa_node.value_or(-1);
   if (node_a >= 0 && node_b >= 0 && node_a != node_b) return PathClass::kSys;
   const bool known = !above_a.empty() && !above_b.empty();
-  return known && bus(*above_a.back()) == bus(*above_b.back()) ? PathClass::kPhb : PathClass::kNode;
+  // Root ports on one bus belong to one host bridge.
+  return known && pci_bus_of(above_a.back()->address) == pci_bus_of(above_b.back()->address)
+             ? PathClass::kPhb
+             : PathClass::kNode;
 }
 
 std::vector<const PciDevice*> bridges_between(const std::vector<PciDevice>& devices, const PciDevice& a,

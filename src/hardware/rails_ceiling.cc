@@ -23,9 +23,6 @@ const PciDevice* adapter_of(const Facts& facts, std::string_view interface) {
   return address ? find_pci(items(facts.pci), *address) : nullptr;
 }
 
-// Returns the slot of a function, "0000:01:00" for "0000:01:00.1". All functions of a slot share its link.
-std::string slot_of(const PciDevice& device) { return device.address.substr(0, device.address.rfind('.')); }
-
 // Adds an interface to all PCIe hops between its adapter and memory.
 void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, std::string_view node,
                    const std::string& interface) {
@@ -33,7 +30,7 @@ void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, s
   if (adapter == nullptr) return;
   for (const PciDevice* hop : path_to_root(items(facts.pci), *adapter)) {
     if (!hop->link_now || hop->link_now->width <= 0) continue;
-    SharedHop& shared = hops[hop == adapter ? slot_of(*hop) : hop->address];
+    SharedHop& shared = hops[hop == adapter ? std::string(pci_slot_of(hop->address)) : hop->address];
     shared.interfaces.push_back(interface);
     shared.limit = {fmt::format("{} at {} of {}", describe_link(*hop->link_now), hop->address, node),
                     pcie_rate(*hop->link_now), hop->link_now.from()};

@@ -51,6 +51,14 @@ const Rail* find_rail(const Cluster& cluster, std::string_view name) {
   return find(cluster.rails, &Rail::name, name);
 }
 
+bool is_on_rail(const ClusterPart& part, std::string_view rail) {
+  return part.rails.empty() || std::ranges::find(part.rails, rail) != part.rails.end();
+}
+
+bool is_on_node(const ClusterPart& part, std::string_view node) {
+  return part.nodes.empty() || std::ranges::find(part.nodes, node) != part.nodes.end();
+}
+
 const RailPort* find_port(const Rail& rail, std::string_view node) {
   return find(rail.ports, &RailPort::node, node);
 }

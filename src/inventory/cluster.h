@@ -169,6 +169,10 @@ struct ClusterPart {
          slot_watts, rails, nodes);
 };
 
+// Return whether a part belongs to the rail, or the node, of this name.
+bool is_on_rail(const ClusterPart& part, std::string_view rail);
+bool is_on_node(const ClusterPart& part, std::string_view node);
+
 struct Cluster {
   std::string name;
   std::string file;        // path that it was read from

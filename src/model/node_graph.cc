@@ -15,11 +15,6 @@
 namespace railbed {
 namespace {
 
-template <class T>
-std::optional<T> known(const Reading<T>& reading) {
-  return reading.ok() ? std::optional(*reading) : std::nullopt;
-}
-
 // Makes the graph of one node from its facts.
 class FactsGraph {
  public:
@@ -62,8 +57,8 @@ class FactsGraph {
     place.bridge = above;
     place.placed = above.has_value() || device.parent.absent();
     place.socket = socket_of(device);
-    place.max_payload = known(device.max_payload);
-    place.max_read_request = known(device.max_read_request);
+    place.max_payload = device.max_payload.to_optional();
+    place.max_read_request = device.max_read_request.to_optional();
     return place;
   }
 
@@ -93,8 +88,8 @@ class FactsGraph {
     if (const Gpu* seen = find_gpu(facts_.gpus, device.address)) {
       gpu.model = seen->model.value_or(seen->nvml.ok() ? seen->nvml->name.value_or("") : "");
       if (seen->nvml.ok()) {
-        gpu.memory = known(seen->nvml->memory);
-        gpu.mig = known(seen->nvml->mig);
+        gpu.memory = seen->nvml->memory.to_optional();
+        gpu.mig = seen->nvml->mig.to_optional();
         if (seen->nvml->nvlinks.ok())
           gpu.nvlinks = static_cast<int>(std::ranges::count_if(
               *seen->nvml->nvlinks, [](const auto& link) { return link.second.active; }));
@@ -112,16 +107,14 @@ class FactsGraph {
   void add_adapter(const PciDevice& device) {
     GraphAdapter adapter;
     adapter.address = device.address;
-    if (const NicModel* model =
-            device.vendor.value_or(0) == kVendorMellanox ? find_nic(device, items(facts_.pci)) : nullptr)
-      adapter.model = model->name;
+    const NicModel* model = find_nic(device, items(facts_.pci));
+    if (model != nullptr) adapter.model = model->name;
     for (const RdmaDevice& rdma : items(facts_.rdma.devices)) {
       if (rdma.pci_address.value_or("") != device.address) continue;
       for (const RdmaPort& port : items(rdma.ports)) adapter.ports.push_back(port_of(rdma, port));
     }
-    const NicModel* model = find_nic(device, items(facts_.pci));
     // Ethernet of a board, which no cluster uses, is not an adapter here.
-    if (adapter.ports.empty() && (model == nullptr || device.vendor.value_or(0) != kVendorMellanox)) return;
+    if (adapter.ports.empty() && model == nullptr) return;
     adapter.name = adapter.ports.empty() ? device.address : adapter.ports.front().name;
     adapter.up = place_of(device);
     graph_.adapters.push_back(std::move(adapter));
@@ -130,7 +123,7 @@ class FactsGraph {
   GraphPort port_of(const RdmaDevice& device, const RdmaPort& port) {
     GraphPort made;
     made.name = port.number == 1 ? device.name : fmt::format("{}/{}", device.name, port.number);
-    made.rate = known(port.rate);
+    made.rate = port.rate.to_optional();
     if (port.link_layer.ok()) made.infiniband = *port.link_layer == "InfiniBand";
     for (const NetInterface& interface : items(facts_.net.interfaces)) {
       const RdmaPortRef ref = rdma_port_of(facts_.rdma, facts_.net, interface.name);
@@ -149,18 +142,14 @@ class FactsGraph {
   NodeGraph graph_;
 };
 
-bool is_for_rail(const ClusterPart& part, const std::string& rail) {
-  return part.rails.empty() || std::ranges::find(part.rails, rail) != part.rails.end();
-}
-
-// Returns what cluster.yaml says of the way beyond a port of this rail.
+// Returns the way beyond a port of this rail, as cluster.yaml describes it.
 GraphBeyond beyond_rail(const Cluster& cluster, const Rail& rail) {
   GraphBeyond beyond;
   beyond.rail = rail.name;
   beyond.topology = rail.topology;
   int switches = 0, cables = 0;
   for (const ClusterPart& part : cluster.parts) {
-    if (!is_for_rail(part, rail.name)) continue;
+    if (!is_on_rail(part, rail.name)) continue;
     if (part.kind == PartKind::kSwitch && ++switches == 1) beyond.switch_name = part.name;
     if (part.kind == PartKind::kCable && ++cables == 1) beyond.metres = part.metres;
   }
@@ -176,12 +165,8 @@ GraphBeyond FactsGraph::beyond(std::string_view interface) const {
   return {};
 }
 
-bool is_for_node(const ClusterPart& part, const std::string& node) {
-  return part.nodes.empty() || std::ranges::find(part.nodes, node) != part.nodes.end();
-}
-
-// Returns the link that a card has in its slot: the lesser of what the file says of the slot and of what the card can
-// do. Nullopt if neither the speed or the lanes follow from that.
+// Returns the link that a card has in its slot: the lesser of the slot's, as the file has it, and of the card's own.
+// Nullopt if the speed or the lanes do not follow from these.
 std::optional<PcieLink> link_in_slot(const ClusterPart& part, std::optional<int> slot_generation,
                                      double card_speed, int card_lanes) {
   double speed = card_speed;
@@ -194,6 +179,38 @@ std::optional<PcieLink> link_in_slot(const ClusterPart& part, std::optional<int>
   const int lanes = part.lanes && card_lanes > 0 ? std::min(*part.lanes, card_lanes) : part.lanes.value_or(0);
   if (speed <= 0 || lanes <= 0) return std::nullopt;
   return PcieLink{speed, lanes};
+}
+
+GraphGpu gpu_of_part(const ClusterPart& part, std::optional<int> slot, std::string name) {
+  const GpuModel* model = find_gpu_model(part.model);
+  const GpuProduct* product = find_gpu_product(part.model);
+  GraphGpu gpu;
+  gpu.name = std::move(name);
+  gpu.model = part.model;
+  // GPUs of a board have no slot. The name of a card, "V100 PCIe", or its slot in the file shows that it is one.
+  const bool card = part.model.find("PCIe") != std::string::npos || part.lanes || part.slot_watts;
+  if (card)
+    gpu.up.link = gpu.up.possible = link_in_slot(
+        part, slot, model == nullptr ? 0 : pcie_gigatransfers(std::max(1, model->pcie_generation)), 16);
+  if (model != nullptr) gpu.c2c = model->c2c;
+  if (product != nullptr) gpu.capability = product->capability;
+  if (product != nullptr && product->memory_gb > 0)
+    gpu.memory = static_cast<std::uint64_t>(product->memory_gb) * 1'000'000'000;
+  // A name without a form, "V100", may be that of a board with NVLink, too.
+  if (card && product != nullptr && product->nvlink == NvlinkWay::kNone) gpu.nvlinks = 0;
+  return gpu;
+}
+
+GraphAdapter adapter_of_part(const ClusterPart& part, std::optional<int> slot, std::string name) {
+  const AdapterModel* sold = find_adapter_model(part.model);
+  const NicModel* model = find_nic_named(sold == nullptr ? part.model : std::string(sold->nic));
+  GraphAdapter adapter;
+  adapter.name = std::move(name);
+  adapter.model = part.model;
+  if (model != nullptr)
+    adapter.up.link = adapter.up.possible =
+        link_in_slot(part, slot, model->pcie_gigatransfers, model->pcie_width);
+  return adapter;
 }
 
 }  // namespace
@@ -209,44 +226,19 @@ std::optional<NodeGraph> graph_of_parts(const std::string& node, const Cluster& 
   graph.source = "cluster.yaml";
   std::optional<int> generation;
   for (const ClusterPart& part : cluster.parts)
-    if (part.kind == PartKind::kServer && is_for_node(part, node))
+    if (part.kind == PartKind::kServer && is_on_node(part, node))
       generation = part.pcie ? part.pcie : pcie_generation(part.processor);
   for (const ClusterPart& part : cluster.parts) {
-    if (!is_for_node(part, node)) continue;
+    if (!is_on_node(part, node)) continue;
     const std::optional<int> slot = part.pcie ? part.pcie : generation;
-    if (part.kind == PartKind::kGpu) {
-      const GpuModel* model = find_gpu_model(part.model);
-      const GpuProduct* product = find_gpu_product(part.model);
-      for (int i = 0; i < std::min(part.quantity, kMostParts); ++i) {
-        GraphGpu gpu;
-        gpu.name = fmt::format("GPU{}", graph.gpus.size());
-        gpu.model = part.model;
-        // A board's GPUs have no slot. A card says so in its name: "V100 PCIe", "Tesla T4" without NVLink.
-        const bool card = part.model.find("PCIe") != std::string::npos || part.lanes || part.slot_watts;
-        if (card)
-          gpu.up.link = gpu.up.possible = link_in_slot(
-              part, slot, model == nullptr ? 0 : pcie_gigatransfers(std::max(1, model->pcie_generation)), 16);
-        if (model != nullptr) gpu.c2c = model->c2c;
-        if (product != nullptr) gpu.capability = product->capability;
-        if (product != nullptr && product->memory_gb > 0)
-          gpu.memory = static_cast<std::uint64_t>(product->memory_gb) * 1'000'000'000;
-        // A name without a form, "V100", may be that of a board with NVLink, too.
-        if (card && product != nullptr && product->nvlink == NvlinkWay::kNone) gpu.nvlinks = 0;
-        graph.gpus.push_back(std::move(gpu));
-      }
-    }
-    if (part.kind != PartKind::kAdapter) continue;
-    const AdapterModel* sold = find_adapter_model(part.model);
-    const NicModel* model = find_nic_named(sold == nullptr ? part.model : std::string(sold->nic));
-    for (int i = 0; i < std::min(part.quantity, kMostParts); ++i) {
-      GraphAdapter adapter;
-      adapter.name = fmt::format("adapter{}", graph.adapters.size());
-      adapter.model = part.model;
-      if (model != nullptr)
-        adapter.up.link = adapter.up.possible =
-            link_in_slot(part, slot, model->pcie_gigatransfers, model->pcie_width);
-      graph.adapters.push_back(std::move(adapter));
-    }
+    const int quantity = std::min(part.quantity, kMostParts);
+    if (part.kind == PartKind::kGpu)
+      for (int i = 0; i < quantity; ++i)
+        graph.gpus.push_back(gpu_of_part(part, slot, fmt::format("GPU{}", graph.gpus.size())));
+    if (part.kind == PartKind::kAdapter)
+      for (int i = 0; i < quantity; ++i)
+        graph.adapters.push_back(
+            adapter_of_part(part, slot, fmt::format("adapter{}", graph.adapters.size())));
   }
   if (graph.gpus.empty() && graph.adapters.empty()) return std::nullopt;
   // A rail has a port on the node. Which card it is on follows only if there is one.
@@ -302,9 +294,7 @@ std::optional<PathClass> distance(const NodeGraph& graph, const GraphPlace& a, c
   if (!a.placed || !b.placed || !a.socket || !b.socket) return std::nullopt;
   if (*a.socket != *b.socket) return PathClass::kSys;
   const auto bus = [&](const std::vector<int>& way) -> std::string_view {
-    if (way.empty()) return {};
-    const std::string_view address = bridge_at(graph, way.back()).address;
-    return address.substr(0, address.rfind(':'));
+    return way.empty() ? std::string_view() : pci_bus_of(bridge_at(graph, way.back()).address);
   };
   // Root ports on one bus belong to one host bridge. A file of NCCL's has no root ports.
   const bool root_ports = !above_a.empty() && !above_b.empty() && !bridge_at(graph, above_a.back()).is_switch;

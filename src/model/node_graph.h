@@ -18,7 +18,7 @@
 
 namespace railbed {
 
-// How a bridge or a device hangs in the node.
+// The place of a bridge or a device in the node.
 struct GraphPlace {
   std::optional<int> bridge;  // index of the bridge above; nullopt: below no bridge that is known
   bool placed = false;        // the source says what is above it, bridge or socket

@@ -119,7 +119,7 @@ void Predictor::choose_ports() {
 
 // True for ports of one card: their PCI addresses differ only in the function.
 bool same_card(const std::string& a, const std::string& b) {
-  return !a.empty() && a.substr(0, a.rfind('.')) == b.substr(0, b.rfind('.'));
+  return !a.empty() && pci_slot_of(a) == pci_slot_of(b);
 }
 
 void Predictor::fuse() {

@@ -46,12 +46,12 @@ ForecastFit fit_in(double measured, double low) {
 void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& report, const ClusterShape& shape,
                 const Calibration& calibration) {
   const std::vector<Forecast> forecasts = forecasts_of(report, shape, calibration);
+  ClusterShape fitted = shape;
+  fit_to_report(fitted, report);
   for (std::size_t i = 0; i < forecasts.size(); ++i) {
     const CollectiveRow& row = report.rows[i];
     const Forecast& said = forecasts[i];
     if (row.busbw <= 0 || said.busbw <= 0) continue;
-    ClusterShape fitted = shape;
-    fit_to_report(fitted, report);
     ForecastCheck check =
         check_of(fmt::format("{}, {} GPUs", to_text(report.operation), report.ranks.size()), row.busbw, said);
     check.bytes = row.bytes;

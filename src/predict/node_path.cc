@@ -13,6 +13,7 @@
 #include "hardware/part_model.h"
 #include "hardware/pci_path.h"
 #include "hardware/spark.h"
+#include "model/part_speed.h"
 #include "nccl/choice.h"
 #include "predict/path_limits.h"
 
@@ -23,8 +24,6 @@ constexpr int kUsualPathMtu = 4096;
 constexpr int kMostPathMtu = 4096;  // IBTA, Architecture Specification: the largest path MTU
 // NCCL's rate on the machine of the V100 guide.
 constexpr BitRate kGuideStaged = BitRate::gigabytes(2.0);
-
-std::string slot_of(const std::string& address) { return address.substr(0, address.rfind('.')); }
 
 // --- which ports are rails ---
 
@@ -159,9 +158,7 @@ class RailChooser {
 const AdapterModel* adapter_part(const Cluster& cluster, const std::string& node) {
   const AdapterModel* found = nullptr;
   for (const ClusterPart& part : cluster.parts) {
-    const bool there = part.kind == PartKind::kAdapter &&
-                       (part.nodes.empty() || std::ranges::find(part.nodes, node) != part.nodes.end());
-    if (!there) continue;
+    if (part.kind != PartKind::kAdapter || !is_on_node(part, node)) continue;
     if (found != nullptr) return nullptr;  // several: no telling which port is on which
     found = find_adapter_model(part.model);
     if (found == nullptr) return nullptr;
@@ -169,18 +166,11 @@ const AdapterModel* adapter_part(const Cluster& cluster, const std::string& node
   return found;
 }
 
-bool is_on_rail(const ClusterPart& part, const Rail& rail) {
-  return part.rails.empty() || std::ranges::find(part.rails, rail.name) != part.rails.end();
-}
-
 std::optional<BitRate> cable_of(const Cluster& cluster, const Rail& rail) {
   std::optional<BitRate> slowest;
   for (const ClusterPart& part : cluster.parts) {
-    if (part.kind != PartKind::kCable || !is_on_rail(part, rail)) continue;
-    const CableModel* model = find_cable_model(part.model);
-    const auto speed = part.speed         ? part.speed
-                       : model != nullptr ? std::optional(model->speed)
-                                          : std::nullopt;
+    if (part.kind != PartKind::kCable || !is_on_rail(part, rail.name)) continue;
+    const auto speed = cable_speed(part);
     if (speed && (!slowest || *speed < *slowest)) slowest = speed;
   }
   return slowest;
@@ -208,7 +198,7 @@ class OtherEndFinder {
     if (at.rail != nullptr) {
       cable.other = OtherEnd::kSwitch;
       for (const ClusterPart& part : cluster_.parts)
-        if (part.kind == PartKind::kSwitch && is_on_rail(part, *at.rail)) take_switch(part, cable);
+        if (part.kind == PartKind::kSwitch && is_on_rail(part, at.rail->name)) take_switch(part, cable);
     }
     if (at.interface != nullptr && !cable.other_most) find_neighbour(facts, at.interface->name, cable);
     if (at.interface == nullptr || cable.other_most) return;
@@ -219,10 +209,7 @@ class OtherEndFinder {
 
  private:
   void take_switch(const ClusterPart& part, RailCable& cable) const {
-    const SwitchModel* model = find_switch_model(part.model);
-    const auto speed = part.speed         ? part.speed
-                       : model != nullptr ? std::optional(model->speed)
-                                          : std::nullopt;
+    const auto speed = switch_speed(part);
     cable.other = OtherEnd::kSwitch;
     if (!speed || (cable.other_most && *cable.other_most <= *speed)) return;
     cable.other_most = speed;
@@ -265,7 +252,7 @@ class OtherEndFinder {
 
 RailSlot slot_at(const Facts& facts, const std::string& address) {
   RailSlot slot;
-  slot.address = slot_of(address);
+  slot.address = pci_slot_of(address);
   const auto& devices = items(facts.pci);
   if (const auto now = pcie_limit(devices, address, "")) slot.rate = now->rate;
   const PciDevice* own = find_pci(devices, address);
@@ -309,7 +296,7 @@ class PathBuilder {
 
   // A GB10's adapter is one card with two slots.
   RailCard& card_of(const PortAt& at) {
-    const std::string slot = slot_of(at.address());
+    const std::string slot(pci_slot_of(at.address()));
     for (RailCard& card : path_.cards)
       if (is_spark() || std::ranges::find(card.slots, slot, &RailSlot::address) != card.slots.end())
         return card;
@@ -323,7 +310,7 @@ class PathBuilder {
 
   void add_port(const PortAt& at) {
     RailCard& card = card_of(at);
-    const std::string slot = slot_of(at.address());
+    const std::string slot(pci_slot_of(at.address()));
     if (std::ranges::find(card.slots, slot, &RailSlot::address) == card.slots.end())
       card.slots.push_back(slot_at(facts_, at.address()));
     const std::string interface = at.interface == nullptr ? "" : at.interface->name;
@@ -350,7 +337,7 @@ class PathBuilder {
   void count_idle(RailCard& card) const {
     if (is_spark()) return;
     for (const RdmaDevice& device : items(facts_.rdma.devices)) {
-      const std::string slot = slot_of(device.pci_address.value_or(""));
+      const std::string slot(pci_slot_of(device.pci_address.value_or("")));
       if (std::ranges::find(card.slots, slot, &RailSlot::address) == card.slots.end()) continue;
       for (const RdmaPort& port : items(device.ports))
         card.idle_ports += port.state.value_or("ACTIVE") != "ACTIVE" ? 1 : 0;

@@ -14,6 +14,7 @@
 #include "hardware/gpudirect.h"
 #include "hardware/nic.h"
 #include "hardware/part_model.h"
+#include "hardware/pci_link.h"
 #include "predict/rail_plan.h"
 
 namespace railbed {
@@ -140,6 +141,14 @@ class Adviser {
   }
   void drop(std::string name, std::string why) { useless_.push_back({std::move(name), std::move(why)}); }
 
+  // The same for an upgrade that is named as useless otherwise.
+  bool keep_or_drop(const NodePath& then, Upgrade upgrade) {
+    std::string name = upgrade.name;
+    const bool kept = keep(then, std::move(upgrade));
+    if (!kept) drop(std::move(name), still_binds());
+    return kept;
+  }
+
   std::string still_binds() const { return fmt::format("{} binds before and after", now_.front().name); }
 
   bool is_card() const {
@@ -230,8 +239,7 @@ class Adviser {
     for (RailCard& card : then.cards)
       for (RailSlot& slot : card.slots) {
         if (!slot.now || !slot.card || !slot.slot) continue;
-        const PcieLink both{std::min(slot.card->gigatransfers, slot.slot->gigatransfers),
-                            std::min(slot.card->width, slot.slot->width)};
+        const PcieLink both = common(*slot.card, *slot.slot);
         if (!below(*slot.now, both)) continue;
         where = fmt::format("{} runs at {}, and both ends can do {}", slot.address, describe_link(*slot.now),
                             describe_link(both));
@@ -250,17 +258,17 @@ class Adviser {
     for (RailCard& card : then.cards)
       for (RailSlot& slot : card.slots) {
         if (!slot.card || !slot.slot || slot.slot->width >= slot.card->width) continue;
-        const PcieLink wide{std::min(slot.card->gigatransfers, slot.slot->gigatransfers), slot.card->width};
+        PcieLink wide = common(*slot.card, *slot.slot);
+        wide.width = slot.card->width;
         why = fmt::format("the slot has {} lanes, the card {}", slot.slot->width, slot.card->width);
         slot.rate = through(slot, wide);
       }
     if (why.empty()) return;
     if (fixed_.freedom != PartsFreedom::kFree) return;
     if (!is_card()) return drop("wider PCIe slot", fixed_why());
-    if (!keep(then, {.name = "wider PCIe slot",
-                     .why = why,
-                     .conditions = {"only if the board has a free slot with that many lanes"}}))
-      drop("wider PCIe slot", still_binds());
+    keep_or_drop(then, {.name = "wider PCIe slot",
+                        .why = why,
+                        .conditions = {"only if the board has a free slot with that many lanes"}});
   }
 
   // --- the line ---
@@ -303,10 +311,7 @@ class Adviser {
     const RailCable& cable = first();
     const BitRate with_cable = allowed(cable, true);
     if (cable.adapter_most.bits_per_second <= 0) return;
-    if (with_cable > cable.rate) {
-      if (add_cables(with_cable)) return;
-      return drop("faster cables", still_binds());
-    }
+    if (with_cable > cable.rate) return add_cables(with_cable);
     if (cable.adapter_most > cable.rate && cable.other_most) {
       drop("faster cables",
            cable.other == OtherEnd::kSwitch
@@ -322,7 +327,7 @@ class Adviser {
     if (cable.adapter_most == cable.rate) add_adapter();
   }
 
-  bool add_cables(BitRate speed) {
+  void add_cables(BitRate speed) {
     Upgrade upgrade{
         .name = "faster cables",
         .why = fmt::format("{} and {} can do {}; the link runs at {}", path_.cards.front().name,
@@ -330,7 +335,7 @@ class Adviser {
                            to_text(speed), to_text(first().rate)),
         .conditions = unknown_ends()};
     upgrade.parts = {cables(speed, ports())};
-    return keep(with_speed([](const RailCable& cable) { return allowed(cable, true); }), std::move(upgrade));
+    keep_or_drop(with_speed([](const RailCable& cable) { return allowed(cable, true); }), std::move(upgrade));
   }
 
   void add_switch() {
@@ -395,7 +400,7 @@ class Adviser {
                                         ? "both nodes need a free port"
                                         : "only if the switch has a free port for each");
     upgrade.parts = {cables(first().rate, added)};
-    if (!keep(then, std::move(upgrade))) drop("cables on the free ports", still_binds());
+    keep_or_drop(then, std::move(upgrade));
   }
 
   void add_rail() {
@@ -416,8 +421,7 @@ class Adviser {
                              path_.cards.front().name.empty() ? "adapter" : path_.cards.front().name),
                  std::move(numbers)),
         cables(first().rate, ports())};
-    const std::string name = upgrade.name;
-    if (!keep(then, std::move(upgrade))) drop(name, still_binds());
+    keep_or_drop(then, std::move(upgrade));
   }
 
   // --- money ---

@@ -26,7 +26,6 @@ inline bool uses_no_pcie(const NodeView& node, std::string_view address) {
       return model->c2c || model->name == "GB10";
   return false;
 }
-inline constexpr std::string_view kUsesNoPcie = "its data does not use PCI Express";
 
 // One GPU that NVML reports on, with its node. References stay valid as long as the Survey.
 struct GpuView {

@@ -65,11 +65,9 @@ std::optional<std::string> gpu_count(const NodeView& node) {
   return std::to_string(node.gpus().size());
 }
 
-std::optional<std::string> value_of(const Reading<std::string>& reading) {
-  return reading.ok() ? std::optional(*reading) : std::nullopt;
+std::optional<std::string> driver(const NodeView& node) {
+  return node.facts->gpus.driver_version.to_optional();
 }
-
-std::optional<std::string> driver(const NodeView& node) { return value_of(node.facts->gpus.driver_version); }
 
 std::optional<std::string> operating_system(const NodeView& node) {
   const Os& os = node.facts->system.os;
@@ -89,7 +87,7 @@ std::optional<std::string> memory(const NodeView& node) {
 }
 
 std::optional<std::string> kernel(const NodeView& node) {
-  return value_of(node.facts->system.kernel.release);
+  return node.facts->system.kernel.release.to_optional();
 }
 
 std::optional<std::string> bios(const NodeView& node) {

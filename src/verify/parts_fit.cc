@@ -19,34 +19,19 @@
 #include "hardware/gpu_product.h"
 #include "hardware/part_model.h"
 #include "hardware/processor.h"
+#include "model/part_speed.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::string_view kOfTheFile = "what cluster.yaml says";
 
-bool is_on(const ClusterPart& part, const Rail& rail) {
-  return part.rails.empty() || std::ranges::find(part.rails, rail.name) != part.rails.end();
-}
-
 // --- properties of a part: from the file, else from the tables ---
-
-std::optional<BitRate> switch_speed(const ClusterPart& part) {
-  if (part.speed) return part.speed;
-  const SwitchModel* model = find_switch_model(part.model);
-  return model == nullptr ? std::nullopt : std::optional(model->speed);
-}
 
 std::optional<int> switch_ports(const ClusterPart& part) {
   if (part.ports) return part.ports;
   const SwitchModel* model = find_switch_model(part.model);
   return model == nullptr ? std::nullopt : std::optional(model->ports_at(BitRate{}));
-}
-
-std::optional<BitRate> cable_speed(const ClusterPart& part) {
-  if (part.speed) return part.speed;
-  const CableModel* model = find_cable_model(part.model);
-  return model == nullptr ? std::nullopt : std::optional(model->speed);
 }
 
 const NicModel* nic_of(const ClusterPart& part) {
@@ -119,7 +104,7 @@ class PartsJudge {
       const bool there =
           kind == PartKind::kAdapter
               ? std::ranges::any_of(rail.ports, [&](const RailPort& port) { return is_in(part, port.node); })
-              : is_on(part, rail);
+              : is_on_rail(part, rail.name);
       if (there) visit(part);
     }
   }

@@ -136,12 +136,6 @@ auto shared(const Items& items, Value value) -> decltype(value(*items.begin())) 
   return common;
 }
 
-template <class T>
-std::optional<T> optional_of(const Reading<T>& reading) {
-  if (!reading.ok()) return std::nullopt;
-  return reading.value();
-}
-
 Fabric fabric_of(const Group& group) {
   const ProposedPort& first = group.ports.front();
   const bool infiniband = first.interface->link_type.value_or(1) == kInfinibandLink ||
@@ -175,7 +169,7 @@ Rail rail_of(const Group& group, std::string name, const std::vector<Node>& node
   rail.topology =
       nodes.size() == 2 && rail.fabric != Fabric::kInfiniband ? Topology::kBackToBack : Topology::kSwitch;
   const auto mtu =
-      shared(group.ports, [](const ProposedPort& port) { return optional_of(port.interface->mtu); });
+      shared(group.ports, [](const ProposedPort& port) { return port.interface->mtu.to_optional(); });
   if (mtu && *mtu >= 1280 && *mtu <= 65520) rail.mtu = mtu;
   rail.speed = shared(
       group.ports, [&](const ProposedPort& port) { return speed_of(port, !software_driver(port).empty()); });

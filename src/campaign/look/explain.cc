@@ -234,7 +234,7 @@ Result<void> Mixture::add_flight(const std::string& path) {
   return {};
 }
 
-// Adds the dumps in a folder. Returns false if it holds none; other files beside them are named as left out.
+// Adds the dumps in a folder, and the files beside them as what they are. Returns false if it holds no dump.
 Result<bool> Mixture::add_flight_folder(const std::string& path) {
   std::vector<std::string> dumps, others;
   std::error_code error;
@@ -272,12 +272,12 @@ Result<void> Mixture::add(const std::string& path) {
   if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
   if (fs::is_directory(name, error)) {
     ASSIGN_OR_RETURN(const bool dumps, add_flight_folder(path));
-    if (dumps) return {};
-  } else if (is_flight(path)) {
-    // Facts are JSON, too; what is no dump after all is read as before.
-    if (auto added = add_flight(path); added || ending != ".json") return added;
+    return dumps ? Result<void>() : add_captured(path);
   }
-  if (fs::is_directory(name, error) || ending == ".tree") return add_captured(path);
+  // Facts are JSON, too; a .json file that is no dump after all is read as before.
+  if (is_flight(path))
+    if (auto added = add_flight(path); added || ending != ".json") return added;
+  if (ending == ".tree") return add_captured(path);
   if (kind_of(path) == SentKind::kPacked) return add_captured(path);
   if (ending == ".json")
     if (auto added = add_json(path); added) return added;

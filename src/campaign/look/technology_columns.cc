@@ -34,7 +34,7 @@ std::vector<TechnologyStack> planned_stacks(const Cluster& cluster, const Node& 
   stack.os = node.expect.os.value_or("");
   std::map<std::string, int> gpus;
   for (const ClusterPart& part : cluster.parts) {
-    if (!part.nodes.empty() && std::ranges::find(part.nodes, node.name) == part.nodes.end()) continue;
+    if (!is_on_node(part, node.name)) continue;
     if (part.kind == PartKind::kServer) stack.processor = part.processor;
     if (part.kind == PartKind::kGpu) gpus[part.model] += part.quantity;
     if (part.kind != PartKind::kAdapter) continue;

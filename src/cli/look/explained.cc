@@ -67,7 +67,7 @@ std::string text_of(const Explanation& explanation) {
     if (!details.empty()) text += "\n" + details;
   }
   if (explanation.flight) {
-    // What the ranks themselves recorded comes first: it names the rank, where a log shows only that something hangs.
+    // The ranks' own records come first: they name the rank, where a log shows only that something hangs.
     const std::string flight = diagnose::to_text(*explanation.flight);
     text = explanation.flight->hangs || text.empty() ? flight + (text.empty() ? "" : "\n" + text)
                                                      : text + "\n" + flight;

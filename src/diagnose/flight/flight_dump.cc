@@ -21,35 +21,32 @@ using Value = PickleTree::Value;
 using Kind = PickleTree::Kind;
 
 constexpr std::size_t kMostFlightGroups = 4096;
-constexpr std::size_t kMostFlightCalls = 1 << 17;  // of one dump; PyTorch keeps 2,000 unless told otherwise
+// The most calls of one dump. PyTorch keeps 2,000 by default.
+constexpr std::size_t kMostFlightCalls = 1 << 17;
 constexpr std::size_t kMostFlightRanks = 1 << 17;
 constexpr std::size_t kMostTextBytes = 256;
 
+// Adds a JSON value and all below it. Numbers with a fraction, of which no verdict makes use, become kNone.
 PickleTree::Id add_json(PickleTree& tree, const json::Value& value) {
   Value made;
-  std::uint64_t bits = 0;
-  if (const bool* flag = json::detail::as_bool(value)) {
-    made = {.kind = Kind::kBool, .integer = *flag};
-  } else if (const std::string* text = json::detail::as_text(value)) {
-    made = {.kind = Kind::kText, .text = *text};
-  } else if (json::detail::take_integer(value, INT64_MIN, INT64_MAX, bits)) {
-    made = {.kind = Kind::kInteger, .integer = static_cast<std::int64_t>(bits)};
-  } else if (json::detail::is_array(value)) {
+  if (value.is_boolean()) {
+    made.kind = Kind::kBool;
+    made.integer = value.get<bool>();
+  } else if (value.is_string()) {
+    made.kind = Kind::kText;
+    made.text = value.get<std::string>();
+  } else if (value.is_number_integer()) {
+    made.kind = Kind::kInteger;
+    made.integer = value.get<std::int64_t>();
+  } else if (value.is_array()) {
     made.kind = Kind::kList;
-    for (std::size_t i = 0; i < json::detail::size_of(value); ++i)
-      made.items.push_back(add_json(tree, json::detail::element_of(value, i)));
-  } else if (json::detail::is_object(value)) {
+    for (const json::Value& element : value) made.items.push_back(add_json(tree, element));
+  } else if (value.is_object()) {
     made.kind = Kind::kDictionary;
-    std::pair<PickleTree*, std::vector<PickleTree::Id>*> into{&tree, &made.items};
-    json::detail::each_member(
-        value,
-        [](void* context, const std::string& key, const json::Value& member) {
-          auto& [to, items] = *static_cast<decltype(into)*>(context);
-          items->push_back(to->add({.kind = Kind::kText, .text = key}));
-          items->push_back(add_json(*to, member));
-          return true;
-        },
-        &into);
+    for (const auto& [key, member] : value.items()) {
+      made.items.push_back(tree.add({.kind = Kind::kText, .text = key}));
+      made.items.push_back(add_json(tree, member));
+    }
   }
   return tree.add(std::move(made));
 }

@@ -7,24 +7,17 @@
 #include <map>
 #include <set>
 
+#include "hardware/ceilings.h"
 #include "report/paths.h"
 #include "report/troubles.h"
 
 namespace railbed {
 namespace {
 
-// Transfer rates by generation; source: PCI Express Base Specification, 1.0 to 6.0.
-std::string link_text(const PcieLink& link) {
-  constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64};
-  for (std::size_t i = 0; i < std::size(kRates); ++i)
-    if (link.gigatransfers == kRates[i]) return fmt::format("PCIe Gen{} x{}", i + 1, link.width);
-  return fmt::format("PCIe {} GT/s x{}", link.gigatransfers, link.width);
-}
-
 std::string attach_of(const Facts& facts, const std::string& address) {
   const PciDevice* device = find_pci(items(facts.pci), address);
   if (device == nullptr || !device->link_now) return "";
-  return link_text(*device->link_now);
+  return describe_link(*device->link_now);
 }
 
 // Fills in what the node's facts have about a port: MTU, speed, RDMA device and PCIe link. The speed is the

@@ -56,8 +56,7 @@ bool is_spare(const NodeView& node, const NetInterface& interface) {
 // Returns true if both are ports of one card: functions of one device, or of one function (mlx4).
 bool share_a_card(const NetInterface& interface, const NetInterface& other) {
   if (!interface.pci_address.ok() || !other.pci_address.ok()) return false;
-  const auto card = [](std::string_view address) { return address.substr(0, address.rfind('.')); };
-  return card(*interface.pci_address) == card(*other.pci_address);
+  return pci_slot_of(*interface.pci_address) == pci_slot_of(*other.pci_address);
 }
 
 bool has_own_address(const NetInterface& interface) {
