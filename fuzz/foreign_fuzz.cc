@@ -30,7 +30,7 @@ void hold(const Result<ForeignRun>& read) {
   const std::string written = run_to_json(read->run);
   const auto again = run_from_json(written);
   require(again && run_to_json(*again) == written);
-  (void)compare(read->run, *again);
+  (void)compare({read->run}, {*again});
   require_printable(run_text(read->run));
 }
 

@@ -31,7 +31,7 @@ void take_run(std::string_view text) {
   const std::string written = run_to_json(*run);
   const auto again = run_from_json(written);
   require(again && run_to_json(*again) == written);
-  (void)compare(*run, *again);
+  (void)compare({*run}, {*again});
   require_printable(run_text(*run));
   Report report;
   report.runs = {*run};

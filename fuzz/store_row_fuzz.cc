@@ -54,7 +54,7 @@ class Rows {
 };
 
 void take(const BenchRun& run) {
-  (void)compare(run, run);
+  (void)compare({run}, {run});
   const std::string written = run_to_json(run);
   const auto again = run_from_json(written);
   require(again && run_to_json(*again) == written);
