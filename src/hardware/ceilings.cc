@@ -1,131 +1,90 @@
-// A path carries no more than its slowest part, so a ceiling is a list of limits, the lowest first, each with
-// its arithmetic.
-//
-// The wire: the slower end's line rate times the fraction of each packet that is payload. Around the payload
-// are all headers, and on Ethernet also preamble, checksum and gap. TCP's MTU includes the IP and TCP
-// headers. RDMA's path MTU is payload alone; a message of known length fills its last packet only in part,
-// and has the header of the write once. InfiniBand states signalling rates for its old speeds: these are
-// converted to data rates first.
-//
-// PCIe: transfers a second × lanes × encoding × 256 / (256 + overhead of a packet of 256 bytes), at the
-// slowest hop between adapter and memory, for each end.
-//
 // A virtual adapter's speed is only a claim: its ceiling is nominal, so it is shown and never judged.
 #include "hardware/ceilings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "facts/facts.h"
+#include "hardware/part_model.h"
 #include "hardware/pci_link.h"
 #include "hardware/spark.h"
 
 namespace railbed {
 namespace {
 
-// IEEE 802.3: preamble 7 and start delimiter 1, frame check sequence 4, inter-packet gap 12 (clause 4.4.2).
-constexpr Header kPreamble{"preamble", 8};
-constexpr Header kEthernet{"Ethernet", 14};
-constexpr Header kFcs{"FCS", 4};
-constexpr Header kGap{"gap", 12};
-constexpr Header kIpv4{"IPv4", 20};           // RFC 791, without options
-constexpr Header kIpv6{"IPv6", 40};           // RFC 8200
-constexpr Header kTcpHeaderBytes{"TCP", 20};  // RFC 9293
-// RFC 7323: ten bytes, padded to twelve; Linux sends them unless net.ipv4.tcp_timestamps is 0.
-constexpr Header kTimestamps{"timestamps", 12};
-constexpr Header kUdp{"UDP", 8};  // RFC 768
-// InfiniBand Architecture Specification, volume 1, chapter 9 and annexes A16 (RoCE), A17 (RoCE v2).
-constexpr Header kLrh{"LRH", 8};
-constexpr Header kGrh{"GRH", 40};
-constexpr Header kBth{"BTH", 12};
-constexpr Header kIcrc{"ICRC", 4};
-constexpr Header kVcrc{"VCRC", 2};
-// Once per message, in its first packet: address, key and length of the write.
-constexpr int kReth = 16;
+// The longest MaxPayload that devices support. ConnectX: "128B, 256B and 512B" (Mellanox community, poll 1025,
+// of ConnectX-3), and "DevCap: MaxPayload 512 bytes" of later ones. NVIDIA's GPUs: "DevCap: MaxPayload 256
+// bytes" of lspci -vv, from Pascal to Ada.
+constexpr int kPayloadOfConnectX = 512;
+constexpr int kPayloadOfGpus = 256;
 
-constexpr std::array kTcpIpv4Headers{kPreamble, kEthernet, kIpv4, kTcpHeaderBytes, kTimestamps, kFcs, kGap};
-constexpr std::array kTcpIpv6Headers{kPreamble, kEthernet, kIpv6, kTcpHeaderBytes, kTimestamps, kFcs, kGap};
-constexpr std::array kRoceV2Ipv4Headers{kPreamble, kEthernet, kIpv4, kUdp, kBth, kIcrc, kFcs, kGap};
-constexpr std::array kRoceV2Ipv6Headers{kPreamble, kEthernet, kIpv6, kUdp, kBth, kIcrc, kFcs, kGap};
-constexpr std::array kRoceV1Headers{kPreamble, kEthernet, kGrh, kBth, kIcrc, kFcs, kGap};
-constexpr std::array kInfinibandHeaders{kLrh, kBth, kIcrc, kVcrc};
-
-// Returns the bytes of the headers that the interface's MTU includes.
-int headers_inside_mtu(Wire wire) {
-  if (!is_tcp(wire)) return 0;
-  return (wire == Wire::kTcpIpv4 ? kIpv4 : kIpv6).bytes + kTcpHeaderBytes.bytes + kTimestamps.bytes;
+int payload_supported_by(const PciDevice& device) {
+  if (device.vendor.value_or(0) == kVendorMellanox) return kPayloadOfConnectX;
+  return is_gpu(device) ? kPayloadOfGpus : 0;
 }
 
-// PCI Express Base Specification 6.0: encoding 8b/10b below 8 GT/s, 128b/130b to 32 GT/s (4.2), 236 TLP bytes
-// of each 256-byte flit above. A memory write TLP has a 16-byte header (64-bit address), sequence number 2
-// and LCRC 4, framed by 4 bytes (2 below 8 GT/s); flits need neither framing nor LCRC per packet.
-// The share of transfers that is data, and the bytes around the payload of a packet.
-struct PcieCoding {
-  double encoding = 0;
-  int packet_overhead = 0;
-};
-PcieCoding coding_of(double gigatransfers) {
-  if (gigatransfers < 8) return {0.8, 24};
-  if (gigatransfers <= 32) return {128.0 / 130.0, 26};
-  return {236.0 / 256.0, 16};
-}
-constexpr double kMaxPayload = 256;
-constexpr std::string_view kWire = "wire, ";
-
-std::string terms(Wire wire) {
-  std::string text;
-  for (const Header& header : headers_of(wire))
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", header.name, header.bytes);
-  return text;
+// Returns the hops from a device up to its root port, or only those below the first that is above `peer`, too.
+std::vector<const PciDevice*> hops_of(const std::vector<PciDevice>& devices, const PciDevice& device,
+                                      std::string_view peer) {
+  auto hops = path_to_root(devices, device);
+  const PciDevice* other = peer.empty() ? nullptr : find_pci(devices, peer);
+  if (other == nullptr) return hops;
+  const auto above_peer = path_to_root(devices, *other);
+  const auto met = std::ranges::find_if(
+      hops, [&](const PciDevice* hop) { return std::ranges::find(above_peer, hop) != above_peer.end(); });
+  hops.erase(met, hops.end());
+  return hops;
 }
 
-Limit wire_limit(const LinkRate& rate, const std::string& whose, Wire wire, int mtu,
-                 std::uint64_t message_bytes) {
-  const double efficiency = wire_efficiency(wire, mtu, message_bytes);
-  return {fmt::format("{}{} at MTU {}{}", kWire, to_text(rate.rate), mtu, whose), rate.rate * efficiency,
-          fmt::format("{} × {:.4f} ({} a packet)", rate.from, efficiency, terms(wire))};
+// Returns the link of which the port is an end; null if what the port states is none that data passes: a bridge of a
+// hypervisor's, or an end of a tunnel.
+const RealLink* link_of_port(const std::vector<RealLink>& links, const PciDevice* port) {
+  const auto found = std::ranges::find_if(
+      links, [&](const RealLink& link) { return link.lower == port || link.upper == port; });
+  if (found == links.end() || found->state == PcieState::kTunnel || found->state == PcieState::kNoData)
+    return nullptr;
+  return &*found;
 }
 
-// Adds the limit of the slower link. If one end states no speed, only the other one counts and a note names
-// the first.
-void add_wire(Ceiling& ceiling, const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
-              std::uint64_t message_bytes) {
+void lower_to(std::optional<int>& least, const Reading<int>& value) {
+  if (value.ok() && (!least || *value < *least)) least = *value;
+}
+
+// Returns the wire of the slower link. If one end states no speed, the other one's counts.
+WirePart wire_between(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu) {
+  WirePart part{.protocol = wire, .mtu = mtu, .data_rate = {}, .slower = "", .source = ""};
   const auto rate_a = link_rate(a, wire);
   const auto rate_b = link_rate(b, wire);
-  for (const auto& [rate, end] : {std::pair{&rate_a, &a}, std::pair{&rate_b, &b}})
-    if (!*rate && ceiling.note.empty()) ceiling.note = fmt::format("{} states no speed", where(*end));
-  if (!rate_a && !rate_b) return;
-  const bool differ = rate_a && rate_b && rate_a->rate != rate_b->rate;
+  if (!rate_a && !rate_b) return part;
   const bool first = rate_a && (!rate_b || rate_a->rate <= rate_b->rate);
-  const std::string whose = differ ? fmt::format(", the slower link: {}", where(first ? a : b)) : "";
-  ceiling.limits.push_back(wire_limit(first ? *rate_a : *rate_b, whose, wire, mtu, message_bytes));
+  const LinkRate& slower = first ? *rate_a : *rate_b;
+  part.data_rate = slower.rate;
+  part.source = slower.from;
+  if (rate_a && rate_b && rate_a->rate != rate_b->rate) part.slower = where(first ? a : b);
+  return part;
 }
 
-// Adds the limit of an end's PCIe path, if it is known.
-void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
+PathEnd end_of(const CeilingEnd& end) {
+  PathEnd part{.node = std::string(end.node), .adapter = {}, .memory = MemoryKind::kHost, .gpu = {}};
   const auto address = adapter_address(end);
-  if (!address || !end.facts->pci) return;
-  if (auto limit = pcie_limit(*end.facts->pci, *address, end.node))
-    ceiling.limits.push_back(std::move(*limit));
+  if (!end.facts->pci) return part;
+  if (address) part.adapter = pcie_path_of(*end.facts->pci, *address, end.node, end.gpu);
+  if (end.gpu.empty()) return part;
+  part.memory = MemoryKind::kDirect;
+  part.gpu = pcie_path_of(*end.facts->pci, end.gpu, end.node, address.value_or(""));
+  return part;
 }
 
 }  // namespace
 
-// Converts the "rate" of InfiniBand's sysfs to a data rate. sysfs states signalling rates for the old speeds:
-// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are data rates
-// (drivers/infiniband/core/sysfs.c, rate_show; InfiniBand specification, volume 2, chapter 5).
+// "rate" of InfiniBand's sysfs states the signalling rate of the old speeds (drivers/infiniband/core/sysfs.c,
+// rate_show).
 BitRate data_rate(const RdmaPort& port) {
-  const std::string text = port.rate_text.value_or("");
-  const auto ends = [&](std::string_view speed) { return std::string_view(text).ends_with(speed); };
   if (port.link_layer.value_or("") != "InfiniBand") return *port.rate;
-  if (ends(" SDR") || ends(" DDR") || ends(" QDR")) return *port.rate * 0.8;
-  if (ends(" FDR")) return *port.rate * (54.5454 / 56.0);
-  return *port.rate;
+  const std::string text = port.rate_text.value_or("");
+  return *port.rate * infiniband_data_share(text.substr(text.rfind(' ') + 1));
 }
 
 std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire) {
@@ -157,51 +116,6 @@ bool is_virtual(const NetInterface& interface) {
   return driver == "virtio_net" || driver == "vmxnet3" || driver == "hv_netvsc";
 }
 
-std::span<const Header> headers_of(Wire wire) {
-  switch (wire) {
-    case Wire::kTcpIpv4:
-      return kTcpIpv4Headers;
-    case Wire::kTcpIpv6:
-      return kTcpIpv6Headers;
-    case Wire::kRoceV2Ipv4:
-      return kRoceV2Ipv4Headers;
-    case Wire::kRoceV2Ipv6:
-      return kRoceV2Ipv6Headers;
-    case Wire::kRoceV1:
-      return kRoceV1Headers;
-    case Wire::kInfiniband:
-      return kInfinibandHeaders;
-  }
-  return {};
-}
-
-int overhead_of(Wire wire) {
-  const auto headers = headers_of(wire);
-  return std::accumulate(headers.begin(), headers.end(), 0,
-                         [](int sum, const Header& header) { return sum + header.bytes; });
-}
-
-double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes) {
-  const int payload = mtu - headers_inside_mtu(wire);
-  if (payload <= 0) return 0;
-  if (is_tcp(wire) || message_bytes == 0)
-    return static_cast<double>(payload) / static_cast<double>(payload + overhead_of(wire));
-  const auto message = static_cast<double>(message_bytes);
-  const double packets = std::ceil(message / payload);
-  return message / (message + packets * overhead_of(wire) + kReth);
-}
-
-std::uint64_t least_wire_bytes(Wire wire, int mtu, std::uint64_t message_bytes) {
-  const int timestamps = is_tcp(wire) ? kTimestamps.bytes : 0;
-  const int payload = mtu - headers_inside_mtu(wire) + timestamps;
-  if (payload <= 0) return 0;
-  const auto size = static_cast<std::uint64_t>(payload);
-  const std::uint64_t packets = std::max<std::uint64_t>(1, message_bytes / size + (message_bytes % size > 0));
-  const int gap = wire == Wire::kInfiniband ? 0 : kGap.bytes;
-  return message_bytes + packets * static_cast<std::uint64_t>(overhead_of(wire) - timestamps) -
-         static_cast<std::uint64_t>(gap);
-}
-
 std::optional<std::string> adapter_address(const CeilingEnd& end) {
   if (const NetInterface* interface = find_interface(end.facts->net, end.interface))
     if (interface->pci_address) return *interface->pci_address;
@@ -210,90 +124,87 @@ std::optional<std::string> adapter_address(const CeilingEnd& end) {
   return std::nullopt;
 }
 
-BitRate pcie_rate(const PcieLink& link) {
-  const PcieCoding coding = coding_of(link.gigatransfers);
-  return BitRate::gigabits(link.gigatransfers * link.width * coding.encoding * kMaxPayload /
-                           (kMaxPayload + coding.packet_overhead));
-}
-
-ShortestPacket shortest_packet(const PcieLink& link) {
-  constexpr int kData = 4;
-  const PcieCoding coding = coding_of(link.gigatransfers);
-  const int bytes = kData + coding.packet_overhead;
-  return {bytes, Nanoseconds{bytes * 8 / (link.gigatransfers * link.width * coding.encoding)}};
-}
-
 const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::string_view address) {
   const PciDevice* device = find_pci(devices, address);
   if (device == nullptr) return nullptr;
   const PciDevice* narrowest = nullptr;
   // A hypervisor's bridge and the ends of a tunnel state links that carry no data.
   const auto links = links_above(devices, *device);
-  const auto states_link = [&](const PciDevice* port) {
-    return std::ranges::any_of(links, [&](const RealLink& link) {
-      return (link.lower == port || link.upper == port) && link.state != PcieState::kTunnel &&
-             link.state != PcieState::kNoData;
-    });
-  };
   for (const PciDevice* hop : path_to_root(devices, *device))
-    if (states_link(hop) && hop->link_now && hop->link_now->width > 0 && hop->link_now->gigatransfers > 0 &&
+    if (link_of_port(links, hop) != nullptr && hop->link_now && hop->link_now->width > 0 &&
+        hop->link_now->gigatransfers > 0 &&
         (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
       narrowest = hop;
   return narrowest;
 }
 
-std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
-                                std::string_view node) {
+PciePath pcie_path_of(const std::vector<PciDevice>& devices, std::string_view address, std::string_view node,
+                      std::string_view peer) {
+  PciePath path;
   const PciDevice* device = find_pci(devices, address);
-  const PciDevice* narrowest = narrowest_hop(devices, address);
-  if (narrowest == nullptr) return std::nullopt;
-  const std::string where =
-      fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, node);
-  const BitRate rate = pcie_rate(*narrowest->link_now);
-  if (is_spark_function(devices, *device) && kSparkFunctionRate < rate)
-    return Limit{where, kSparkFunctionRate, "what is published of one function of a DGX Spark's adapter"};
-  return Limit{
-      where, rate,
-      fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())};
+  if (device == nullptr || is_spark_gpu(*device)) return path;
+  path.payload_supported = payload_supported_by(*device);
+  if (device->max_read_request) path.max_read_request = *device->max_read_request;
+  if (is_spark_function(devices, *device)) path.published = kSparkFunctionRate;
+  const auto links = links_above(devices, *device);
+  for (const PciDevice* hop : hops_of(devices, *device, peer)) {
+    lower_to(path.max_payload, hop->max_payload);
+    // The bridge above a GPU has the other end of the GPU's link, and states the same speed.
+    if (!hop->link_now || (is_gpu(*device) && hop->address == device->parent.value_or(""))) continue;
+    const RealLink* real = link_of_port(links, hop);
+    if (real == nullptr) continue;
+    const PcieLink link = hop == device ? real->at_work().value_or(*hop->link_now) : *hop->link_now;
+    const bool busy = link != *hop->link_now;
+    path.hops.push_back({link, fmt::format("{} of {}", hop->address, node),
+                         busy ? hop->link_max.from() : hop->link_now.from()});
+  }
+  return path;
 }
 
-std::string describe_link(const PcieLink& link) { return fmt::format("PCIe {}", to_text(link)); }
+std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
+                                std::string_view node, PcieWay way) {
+  return pcie_path_limit(pcie_path_of(devices, address, node), way, false);
+}
 
-Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
-                     std::uint64_t message_bytes) {
+DataPath path_of(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu) {
+  return {end_of(from), wire_between(from, to, wire, mtu), end_of(to), {}};
+}
+
+Ceiling path_ceiling(const CeilingEnd& from, const CeilingEnd& to, Wire wire, int mtu,
+                     const Traffic& traffic) {
   Ceiling ceiling;
-  if (a.facts == nullptr || b.facts == nullptr) {
+  if (from.facts == nullptr || to.facts == nullptr) {
     ceiling.note = "without the facts of both ends";
     return ceiling;
   }
-  if (a.node == b.node) {
+  if (from.node == to.node) {
     ceiling.nominal = true;
     ceiling.note = "both ends are one machine: no wire, memory and processor bind";
     return ceiling;
   }
-  for (const CeilingEnd* end : {&a, &b}) {
+  ceiling = limits(path_of(from, to, wire, mtu), traffic);
+  ceiling.note.clear();
+  for (const CeilingEnd* end : {&from, &to}) {
     const std::string note = virtual_note(*end);
     if (note.empty()) continue;
     ceiling.nominal = true;
     if (ceiling.note.empty()) ceiling.note = note;
   }
-  add_wire(ceiling, a, b, wire, mtu, message_bytes);
-  add_pcie(ceiling, a);
-  add_pcie(ceiling, b);
-  std::stable_sort(ceiling.limits.begin(), ceiling.limits.end(),
-                   [](const Limit& x, const Limit& y) { return x.rate < y.rate; });
+  for (const CeilingEnd* end : {&from, &to})
+    if (!link_rate(*end, wire) && ceiling.note.empty())
+      ceiling.note = fmt::format("{} states no speed", where(*end));
   return ceiling;
 }
 
 void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::string_view address,
-                    std::string_view node) {
-  if (auto limit = pcie_limit(devices, address, node)) path.limits.push_back(std::move(*limit));
+                    std::string_view node, PcieWay way) {
+  if (auto limit = pcie_limit(devices, address, node, way)) path.limits.push_back(std::move(*limit));
   std::ranges::stable_sort(path.limits, {}, &Limit::rate);
 }
 
 const Limit* find_wire(const Ceiling& ceiling) {
-  const auto found =
-      std::ranges::find_if(ceiling.limits, [](const Limit& limit) { return limit.name.starts_with(kWire); });
+  const auto found = std::ranges::find_if(
+      ceiling.limits, [](const Limit& limit) { return limit.name.starts_with(kWireName); });
   return found == ceiling.limits.end() ? nullptr : &*found;
 }
 

@@ -19,25 +19,6 @@
 #include "hardware/network_ceiling.h"
 
 namespace railbed {
-namespace {
-
-// Returns the devices with the GPU's link at full speed. An idle GPU lowers the speed of its link, and a
-// collective makes it busy: the highest speed of both ends counts, with the lanes that are connected now.
-std::vector<PciDevice> as_if_busy(std::vector<PciDevice> devices, const std::string& gpu) {
-  for (PciDevice& device : devices) {
-    if (device.address != gpu || !device.link_now || !device.link_max) continue;
-    const PciDevice* above = find_pci(devices, device.parent.value_or(""));
-    PcieLink link = *device.link_now;
-    link.gigatransfers = device.link_max->gigatransfers;
-    if (above != nullptr && above->link_max)
-      link.gigatransfers = std::min(link.gigatransfers, above->link_max->gigatransfers);
-    device.link_now = {link, device.link_max.from()};
-    break;
-  }
-  return devices;
-}
-
-}  // namespace
 
 Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::string, Facts>& facts) {
   Ceiling ceiling;
@@ -53,8 +34,7 @@ Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::s
     const auto known = facts.find(rank.node);
     if (known == facts.end() || one_each) continue;
     auto limit = nvlink_limit(known->second, rank.gpu.address, rank.node);
-    if (!limit && known->second.pci)
-      limit = pcie_limit(as_if_busy(*known->second.pci, rank.gpu.address), rank.gpu.address, rank.node);
+    if (!limit && known->second.pci) limit = pcie_limit(*known->second.pci, rank.gpu.address, rank.node);
     if (limit && (!slowest || limit->rate < slowest->rate)) slowest = std::move(limit);
   }
   if (slowest) ceiling.limits.push_back(std::move(*slowest));

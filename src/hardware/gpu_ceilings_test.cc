@@ -21,6 +21,8 @@ Facts with_gpu(int links, int speed, int lanes) {
   facts.gpus.devices = Reading<std::vector<Gpu>>({gpu}, "pci");
   PciDevice device;
   device.address = gpu.pci_address;
+  device.vendor = Reading<std::uint16_t>(kVendorNvidia, "sysfs");
+  device.class_code = Reading<std::uint32_t>(0x030200, "sysfs");
   device.link_now = Reading<PcieLink>({32, lanes}, "sysfs");
   facts.pci = Reading<std::vector<PciDevice>>({device}, "pci");
   return facts;

@@ -3,9 +3,9 @@
 // ConnectX-7 reaches both cables over four lanes of its own, so one function carries 14.3 GB/s of a cable's
 // 24.5, and only both together fill it.
 //
-// So for each card the rates of its cables are added, and the rates of its slots' links are added, and the
-// smaller sum is the card's rate. Functions belong to one card if they have the same system image GUID.
-// Functions of one card with the same function number, on different slots, are two paths to one cable.
+// So cards_limit() (limits.h) compares, for each card, the sum of its cables with the sum of its slots. Functions
+// belong to one card if they have the same system image GUID. Functions of one card with the same function number,
+// on different slots, are two paths to one cable.
 #include "hardware/network_ceiling.h"
 
 #include <fmt/format.h>
@@ -33,30 +33,26 @@ std::pair<std::string, std::string> slot_and_function(const std::string& address
 
 bool is_active(const RdmaPort& port) { return port.state.value_or("") == "ACTIVE" && port.rate.ok(); }
 
-BitRate payload_rate(const RdmaDevice& device, const RdmaPort& port) {
+WirePart wire_of(const RdmaDevice& device, const RdmaPort& port) {
   const bool ethernet = port.link_layer.value_or("") == "Ethernet";
   const int mtu = path_mtu_of(device, port);
-  return data_rate(port) *
-         wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband, mtu > 0 ? mtu : kUsualPathMtu);
+  return {.protocol = ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband,
+          .mtu = mtu > 0 ? mtu : kUsualPathMtu,
+          .data_rate = data_rate(port),
+          .slower = "",
+          .source = port.rate.from()};
+}
+
+BitRate payload_rate(const WirePart& wire) {
+  const auto limit = wire_limit(wire, Traffic{});
+  return limit ? limit->rate : BitRate{};
 }
 
 // One adapter card with all its functions.
 struct Card {
-  std::map<std::string, BitRate> cables;  // by function and port
-  std::map<std::string, BitRate> slots;   // slots that state their link
-  bool unknown_slot = false;
+  std::map<std::string, WirePart> cables;  // by function and port
+  std::map<std::string, PciePath> slots;
 };
-
-BitRate sum_of(const std::map<std::string, BitRate>& rates) {
-  BitRate sum;
-  for (const auto& [name, rate] : rates) sum.bits_per_second += rate.bits_per_second;
-  return sum;
-}
-
-// Returns true if the card's slots carry less than its cables. Unknown slots do not limit.
-bool held_by_slots(const Card& card) {
-  return !card.unknown_slot && sum_of(card.slots) < sum_of(card.cables);
-}
 
 // Adds the active ports and the slot of one function to its card.
 void add_device(Card& card, const Facts& facts, const RdmaDevice& device, const std::string& node) {
@@ -64,45 +60,33 @@ void add_device(Card& card, const Facts& facts, const RdmaDevice& device, const 
   const auto [slot, function] = slot_and_function(address);
   for (const RdmaPort& port : items(device.ports)) {
     if (!is_active(port)) continue;
-    BitRate& cable = card.cables[fmt::format("{} {}", function, port.number)];
-    cable = std::max(cable, payload_rate(device, port));
+    const WirePart wire = wire_of(device, port);
+    const auto [cable, is_new] = card.cables.try_emplace(fmt::format("{} {}", function, port.number), wire);
+    if (!is_new && payload_rate(cable->second) < payload_rate(wire)) cable->second = wire;
   }
-  if (const auto limit = pcie_limit(items(facts.pci), address, node))
-    card.slots[slot] = limit->rate;
-  else
-    card.unknown_slot = true;
+  card.slots[slot] = pcie_path_of(items(facts.pci), address, node);
 }
 
-// Groups the node's functions with active ports by card and counts these ports. The key of a card is its
-// system image GUID, else its slot, else its name.
-std::map<std::string, Card> cards_of(const Facts& facts, const std::string& node, int& ports) {
+}  // namespace
+
+std::vector<AdapterCard> adapter_cards(const Facts& facts, const std::string& node) {
+  // By system image GUID, else by slot, else by name.
   std::map<std::string, Card> cards;
   for (const RdmaDevice& device : items(facts.rdma.devices)) {
-    const auto active = std::ranges::count_if(items(device.ports), is_active);
-    if (active == 0) continue;
-    ports += static_cast<int>(active);
+    if (!std::ranges::any_of(items(device.ports), is_active)) continue;
     const std::string slot = slot_and_function(device.pci_address.value_or(device.name)).first;
     add_device(cards[device.image_guid.value_or(slot)], facts, device, node);
   }
-  return cards;
+  std::vector<AdapterCard> all;
+  for (auto& [name, card] : cards) {
+    AdapterCard& one = all.emplace_back();
+    for (auto& [place, cable] : card.cables) one.cables.push_back(std::move(cable));
+    for (auto& [slot, path] : card.slots) one.slots.push_back(std::move(path));
+  }
+  return all;
 }
 
-// Returns the sum over all cards; nullopt without active RDMA ports.
-std::optional<Limit> rdma_limit(const Facts& facts, const std::string& node) {
-  int ports = 0;
-  BitRate sum;
-  bool by_slots = false;
-  for (const auto& [name, card] : cards_of(facts, node, ports)) {
-    const bool held = held_by_slots(card);
-    by_slots = by_slots || held;
-    sum.bits_per_second += sum_of(held ? card.slots : card.cables).bits_per_second;
-  }
-  if (ports == 0) return std::nullopt;
-  return Limit{fmt::format("the network of {}, {} RDMA {}", node, ports, ports == 1 ? "port" : "ports"), sum,
-               by_slots ? "the sum of the active ports' rates, less packet headers, where their PCIe slots "
-                          "carry as much; else of the slots"
-                        : "the sum of the active ports' rates, less packet headers"};
-}
+namespace {
 
 // Returns the sum of all physical interfaces with a link, over TCP.
 std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
@@ -140,7 +124,7 @@ int path_mtu_of(const RdmaDevice& device, const RdmaPort& port) {
 }
 
 std::optional<Limit> network_limit(const Facts& facts, const std::string& node) {
-  auto limit = rdma_limit(facts, node);
+  auto limit = cards_limit(adapter_cards(facts, node), Traffic{}, node);
   return limit ? limit : socket_limit(facts, node);
 }
 

@@ -26,6 +26,7 @@ Facts node_of(const std::vector<Function>& functions, int ports, const RdmaPort&
     PciDevice& on_bus = pci.emplace_back();
     on_bus.address = function.address;
     on_bus.link_now = {function.link, "sysfs"};
+    on_bus.max_payload = {256, "sysfs"};
     RdmaDevice& device = devices.emplace_back();
     device.name = "hca" + std::to_string(devices.size());
     device.pci_address = {function.address, "sysfs"};

@@ -229,6 +229,11 @@ const CopperLimit* copper_limit(BitRate speed) {
   return found == std::end(kCopper) ? nullptr : &*found;
 }
 
+double infiniband_data_share(std::string_view speed) {
+  const auto found = std::ranges::find(kInfinibandSpeeds, speed, &InfinibandSpeed::name);
+  return found == std::end(kInfinibandSpeeds) ? 1 : found->part;
+}
+
 BitRate infiniband_data_rate(BitRate signalled) {
   const InfinibandSpeed* speed = find_speed(signalled);
   return speed == nullptr ? signalled : signalled * speed->part;

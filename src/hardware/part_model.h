@@ -74,6 +74,9 @@ struct CopperLimit {
 // Returns the row of this speed, or of the next higher one in the table; null above the fastest.
 const CopperLimit* copper_limit(BitRate speed);
 
+// Returns the share of data in the signalled rate of an InfiniBand speed, "QDR" or "FDR10": 0.8 for QDR's 8b/10b.
+// From EDR on the signalled rates are data rates, as is every other name's.
+double infiniband_data_share(std::string_view speed);
 // Returns the data rate of an InfiniBand link of four lanes without its coding: QDR's 40 Gb/s are 32.
 BitRate infiniband_data_rate(BitRate signalled);
 // Returns a name such as "QDR"; empty if no link of four lanes has this speed.

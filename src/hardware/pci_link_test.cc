@@ -184,6 +184,9 @@ TEST(PciLink, OfAHypervisorsBridgeIsNoLimit) {
         .now = kGen5x16,
         .most = kGen5x16}});
   EXPECT_EQ(narrowest_hop(devices, "0000:01:00.0"), &devices[1]);
+  const PciePath path = pcie_path_of(devices, "0000:01:00.0", "vm");
+  ASSERT_EQ(path.hops.size(), 1U);
+  EXPECT_EQ(path.hops[0].link, kGen5x16);
 }
 
 TEST(PciLink, OfAVirtualFunctionIsThatOfItsPhysicalFunction) {

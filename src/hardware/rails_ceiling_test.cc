@@ -14,6 +14,7 @@ void add_card(Facts& facts, const std::string& interface, const std::string& add
   PciDevice card;
   card.address = address;
   card.link_now = {PcieLink{32, 16}, "sysfs"};
+  card.max_payload = {256, "sysfs"};
   if (!parent.empty()) card.parent = {parent, "sysfs"};
   pci.push_back(card);
   facts.pci = {std::move(pci), "sysfs"};

@@ -20,9 +20,10 @@ bool is_spark_function(const std::vector<PciDevice>& devices, const PciDevice& d
 // Returns true if both interfaces are paths to one cable of this machine.
 bool share_spark_cable(const Facts& facts, std::string_view interface, std::string_view other);
 
-// The rate of one function at its four lanes of Gen5. Published are 92 to 97 Gb/s between two machines, and
-// 96 over TCP, although lanes and headers alone would allow 114 (ServeTheHome, "The NVIDIA GB10 ConnectX-7
-// 200GbE Networking is Really Different"; catharsis.net.au, "From 96 to 340 Gbit/s").
+// What one function is expected to reach at its four lanes of Gen5, whose packets would allow 114 Gb/s.
+// Published between two sound machines are 92.6 and 97.3 Gb/s with one queue pair and an RDMA MTU of 1024
+// (NVIDIA/dgx-spark-playbooks, performance_benchmarking_guide.md), and 111.6 to 111.9 with four: so it is no
+// limit, and what is nine tenths of it is no fault. Both functions together reach the 196 Gb/s of one cable.
 inline constexpr BitRate kSparkFunctionRate = BitRate::gigabits(100);
 
 }  // namespace railbed

@@ -77,8 +77,12 @@ void add_chosen_nics(ShapeWords& words, const Facts& facts, const nccl::Choices&
 BitRate narrowest_pcie(const Facts& facts, const nccl::Choices& choices) {
   BitRate narrowest;
   for (const nccl::NicChoice& choice : choices.nics) {
-    const auto limit = facts.pci ? pcie_limit(*facts.pci, choice.pci_address, "") : std::nullopt;
-    if (limit && (narrowest.bits_per_second <= 0 || limit->rate < narrowest)) narrowest = limit->rate;
+    PciePath path = pcie_path_of(items(facts.pci), choice.pci_address, "");
+    path.max_payload = path.max_payload.value_or(kUsualPayload);
+    const auto limit = pcie_path_limit(path, PcieWay::kToMemory, false);
+    if (!limit) continue;
+    const BitRate usual = limit->least.value_or(limit->rate);
+    if (narrowest.bits_per_second <= 0 || usual < narrowest) narrowest = usual;
   }
   return narrowest;
 }

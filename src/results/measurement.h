@@ -44,7 +44,9 @@ struct Limit {
   std::string name;
   BitRate rate;
   std::string source;  // origin of the figure: a file, a table, arithmetic
-  FIELDS(Limit, name, rate, source);
+  // The same at the worst of what is not known of the part; nullopt if that changes nothing.
+  std::optional<BitRate> least = {};
+  FIELDS(Limit, name, rate, source, least);
 };
 
 // All known limits, the binding (lowest) one first. Empty if the link states no speed.

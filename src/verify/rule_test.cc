@@ -127,6 +127,33 @@ TEST(Measured, JudgesTheBestSizeAgainstTheFloor) {
   EXPECT_EQ(bandwidth_status(evidence), Status::kNotApplicable);
 }
 
+TEST(Measured, OneQueuePairOnAFastLinkIsHeldAgainstWhatOneReaches) {
+  const auto status = [](double gigabits, int queue_pairs, std::uint64_t bytes) {
+    Evidence evidence;
+    evidence.measurements = {measured(BitRate::gigabits(gigabits))};
+    Measurement& one = evidence.measurements.front();
+    one.ceiling = ceiling_of(BitRate::gigabits(397.5));
+    one.streams = queue_pairs;
+    one.message_bytes = bytes;
+    return bandwidth_status(evidence);
+  };
+  EXPECT_EQ(status(328, 1, 65536), Status::kPass);
+  EXPECT_EQ(status(284, 1, 1048576), Status::kPass);
+  EXPECT_EQ(status(200, 1, 65536), Status::kFail);
+  EXPECT_EQ(status(328, 2, 65536), Status::kFail);
+  EXPECT_EQ(status(100, 2, 4096), Status::kNotApplicable);
+}
+
+TEST(Measured, APartThatGivesLessAtItsWorstIsJudgedByThat) {
+  Evidence evidence;
+  evidence.measurements = {measured(BitRate::gigabits(25.6))};
+  evidence.measurements[0].ceiling.limits.push_back(
+      {"PCIe Gen2 x8", BitRate::gigabits(29.3), "test", BitRate::gigabits(25.6)});
+  EXPECT_EQ(bandwidth_status(evidence), Status::kPass);
+  evidence.measurements[0].ceiling.limits.back().least.reset();
+  EXPECT_EQ(bandwidth_status(evidence), Status::kFail);
+}
+
 std::vector<std::string> red(const Evidence& evidence, std::string_view rule) {
   std::vector<std::string> messages;
   for (const Finding& finding : verify(evidence).findings)

@@ -46,7 +46,9 @@ Ceiling ceiling_of(const GpuCopyReport& report, const GpuCopyResult& result, con
     for (const VisibleGpu* gpu : {from, to}) {
       if (gpu == nullptr) continue;
       auto link = result.peer_access ? nvlink_limit(facts, gpu->address, node) : std::nullopt;
-      if (!link && facts.pci) link = pcie_limit(*facts.pci, gpu->address, node);
+      // The GPU that gets the bytes from host memory reads them, and every other one writes them.
+      const PcieWay way = gpu == to && from == nullptr ? PcieWay::kFromMemory : PcieWay::kToMemory;
+      if (!link && facts.pci) link = pcie_limit(*facts.pci, gpu->address, node, way);
       add(ceiling, std::move(link));
     }
     if (from != nullptr && to != nullptr && !result.peer_access)

@@ -73,7 +73,8 @@ std::string why_no_gpu(const LadderEnd& a, const LadderEnd& b) {
 }
 
 Ceiling with_gpu_paths(Ceiling path, const LadderEnd& a, const LadderEnd& b) {
-  for (const LadderEnd* end : {&a, &b}) add_pcie_limit(path, items(end->facts->pci), end->gpu, end->node);
+  for (const LadderEnd* end : {&a, &b})
+    add_pcie_limit(path, items(end->facts->pci), end->gpu, end->node, PcieWay::kToMemory);
   return path;
 }
 

@@ -28,6 +28,7 @@ PciDevice pci(const std::string& address, const std::string& parent, PcieLink no
   if (!parent.empty()) device.parent = reading(parent);
   device.numa_node = reading(0);
   device.link_now = reading(now);
+  device.max_payload = reading(256);
   device.link_max = reading(most);
   return device;
 }

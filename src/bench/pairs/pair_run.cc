@@ -14,13 +14,6 @@ Endpoint endpoint(const PairEnd& end) {
   return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
 }
 
-void double_limits(Ceiling& ceiling) {
-  for (Limit& limit : ceiling.limits) {
-    limit.name += ", both ways";
-    limit.rate.bits_per_second *= 2;
-  }
-}
-
 }  // namespace
 
 PairRun::PairRun(Engine engine, const PairMeasuring& measuring, const PairEnd& a, const PairEnd& b,
@@ -91,7 +84,6 @@ Measurement PairRun::measure(const PairNumber& number) {
     measurement.ceiling = work_->ceiling(number.from_a, measurement);
   if (number.metric == Metric::kLatency && measurement.mtu > 0)
     measurement.floor = work_->floor(number.from_a, measurement);
-  if (plan_.duplex) double_limits(measurement.ceiling);
   if (measurement.failure) explainer_.explain(engine_, *measurement.failure, stop_);
   return measurement;
 }

@@ -195,6 +195,7 @@ Facts two_drives() {
     PciDevice device;
     device.address = "0000:0" + name + ":00.0";
     device.link_now = {PcieLink{name == "0" ? 16.0 : 8.0, 4}, "link"};
+    device.max_payload = {256, "config"};
     device.link_max = {PcieLink{16, 4}, "link"};
     devices.push_back(device);
   }

@@ -34,8 +34,9 @@ class TcpEngine : public PairEngine {
   }
 
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
-    return path_ceiling(ceiling_end(from(from_a)), ceiling_end(to(from_a)), wire(), measurement.mtu,
-                        measurement.message_bytes);
+    Traffic traffic = traffic_of(measurement).value_or(Traffic{});
+    traffic.both_ways = plan_.duplex;
+    return path_ceiling(ceiling_end(from(from_a)), ceiling_end(to(from_a)), wire(), measurement.mtu, traffic);
   }
 
   Floor floor(bool from_a, const Measurement& measurement) const override {

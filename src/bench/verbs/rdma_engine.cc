@@ -60,14 +60,11 @@ class RdmaEngine : public PairEngine {
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
     const PairEnd& from = from_a ? a_ : b_;
     const PairEnd& to = from_a ? b_ : a_;
-    Ceiling ceiling = path_ceiling(ceiling_end(from), ceiling_end(to), pair_->wire(), measurement.mtu,
-                                   measurement.message_bytes);
-    // Data between an adapter and a GPU also passes the GPU's own PCIe path.
-    for (const PairEnd* end : {&from, &to})
-      if (const std::string& gpu = pair_->gpu_of(*end);
-          !gpu.empty() && end->facts != nullptr && !ceiling.limits.empty())
-        add_pcie_limit(ceiling, items(end->facts->pci), gpu, end->peer->node());
-    return ceiling;
+    CeilingEnd ends[] = {ceiling_end(from), ceiling_end(to)};
+    ends[0].gpu = pair_->gpu_of(from);
+    ends[1].gpu = pair_->gpu_of(to);
+    return path_ceiling(ends[0], ends[1], pair_->wire(), measurement.mtu,
+                        traffic_of(measurement).value_or(Traffic{}));
   }
 
   Floor floor(bool from_a, const Measurement& measurement) const override {

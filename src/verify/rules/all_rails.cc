@@ -37,8 +37,8 @@ Held hold(const AllRails& all) {
   const Ceiling& ceiling = all.total->ceiling;
   Held held{all.alone(), "the sum of what each carries alone", 0};
   const Limit* limit = ceiling.nominal || ceiling.limits.empty() ? nullptr : &ceiling.limits.front();
-  if (limit != nullptr && limit->rate.bits_per_second < held.bits)
-    held = {limit->rate.bits_per_second, "the ceiling of all together (" + limit->name + ")", 0};
+  const double least = limit == nullptr ? held.bits : limit->least.value_or(limit->rate).bits_per_second;
+  if (least < held.bits) held = {least, "the ceiling of all together (" + limit->name + ")", 0};
   if (held.bits > 0) held.share = all.total->summary.median / held.bits;
   return held;
 }

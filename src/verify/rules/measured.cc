@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
+#include "hardware/ceilings.h"
 #include "inventory/hostlist.h"
 #include "results/all_rails.h"
 #include "verify/areas.h"
@@ -70,14 +72,23 @@ Best best_of(const std::vector<Measurement>& measurements) {
   return best;
 }
 
+// Returns what sound hardware is published to reach with this traffic over the wire of this ceiling.
+ProvenRate proven_of(const Measurement& measurement) {
+  const auto traffic = traffic_of(measurement);
+  if (!traffic) return {{}, "no limit of this operation is known", "", ""};
+  // Runs of other programs may name their limits in another way: then the highest is taken for the wire.
+  const std::vector<Limit>& limits = measurement.ceiling.limits;
+  const Limit* wire = find_wire(measurement.ceiling);
+  if (wire == nullptr && !limits.empty()) wire = &*std::ranges::max_element(limits, {}, &Limit::rate);
+  return proven_rate(*traffic, wire == nullptr ? BitRate{} : wire->rate);
+}
+
 // Returns why an RDMA operation is compared neither with the path's ceiling nor with TCP; empty if it is.
-std::string_view why_not_judged(const Measurement& measurement) {
-  if (measurement.operation.starts_with("datagram"))
-    return "messages of one packet: a processor bounds them, not the path";
-  if (measurement.operation.ends_with(" duplex"))
-    return "both ways at once: how much of twice the link is usual is not known";
+std::string why_not_judged(const Measurement& measurement) {
   if (is_at_once(measurement)) return "all rails at once: measured.all-rails judges their total";
-  return "";
+  const auto traffic = traffic_of(measurement);
+  const bool whole = traffic && traffic->operation != Operation::kDatagram && !traffic->both_ways;
+  return whole ? "" : proven_of(measurement).why;
 }
 
 // A user who requested measurements and got none must not read that all is well.
@@ -177,36 +188,79 @@ double wanted_fraction(const Survey& survey, const Measurement& measurement) {
   return wanted != nullptr ? wanted->expect.fraction_of_ceiling : Expectations{}.fraction_of_ceiling;
 }
 
-void judge_bandwidth(Case& each, const Measurement& measurement, double fraction) {
+// A bandwidth beside the rate that it must reach.
+struct Judged {
+  BitRate floor;
+  std::string why_not = {};  // why it is not judged; empty if it is
+  bool unknown = false;      // cluster.yaml's fraction judges nothing
+  ProvenRate proven = {};
+};
+
+Judged judged_of(const Measurement& measurement, double fraction) {
   if (measurement.engine == Engine::kTcp)
-    return each.not_applicable("one TCP stream is bound by a processor core, not by the path");
-  if (const auto why = why_not_judged(measurement); !why.empty())
-    return each.not_applicable(std::string(why));
+    return {{}, "one TCP stream is bound by a processor core, not by the path"};
+  if (auto why = why_not_judged(measurement); !why.empty()) return {{}, std::move(why)};
   if (measurement.ceiling.nominal || measurement.ceiling.limits.empty())
-    return each.not_applicable(measurement.ceiling.note.empty() ? "no ceiling is known"
-                                                                : measurement.ceiling.note);
+    return {{}, measurement.ceiling.note.empty() ? "no ceiling is known" : measurement.ceiling.note};
   const auto floor = bandwidth_floor(measurement.ceiling, fraction);
-  if (!floor) return each.unknown(floor.error().text);
+  if (!floor) return {{}, floor.error().text, true};
+  ProvenRate proven = proven_of(measurement);
+  if (!proven.rate) {
+    std::string why = proven.why;
+    if (!proven.decides.empty())
+      why += fmt::format("; railbed bench rdma {} {} {} decides", measurement.from.node, measurement.to.node,
+                         proven.decides);
+    return {{}, std::move(why)};
+  }
+  return {std::min(*floor, *proven.rate * fraction), "", false, std::move(proven)};
+}
+
+void judge_bandwidth(Case& each, const Measurement& measurement, double fraction) {
+  const Judged judged = judged_of(measurement, fraction);
+  if (judged.unknown) return each.unknown(judged.why_not);
+  if (!judged.why_not.empty()) return each.not_applicable(judged.why_not);
   const BitRate have{measurement.summary.median};
   const Limit& binding = *std::ranges::min_element(measurement.ceiling.limits, {}, &Limit::rate);
   each.add_evidence(binding.source);
-  if (have >= *floor) return each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
-  each.fail({.message =
-                 fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(measurement),
-                             to_text(have), 100 * (have / binding.rate), to_text(binding.rate), binding.name),
-             .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
-                                     to_text(binding.rate)),
+  const ProvenRate& proven = judged.proven;
+  if (!proven.source.empty()) each.add_evidence(fmt::format("{} ({})", proven.why, proven.source));
+  if (have >= judged.floor) return each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
+  // Where sound hardware stays below the limit, its rate is what counts.
+  const BitRate of{judged.floor.bits_per_second / fraction};
+  const std::string less = of < binding.rate ? fmt::format("; sound hardware reaches {}", to_text(of)) : "";
+  each.fail({.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows{}", what_text(measurement),
+                                    to_text(have), 100 * (have / binding.rate), to_text(binding.rate),
+                                    binding.name, less),
+             .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(judged.floor), 100 * fraction,
+                                     to_text(of)),
              .observed = to_text(have),
              .remedy = {
                  "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
                  {command("railbed bench rdma {} {}", measurement.from.node, measurement.to.node)}}});
 }
 
+// Of each path and operation, judges the measurement that is nearest to what it must reach. Only if none can be
+// judged, the fastest one says why.
 void bandwidth(const Survey& survey, Judge& judge) {
-  for (const auto& [key, one] : best_of(survey.evidence.measurements)) {
-    if (one->metric != Metric::kBandwidth) continue;
-    Case each = about(judge, *one);
-    judge_bandwidth(each, *one, wanted_fraction(survey, *one));
+  std::map<std::tuple<Path, Engine, std::string>, std::pair<double, const Measurement*>> nearest;
+  for (const Measurement& measurement : survey.evidence.measurements) {
+    if (measurement.failure || measurement.summary.samples == 0 || measurement.metric != Metric::kBandwidth)
+      continue;
+    const Judged judged = judged_of(measurement, wanted_fraction(survey, measurement));
+    // A claimed speed makes the whole path's ceiling a claim.
+    const double share = measurement.ceiling.nominal ? std::numeric_limits<double>::infinity()
+                         : judged.why_not.empty() ? measurement.summary.median / judged.floor.bits_per_second
+                                                  : -1 / (1 + measurement.summary.median);
+    auto& [best, kept] = nearest[{{measurement.rail, measurement.from.node, measurement.to.node},
+                                  measurement.engine,
+                                  measurement.operation}];
+    if (kept != nullptr && share <= best) continue;
+    best = share;
+    kept = &measurement;
+  }
+  for (const auto& [key, one] : nearest) {
+    Case each = about(judge, *one.second);
+    judge_bandwidth(each, *one.second, wanted_fraction(survey, *one.second));
   }
 }
 
@@ -251,10 +305,10 @@ const Measurement* best_tcp(const Best& best, const Path& path, Metric metric) {
 }
 
 // Returns why this RDMA measurement cannot be compared with TCP; empty if it can.
-std::string_view why_not_compared(const Survey& survey, const Measurement& rdma) {
+std::string why_not_compared(const Survey& survey, const Measurement& rdma) {
   if (rdma.metric == Metric::kLatency && rdma.operation == "read")
     return "a read is timed to its answer, TCP half a round trip";
-  if (const auto why = why_not_judged(rdma); !why.empty()) return why;
+  if (auto why = why_not_judged(rdma); !why.empty()) return why;
   const Rail* rail = find_rail(survey.evidence.cluster, rdma.rail);
   return rail != nullptr && !rail->rdma_driver.empty() ? "software RDMA runs on the same processor as TCP"
                                                        : "";
@@ -284,7 +338,7 @@ void rdma_beats_tcp(const Survey& survey, Judge& judge) {
     if (tcp == nullptr) continue;
     Case each = about(judge, *rdma);
     if (const auto why = why_not_compared(survey, *rdma); !why.empty())
-      each.not_applicable(std::string(why));
+      each.not_applicable(why);
     else
       judge_against_tcp(each, *rdma, *tcp);
   }
@@ -454,7 +508,8 @@ std::span<const Rule> measured_rules() {
        .title = "RDMA bandwidth is near its ceiling",
        .why = "The ceiling is computed for this very path; what is missing is being lost somewhere on it.",
        .source = "railbed bench rdma; the binding limit stands beside the number",
-       .standard = "90 % of the ceiling, or expect.fraction_of_ceiling; virtual links are not judged",
+       .standard = "90 % of what sound hardware reaches with these messages and queue pairs, or "
+                   "expect.fraction_of_ceiling; virtual links are not judged",
        .remedy = "Look at PCIe, NUMA and counters, then measure each node against others.",
        .fixture = "measured-bandwidth-low",
        .explained_by = {"net.speed", "rdma.rate", "net.mtu", "rdma.active-mtu", "measured.loss",
