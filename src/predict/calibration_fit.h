@@ -25,6 +25,22 @@ double residual_of(const MeasuredTime& time, const Calibration& calibration);
 Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
                             const std::string& from);
 
+// A row as a forecast without its cluster sees it.
+struct UnseenTime {
+  double residual = 0;  // ln(measured / forecast)
+  double spread = 0;    // of the band of that forecast
+  PathKind path = PathKind::kNvlink;
+};
+struct SourcesFit {
+  Calibration calibration;         // fitted to all rows
+  std::vector<UnseenTime> unseen;  // one for each row, in their order
+};
+// Fits the constants of all clusters: first one factor for each family of networks, then each kind, which
+// stays near its family. Each cluster is then forecast by a fit without it, and the spread of the bands is
+// that of these forecasts, so that it has the differences between clusters. `from` says how many clusters
+// there are.
+SourcesFit fit_sources(const std::vector<MeasuredTime>& times, const Calibration& start);
+
 // Returns the remaining error of a calibration: for each subject and size the median of measured / forecast.
 // Times with a requested algorithm are left out, since they do not show NCCL's own choice.
 std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& times, const Calibration& fitted);

@@ -63,7 +63,9 @@ struct NicWords {
 // Parses "8x400ib": a count, Gb/s, and the kind.
 std::optional<NicWords> parse_nic(std::string_view text) {
   constexpr std::pair<std::string_view, NicKind> kKinds[] = {
-      {"ib", NicKind::kInfiniband},       {"roce", NicKind::kRoce}, {"efa", NicKind::kEfa},
+      {"ib", NicKind::kInfiniband},       {"roce", NicKind::kRoce},   {"efa", NicKind::kEfa},
+      {"efa1", NicKind::kEfaV1},          {"efav1", NicKind::kEfaV1}, {"slingshot", NicKind::kSlingshot},
+      {"tcpxo", NicKind::kTcpxo},         {"tcpx", NicKind::kTcpxo},  {"cxi", NicKind::kSlingshot},
       {"libfabric", NicKind::kLibfabric}, {"tcp", NicKind::kTcp},
   };
   const auto times = text.find('x');
@@ -84,12 +86,13 @@ Result<void> add_nics(ClusterShape& shape, const ShapeWords& words) {
     if (shape.nodes < 2 || shape.nodes <= shape.domain_nodes) return {};
     return fail(ErrorKind::kBadInput,
                 "several nodes need adapters: --nic 8x400ib (count x Gb/s, and ib, roce, "
-                "efa, libfabric or tcp)");
+                "efa, efa1, slingshot, tcpxo, libfabric or tcp)");
   }
   const auto nic = parse_nic(words.nic);
   if (!nic)
     return fail(ErrorKind::kBadInput,
-                fmt::format("--nic {}: write count x Gb/s and ib, roce, efa, libfabric or tcp, as 8x400ib",
+                fmt::format("--nic {}: write count x Gb/s and ib, roce, efa, efa1, slingshot, tcpxo, "
+                            "libfabric or tcp, as 8x400ib",
                             words.nic));
   shape.nics = nic->count;
   shape.nic_rate = BitRate::gigabits(nic->gigabits);

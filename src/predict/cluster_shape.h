@@ -25,9 +25,12 @@ constexpr auto enum_names(GpuLink) {
   return std::array<std::string_view, 4>{"PCIe", "host memory", "NVLink", "NVSwitch"};
 }
 
-enum class NicKind { kInfiniband, kRoce, kEfa, kLibfabric, kTcp };
+// Networks that behave in their own way. EFA is that of AWS since 2023 (p5 and later), EFAv1 the one before
+// (p4d); TCPXO and TCPX are Google's; libfabric is any other network behind that library.
+enum class NicKind { kInfiniband, kRoce, kEfa, kEfaV1, kSlingshot, kTcpxo, kLibfabric, kTcp };
 constexpr auto enum_names(NicKind) {
-  return std::array<std::string_view, 5>{"InfiniBand", "RoCE", "EFA", "libfabric", "TCP"};
+  return std::array<std::string_view, 8>{"InfiniBand", "RoCE",  "EFA",       "EFAv1",
+                                         "Slingshot",  "TCPXO", "libfabric", "TCP"};
 }
 
 // One property and where it comes from: {"GPUs a node", "8", "assumed"}.
@@ -70,7 +73,8 @@ struct ClusterShape {
 };
 
 // The shape as a user types it; every member may be left out. `gpu` is "H100" or "RTX 5090"; `nic` is
-// "8x400ib", "2x100roce", "32x100efa", "4x200libfabric" or "1x10tcp".
+// "8x400ib", "2x100roce", "32x100efa", "4x100efa1", "4x200slingshot", "8x200tcpxo", "1x100libfabric" or
+// "1x10tcp".
 struct ShapeWords {
   std::string gpu;
   int gpus = 0;

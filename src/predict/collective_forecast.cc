@@ -1,7 +1,8 @@
 // Within one NVLink network each protocol has its own curve (nvlink_time.h), and the time to launch does not
 // depend on the GPUs. Elsewhere the curve is smooth:
 //
-//   time = start + ramp × b / (b + h) + b, where b = bytes / rate.
+//   time = start + ramp × b / (b + h) + b, where b = bytes / rate; between nodes start + ramp / (1 + √(h / b)) + b,
+//   because sizes from 64 KiB to 64 MiB pass through one protocol after the other there.
 //
 // * rate: the binding limit (path_limits.h) times the efficiency β that such paths reach.
 // * start: the time of the smallest message. NCCL's own model gives a latency for it, in which each GPU and
@@ -10,7 +11,7 @@
 // * ramp: small messages use LL and LL128, with short steps and a low rate. Large ones use Simple, with
 //   long steps, since whole chunks of a buffer are filled, passed to the thread that drives the adapter, and
 //   sent. Between them the time grows by a multiple of NCCL's latency for Simple; half of it is reached where
-//   b = h.
+//   b = h. An NVLink network larger than a board (NVL72) fills in addition.
 //
 // If the cluster itself was measured, the total is multiplied by the remaining ratio at that size
 // (measured_curve.h).
@@ -34,10 +35,9 @@
 namespace railbed {
 namespace {
 
-constexpr double kTenToNinety = 1.2816;  // standard deviations that include 80 %
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
 // The transfer time at which half of the ramp is reached, as a multiple of the ramp's time.
-constexpr double kHalfWithin = 2.5, kHalfBetween = .25;
+constexpr double kHalfWithin = 2.5, kHalfBetween = .12;
 // The share of that transfer time by which the ramp starts higher within a node, when Simple is used: the
 // first chunk has to be filled.
 constexpr double kFirstChunk = .05;
@@ -46,23 +46,35 @@ constexpr double kFirstChunk = .05;
 constexpr double kLaunchedApart = .82;
 // Over PCIe the ramp is the time of one chunk per channel, because the steps of a ring overlap.
 constexpr int kPcieChannels = 4;
+// µs for each GPU of an NVLink network larger than a board until NVLS is full, in one such network. Over
+// several it grows with the square of half the tree's depth and one. Ours, after one, two and twenty racks of
+// 72 GB200, where 0.5, 0.9 and 5.4 ms remain for no data.
+constexpr double kFillEach = 7;
+constexpr int kBoard = 8;
 // NVLSTree came with 2.18.
 constexpr nccl::Version kNvlsTreeSince{2, 18, 0};
 
 double gigabytes(BitRate rate) { return rate.gigabytes(); }
 
+// µs for each partner of a rank, within a node and between nodes. Ours: alltoall over 16 B200 takes 37 µs where
+// sendrecv takes 15.
+constexpr double kPartnerWithin = .3, kPartnerBetween = 1.4;
+
 // Returns the latency in µs of operations such as alltoall, which NCCL does not tune. A rank's partners are
 // served in turn, mostly at the same time.
-double point_to_point_latency(const TunedCommunicator& communicator, NcclProtocol protocol) {
+double point_to_point_latency(const TunedCommunicator& communicator, Collective operation,
+                              NcclProtocol protocol) {
   const bool simple = protocol == NcclProtocol::kSimple;
-  const double hop = communicator.nodes > 1 ? (simple ? 14 : 2.7) : simple ? 3.4 : .6;
-  return (simple ? 8.4 : 6.6) + hop + .3 * (communicator.ranks - 1);
+  const bool between = communicator.nodes > 1;
+  const double hop = between ? (simple ? 14 : 2.7) : simple ? 3.4 : .6;
+  const int partners = operation == Collective::kSendReceive ? 1 : communicator.ranks - 1;
+  return (simple ? 8.4 : 6.6) + hop + (between ? kPartnerBetween : kPartnerWithin) * partners;
 }
 
 // Returns the least latency in µs that NCCL's model has for the smallest message with this protocol.
 double least_latency(const TunedCommunicator& communicator, Collective operation, NcclProtocol protocol,
                      const ForecastChoice& choice) {
-  if (!is_tuned(operation)) return point_to_point_latency(communicator, protocol);
+  if (!is_tuned(operation)) return point_to_point_latency(communicator, operation, protocol);
   double least = 0;
   for (const TuningEstimate& each : tuning_estimates(communicator, operation, 8)) {
     if (each.protocol != protocol || (choice.algorithm && each.algorithm != *choice.algorithm)) continue;
@@ -71,13 +83,12 @@ double least_latency(const TunedCommunicator& communicator, Collective operation
   return least > 0 ? least : tuning_latency(communicator, operation, NcclAlgorithm::kRing, protocol);
 }
 
-// EFA delivers out of order, so LL and LL128 are off. NCCL's ring was observed for small sizes, too: about 10
-// µs per rank. A deep tree replaces it where the ring would take absurdly long.
-double efa_start(const TunedCommunicator& communicator, Collective operation) {
-  const double ring = tuning_latency(communicator, operation, NcclAlgorithm::kRing, NcclProtocol::kSimple);
-  if (operation != Collective::kAllReduce) return ring;
-  return std::min(ring,
-                  8 * tuning_latency(communicator, operation, NcclAlgorithm::kTree, NcclProtocol::kSimple));
+// Returns the µs until the chunks of all GPUs of a large NVLink network are on their way.
+double filling_time(const TunedCommunicator& communicator, Collective operation) {
+  const int inside = communicator.ranks / communicator.nodes;
+  if (!communicator.nvls || operation != Collective::kAllReduce || inside <= kBoard) return 0;
+  const double levels = 1 + std::log2(communicator.nodes) / 2;
+  return kFillEach * inside * levels * levels;
 }
 
 std::optional<TuningEstimate> chosen(const TunedCommunicator& communicator, Collective operation,
@@ -126,21 +137,32 @@ struct Subject {
 };
 
 // Returns an estimate for alltoall and similar operations, with the rate of a broadcast by ring.
-TuningEstimate point_to_point(const TunedCommunicator& communicator, NcclProtocol protocol) {
-  TuningEstimate made{NcclAlgorithm::kRing, protocol, point_to_point_latency(communicator, protocol), 0, 0};
+TuningEstimate point_to_point(const TunedCommunicator& communicator, Collective operation,
+                              NcclProtocol protocol) {
+  TuningEstimate made{NcclAlgorithm::kRing, protocol,
+                      point_to_point_latency(communicator, operation, protocol), 0, 0};
   for (const TuningEstimate& each : tuning_estimates(communicator, Collective::kBroadcast, 8))
     if (each.algorithm == made.algorithm && each.protocol == protocol)
-      made.algbw = each.algbw / bus_factor(Collective::kAllToAll, communicator.ranks);
+      made.algbw = each.algbw / bus_factor(operation, communicator.ranks);
   return made;
+}
+
+// Returns the share of the links that sendrecv uses within a node: NCCL gives each 16 MiB of a message a channel,
+// and no message less than an eighth of them. Ours, after eight B200 (32 channels) and eight A100 (16).
+double sent_share(const Subject& subject) {
+  constexpr double kEachChannel = 16 << 20, kLeast = .125;
+  if (subject.operation != Collective::kSendReceive) return 1;
+  const int channels = subject.shape.architecture >= GpuArchitecture::kBlackwell ? 32 : 16;
+  return std::clamp(static_cast<double>(subject.bytes) / (kEachChannel * channels), kLeast, 1.0);
 }
 
 Timing nvlink_timing_of(const Subject& subject, const TuningEstimate& chosen,
                         const Calibration& calibration) {
   const PathLimit limit =
       binding_limit(path_limits(subject.shape, subject.operation, chosen.algorithm), calibration);
-  const NvlinkTime time =
-      nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
-                  calibration.of(limit.path), {limit.limit.rate, subject.shape.link_rate});
+  const NvlinkTime time = nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
+                                      calibration.of(limit.path),
+                                      {limit.limit.rate * sent_share(subject), subject.shape.link_rate});
   return {limit.path, limit.limit.name, 0, time.start, time.ramp, time.transfer};
 }
 
@@ -150,10 +172,15 @@ Timing nvlink_timing(const Subject& subject, const Calibration& calibration) {
     made = nvlink_timing_of(subject, *subject.chosen, calibration);
   } else {
     const auto by = [&](NcclProtocol protocol) {
-      return nvlink_timing_of(subject, point_to_point(subject.communicator, protocol), calibration);
+      return nvlink_timing_of(subject, point_to_point(subject.communicator, subject.operation, protocol),
+                              calibration);
     };
     made = std::min(by(NcclProtocol::kLl), by(NcclProtocol::kSimple),
                     [](const Timing& a, const Timing& b) { return a.sum() < b.sum(); });
+  }
+  if (subject.chosen && subject.chosen->algorithm == NcclAlgorithm::kNvls) {
+    const double filling = filling_time(subject.communicator, subject.operation);
+    made.ramp += ramp_time(filling, made.transfer, kHalfBetween * filling);
   }
   if (subject.choice.from_graph) return made;
   const double on_gpus = made.sum();
@@ -171,11 +198,13 @@ Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Cal
   const PathConstants& constants = calibration.of(made.path);
   const double launched = constants.start * (subject.choice.launched_apart && !between ? kLaunchedApart : 1);
   const double alpha = subject.choice.from_graph ? std::min(1.0, launched) : launched;
+  // Where a network does not permit LL, the constant of its kind has what that costs.
+  TunedCommunicator any = subject.communicator;
+  any.ll = true;
   const auto least = [&](NcclProtocol protocol) {
-    return least_latency(subject.communicator, subject.operation, protocol, subject.choice);
+    return least_latency(any, subject.operation, protocol, subject.choice);
   };
-  const bool efa = between && subject.shape.nic == NicKind::kEfa;
-  made.start = alpha * (efa ? efa_start(subject.communicator, subject.operation) : least(NcclProtocol::kLl));
+  made.start = alpha * least(NcclProtocol::kLl);
   made.transfer = transfer_time(
       static_cast<double>(subject.bytes) * bus_factor(subject.operation, subject.communicator.ranks),
       binding.limit.rate);
@@ -184,7 +213,12 @@ Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Cal
       constants.ramp * (between ? least(NcclProtocol::kSimple)
                                 : transfer_time(kPcieChannels * kChunkBytes, subject.shape.link_rate));
   const double half = whole * (between ? kHalfBetween : kHalfWithin);
-  made.ramp = ramp_time(whole, made.transfer, half, !between && simple ? kFirstChunk * half : 0);
+  made.ramp = between ? gradual_ramp_time(whole, made.transfer, half)
+                      : ramp_time(whole, made.transfer, half, simple ? kFirstChunk * half : 0);
+  if (between) {
+    const double filling = filling_time(subject.communicator, subject.operation);
+    made.ramp += ramp_time(filling, made.transfer, kHalfBetween * filling);
+  }
   return made;
 }
 
@@ -242,7 +276,7 @@ TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& cho
       communicator.nodes > 1 ? gigabytes(node_wire(shape).rate) * shape.nodes / communicator.nodes : link;
   communicator.inter = (alone ? wire : std::min(link, wire)) / communicator.channels;
   communicator.intra = communicator.nodes > 1 ? communicator.inter : link / communicator.channels;
-  communicator.ll = communicator.ll128 = communicator.nodes == 1 || shape.nic != NicKind::kEfa;
+  communicator.ll = communicator.ll128 = communicator.nodes == 1 || shape.nic != NicKind::kEfaV1;
   communicator.ll128 = communicator.ll128 && (communicator.nvlink || alone);
   const auto version = nccl::Version::parse(shape.nccl);
   communicator.nvls = shape.nvls && communicator.ranks / communicator.nodes > 2 &&

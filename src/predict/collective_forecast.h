@@ -37,7 +37,7 @@ struct Forecast {
   Limit limit;  // the binding limit of busbw for large sizes; its rate is the part that is reached
   PathKind path = PathKind::kNvlink;   // the path whose latencies apply
   PathKind bound = PathKind::kNvlink;  // the path whose efficiency applies to the limit
-  std::string basis;                   // "published measurements", "assumed", "run 12"
+  std::string basis;                   // "fitted (16 sources)", "assumed", "run 12"
   std::vector<ForecastPart> parts;
   FIELDS(Forecast, bytes, time, time_low, time_high, algbw, busbw, busbw_low, busbw_high, algorithm, protocol,
          limit, path, bound, basis, parts);

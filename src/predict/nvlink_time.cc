@@ -87,7 +87,8 @@ NvlinkTime nvlink_time(Collective operation, int ranks, std::uint64_t bytes, con
 
 double launch_time(Collective operation, int gpus, bool apart) {
   const double each = apart ? kLaunchApart : kLaunchFirst + kLaunchEach * gpus;
-  return each + (!is_tuned(operation) ? kLaunchPartner * gpus : 0);
+  if (is_tuned(operation)) return each;
+  return each + kLaunchPartner * (operation == Collective::kSendReceive ? 1 : gpus);
 }
 
 double launched_time(double on_gpus, double launching) {

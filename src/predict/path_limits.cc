@@ -14,6 +14,8 @@
 #include <cmath>
 
 #include "hardware/ceilings.h"
+#include "hardware/part_model.h"
+#include "nccl/version.h"
 
 namespace railbed {
 namespace {
@@ -72,6 +74,28 @@ PathLimit local_limit(const ClusterShape& shape, NcclAlgorithm algorithm, Collec
           algorithm == NcclAlgorithm::kNvls ? PathKind::kNvls : PathKind::kNvlsTree};
 }
 
+// NCCL's limits of one channel of NVLSTree, for two nodes and for more (src/graph/tuning.cc,
+// perChMaxNVLSTreeBws). Blackwell's over several nodes was 43.8 until 2.29.
+constexpr double kTreeHopper[] = {57.7, 45.5}, kTreeBlackwell[] = {96, 80}, kTreeBlackwellBefore = 43.8;
+constexpr nccl::Version kTreeBlackwellSince{2, 30, 0};
+// Channels of NVLSTree: one for each GPU of a board. Over a larger NVLink network ours, after 20 racks of 72
+// GB200 that reached 433 GB/s.
+constexpr int kTreeChannels = 8, kTreeChannelsOfRack = 10;
+
+PathLimit tree_limit(const ClusterShape& shape) {
+  const int inside = shape.ranks() / shape.domains();
+  const int channels = inside > kTreeChannels ? kTreeChannelsOfRack : inside;
+  const std::size_t column = shape.domains() > 2 ? 1 : 0;
+  const auto version = nccl::Version::parse(shape.nccl);
+  const bool blackwell = shape.architecture >= GpuArchitecture::kBlackwell;
+  const double each = !blackwell                                                 ? kTreeHopper[column]
+                      : column == 1 && version && *version < kTreeBlackwellSince ? kTreeBlackwellBefore
+                                                                                 : kTreeBlackwell[column];
+  return {{"NVLSTree", BitRate::gigabytes(channels * each),
+           fmt::format("{} channels of {:.1f} GB/s in NCCL's sources", channels, each)},
+          PathKind::kNvlsTree};
+}
+
 // Returns the factor by which the wire of a node (or of an NVLink domain) is multiplied.
 double wire_share(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
   const double n = shape.ranks();
@@ -106,8 +130,9 @@ PathLimit network_limit_of(const ClusterShape& shape, Collective operation, Nccl
 }  // namespace
 
 PathKind network_path(NicKind nic) {
-  constexpr PathKind kKinds[] = {PathKind::kInfiniband, PathKind::kRoce, PathKind::kEfa, PathKind::kLibfabric,
-                                 PathKind::kTcp};
+  constexpr PathKind kKinds[] = {PathKind::kInfiniband, PathKind::kRoce,      PathKind::kEfa,
+                                 PathKind::kEfaV1,      PathKind::kSlingshot, PathKind::kTcpxo,
+                                 PathKind::kLibfabric,  PathKind::kTcp};
   return kKinds[static_cast<std::size_t>(nic)];
 }
 
@@ -119,7 +144,9 @@ PathKind local_path(const ClusterShape& shape) {
 
 Limit node_wire(const ClusterShape& shape) {
   const double payload = wire_efficiency(wire_of(shape.nic), shape.mtu);
-  BitRate each = shape.nic_rate * payload;
+  const BitRate data =
+      shape.nic == NicKind::kInfiniband ? infiniband_data_rate(shape.nic_rate) : shape.nic_rate;
+  BitRate each = data * payload;
   Limit limit{fmt::format("{} x {:.0f} Gb/s {}", shape.nics, shape.nic_rate.gigabits(),
                           enum_names(shape.nic)[static_cast<std::size_t>(shape.nic)]),
               {},
@@ -147,6 +174,9 @@ std::vector<PathLimit> path_limits(const ClusterShape& shape, Collective operati
     limits.push_back(local_limit(shape, reduces_on_the_way ? algorithm : NcclAlgorithm::kRing, operation));
   }
   if (shape.domains() > 1) limits.push_back(network_limit_of(shape, operation, algorithm));
+  if (inside > 1 && shape.domains() > 1 && operation == Collective::kAllReduce &&
+      algorithm == NcclAlgorithm::kNvlsTree)
+    limits.push_back(tree_limit(shape));
   return limits;
 }
 

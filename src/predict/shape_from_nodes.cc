@@ -39,7 +39,8 @@ class Saying {
 };
 
 std::string_view kind_word(NicKind kind) {
-  constexpr std::string_view kWords[] = {"ib", "roce", "efa", "libfabric", "tcp"};
+  constexpr std::string_view kWords[] = {"ib",        "roce",  "efa",       "efa1",
+                                         "slingshot", "tcpxo", "libfabric", "tcp"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 std::string nic_words(int count, BitRate rate, NicKind kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 
@@ -18,6 +19,12 @@ inline double transfer_time(double bytes, BitRate rate) {
 // takes `half`. `first` shifts the curve: the ramp starts as if that much of the transfer had passed.
 inline double ramp_time(double whole, double transfer, double half, double first = 0) {
   return whole > 0 ? whole * (transfer + first) / (transfer + half) : 0;
+}
+
+// Returns a part that grows like ramp_time(), but over a wider range of sizes: with the root of the transfer while
+// it is small.
+inline double gradual_ramp_time(double whole, double transfer, double half) {
+  return whole > 0 && transfer > 0 ? whole / (1 + std::sqrt(half / transfer)) : 0;
 }
 
 }  // namespace railbed

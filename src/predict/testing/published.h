@@ -12,7 +12,7 @@ namespace railbed {
 struct PublishedMeasurement {
   std::string id;
   std::string source;
-  std::string half;  // calibration, claim, sick
+  std::string use;  // fit, sick
   std::string gpu;
   int gpus = 1;
   int nodes = 1;
@@ -31,7 +31,7 @@ struct PublishedMeasurement {
   bool launched_apart = false;
   bool no_size = false;
   std::vector<std::vector<double>> rows;  // bytes, busbw in GB/s, time in µs
-  FIELDS(PublishedMeasurement, id, source, half, gpu, gpus, nodes, op, nic, algorithm, nccl, note,
+  FIELDS(PublishedMeasurement, id, source, use, gpu, gpus, nodes, op, nic, algorithm, nccl, note,
          domain_nodes, nic_pcie, nic_lanes, no_nvls, peers, staged, graph, launched_apart, no_size, rows);
   // The source, whatever part of it.
   std::string source_id() const { return id.substr(0, id.find(' ')); }
