@@ -22,7 +22,6 @@ struct GpuModel {
   int pcie_generation = 0;  // with 16 lanes; 0: not in the table
   bool ecc = false;         // it ships with error correction on
   bool whole_bar1 = false;  // it can map all its memory on PCI, given room above 4 GiB
-  int tensor_tflops = 0;    // dense, of 16-bit numbers with 32-bit sums (data sheet); 0: not in the table
   bool c2c = false;         // NVLink-C2C connects it to its processor
   bool turing = false;
 

@@ -47,7 +47,7 @@ struct GpuProduct {
   GpuArchitecture architecture;
   int capability;  // compute capability: 61 is 6.1
   GpuMarket market;
-  int memory_gb;     // 0: several sizes, or not in the table
+  int memory_gb;     // as its name has it: GiB for most boards; 0: several sizes, or not in the table
   int watts;         // 0: not in the table
   NvlinkWay nvlink;  //
   int mig;           // most MIG instances; 0: no MIG

@@ -76,13 +76,8 @@ TEST(GpuTable, TheLongestNameWins) {
   EXPECT_EQ(find_gpu_model("NVIDIA RTX A1000"), nullptr) << "it is no A100";
   EXPECT_EQ(find_gpu_model("Tesla P40")->name, "P40");
   EXPECT_EQ(find_gpu_model("NVIDIA L40S")->name, "L40S");
-  EXPECT_EQ(find_gpu_model("NVIDIA H100 80GB HBM3")->tensor_tflops, 989);
-  EXPECT_EQ(find_gpu_model("NVIDIA H100 PCIe")->tensor_tflops, 756);
   EXPECT_EQ(find_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100-SXM4");
   EXPECT_EQ(find_gpu_model("GA100 [A100 PCIe 40GB]")->name, "A100");
-  EXPECT_EQ(find_gpu_model("NVIDIA H200")->tensor_tflops, 989);
-  EXPECT_EQ(find_gpu_model("Tesla V100-SXM2-16GB")->tensor_tflops, 125);
-  EXPECT_EQ(find_gpu_model("NVIDIA H200 NVL")->tensor_tflops, 0);  // other clocks, another data sheet
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct Transformer {
   std::uint64_t hidden;
   std::uint64_t feed_forward;
   std::uint64_t heads;
+  std::uint64_t key_heads;  // of keys and of values
   std::uint64_t vocabulary;
   std::uint64_t positions;  // learned; 0 for none (rotary)
   std::uint64_t segments;   // embedded sentence types
@@ -68,13 +69,18 @@ struct Transformer {
 };
 // Devlin et al. 2019 with BERT's published vocabulary, sequences of its second
 // phase; Radford et al. 2019, table 2 (smallest and largest); Touvron et al. 2023, table 2 (LLaMA 7B,
-// the shape most 7B models share).
-constexpr std::array<Transformer, 5> kTransformers{{
-    {"bert-base", "BERT-Base", 12, 768, 3072, 12, 30522, 512, 2, 512, 32, false, true, true},
-    {"bert-large", "BERT-Large", 24, 1024, 4096, 16, 30522, 512, 2, 512, 32, false, true, true},
-    {"gpt2", "GPT-2", 12, 768, 3072, 12, 50257, 1024, 0, 1024, 16, false, true, false},
-    {"gpt2-xl", "GPT-2 XL", 48, 1600, 6400, 25, 50257, 1024, 0, 1024, 4, false, true, false},
-    {"7b", "7B", 32, 4096, 11008, 32, 32000, 0, 0, 2048, 2, true, false, false},
+// the shape most 7B models share); Grattafiori et al. 2024, table 3 (Llama 3); Brown et al. 2020, table 2.1
+// (GPT-3).
+constexpr std::array<Transformer, 9> kTransformers{{
+    {"bert-base", "BERT-Base", 12, 768, 3072, 12, 12, 30522, 512, 2, 512, 32, false, true, true},
+    {"bert-large", "BERT-Large", 24, 1024, 4096, 16, 16, 30522, 512, 2, 512, 32, false, true, true},
+    {"gpt2", "GPT-2", 12, 768, 3072, 12, 12, 50257, 1024, 0, 1024, 16, false, true, false},
+    {"gpt2-xl", "GPT-2 XL", 48, 1600, 6400, 25, 25, 50257, 1024, 0, 1024, 4, false, true, false},
+    {"7b", "7B", 32, 4096, 11008, 32, 32, 32000, 0, 0, 2048, 2, true, false, false},
+    {"llama3-8b", "Llama 3 8B", 32, 4096, 14336, 32, 8, 128256, 0, 0, 8192, 1, true, false, false},
+    {"llama3-70b", "Llama 3 70B", 80, 8192, 28672, 64, 8, 128256, 0, 0, 8192, 1, true, false, false},
+    {"gpt3-175b", "GPT-3 175B", 96, 12288, 49152, 96, 96, 50257, 2048, 0, 2048, 1, false, true, false},
+    {"llama3-405b", "Llama 3 405B", 126, 16384, 53248, 128, 8, 128256, 0, 0, 8192, 1, true, false, false},
 }};
 
 void add_block(Model& model, const Transformer& shape, int number) {
@@ -84,7 +90,8 @@ void add_block(Model& model, const Transformer& shape, int number) {
   const std::uint64_t bias = shape.gated ? 0 : 1;
   const std::uint64_t norm = shape.gated ? h : 2 * h;
   const std::string name = fmt::format("block {} ", number + 1);
-  model.layers.push_back({name + "query, key, value", 3 * (h * h + bias * h) + norm, {{t, 3 * h, h}}});
+  const std::uint64_t three = h + 2 * head * shape.key_heads;
+  model.layers.push_back({name + "query, key, value", three * (h + bias) + norm, {{t, three, h}}});
   // The scores and their product with the values have no weights.
   model.layers.push_back({name + "attention", 0, {{t, t, head, shape.heads}, {t, head, t, shape.heads}}});
   model.layers.push_back({name + "projection", h * h + bias * h, {{t, h, h}}});
@@ -100,6 +107,11 @@ Model transformer(const Transformer& shape) {
   Model model{std::string(shape.name), "sequence", shape.tokens, shape.batch, {}};
   model.hidden = h;
   model.blocks = shape.layers;
+  model.feed_forward = shape.feed_forward;
+  model.keys = h / shape.heads * shape.key_heads;
+  model.vocabulary = shape.vocabulary;
+  model.gated = shape.gated;
+  model.causal = !shape.pooler;
   model.layers.push_back(
       {"embedding",
        (shape.vocabulary + shape.positions + shape.segments) * h + (shape.pooler ? norm : 0),
@@ -132,9 +144,12 @@ Model model_of(const ModelSize& size) {
   Model model{"a transformer", "sequence", size.tokens, 1, {}};
   model.hidden = size.hidden;
   model.blocks = size.blocks;
+  model.feed_forward = 4 * size.hidden;
+  model.keys = size.hidden;
   const auto each = static_cast<std::uint64_t>(size.parameters / size.blocks);
   for (int block = 0; block < size.blocks; ++block)
-    model.layers.push_back({fmt::format("block {}", block + 1), each, {{size.tokens, each, 1}}});
+    model.layers.push_back(
+        {fmt::format("block {}", block + 1), each, {{size.tokens, each / size.hidden, size.hidden}}});
   return model;
 }
 

@@ -15,6 +15,10 @@ TEST(Models, HaveAsManyParametersAsThePublishedOnes) {
   EXPECT_EQ(parameters_of("gpt2"), 124'439'808u);
   EXPECT_EQ(parameters_of("gpt2-xl"), 1'557'611'200u);
   EXPECT_EQ(parameters_of("7b"), 6'738'415'616u);
+  EXPECT_EQ(parameters_of("llama3-8b"), 8'030'261'248u);
+  EXPECT_EQ(parameters_of("llama3-70b"), 70'553'706'496u);
+  EXPECT_EQ(parameters_of("llama3-405b"), 405'853'388'800u);
+  EXPECT_NEAR(static_cast<double>(parameters_of("gpt3-175b")), 174.6e9, 0.1e9);
 }
 
 TEST(Models, CostWhatIsPublishedToo) {

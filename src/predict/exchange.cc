@@ -35,6 +35,22 @@ ClusterShape shape_of(const ExchangeGroup& group, const ClusterShape& whole) {
   return shape;
 }
 
+double seconds_alone(Collective kind, double bytes, const ExchangeGroup& group,
+                     const TrainingCluster& cluster) {
+  ForecastChoice choice;
+  choice.from_graph = true;  // launched while the GPU still computes
+  const ClusterShape shape = shape_of(group, cluster.shape);
+  return forecast_collective(shape, kind, static_cast<std::uint64_t>(bytes), cluster.calibration, choice)
+             .time /
+         1e9;
+}
+
+// Returns the next larger number of 1, 2, 3, 4, 6, 8, 12, 16 ...
+int next_nodes(int nodes) {
+  const bool power = (nodes & (nodes - 1)) == 0;
+  return nodes < 2 ? nodes + 1 : power ? nodes + nodes / 2 : nodes / 3 * 4;
+}
+
 }  // namespace
 
 double bytes_per_adapter(Collective kind, double bytes, const ExchangeGroup& group,
@@ -45,12 +61,15 @@ double bytes_per_adapter(Collective kind, double bytes, const ExchangeGroup& gro
 double exchange_seconds(Collective kind, double bytes, const ExchangeGroup& group,
                         const TrainingCluster& cluster) {
   if (group.ranks < 2 || bytes < 1) return 0;
-  ForecastChoice choice;
-  choice.from_graph = true;  // launched while the GPU still computes
-  const ClusterShape shape = shape_of(group, cluster.shape);
-  return forecast_collective(shape, kind, static_cast<std::uint64_t>(bytes), cluster.calibration, choice)
-             .time /
-         1e9;
+  if (group.nodes() < 2) return seconds_alone(kind, bytes, group, cluster);
+  // A forecast may fall where NCCL takes another algorithm for more nodes. Nobody can rely on that.
+  double longest = 0;
+  for (int nodes = 1;; nodes = next_nodes(nodes)) {
+    ExchangeGroup part = group;
+    part.ranks = nodes * group.per_node;
+    if (part.ranks > 1) longest = std::max(longest, seconds_alone(kind, bytes, part, cluster));
+    if (nodes >= group.nodes()) return longest;
+  }
 }
 
 BitRate reached_of_adapter(const TrainingCluster& cluster) {

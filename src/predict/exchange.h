@@ -26,7 +26,8 @@ struct ExchangeGroup {
 // Returns the bytes that each adapter of a node sends.
 double bytes_per_adapter(Collective kind, double bytes, const ExchangeGroup& group,
                          const ClusterShape& shape);
-// Returns the duration in seconds; 0 for fewer than two ranks or no data.
+// Returns the duration in seconds; 0 for fewer than two ranks or no data. More nodes with as many ranks each
+// never take less time: it is the longest time of any smaller number of nodes.
 double exchange_seconds(Collective kind, double bytes, const ExchangeGroup& group,
                         const TrainingCluster& cluster);
 

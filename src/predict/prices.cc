@@ -44,7 +44,7 @@ void read_price(PriceList& list, const YamlKey& key, const YamlValue& value, Com
   if (!kind && !names_part(key.text))
     return complaints.add(
         key.spot,
-        "unknown key; there are currency, adapter, cable, switch, and part numbers that railbed knows");
+        "unknown key; there are currency, adapter, cable, switch, kilowatt-hour, gpu-hour, and part numbers that railbed knows");
   const auto price = parse_real(value.text);
   if (!price || !(*price >= 0 && *price <= kDearest))
     return complaints.add(value.spot, fmt::format("a price is a number from 0 to {:g}", kDearest));

@@ -12,9 +12,10 @@
 
 namespace railbed {
 
-enum class UpgradePartKind { kAdapter, kCable, kSwitch };
+// What is bought once, and what is paid for by the hour.
+enum class UpgradePartKind { kAdapter, kCable, kSwitch, kKilowattHour, kGpuHour };
 constexpr auto enum_names(UpgradePartKind) {
-  return std::array<std::string_view, 3>{"adapter", "cable", "switch"};
+  return std::array<std::string_view, 5>{"adapter", "cable", "switch", "kilowatt-hour", "gpu-hour"};
 }
 
 struct PriceList {

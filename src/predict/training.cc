@@ -1,13 +1,15 @@
-// A step takes T = T_compute + max(0, T_exchange − overlap · T_backward) + the exchange of the last bucket +
-// the slowdown of the computation by hidden exchanges, and what model parallelism adds, which nothing hides:
-//   replicas  Gradients are exchanged in buckets during the backward pass, which is two thirds of the
-//             computation. The last bucket is ready when nothing is left to hide it.
-//   sharded   Parameters are gathered block by block in the forward and again in the backward pass, where
-//             gradients are scattered, too. The first gathering and the last scattering are never hidden.
+// A step takes T = T_compute + the bubble of a pipeline + what of the exchanges no computing hides + the
+// slowdown of the computation by hidden exchanges + the optimizer. Exchanges follow a schedule:
+//   replicas  Gradients are exchanged in buckets while the last micro-batch's backward pass continues with
+//             earlier layers. The last bucket is ready when nothing is left to hide it. ZeRO-1 and ZeRO-2
+//             scatter gradients instead and gather weights beneath the next forward pass.
+//   fsdp      Weights are gathered block by block, the next while one is computed, forward and again
+//             backward, where gradients are scattered, too (step_overlap.h).
 //   tensor    Every block sums its activations over the group twice forward and twice backward (Shoeybi et
 //             al. 2019), and waits for that.
-//   pipeline  Each of p stages waits while the first micro-batch arrives and the last leaves: (p − 1) / m of
-//             the time of m micro-batches (Narayanan et al. 2021). Activations pass each border.
+//   pipeline  Each of p stages waits while the first micro-batch arrives and the last leaves: (p - 1) / (m v)
+//             of the time of m micro-batches with v parts of the model on each stage (Narayanan et al. 2021).
+//             Activations pass each border.
 //   expert    Tokens go to their experts and back, forward and backward: four all_to_alls per block.
 // Ranks are placed as in Megatron: tensor groups within nodes, then replicas, then stages.
 //
@@ -16,16 +18,23 @@
 // 5.93 ms in the rehearsal, 7 to 8 ms with PyTorch), because products that fill every multiprocessor in waves
 // need twice as many waves when a few are taken. So an exchange within a node counts fully. An exchange that
 // waits for the network uses about 20 of 130 multiprocessors. Its cost was not measured; their share is
-// assumed.
+// assumed, and it costs no less than the same exchange within a node.
 //
-// Not modeled: the optimizer, the loading of data, stragglers, and the lower efficiency of small batches.
+// More nodes never make a GPU faster: exchanges never get shorter (exchange.h), and sharding over more nodes
+// is not counted for the optimizer.
+//
+// Not modeled: the loading of data, stragglers, and the launching of kernels.
 #include "predict/training.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
 
 #include "model/training_step.h"
+#include "predict/step_overlap.h"
 
 namespace railbed {
 namespace {
@@ -40,8 +49,9 @@ std::string why_not(const TrainingPlan& plan) {
   const ClusterShape& shape = plan.shape();
   const int split = plan.tensor * plan.pipeline;
   if (shape.nodes < 1 || shape.gpus < 1) return "nodes and GPUs: one or more";
-  if (!(plan.flops_per_second > 0) || !(plan.batch > 0)) return "a GPU's speed and a batch must be known";
-  if (plan.tensor < 1 || plan.pipeline < 1 || plan.expert < 1 || plan.micro_batches < 1)
+  if (!(plan.rates.matrix > 0) || !(plan.batch > 0)) return "a GPU's speed and a batch must be known";
+  if (plan.tensor < 1 || plan.pipeline < 1 || plan.expert < 1 || plan.micro_batches < 1 ||
+      plan.interleave < 1)
     return "degrees and micro-batches: one or more";
   if (plan.gpus() % split != 0)
     return fmt::format("{} GPUs are no multiple of tensor × pipeline = {}", plan.gpus(), split);
@@ -49,6 +59,9 @@ std::string why_not(const TrainingPlan& plan) {
     return fmt::format("{} replicas are no multiple of {} ranks of experts", plan.replicas(), plan.expert);
   if ((split > 1 || plan.expert > 1) && plan.model.blocks < plan.pipeline)
     return fmt::format("{} has {} blocks to split", plan.model.name, plan.model.blocks);
+  if (plan.interleave > 1 && (plan.pipeline < 2 || plan.model.blocks < plan.pipeline * plan.interleave))
+    return fmt::format("{} has {} blocks: --interleave {} needs a pipeline, and a block for each part",
+                       plan.model.name, plan.model.blocks, plan.interleave);
   if (plan.experts_used > plan.experts) return "a token uses more experts than there are";
   if (shape.nodes > 1 && !(reached_of_adapter(plan.cluster).bits_per_second > 0))
     return "what network adapters a node has must be known (--nic)";
@@ -62,7 +75,7 @@ class Forecasting {
 
   TrainingForecast forecast() {
     begin();
-    plan_.sharded ? add_sharded() : add_replicas();
+    plan_.sharding == Sharding::kWeights ? add_gathered() : add_replicas();
     if (plan_.tensor > 1) add_tensor();
     if (plan_.pipeline > 1) add_pipeline();
     if (plan_.expert > 1) add_expert();
@@ -72,11 +85,6 @@ class Forecasting {
 
  private:
   double split() const { return plan_.tensor * plan_.pipeline; }
-  // Returns the number of parameters of a GPU before any sharding.
-  double own_parameters() const {
-    const double dense = (1 - plan_.expert_share) + plan_.expert_share / plan_.expert;
-    return result_.parameters * dense / split();
-  }
   double used_share() const {
     return (1 - plan_.expert_share) + plan_.expert_share * plan_.experts_used / plan_.experts;
   }
@@ -85,8 +93,15 @@ class Forecasting {
     const int per_node = std::max(1, gpus / plan_.tensor);
     return {plan_.replicas(), std::min(per_node, plan_.replicas()), std::min(plan_.tensor, gpus)};
   }
-  double seconds(Collective kind, double bytes, const ExchangeGroup& group) const {
-    return exchange_seconds(kind, bytes, group, plan_.cluster);
+  double seconds(Collective kind, double bytes, const ExchangeGroup& group) {
+    const auto found = known_.find({kind, bytes, group.ranks});
+    if (found != known_.end()) return found->second;
+    return known_[{kind, bytes, group.ranks}] = exchange_seconds(kind, bytes, group, plan_.cluster);
+  }
+  // Returns the time of the exchange among the ranks of one node.
+  double seconds_within(Collective kind, double bytes, ExchangeGroup group) {
+    group.ranks = std::min(group.ranks, group.per_node);
+    return seconds(kind, bytes, group);
   }
   double adapter_bytes(Collective kind, double bytes, const ExchangeGroup& group) const {
     return bytes_per_adapter(kind, bytes, group, plan_.shape());
@@ -96,24 +111,49 @@ class Forecasting {
     return plan_.batch / plan_.micro_batches * static_cast<double>(plan_.model.tokens) *
            static_cast<double>(plan_.model.hidden) * kActivationBytes;
   }
-  double blocks() const { return static_cast<double>(plan_.model.blocks) / plan_.pipeline; }
+  double blocks() const { return std::max(1, plan_.model.blocks) / static_cast<double>(plan_.pipeline); }
+  double forward() const { return result_.compute - result_.backward; }
+  // Returns the part of the step's computing beneath which the replicas exchange: one micro-batch, or with
+  // interleaved stages a group of as many as there are stages, which passes one part of the model after the
+  // other.
+  double exchanging_part() const {
+    const int group = plan_.interleave > 1 ? std::min(plan_.pipeline, plan_.micro_batches) : 1;
+    return static_cast<double>(group) / plan_.micro_batches;
+  }
 
   void begin() {
     result_.model = plan_.model.name;
     result_.gpus = plan_.gpus();
     result_.replicas = plan_.replicas();
     result_.parameters = static_cast<double>(plan_.model.parameters());
-    result_.compute =
-        3 * plan_.model.forward_flops() * plan_.batch * used_share() / (split() * plan_.flops_per_second);
-    result_.backward = result_.compute * 2 / 3;
-    result_.gradient_bytes = own_parameters() * static_cast<double>(plan_.word_bytes);
+    const SampleWork work = sample_work(plan_.model, plan_.rates, plan_.recompute);
+    const double samples = plan_.batch * used_share() / split();
+    result_.compute = (work.forward + work.backward) * samples;
+    result_.backward = work.backward * samples;
+    result_.gradient_bytes = plan_.own_parameters() * static_cast<double>(plan_.word_bytes);
+    result_.rates = plan_.rates.source;
+    const int shards = plan_.sharding == Sharding::kNone ? 1 : static_cast<int>(plan_.shape().gpus / split());
+    result_.optimizer = optimizer_seconds(plan_.own_parameters() / std::max(1, shards), plan_.rates);
   }
 
-  void add(std::string name, std::string why, double adapter_bytes, double seconds, double exposed) {
-    if (seconds <= 0) return;
-    const double share = adapter_bytes > 0 ? kDisturbedBetween : kDisturbedWithin;
-    result_.exchanges.push_back(
-        {std::move(name), std::move(why), adapter_bytes, seconds, exposed, share * (seconds - exposed)});
+  // `within` is the time of the same exchange among the ranks of a node.
+  struct Timed {
+    double seconds = 0;
+    double exposed = 0;
+    double within = 0;
+  };
+  void add(std::string name, std::string why, double adapter_bytes, const Timed& timed) {
+    if (timed.seconds <= 0) return;
+    const double hidden = timed.seconds - timed.exposed;
+    const double disturbed =
+        adapter_bytes > 0 ? std::max(kDisturbedBetween, kDisturbedWithin * timed.within / timed.seconds)
+                          : kDisturbedWithin;
+    result_.exchanges.push_back({std::move(name), std::move(why), adapter_bytes, timed.seconds, timed.exposed,
+                                 std::min(1.0, disturbed) * hidden});
+  }
+  // Returns what is exposed if only the plan's share may overlap.
+  double exposed(double all, double scheduled) const {
+    return plan_.overlap * scheduled + (1 - plan_.overlap) * all;
   }
 
   void least_adapter(double bytes, double hidden_by) {
@@ -125,7 +165,7 @@ class Forecasting {
   void add_replicas() {
     // The size of a bucket does not depend on the part of the model that a GPU has, so it covers more of the
     // whole then.
-    const double part = own_parameters() / result_.parameters;
+    const double part = plan_.own_parameters() / result_.parameters;
     const auto whole = [&](std::uint64_t bytes) {
       return static_cast<std::uint64_t>(static_cast<double>(bytes) / part);
     };
@@ -134,59 +174,103 @@ class Forecasting {
     buckets.word_bytes = plan_.word_bytes;
     buckets.bucket_bytes = whole(plan_.bucket_bytes);
     buckets.first_bucket_bytes = whole(std::min(buckets.first_bucket_bytes, plan_.bucket_bytes));
-    buckets.flops_per_second = plan_.flops_per_second;
+    buckets.flops_per_second = 1;
     const Step step = make_step(plan_.model, buckets);
     if (step.buckets.empty()) return;
-    double all = 0;
-    double last = 0;
-    for (const Bucket& bucket : step.buckets)
-      all += last = seconds(Collective::kAllReduce, part * static_cast<double>(bucket.bytes), replicas());
-    const double bytes = adapter_bytes(Collective::kAllReduce, result_.gradient_bytes, replicas());
+    const double part_of_step = exchanging_part();
+    const bool sharded = plan_.sharding != Sharding::kNone;
+    const Collective kind = sharded ? Collective::kReduceScatter : Collective::kAllReduce;
+    std::vector<ReadyExchange> exchanges;
+    Timed timed;
+    for (const Bucket& bucket : step.buckets) {
+      const double bytes = part * static_cast<double>(bucket.bytes);
+      // A third of that step's operations are its forward pass.
+      const double backward = (bucket.ready / step.compute - 1.0 / 3) * 1.5;
+      exchanges.push_back(
+          {(forward() + backward * result_.backward) * part_of_step, seconds(kind, bytes, replicas())});
+      timed.seconds += exchanges.back().seconds;
+      timed.within += seconds_within(kind, bytes, replicas());
+    }
+    timed.exposed = exposed(timed.seconds, exposed_behind(exchanges, result_.compute * part_of_step));
+    const double bytes = adapter_bytes(kind, result_.gradient_bytes, replicas());
     add("data: gradients",
-        fmt::format("all_reduce in {} buckets beneath the backward pass", step.buckets.size()), bytes, all,
-        std::max(0.0, all - last - plan_.overlap * result_.backward) + last);
-    least_adapter(bytes, result_.backward);
+        fmt::format("{} in {} buckets beneath the {}backward pass", sharded ? "reduce_scatter" : "all_reduce",
+                    step.buckets.size(), part_of_step < 1 ? "last " : ""),
+        bytes, timed);
+    least_adapter(bytes, result_.backward * part_of_step);
+    if (sharded) add_weights();
   }
 
-  void add_sharded() {
-    const double units = std::max(1, plan_.model.blocks) / static_cast<double>(plan_.pipeline);
-    const double weights = own_parameters() * kActivationBytes;
-    const double gather = seconds(Collective::kAllGather, weights / units, replicas());
-    const double scatter = seconds(Collective::kReduceScatter, result_.gradient_bytes / units, replicas());
-    const double forward = result_.compute - result_.backward;
-    const double in_forward = std::max(0.0, (units - 1) * gather - plan_.overlap * forward);
-    const double in_backward =
-        std::max(0.0, units * gather + (units - 1) * scatter - plan_.overlap * result_.backward);
+  // The weights that ZeRO-1 and ZeRO-2 gather beneath the next forward pass.
+  void add_weights() {
+    const double weights = plan_.own_parameters() * kActivationBytes;
+    const double once = seconds(Collective::kAllGather, weights / blocks(), replicas());
+    const double computing = forward() * exchanging_part() / blocks();
+    const double scheduled = once + (blocks() - 1) * std::max(0.0, once - computing);
+    const double all = blocks() * once;
+    add("data: weights", fmt::format("{:.0f} blocks gathered beneath the next forward pass", blocks()),
+        adapter_bytes(Collective::kAllGather, weights, replicas()),
+        {all, exposed(all, scheduled),
+         blocks() * seconds_within(Collective::kAllGather, weights / blocks(), replicas())});
+  }
+
+  void add_gathered() {
+    const double units = std::max(1.0, blocks());
+    const double weights = plan_.own_parameters() * kActivationBytes;
+    const Collective scatter = Collective::kReduceScatter;
+    // A pipeline keeps its gathered weights over all micro-batches.
+    const int times = plan_.pipeline > 1 ? 1 : plan_.micro_batches;
+    GatheredBlocks blocks;
+    blocks.blocks = std::max(1, static_cast<int>(units));
+    blocks.micro_batches = times;
+    blocks.forward = forward() / times / units;
+    blocks.backward = result_.backward / times / units;
+    blocks.gather = seconds(Collective::kAllGather, weights / units, replicas());
+    blocks.scatter = seconds(scatter, result_.gradient_bytes / units, replicas());
     const double gathered = adapter_bytes(Collective::kAllGather, weights, replicas());
-    const double scattered = adapter_bytes(Collective::kReduceScatter, result_.gradient_bytes, replicas());
+    const double scattered = adapter_bytes(scatter, result_.gradient_bytes, replicas());
+    const double all = times * units * (2 * blocks.gather + blocks.scatter);
+    const double within = times * units *
+                          (2 * seconds_within(Collective::kAllGather, weights / units, replicas()) +
+                           seconds_within(scatter, result_.gradient_bytes / units, replicas()));
     add("data: sharded", fmt::format("{:.0f} blocks gathered twice, their gradients scattered", units),
-        2 * gathered + scattered, units * (2 * gather + scatter),
-        gather + in_forward + in_backward + scatter);
-    least_adapter(std::max(2 * gathered, gathered + scattered), result_.backward);
+        times * (2 * gathered + scattered), {all, exposed(all, exposed_by_gathering(blocks)), within});
+    least_adapter(std::max(2 * gathered, gathered + scattered), result_.backward / times);
   }
 
   void add_tensor() {
     const int inside = std::min(plan_.tensor, plan_.shape().gpus);
     const ExchangeGroup group{plan_.tensor, inside, plan_.shape().gpus / inside};
-    const double times = 4 * blocks() * plan_.micro_batches;
-    const double all = times * seconds(Collective::kAllReduce, activation_bytes(), group);
-    add("tensor: activations", "two all_reduces a block forward, two backward, each waited for",
-        times * adapter_bytes(Collective::kAllReduce, activation_bytes(), group), all, all);
+    const double each = plan_.recompute == Recompute::kFull ? 6 : 4;
+    const double times = each * blocks() * plan_.micro_batches;
+    const double bytes = activation_bytes();
+    const double once = plan_.sequence_parallel ? seconds(Collective::kAllGather, bytes, group) +
+                                                      seconds(Collective::kReduceScatter, bytes, group)
+                                                : seconds(Collective::kAllReduce, bytes, group);
+    add("tensor: activations",
+        fmt::format("{:.0f} {} a block, each waited for", each,
+                    plan_.sequence_parallel ? "pairs of all_gather and reduce_scatter" : "all_reduces"),
+        times * adapter_bytes(Collective::kAllReduce, bytes, group), {times * once, times * once, 0});
   }
 
   void add_pipeline() {
-    result_.bubble = result_.compute * (plan_.pipeline - 1) / plan_.micro_batches;
+    result_.bubble = result_.compute * (plan_.pipeline - 1) /
+                     (plan_.micro_batches * static_cast<double>(plan_.interleave));
     const ClusterShape& shape = plan_.shape();
-    const int stage = plan_.gpus() / plan_.pipeline;
-    const bool crosses = stage % shape.gpus == 0;
-    // Every GPU of a stage passes its part at the same time; the node's adapters share it.
+    // Some border lies between two nodes, and the slowest counts. The GPUs of a stage on one node pass their
+    // parts at the same time; the node's adapters share it.
+    const bool crosses = shape.nodes > 1;
     const double part = activation_bytes() / plan_.tensor;
-    const double bytes = crosses ? part * shape.gpus / std::max(1, shape.nics) : 0;
+    const int beside = std::clamp(plan_.gpus() / plan_.pipeline, 1, shape.gpus);
+    const double bytes = crosses ? part * beside / std::max(1, shape.nics) : 0;
     const BitRate rate = crosses ? reached_of_adapter(plan_.cluster) : reached_within(plan_.cluster);
     const double once = rate.bits_per_second > 0 ? (crosses ? bytes : part) * 8 / rate.bits_per_second : 0;
+    const double parts = plan_.interleave;
+    const double all = 2 * plan_.micro_batches * parts * once;
     add("pipeline: activations",
         "across each border, forward and backward; all but the first and last hidden",
-        2 * plan_.micro_batches * bytes, 2 * plan_.micro_batches * once, 2 * (plan_.pipeline - 1) * once);
+        2 * plan_.micro_batches * parts * bytes,
+        {all, std::min(all, 2 * (plan_.pipeline * parts - 1) * once), 0});
   }
 
   void add_expert() {
@@ -197,7 +281,7 @@ class Forecasting {
     const double bytes = activation_bytes() * plan_.experts_used / plan_.tensor;
     const double all = times * seconds(Collective::kAllToAll, bytes, group);
     add("expert: tokens", "to their experts and back, forward and backward, each waited for",
-        times * adapter_bytes(Collective::kAllToAll, bytes, group), all, all);
+        times * adapter_bytes(Collective::kAllToAll, bytes, group), {all, all, 0});
   }
 
   void end() {
@@ -205,14 +289,18 @@ class Forecasting {
       result_.exposed += exchange.exposed;
       result_.disturbed += exchange.disturbed;
     }
-    result_.step = result_.compute + result_.bubble + result_.exposed + result_.disturbed;
+    result_.step = result_.compute + result_.bubble + result_.exposed + result_.disturbed + result_.optimizer;
     result_.efficiency = result_.compute / result_.step;
+    if (plan_.rates.peak > 0)
+      result_.mfu = useful_flops(plan_.model) * plan_.batch * used_share() / split() /
+                    (plan_.rates.peak * result_.step);
     result_.samples_per_second = plan_.batch * plan_.replicas() / result_.step;
     result_.tokens_per_second = result_.samples_per_second * static_cast<double>(plan_.model.tokens);
   }
 
   const TrainingPlan& plan_;
   TrainingForecast result_;
+  std::map<std::tuple<Collective, double, int>, double> known_;
 };
 
 NetworkNeed need_of(TrainingPlan plan) {
@@ -249,7 +337,7 @@ std::vector<NetworkNeed> network_needs(const TrainingPlan& plan) {
     TrainingPlan training_plan;
     training_plan.model = *find_model(word);
     training_plan.batch = static_cast<double>(training_plan.model.batch);
-    training_plan.flops_per_second = plan.flops_per_second;
+    training_plan.rates = plan.rates;
     training_plan.word_bytes = plan.word_bytes;
     training_plan.overlap = plan.overlap;
     training_plan.cluster = plan.cluster;

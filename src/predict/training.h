@@ -11,32 +11,9 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "model/trained_models.h"
-#include "predict/exchange.h"
+#include "predict/training_plan.h"
 
 namespace railbed {
-
-struct TrainingPlan {
-  Model model;
-  double batch = 8;              // samples per replica and step
-  double flops_per_second = 0;   // rate that a GPU reaches
-  std::uint64_t word_bytes = 4;  // size of one gradient value
-  std::uint64_t bucket_bytes = std::uint64_t{25} << 20;
-  double overlap = 1;       // share of the backward pass that can overlap exchanges
-  bool sharded = false;     // parameters, gradients and optimizer state over all replicas: FSDP, ZeRO-3
-  int tensor = 1;           // GPUs that share each block's matrices
-  int pipeline = 1;         // stages of blocks
-  int expert = 1;           // GPUs that share a block's experts
-  int micro_batches = 1;    // parts of a replica's batch
-  int experts = 1;          // experts per block
-  int experts_used = 1;     // experts used by each token
-  double expert_share = 0;  // share of the parameters that belong to experts
-  TrainingCluster cluster;
-
-  const ClusterShape& shape() const { return cluster.shape; }
-  int gpus() const { return shape().ranks(); }
-  int replicas() const { return gpus() / (tensor * pipeline); }
-};
 
 // One kind of exchange, over a whole step. Times are seconds.
 struct TrainingExchange {
@@ -54,20 +31,24 @@ struct TrainingForecast {
   int gpus = 0;
   int replicas = 0;
   double parameters = 0;
-  double compute = 0;   // seconds
-  double backward = 0;  // part of `compute`
-  double bubble = 0;    // waiting time of pipeline stages
+  double compute = 0;    // seconds
+  double backward = 0;   // part of `compute`
+  double bubble = 0;     // waiting time of pipeline stages
+  double optimizer = 0;  // its own reading and writing of memory
   std::vector<TrainingExchange> exchanges;
   double exposed = 0;
   double disturbed = 0;
   double step = 0;
   double efficiency = 0;  // share of the computation in the step
+  double mfu = 0;         // useful operations by those of the data sheet; 0: unknown
+  std::string rates;      // source of the GPU's rates
   double samples_per_second = 0;
   double tokens_per_second = 0;
   double gradient_bytes = 0;  // gradients of one GPU
   BitRate least_adapter;      // the slowest adapter that hides the replicas' exchange except its ends
-  FIELDS(TrainingForecast, model, gpus, replicas, parameters, compute, backward, bubble, exchanges, exposed,
-         disturbed, step, efficiency, samples_per_second, tokens_per_second, gradient_bytes, least_adapter);
+  FIELDS(TrainingForecast, model, gpus, replicas, parameters, compute, backward, bubble, optimizer, exchanges,
+         exposed, disturbed, step, efficiency, mfu, rates, samples_per_second, tokens_per_second,
+         gradient_bytes, least_adapter);
 };
 // Returns the forecast. Fails if the degrees of parallelism do not divide the GPUs, if the model has too few
 // blocks for them, or if a needed rate is unknown.

@@ -44,7 +44,7 @@ TrainingPlan plan(int nodes, int gpus_per_node) {
   TrainingPlan plan;
   plan.model = model();
   plan.batch = 1000;
-  plan.flops_per_second = 1e12;
+  plan.rates.matrix = 1e12;
   plan.bucket_bytes = 1'000'000'000;
   plan.cluster = cluster(nodes, gpus_per_node, 1, 10);
   return plan;
@@ -105,9 +105,12 @@ TEST(Training, TheLastBucketIsExposed) {
 TEST(Training, WhatOutlastsTheBackwardPassIsExposed) {
   TrainingPlan slow = plan(2, 1);
   slow.cluster = cluster(2, 1, 1, 0.5);  // 8 s of exchange, 4 s of backward pass
-  slow.overlap = 0.5;                    // 2 s of them overlap
+  const auto beneath = forecast_training(slow);
+  // The first bucket of 1 GB is ready after three of ten blocks, 1.2 s. Then all but 2 MB of the 8 s follow.
+  EXPECT_NEAR(beneath->exposed, 1.2 + 8 - 4 - 0.002, 1e-3);
+  slow.overlap = 0.5;
   const auto forecast = forecast_training(slow);
-  EXPECT_NEAR(forecast->exposed, 8 - 2, 1e-3);
+  EXPECT_NEAR(forecast->exposed, (8 + beneath->exposed) / 2, 1e-6);
   const double left = reached_of_adapter(slow.cluster) / slow.shape().nic_rate;
   EXPECT_NEAR(forecast->least_adapter.gigabytes(), 2 / left, 1e-9);
 }
@@ -116,7 +119,7 @@ TEST(Training, WhatOutlastsTheBackwardPassIsExposed) {
 // to the other node: 10 ms, 10 ms, 20 ms.
 TEST(Training, ShardedParametersAreGatheredTwice) {
   TrainingPlan sharded = plan(2, 1);
-  sharded.sharded = true;
+  sharded.sharding = Sharding::kWeights;
   const auto forecast = forecast_training(sharded);
   EXPECT_NEAR(forecast->exchanges.at(0).seconds, 10 * (0.010 + 0.010 + 0.020), 1e-6);
   EXPECT_NEAR(forecast->exposed, 0.010 + 0.020, 1e-6);
@@ -166,6 +169,86 @@ TEST(Training, ExpertsExchangeTokens) {
   EXPECT_NEAR(forecast->exchanges.at(1).exposed, 40 * 0.2e-3, 1e-6);
 }
 
+// Twice the parts on each stage halve the waiting, and more activations cross the borders.
+TEST(Training, InterleavingShortensTheBubble) {
+  TrainingPlan staged = plan(4, 1);
+  staged.pipeline = 2;
+  staged.micro_batches = 8;
+  const auto whole = forecast_training(staged);
+  staged.interleave = 5;
+  const auto parts = forecast_training(staged);
+  EXPECT_DOUBLE_EQ(parts->bubble, whole->bubble / 5);
+  EXPECT_GT(parts->exchanges.back().seconds, whole->exchanges.back().seconds);
+  staged.interleave = 6;  // of five blocks a stage
+  EXPECT_FALSE(forecast_training(staged));
+}
+
+// Only the last of ten micro-batches has a backward pass with exchanges beneath it.
+TEST(Training, AccumulatedGradientsAreExchangedOnce) {
+  TrainingPlan slow = plan(2, 1);
+  slow.cluster = cluster(2, 1, 1, 2);  // 2 s of exchange
+  const auto whole = forecast_training(slow);
+  slow.micro_batches = 10;
+  const auto accumulated = forecast_training(slow);
+  EXPECT_NEAR(accumulated->exchanges.at(0).seconds, whole->exchanges.at(0).seconds, 1e-9);
+  EXPECT_GT(accumulated->exposed, whole->exposed + 1);
+}
+
+TEST(Training, MemoryAndRecomputingTakeTime) {
+  TrainingPlan read = plan(1, 1);
+  read.model = *find_model("llama3-8b");
+  read.batch = 1;
+  read.rates.matrix = 600e12;
+  const double products = forecast_training(read)->compute;
+  read.rates.memory = 2.7e12;
+  const auto forecast = forecast_training(read);
+  EXPECT_GT(forecast->compute, products * 1.03);
+  EXPECT_LT(forecast->compute, products * 1.3);
+  EXPECT_GT(forecast->optimizer, 0);
+  read.recompute = Recompute::kFull;
+  EXPECT_DOUBLE_EQ(forecast_training(read)->compute, forecast->compute * 4 / 3);
+}
+
+// Sharding, tensor groups, pipelines and experts, from one node on, on four fabrics.
+TEST(Training, MoreNodesNeverMakeAGpuFaster) {
+  struct Split {
+    const char* name;
+    Sharding sharding;
+    int tensor, pipeline, expert;
+  };
+  constexpr Split kSplits[] = {
+      {"ddp", Sharding::kNone, 1, 1, 1},         {"zero1", Sharding::kOptimizer, 1, 1, 1},
+      {"fsdp", Sharding::kWeights, 1, 1, 1},     {"tensor", Sharding::kOptimizer, 8, 1, 1},
+      {"pipeline", Sharding::kNone, 2, 4, 1},    {"stages", Sharding::kOptimizer, 1, 8, 1},
+      {"experts", Sharding::kGradients, 1, 1, 8}};
+  for (const char* nic : {"8x400ib", "2x100roce", "4x200libfabric", "1x10tcp"})
+    for (const Split& split : kSplits) {
+      TrainingPlan job;
+      job.model = *find_model("7b");
+      job.batch = 8;
+      job.micro_batches = 4;
+      job.sharding = split.sharding;
+      job.tensor = split.tensor;
+      job.pipeline = split.pipeline;
+      job.expert = split.expert;
+      job.experts = 8;
+      job.expert_share = split.expert > 1 ? 0.8 : 0;
+      ShapeWords words;
+      words.gpu = "H100";
+      words.nic = nic;
+      double before = 0;
+      for (const int nodes : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 48, 64, 100, 128, 500, 1024}) {
+        words.nodes = nodes;
+        job.cluster.shape = *shape_from_words(words);
+        job.rates = *rates_of(job.shape(), MatrixType::kBf16);
+        const auto forecast = forecast_training(job);
+        ASSERT_TRUE(forecast) << split.name << forecast.error().text;
+        EXPECT_GE(forecast->step, before * (1 - 1e-12)) << split.name << ' ' << nic << ' ' << nodes;
+        before = forecast->step;
+      }
+    }
+}
+
 TEST(Training, NonsenseIsRefused) {
   TrainingPlan odd = plan(3, 1);
   odd.tensor = 2;
@@ -181,7 +264,7 @@ TEST(Training, NonsenseIsRefused) {
 // The guides' table on two of their nodes: two V100 each, at 40 % of 125 TFLOP/s, 4.55 GB/s a port.
 TEST(NetworkNeeds, GrowWithGradientsAndShrinkWithTheBackwardPass) {
   TrainingPlan v100;
-  v100.flops_per_second = 50e12;
+  v100.rates.matrix = 50e12;
   v100.cluster = cluster(2, 2, 1, 4.55);
   const double left = reached_of_adapter(v100.cluster) / v100.shape().nic_rate;
   const auto needs = network_needs(v100);
@@ -232,10 +315,13 @@ ClusterShape shape_of(const char* gpu, int gpus, int nodes, const char* nic) {
 // GH200 on one node and of eight on two, four Slingshot adapters of 200 Gb/s.
 double gh200_efficiency(std::uint64_t parameters, double images_per_second) {
   TrainingPlan ddp;
-  ddp.model = {"", "image", 0, 32, {{"all", parameters, {{1, 1, 1'000'000'000}}}}};
+  ddp.model = {"", "image", 0, 32, {}};
+  constexpr std::uint64_t kLayers = 50;
+  for (std::uint64_t i = 0; i < kLayers; ++i)
+    ddp.model.layers.push_back({"", parameters / kLayers, {{1, 1, 1'000'000'000 / kLayers}}});
   ddp.batch = 32;
   ddp.cluster.shape = shape_of("GH200", 4, 1, "4x200libfabric");
-  ddp.flops_per_second = 3 * 2e9 * 32 / (32 / images_per_second);
+  ddp.rates.matrix = 3 * 2e9 * 32 / (32 / images_per_second);
   const double one_node = forecast_training(ddp)->step;
   ddp.cluster.shape.nodes = 2;
   return one_node / forecast_training(ddp)->step;
@@ -253,9 +339,9 @@ TEST(Published, TorchtitanFrom32To64) {
   TrainingPlan fsdp;
   fsdp.model = model_of({8.03e9, 32, 4096, 8192});
   fsdp.batch = 2;
-  fsdp.sharded = true;
+  fsdp.sharding = Sharding::kWeights;
   fsdp.cluster.shape = shape_of("H200", 8, 4, "8x400ib");
-  fsdp.flops_per_second = 6 * 8.03e9 * 10938;
+  fsdp.rates.matrix = 6 * 8.03e9 * 10938;
   const double on_32 = forecast_training(fsdp)->step;
   fsdp.cluster.shape.nodes = 8;
   EXPECT_NEAR(on_32 / forecast_training(fsdp)->step, 10753.0 / 10938, 0.02);
@@ -268,7 +354,7 @@ TEST(Published, ExchangesOverNvlinkAreNotHidden) {
   TrainingPlan bert;
   bert.model = *find_model("bert-large");
   bert.batch = 32;
-  bert.flops_per_second = step_flops(bert.model, 32) / 0.1121;
+  bert.rates.matrix = step_flops(bert.model, 32) / 0.1121;
   bert.cluster.shape = shape_of("H100", 2, 1, "");
   const auto forecast = forecast_training(bert);
   ASSERT_TRUE(forecast);

@@ -6,7 +6,7 @@
 #include "campaign/measure/rehearsals.h"
 #include "diagnose/log/job_log.h"
 #include "hardware/collective_ceiling.h"
-#include "hardware/gpu_model.h"
+#include "hardware/gpu_speed.h"
 
 namespace railbed {
 namespace {
@@ -24,11 +24,11 @@ GpuTrainPlan plan_of(const TrainChoice& choice, const StepPlan& step) {
 
 // Returns the peak rate of the slowest GPU; 0 if one of them is not in the table or computes in 32 bits.
 double peak_flops(const GpuTrainResult& result) {
-  int least = 0;
+  double least = 0;
   for (const CollectiveRank& rank : result.ranks) {
-    const GpuModel* model = find_gpu_model(rank.gpu.name);
-    if (model == nullptr || model->tensor_tflops == 0 || result.means.type == "fp32") return 0;
-    least = least == 0 ? model->tensor_tflops : std::min(least, model->tensor_tflops);
+    const GpuSpeed* speed = find_gpu_speed(rank.gpu.name);
+    if (speed == nullptr || speed->half <= 0 || result.means.type == "fp32") return 0;
+    least = least <= 0 ? speed->half : std::min(least, speed->half);
   }
   return least * 1e12;
 }

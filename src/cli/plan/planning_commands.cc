@@ -14,6 +14,8 @@ std::shared_ptr<Action> add_predict_subcommands(CLI::App& app) {
     CLI::App* command = app.add_subcommand(name, summary);
     command->callback([chosen, action = declare(*command)] { *chosen = action; });
   };
+  add("goodput", "what failures and checkpoints leave of a long training run, and what it costs",
+      declare_predict_goodput);
   add("latency", "where a message's time goes, beside what was measured", declare_predict_latency);
   add("network", "what flows get on a topology, and what a broken part costs", declare_predict_network);
   add("train", "a training step, the network it needs, checkpoints, how many nodes pay",

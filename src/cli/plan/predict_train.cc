@@ -2,32 +2,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "base/fields.h"
 #include "base/json.h"
-#include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
-#include "cli/plan/predict_options.h"
+#include "cli/plan/training_options.h"
 #include "cli/terminal.h"
-#include "hardware/gpu_model.h"
 #include "predict/training.h"
-#include "report/text/forecast_text.h"
+#include "report/text/training_text.h"
 
 namespace railbed {
 namespace {
 
 struct TrainForecastOptions {
-  ShapeOptions cluster;
-  TrainingPlan plan;
-  ModelSize size;
-  std::string model = "gpt2-xl";
-  double billions = 0;
-  double batch = 0;
-  double mfu = 0.4;
-  double teraflops = 0;
+  TrainingOptions training;
+  bool anyway = false;
   bool needs = false;
   bool scaling = false;
   double least = 0.5;
@@ -40,65 +32,29 @@ struct TrainForecastOptions {
 struct TrainForecastOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
-      {"compute", "s"}, {"backward", "s"}, {"seconds", "s"},   {"exposed", "s"},
+      {"compute", "s"}, {"backward", "s"}, {"seconds", "s"},   {"exposed", "s"},          {"memory", "bytes"},
       {"step", "s"},    {"bubble", "s"},   {"least", "bit/s"}, {"least_adapter", "bit/s"}};
-  TrainingForecast forecast;
-  CheckpointForecast checkpoint;
+  TrainingMemory memory;
+  MemoryFit fit = MemoryFit::kUnknown;
+  std::vector<FittingPlan> would_fit;
+  std::optional<TrainingForecast> forecast;
+  std::optional<CheckpointForecast> checkpoint;
   std::optional<std::vector<NetworkNeed>> needs;
   std::optional<Scaling> scaling;
-  FIELDS(TrainForecastOutput, version, units, forecast, checkpoint, needs, scaling);
+  FIELDS(TrainForecastOutput, version, units, memory, fit, would_fit, forecast, checkpoint, needs, scaling);
 };
 
-// Returns the table's entries of a product line: "H100 80GB HBM3 (989), H100 PCIe (756)".
-std::string gpus_with_speed(std::string_view piece) {
-  std::string text;
-  for (const GpuModel& model : gpu_models())
-    if (model.tensor_tflops > 0 && model.name.find(piece) != std::string_view::npos)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", model.name, model.tensor_tflops);
-  return text;
-}
-
-// Returns the GPU with its speed, which differs within a product line: "H100" with the NVLinks of the table's
-// SXM module is that module.
-const GpuModel* gpu_with_speed(const ClusterShape& shape) {
-  const GpuModel* gpu = find_gpu_model(shape.gpu);
-  if (gpu == nullptr || gpu->tensor_tflops > 0 || shape.nvlinks == 0) return gpu;
-  const auto same = std::ranges::find_if(gpu_models(), [&](const GpuModel& model) {
-    return model.name.starts_with(gpu->name) && model.nvlinks == shape.nvlinks;
-  });
-  return same != gpu_models().end() ? &*same : gpu;
-}
-
-Result<double> flops_of(const TrainForecastOptions& options, const ClusterShape& shape) {
-  if (options.teraflops > 0) return options.teraflops * 1e12;
-  const GpuModel* gpu = gpu_with_speed(shape);
-  if (gpu != nullptr && gpu->tensor_tflops > 0) return options.mfu * gpu->tensor_tflops * 1e12;
-  const std::string alike = gpus_with_speed(shape.gpu);
-  return fail(ErrorKind::kBadInput,
-              fmt::format("GPU {}: {}; or say with --teraflops what it reaches", shape.gpu,
-                          alike.empty() ? "the table has no speed for it. It has these, in TFLOP/s: " +
-                                              gpus_with_speed("")
-                                        : "several products have that name. Say which (TFLOP/s): " + alike));
-}
-
-Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
-  TrainingPlan plan = options.plan;
-  ModelSize size = options.size;
-  size.parameters = options.billions * 1e9;
-  plan.model = options.billions > 0 ? model_of(size) : *find_model(options.model);
-  plan.batch = options.batch > 0 ? options.batch : static_cast<double>(plan.model.batch);
-  ASSIGN_OR_RETURN(const auto subject, find_subject(options.cluster));
-  ASSIGN_OR_RETURN(const auto calibration, find_calibration(options.cluster));
-  plan.cluster = {subject.shape, calibration};
-  ASSIGN_OR_RETURN(const auto flops, flops_of(options, subject.shape));
-  plan.flops_per_second = flops;
-  return plan;
-}
-
+// The memory is judged first: without room there is no step to forecast, but for --anyway.
 Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const TrainingPlan& plan,
                                       const CheckpointPlan& checkpoint) {
   TrainForecastOutput output;
   ASSIGN_OR_RETURN(const auto forecast, forecast_training(plan));
+  const double capacity = gpu_memory(options.training, plan);
+  output.memory = training_memory(plan, capacity);
+  output.fit = output.memory.fit();
+  if (output.memory.capacity > 0 && output.memory.all > capacity)
+    output.would_fit = fitting_plans(plan, capacity);
+  if (output.fit == MemoryFit::kTooMuch && !options.anyway) return output;
   output.forecast = forecast;
   output.checkpoint = forecast_checkpoint(forecast.parameters, checkpoint);
   if (options.needs) output.needs = network_needs(plan);
@@ -108,8 +64,19 @@ Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const
   return output;
 }
 
+void print_output(const TrainForecastOutput& output, const TrainingPlan& plan,
+                  const CheckpointPlan& checkpoint) {
+  fmt::print("{}\n", describe(plan.shape()));
+  if (output.forecast) fmt::print("{}", training_text(*output.forecast));
+  fmt::print("{}", training_memory_text(plan, output.memory, output.would_fit));
+  if (output.checkpoint) fmt::print("\n{}", checkpoint_text(*output.checkpoint, checkpoint));
+  if (output.needs)
+    fmt::print("\n{}", network_needs_text(*output.needs, plan.shape().nic_rate * plan.shape().nics));
+  if (output.scaling) fmt::print("\n{}", scaling_text(*output.scaling));
+}
+
 int run_predict_train(const TrainForecastOptions& options) {
-  const auto plan = plan_of(options);
+  const auto plan = training_plan(options.training);
   if (!plan) return report(plan.error());
   CheckpointPlan checkpoint = options.checkpoint;
   if (!options.storage.empty()) {
@@ -119,70 +86,21 @@ int run_predict_train(const TrainForecastOptions& options) {
   }
   const auto output = output_of(options, *plan, checkpoint);
   if (!output) return report(output.error());
-  if (options.json) {
+  if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(*output)));
-    return kExitClean;
-  }
-  fmt::print("{}\n{}\n{}", describe(plan->shape()), training_text(output->forecast),
-             checkpoint_text(output->checkpoint, checkpoint));
-  if (output->needs)
-    fmt::print("\n{}", network_needs_text(*output->needs, plan->shape().nic_rate * plan->shape().nics));
-  if (output->scaling) fmt::print("\n{}", scaling_text(*output->scaling));
-  return kExitClean;
-}
-
-void add_model_options(CLI::App& app, TrainForecastOptions& options) {
-  const auto models = model_words();
-  auto* model =
-      app.add_option("--model", options.model, "resnet50, bert-base, bert-large, gpt2, gpt2-xl (default), 7b")
-          ->check(one_of(std::vector<std::string>(models.begin(), models.end())));
-  app.add_option("--parameters", options.billions, "parameters of a transformer of your own, in 10^9")
-      ->check(between(0.001, 100000.0))
-      ->excludes(model);
-  app.add_option("--blocks", options.size.blocks, "blocks of it (default 32)")->check(between(1, 1000));
-  app.add_option("--hidden", options.size.hidden, "its width (default 4096)")->check(between(64, 1 << 20));
-  app.add_option("--tokens", options.size.tokens, "tokens of its sequences (default 2048)")
-      ->check(between(1, 1 << 24));
-  app.add_option("--batch", options.batch, "samples of each replica and step (default: a usual number)")
-      ->check(between(0.001, 1e9));
-  app.add_option("--dtype-bytes", options.plan.word_bytes, "bytes of a gradient: 4 (default) or 2")
-      ->check(one_of({"2", "4"}));
-}
-
-void add_split_options(CLI::App& app, TrainingPlan& plan) {
-  app.add_flag("--sharded", plan.sharded, "parameters and gradients over all replicas: FSDP, ZeRO-3");
-  app.add_option("--tensor", plan.tensor, "GPUs that share each block's matrices (default 1)")
-      ->check(between(1, 4096));
-  app.add_option("--pipeline", plan.pipeline, "stages of a pipeline (default 1)")->check(between(1, 1000));
-  app.add_option("--micro-batches", plan.micro_batches, "parts of a replica's batch (default 1)")
-      ->check(between(1, 1 << 20));
-  app.add_option("--expert", plan.expert, "replicas that share each block's experts (default 1)")
-      ->check(between(1, 4096));
-  app.add_option("--experts", plan.experts, "experts of a block (default 1)")->check(between(1, 4096));
-  app.add_option("--experts-used", plan.experts_used, "experts that each token uses (default 1)")
-      ->check(between(1, 64));
-  app.add_option("--expert-share", plan.expert_share, "part of the parameters that lies in experts: 0.9")
-      ->check(between(0.0, 1.0));
-  app.add_option("--overlap", plan.overlap,
-                 "part of the backward pass that exchanges run beneath (default 1)")
-      ->check(between(0.0, 1.0));
-}
-
-void add_speed_options(CLI::App& app, TrainForecastOptions& options) {
-  app.add_option("--mfu", options.mfu, "part of its data sheet's speed that training reaches (default 0.4)")
-      ->check(between(0.01, 1.0));
-  app.add_option("--teraflops", options.teraflops, "instead of --mfu: the TFLOP/s that a GPU reaches")
-      ->check(between(0.001, 1e5));
+  else
+    print_output(*output, *plan, checkpoint);
+  return output->fit == MemoryFit::kTooMuch ? kExitFailures
+         : output->fit == MemoryFit::kTight ? kExitWarnings
+                                            : kExitClean;
 }
 
 }  // namespace
 
 Action declare_predict_train(CLI::App& app) {
   auto options = std::make_shared<TrainForecastOptions>();
-  add_model_options(app, *options);
-  declare_shape_options(app, options->cluster);
-  add_speed_options(app, *options);
-  add_split_options(app, options->plan);
+  declare_training_options(app, options->training);
+  app.add_flag("--anyway", options->anyway, "forecast the step even if it does not fit the GPUs' memory");
   app.add_flag("--needs", options->needs,
                "how fast the network must be for each of the guides' models, and why");
   app.add_flag("--scaling", options->scaling, "how many nodes pay, when the batch of all together stays");
@@ -206,9 +124,9 @@ Action declare_predict_train(CLI::App& app) {
       "  railbed predict train cluster.yaml --model bert-large\n"
       "  railbed predict train --model gpt2-xl --gpu V100 --gpus 2 --nodes 2 --nic 1x40roce --staged --needs\n"
       "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H200 --nodes 64 --nic 8x400ib \\\n"
-      "      --tensor 8 --pipeline 4 --micro-batches 32 --batch 32\n"
+      "      --tensor 8 --pipeline 4 --micro-batches 32 --batch 32 --sharding zero1\n"
       "  railbed predict train --model bert-large --gpu A100 --gpus 1 --nodes 8 --nic 1x100roce --scaling\n\n"
-      "Without a cluster: this machine. "
+      "Exit codes: 2 if it does not fit the GPUs' memory, 1 if that depends on the software. Without a cluster: this machine. "
       "Arithmetic: docs/reference/predict-train.md says what it leaves out, and how far it was from what others\n"
       "published. railbed bench train measures.");
   return [options] { return run_predict_train(*options); };

@@ -109,6 +109,8 @@ std::string ceiling_lines(const Ceiling& ceiling) {
 
 }  // namespace
 
+std::string gigabytes_text(BitRate rate) { return fmt::format("{:.3g} GB/s", rate.gigabytes()); }
+
 std::string seconds_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
 
 std::string train_text(const TrainReport& report) {

@@ -1,0 +1,123 @@
+#include "hardware/gpu_speed.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+#include "hardware/gpu_product.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kPascalSource = "Tesla P100 data sheet; it has no tensor cores";
+constexpr std::string_view kV100Source = "V100 data sheet";
+constexpr std::string_view kTuringSource = "T4 data sheet";
+constexpr std::string_view kTuringPaperSource = "Turing architecture white paper";
+constexpr std::string_view kA100Source = "A100 data sheet";
+constexpr std::string_view kAmpereCardsSource = "A10, A30 and A40 data sheets";
+constexpr std::string_view kGa102Source = "GA102 architecture white paper";
+constexpr std::string_view kAdaSource = "Ada architecture white paper";
+constexpr std::string_view kAdaCardsSource = "L4, L40 and L40S data sheets";
+constexpr std::string_view kH100Source = "H100 data sheet";
+constexpr std::string_view kH20Source = "H20 product brief";
+constexpr std::string_view kH200Source = "H200 data sheet";
+constexpr std::string_view kGh200Source = "GH200 data sheet";
+constexpr std::string_view kHgxSource =
+    "HGX platform page and DGX B200 data sheet, half of the figures with sparsity";
+constexpr std::string_view kNvl72Source = "GB200 and GB300 NVL72 pages, half of the figures with sparsity";
+constexpr std::string_view kRtxBlackwellSource = "RTX Blackwell architecture white paper";
+constexpr std::string_view kRtxProSource = "RTX PRO Blackwell architecture white paper";
+// NVIDIA states 1 PFLOP/s of FP4 with sparsity and 273 GB/s for GB10. The ratios of the other types to FP4
+// are those of RTX PRO 6000, which has the same multiprocessors.
+constexpr std::string_view kGb10Source =
+    "DGX Spark data sheet: FP4; other types by the ratios of RTX PRO 6000";
+
+constexpr GpuSpeed kSpeeds[] = {
+    {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource},
+    {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource},
+    {"V100", 14, 0, 112, 0, 900, false, false, kV100Source},
+    {"V100-SXM2", 15.7, 0, 125, 0, 900, false, true, kV100Source},
+    {"V100-SXM3", 15.7, 0, 125, 0, 900, false, true, kV100Source},
+    {"T4", 8.1, 0, 65, 0, 300, false, false, kTuringSource},
+    {"RTX 2080 Ti", 13.4, 0, 53.8, 0, 616, false, false, kTuringPaperSource},
+    {"A100", 19.5, 156, 312, 0, 1555, true, false, kA100Source},
+    {"A100 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA100Source},
+    {"A100-SXM4", 19.5, 156, 312, 0, 1555, true, true, kA100Source},
+    {"A100-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA100Source},
+    {"A30", 10.3, 82, 165, 0, 933, true, false, kAmpereCardsSource},
+    {"A10", 31.2, 62.5, 125, 0, 600, true, false, kAmpereCardsSource},
+    {"A40", 37.4, 74.8, 149.7, 0, 696, true, false, kAmpereCardsSource},
+    {"RTX A6000", 38.7, 77.4, 154.8, 0, 768, true, false, kGa102Source},
+    {"RTX 3090", 35.6, 35.6, 71, 0, 936, true, false, kGa102Source},
+    {"L4", 30.3, 60, 121, 242, 300, true, false, kAdaCardsSource},
+    {"L40", 90.5, 90.5, 181, 362, 864, true, false, kAdaCardsSource},
+    {"L40S", 91.6, 183, 362, 733, 864, true, false, kAdaCardsSource},
+    {"RTX 3090 Ti", 40, 40, 80, 0, 1008, true, false, kGa102Source},
+    {"RTX 4090", 82.6, 82.6, 165.2, 330.3, 1008, true, false, kAdaSource},
+    {"RTX 6000 Ada", 91.1, 182.1, 364.2, 728.5, 960, true, false, kAdaSource},
+    {"H100 80GB HBM3", 67, 494, 989, 1979, 3350, true, true, kH100Source},
+    {"H100 PCIe", 51, 378, 756, 1513, 2000, true, false, kH100Source},
+    {"H100 NVL", 60, 417, 835, 1670, 3900, true, false, kH100Source},
+    {"H20", 44, 74, 148, 296, 4000, true, true, kH20Source},
+    {"H200", 67, 494, 989, 1979, 4800, true, true, kH200Source},
+    {"H200 NVL", 60, 417, 835, 1670, 4800, true, false, kH200Source},
+    {"GH200", 67, 494, 989, 1979, 4000, true, true, kGh200Source},
+    {"B200", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource},
+    {"B300", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource},
+    {"GB200", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source},
+    {"GB300", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source},
+    {"RTX 5090", 104.8, 104.8, 209.5, 419, 1792, true, false, kRtxBlackwellSource},
+    {"RTX PRO 6000", 126, 251.9, 503.8, 1007.6, 1792, true, false, kRtxProSource},
+    {"GB10", 31, 62.5, 125, 250, 273, true, false, kGb10Source},
+};
+
+// Cards for notebooks, those with half the power, and those for China share the name of a faster one.
+bool is_slower_namesake(std::string_view small) {
+  for (const std::string_view word : {"laptop", "max-q", "mobile", "4090 d", "5090 d"})
+    if (small.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+double GpuSpeed::teraflops(MatrixType type) const {
+  switch (type) {
+    case MatrixType::kBf16:
+      return bf16 ? half : 0;
+    case MatrixType::kFp16:
+      return half;
+    case MatrixType::kFp8:
+      return fp8;
+    case MatrixType::kTf32:
+      return tf32;
+    case MatrixType::kFp32:
+      return fp32;
+  }
+  return 0;
+}
+
+std::span<const GpuSpeed> gpu_speeds() { return kSpeeds; }
+
+const GpuSpeed* find_gpu_speed(std::string_view model) {
+  const std::string small = lower(model);
+  if (is_slower_namesake(small)) return nullptr;
+  const GpuSpeed* best = nullptr;
+  for (const GpuSpeed& row : kSpeeds)
+    if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
+      best = &row;
+  return best;
+}
+
+const GpuSpeed* find_module_speed(std::string_view model) {
+  const GpuSpeed* found = find_gpu_speed(model);
+  if (found != nullptr && found->module) return found;
+  // "H100 SXM5" is what people write; the driver's name for it has no SXM.
+  std::string small = lower(model);
+  small.resize(std::min(small.size(), small.find(" sxm")));
+  if (small.empty() || is_slower_namesake(small)) return found;
+  for (const GpuSpeed& row : kSpeeds)
+    if (row.module && names_gpu(lower(row.name), small)) return &row;
+  return found;
+}
+
+}  // namespace railbed

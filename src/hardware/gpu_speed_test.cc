@@ -1,0 +1,55 @@
+#include "hardware/gpu_speed.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hardware/gpu_product.h"
+
+namespace railbed {
+namespace {
+
+TEST(GpuSpeed, FollowsTheNameOfTheProduct) {
+  EXPECT_EQ(find_gpu_speed("NVIDIA H100 80GB HBM3")->half, 989);
+  EXPECT_EQ(find_gpu_speed("NVIDIA H100 PCIe")->half, 756);
+  EXPECT_EQ(find_gpu_speed("NVIDIA H200")->half, 989);
+  EXPECT_EQ(find_gpu_speed("NVIDIA H200 NVL")->half, 835);
+  EXPECT_EQ(find_gpu_speed("Tesla V100-SXM2-16GB")->half, 125);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090")->half, 165.2);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GB10")->bandwidth, 273);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GB200")->half, 2500) << "it is no B200";
+  EXPECT_EQ(find_gpu_speed("NVIDIA A100-SXM4-80GB")->bandwidth, 2039);
+}
+
+TEST(GpuSpeed, DoesNotGuessAmongNamesakes) {
+  EXPECT_EQ(find_gpu_speed("H100"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090 Laptop GPU"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090 D"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 3060"), nullptr);
+  EXPECT_EQ(find_gpu_speed(""), nullptr);
+  EXPECT_EQ(find_module_speed("H100")->name, "H100 80GB HBM3");
+  EXPECT_EQ(find_module_speed("H100 SXM5")->name, "H100 80GB HBM3");
+  EXPECT_EQ(find_module_speed("A100 SXM4 80GB")->name, "A100-SXM4");
+  EXPECT_EQ(find_module_speed(""), nullptr);
+  EXPECT_EQ(find_module_speed("V100")->name, "V100-SXM2");
+  EXPECT_EQ(find_module_speed("RTX 3090")->name, "RTX 3090");
+}
+
+TEST(GpuSpeed, HasTheUnitsOfItsArchitecture) {
+  for (const GpuSpeed& speed : gpu_speeds()) {
+    const GpuProduct* product = find_gpu_product(speed.name);
+    ASSERT_NE(product, nullptr) << speed.name;
+    EXPECT_EQ(speed.bf16, product->architecture >= GpuArchitecture::kAmpere) << speed.name;
+    EXPECT_EQ(speed.fp8 > 0, product->architecture >= GpuArchitecture::kAda) << speed.name;
+    EXPECT_EQ(speed.tf32 > 0, product->architecture >= GpuArchitecture::kAmpere) << speed.name;
+    EXPECT_GE(speed.half, speed.fp32) << speed.name;
+    EXPECT_NE(speed.source, "") << speed.name;
+  }
+  EXPECT_EQ(find_gpu_speed("T4")->teraflops(MatrixType::kBf16), 0);
+  EXPECT_EQ(find_gpu_speed("T4")->teraflops(MatrixType::kFp16), 65);
+  EXPECT_EQ(find_gpu_speed("A100")->teraflops(MatrixType::kFp8), 0);
+}
+
+}  // namespace
+}  // namespace railbed
