@@ -5,6 +5,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -18,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kKeeperStarts{15};
 constexpr std::chrono::seconds kStagingTakes{40};
-constexpr double kForgottenAfter = 900;  // seconds: a controller stages all nodes and switches them at once
+constexpr double kForgottenAfter = 900;  // seconds: a controller stages all nodes before it switches one
 
 ApplyStatus status_of(const Transaction& transaction) {
   return {.id = transaction.journal().request.id,
@@ -41,13 +43,24 @@ bool is_forgotten(const WritableHost& host, const Transaction& open) {
   return journal.boot != boot_now(host) || age < 0 || age > kForgottenAfter;
 }
 
+// Names who holds the node and until when. A prepared change has touched nothing yet, but its controller may
+// still be preparing other nodes, so it is held for as long as that may take.
 Error already_changed_by(const Transaction& open) {
   const ApplyRequest& request = open.journal().request;
+  const std::string apply = fmt::format("(apply {}, {})", request.id,
+                                        enum_names(open.state())[static_cast<std::size_t>(open.state())]);
+  if (open.state() != ApplyState::kStaged)
+    return {
+        ErrorKind::kUnavailable,
+        fmt::format("{} is changing this node since {} {}: wait until it has ended; left alone it goes back "
+                    "by itself, {} s after it was last heard of",
+                    request.who, open.journal().begun, apply, request.seconds)};
+  const double left = std::max(0.0, kForgottenAfter - (uptime_now() - open.journal().uptime));
   return {ErrorKind::kUnavailable,
-          fmt::format("{} is changing this node since {} (apply {}, {}): wait until it has ended; "
-                      "left alone it goes back by itself",
-                      request.who, open.journal().begun, request.id,
-                      enum_names(open.state())[static_cast<std::size_t>(open.state())])};
+          fmt::format(
+              "{} is changing this node since {} {}: it is prepared and nothing is changed yet. If nobody "
+              "goes on with it, for example since its controller died, the node is free again in {:.0f} s",
+              request.who, open.journal().begun, apply, std::ceil(left))};
 }
 
 // Fails while an apply is changing this node. Abandoned applies are rolled back first.

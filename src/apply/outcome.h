@@ -35,9 +35,11 @@ struct RailFault {
 struct ApplyOutcome {
   std::string id = {};
   bool committed = false;
-  json::Lines why = {};  // why it was not committed
-  int paths = 0;         // number of rail paths that passed the test
-  std::vector<RailFault> faults = {};
+  json::Lines why = {};                // why it was not committed
+  int paths = 0;                       // number of rail paths that passed the test
+  std::vector<RailFault> faults = {};  // they took the change back
+  // Of rails that carried nothing before the change either, and that it does not concern.
+  std::vector<RailFault> old_faults = {};
   std::vector<NodeOutcome> nodes = {};
   // Returns true if a node is known to have been changed at all.
   bool was_begun() const {
@@ -45,7 +47,7 @@ struct ApplyOutcome {
       return outcome.state && *outcome.state != ApplyState::kStaged && *outcome.state != ApplyState::kDropped;
     });
   }
-  FIELDS(ApplyOutcome, id, committed, why, paths, faults, nodes);
+  FIELDS(ApplyOutcome, id, committed, why, paths, faults, old_faults, nodes);
 };
 
 enum class RebootState {

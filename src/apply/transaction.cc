@@ -256,7 +256,7 @@ Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
 Result<Transaction> Transaction::open(WritableHost& host, const std::string& id) {
   if (!is_apply_id(id)) return fail(ErrorKind::kBadInput, "\"" + printable(id) + "\" is no apply's name");
   ASSIGN_OR_RETURN(auto file, host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id)));
-  if (!file) return fail(ErrorKind::kUnavailable, "this node knows no apply " + id);
+  if (!file) return fail(ErrorKind::kBadInput, "this node knows no apply " + id);
   auto journal = json::read<Journal>(file->content.bytes);
   if (!journal) return fail(journal.error(), "the journal of apply " + id);
   if (journal->request.id != id)

@@ -97,7 +97,7 @@ class Transaction {
   // shows the edit, unless `discard` is set.
   static Result<Transaction> stage_rollback(WritableHost& host, ApplyRequest request,
                                             const std::string& target, bool discard = false);
-  // Opens a record. Fails if it does not exist, is not trusted, or is damaged.
+  // Opens a record. Fails if it is not trusted or is damaged; with kBadInput if it does not exist.
   static Result<Transaction> open(WritableHost& host, const std::string& id);
 
   const Journal& journal() const { return journal_; }

@@ -254,6 +254,9 @@ TEST(Transaction, TheSecondControllerIsToldWhoIsAtWork) {
   const auto second = stage_apply(host, sample_request(kSecond));
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().text.find("alice@head is changing this node"), std::string::npos);
+  EXPECT_NE(second.error().text.find("the node is free again in "), std::string::npos)
+      << "its controller may be dead, and nobody else knows how long the node is held: "
+      << second.error().text;
 }
 
 TEST(Transaction, ARollbackBringsBackAllSinceAndCanItselfBeTakenBack) {

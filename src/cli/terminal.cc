@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "base/text.h"
@@ -17,6 +18,19 @@ namespace {
 
 std::mutex progress_mutex;
 bool progress_shown = false;
+
+std::string last_activity;  // the last line of progress that went elsewhere than to a terminal
+
+// Returns a message without the count of nodes at its end (fleet::Step::to_text).
+std::string_view without_count(std::string_view message) {
+  const std::size_t colon = message.rfind(": ");
+  if (colon == std::string_view::npos) return message;
+  const std::string_view count = message.substr(colon + 2);
+  const std::size_t slash = count.find('/');
+  const bool counts = slash != std::string_view::npos && parse_number<int>(count.substr(0, slash)) &&
+                      count.substr(slash).find(" nodes") != std::string_view::npos;
+  return counts ? message.substr(0, colon) : message;
+}
 
 int signal_pipe[2] = {-1, -1};
 
@@ -73,8 +87,9 @@ void progress(std::string_view message) {
   if (isatty(STDERR_FILENO) == 1) {
     write_to_stderr("\r\x1b[K" + printable(message));
     progress_shown = true;
-  } else {
-    write_to_stderr(printable(message) + "\n");
+  } else if (const std::string_view activity = without_count(message); activity != last_activity) {
+    last_activity = activity;
+    write_to_stderr(printable(activity) + "\n");
   }
 }
 

@@ -31,7 +31,8 @@ void say_to_person(std::string_view line);
 bool use_colour(int fd);
 
 // Shows the current activity in a line on stderr. On a terminal the line is rewritten in place; elsewhere
-// each message is a line of its own. An empty message removes the line. Thread-safe.
+// each activity is a line of its own, without the count of nodes, which would fill a log. An empty message
+// removes the line. Thread-safe.
 void progress(std::string_view message);
 // Removes that line, so that output can follow. Thread-safe.
 void clear_progress();

@@ -134,7 +134,7 @@ class Discovery {
 
   void ask_manager(const IbEnd& end, const MadPath& path) {
     questions_.ask(ask_directed(path, MadAttribute::kSmInfo, 0, 0), {}, [this, end](const Mad* answer) {
-      if (answer == nullptr) return;
+      if (answer == nullptr) return fabric_.mute_managers.push_back(end);
       IbManager manager = sm_info(*answer);
       manager.end = end;
       manager.lid = fabric_.port(end).lid;

@@ -31,9 +31,12 @@ struct IbWantedLink {
 
 struct IbCable {
   IbEnd end, other;
-  // The planned link; else the best of what both ends support and what most cables of its kind have. The best
-  // width and the best speed may have different sources.
+  // The planned link; else the best of what both ends support; else, in a dump, what most cables between such
+  // devices have.
   IbWantedLink wanted_width, wanted_speed;
+  // It runs on two of four lanes, unplanned, and no other cable of its switches does: a splitter's end or an
+  // adapter for half the speed, or a cable with two broken lanes.
+  bool lone_pair = false;
 
   // Returns the link that both ends have; null if they differ, or if it is unknown.
   const IbLink* link(const IbFabric& fabric) const;

@@ -35,4 +35,12 @@ Verdict verify_fabric(const FabricEvidence& evidence) {
                     subnet_rules());
 }
 
+const Finding* against_learning(const Verdict& verdict) {
+  const auto found = std::ranges::find_if(verdict.findings, [](const Finding& finding) {
+    const bool is_hole = finding.rule == "fabric.incomplete" || finding.rule == "fabric.rails";
+    return finding.status == Status::kFail || (finding.status == Status::kWarn && is_hole);
+  });
+  return found == verdict.findings.end() ? nullptr : &*found;
+}
+
 }  // namespace railbed

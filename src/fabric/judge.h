@@ -21,4 +21,8 @@ std::vector<std::string> infiniband_hosts(const Cluster& cluster);
 // Judges every rule.
 Verdict verify_fabric(const FabricEvidence& evidence);
 
+// Returns why a subnet with this verdict must not become its own plan: what is broken, a cable that is missing
+// and one on another's rail would be planned from then on. Null if it may.
+const Finding* against_learning(const Verdict& verdict);
+
 }  // namespace railbed

@@ -10,12 +10,12 @@
 namespace railbed {
 namespace {
 
-// A subnet has rails if at least this share of its leaves have one device as at least this share of their
-// HCAs.
+// Hosts are cabled alike if at least this share of those beside a host have a
+// device on the same leaf.
 constexpr double kMostOfThem = 2.0 / 3;
 
-// A leaf has at least one HCA for so many cables to switches. A server or two on a spine, as subnet managers
-// are, do not make it a leaf.
+// A leaf has at least one HCA for so many cables to switches. A server or two
+// on a spine, as subnet managers are, do not make it a leaf.
 constexpr int kUplinksAnHca = 8;
 
 bool is_leaf(const IbFabric& fabric, const IbNode& node) {
@@ -28,8 +28,9 @@ bool is_leaf(const IbFabric& fabric, const IbNode& node) {
   return hcas > 0 && hcas * kUplinksAnHca >= switches;
 }
 
-// Returns the level of each node: 0 for HCAs, 1 for leaves; for other switches, by a breadth-first search
-// from all leaves, one more than the nearest switch below; -1 if the search does not reach it.
+// Returns the level of each node: 0 for HCAs, 1 for leaves; for other switches,
+// by a breadth-first search from all leaves, one more than the nearest switch
+// below; -1 if the search does not reach it.
 std::vector<int> levels_of(const IbFabric& fabric) {
   std::vector<int> level(fabric.nodes.size(), -1);
   std::deque<int> next;
@@ -53,8 +54,8 @@ std::vector<int> levels_of(const IbFabric& fabric) {
   return level;
 }
 
-// True if all cables between switches go up or down, never between two of one level or to one without a
-// level.
+// True if all cables between switches go up or down, never between two of one
+// level or to one without a level.
 bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   bool tree = true;
   each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
@@ -66,33 +67,87 @@ bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   return tree;
 }
 
-// Returns the device of most HCAs of a leaf; empty if there is none, or only one HCA.
-std::string main_device(const IbFabric& fabric, const IbNode& leaf) {
-  std::map<std::string, int> count;
-  int all = 0;
-  for (const IbPort& port : leaf.ports)
-    if (port.peer && fabric.at(port.peer).is_hca()) {
-      ++count[device_of(fabric.at(port.peer))];
-      ++all;
+// A host's HCAs: device → node and leaf. Hosts are alike if they have the same
+// devices.
+struct HostPorts {
+  std::vector<std::string> devices;  // in order
+  std::vector<int> nodes, leaves;    // by device
+};
+
+// Returns the hosts of which every HCA names its device and is cabled to a
+// leaf.
+std::vector<HostPorts> hosts_of(const IbFabric& fabric, const std::vector<int>& level) {
+  std::map<std::string, std::map<std::string, std::pair<int, int>>> found;
+  std::set<std::string> unclear;
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
+    const IbNode& node = fabric.nodes[n];
+    if (!node.is_hca()) continue;
+    const std::string device = device_of(node);
+    const auto port = std::ranges::find_if(node.ports, [](const IbPort& one) { return bool(one.peer); });
+    const bool clear =
+        !device.empty() && port != node.ports.end() && level[static_cast<std::size_t>(port->peer.node)] == 1;
+    if (!clear ||
+        !found[host_of(node)].emplace(device, std::pair{static_cast<int>(n), port->peer.node}).second)
+      unclear.insert(host_of(node));
+  }
+  std::vector<HostPorts> hosts;
+  for (const auto& [host, ports] : found) {
+    if (ports.size() < 2 || unclear.contains(host)) continue;
+    HostPorts& added = hosts.emplace_back();
+    for (const auto& [device, place] : ports) {
+      added.devices.push_back(device);
+      added.nodes.push_back(place.first);
+      added.leaves.push_back(place.second);
     }
-  for (const auto& [device, many] : count)
-    if (!device.empty() && all > 1 && many >= kMostOfThem * all) return device;
-  return "";
+  }
+  return hosts;
 }
 
+// Returns the hosts that are cabled beside `host`: with the same devices, and
+// to at least half of its leaves. A leaf has at most kMostIbPorts HCAs, so this
+// looks at a bounded number of hosts.
+std::vector<int> hosts_beside(const std::vector<HostPorts>& hosts, std::size_t host,
+                              const std::map<int, std::set<int>>& hosts_by_leaf) {
+  const std::set<int> leaves(hosts[host].leaves.begin(), hosts[host].leaves.end());
+  std::map<int, std::size_t> shared;
+  for (const int leaf : leaves)
+    for (const int other : hosts_by_leaf.at(leaf)) ++shared[other];
+  std::vector<int> beside;
+  for (const auto& [other, count] : shared)
+    if (static_cast<std::size_t>(other) != host && 2 * count >= leaves.size() &&
+        hosts[static_cast<std::size_t>(other)].devices == hosts[host].devices)
+      beside.push_back(other);
+  return beside;
+}
+
+// Finds where the hosts beside each host have each of its devices.
 void find_rails(const IbFabric& fabric, IbLayout& layout) {
-  layout.leaf_device.resize(fabric.nodes.size());
-  std::set<std::string> devices;
-  int leaves = 0, pure = 0;
-  for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
-    if (layout.level[n] != 1) continue;
-    ++leaves;
-    layout.leaf_device[n] = main_device(fabric, fabric.nodes[n]);
-    if (layout.leaf_device[n].empty()) continue;
-    ++pure;
-    devices.insert(layout.leaf_device[n]);
+  layout.leaf_devices.resize(fabric.nodes.size());
+  layout.usual_leaf.assign(fabric.nodes.size(), -1);
+  layout.usual_votes.assign(fabric.nodes.size(), 0);
+  const std::vector<HostPorts> hosts = hosts_of(fabric, layout.level);
+  std::map<int, std::set<int>> hosts_by_leaf;
+  for (std::size_t h = 0; h < hosts.size(); ++h)
+    for (const int leaf : hosts[h].leaves) hosts_by_leaf[leaf].insert(static_cast<int>(h));
+  std::map<int, std::set<std::string>> devices;
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    const std::vector<int> beside = hosts_beside(hosts, h, hosts_by_leaf);
+    for (std::size_t d = 0; d < hosts[h].devices.size(); ++d) {
+      std::map<int, int> votes;
+      for (const int other : beside) ++votes[hosts[static_cast<std::size_t>(other)].leaves[d]];
+      const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+      if (most == votes.end() || most->second < kMostOfThem * static_cast<double>(beside.size())) continue;
+      layout.usual_leaf[static_cast<std::size_t>(hosts[h].nodes[d])] = most->first;
+      layout.usual_votes[static_cast<std::size_t>(hosts[h].nodes[d])] = most->second;
+      devices[most->first].insert(hosts[h].devices[d]);
+    }
   }
-  layout.rails = devices.size() > 1 && pure >= kMostOfThem * leaves;
+  std::set<std::set<std::string>> kinds;
+  for (const auto& [leaf, names] : devices) {
+    layout.leaf_devices[static_cast<std::size_t>(leaf)].assign(names.begin(), names.end());
+    kinds.insert(names);
+  }
+  layout.rails = kinds.size() > 1;
 }
 
 }  // namespace
@@ -137,7 +192,8 @@ RoutingAdvice routing_for(const IbLayout& layout) {
       return {"minhop", "there is one way between two ports, so the default does"};
     case IbShape::kFatTree:
       return {"ftree or updn",
-              "both go up and then down, which cannot deadlock; ftree spreads shifts evenly"};
+              "both go up and then down, which cannot deadlock; "
+              "ftree spreads shifts evenly"};
     case IbShape::kOther:
       break;
   }

@@ -16,9 +16,13 @@ struct IbLayout {
   IbShape shape = IbShape::kOther;
   std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: none of these
   int top = 0;             // the highest level
-  // By node: the device ("mlx5_0") of most HCAs of a leaf; empty if they are mixed or it is no leaf.
-  std::vector<std::string> leaf_device;
-  bool rails = false;  // most leaves have HCAs of one device each, and not all the same
+  // By node: the devices ("mlx5_0") that most hosts have on this leaf; empty if hosts are not cabled alike.
+  std::vector<std::vector<std::string>> leaf_devices;
+  // By node: the leaf to which most hosts beside this HCA's host cable the same device, and how many hosts
+  // do; -1 if hosts are not cabled alike, or it is no HCA.
+  std::vector<int> usual_leaf;
+  std::vector<int> usual_votes;
+  bool rails = false;  // hosts cable their devices to several leaves, most of them alike
 };
 
 // Derives the structure from the cables and the descriptions of the HCAs.

@@ -42,6 +42,7 @@ ManagerLook look_at_managers(const IbFabric& before, const IbFabric& after, doub
     const IbManager& now = after.managers[i];
     look.managers.push_back({now, before.managers[i].activity, name_of(after.at(now.end))});
   }
+  for (const IbEnd& end : after.mute_managers) look.mute.push_back(place_of(after, end));
   std::ranges::stable_sort(look.managers, [](const ManagerSeen& a, const ManagerSeen& b) {
     return std::pair{a.manager.state, a.manager.priority} > std::pair{b.manager.state, b.manager.priority};
   });
@@ -56,7 +57,7 @@ bool ManagerLook::routes_as_advised() const {
 int ManagerLook::exit_code() const {
   const auto masters = std::ranges::count_if(
       managers, [](const ManagerSeen& seen) { return seen.manager.state == IbManagerState::kMaster; });
-  if (masters != 1) return kExitFailures;
+  if (masters != 1 || !mute.empty()) return kExitFailures;
   const bool stuck = seconds > 0 && !managers.front().moves();
   return stuck || (routing.ok() && !routes_as_advised()) ? kExitWarnings : kExitClean;
 }

@@ -22,6 +22,7 @@ struct ManagerSeen {
 
 struct ManagerLook {
   std::vector<ManagerSeen> managers;  // the master first
+  std::vector<std::string> mute;      // places of ports with IsSM whose manager does not answer
   double seconds = 0;
   std::string shape;  // of the subnet, in words
   RoutingAdvice advice;

@@ -136,6 +136,12 @@ std::map<std::string_view, Fixture> fixtures() {
   };
   all["two-masters"] = {unplanned(with_second(IbManagerState::kMaster)),
                         unplanned(with_second(IbManagerState::kStandby))};
+  // A manager that answers is no fault.
+  all["mute-manager"] = {unplanned(changed(live_tree(),
+                                           [](IbFabric& fabric) {
+                                             fabric.mute_managers.push_back({12, 1});
+                                           })),
+                         all["two-masters"].sound};
   all["no-master"] = {
       unplanned(changed(live_tree(),
                         [](IbFabric& fabric) { fabric.managers[0].state = IbManagerState::kStandby; })),

@@ -101,7 +101,8 @@ struct IbFabric {
   std::vector<IbConflict> conflicts;
   std::vector<IbSilence> silent;
   std::vector<IbManager> managers;
-  std::uint64_t from_node = 0;  // GUIDs of the node and port where discovery began
+  std::vector<IbEnd> mute_managers;  // ports with IsSM whose manager does not answer
+  std::uint64_t from_node = 0;       // GUIDs of the node and port where discovery began
   std::uint64_t from_port = 0;
   bool live = false;  // states, capabilities and managers were read
 

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -216,7 +217,7 @@ class FatTree(unittest.TestCase):
 
     def test_pulled_cable(self):
         self.assert_only(self.pulled, 'fabric.missing-link', 'port 17 of leaf01', 'port 5 of spine00')
-        self.assert_only(self.pulled_without_plan, 'fabric.incomplete', 'leaf01 has 15 cables up', '3 to spine00 instead of 4')
+        self.assert_only(self.pulled_without_plan, 'fabric.incomplete', 'leaf01 has 15 cables up', 'port 17 is dark, which goes to spine00')
 
     def test_narrow(self):
         tree = self.tree()
@@ -296,6 +297,29 @@ class FatTree(unittest.TestCase):
 
     def test_no_manager(self):
         self.assert_only(self.verify(self.tree(), manage=False), 'fabric.no-manager')
+
+    def test_manager_that_hangs(self):
+        """Its port is still marked (IsSM), and nobody answers there."""
+        with Subnet(self.tree().text()) as sick:
+            manager = sick.manage(0)
+            manager.send_signal(signal.SIGSTOP)
+            try:
+                found = findings(sick.railbed('verify', '--window', '0', '--json'))
+                self.assert_only(found, 'fabric.mute-manager', 'node000 mlx5_0')
+                managers = sick.railbed('sm', '--window', '0')
+                self.assertIn('it does not answer', managers.stdout)
+                self.assertEqual(managers.returncode, 2)
+            finally:
+                manager.send_signal(signal.SIGCONT)
+
+    def test_a_hole_is_not_learned(self):
+        tree = self.tree()
+        tree.unplug('leaf03', 20)
+        with Subnet(tree.text()) as sick:
+            sick.manage(0)
+            done = sick.railbed('verify', '--window', '0', '--learn', 'plan')
+            self.assertIn('port 20 is dark, which goes to spine00', done.stderr)
+            self.assertEqual((done.returncode, (sick.folder / 'plan').exists()), (1, False))
 
     def test_second_master(self):
         # Managers whose keys differ do not yield to each other.

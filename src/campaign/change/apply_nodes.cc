@@ -14,13 +14,13 @@
 #include <thread>
 
 #include "base/bounded.h"
-#include "bench/path/explain.h"
+#include "campaign/change/rail_proof.h"
 #include "campaign/look/survey.h"
-#include "campaign/measure/neighbours.h"
 #include "fleet/fleet.h"
 
 // A distributed transaction over the nodes of a batch, modeled on two-phase commit. The steps, each on all
 // nodes before the next one begins:
+// 0. look: the rails are tested between neighbors, so that the proof below knows what was broken before.
 // 1. stage: every node checks and stores the change. Nothing is switched yet.
 // 2. switch: every node makes the change by itself, and its keeper (apply/keeper.h) waits for a decision.
 //    The controller polls each node over a new connection, since the old one may not survive the change.
@@ -77,6 +77,13 @@ std::string first_problem(const Statuses& statuses) {
     if (!status->why.text.empty()) return node + ": " + status->why.text;
   }
   return "";
+}
+
+// Returns the text of an error without the node's name, which stands before it.
+std::string without_node(const Error& error) {
+  const std::string prefix = error.node + ": ";
+  return !error.node.empty() && error.text.starts_with(prefix) ? error.text.substr(prefix.size())
+                                                               : error.text;
 }
 
 // Connections made after the nodes have switched. One that fails is made again when it is next needed.
@@ -141,16 +148,32 @@ class FreshConnections {
 // One batch of nodes that change together.
 class Batch {
  public:
-  Batch(const Cluster& cluster, NodeNames nodes, std::string id, const ApplyChoice& choice,
-        ReachOptions reach, const Caller& caller)
+  Batch(const Cluster& cluster, NodeNames nodes, ConcernedRails concerned, std::string id,
+        const ApplyChoice& choice, ReachOptions reach, const Caller& caller)
       : cluster_(cluster),
         nodes_(std::move(nodes)),
+        concerned_(std::move(concerned)),
         id_(std::move(id)),
         choice_(choice),
         reach_(std::move(reach)),
         caller_(caller),
         straggler_(choice.seconds),
         fresh_(cluster, nodes_, reach_) {}
+
+  // Notes the rails that do not carry before the change. A path counts only if it fails twice: a fault of one
+  // moment must not excuse what the change breaks.
+  void look_before() {
+    caller_.progress("looking at the rails before the change");
+    auto fleet = open_fleet(cluster_, nodes_, reach_);
+    const auto look = [&] {
+      return look_at_rails(
+          cluster_, nodes_, [&](const std::string& node) { return fleet.find(node); }, caller_.stop);
+    };
+    before_ = look();
+    if (before_.faults.empty() || caller_.stop.stop_requested()) return;
+    std::this_thread::sleep_for(kAskAgain);
+    before_ = seen_twice(before_, look());
+  }
 
   // Changes nothing yet. Returns false if a node cannot stage; then the apply is over.
   bool stage(std::string_view method, const Payloads& payloads) {
@@ -159,6 +182,18 @@ class Batch {
         fleet, method, [&](const std::string& node) { return payloads.find(node)->second; }, kStageDeadline,
         {}, telling("preparing")));
     if (keep(staged)) return true;
+    // A node that refused knows no such apply, and one whose reply was lost drops it: both reply. The others
+    // are not reached.
+    const auto dropped =
+        statuses_of(fleet::gather(fleet, kApplyDecide, json::dump(json::encode(ApplyDecided{id_, false})),
+                                  kLookDeadline, {}, telling("going back")));
+    for (const auto& [node, status] : staged) {
+      const auto& now = dropped.at(node);
+      if (status || (!now && now.error().kind != ErrorKind::kBadInput)) continue;
+      statuses_.insert_or_assign(node, ApplyStatus{.id = id_,
+                                                   .state = now ? now->state : ApplyState::kDropped,
+                                                   .why = {without_node(status.error())}});
+    }
     std::erase_if(nodes_, [&](const std::string& node) { return !staged.at(node); });
     return false;
   }
@@ -182,23 +217,27 @@ class Batch {
     return problem_.empty();
   }
 
-  // Tests the rails between the nodes of the batch. Returns false, with the faults in `outcome`, if one does
-  // not carry data by the deadline.
+  // Tests the rails between the nodes of the batch. Returns false, with the faults in `outcome`, if one that
+  // carried before, or that the change concerns, does not carry data by the deadline.
   bool prove(ApplyOutcome& outcome) {
     caller_.progress("looking at the rails from both ends");
     const auto until = ApplyClock::now() + std::min<ApplyClock::duration>(
                                                kProveDeadline, std::chrono::seconds(choice_.seconds) / 2);
+    RailsJudged judged;
     while (true) {
-      outcome.faults.clear();
-      const int paths = look_at_rails(outcome.faults);
-      if (outcome.faults.empty()) {
-        outcome.paths += paths;
-        return true;
-      }
+      const RailsSeen seen = look_at_rails(
+          cluster_, nodes_, [this](const std::string& node) { return fresh_.find(node); }, caller_.stop);
+      judged = judge_rails(before_, seen, concerned_);
       // A link that was set up again needs a moment, and so does an RDMA device on it.
-      if (ApplyClock::now() > until || caller_.stop.stop_requested()) break;
+      if (judged.broken.empty() || ApplyClock::now() > until || caller_.stop.stop_requested()) {
+        if (judged.broken.empty()) outcome.paths += seen.paths - static_cast<int>(judged.old.size());
+        break;
+      }
       std::this_thread::sleep_for(2 * kAskAgain);
     }
+    outcome.faults = std::move(judged.broken);
+    std::ranges::move(judged.old, std::back_inserter(outcome.old_faults));
+    if (outcome.faults.empty()) return true;
     const RailFault& first = outcome.faults.front();
     problem_ =
         fmt::format("{} between {} and {} does not carry: {}", first.rail, first.from, first.to, first.cause);
@@ -325,7 +364,7 @@ class Batch {
     std::ranges::copy_if(nodes_, std::back_inserter(waiting), [&](const std::string& node) {
       return std::ranges::find(pending, node) == pending.end();
     });
-    if (!waiting.empty()) (void)fresh_.ask(waiting, kApplyWait, asked, kLookDeadline, telling("waiting"));
+    if (!waiting.empty()) (void)fresh_.ask(waiting, kApplyWait, asked, kLookDeadline, {});
     told_to_wait_ = ApplyClock::now();
   }
   // Returns the status of a node that decided to commit and was not seen to end.
@@ -340,38 +379,10 @@ class Batch {
     return wait_for([](ApplyState state) { return !is_open(state); }, kEndDeadline, "ending");
   }
 
-  int look_at_rails(std::vector<RailFault>& faults) {
-    int paths = 0;
-    for (const Rail& rail : cluster_.rails)
-      for (const auto& round : neighbour_rounds(among(rail))) {
-        std::vector<std::jthread> looking;
-        std::mutex mutex;
-        for (const Pair& pair : round) {
-          ++paths;
-          looking.emplace_back([&, pair, a = end_of(rail, pair.from), b = end_of(rail, pair.to)] {
-            auto fault = find_path_fault(a, b, rail.fabric != Fabric::kEthernet, caller_.stop);
-            if (!fault) return;
-            const std::lock_guard guard(mutex);
-            faults.push_back({rail.name, pair.from, pair.to, fault->root.cause, fault->remedy});
-          });
-        }
-      }
-    return paths;
-  }
-  // Returns the rail with the ports of this batch only.
-  Rail among(const Rail& rail) const {
-    Rail part = rail;
-    std::erase_if(part.ports,
-                  [&](const RailPort& port) { return std::ranges::find(nodes_, port.node) == nodes_.end(); });
-    return part;
-  }
-  PairEnd end_of(const Rail& rail, const std::string& node) {
-    const auto port = std::ranges::find(rail.ports, node, &RailPort::node);
-    return {fresh_.find(node), port->interface, port->address, nullptr};
-  }
-
   const Cluster& cluster_;
   NodeNames nodes_;
+  const ConcernedRails concerned_;
+  RailsSeen before_;
   const std::string id_;
   const ApplyChoice& choice_;
   const ReachOptions reach_;
@@ -402,6 +413,7 @@ bool carry_out(Batch& batch, std::string_view method, const Payloads& payloads, 
     if (!yes) batch.say("it was not confirmed");
     return yes;
   };
+  if (choice.prove && !stopped()) batch.look_before();
   const bool done = !stopped() && batch.stage(method, payloads) && !stopped() && batch.switch_over(steps) &&
                     (!choice.prove || batch.prove(outcome)) && !stopped() && confirmed() && batch.commit();
   if (!done) batch.take_back();
@@ -506,7 +518,7 @@ ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const A
   }
   const std::chrono::seconds steps = packages ? std::chrono::seconds(kPackagesDeadline) : kStepsDeadline;
   for (const NodeNames& some : batches_of(nodes, choice.canary)) {
-    Batch batch(cluster, some, outcome.id, choice, reach, caller);
+    Batch batch(cluster, some, ConcernedRails(cluster, plan), outcome.id, choice, reach, caller);
     if (carry_out(batch, kApplyStage, payloads, steps, choice, caller, outcome)) continue;
     take_back_committed(cluster, choice, reach, caller, outcome);
     return outcome;
@@ -523,7 +535,7 @@ ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
       RollbackRequest{outcome.id, choice.who, cluster.name, target, choice.seconds, choice.discard}));
   Payloads payloads;
   for (const std::string& node : nodes) payloads.emplace(node, asked);
-  Batch batch(cluster, nodes, outcome.id, choice, std::move(reach), caller);
+  Batch batch(cluster, nodes, {}, outcome.id, choice, std::move(reach), caller);
   outcome.committed = carry_out(batch, kApplyRollback, payloads, kStepsDeadline, choice, caller, outcome);
   return outcome;
 }

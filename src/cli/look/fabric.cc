@@ -96,9 +96,12 @@ Result<FabricEvidence> gather(const FabricOptions& options) {
 }
 
 int learn_plan(const FabricOptions& options, const FabricEvidence& evidence, const Verdict& verdict) {
-  if (verdict.exit_code() == kExitFailures) {
-    print_to_stderr("railbed: {} was not written: what is broken would become the plan\n", options.learn);
-    return verdict.exit_code();
+  if (const Finding* hole = against_learning(verdict); hole != nullptr) {
+    print_to_stderr(
+        "railbed: {} was not written, for this would become the plan: {}\n"
+        "If it is meant, `railbed fabric discover --ibnetdiscover` prints the subnet as it is.\n",
+        options.learn, hole->message);
+    return verdict.exit_code() == kExitFailures ? kExitFailures : kExitWarnings;
   }
   if (const auto written = write_file(options.learn, topology_text(evidence.fabric)); !written)
     return report(written.error());

@@ -1,5 +1,5 @@
-// Rules on cables that carry less than they could, ports that are not active, identities that occur twice, and
-// subnet managers.
+// Rules on cables that carry less than they could, ports that are not active,
+// identities that occur twice, and subnet managers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,14 +21,27 @@ void judge_width(const FabricView& view, Judge& judge) {
   for (const IbCable& cable : view.cables) {
     const IbLink* link = cable.link(view.fabric);
     const IbWantedLink& wanted = cable.wanted_width;
+    if (link != nullptr && cable.lone_pair) {
+      on_port(view, judge, cable.end)
+          .warn({.message = fmt::format("the cable between {} runs on 2 lanes, "
+                                        "and no other cable there does",
+                                        ends_text(view, cable)),
+                 .expected = "4x, or 2x by a splitter or an adapter for half "
+                             "the speed (HDR100, NDR200)",
+                 .observed = link->to_text(),
+                 .remedy = {"If it is meant, `railbed fabric verify --learn` keeps it "
+                            "as the plan. Else two lanes "
+                            "are broken: clean and reseat the cable, then swap it."}});
+      continue;
+    }
     if (link == nullptr || link->width >= wanted.link.width) continue;
     on_port(view, judge, cable.end)
         .fail({.message = fmt::format("the cable between {} runs on {} of {} lanes", ends_text(view, cable),
                                       link->width, wanted.link.width),
                .expected = fmt::format("{}x, {}", wanted.link.width, wanted.why),
                .observed = link->to_text(),
-               .remedy = {
-                   "A lane of the cable or of a connector is broken: clean and reseat it, then swap it."}});
+               .remedy = {"A lane of the cable or of a connector is broken: "
+                          "clean and reseat it, then swap it."}});
   }
   pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
 }
@@ -43,7 +56,8 @@ void judge_speed(const FabricView& view, Judge& judge) {
                                       word(link->speed), word(wanted.link.speed)),
                .expected = fmt::format("{}, {}", word(wanted.link.speed), wanted.why),
                .observed = link->to_text(),
-               .remedy = {"Clean and reseat the cable; see that it is made for this speed, and that no port "
+               .remedy = {"Clean and reseat the cable; see that it is made for "
+                          "this speed, and that no port "
                           "is set to a lower one (ibportstate)."}});
   }
   pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
@@ -55,19 +69,19 @@ void judge_asymmetry(const FabricView& view, Judge& judge) {
     const IbLink& other = view.fabric.port(cable.other).active;
     if (link.width == 0 || other.width == 0 || link == other) continue;
     on_port(view, judge, cable.end)
-        .fail(
-            {.message = fmt::format("the two ends of a cable disagree: {} says {}, {} says {}",
-                                    place_of(view.fabric, cable.end), link.to_text(),
-                                    place_of(view.fabric, cable.other), other.to_text()),
-             .expected = "the same at both ends",
-             .observed = fmt::format("{} and {}", link.to_text(), other.to_text()),
-             .remedy = {
-                 "Pull the cable and plug it in again, so that both ends negotiate anew; then try another."}});
+        .fail({.message = fmt::format("the two ends of a cable disagree: {} says {}, {} says {}",
+                                      place_of(view.fabric, cable.end), link.to_text(),
+                                      place_of(view.fabric, cable.other), other.to_text()),
+               .expected = "the same at both ends",
+               .observed = fmt::format("{} and {}", link.to_text(), other.to_text()),
+               .remedy = {"Pull the cable and plug it in again, so that both "
+                          "ends negotiate anew; then try another."}});
   }
   pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
 }
 
-// Ends the rule as not applicable and returns true if the subnet was read from a file, which lacks `what`.
+// Ends the rule as not applicable and returns true if the subnet was read from
+// a file, which lacks `what`.
 bool is_from_file(const FabricView& view, Judge& judge, std::string_view what) {
   if (!view.fabric.live) on_subnet(view, judge).not_applicable(fmt::format("a file has no {}", what));
   return !view.fabric.live;
@@ -83,7 +97,8 @@ void judge_port_states(const FabricView& view, Judge& judge) {
     };
     return idle(cable.end) || idle(cable.other);
   });
-  // Without a manager they all wait for one: one finding, which fabric.no-manager explains.
+  // Without a manager they all wait for one: one finding, which
+  // fabric.no-manager explains.
   if (view.masters.empty() && !waiting.empty())
     return on_subnet(view, judge)
         .fail({.message = fmt::format("{} cables wait for a subnet manager", waiting.size()),
@@ -91,13 +106,13 @@ void judge_port_states(const FabricView& view, Judge& judge) {
                .observed = "INIT"});
   for (const IbCable& cable : waiting)
     on_port(view, judge, cable.end)
-        .fail(
-            {.message =
-                 fmt::format("the cable between {} has a link that is not active", ends_text(view, cable)),
-             .expected = "ACTIVE",
-             .observed = fmt::format("{} and {}", word(view.fabric.port(cable.end).state),
-                                     word(view.fabric.port(cable.other).state)),
-             .remedy = {"See the subnet manager's log for this port; it may not reach it, or be waiting."}});
+        .fail({.message =
+                   fmt::format("the cable between {} has a link that is not active", ends_text(view, cable)),
+               .expected = "ACTIVE",
+               .observed = fmt::format("{} and {}", word(view.fabric.port(cable.end).state),
+                                       word(view.fabric.port(cable.other).state)),
+               .remedy = {"See the subnet manager's log for this port; it may "
+                          "not reach it, or be waiting."}});
   pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
 }
 
@@ -110,7 +125,8 @@ void judge_silence(const FabricView& view, Judge& judge) {
                                       silence.text),
                .expected = "an answer",
                .observed = silence.text,
-               .remedy = {"Its firmware hangs, or the cable loses packets: restart what is behind it."}});
+               .remedy = {"Its firmware hangs, or the cable loses packets: "
+                          "restart what is behind it."}});
   }
   pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
 }
@@ -153,7 +169,8 @@ Claims shared_guids(const IbFabric& fabric) {
 
 void judge_guids(const FabricView& view, Judge& judge) {
   const Remedy remedy = {
-      "Give one of them the GUID of its label (mstflint), or take it out: packets for one reach "
+      "Give one of them the GUID of its label (mstflint), "
+      "or take it out: packets for one reach "
       "the other."};
   Claims claims = shared_guids(view.fabric);
   std::set<std::string> reported;
@@ -166,7 +183,8 @@ void judge_guids(const FabricView& view, Judge& judge) {
                .observed = conflict.text,
                .remedy = remedy});
   }
-  // Two nodes that share a GUID share those of its ports as well: one finding is enough.
+  // Two nodes that share a GUID share those of its ports as well: one finding
+  // is enough.
   std::erase_if(claims, [kept = std::set<std::vector<std::string>>()](const auto& claim) mutable {
     return !kept.insert(claim.second).second;
   });
@@ -188,9 +206,9 @@ void judge_lids(const FabricView& view, Judge& judge) {
       names.push_back(name_of(node));
     }
   }
-  fail_claimed_twice(
-      view, judge, "LID", claims,
-      {"Restart the subnet manager so that it gives addresses anew, and see that there is one master."});
+  fail_claimed_twice(view, judge, "LID", claims,
+                     {"Restart the subnet manager so that it gives addresses "
+                      "anew, and see that there is one master."});
   pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
 }
 
@@ -198,11 +216,31 @@ void judge_manager(const FabricView& view, Judge& judge) {
   if (is_from_file(view, judge, "subnet managers")) return;
   if (!view.masters.empty()) return on_subnet(view, judge).pass("one is master");
   on_subnet(view, judge)
-      .fail({.message = "no subnet manager is master: ports get no addresses, and no new link comes up",
+      .fail({.message = "no subnet manager is master: ports get no addresses, "
+                        "and no new link comes up",
              .expected = "one master",
-             .observed = fmt::format("{} managers, none of them master", view.fabric.managers.size()),
-             .remedy = {"Start OpenSM on the hosts that cluster.yaml names, or the switch's own manager.",
+             .observed = fmt::format("{} managers answer, none of them master", view.fabric.managers.size()),
+             .remedy = {"Start OpenSM on the hosts that cluster.yaml names, or "
+                        "the switch's own manager.",
                         {"systemctl start opensm"}}});
+}
+
+void judge_mute_managers(const FabricView& view, Judge& judge) {
+  if (is_from_file(view, judge, "subnet managers")) return;
+  for (const IbEnd& end : view.fabric.mute_managers) {
+    const std::string host = host_of(view.fabric.at(end));
+    on_part(view, judge, place_of(view.fabric, end), {thing_of(view, end), "subnet"})
+        .fail({.message = fmt::format("{} has a subnet manager (IsSM) that does not answer",
+                                      place_of(view.fabric, end)),
+               .expected = "an answer to SMInfo",
+               .observed = "none",
+               .remedy = {fmt::format("The manager on {} hangs, or it was "
+                                      "killed while its port stayed marked: "
+                                      "restart it there.",
+                                      host),
+                          {"systemctl restart opensm"}}});
+  }
+  pass_unless_found(view, judge, fmt::format("{} managers", view.fabric.managers.size()));
 }
 
 void judge_second_manager(const FabricView& view, Judge& judge) {
@@ -216,7 +254,8 @@ void judge_second_manager(const FabricView& view, Judge& judge) {
                                     fmt::join(masters, ", ")),
              .expected = "one master, others standby",
              .observed = fmt::format("{}", fmt::join(masters, ", ")),
-             .remedy = {"Stop one of them. They do not see each other, or hold different keys (sm_key)."}});
+             .remedy = {"Stop one of them. They do not see each other, or hold "
+                        "different keys (sm_key)."}});
 }
 
 }  // namespace
@@ -227,7 +266,8 @@ std::span<const Rule> ib_link_rules() {
        .title = "Every cable runs on all its lanes",
        .why = "A 4x cable on one lane has a quarter of its speed.",
        .source = "PortInfo of both ends, or a dump of ibnetdiscover",
-       .standard = "The plan; else what both ends support, and what most cables of its kind have",
+       .standard = "The plan; else what both ends support; in a dump, as most "
+                   "cables between such devices",
        .remedy = "Clean and reseat the cable, then swap it.",
        .fixture = "one-lane",
        .explained_by = {},
@@ -236,9 +276,10 @@ std::span<const Rule> ib_link_rules() {
        .title = "Every cable runs at its full speed",
        .why = "One slow cable slows every collective that crosses it.",
        .source = "PortInfo of both ends, or a dump of ibnetdiscover",
-       .standard = "The plan; else what both ends support, and what most cables of its kind have",
-       .remedy =
-           "Clean and reseat the cable; see that it is made for this speed, and that no port is set lower.",
+       .standard = "The plan; else what both ends support; in a dump, as most "
+                   "cables between such devices",
+       .remedy = "Clean and reseat the cable; see that it is made for this "
+                 "speed, and that no port is set lower.",
        .fixture = "slow-cable",
        .explained_by = {},
        .check = judge_speed},
@@ -272,7 +313,8 @@ std::span<const Rule> ib_link_rules() {
       {.id = "fabric.duplicate-guid",
        .title = "No GUID is there twice",
        .why = "Packets for the one reach the other.",
-       .source = "NodeInfo and NodeDescription of every node, or a dump of ibnetdiscover",
+       .source = "NodeInfo and NodeDescription of every node, or a dump of "
+                 "ibnetdiscover",
        .standard = "One owner",
        .remedy = "Give one the GUID of its label.",
        .fixture = "shared-guid",
@@ -287,6 +329,16 @@ std::span<const Rule> ib_link_rules() {
        .fixture = "shared-lid",
        .explained_by = {},
        .check = judge_lids},
+      {.id = "fabric.mute-manager",
+       .title = "Every subnet manager answers",
+       .why = "A manager that hangs brings up no port, and keeps a standby "
+              "from it if it still holds the subnet.",
+       .source = "IsSM of every port's PortInfo, SMInfo of those",
+       .standard = "An answer",
+       .remedy = "Restart it.",
+       .fixture = "mute-manager",
+       .explained_by = {},
+       .check = judge_mute_managers},
       {.id = "fabric.no-manager",
        .title = "A subnet manager is master",
        .why = "Without one no port gets an address or becomes active.",
@@ -294,7 +346,7 @@ std::span<const Rule> ib_link_rules() {
        .standard = "One master",
        .remedy = "Start OpenSM where it belongs.",
        .fixture = "no-master",
-       .explained_by = {},
+       .explained_by = {"fabric.mute-manager"},
        .check = judge_manager},
       {.id = "fabric.two-managers",
        .title = "One subnet manager at most is master",

@@ -114,7 +114,8 @@ class Drawing {
     const IbNode& here = node(n);
     Html inside = svg::rect(box, 6, "switch");
     inside += svg::text(box.centre(), box.y + 17, box.width - 8, svg::kLabel, name_of(here), Anchor::kMiddle);
-    const std::string& rail = layout_.leaf_device[static_cast<std::size_t>(n)];
+    const std::string rail =
+        fmt::format("{}", fmt::join(layout_.leaf_devices[static_cast<std::size_t>(n)], ", "));
     std::string note = fmt::format("{} ports", here.last_port());
     if (layout_.rails && !rail.empty()) note += " · " + rail;
     inside += svg::text(box.centre(), box.y + 31, box.width - 8, svg::kTiny, note, Anchor::kMiddle, "quiet");

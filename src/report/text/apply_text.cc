@@ -54,6 +54,20 @@ std::string reasons_text(const std::vector<NodeOutcome>& nodes) {
   return text;
 }
 
+std::string fault_text(const RailFault& fault, std::string_view note) {
+  std::string text = fmt::format("  {}, {} to {}: {}{}\n", printable(fault.rail), printable(fault.from),
+                                 printable(fault.to), note, printable(fault.cause));
+  if (!fault.remedy.empty()) text += fmt::format("    remedy: {}\n", printable(fault.remedy));
+  return text;
+}
+
+std::string old_faults_text(const std::vector<RailFault>& faults) {
+  std::string text;
+  for (const RailFault& fault : faults)
+    text += fault_text(fault, "carried nothing before this change either, which does not concern it: ");
+  return text;
+}
+
 struct ToldApply {
   const PastApply* apply = nullptr;
   std::vector<std::string> nodes;
@@ -72,14 +86,13 @@ std::string apply_text(const ApplyOutcome& outcome) {
                        printable_lines(trim(outcome.why.text)));
   text += states_text(outcome.nodes);
   if (outcome.committed)
-    return text + reasons_text(outcome.nodes) +
+    return text + old_faults_text(outcome.old_faults) + reasons_text(outcome.nodes) +
            fmt::format("back to what was before: {}\n",
                        command("railbed rollback CLUSTER {}", outcome.id).text());
-  for (const RailFault& fault : outcome.faults) {
-    text += fmt::format("  {}, {} to {}: {}\n", printable(fault.rail), printable(fault.from),
-                        printable(fault.to), printable(fault.cause));
-    if (!fault.remedy.empty()) text += fmt::format("    remedy: {}\n", printable(fault.remedy));
-  }
+  for (const RailFault& fault : outcome.faults) text += fault_text(fault, "");
+  if (!outcome.faults.empty())
+    text += "  to keep a change whatever the rails do: the same command with --no-prove\n";
+  text += old_faults_text(outcome.old_faults);
   return text + reasons_text(outcome.nodes);
 }
 

@@ -63,6 +63,16 @@ json::Value port_json(const IbFabric& fabric, const IbPort& port) {
   return value;
 }
 
+std::string mute_text(const std::string& place) {
+  return fmt::format("subnet manager on {}: it does not answer (IsSM is set)\n", printable(place));
+}
+
+json::Value mute_json(const std::vector<std::string>& places) {
+  json::Value all = json::Value::array();
+  for (const std::string& place : places) all.push_back(place);
+  return all;
+}
+
 json::Value manager_json(const IbManager& manager, const std::string& node) {
   return {{"node", node},
           {"guid", guid_text(manager.port_guid)},
@@ -85,6 +95,7 @@ std::string fabric_text(const IbFabric& fabric) {
     out += fmt::format("subnet manager on {}, lid {}: {}, priority {}\n",
                        printable(name_of(fabric.at(manager.end))), manager.lid, railbed::word(manager.state),
                        manager.priority);
+  for (const IbEnd& end : fabric.mute_managers) out += mute_text(place_of(fabric, end));
   for (const bool is_switch : {true, false})
     for (const IbNode& node : fabric.nodes) {
       if (node.is_switch() != is_switch || only_on_switches(fabric, node)) continue;
@@ -122,11 +133,15 @@ std::string fabric_json(const IbFabric& fabric) {
   for (const IbManager& manager : fabric.managers)
     managers.push_back(manager_json(manager, name_of(fabric.at(manager.end))));
   document["managers"] = std::move(managers);
+  std::vector<std::string> mute;
+  for (const IbEnd& end : fabric.mute_managers) mute.push_back(place_of(fabric, end));
+  document["mute_managers"] = mute_json(mute);
   return json::dump_pretty(document);
 }
 
 std::string managers_text(const ManagerLook& look) {
   std::string out = look.managers.empty() ? "no subnet manager answers\n" : "";
+  for (const std::string& place : look.mute) out += mute_text(place);
   for (const ManagerSeen& seen : look.managers) {
     out += fmt::format("{:<11}  {}, lid {}, priority {}, GUID {}\n", railbed::word(seen.manager.state),
                        printable(seen.node), seen.manager.lid, seen.manager.priority,
@@ -157,6 +172,7 @@ std::string managers_json(const ManagerLook& look) {
     managers.push_back(std::move(entry));
   }
   document["managers"] = std::move(managers);
+  document["mute_managers"] = mute_json(look.mute);
   document["seconds"] = look.seconds;
   document["layout"] = look.shape;
   document["routing_engine"] = json::encode(look.routing);
