@@ -211,7 +211,7 @@ Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Cal
   const bool simple = subject.chosen && subject.chosen->protocol == NcclProtocol::kSimple;
   const double whole =
       constants.ramp * (between ? least(NcclProtocol::kSimple)
-                                : transfer_time(kPcieChannels * kChunkBytes, subject.shape.link_rate));
+                                : transfer_time(kPcieChannels * kNcclChunkBytes, subject.shape.link_rate));
   const double half = whole * (between ? kHalfBetween : kHalfWithin);
   made.ramp = between ? gradual_ramp_time(whole, made.transfer, half)
                       : ramp_time(whole, made.transfer, half, simple ? kFirstChunk * half : 0);

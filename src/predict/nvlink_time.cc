@@ -59,7 +59,7 @@ NvlinkTime nvlink_time(Collective operation, int ranks, std::uint64_t bytes, con
   const double transfer = transfer_time(size * bus_factor(operation, ranks), rates.reached);
   // Data of a root never returns, so there is no ramp.
   const double ramp =
-      is_rooted(operation) ? 0 : constants.ramp * transfer_time(kChannels * kChunkBytes, rates.link);
+      is_rooted(operation) ? 0 : constants.ramp * transfer_time(kChannels * kNcclChunkBytes, rates.link);
   const double latency = constants.start * chosen.latency;
   if (chosen.algorithm == NcclAlgorithm::kNvls)
     return {latency, ramp_time(ramp, transfer, kHalfOfNvlsRamp * ramp), transfer};

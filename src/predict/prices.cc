@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "hardware/part_model.h"
@@ -79,6 +80,13 @@ Result<PriceList> parse_prices(std::string_view text, std::string_view file) {
       read_price(list, root->keys[i], root->items[i], complaints);
   if (!complaints.empty()) return fail(complaints.to_error());
   return list;
+}
+
+Result<PriceList> read_prices(const std::string& path) {
+  constexpr std::size_t kMostBytes = 1 << 20;
+  if (path.empty()) return PriceList{};
+  ASSIGN_OR_RETURN(const auto text, read_file(path, kMostBytes));
+  return parse_prices(text, path);
 }
 
 }  // namespace railbed

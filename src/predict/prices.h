@@ -30,5 +30,7 @@ struct PriceList {
 // Parses {currency: EUR, MCX416A-CCAT: 75, adapter: 90, cable: 20, switch: 900}; each key is optional. A part number is
 // one that a table of hardware/part_model.h knows. `file` is named in errors.
 Result<PriceList> parse_prices(std::string_view text, std::string_view file);
+// The same from a file of at most 1 MiB. An empty path gives no prices.
+Result<PriceList> read_prices(const std::string& path);
 
 }  // namespace railbed

@@ -9,7 +9,7 @@
 namespace railbed {
 
 // A chunk of NCCL's buffers.
-inline constexpr double kChunkBytes = 512 * 1024;
+inline constexpr double kNcclChunkBytes = 512 * 1024;
 
 inline double transfer_time(double bytes, BitRate rate) {
   return bytes / std::max(1e-6, rate.gigabytes()) / 1e3;

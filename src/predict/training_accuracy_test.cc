@@ -234,7 +234,8 @@ std::string training_page() {
                     100 * row.measured, 100 * row.forecast, 100 * (row.forecast - row.measured),
                     row.larger->assumed.empty() ? run_named(row.larger->base).assumed : row.larger->assumed);
   text +=
-      "\n## Memory\n\nGiB of the fullest GPU. Nothing was fitted to these.\n\n"
+      "\n## Memory\n\nGiB of the fullest GPU. No constant was fitted to these; which parts are counted "
+      "was chosen with\nsome of them in sight.\n\n"
       "| run | measured | forecast | off by |\n|---|---|---|---|\n";
   for (const PublishedRun& run : published_runs())
     if (run.gib > 0) {

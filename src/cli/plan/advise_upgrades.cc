@@ -5,19 +5,17 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/files.h"
 #include "base/json.h"
 #include "campaign/look/gather.h"
 #include "cli/fleet_options.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/terminal.h"
+#include "predict/prices.h"
 #include "predict/upgrades.h"
 #include "report/text/upgrades_text.h"
 
 namespace railbed {
 namespace {
-
-constexpr std::size_t kMostPriceBytes = 1 << 20;
 
 struct UpgradesOptions {
   Sources sources;
@@ -33,14 +31,8 @@ struct UpgradesOutput {
   FIELDS(UpgradesOutput, version, currency, upgrades);
 };
 
-Result<PriceList> prices_of(const std::string& path) {
-  if (path.empty()) return PriceList{};
-  ASSIGN_OR_RETURN(const auto text, read_file(path, kMostPriceBytes));
-  return parse_prices(text, path);
-}
-
 int run_upgrades(const UpgradesOptions& options) {
-  const auto prices = prices_of(options.prices);
+  const auto prices = read_prices(options.prices);
   if (!prices) return report(prices.error());
   const auto evidence = gather_evidence(options.sources, options.reach, terminal_caller());
   if (!evidence) return report(evidence.error());

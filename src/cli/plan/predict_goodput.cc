@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/files.h"
 #include "base/json.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
@@ -20,8 +19,6 @@
 
 namespace railbed {
 namespace {
-
-constexpr std::size_t kMostGoodputPriceBytes = 1 << 20;
 
 struct GoodputOptions {
   TrainingOptions training;
@@ -42,12 +39,6 @@ struct GoodputOutput {
   GoodputForecast goodput;
   FIELDS(GoodputOutput, version, units, currency, training, goodput);
 };
-
-Result<PriceList> running_prices(const std::string& path) {
-  if (path.empty()) return PriceList{};
-  ASSIGN_OR_RETURN(const auto text, read_file(path, kMostGoodputPriceBytes));
-  return parse_prices(text, path);
-}
 
 // Returns the rated watts; 0 if the table does not have them.
 double watts_of(const ClusterShape& shape) {
@@ -73,7 +64,7 @@ Result<GoodputPlan> goodput_plan(const GoodputOptions& options, const TrainingPl
 }
 
 int run_predict_goodput(const GoodputOptions& options) {
-  const auto prices = running_prices(options.prices);
+  const auto prices = read_prices(options.prices);
   if (!prices) return report(prices.error());
   const auto training = training_plan(options.training);
   if (!training) return report(training.error());
