@@ -36,7 +36,7 @@ constexpr AchievedShare kShares[] = {
     {GpuArchitecture::kVolta, MatrixType::kFp32, 0.70, 0},
     {GpuArchitecture::kTuring, MatrixType::kBf16, 0.55, 0},
     {GpuArchitecture::kTuring, MatrixType::kFp32, 0.70, 0},
-    {GpuArchitecture::kAmpere, MatrixType::kBf16, 0.875, 4},
+    {GpuArchitecture::kAmpere, MatrixType::kBf16, 0.848, 4},
     {GpuArchitecture::kAmpere, MatrixType::kTf32, 0.70, 0},
     {GpuArchitecture::kAmpere, MatrixType::kFp32, 0.70, 0},
     {GpuArchitecture::kAda, MatrixType::kBf16, 0.70, 0},
