@@ -144,7 +144,7 @@ def test_train():
     assert [need["model"] for need in answer["needs"]] == ["ResNet-50", "BERT-Base", "BERT-Large", "GPT-2 XL"]
     assert answer["needs"][3]["verdict"] == "too-slow" and answer["scaling"]["last"] >= 1
     forecast = answer["forecast"]
-    parts = sum(forecast[part] for part in ("compute", "exposed", "disturbed", "bubble"))
+    parts = sum(forecast[part] for part in ("compute", "exposed", "disturbed", "bubble", "optimizer"))
     assert abs(forecast["step"] - parts) < 1e-9
     assert "checkpoint" in run(*words)
     run("predict", "train", "--gpu", "abacus", code=USAGE)

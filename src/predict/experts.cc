@@ -74,7 +74,7 @@ ExpertTraffic traffic_of(ExpertKernels kernels, ExpertStep step, const ExpertBat
 std::vector<Limit> limits_of(ExpertKernels kernels, const TrainingCluster& cluster,
                              const ExpertConstants& constants) {
   const ClusterShape& shape = cluster.shape;
-  const double adapters = static_cast<double>(shape.nics) / shape.gpus;
+  const double adapters = static_cast<double>(used_adapters(shape)) / shape.gpus;
   const auto reached = [](double share) {
     return fmt::format("{:.0f} % of what NCCL's collectives reach there", share * 100);
   };
@@ -89,10 +89,19 @@ std::vector<Limit> limits_of(ExpertKernels kernels, const TrainingCluster& clust
 
 bool is_deepep(ExpertKernels kernels) { return kernels != ExpertKernels::kAllToAll; }
 
-bool is_measured(ExpertKernels kernels, const ClusterShape& shape) {
-  return shape.architecture >= GpuArchitecture::kHopper &&
-         (shape.domains() == 1 || shape.nic == NicKind::kInfiniband) &&
-         (kernels != ExpertKernels::kLowLatency || shape.architecture == GpuArchitecture::kHopper);
+// Figures are of 4096 and 8192 tokens with normal kernels and of 128 with low-latency ones.
+constexpr int kFewestNormal = 2048, kMostLowLatency = 512;
+
+// Returns what the forecast is assumed after; empty if figures of such kernels, parts and batches were published.
+std::string assumed_after(ExpertKernels kernels, const ExpertBatch& batch, const ClusterShape& shape) {
+  const bool fast = kernels == ExpertKernels::kLowLatency;
+  if (shape.architecture < GpuArchitecture::kHopper ||
+      (fast && shape.architecture > GpuArchitecture::kHopper))
+    return "as on Hopper";
+  if (shape.domains() > 1 && shape.nic != NicKind::kInfiniband) return "as over InfiniBand";
+  if (!fast && batch.tokens < kFewestNormal) return "as for 4096 tokens";
+  if (fast && batch.tokens > kMostLowLatency) return "as for 128 tokens";
+  return "";
 }
 
 std::string why_not(ExpertKernels kernels, const ExpertBatch& batch, const ClusterShape& shape) {
@@ -193,14 +202,13 @@ Result<ExpertForecast> forecast_experts(ExpertKernels kernels, ExpertStep step, 
   }
   made.seconds += constants.start;
   made.bandwidth = traffic.counted / made.seconds;
-  const bool measured = is_measured(kernels, shape);
-  const double spread = !measured                               ? kAssumedSpread
+  const std::string after = assumed_after(kernels, batch, shape);
+  const double spread = !after.empty()                          ? kAssumedSpread
                         : kernels == ExpertKernels::kLowLatency ? constants.spread_low_latency
                                                                 : constants.spread_normal;
   made.low = made.seconds / std::exp(kTenToNinety * spread);
   made.high = made.seconds * std::exp(kTenToNinety * spread);
-  made.basis = measured ? fmt::format("fitted ({} sources)", constants.sources)
-                        : "assumed, as on Hopper over InfiniBand";
+  made.basis = after.empty() ? fmt::format("fitted ({} sources)", constants.sources) : "assumed, " + after;
   return made;
 }
 

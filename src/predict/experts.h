@@ -66,7 +66,7 @@ struct ExpertForecast {
   double seconds = 0, low = 0, high = 0;  // the band holds 80 %
   double bandwidth = 0;                   // bytes a second of a GPU, as the tests of DeepEP count them
   Limit limit;                            // of one GPU; the part that is reached
-  std::string basis;                      // "fitted (5 sources)", "assumed, as over InfiniBand"
+  std::string basis;                      // "fitted (6 sources)", "assumed, as over InfiniBand"
   FIELDS(ExpertForecast, kernels, step, seconds, low, high, bandwidth, limit, basis);
 };
 

@@ -334,16 +334,20 @@ TEST(Experts, OneCopyForEachNodeBeatsACopyForEachExpert) {
   EXPECT_GT(copies, 1.5 * made_of(ExpertKernels::kNormal, ExpertStep::kCombine, batch, cluster).seconds);
 }
 
-TEST(Experts, NothingPublishedIsAssumedAndWide) {
-  const ExpertBatch batch;
-  const auto width = [&](ExpertKernels kernels, const char* gpu, const char* nic) {
+TEST(Experts, WhatNobodyPublishedIsAssumedAndWide) {
+  const auto width = [](ExpertKernels kernels, int tokens, const char* gpu, const char* nic) {
+    ExpertBatch batch;
+    batch.tokens = tokens;
     const ExpertForecast made = made_of(kernels, ExpertStep::kDispatch, batch, cluster_of(gpu, 2, nic));
     EXPECT_EQ(made.basis.starts_with("fitted"), made.high / made.low < 3) << gpu << nic << made.basis;
     return made.high / made.low;
   };
-  EXPECT_LT(width(ExpertKernels::kNormal, "H100", "8x400ib"), 2);
-  EXPECT_GT(width(ExpertKernels::kNormal, "H100", "8x400efa"), 3);
-  EXPECT_GT(width(ExpertKernels::kLowLatency, "B200", "8x400ib"), 3);
+  EXPECT_LT(width(ExpertKernels::kNormal, 4096, "H100", "8x400ib"), 2);
+  EXPECT_GT(width(ExpertKernels::kNormal, 128, "H100", "8x400ib"), 3);
+  EXPECT_GT(width(ExpertKernels::kNormal, 4096, "H100", "8x400efa"), 3);
+  EXPECT_LT(width(ExpertKernels::kLowLatency, 128, "H100", "8x400ib"), 2);
+  EXPECT_GT(width(ExpertKernels::kLowLatency, 4096, "H100", "8x400ib"), 3);
+  EXPECT_GT(width(ExpertKernels::kLowLatency, 128, "B200", "8x400ib"), 3);
 }
 
 TEST(Experts, WhatCannotRunIsRefused) {
