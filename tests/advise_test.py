@@ -151,7 +151,7 @@ def test_train():
     run("predict", "train", "--gpu", "H100", "--gpus", 2, "--tensor", 3, code=USAGE)
     run("predict", "train", "--gpu", "H100", "--nodes", 2, code=USAGE)  # no adapters
     here = json.loads(run("predict", "train", "--gpu", "H100", "--gpus", 1, "--json"))["forecast"]
-    assert here["exposed"] == 0 and here["efficiency"] == 1
+    assert here["exposed"] == 0 and abs(here["step"] - here["compute"] - here["optimizer"]) < 1e-9
 
 
 def main():
