@@ -55,7 +55,7 @@ def typed(line):
         return []
     if not words or words[0] in ENDLESS or OWN & set(words) or not (words[0] in OF_FILES or BY_FILES & set(words)):
         return []
-    if any(STANDS_FOR.match(word) for word in words) or words == ["predict", "train"]:  # of this machine's GPUs
+    if any(STANDS_FOR.match(word) for word in words) or words in (["predict", "train"], ["predict", "experts"]):  # of this machine's GPUs
         return []
     paths = [word for word in words if "/" in word or re.search(r"\.(yaml|json|tree|log|csv|gz|xz)$", word)]
     outputs = {words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-o", "--output", "--svg", "--page", "--labels")}

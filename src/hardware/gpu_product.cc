@@ -63,6 +63,8 @@ constexpr GpuProduct kProducts[] = {
     {"H100", kHopper, 90, kDataCentre, 80, 350, kBridged, 7, kVgpuStill, false},
     {"H100 NVL", kHopper, 90, kDataCentre, 94, 400, kBridged, 7, kVgpuStill, false},
     {"H100 80GB HBM3", kHopper, 90, kDataCentre, 80, 700, kSwitched, 7, kVgpuStill, false},
+    {"H800", kHopper, 90, kDataCentre, 80, 700, kSwitched, 7, kVgpuStill, false},
+    {"H800 PCIe", kHopper, 90, kDataCentre, 80, 350, kBridged, 7, kVgpuStill, false},
     {"H20", kHopper, 90, kDataCentre, 96, 400, kSwitched, 7, kVgpuStill, false},
     {"H200", kHopper, 90, kDataCentre, 141, 700, kSwitched, 7, kVgpuStill, false},
     {"H200 NVL", kHopper, 90, kDataCentre, 141, 600, kBridged, 7, kVgpuStill, false},

@@ -273,7 +273,7 @@ TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& cho
                                                                            : 12;
   const double link = gigabytes(shape.link_rate);
   const double wire =
-      communicator.nodes > 1 ? gigabytes(node_wire(shape).rate) * shape.nodes / communicator.nodes : link;
+      communicator.nodes > 1 ? gigabytes(used_wire(shape).rate) * shape.nodes / communicator.nodes : link;
   communicator.inter = (alone ? wire : std::min(link, wire)) / communicator.channels;
   communicator.intra = communicator.nodes > 1 ? communicator.inter : link / communicator.channels;
   communicator.ll = communicator.ll128 = communicator.nodes == 1 || shape.nic != NicKind::kEfaV1;

@@ -113,12 +113,13 @@ double wire_share(const ClusterShape& shape, Collective operation, NcclAlgorithm
     case Collective::kReduce:
       return 1;
     default:
-      return 1 / std::min(inside, static_cast<double>(std::max(1, shape.nics)) * shape.domain_nodes);
+      return 1 /
+             std::min(inside, static_cast<double>(std::max(1, used_adapters(shape))) * shape.domain_nodes);
   }
 }
 
 PathLimit network_limit_of(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
-  Limit wire = node_wire(shape);
+  Limit wire = used_wire(shape);
   const double share =
       wire_share(shape, operation, algorithm) * static_cast<double>(shape.nodes) / shape.domains();
   if (divides(operation) && share < 1) wire.name += fmt::format(", a ring over {} nodes", shape.domains());
@@ -164,6 +165,30 @@ Limit node_wire(const ClusterShape& shape) {
     bind(each * kStagedShare, "host memory", "staged: 44 % of the wire were measured on PCIe Gen3");
   limit.rate = each * shape.nics;
   return limit;
+}
+
+int used_adapters(const ClusterShape& shape) {
+  const bool grace = shape.gpu.find("GH") != std::string::npos || shape.gpu.find("GB") != std::string::npos;
+  if (grace || shape.unified || !shape.gpudirect || shape.domain_nodes > 1 || shape.nics < 1 ||
+      shape.architecture < GpuArchitecture::kAmpere)
+    return shape.nics;
+  const BitRate slot = shape.nvlinks == 0                               ? shape.link_rate
+                       : shape.architecture >= GpuArchitecture::kHopper ? slot_rate(5)
+                                                                        : slot_rate(4);
+  const double each = node_wire(shape).rate.bits_per_second / shape.nics;
+  const double fed = std::max(1.0, std::ceil(slot.bits_per_second / each));
+  return static_cast<int>(std::min<double>(shape.nics, shape.gpus * fed));
+}
+
+Limit used_wire(const ClusterShape& shape) {
+  Limit wire = node_wire(shape);
+  const int used = used_adapters(shape);
+  if (used >= shape.nics) return wire;
+  wire.rate = wire.rate * (static_cast<double>(used) / shape.nics);
+  wire.name = fmt::format("{} of {}", used, wire.name);
+  wire.source +=
+      fmt::format("; {} that the slots of {} GPU{} feed", used, shape.gpus, shape.gpus > 1 ? "s" : "");
+  return wire;
 }
 
 std::vector<PathLimit> path_limits(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {

@@ -31,5 +31,12 @@ PathKind network_path(NicKind nic);
 PathKind local_path(const ClusterShape& shape);
 // Returns the data rate of all adapters of a node together, with the reason for this limit.
 Limit node_wire(const ClusterShape& shape);
+// Returns how many of a node's adapters the GPUs of a job there use. NCCL gives a GPU as many as its PCIe slot can
+// feed, so one H100 uses one of eight adapters of 400 Gb/s. All of them where GPUs reach adapters without a
+// slot of their own (Grace, GB10), through host memory, or before Ampere, where a GPU may be on NVLink to its
+// processor (POWER9).
+int used_adapters(const ClusterShape& shape);
+// Returns the data rate of these together.
+Limit used_wire(const ClusterShape& shape);
 
 }  // namespace railbed

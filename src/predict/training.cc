@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "model/training_step.h"
+#include "predict/experts.h"
 #include "predict/step_overlap.h"
 
 namespace railbed {
@@ -278,7 +279,10 @@ class Forecasting {
     const ExchangeGroup group{plan_.expert, std::min(plan_.expert, all_replicas.per_node),
                               all_replicas.beside * std::max(1, all_replicas.per_node / plan_.expert)};
     const double times = 4 * blocks() * plan_.micro_batches;
-    const double bytes = activation_bytes() * plan_.experts_used / plan_.tensor;
+    const double tokens = plan_.batch / plan_.micro_batches * static_cast<double>(plan_.model.tokens);
+    const double bytes =
+        copies_bytes(tokens, static_cast<double>(plan_.model.hidden), plan_.experts_used, kActivationBytes) /
+        plan_.tensor;
     const double all = times * seconds(Collective::kAllToAll, bytes, group);
     add("expert: tokens", "to their experts and back, forward and backward, each waited for",
         times * adapter_bytes(Collective::kAllToAll, bytes, group), {all, all, 0});

@@ -14,6 +14,7 @@ std::shared_ptr<Action> add_predict_subcommands(CLI::App& app) {
     CLI::App* command = app.add_subcommand(name, summary);
     command->callback([chosen, action = declare(*command)] { *chosen = action; });
   };
+  add("experts", "what a layer with experts (MoE) exchanges: dispatch and combine", declare_predict_experts);
   add("goodput", "what failures and checkpoints leave of a long training run, and what it costs",
       declare_predict_goodput);
   add("latency", "where a message's time goes, beside what was measured", declare_predict_latency);

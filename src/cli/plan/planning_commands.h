@@ -14,12 +14,13 @@ Action declare_advise_rails(CLI::App& app);
 Action declare_advise_switch(CLI::App& app);
 Action declare_advise_upgrades(CLI::App& app);
 
+Action declare_predict_experts(CLI::App& app);
 Action declare_predict_goodput(CLI::App& app);
 Action declare_predict_latency(CLI::App& app);
 Action declare_predict_network(CLI::App& app);
 Action declare_predict_train(CLI::App& app);
 
-// Adds the last four as subcommands. The result holds the action of the one that was typed; it is empty if
+// Adds the last five as subcommands. The result holds the action of the one that was typed; it is empty if
 // none was.
 std::shared_ptr<Action> add_predict_subcommands(CLI::App& app);
 
