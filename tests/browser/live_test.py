@@ -136,7 +136,7 @@ class LiveTest(unittest.TestCase):
         self.set_port("gpu01", "4: ACTIVE")
         browser.until("!document.getElementById('findings').innerText.includes('rdma.port-state')", 30)
         self.assertEqual(self.text("#findings"), before)
-        browser.until("document.getElementById('events').innerText.includes('gone')", 10)
+        self.assertNotIn("gone", self.text("#events"), "it may return within five minutes")
         self.assertTrue(browser.script("window.sameDocument"), "without a reload")
         self.no_complaints()
 

@@ -26,7 +26,7 @@ class Prometheus:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-                 f"--web.listen-address={self.address}"],
+                 f"--web.console.templates={folder}/consoles", f"--web.listen-address={self.address}"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
 
     def ask(self, path, **words):

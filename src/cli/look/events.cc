@@ -68,8 +68,8 @@ Action declare_events(CLI::App& app) {
       "\nThe latest stands last. An event is a finding of `railbed verify` that appeared, changed or went,\n"
       "or a fact that changed: firmware, driver, MTU, kernel. Below what appeared stands\n"
       "what had changed of the same device or of the whole node within the day before it, and the remedy.\n"
-      "A finding that comes and goes five times in half an hour is told once, as flapping, until it has\n"
-      "been still for as long.\n\n"
+      "A finding is gone when it has been away for five minutes. One that changes five times in half an hour\n"
+      "is reported once, as flapping, with how often and since when, until it has been still for as long.\n\n"
       "railbed events --since 1h\n"
       "railbed events -n 20\n"
       "railbed events --all --json | jq '.[] | select(.rule == \"rdma.port-down\")'");

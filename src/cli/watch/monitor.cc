@@ -46,6 +46,10 @@ std::string metrics_of(NodeWatch& watch, const EventDesk& desk, const ProbeWatch
     state.events.emplace(enum_names(kind)[static_cast<std::size_t>(kind)], count);
   for (const auto& [key, since] : desk.since())
     state.since.emplace(std::pair(key.rule, printable(key.subject)), since);
+  for (NodeEvent& event : desk.present()) {
+    std::pair key(event.rule, printable(event.subject));
+    if (event.kind == EventKind::kFlapping) state.flapping.emplace(std::move(key), std::move(event));
+  }
   return node_metrics(state);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
+#include "monitor/alerts/alert_page.h"
 #include "monitor/alerts/alert_rules.h"
 #include "monitor/alerts/dashboards.h"
 #include "monitor/alerts/scrape_config.h"
@@ -35,6 +36,7 @@ struct MonitorFile {
 
 std::vector<MonitorFile> monitor_files(const Cluster& cluster, const MonitorFilesCommand& command) {
   std::vector<MonitorFile> files = {{kAlertsFile, render_alert_rules(cluster, command.handbook)},
+                                    {kAlertPageFile, render_alert_page(cluster)},
                                     {kTargetsFile, render_targets(cluster, command.scrape.port)},
                                     {kScrapeFile, render_scrape_config(cluster, command.scrape)},
                                     {"prometheus.yml", render_prometheus_config(cluster, command.scrape)}};
@@ -106,12 +108,15 @@ void add_monitor_files(CLI::App& app, std::shared_ptr<Action> chosen) {
   sub->add_option("cluster.yaml", command->file, "the cluster that is watched")->capture_default_str();
   sub->add_option("-o,--output", command->folder, "folder for the files")->required()->type_name("FOLDER");
   add_scrape_options(*sub, *command);
-  sub->add_option("--handbook", command->handbook,
-                  "address that docs/reference/alerts.md is found below: alerts link to it")
+  sub->add_option(
+         "--handbook", command->handbook,
+         "address that docs/reference/alerts.md is found below: alerts link to it instead of to the page that\n"
+         "Prometheus serves")
       ->type_name("ADDRESS");
   sub->footer(
-      "\nIt writes railbed.rules.yml, railbed.targets.json, railbed.scrape.yml, dashboards/*.json, and a prometheus.yml\n"
-      "where there is none. Nothing is asked of any node; a reload of Prometheus takes what changed. Examples:\n"
+      "\nIt writes railbed.rules.yml (for Prometheus 2.42 and later), railbed.targets.json, railbed.scrape.yml,\n"
+      "consoles/railbed-alerts.html, to which the alerts link, dashboards/*.json, and a prometheus.yml where there is none.\n"
+      "Nothing is asked of any node; a reload of Prometheus takes what changed. Examples:\n"
       "  railbed monitor files cluster.yaml -o /etc/prometheus\n"
       "  railbed monitor files -o watch --scheme https --ca /etc/prometheus/nodes.pem \\\n"
       "      --user prometheus --password-file /etc/prometheus/railbed.password\n"

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -14,6 +15,8 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "hardware/xid.h"
+#include "monitor/alerts/alert_page.h"
+#include "monitor/events/finding_watch.h"
 #include "verify/floor.h"
 #include "verify/load_window.h"
 #include "verify/rule.h"
@@ -133,14 +136,19 @@ double lowest_fraction(const Cluster& cluster) {
   return cluster.nodes.empty() ? Expectations{}.fraction_of_ceiling : lowest;
 }
 
+// Returns the address of the page that has an anchor for each alert, as a template of Prometheus.
+std::string runbook(std::string_view handbook) {
+  if (handbook.empty()) return fmt::format("{{{{ $externalURL }}}}/{}", kAlertPageFile);
+  return fmt::format("{}{}{}", template_text(handbook), handbook.ends_with('/') ? "" : "/", kAlertsPage);
+}
+
 Values values_of(const Cluster& cluster, std::string_view handbook) {
   std::vector<std::string_view> known;
   for (const Rule& rule : all_rules()) known.push_back(rule.id);
-  const bool slash = !handbook.empty() && !handbook.ends_with('/');
   using enum XidAction;
   return {{"CLUSTER", promql_text(cluster.name)},
-          {"RUNBOOK", handbook.empty() ? "runbook" : "runbook_url"},
-          {"ALERTS_PAGE", fmt::format("{}{}{}", template_text(handbook), slash ? "/" : "", kAlertsPage)},
+          {"RUNBOOK", runbook(handbook)},
+          {"FLAP_MINUTES", fmt::to_string(kFlapSeconds / 60)},
           {"KNOWN_RULES", fmt::format("{}", fmt::join(known, "|"))},
           {"FRACTION_OF_CEILING", fmt::to_string(lowest_fraction(cluster))},
           {"LOSSLESS_PRIORITY", fmt::to_string(lossless_priority(cluster))},
@@ -237,17 +245,52 @@ std::string finding_groups(const Values& values) {
   return text;
 }
 
+// Returns groups of alerts with the time for which each keeps firing when its expression is no longer true.
+std::string with_hold(std::string groups) {
+  static_assert(kHoldSeconds % 60 == 0);
+  constexpr std::string_view kLabels = "\n        labels:\n";
+  const std::string hold = fmt::format("\n        keep_firing_for: {}m", kHoldSeconds / 60);
+  for (auto at = groups.find(kLabels); at != groups.npos; at = groups.find(kLabels, at + hold.size() + 1))
+    groups.insert(at, hold);
+  return groups;
+}
+
+// Returns the value of a key; nothing if the mapping lacks it.
+const YamlValue& item_of(const YamlValue& mapping, std::string_view key) {
+  static const YamlValue kLacking;
+  const auto found = std::ranges::find(mapping.keys, key, &YamlKey::text);
+  return found == mapping.keys.end() ? kLacking : mapping.items[std::size_t(found - mapping.keys.begin())];
+}
+
 }  // namespace
 
 std::string render_alert_rules(const Cluster& cluster, std::string_view handbook) {
   const Values values = values_of(cluster, handbook);
-  std::string text = fmt::format("{}\n# What each means: {}\ngroups:\n",
+  std::string text = fmt::format("{}\n# For Prometheus 2.42 and later. What each means: {}\ngroups:\n",
                                  yaml_comment("Prometheus' alerts on the nodes of " + cluster.name +
                                               ", written by railbed monitor files."),
                                  kAlertsPage);
   for (const std::string_view file : {kLinks, kTransport, kGpus, kWatch})
-    text += filled(groups_of(file), values);
-  return text + finding_groups(values);
+    text += with_hold(filled(groups_of(file), values));
+  return text + with_hold(finding_groups(values));
+}
+
+std::vector<AlertRule> alert_rules(const Cluster& cluster) {
+  const std::string text = render_alert_rules(cluster, "");
+  Complaints complaints(text, "railbed.rules.yml");
+  const auto file = parse_yaml(text, complaints);
+  assert(file.has_value());
+  std::vector<AlertRule> alerts;
+  for (const YamlValue& group : item_of(*file, "groups").items)
+    for (const YamlValue& rule : item_of(group, "rules").items) {
+      const YamlValue& labels = item_of(rule, "labels");
+      const YamlValue& annotations = item_of(rule, "annotations");
+      alerts.push_back({item_of(group, "name").text, item_of(rule, "alert").text, item_of(rule, "expr").text,
+                        item_of(rule, "for").text, item_of(labels, "severity").text,
+                        item_of(labels, "finding").text, item_of(annotations, "summary").text,
+                        item_of(annotations, "description").text, item_of(annotations, "remedy").text});
+    }
+  return alerts;
 }
 
 }  // namespace railbed

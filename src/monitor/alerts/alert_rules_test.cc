@@ -9,7 +9,9 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "monitor/alerts/alert_page.h"
 #include "monitor/alerts/dashboards.h"
+#include "monitor/events/finding_watch.h"
 #include "verify/floor.h"
 #include "verify/load_window.h"
 #include "verify/rule.h"
@@ -92,7 +94,7 @@ TEST(AlertRules, AreSilentBesideTheirOwnFinding) {
   for (const RulesAlert& alert : alerts_of_pod()) {
     const auto [silencer, counted] = silencer_of(alert);
     const std::string& finding = alert.at("finding");
-    if (finding.starts_with("monitor.") || alert.at("expr").starts_with("railbed_finding{")) {
+    if (finding.starts_with("monitor.") || alert.at("expr").starts_with("railbed_finding")) {
       EXPECT_EQ(silencer, "") << alert.at("alert");
       continue;
     }
@@ -133,13 +135,53 @@ TEST(AlertRules, ANameCannotLeaveItsQuotes) {
 
 TEST(AlertRules, LeadToTheHandbook) {
   const Cluster cluster = cluster_named("pod");
-  EXPECT_THAT(render_alert_rules(cluster, ""),
-              HasSubstr("runbook: \"docs/reference/alerts.md#railbedportlinkdowned\""));
+  EXPECT_THAT(
+      render_alert_rules(cluster, ""),
+      HasSubstr("runbook_url: \"{{ $externalURL }}/consoles/railbed-alerts.html#railbedportlinkdowned\""));
   EXPECT_THAT(
       render_alert_rules(cluster, "https://wiki/railbed"),
       HasSubstr("runbook_url: \"https://wiki/railbed/docs/reference/alerts.md#railbedportlinkdowned\""));
   for (const RulesAlert& alert : alerts_of_pod())
-    EXPECT_EQ(alert.at("runbook"), "docs/reference/alerts.md#" + lower(alert.at("alert")));
+    EXPECT_TRUE(alert.at("runbook_url").ends_with('#' + lower(alert.at("alert")))) << alert.at("alert");
+}
+
+// A fault that comes and goes pages once, by the monitor's events as by Prometheus.
+TEST(AlertRules, EachHoldsAsLongAsTheMonitorDoes) {
+  for (const RulesAlert& alert : alerts_of_pod())
+    EXPECT_EQ(alert.at("keep_firing_for"), fmt::format("{}m", kHoldSeconds / 60)) << alert.at("alert");
+}
+
+TEST(AlertRules, AreTheAlertsOfTheFile) {
+  const Cluster cluster = cluster_named("pod");
+  const std::vector<AlertRule> rules = alert_rules(cluster);
+  const std::vector<RulesAlert> alerts = alerts_of_pod();
+  ASSERT_EQ(rules.size(), alerts.size());
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    EXPECT_EQ(rules[i].name, alerts[i].at("alert"));
+    EXPECT_EQ(rules[i].expression, alerts[i].at("expr"));
+    EXPECT_EQ(rules[i].pending, alerts[i].contains("for") ? alerts[i].at("for") : "");
+    EXPECT_EQ(rules[i].severity, alerts[i].at("severity"));
+    EXPECT_EQ(rules[i].finding, alerts[i].at("finding"));
+    EXPECT_EQ(rules[i].summary, alerts[i].at("summary"));
+    EXPECT_EQ(rules[i].description, alerts[i].at("description"));
+    EXPECT_EQ(rules[i].remedy, alerts[i].at("remedy"));
+    EXPECT_FALSE(rules[i].group.empty());
+  }
+}
+
+TEST(AlertPage, HasAnAnchorForEachAlertAndItsLimit) {
+  const std::string page = render_alert_page(cluster_named("pod"));
+  for (const RulesAlert& alert : alerts_of_pod())
+    EXPECT_THAT(page, HasSubstr("<article id=\"" + lower(alert.at("alert")) + "\">"));
+  EXPECT_THAT(page, HasSubstr(fmt::format("More than {} CRC errors a second.", kNvlinkErrorsASecond)));
+  EXPECT_THAT(page, HasSubstr("railbed explain net.carrier"));
+  EXPECT_THAT(page, Not(HasSubstr("{{"))) << "Prometheus would run it";
+}
+
+TEST(AlertPage, ANameIsNoMarkup) {
+  const std::string page = render_alert_page(cluster_named("<script>{{ query \"up\" }}"));
+  EXPECT_THAT(page, Not(HasSubstr("<script>")));
+  EXPECT_THAT(page, Not(HasSubstr("{{")));
 }
 
 TEST(AlertRules, AskLessWhereANodeDoes) {

@@ -60,6 +60,8 @@ std::vector<JournalField> journal_fields(const NodeEvent& event) {
   fields.push_back({"RAILBED_RULE", event.rule});
   fields.push_back({"RAILBED_STATUS", std::string(status)});
   if (event.since) fields.push_back({"RAILBED_SINCE", event.since->to_text()});
+  if (event.flaps > 0) fields.push_back({"RAILBED_FLAPS", std::to_string(event.flaps)});
+  if (event.flapping_since) fields.push_back({"RAILBED_FLAPPING_SINCE", event.flapping_since->to_text()});
   if (!event.remedy.empty()) fields.push_back({"RAILBED_REMEDY", event.remedy});
   for (const std::string& change : event.changes_before) fields.push_back({"RAILBED_BEFORE", change});
   return fields;

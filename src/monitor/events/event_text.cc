@@ -51,7 +51,13 @@ std::string title_of(const NodeEvent& event) {
 
 std::string there_for(const NodeEvent& event) {
   if (!event.since) return "";
-  return fmt::format(", after {}", span_text(event.time.unix_seconds - event.since->unix_seconds));
+  const double until = event.until.value_or(event.time).unix_seconds;
+  return fmt::format(", after {}", span_text(until - event.since->unix_seconds));
+}
+
+std::string flaps_in_braces(const NodeEvent& event) {
+  const std::string flaps = flaps_text(event);
+  return flaps.empty() ? "" : fmt::format(" ({})", flaps);
 }
 
 std::string body_of(const NodeEvent& event) {
@@ -68,11 +74,11 @@ std::string body_of(const NodeEvent& event) {
     case EventKind::kGone:
       return fmt::format("{} is gone{}: {}", title, there_for(event), event.message);
     case EventKind::kFlapping:
-      return fmt::format("{} comes and goes; it is not reported again until it settles: {}", title,
-                         event.message);
+      return fmt::format("{} comes and goes{}; it is not reported again until it settles: {}", title,
+                         flaps_in_braces(event), event.message);
     case EventKind::kCalm:
-      return fmt::format("{} has settled{}: {}", title,
-                         event.present ? fmt::format(" ({})", word_of(event.status)) : " and is gone",
+      return fmt::format("{} has settled and {}{}: {}", title,
+                         event.present ? word_of(event.status) : "is gone", flaps_in_braces(event),
                          event.message);
     case EventKind::kStarted:
     case EventKind::kFactChanged:
@@ -93,6 +99,11 @@ std::string span_text(double seconds) {
   if (whole < 3600) return fmt::format("{} min", whole / 60);
   if (whole < 86400) return both(whole / 3600, "h", whole % 3600 / 60, "min");
   return both(whole / 86400, "d", whole % 86400 / 3600, "h");
+}
+
+std::string flaps_text(const NodeEvent& event) {
+  if (event.flaps == 0 || !event.flapping_since) return "";
+  return fmt::format("{} changes since {}", event.flaps, local_time(*event.flapping_since));
 }
 
 std::string event_summary(const NodeEvent& event) {

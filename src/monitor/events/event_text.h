@@ -11,6 +11,10 @@ namespace railbed {
 // Returns a duration as text: "45 s", "13 min", "2 h 5 min", "3 d 4 h".
 std::string span_text(double seconds);
 
+// Returns how often a flapping finding has changed: "5 changes since 2026-11-24 03:07:11", in local time; empty of
+// one that does not flap.
+std::string flaps_text(const NodeEvent& event);
+
 // Returns one line: "gpu01 rdma.port-down mlx5_0/1 fails: … (2 times before)".
 std::string event_summary(const NodeEvent& event);
 

@@ -27,7 +27,7 @@ enum class EventKind {
   kStarted,      // a watch starts, or resumes after a gap
   kAppeared,     // a new finding
   kChanged,      // a present finding changed from warning to failure or back, or has another message
-  kGone,         // a finding is no longer present
+  kGone,         // a finding has been absent for the hold time (finding_watch.h)
   kFlapping,     // a finding comes and goes; no more events until it is stable
   kCalm,         // a flapping finding has been stable for a while
   kFactChanged,  // firmware, driver, MTU and the like differ from the look before
@@ -49,12 +49,15 @@ struct NodeEvent {
   bool present = false;                    // the finding is present
   std::string message;
   std::string remedy;
-  std::optional<UtcTime> since;             // time at which it appeared; while it flaps, first appeared
-  std::uint64_t times_before = 0;           // number of earlier appearances
+  std::optional<UtcTime> since;           // time at which it appeared; a return within the hold time is none
+  std::optional<UtcTime> until;           // for kGone: time of the first look without it
+  std::uint64_t flaps = 0;                // of one that flaps or did until now: number of its changes
+  std::optional<UtcTime> flapping_since;  // time of the first of them
+  std::uint64_t times_before = 0;         // number of earlier appearances
   std::vector<std::string> changes_before;  // changes of its device or of the whole node, the newest first
   std::optional<double> gap_seconds;        // for a start: the time since the look before it
-  FIELDS(NodeEvent, time, kind, node, rule, subject, status, was, present, message, remedy, since,
-         times_before, changes_before, gap_seconds);
+  FIELDS(NodeEvent, time, kind, node, rule, subject, status, was, present, message, remedy, since, until,
+         flaps, flapping_since, times_before, changes_before, gap_seconds);
 };
 
 // Returns the event as one line of JSON, with its line break.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/text.h"
 #include "facts/facts.h"
@@ -56,9 +57,10 @@ bool is_past(double moment, double age) { return moment >= 0 && moment <= age; }
 bool is_sound(const TrackedFinding& finding, double age) {
   return !finding.rule.empty() && is_time(finding.since) && finding.turns.size() <= kFlapChanges &&
          std::ranges::all_of(finding.turns, [&](double turn) { return is_past(turn, age); }) &&
-         is_past(finding.seen, age) && finding.unknown_looks >= 0 && finding.unknown_looks <= kPatientLooks &&
-         finding.message.size() <= kLongestMessage && finding.remedy.size() <= kLongestMessage &&
-         finding.subject.size() <= kLongestSubject && finding.changes_before.size() <= kChangesNamed &&
+         is_past(finding.seen, age) && is_time(finding.flapping_since) && finding.unknown_looks >= 0 &&
+         finding.unknown_looks <= kPatientLooks && finding.message.size() <= kLongestMessage &&
+         finding.remedy.size() <= kLongestMessage && finding.subject.size() <= kLongestSubject &&
+         finding.changes_before.size() <= kChangesNamed &&
          std::ranges::all_of(finding.changes_before,
                              [](const std::string& text) { return text.size() <= kLongestMessage; });
 }
@@ -186,6 +188,7 @@ std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts&
   const std::map<FindingKey, Sight> sights = sights_of(findings);
   left_out_ = 0;
   for (auto& [key, one] : tracked_) {
+    if (one.leaving && age_ - one.seen >= kHoldSeconds) go(one);
     if (sights.contains(key)) continue;
     one.unknown_looks = 0;
     if (one.present) leave(one);
@@ -243,6 +246,7 @@ bool FindingWatch::make_room() {
         (oldest == tracked_.end() || at->second.seen < oldest->second.seen))
       oldest = at;
   if (oldest == tracked_.end()) return false;
+  if (oldest->second.leaving) go(oldest->second);
   tracked_.erase(oldest);
   return true;
 }
@@ -255,6 +259,7 @@ void FindingWatch::see_unknown(TrackedFinding& finding, const Sight& sight) {
 void FindingWatch::see_red(TrackedFinding& finding, const Sight& sight) {
   if (sight.status != Status::kUnknown) finding.unknown_looks = 0;
   const bool is_new = !finding.present;
+  const bool returns = std::exchange(finding.leaving, false);
   const bool other = sight.status != finding.status || meaning(sight.message) != meaning(finding.message);
   finding.status = sight.status;
   finding.message = sight.message;
@@ -263,28 +268,46 @@ void FindingWatch::see_red(TrackedFinding& finding, const Sight& sight) {
   if (is_new) {
     ++finding.times;
     finding.changes_before = changes_before(sight);
-    if (!finding.flapping) finding.since = now_;
+    if (!finding.flapping && !returns) finding.since = now_;
   }
-  if (is_new || other) tell(finding, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
+  if (is_new && !returns)
+    turn(finding, EventKind::kAppeared, &sight);
+  else if (is_new || other)
+    turn(finding, other ? std::optional(EventKind::kChanged) : std::nullopt, &sight);
 }
 
 void FindingWatch::leave(TrackedFinding& finding) {
   finding.present = false;
   finding.seen = age_;
-  tell(finding, EventKind::kGone, nullptr);
+  finding.leaving = !finding.flapping;
+  turn(finding, std::nullopt, nullptr);
 }
 
-// Records a change of this finding, and adds an event unless the finding flaps.
-void FindingWatch::tell(TrackedFinding& finding, EventKind kind, const Sight* sight) {
+void FindingWatch::go(TrackedFinding& finding) {
+  finding.leaving = false;
+  NodeEvent event = event_of(finding, EventKind::kGone);
+  event.until = UtcTime{std::max(now_ - (age_ - finding.seen), 0.0)};
+  finding.told = finding.status;
+  events_.push_back(std::move(event));
+}
+
+void FindingWatch::turn(TrackedFinding& finding, std::optional<EventKind> kind, const Sight* sight) {
   std::erase_if(finding.turns, [&](double turn) { return age_ - turn >= kFlapSeconds; });
   if (finding.turns.size() == kFlapChanges) finding.turns.erase(finding.turns.begin());
   finding.turns.push_back(age_);
-  if (finding.flapping) return;
+  if (finding.flapping) {
+    ++finding.flaps;
+    return;
+  }
   if (finding.turns.size() == kFlapChanges) {
     finding.flapping = true;
+    finding.leaving = false;
+    finding.flaps = kFlapChanges;
+    finding.flapping_since = std::max(now_ - (age_ - finding.turns.front()), 0.0);
     kind = EventKind::kFlapping;
   }
-  NodeEvent event = event_of(finding, kind);
+  if (!kind) return;
+  NodeEvent event = event_of(finding, *kind);
   if (sight != nullptr) event.changes_before = changes_before(*sight);
   finding.told = finding.status;
   events_.push_back(std::move(event));
@@ -304,6 +327,8 @@ NodeEvent FindingWatch::event_of(const TrackedFinding& finding, EventKind kind) 
   event.message = finding.message;
   event.remedy = finding.remedy;
   event.since = UtcTime{finding.since};
+  event.flaps = finding.flaps;
+  if (finding.flaps > 0) event.flapping_since = UtcTime{finding.flapping_since};
   event.times_before = finding.times > 0 ? finding.times - 1 : 0;
   return event;
 }
@@ -335,6 +360,8 @@ void FindingWatch::settle_and_forget() {
     one.flapping = false;
     one.turns.clear();
     events_.push_back(event_of(one, EventKind::kCalm));
+    one.flaps = 0;
+    one.flapping_since = 0;
     one.told = one.status;
   }
   std::erase_if(tracked_, [&](const auto& entry) {

@@ -7,10 +7,13 @@
 // finding, and is reported only after kPatientLooks looks in a row, because a single failed read is no event.
 // A changed message is an event unless only its numbers differ, because counters change at every look.
 //
-// Damping: someone who reseats a cable or restarts a service twice makes four changes. A fifth change within
-// half an hour means that the finding flaps, as a bad cable does for days. This is one event; then the watch
-// is silent until the finding has not changed for the length of the window. A shorter silence would report a
-// finding that changes every twenty minutes as flapping and calm by turns.
+// Damping: a finding that is no longer there is held for kHoldSeconds before it is reported as gone. One that
+// returns meanwhile has never gone: neither its absence nor its return is an event. Someone who reseats a cable
+// or restarts a service twice makes four changes. A fifth change within half an hour means that the finding
+// flaps, as a bad cable does for days. This is one event, with the number of changes and the time of the first;
+// then the watch is silent until the finding has not changed for the length of the window. A shorter silence
+// would report a finding that changes every twenty minutes as flapping and calm by turns. Prometheus' alerts
+// hold equally long (monitor/alerts/).
 //
 // Clocks: events carry wall-clock time. All intervals (windows, what was shortly before) are measured on the
 // watch's own clock, which never goes back. It advances by the wall-clock time between two looks, but not if
@@ -38,6 +41,7 @@ namespace railbed {
 inline constexpr int kPatientLooks = 3;
 inline constexpr std::size_t kFlapChanges = 5;
 inline constexpr double kFlapSeconds = 30 * 60;
+inline constexpr int kHoldSeconds = 5 * 60;             // a finding is gone after an absence of this length
 inline constexpr std::size_t kMostTracked = 2000;       // findings; more are left out
 inline constexpr std::size_t kMostChanges = 200;        // limit for remembered changes,
 inline constexpr double kChangeSeconds = 30 * 86400.0;  // and for their age in seconds
@@ -73,12 +77,15 @@ struct TrackedFinding {
   bool present = false;
   int unknown_looks = 0;      // in a row
   std::vector<double> turns;  // the latest changes, on the watch's own clock; at most kFlapChanges
+  bool leaving = false;       // it is absent, which is not reported yet
   bool flapping = false;
+  std::uint64_t flaps = 0;                  // number of changes while it flaps
+  double flapping_since = 0;                // time of the first of them; Unix time
   std::uint64_t times = 0;                  // how often it appeared
-  double seen = 0;                          // when it was last seen, on the watch's own clock
+  double seen = 0;                          // when it was last seen, or left, on the watch's own clock
   std::vector<std::string> changes_before;  // changes of facts shortly before it appeared, the newest first
   FIELDS(TrackedFinding, rule, node, subject, status, told, message, remedy, since, present, unknown_looks,
-         turns, flapping, times, seen, changes_before);
+         turns, leaving, flapping, flaps, flapping_since, times, seen, changes_before);
 };
 
 // The memory of a watch, as it is written to the state file.
@@ -124,16 +131,21 @@ class FindingWatch {
   // Handles one finding of the look.
   void take_facts(const Facts& facts);
   void see(const FindingKey& key, const Sight& sight);
-  // Makes room for one more finding; returns false if all tracked ones are present or flap.
+  // Makes room for one more finding; returns false if all tracked ones are present or flap. One that is held
+  // is reported as gone first.
   bool make_room();
   // Handles a finding that is to be reported: one that fails or warns, or has been unknown for long enough.
   void see_red(TrackedFinding& finding, const Sight& sight);
   void see_unknown(TrackedFinding& finding, const Sight& sight);
-  // Handles a finding that is gone.
+  // Handles a finding that is absent from now on.
   void leave(TrackedFinding& finding);
+  // Reports a held finding as gone.
+  void go(TrackedFinding& finding);
   // Ends flapping that is over, and forgets findings that have been gone for long.
   void settle_and_forget();
-  void tell(TrackedFinding& finding, EventKind kind, const Sight* sight);
+  // Records a change. Adds `kind` as its event, if there is one and the finding does not flap, or the event that
+  // it flaps from now on.
+  void turn(TrackedFinding& finding, std::optional<EventKind> kind, const Sight* sight);
   NodeEvent event_of(const TrackedFinding& finding, EventKind kind) const;
   std::vector<std::string> changes_before(const Sight& sight) const;
 

@@ -12,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double kStart = 1'800'000'000;
 
@@ -89,9 +90,13 @@ TEST_F(FindingWatchTest, AppearsOnceAndGoes) {
   EXPECT_THAT(told(look({port_down()})),
               ElementsAre("started looks for the first time", "appeared rdma.port-down fail"));
   EXPECT_THAT(look({port_down()}), IsEmpty());
-  const auto gone = look({finding("rdma.port-down", "mlx5_0/1", Status::kPass, "ACTIVE")});
+  const Findings fine = {finding("rdma.port-down", "mlx5_0/1", Status::kPass, "ACTIVE")};
+  EXPECT_THAT(look(fine), IsEmpty()) << "it may return";
+  EXPECT_THAT(look(fine, kHoldSeconds - 1), IsEmpty());
+  const auto gone = look(fine, 1);
   ASSERT_THAT(told(gone), ElementsAre("gone rdma.port-down fail"));
   EXPECT_EQ(gone[0].since->unix_seconds, kStart + 60);
+  EXPECT_EQ(gone[0].until->unix_seconds, kStart + 180);
   EXPECT_EQ(gone[0].message, "mlx5_0/1 is DOWN");
   EXPECT_THAT(look({}), IsEmpty());
   const auto again = look({port_down()});
@@ -105,7 +110,8 @@ TEST_F(FindingWatchTest, OnlyWhatNoOtherFindingExplains) {
   EXPECT_THAT(told(look({port_down(), effect})),
               ElementsAre("started looks for the first time", "appeared rdma.port-down fail"));
   effect.caused_by.reset();
-  EXPECT_THAT(told(look({effect})), ElementsAre("gone rdma.port-down fail", "appeared nccl.no-ib fail"));
+  EXPECT_THAT(told(look({effect})), ElementsAre("appeared nccl.no-ib fail"));
+  EXPECT_THAT(told(look({effect}, kHoldSeconds)), ElementsAre("gone rdma.port-down fail"));
 }
 
 TEST_F(FindingWatchTest, WhatAnotherExplainsNowIsStillThere) {
@@ -114,8 +120,10 @@ TEST_F(FindingWatchTest, WhatAnotherExplainsNowIsStillThere) {
   Finding effect = port_down();
   effect.caused_by = 0;
   EXPECT_THAT(told(look({cause, effect})), ElementsAre("appeared rdma.driver fail"));
-  EXPECT_THAT(told(look({port_down()})), ElementsAre("gone rdma.driver fail"));
-  EXPECT_THAT(told(look({})), ElementsAre("gone rdma.port-down fail"));
+  EXPECT_THAT(look({port_down()}), IsEmpty());
+  EXPECT_THAT(told(look({port_down()}, kHoldSeconds)), ElementsAre("gone rdma.driver fail"));
+  EXPECT_THAT(look({}), IsEmpty());
+  EXPECT_THAT(told(look({}, kHoldSeconds)), ElementsAre("gone rdma.port-down fail"));
 }
 
 TEST_F(FindingWatchTest, ChangesWhenItMeansSomethingElse) {
@@ -136,7 +144,8 @@ TEST_F(FindingWatchTest, UnknownIsToldWhenItLastsAndMakesNothingGone) {
   EXPECT_THAT(look(unknown()), IsEmpty());
   EXPECT_THAT(told(look(unknown())), ElementsAre("changed rdma.port-down unknown"));
   EXPECT_THAT(look(unknown()), IsEmpty());
-  EXPECT_THAT(told(look({})), ElementsAre("gone rdma.port-down unknown"));
+  look({});
+  EXPECT_THAT(told(look({}, kHoldSeconds)), ElementsAre("gone rdma.port-down unknown"));
 }
 
 TEST_F(FindingWatchTest, UnknownNowAndThenIsNoEvent) {
@@ -155,7 +164,8 @@ TEST_F(FindingWatchTest, ALookThatFailedMakesNothingGone) {
   const auto blind = fail_to_look();
   ASSERT_THAT(told(blind), ElementsAre("appeared monitor.look unknown"));
   EXPECT_EQ(blind[0].message, "the collector hangs");
-  EXPECT_THAT(told(look({port_down()})), ElementsAre("gone monitor.look unknown"));
+  EXPECT_THAT(look({port_down()}), IsEmpty());
+  EXPECT_THAT(told(look({port_down()}, kHoldSeconds)), ElementsAre("gone monitor.look unknown"));
 }
 
 TEST_F(FindingWatchTest, FlapsOnceThenIsSilentUntilItIsStill) {
@@ -168,14 +178,54 @@ TEST_F(FindingWatchTest, FlapsOnceThenIsSilentUntilItIsStill) {
     add(look({port_down()}));
     add(look({}));
   }
-  EXPECT_THAT(lines, ElementsAre("appeared rdma.port-down fail", "gone rdma.port-down fail",
-                                 "appeared rdma.port-down fail", "gone rdma.port-down fail",
-                                 "flapping rdma.port-down fail"));
+  EXPECT_THAT(lines, ElementsAre("appeared rdma.port-down fail", "flapping rdma.port-down fail"));
+  const auto now = watch_.present(now_);
+  ASSERT_EQ(now.size(), 1U);
+  EXPECT_EQ(now[0].kind, EventKind::kFlapping);
+  EXPECT_EQ(now[0].flaps, 100U);
+  EXPECT_EQ(now[0].flapping_since->unix_seconds, kStart + 120);
+  EXPECT_FALSE(now[0].present);
   EXPECT_THAT(look({}, kFlapSeconds - 120), IsEmpty());
   const auto calm = look({}, 120);
   ASSERT_THAT(told(calm), ElementsAre("calm rdma.port-down fail"));
   EXPECT_FALSE(calm[0].present);
   EXPECT_EQ(calm[0].times_before, 49U);
+  EXPECT_EQ(calm[0].flaps, 100U);
+  EXPECT_THAT(look({}, kHoldSeconds), IsEmpty()) << "calm and gone is told once";
+  EXPECT_EQ(told(look({port_down()})).size(), 1U);
+  EXPECT_EQ(watch_.present(now_)[0].flaps, 0U) << "the next time is counted anew";
+}
+
+// A cable is reseated twice within the hold time, and a status that differs after the return is an event.
+TEST_F(FindingWatchTest, WhatReturnsWithinTheHoldTimeHasNeverGone) {
+  look({port_down()});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(look({}), IsEmpty());
+    restart();
+    EXPECT_THAT(told(look({}, kHoldSeconds - 60)).size(), 1U) << "the start alone";
+    if (i == 0) {
+      EXPECT_THAT(look({port_down()}, 59), IsEmpty());
+    }
+  }
+  EXPECT_THAT(told(look({finding("rdma.port-down", "mlx5_0/1", Status::kWarn, "mlx5_0/1 is DOWN")}, 59)),
+              ElementsAre("flapping rdma.port-down warn"));
+  EXPECT_EQ(watch_.since().begin()->second, kStart + 60);
+}
+
+TEST_F(FindingWatchTest, ReturnsAsSomethingElse) {
+  look({port_down()});
+  look({});
+  const auto other = look({finding("rdma.port-down", "mlx5_0/1", Status::kWarn, "mlx5_0/1 is ARMED")});
+  ASSERT_THAT(told(other), ElementsAre("changed rdma.port-down warn"));
+  EXPECT_EQ(other[0].was, Status::kFail);
+}
+
+TEST_F(FindingWatchTest, ALookThatFailedEndsNoHold) {
+  look({port_down()});
+  look({});
+  for (int i = 0; i < 10; ++i)
+    for (const std::string& line : told(fail_to_look())) EXPECT_THAT(line, Not(HasSubstr("gone")));
+  EXPECT_THAT(told(look({})), ElementsAre("gone rdma.port-down fail"));
 }
 
 TEST_F(FindingWatchTest, CalmAndThere) {
@@ -197,8 +247,9 @@ TEST_F(FindingWatchTest, CalmAndThere) {
 TEST_F(FindingWatchTest, SlowChangesAreNoFlapping) {
   look({});
   for (int i = 0; i < 20; ++i) {
-    EXPECT_THAT(told(look({port_down()}, 600)), ElementsAre("appeared rdma.port-down fail"));
-    EXPECT_THAT(told(look({}, 600)), ElementsAre("gone rdma.port-down fail"));
+    EXPECT_THAT(told(look({port_down()}, 300)), ElementsAre("appeared rdma.port-down fail"));
+    EXPECT_THAT(look({}, 600), IsEmpty());
+    EXPECT_THAT(told(look({}, kHoldSeconds)), ElementsAre("gone rdma.port-down fail"));
   }
 }
 
@@ -209,9 +260,10 @@ TEST_F(FindingWatchTest, ARestartLosesNothingButTheGap) {
   const auto events = look({port_down()}, 7500);
   ASSERT_THAT(told(events), ElementsAre("started looks again after 2 h 5 min"));
   EXPECT_EQ(events[0].gap_seconds, 7500);
+  look({});
   restart();
-  const auto gone = look({});
-  ASSERT_THAT(told(gone), ElementsAre("started looks again after 1 min", "gone rdma.port-down fail"));
+  const auto gone = look({}, kHoldSeconds);
+  ASSERT_THAT(told(gone), ElementsAre("started looks again after 5 min", "gone rdma.port-down fail"));
   EXPECT_EQ(gone[1].since->unix_seconds, kStart + 60);
 }
 
@@ -228,6 +280,7 @@ TEST_F(FindingWatchTest, NamesWhatChangedBeforeOnTheSameDevice) {
   EXPECT_THAT(watch_.present(now_)[0].changes_before,
               ElementsAre("firmware of mlx5_0 20.39 → 20.43, 2 h before"));
   look({});
+  look({}, kHoldSeconds);
   EXPECT_THAT(look({port_down()}, 86400)[0].changes_before, IsEmpty()) << "more than a day ago";
 }
 
@@ -302,7 +355,10 @@ TEST_F(FindingWatchTest, MoreFindingsThanItFollows) {
   restart();
   look({});
   EXPECT_EQ(watch_.left_out(), 0U);
-  EXPECT_EQ(look({port_down()}).size(), 1U) << "what is gone makes room";
+  const auto made = look({port_down()});
+  ASSERT_EQ(made.size(), 2U) << "what is gone makes room";
+  EXPECT_EQ(made[0].kind, EventKind::kGone) << "and is told first";
+  EXPECT_EQ(made[1].kind, EventKind::kAppeared);
 }
 
 TEST_F(FindingWatchTest, AStateOfAnotherNodeOrOfNonsenseIsRefused) {
@@ -319,6 +375,7 @@ TEST_F(FindingWatchTest, AStateOfAnotherNodeOrOfNonsenseIsRefused) {
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].turns.assign(1000, 1); }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].turns = {5000}; })) << "in the future";
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].seen = 5000; }));
+  EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].flapping_since = -1; }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].rule.clear(); }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings.resize(100'000, state.findings[0]); }));
   EXPECT_TRUE(refused([](WatchState& state) { state.changes.resize(1000); }));
@@ -345,8 +402,18 @@ TEST(EventText, SaysWhatCameAndWhatWasBefore) {
       "                                   remedy: Plug the cable in.\n");
   event.kind = EventKind::kGone;
   event.since = UtcTime{kStart - 3700};
+  event.until = UtcTime{kStart - 100};
+  EXPECT_THAT(events_text({event}), HasSubstr("gpu01 rdma.port-down is gone, after 1 h: mlx5_0/1 is DOWN"));
+  event.kind = EventKind::kFlapping;
+  event.flaps = 5;
+  event.flapping_since = UtcTime{kStart - 600};
+  EXPECT_THAT(
+      events_text({event}),
+      HasSubstr("rdma.port-down comes and goes (5 changes since 2027-01-15 07:50:00); it is not reported "
+                "again until it settles: mlx5_0/1 is DOWN"));
+  event.kind = EventKind::kCalm;
   EXPECT_THAT(events_text({event}),
-              HasSubstr("gpu01 rdma.port-down is gone, after 1 h 1 min: mlx5_0/1 is DOWN"));
+              HasSubstr("has settled and is gone (5 changes since 2027-01-15 07:50:00): "));
 }
 
 TEST(EventText, Spans) {

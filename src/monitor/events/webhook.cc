@@ -63,6 +63,14 @@ std::string fingerprint_of(const std::map<std::string, std::string>& labels) {
   return sha256_hex(text).substr(0, 16);
 }
 
+// Times are UTC here, because the receiver may be elsewhere.
+std::string flapping_text(const NodeEvent& event) {
+  const std::string changes = event.flapping_since ? fmt::format(" It changed {} times since {}.",
+                                                                 event.flaps, event.flapping_since->to_text())
+                                                   : "";
+  return fmt::format("It comes and goes.{} It is not reported again until it settles.", changes);
+}
+
 Alert alert_of(const NodeEvent& event, Status status, bool firing) {
   Alert alert;
   alert.status = firing ? "firing" : "resolved";
@@ -71,16 +79,16 @@ Alert alert_of(const NodeEvent& event, Status status, bool firing) {
                   {"node", event.node},
                   {"subject", event.subject},
                   {"severity", std::string(severity_label(status))}};
-  alert.annotations = {{"summary", fmt::format("{}: {}", event.node, event.message)}};
-  std::string more = event.kind == EventKind::kFlapping
-                         ? "It comes and goes; it is not reported again until it settles."
-                         : "";
+  const bool flaps = event.kind == EventKind::kFlapping;
+  alert.annotations = {
+      {"summary", fmt::format("{}: {}{}", event.node, flaps ? "comes and goes: " : "", event.message)}};
+  std::string more = flaps ? flapping_text(event) : "";
   for (const std::string& change : event.changes_before)
     more += fmt::format("{}Before it: {}.", more.empty() ? "" : " ", change);
   alert.annotations["description"] = more.empty() ? event.message : event.message + ". " + more;
   if (!event.remedy.empty()) alert.annotations["remedy"] = event.remedy;
   alert.starts_at = event.since.value_or(event.time).to_text();
-  alert.ends_at = firing ? std::string(kStillFiring) : event.time.to_text();
+  alert.ends_at = firing ? std::string(kStillFiring) : event.until.value_or(event.time).to_text();
   alert.fingerprint = fingerprint_of(alert.labels);
   return alert;
 }

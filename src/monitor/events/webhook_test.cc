@@ -106,6 +106,9 @@ TEST(Alerts, WhatIsGoneIsResolved) {
   ASSERT_EQ(gone.size(), 1U);
   EXPECT_EQ(gone[0].status, "resolved");
   EXPECT_EQ(gone[0].ends_at, "2027-01-15T08:10:00Z");
+  NodeEvent held = red(EventKind::kGone);
+  held.until = UtcTime{1'800'000'300};
+  EXPECT_EQ(alerts_of(held)[0].ends_at, "2027-01-15T08:05:00Z") << "when it went, not when that was told";
   EXPECT_EQ(gone[0].fingerprint, alerts_of(red(EventKind::kAppeared))[0].fingerprint);
 }
 
@@ -121,6 +124,13 @@ TEST(Alerts, AnotherSeverityIsAnotherAlert) {
 
 TEST(Alerts, OfWhatFlapsOneFiresUntilItIsCalmAndGone) {
   EXPECT_EQ(alerts_of(red(EventKind::kFlapping))[0].status, "firing");
+  NodeEvent flapping = red(EventKind::kFlapping);
+  flapping.flaps = 5;
+  flapping.flapping_since = UtcTime{1'800'000'300};
+  EXPECT_EQ(alerts_of(flapping)[0].annotations.at("description"),
+            "mlx5_0/1 is DOWN. It comes and goes. It changed 5 times since 2027-01-15T08:05:00Z. It is not "
+            "reported again until it settles.");
+  EXPECT_EQ(alerts_of(flapping)[0].fingerprint, alerts_of(red(EventKind::kAppeared))[0].fingerprint);
   NodeEvent calm = red(EventKind::kCalm);
   EXPECT_EQ(alerts_of(calm)[0].status, "firing");
   calm.present = false;

@@ -113,7 +113,7 @@ function findingBox(one) {
   if (one.since !== null) {
     let text = sinceText(one.since);
     if (one.times_before) text += " · it had come " + one.times_before + (one.times_before === 1 ? " time" : " times") + " before";
-    if (one.flapping) text += " · it comes and goes";
+    if (one.flapping_since !== null) text += " · it comes and goes: " + one.flaps + " changes " + sinceText(one.flapping_since);
     const since = make("p", "since", text);
     since.title = new Date(one.since * 1000).toISOString();
     box.append(since);

@@ -270,7 +270,8 @@ void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std:
     if (finding.since && *finding.since <= event.since->unix_seconds) return;
     finding.since = event.since->unix_seconds;
     finding.times_before = event.times_before;
-    finding.flapping = event.kind == EventKind::kFlapping;
+    finding.flaps = event.flaps;
+    if (event.flapping_since) finding.flapping_since = event.flapping_since->unix_seconds;
     finding.changes_before = event.changes_before;
   };
   for (LiveFinding& finding : view.findings) {

@@ -115,10 +115,11 @@ struct LiveFinding {
   std::size_t explains = 0;                 // number of findings that follow from it
   std::optional<double> since;              // time of its appearance; nullopt while one look may err
   std::uint64_t times_before = 0;           // number of earlier appearances
-  bool flapping = false;                    // it comes and goes
+  std::uint64_t flaps = 0;                  // if it comes and goes: number of its changes,
+  std::optional<double> flapping_since;     // and the time of the first
   std::vector<std::string> changes_before;  // facts that changed before it, the newest first
   FIELDS(LiveFinding, rule, node, nodes, subject, status, headline, message, remedy, commands, explains,
-         since, times_before, flapping, changes_before);
+         since, times_before, flaps, flapping_since, changes_before);
 };
 
 // The whole document.

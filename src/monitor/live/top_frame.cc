@@ -37,9 +37,11 @@ TopLook look_of(Health health) {
                                       : TopLook::kPlain;
 }
 
-// Returns "since 3 min", "comes and goes", or an empty text if the finding is not reported yet.
+// Returns "since 3 min", "5 changes in 12 min" of one that comes and goes, or an empty text if the finding is not reported yet.
 std::string since_text(const LiveFinding& finding, double now) {
-  if (finding.flapping) return "comes and goes";
+  if (finding.flapping_since)
+    return fmt::format("{} changes in {}", finding.flaps,
+                       span_text(std::max(0.0, now - *finding.flapping_since)));
   if (!finding.since) return "";
   return "since " + span_text(std::max(0.0, now - *finding.since));
 }

@@ -78,7 +78,8 @@ LiveView pair() {
   view.findings = {finding_of("gpu02: ens12np0 has no link", Status::kFail),
                    finding_of("gpu02: the clock of the processor falls between messages", Status::kWarn)};
   view.findings[1].since.reset();
-  view.findings[1].flapping = true;
+  view.findings[1].flaps = 5;
+  view.findings[1].flapping_since = kFrameTime - 720;
   NodeEvent& event = view.events.emplace_back();
   event.time = {kFrameTime - 200};
   event.kind = EventKind::kAppeared;
@@ -101,7 +102,7 @@ gpu02: ens12np0 has no link
 3 fail, 1 warn, 0 could not be looked at, 412 pass
 WHAT IS WRONG
 > FAIL gpu02: ens12np0 has no link                                   since 3 min
-  warn gpu02: the clock of the processor falls between messages   comes and goes
+  warn gpu02: the clock of the processor falls between messa 5 changes in 12 min
 NODES
   1 of 2 are healthy
   gpu02  broken                                               looked at 12 s ago
@@ -137,7 +138,7 @@ WHAT IS WRONG
        switched on.
          ethtool -m ens12np0
        more: railbed explain net.carrier
-  warn gpu02: the clock o comes and goes
+  warn gpu02: the cl 5 changes in 12 min
 NODES
   1 of 2 are healthy
   gpu02  broken       looked at 12 s ago

@@ -40,6 +40,20 @@ void add_collectors(const NodeState& state, Exposition& out) {
     out.sample("railbed_collector_duration_seconds", {{"collector", health.name}}, health.seconds);
 }
 
+void add_flapping(const NodeState& state, Exposition& out) {
+  out.announce("railbed_finding_flapping", "gauge",
+               "A finding that comes and goes, also while it is absent: how often it has changed.");
+  for (const auto& [series, event] : state.flapping)
+    out.sample("railbed_finding_flapping",
+               {{"rule", series.first}, {"subject", series.second}, {"status", word(event.status)}},
+               static_cast<double>(event.flaps));
+  out.announce("railbed_finding_flapping_since_seconds", "gauge", "When the first of these changes was.");
+  for (const auto& [series, event] : state.flapping)
+    if (event.flapping_since)
+      out.sample("railbed_finding_flapping_since_seconds",
+                 {{"rule", series.first}, {"subject", series.second}}, event.flapping_since->unix_seconds);
+}
+
 }  // namespace
 
 void add_findings(const NodeState& state, Exposition& out) {
@@ -63,6 +77,7 @@ void add_findings(const NodeState& state, Exposition& out) {
     if (const auto found = state.since.find(series); found != state.since.end())
       out.sample("railbed_finding_since_seconds", {{"rule", series.first}, {"subject", series.second}},
                  found->second);
+  add_flapping(state, out);
   const StatusCounts counts = state.look->findings.counts();
   out.announce("railbed_findings", "gauge", "Findings by status.");
   for (const auto& [status, count] : {std::pair{"fail", counts.fail},

@@ -14,6 +14,7 @@
 #include "facts/bmc.h"
 #include "facts/facts.h"
 #include "facts/network/counts.h"
+#include "monitor/events/events.h"
 #include "monitor/live/live_view.h"
 #include "results/measurement.h"
 #include "verify/verify.h"
@@ -81,6 +82,8 @@ struct NodeState {
   // Number of events of each kind since the start.
   std::map<std::string, std::uint64_t> events;
   std::map<std::pair<std::string, std::string>, double> since;  // rule, subject → Unix seconds
+  // rule, subject → the event of a finding that flaps
+  std::map<std::pair<std::string, std::string>, NodeEvent> flapping;
 };
 
 // Returns the text of all metrics.

@@ -10,6 +10,7 @@
 namespace railbed {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -93,6 +94,17 @@ TEST(NodeMetrics, OnlyRootsAreFindings) {
   EXPECT_THAT(
       text,
       HasSubstr("railbed_finding_since_seconds{rule=\"rdma.port-down\",subject=\"mlx5_0/1\"} 1767225600\n"));
+  EXPECT_THAT(text, Not(HasSubstr("railbed_finding_flapping{")));
+  NodeEvent flapping;
+  flapping.status = Status::kFail;
+  flapping.flaps = 7;
+  flapping.flapping_since = UtcTime{1767225000};
+  state.flapping[{"net.carrier", "ens6"}] = flapping;
+  EXPECT_THAT(
+      node_metrics(state),
+      AllOf(HasSubstr("railbed_finding_flapping{rule=\"net.carrier\",subject=\"ens6\",status=\"fail\"} 7\n"),
+            HasSubstr("railbed_finding_flapping_since_seconds{rule=\"net.carrier\",subject=\"ens6\"} "
+                      "1767225000\n")));
   EXPECT_THAT(text, Not(HasSubstr("rdma.rate")));
   EXPECT_THAT(text, HasSubstr("rule=\"cpu.governor\",subject=\"CPU \\\"0\\\""));
   EXPECT_THAT(text, Not(HasSubstr("\",status=\"warn\"} 1\n")));
