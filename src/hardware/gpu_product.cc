@@ -45,6 +45,10 @@ constexpr GpuProduct kProducts[] = {
     {"A100 80GB PCIe", kAmpere, 80, kDataCentre, 80, 300, kBridged, 7, kVgpuStill, false},
     {"A100-SXM4-40GB", kAmpere, 80, kDataCentre, 40, 400, kSwitched, 7, kVgpuStill, false},
     {"A100-SXM4-80GB", kAmpere, 80, kDataCentre, 80, 400, kSwitched, 7, kVgpuStill, false},
+    {"A100X", kAmpere, 80, kDataCentre, 80, 300, kBridged, 7, kVgpuStill, false},
+    {"A800", kAmpere, 80, kDataCentre, 0, 300, kBridged, 7, kVgpuStill, false},
+    {"A800-SXM", kAmpere, 80, kDataCentre, 80, 400, kSwitched, 7, kVgpuStill, true},
+    {"A30X", kAmpere, 80, kDataCentre, 24, 230, kBridged, 4, kVgpuStill, false},
     {"A30", kAmpere, 80, kDataCentre, 24, 165, kBridged, 4, kVgpuStill, false},
     {"A2", kAmpere, 86, kDataCentre, 16, 60, kNoLink, 0, kVgpuStill, false},
     {"A10", kAmpere, 86, kDataCentre, 24, 150, kNoLink, 0, kVgpuStill, false},
@@ -53,6 +57,7 @@ constexpr GpuProduct kProducts[] = {
     {"RTX A6000", kAmpere, 86, kWorkstation, 48, 300, kBridged, 0, kVgpuStill, false},
     {"RTX A", kAmpere, 86, kWorkstation, 0, 0, kBridged, 0, kVgpuStill, true},
     {"L4", kAda, 89, kDataCentre, 24, 72, kNoLink, 0, kVgpuStill, false},
+    {"L20", kAda, 89, kDataCentre, 48, 275, kNoLink, 0, kVgpuStill, false},
     {"L40", kAda, 89, kDataCentre, 48, 300, kNoLink, 0, kVgpuStill, false},
     {"L40S", kAda, 89, kDataCentre, 48, 350, kNoLink, 0, kVgpuStill, false},
     {"RTX 2000 Ada", kAda, 89, kWorkstation, 16, 70, kNoLink, 0, kNever, false},
@@ -90,6 +95,18 @@ constexpr GpuProduct kProducts[] = {
     {"RTX 50", kBlackwell, 120, kGeForce, 0, 0, kNoLink, 0, kNever, true},
 };
 
+struct TwoForms {
+  std::string_view line;
+  std::string_view board;
+};
+constexpr TwoForms kTwoForms[] = {
+    {"P100", "P100-SXM2"}, {"V100", "V100-SXM2"}, {"A100", "A100-SXM4"},
+    {"A800", "A800-SXM4"}, {"H100", "H100 SXM"},  {"H800", "H800 SXM"},
+};
+// Words of names, in small letters.
+constexpr std::string_view kCardWords[] = {"pcie", "nvl", "cnx", "fhhl", "v100s", "a100x", "a30x"};
+constexpr std::string_view kBoardWords[] = {"sxm", "hgx", "dgx", "hbm3", "nvlink"};
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
@@ -119,6 +136,24 @@ const GpuProduct* find_gpu_product(std::string_view model) {
         names_gpu(small, lower(row.name), row.series))
       best = &row;
   return best;
+}
+
+GpuForm gpu_form(std::string_view model) {
+  const std::string small = lower(model);
+  bool card = false;
+  for (const std::string_view word : kCardWords)
+    card = card || (names_gpu(small, word) && !(word == "nvl" && small.find("nvlink") != std::string::npos));
+  bool board = false;
+  for (const std::string_view word : kBoardWords) board = board || names_gpu(small, word, true);
+  if (card == board) return GpuForm::kUnsaid;
+  return card ? GpuForm::kCard : GpuForm::kBoard;
+}
+
+std::vector<std::string> gpu_forms(std::string_view model) {
+  const std::string small = lower(model);
+  for (const TwoForms& row : kTwoForms)
+    if (names_gpu(small, lower(row.line))) return {std::string(row.board), std::string(row.line) + " PCIe"};
+  return {};
 }
 
 CudaSupport cuda_support(const GpuProduct& product) {

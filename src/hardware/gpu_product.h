@@ -3,7 +3,9 @@
 
 #include <array>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace railbed {
 
@@ -67,6 +69,19 @@ bool names_gpu(std::string_view model, std::string_view name, bool series = fals
 // Returns the row with the longest name that is in `model` as a word; null if there is none. The case of
 // letters does not count.
 const GpuProduct* find_gpu_product(std::string_view model);
+
+// What a product is built as. A line such as V100 or H100 is sold in both forms.
+enum class GpuForm {
+  kUnsaid,  // the name states no form, or two that contradict each other
+  kCard,    // in a PCIe slot: "PCIe", "NVL" (two or four cards on a bridge), "V100S", "A100X"
+  kBoard,   // on a board whose NVLinks join it to its neighbours: "SXM2", "HGX", "H100 80GB HBM3"
+};
+// Returns the form that a name states. The case of letters does not count.
+GpuForm gpu_form(std::string_view model);
+// Returns the names of both forms of a line that is sold as a board and as a card, the board's first, if `model` is of
+// such a line: {"V100-SXM2", "V100 PCIe"}. Empty for other products. The driver names H200 and H20 on a board without
+// an addition, and their cards with one, so these are not among the lines.
+std::vector<std::string> gpu_forms(std::string_view model);
 
 // The CUDA toolkits that compile for a GPU, and the branches of the driver that support it.
 struct CudaSupport {

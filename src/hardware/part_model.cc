@@ -207,6 +207,17 @@ std::span<const SwitchModel> switch_models() { return kSwitches; }
 const SwitchModel* find_switch_model(std::string_view model) { return find_piece(kSwitches, model); }
 const CableModel* find_cable_model(std::string_view model) { return find_piece(kCables, model); }
 const AdapterModel* find_adapter_model(std::string_view model) { return find_piece(kAdapters, model); }
+const NicModel* find_nic_of_part(std::string_view model) {
+  const AdapterModel* part = find_adapter_model(model);
+  return find_nic_named(part != nullptr ? part->nic : model);
+}
+std::optional<PcieLink> find_adapter_link(std::string_view model) {
+  const NicModel* nic = find_nic_of_part(model);
+  if (nic == nullptr) return std::nullopt;
+  const AdapterModel* part = find_adapter_model(model);
+  return PcieLink{nic->pcie_gigatransfers,
+                  part == nullptr ? nic->pcie_width : std::min(nic->pcie_width, part->lanes)};
+}
 std::span<const AdapterModel> adapter_models() { return kAdapters; }
 
 int SwitchModel::ports_at(BitRate wanted) const {

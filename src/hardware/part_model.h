@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "facts/pcie.h"
 #include "hardware/nic.h"
 
 namespace railbed {
@@ -64,6 +65,10 @@ struct AdapterModel {
 };
 const AdapterModel* find_adapter_model(std::string_view model);
 std::span<const AdapterModel> adapter_models();
+// Returns the adapter's row in nic.h, by its part number or its name; null if neither is known.
+const NicModel* find_nic_of_part(std::string_view model);
+// Returns the fastest PCIe link of this adapter, by its part number or its name; nullopt if neither is known.
+std::optional<PcieLink> find_adapter_link(std::string_view model);
 
 // The longest passive copper cable for a speed, and the source of this limit.
 struct CopperLimit {

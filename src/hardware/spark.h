@@ -26,4 +26,7 @@ bool share_spark_cable(const Facts& facts, std::string_view interface, std::stri
 // limit, and what is nine tenths of it is no fault. Both functions together reach the 196 Gb/s of one cable.
 inline constexpr BitRate kSparkFunctionRate = BitRate::gigabits(100);
 
+// The rate of each of the two ports of its ConnectX-7 (NVIDIA DGX Spark User Guide, "Hardware Overview").
+inline constexpr BitRate kSparkPortRate = BitRate::gigabits(200);
+
 }  // namespace railbed

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "facts/facts.h"
 #include "hardware/gpu_model.h"
@@ -196,6 +198,33 @@ TEST(NicNamed, AsPeopleWriteIt) {
   EXPECT_EQ(find_nic_named("Mellanox ConnectX-4 Lx EN")->name, "ConnectX-4 Lx");
   EXPECT_EQ(find_nic_named("connectx-3 pro")->name, "ConnectX-3 Pro");
   EXPECT_EQ(find_nic_named("e1000"), nullptr);
+}
+
+TEST(GpuForm, IsWhatTheNameStates) {
+  for (const char* const card :
+       {"V100 PCIe", "Tesla V100-PCIE-16GB", "NVIDIA H100 NVL", "V100S", "H800 PCIe", "A100X"})
+    EXPECT_EQ(gpu_form(card), GpuForm::kCard) << card;
+  for (const char* const board :
+       {"V100-SXM2-16GB", "NVIDIA A800-SXM4-80GB", "NVIDIA H100 80GB HBM3", "V100 NVLink"})
+    EXPECT_EQ(gpu_form(board), GpuForm::kBoard) << board;
+  for (const char* const open : {"V100", "H100", "GB200 NVL72", "A100-SXM4 PCIe", "NVIDIA H800", ""})
+    EXPECT_EQ(gpu_form(open), GpuForm::kUnsaid) << open;
+  EXPECT_EQ(gpu_forms("Tesla V100"), (std::vector<std::string>{"V100-SXM2", "V100 PCIe"}));
+  EXPECT_TRUE(gpu_forms("H200").empty());
+  EXPECT_TRUE(gpu_forms("P1000").empty());
+  for (const GpuProduct& product : gpu_products())
+    for (const std::string& form : gpu_forms(product.name)) {
+      EXPECT_NE(find_gpu_product(form), nullptr) << form;
+      EXPECT_NE(gpu_form(form), GpuForm::kUnsaid) << form;
+    }
+}
+
+TEST(GpuProduct, KnowsTheExportModels) {
+  for (const char* const name :
+       {"NVIDIA A800-SXM4-80GB", "NVIDIA A800 80GB PCIe", "NVIDIA H800", "NVIDIA H800 PCIe"})
+    ASSERT_NE(find_gpu_product(name), nullptr) << name;
+  EXPECT_EQ(find_gpu_product("NVIDIA A800-SXM4-80GB")->nvlink, NvlinkWay::kSwitch);
+  EXPECT_EQ(find_gpu_product("NVIDIA H800 PCIe")->nvlink, NvlinkWay::kBridge);
 }
 
 }  // namespace

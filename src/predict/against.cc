@@ -16,6 +16,7 @@
 #include "base/student.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
+#include "predict/forecast_range.h"
 #include "predict/path_limits.h"
 #include "predict/shape_from_nodes.h"
 
@@ -150,7 +151,7 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster
   words.nodes = static_cast<int>(nodes.size());
   words.gpus = static_cast<int>(report.ranks.size() / nodes.size());
   const auto shape = shape_from_nodes(cluster, seen, words);
-  return shape ? forecasts_of(report, *shape, shipped_calibration()) : std::vector<Forecast>{};
+  return shape ? forecasts_of(report, slowest_shape(*shape), shipped_calibration()) : std::vector<Forecast>{};
 }
 
 std::optional<ForecastCheck> check_rail(const Measurement& measurement) {

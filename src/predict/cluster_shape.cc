@@ -7,13 +7,19 @@
 
 #include "base/text.h"
 #include "hardware/ceilings.h"
-#include "hardware/gpu_model.h"
+#include "hardware/gpu_product.h"
+#include "hardware/nic.h"
+#include "hardware/part_model.h"
+#include "hardware/spark.h"
+#include "predict/open_questions.h"
+#include "predict/path_limits.h"
 
 namespace railbed {
 namespace {
 
-// NVLinks of products whose boards connect their GPUs, from HGX data sheets; the export models from their
-// own. GH200 is wired four to a node without NVSwitch.
+// NVLinks of products whose boards connect their GPUs, from HGX data sheets. Those of the export models: 400 GB/s
+// of A800 and H800 are eight links of 50 (NV8 in `nvidia-smi topo -m`), 900 of H20 are all 18. GH200 is wired four
+// to a node without NVSwitch.
 struct Joined {
   std::string_view name;
   int links;
@@ -24,9 +30,6 @@ constexpr Joined kJoined[] = {
     {"H200", 18, true}, {"H800", 8, true},   {"H20", 18, true},   {"GH200", 18, false}, {"B200", 18, true},
     {"B300", 18, true}, {"GB200", 18, true}, {"GB300", 18, true},
 };
-// Names of cards of these products that have no NVLink on a board.
-constexpr std::string_view kCards[] = {"PCIE", "PCIe", "NVL"};
-
 // Returns the GB/s of one NVLink as NCCL counts it (src/graph/topo.h: SM60, 70, 80, 90 and 100_NVLINK_BW).
 double nvlink_gigabytes(GpuArchitecture architecture) {
   if (architecture == GpuArchitecture::kPascal) return 18;
@@ -34,6 +37,7 @@ double nvlink_gigabytes(GpuArchitecture architecture) {
   return architecture == GpuArchitecture::kHopper ? 20.6 : 20;
 }
 
+// Returns the PCIe generation of a GPU's own connector: 3 up to Turing, 4 of Ampere and Ada, 5 since Hopper.
 int slot_generation(GpuArchitecture architecture) {
   if (architecture >= GpuArchitecture::kHopper) return 5;
   return architecture >= GpuArchitecture::kAmpere ? 4 : 3;
@@ -41,17 +45,15 @@ int slot_generation(GpuArchitecture architecture) {
 
 // Returns the row with the longest name that matches the GPU; null for cards and unknown names.
 const Joined* find_joined(std::string_view gpu) {
-  for (const std::string_view card : kCards)
-    if (gpu.find(card) != std::string_view::npos) return nullptr;
+  if (gpu_form(gpu) == GpuForm::kCard) return nullptr;
+  const std::string small = lower(gpu);
   const Joined* best = nullptr;
   for (const Joined& row : kJoined)
-    if (names_gpu(gpu, row.name) && (best == nullptr || row.name.size() > best->name.size())) best = &row;
+    if (names_gpu(small, lower(row.name)) && (best == nullptr || row.name.size() > best->name.size()))
+      best = &row;
   return best;
 }
 
-void say(ClusterShape& shape, std::string what, std::string value, std::string_view from) {
-  shape.said.push_back({std::move(what), std::move(value), std::string(from)});
-}
 constexpr std::string_view kSaid = "command line";
 
 struct NicWords {
@@ -81,6 +83,42 @@ std::optional<NicWords> parse_nic(std::string_view text) {
   return std::nullopt;
 }
 
+// Returns the PCIe link of an adapter in its slot: the lesser of both. Its lanes are 0 where neither the words nor the
+// adapter's model have them. An adapter of no known model is taken to be Gen4 x16 as far as the words are silent.
+PcieLink slot_link(const ShapeWords& words) {
+  PcieLink link{0, words.nic_pcie_lanes};
+  if (words.nic_pcie_generation > 0) link.gigatransfers = pcie_gigatransfers(words.nic_pcie_generation);
+  if (const auto card = find_adapter_link(words.adapter)) {
+    link.gigatransfers =
+        link.gigatransfers > 0 ? std::min(link.gigatransfers, card->gigatransfers) : card->gigatransfers;
+    link.width = link.width > 0 ? std::min(link.width, card->width) : card->width;
+  } else if (link.width > 0 || link.gigatransfers > 0) {
+    if (link.gigatransfers <= 0) link.gigatransfers = pcie_gigatransfers(4);
+    if (link.width <= 0) link.width = 16;
+  }
+  return link;
+}
+
+void add_slots(ClusterShape& shape, const ShapeWords& words) {
+  if (shape.unified && (words.functions || shape.nic_rate <= kSparkFunctionRate)) {
+    shape.nic_pcie = kSparkFunctionRate * (1.0 / shape.ports_of_card);
+    say(shape, "adapters' slots", "PCIe Gen5 x4 for each half of the ConnectX-7", "hardware of every GB10");
+    shape.notes.push_back(fmt::format(
+        "{} of the node's ConnectX-7: each has four lanes of its own and carries half of a port; two "
+        "rails on one cable are both halves",
+        shape.nics == 1 ? "one function" : fmt::format("{} functions", shape.nics)));
+    return;
+  }
+  const PcieLink link = slot_link(words);
+  if (link.width == 0) return say(shape, "adapters' slots", "as wide as the adapters", kAssumed);
+  shape.nic_pcie = pcie_rate(link) * (1.0 / shape.ports_of_card);
+  const bool written = words.nic_pcie_lanes > 0 || words.nic_pcie_generation > 0;
+  say(shape, "adapters' slots",
+      fmt::format("{}{}", describe_link(link),
+                  shape.ports_of_card > 1 ? fmt::format(", shared by {} ports", shape.ports_of_card) : ""),
+      written ? kSaid : kAssumed);
+}
+
 Result<void> add_nics(ClusterShape& shape, const ShapeWords& words) {
   if (words.nic.empty()) {
     if (shape.nodes < 2 || shape.nodes <= shape.domain_nodes) return {};
@@ -100,24 +138,21 @@ Result<void> add_nics(ClusterShape& shape, const ShapeWords& words) {
   shape.mtu = nic->kind == NicKind::kTcp ? 9000 : 4096;
   say(shape, "adapters", words.nic, kSaid);
   say(shape, "MTU", fmt::format("{}", shape.mtu), kAssumed);
-  if (words.nic_pcie_lanes > 0 || words.nic_pcie_generation > 0) {
-    const int generation = words.nic_pcie_generation > 0 ? words.nic_pcie_generation : 4;
-    const int lanes = words.nic_pcie_lanes > 0 ? words.nic_pcie_lanes : 16;
-    shape.nic_pcie = pcie_rate({4.0 * (1 << (generation - 2)) * (generation == 2 ? 1.25 : 1), lanes});
-    say(shape, "adapters' slots", fmt::format("PCIe Gen{} x{}", generation, lanes), kSaid);
-  } else {
-    say(shape, "adapters' slots", "as wide as the adapters", kAssumed);
-  }
+  shape.ports_of_card = std::max(1, words.ports_of_card);
+  add_slots(shape, words);
   return {};
 }
 
 void add_gpudirect(ClusterShape& shape, const ShapeWords& words) {
   const GpuProduct* product = find_gpu_product(shape.gpu);
   const bool geforce = product != nullptr && product->market == GpuMarket::kGeForce;
-  shape.gpudirect = !words.staged && !geforce && !shape.unified && shape.nic != NicKind::kTcp;
+  const NicModel* model = find_nic_of_part(words.adapter);
+  const bool unable = model != nullptr && !model->gpudirect;
+  shape.gpudirect = !words.staged && !geforce && !shape.unified && !unable && shape.nic != NicKind::kTcp;
   if (shape.nics == 0) return;
   const std::string_view from = words.staged                 ? kSaid
                                 : geforce || shape.unified   ? "the GPU's product line"
+                                : unable                     ? "the adapter's driver reaches host memory only"
                                 : shape.nic == NicKind::kTcp ? "TCP passes host memory"
                                                              : kAssumed;
   say(shape, "GPUDirect RDMA", shape.gpudirect ? "yes" : "no", from);
@@ -129,6 +164,26 @@ BitRate slot_rate(int pcie_generation) {
   // NCCL's effective rates of 16 lanes.
   return BitRate::gigabytes(12.0 * (1 << std::clamp(pcie_generation - 3, 0, 3)) *
                             (pcie_generation < 3 ? 0.5 : 1));
+}
+
+void say(ClusterShape& shape, std::string what, std::string value, std::string_view from) {
+  std::erase_if(shape.said, [&](const ShapeSaying& saying) { return saying.what == what; });
+  shape.said.push_back({std::move(what), std::move(value), std::string(from)});
+}
+
+void use_near_adapters(ClusterShape& shape, int of_gpus) {
+  if (shape.nics < 2 || shape.unified || shape.nic == NicKind::kTcp || shape.nic_rate.gigabytes() <= 0)
+    return;
+  const int share = of_gpus > shape.gpus ? (shape.nics * shape.gpus + of_gpus - 1) / of_gpus : shape.nics;
+  const int used = std::clamp(std::min(share, used_adapters(shape)), 1, shape.nics);
+  if (used == shape.nics) return;
+  shape.notes.push_back(fmt::format("{} of {} adapters of a node carry data: those of {}", used, shape.nics,
+                                    shape.gpus == 1 ? "the one GPU that takes part"
+                                                    : fmt::format("the {} GPUs that take part", shape.gpus)));
+  say(shape, "adapters in use", fmt::format("{} of {}", used, shape.nics),
+      "as many as these GPUs' slots feed");
+  shape.nics = used;
+  shape.ports_of_card = std::min(shape.ports_of_card, used);
 }
 
 void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bool peers) {
@@ -151,6 +206,14 @@ void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bo
   shape.link_rate = slot_rate(pcie_generation > 0 ? pcie_generation : slot_generation(shape.architecture));
 }
 
+void say_link(ClusterShape& shape, std::string_view from) {
+  if (shape.gpus > 1)
+    say(shape, "between GPUs",
+        fmt::format("{}, {:.0f} GB/s", enum_names(shape.link)[static_cast<std::size_t>(shape.link)],
+                    shape.link_rate.gigabytes()),
+        from);
+}
+
 Result<ClusterShape> shape_from_words(const ShapeWords& words) {
   ClusterShape shape;
   if (find_gpu_product(words.gpu) == nullptr)
@@ -168,30 +231,42 @@ Result<ClusterShape> shape_from_words(const ShapeWords& words) {
   say(shape, "GPUs a node", fmt::format("{}", shape.gpus), words.gpus > 0 ? kSaid : kAssumed);
   shape.nodes = words.nodes > 0 ? words.nodes : 1;
   say(shape, "nodes", fmt::format("{}", shape.nodes), words.nodes > 0 ? kSaid : kAssumed);
-  if (shape.gpus > 1)
-    say(shape, "between GPUs",
-        fmt::format("{}, {:.0f} GB/s", enum_names(shape.link)[static_cast<std::size_t>(shape.link)],
-                    shape.link_rate.gigabytes()),
-        words.pcie_generation > 0 ? kSaid : "data sheet, NCCL's rates of links");
+  say_link(shape, words.pcie_generation > 0 ? kSaid : kFromName);
   shape.domain_nodes = std::max(1, words.domain_nodes);
   RETURN_IF_ERROR(add_nics(shape, words));
   add_gpudirect(shape, words);
+  const int nics = shape.nics;
+  use_near_adapters(shape, words.of_gpus);
+  shape.notes.insert(shape.notes.end(), words.notes.begin(), words.notes.end());
   shape.amd = words.amd;
   say(shape, "processor", words.amd ? "AMD" : "Intel", words.amd ? kSaid : kAssumed);
   shape.nccl = words.nccl;
   say(shape, "NCCL", words.nccl.empty() ? "2.30" : words.nccl, words.nccl.empty() ? kAssumed : kSaid);
+  if (!words.looked) shape.open = open_questions(shape, words, nics);
   return shape;
 }
 
-std::string describe(const ClusterShape& shape) {
+namespace {
+
+std::string describe_by(const ClusterShape& shape, bool link) {
   std::string text =
       fmt::format("{} node{} x {} {}", shape.nodes, shape.nodes == 1 ? "" : "s", shape.gpus, shape.gpu);
-  if (shape.gpus > 1)
+  if (shape.gpus > 1 && link)
     text += fmt::format(" ({})", enum_names(shape.link)[static_cast<std::size_t>(shape.link)]);
   if (shape.nics > 0)
     text += fmt::format(", {} x {:.0f} Gb/s {} a node", shape.nics, shape.nic_rate.gigabits(),
                         enum_names(shape.nic)[static_cast<std::size_t>(shape.nic)]);
   return text;
+}
+
+}  // namespace
+
+std::string describe(const ClusterShape& shape) { return describe_by(shape, true); }
+
+std::string describe_known(const ClusterShape& shape) {
+  const bool form_open = std::ranges::any_of(
+      shape.open, [](const OpenQuestion& question) { return question.what == kFormQuestion; });
+  return describe_by(shape, !form_open);
 }
 
 }  // namespace railbed

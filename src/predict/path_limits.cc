@@ -158,11 +158,14 @@ Limit node_wire(const ClusterShape& shape) {
     limit.name = fmt::format("{} of {} adapters", name, shape.nics);
     limit.source = source;
   };
+  const BitRate wire = each;
   bind(shape.nic_pcie, "PCIe", "the narrowest hop to memory, after coding and packet headers");
   if (shape.nic == NicKind::kTcp)
     bind(BitRate::gigabytes(kSocketsMost), "sockets", "ours, after published runs over 100 Gb/s");
   else if (!shape.gpudirect && !shape.unified)
-    bind(each * kStagedShare, "host memory", "staged: 44 % of the wire were measured on PCIe Gen3");
+    bind(std::min(wire, shape.nic_pcie.bits_per_second > 0 ? shape.nic_pcie * shape.ports_of_card : wire) *
+             (kStagedShare / shape.ports_of_card),
+         "host memory", "staged: 44 % of one port were measured on PCIe Gen3, of an adapter with two ports");
   limit.rate = each * shape.nics;
   return limit;
 }

@@ -20,5 +20,9 @@ struct HopLatency {
   std::string_view source;
 };
 const HopLatency& hop_latency(SwitchClass kind);
+// Returns the usual class of switches of a network: InfiniBand's own, else cut-through Ethernet.
+constexpr SwitchClass usual_switch(bool infiniband) {
+  return infiniband ? SwitchClass::kInfiniband : SwitchClass::kCutThrough;
+}
 
 }  // namespace railbed

@@ -34,19 +34,7 @@ std::optional<int> switch_ports(const ClusterPart& part) {
   return model == nullptr ? std::nullopt : std::optional(model->ports_at(BitRate{}));
 }
 
-const NicModel* nic_of(const ClusterPart& part) {
-  const AdapterModel* model = find_adapter_model(part.model);
-  return find_nic_named(model != nullptr ? model->nic : std::string_view(part.model));
-}
-
-std::optional<BitRate> adapter_speed(const ClusterPart& part, Fabric fabric) {
-  const bool infiniband = fabric == Fabric::kInfiniband;
-  if (const AdapterModel* model = find_adapter_model(part.model))
-    return infiniband ? model->infiniband : model->ethernet;
-  const NicModel* nic = find_nic_named(part.model);
-  if (nic == nullptr) return std::nullopt;
-  return infiniband ? nic->infiniband : nic->ethernet;
-}
+const NicModel* nic_of(const ClusterPart& part) { return find_nic_of_part(part.model); }
 
 std::string switch_name(const ClusterPart& part) { return part.name.empty() ? part.model : part.name; }
 

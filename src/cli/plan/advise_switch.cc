@@ -20,7 +20,7 @@ struct SwitchOptions {
   SwitchQuestion question;
   std::string speed = "100G";
   std::string fabric = "roce";
-  std::string kind = "cut-through";
+  std::string kind;  // empty: the usual one of the network
   double microseconds = 0.85;
   bool json = false;
 };
@@ -37,7 +37,8 @@ int run_switch(const SwitchOptions& options) {
   if (!speed) return report(speed.error());
   question.speed = *speed;
   question.fabric = enum_of<Fabric>(options.fabric);
-  question.kind = enum_of<SwitchClass>(options.kind);
+  question.kind = options.kind.empty() ? usual_switch(question.fabric == Fabric::kInfiniband)
+                                       : enum_of<SwitchClass>(options.kind);
   question.latency = Nanoseconds{options.microseconds * 1000};
   const SwitchAdvice advice = advise_switch(question);
   if (options.json)
@@ -57,8 +58,9 @@ Action declare_advise_switch(CLI::App& app) {
   app.add_option("--speed", options->speed, "speed of each port (default 100G)");
   app.add_option("--fabric", options->fabric, "roce (default), infiniband, ethernet")
       ->check(one_of(words_of<Fabric>()));
-  app.add_option("--switch-class", options->kind,
-                 "cut-through (default), infiniband, store-and-forward, low-cost: what a hop costs")
+  app.add_option(
+         "--switch-class", options->kind,
+         "infiniband (default of InfiniBand), cut-through (default of Ethernet), store-and-forward, low-cost: what a hop costs")
       ->check(one_of(words_of<SwitchClass>()));
   app.add_option("--latency", options->microseconds,
                  "microseconds of a message back to back, as `railbed bench rdma` measures (default 0.85)")

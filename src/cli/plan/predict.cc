@@ -14,6 +14,7 @@
 #include "cli/plan/planning_commands.h"
 #include "cli/plan/predict_options.h"
 #include "cli/terminal.h"
+#include "predict/shape_from_nodes.h"
 #include "report/text/forecast_table.h"
 
 namespace railbed {
@@ -22,11 +23,12 @@ namespace {
 struct PredictOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
-      {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}};
+      {"times", "ns"}, {"algbw, busbw, rate, low, high", "bit/s"}, {"bytes", "B"}};
   ClusterShape shape;
   Collective operation = Collective::kAllReduce;
-  std::vector<Forecast> forecasts;
-  FIELDS(PredictOutput, version, units, shape, operation, forecasts);
+  std::vector<Forecast> forecasts;    // with open questions: of the slowest answers
+  std::vector<ForecastRange> ranges;  // over all answers; empty if no open question matters
+  FIELDS(PredictOutput, version, units, shape, operation, forecasts, ranges);
 };
 
 struct CheckOutput {
@@ -50,7 +52,9 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (!run) return report(run.error());
   CheckOutput made;
   made.shape = subject.shape;
-  made.checks = check_run(*run, subject.shape, calibration);
+  for (const CollectiveReport& measured : run->collectives) settle_gpu(made.shape, measured);
+  made.shape = slowest_shape(made.shape);
+  made.checks = check_run(*run, made.shape, calibration);
   if (made.checks.empty())
     return report(Error{ErrorKind::kBadInput,
                         fmt::format("{}: it holds no collective between known GPUs, and no RDMA "
@@ -68,7 +72,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(made)));
   else
-    fmt::print("{}", check_table(made.checks, verdict, made.explaining));
+    fmt::print("{}{}", check_table(made.checks, verdict, made.explaining), notes_text(made.shape));
   return exit_of(made.verdict);
 }
 
@@ -79,7 +83,15 @@ int run_calibrate(const PredictOptions& options, const Subject& subject) {
     if (!run) return report(run.error());
     runs.push_back(std::move(*run));
   }
-  const auto times = times_to_fit(runs, subject.shape);
+  ClusterShape shape = subject.shape;
+  for (const BenchRun& run : runs)
+    for (const CollectiveReport& measured : run.collectives) settle_gpu(shape, measured);
+  drop_idle_questions(shape, {forecast_range(shape, Collective::kAllReduce, kReferenceBytes)});
+  if (!shape.open.empty())
+    return report(Error{ErrorKind::kBadInput,
+                        fmt::format("{}: not known, and constants fitted to a guess would mislead: write {}",
+                                    shape.open.front().what, shape.open.front().settle)});
+  const auto times = times_to_fit(runs, shape);
   if (times.empty())
     return report(Error{ErrorKind::kBadInput,
                         "these runs hold no collective over two GPUs or more: railbed bench collectives"});
@@ -107,14 +119,24 @@ int print_forecasts(const PredictOptions& options, const Subject& subject, const
   PredictOutput made;
   made.shape = subject.shape;
   made.operation = *operation;
-  for (const std::uint64_t bytes : *sizes)
-    made.forecasts.push_back(forecast_collective(subject.shape, *operation, bytes, calibration, *choice));
+  const ClusterShape certain = slowest_shape(subject.shape);
+  for (const std::uint64_t bytes : *sizes) {
+    made.forecasts.push_back(forecast_collective(certain, *operation, bytes, calibration, *choice));
+    made.ranges.push_back(forecast_range(subject.shape, *operation, bytes, calibration, *choice));
+  }
+  drop_idle_questions(made.shape, made.ranges);
+  const bool open = !made.shape.open.empty();
+  if (!open) {
+    made.shape = certain;
+    made.ranges.clear();
+  }
   if (options.json) {
     fmt::print("{}", json::dump_pretty(json::encode(made)));
     return kExitClean;
   }
-  fmt::print("{}", forecast_table(subject.shape, *operation, made.forecasts, options.said));
-  if (options.algorithms) fmt::print("{}", algorithms_table(subject.shape, *operation, *sizes, *choice));
+  fmt::print("{}", open ? forecast_range_table(made.shape, *operation, made.ranges, options.said)
+                        : forecast_table(certain, *operation, made.forecasts, options.said));
+  if (options.algorithms) fmt::print("{}", algorithms_table(certain, *operation, *sizes, *choice));
   return kExitClean;
 }
 
@@ -127,7 +149,9 @@ int run_predict(const PredictOptions& options) {
   if (!options.against.empty()) return run_against(options, *subject, *calibration);
   if (options.csv) {
     keep_lines_whole();
-    fmt::print("{}", tuner_csv(subject->shape, *calibration));
+    ClusterShape shape = subject->shape;
+    drop_idle_questions(shape, {forecast_range(shape, Collective::kAllReduce, kReferenceBytes)});
+    fmt::print("{}", tuner_csv(shape, *calibration));
     return kExitClean;
   }
   return print_forecasts(options, *subject, *calibration);

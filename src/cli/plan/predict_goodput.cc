@@ -15,6 +15,7 @@
 #include "predict/goodput.h"
 #include "predict/prices.h"
 #include "predict/training.h"
+#include "report/text/forecast_table.h"
 #include "report/text/training_text.h"
 
 namespace railbed {
@@ -77,7 +78,8 @@ int run_predict_goodput(const GoodputOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(GoodputOutput{
                          .currency = prices->currency, .training = *forecast, .goodput = goodput})));
   else
-    fmt::print("{}\n{}", describe(training->shape()), goodput_text(*plan, goodput, prices->currency));
+    fmt::print("{}\n{}{}", describe(training->shape()), taken_line(training->shape()),
+               goodput_text(*plan, goodput, prices->currency));
   return kExitClean;
 }
 

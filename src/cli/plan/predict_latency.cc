@@ -25,7 +25,7 @@ constexpr double kGuideTcp = 21.9;
 struct LatencyOptions {
   LatencyPath path;
   std::string speed = "40G";
-  std::string kind = "cut-through";
+  std::string kind;  // empty: the usual one of the network
   bool infiniband = false;
   double rdma = 0;  // microseconds; 0: not measured
   double tcp = 0;
@@ -73,7 +73,7 @@ int run_latency(const LatencyOptions& options) {
   const auto speed = rate_option("--speed", options.speed);
   if (!speed) return report(speed.error());
   path.rate = *speed;
-  path.kind = enum_of<SwitchClass>(options.kind);
+  path.kind = options.kind.empty() ? usual_switch(options.infiniband) : enum_of<SwitchClass>(options.kind);
   if (options.infiniband) path.wire = Wire::kInfiniband;
   Result<std::vector<LatencyBudget>> budgets =
       std::vector<LatencyBudget>{rdma_budget(path, said(options.rdma)), tcp_budget(path, said(options.tcp))};
@@ -104,8 +104,9 @@ Action declare_predict_latency(CLI::App& app) {
       ->check(between(0.0, 100000.0));
   app.add_option("--switches", options->path.switches, "switches on the way (default 0: back to back)")
       ->check(between(0, 16));
-  app.add_option("--switch-class", options->kind,
-                 "cut-through (default), infiniband, store-and-forward, low-cost")
+  app.add_option(
+         "--switch-class", options->kind,
+         "infiniband (default of InfiniBand), cut-through (default of Ethernet), store-and-forward, low-cost")
       ->check(one_of(words_of<SwitchClass>()));
   app.add_flag("--infiniband", options->infiniband, "not Ethernet");
   auto* run =

@@ -62,6 +62,7 @@ void declare_shape_options(CLI::App& app, ShapeOptions& options) {
   app.add_option("--nodes", words.nodes, "how many nodes (default 1)")->check(between(1, 1'000'000));
   app.add_option("--nic", words.nic,
                  "adapters of a node: 8x400ib; ib, roce, efa, efa1, slingshot, tcpxo, libfabric or tcp");
+  app.add_option("--adapter", words.adapter, "their model or part number: \"ConnectX-3 Pro\", MCX455A-ECAT");
   app.add_option("--nic-slot", options.nic_slot, "their PCIe slots, generation x lanes: 4x8");
   app.add_option("--pcie", words.pcie_generation, "GPUs on PCIe slots of this generation, not on NVLink")
       ->check(between(3, 6));

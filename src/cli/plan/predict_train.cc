@@ -12,6 +12,7 @@
 #include "cli/plan/training_options.h"
 #include "cli/terminal.h"
 #include "predict/training.h"
+#include "report/text/forecast_table.h"
 #include "report/text/training_text.h"
 
 namespace railbed {
@@ -66,7 +67,7 @@ Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const
 
 void print_output(const TrainForecastOutput& output, const TrainingPlan& plan,
                   const CheckpointPlan& checkpoint) {
-  fmt::print("{}\n", describe(plan.shape()));
+  fmt::print("{}\n{}", describe(plan.shape()), taken_line(plan.shape()));
   if (output.forecast) fmt::print("{}", training_text(*output.forecast));
   fmt::print("{}", training_memory_text(plan, output.memory, output.would_fit));
   if (output.checkpoint) fmt::print("\n{}", checkpoint_text(*output.checkpoint, checkpoint));

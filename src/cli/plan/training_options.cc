@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/option_checks.h"
+#include "predict/forecast_range.h"
 
 namespace railbed {
 namespace {
@@ -129,7 +130,9 @@ Result<TrainingPlan> training_plan(const TrainingOptions& options) {
   plan.sharding = options.sharded ? Sharding::kWeights : value_of<Sharding>(options.sharding);
   plan.recompute = value_of<Recompute>(options.recompute);
   plan.optimizer = value_of<Optimizer>(options.optimizer);
-  ASSIGN_OR_RETURN(const auto subject, find_subject(options.cluster));
+  ASSIGN_OR_RETURN(auto subject, find_subject(options.cluster));
+  drop_idle_questions(subject.shape,
+                      {forecast_range(subject.shape, Collective::kAllReduce, kReferenceBytes)});
   ASSIGN_OR_RETURN(const auto calibration, find_calibration(options.cluster));
   plan.cluster = {subject.shape, calibration};
   ASSIGN_OR_RETURN(plan.rates, rates_for(options, subject.shape));

@@ -38,7 +38,56 @@ std::string assumed_line(const ClusterShape& shape) {
   return text.empty() ? text : fmt::format("  assumed: {}\n", printable(text));
 }
 
+std::string rates_text(double low, double high) {
+  return fmt::format("{} - {}", busbw_text(low), busbw_text(high));
+}
+
+// Returns each open question that matters at a size shown, at the largest such size, with the range of each answer.
+std::string questions_of(const std::vector<ForecastRange>& ranges) {
+  std::string text;
+  std::set<std::string> shown;
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range)
+    for (const QuestionRange& question : range->questions) {
+      if (!shown.insert(question.what).second) continue;
+      text += fmt::format("  {}? at {}:", question.what, to_text(ByteCount{range->bytes}));
+      for (const AnswerRange& answer : question.answers)
+        text += fmt::format("{} {}: {}", &answer == &question.answers.front() ? "" : ";",
+                            printable(answer.value), rates_text(answer.low, answer.high));
+      text += fmt::format("\n    to settle it, write {}\n", printable(question.settle));
+    }
+  return text;
+}
+
 }  // namespace
+
+std::string forecast_range_table(const ClusterShape& shape, Collective operation,
+                                 const std::vector<ForecastRange>& ranges, bool said) {
+  std::string text = printable(fmt::format("{}: {}", to_text(operation), describe_known(shape))) + '\n';
+  text += fmt::format("  {:>9}{}{:>19}  {}\n", "size", right_aligned("time, µs", 23), "busbw, low - high",
+                      "what decides");
+  for (const ForecastRange& range : ranges)
+    text += fmt::format("  {:>9}{:>23}{:>19}  {}\n", to_text(ByteCount{range.bytes}),
+                        fmt::format("{} - {}", microseconds(range.time_low), microseconds(range.time_high)),
+                        rates_text(range.low, range.high), range.decides);
+  if (!ranges.empty())
+    text += fmt::format("  the low end is limited by {}, the high end by {}\n",
+                        printable(ranges.back().low_limit), printable(ranges.back().high_limit));
+  return text + questions_of(ranges) + notes_text(shape) + (said ? sayings(shape) : assumed_line(shape));
+}
+
+std::string notes_text(const ClusterShape& shape) {
+  std::string text;
+  for (const std::string& note : shape.notes) text += fmt::format("  note: {}\n", printable(note));
+  return text;
+}
+
+std::string taken_line(const ClusterShape& shape) {
+  std::string text;
+  for (const OpenQuestion& question : shape.open)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", question.what,
+                        printable(question.answers.front().value));
+  return text.empty() ? text : fmt::format("not known, so it is assumed: {}\n", text);
+}
 
 std::string forecast_table(const ClusterShape& shape, Collective operation,
                            const std::vector<Forecast>& forecasts, bool said) {
@@ -57,7 +106,7 @@ std::string forecast_table(const ClusterShape& shape, Collective operation,
                         last.limit.rate.gigabytes(), printable(last.limit.source));
     text += fmt::format("  latency constants of {}: {}\n", to_text(last.path), printable(last.basis));
   }
-  return text + (said ? sayings(shape) : assumed_line(shape));
+  return text + notes_text(shape) + (said ? sayings(shape) : assumed_line(shape));
 }
 
 std::string algorithms_table(const ClusterShape& shape, Collective operation,

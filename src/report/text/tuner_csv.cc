@@ -76,6 +76,7 @@ std::string tuner_csv(const ClusterShape& shape, const Calibration& calibration)
       "# railbed predict, for {}\n# NCCL_TUNER_CONFIG_FILE of NCCL's example tuner plugin (ext-tuner/example)\n"
       "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n",
       printable(describe(shape)));
+  if (const std::string taken = taken_line(shape); !taken.empty()) text += "# " + taken;
   for (int one = 0; one <= static_cast<int>(Collective::kReduce); ++one)
     text += tuner_lines(shape, static_cast<Collective>(one), calibration);
   return text;
