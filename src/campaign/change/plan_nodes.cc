@@ -199,7 +199,8 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
     plans.emplace(made.node, Planner{wide, request}.plan(made, states));
   if (live) live->name_changing(plans);
   ClusterPlan plan = assemble(own, names, std::move(plans));
-  return request.fix ? answers_to(verify(own).findings, std::move(plan), request.rules) : std::move(plan);
+  return request.fix ? answers_to(verify(own).findings, std::move(plan), {request.rules, request.only})
+                     : std::move(plan);
 }
 
 }  // namespace railbed
