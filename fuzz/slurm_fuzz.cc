@@ -7,6 +7,7 @@
 
 #include "fleet/slurm_text.h"
 #include "fuzz/require.h"
+#include "inventory/hostlist.h"
 
 using namespace railbed;
 using namespace railbed::fleet;
@@ -28,8 +29,20 @@ void check_nodes(std::string_view text) {
 
 void check_names(std::string_view text) {
   const auto names = slurm_names(text);
-  for (const std::string& name : names) require(is_slurm_name(name));
-  if (!names.empty()) require(slurm_names(slurm_hostlist(names)) == names);
+  if (!names) return require_printable(names.error().text);
+  require(!names->empty());
+  for (const std::string& name : *names) require(is_slurm_name(name));
+  require(slurm_names(slurm_hostlist(*names)) == names);
+}
+
+// An error is about a part of the list, and no list makes more or longer names than the limits.
+void check_list(std::string_view text) {
+  constexpr std::size_t kLimit = 1000;
+  constexpr std::size_t kLongest = 255 + 18;  // a bracket's number may follow the last character
+  const auto names = expand_hostlists(text, kLimit);
+  if (!names) return require(names.error().length > 0 && names.error().offset <= text.size());
+  require(!names->empty() && names->size() <= kLimit);
+  for (const std::string& name : *names) require(!name.empty() && name.size() <= kLongest);
 }
 
 }  // namespace
@@ -41,6 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require_printable(job.user);
     for (const std::string& node : job.nodes) require(is_slurm_name(node));
   }
-  for (const std::string_view line : lines(text)) check_names(line);
+  for (const std::string_view line : lines(text)) {
+    check_names(line);
+    check_list(line);
+  }
   return 0;
 }

@@ -21,7 +21,6 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMaxFile = 1 << 20;
-constexpr std::size_t kMaxNames = 100'000;
 
 // True if a program's configuration can hold the text in one line.
 bool is_typed(std::string_view text) {
@@ -97,8 +96,8 @@ Result<BmcLogins> BmcLogins::parse(std::string_view text, std::string_view file,
     const BmcLogin login{std::string(user), std::string(rest)};
     if (rest.empty()) return refuse("expected NODES USER PASSWORD");
     if (const auto why = why_no_login(login)) return refuse(*why);
-    const auto names = expand_hostlist(nodes, kMaxNames);
-    if (!names) return refuse("the nodes are no name and no range like gpu[01-08]");
+    const auto names = expand_hostlists(nodes, kMostHosts);
+    if (!names) return refuse("the nodes are no name and no list like gpu[01-08],nas");
     for (const std::string& name : *names) {
       if (find_node(cluster, name) == nullptr)
         return refuse(fmt::format("{} knows no node of that name", cluster.file));

@@ -144,8 +144,8 @@ void add_launcher_options(CLI::App& app, ReachOptions& options) {
 void add_nodelist_option(CLI::App& app, ReachOptions& options) {
   app.add_option("--nodelist", options.nodelist, "these nodes alone: gpu[01-16],gpu20")
       ->check([](const std::string& text) {
-        return fleet::slurm_names(text).empty() ? "a list of nodes, as Slurm writes them: gpu[01-16],gpu20"
-                                                : "";
+        const auto names = fleet::slurm_names(text);
+        return names ? std::string() : names.error().text;
       })
       ->needs("--launcher")
       ->type_name("HOSTLIST")

@@ -1,7 +1,11 @@
 #include "configure/answers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "verify/mend.h"
@@ -9,42 +13,88 @@
 namespace railbed {
 namespace {
 
-PlannedFinding planned(const Finding& finding) {
-  return {finding.node, std::string(finding.rule), finding.subject, finding.message};
-}
+using ByNode = std::map<std::string_view, std::vector<const Finding*>>;
 
-struct RedFinding {
-  const Finding* finding;
-  bool answered = false;
-};
+PlannedFinding planned(const Finding& finding, std::string why = {}) {
+  return {finding.node, std::string(finding.rule), finding.subject, finding.message, std::move(why)};
+}
 
 bool answers(const NodeChange& change, const Finding& finding) {
   const Rule* rule = find_rule(finding.rule);
   return rule != nullptr && mends(change.setting, change.subjects, change.needs, *rule, finding);
 }
 
+// Returns whether the change does something, or would if a person let it: a note alone does not.
+bool does_something(const NodeChange& change) {
+  return !change.files.empty() || !change.steps.empty() || !change.held.empty();
+}
+
+ByNode red_findings(const Findings& findings, const FixScope& scope) {
+  ByNode by_node;
+  for (const Finding& finding : findings)
+    if (is_red(finding) && (scope.rules.empty() || scope.rules.contains(std::string(finding.rule))))
+      by_node[finding.node].push_back(&finding);
+  return by_node;
+}
+
+const NodeChange* find_answer(const std::vector<NodeChange>& changes, const Finding& finding) {
+  const auto found = std::ranges::find_if(
+      changes, [&](const NodeChange& change) { return does_something(change) && answers(change, finding); });
+  return found == changes.end() ? nullptr : &*found;
+}
+
+// Returns whether all settings of the rule are of sections that were left out.
+bool is_left_out(const Rule& rule, const FixScope& scope) {
+  return !scope.sections.empty() && !rule.settings.empty() &&
+         std::ranges::none_of(rule.settings, [&](std::string_view setting) {
+           const auto section = section_of(setting);
+           return section && scope.sections.contains(*section);
+         });
+}
+
+// Returns PlannedFinding::why of a finding that no change fixes. `plan` has all changes of its node, those with
+// Risk::kAccess, too.
+std::string why_unanswered(const NodePlan& plan, const Finding& finding, const FixScope& scope) {
+  const Rule* const rule = find_rule(finding.rule);
+  if (rule == nullptr || rule->settings.empty() || finding.remedy.by_hand_only) return "";
+  if (!plan.error.empty()) return "the node could not be planned: " + plan.error;
+  if (is_left_out(*rule, scope)) return "--only leaves out the section that it is about";
+  // A setting that only waits has no step left to do.
+  for (const NodeChange& waiting : plan.awaiting)
+    if (answers(waiting, finding)) return "waits for a reboot or a new login: " + waiting.title;
+  if (const NodeChange* const change = find_answer(plan.changes, finding))
+    return fmt::format(
+        "{} changes the network that railbed logs in over: `railbed apply --management` does it",
+        change->title);
+  return "";
+}
+
+// Keeps the changes of the node that fix its findings, and adds the root findings without one to `unanswered`.
+void answer_node(NodePlan& plan, const std::vector<const Finding*>& reds, const FixScope& scope,
+                 std::vector<PlannedFinding>& unanswered) {
+  for (const Finding* const red : reds) {
+    bool answered = false;
+    for (NodeChange& change : plan.changes) {
+      if (change.risk == Risk::kAccess || !does_something(change) || !answers(change, *red)) continue;
+      change.answers.push_back(planned(*red));
+      answered = true;
+    }
+    if (!answered && !red->caused_by) unanswered.push_back(planned(*red, why_unanswered(plan, *red, scope)));
+  }
+  std::erase_if(plan.changes, [](const NodeChange& change) { return change.answers.empty(); });
+}
+
 }  // namespace
 
-ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const std::set<std::string>& rules) {
-  std::map<std::string_view, std::vector<RedFinding>> by_node;
-  for (const Finding& finding : findings)
-    if (is_red(finding) && (rules.empty() || rules.contains(std::string(finding.rule))))
-      by_node[finding.node].push_back({&finding});
+ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const FixScope& scope) {
+  ByNode by_node = red_findings(findings, scope);
   for (NodePlan& node : plan.nodes) {
-    for (NodeChange& change : node.changes) {
-      if (change.risk == Risk::kAccess) continue;
-      if (change.files.empty() && change.steps.empty() && change.held.empty()) continue;  // a note alone
-      for (RedFinding& red : by_node[node.node]) {
-        if (!answers(change, *red.finding)) continue;
-        change.answers.push_back(planned(*red.finding));
-        red.answered = true;
-      }
-    }
-    std::erase_if(node.changes, [](const NodeChange& change) { return change.answers.empty(); });
+    answer_node(node, by_node[node.node], scope, plan.unanswered);
+    by_node.erase(node.node);
   }
-  for (const auto& [node, reds] : by_node)
-    for (const RedFinding& red : reds)
-      if (!red.answered && !red.finding->caused_by) plan.unanswered.push_back(planned(*red.finding));
+  for (const auto& [node, reds] : by_node)  // of the whole cluster, or of a node without a plan
+    for (const Finding* const red : reds)
+      if (!red->caused_by) plan.unanswered.push_back(planned(*red));
   return plan;
 }
 

@@ -7,6 +7,7 @@ namespace railbed {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -64,7 +65,43 @@ TEST(Answers, NeverTouchTheManagementNetwork) {
   const auto plan =
       answers_to({finding("net.mtu", "gpu1")}, plan_of({change("network/rails", {}, Risk::kAccess)}));
   EXPECT_THAT(plan.nodes[0].changes, IsEmpty());
-  EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
+  ASSERT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
+  EXPECT_THAT(plan.unanswered[0].why, HasSubstr("railbed apply --management"));
+}
+
+TEST(Answers, KnowWhatOnlyWaitsForABoot) {
+  ClusterPlan waiting = plan_of({});
+  waiting.nodes[0].awaiting = {change("limits/logins")};
+  const auto plan =
+      answers_to({finding("rdma.memlock", "gpu1"), finding("net.mtu", "gpu1")}, std::move(waiting));
+  ASSERT_THAT(rules_of(plan.unanswered), ElementsAre("rdma.memlock", "net.mtu"));
+  EXPECT_EQ(plan.unanswered[0].why, "waits for a reboot or a new login: a change");
+  EXPECT_EQ(plan.unanswered[1].why, "");
+}
+
+TEST(Answers, KnowNothingOfANodeWithoutAPlan) {
+  ClusterPlan none = plan_of({});
+  none.nodes[0].error = "its system is not known";
+  const auto plan = answers_to({finding("net.mtu", "gpu1"), finding("gpu.ecc", "gpu1")}, std::move(none));
+  ASSERT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu", "gpu.ecc"));
+  EXPECT_EQ(plan.unanswered[0].why, "the node could not be planned: its system is not known");
+  EXPECT_EQ(plan.unanswered[1].why, "") << "no setting mends it, on whichever system";
+}
+
+TEST(Answers, KnowWhatOnlyLeavesOut) {
+  const auto plan = answers_to({finding("net.mtu", "gpu1"), finding("host.governor", "gpu1")}, plan_of({}),
+                               {.sections = {Section::kGovernor}});
+  ASSERT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu", "host.governor"));
+  EXPECT_EQ(plan.unanswered[0].why, "--only leaves out the section that it is about");
+  EXPECT_EQ(plan.unanswered[1].why, "");
+}
+
+TEST(Answers, PromiseNothingOfAFindingForAPerson) {
+  Finding by_hand = finding("net.mtu", "gpu1");
+  by_hand.remedy.by_hand_only = true;
+  const auto plan = answers_to({std::move(by_hand)}, plan_of({change("network/rails", {}, Risk::kAccess)}));
+  ASSERT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
+  EXPECT_EQ(plan.unanswered[0].why, "");
 }
 
 TEST(Answers, LeaveAConsequenceToItsCause) {
@@ -77,7 +114,7 @@ TEST(Answers, LeaveAConsequenceToItsCause) {
 TEST(Answers, OfSomeRulesAlone) {
   const auto plan =
       answers_to({finding("net.mtu", "gpu1"), finding("rdma.memlock", "gpu1"), finding("gpu.count", "gpu1")},
-                 plan_of({change("network/rails"), change("limits/logins")}), {"rdma.memlock"});
+                 plan_of({change("network/rails"), change("limits/logins")}), {.rules = {"rdma.memlock"}});
   ASSERT_THAT(plan.nodes[0].changes, SizeIs(1));
   EXPECT_EQ(plan.nodes[0].changes[0].setting, "limits/logins");
   EXPECT_THAT(plan.unanswered, IsEmpty());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/shell.h"
 #include "base/text.h"
@@ -30,14 +32,28 @@ Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::v
   return nodes;
 }
 
-// Returns the number of GPUs, by the facts, else by expect.gpus. Adds a note if the two differ.
-Result<int> gpus_of(const NodeView& view, std::vector<std::string>& notes) {
-  const auto& wanted = view.wanted->expect.gpus;
+constexpr int kMostGpus = 1024;  // of a node; as expect.gpus allows
+
+// Returns how many GPUs the parts list for the node; nullopt if they list none for it.
+std::optional<int> gpus_of_parts(const Cluster& cluster, std::string_view node) {
+  std::optional<int> gpus;
+  for (const ClusterPart& part : cluster.parts)
+    if (part.kind == PartKind::kGpu && is_on_node(part, node))
+      gpus = std::min(gpus.value_or(0) + std::min(part.quantity, kMostGpus), kMostGpus);
+  return gpus;
+}
+
+// Returns the number of GPUs, by the facts, else by expect.gpus, else by parts. Adds a note if the facts differ from
+// cluster.yaml.
+Result<int> gpus_of(const Cluster& cluster, const NodeView& view, std::vector<std::string>& notes) {
+  const auto& expected = view.wanted->expect.gpus;
+  const auto wanted = expected ? expected : gpus_of_parts(cluster, *view.name);
   const int seen = static_cast<int>(items(view.facts->gpus.devices).size());
   if (seen == 0 && !wanted)
     return fail(
         ErrorKind::kBadInput,
-        fmt::format("how many GPUs {} has is not known: say expect.gpus, or let railbed look", *view.name));
+        fmt::format("how many GPUs {} has is not known: say expect.gpus or parts.gpus, or let railbed look",
+                    *view.name));
   if (seen != 0 && wanted && seen != *wanted)
     notes.push_back(fmt::format("{} shows {} GPUs and cluster.yaml expects {}: {} are used", *view.name, seen,
                                 *wanted, seen));
@@ -68,17 +84,18 @@ Result<void> find_network(LaunchJob& job) {
 
 // ---- network settings of programs
 
-bool is_pytorch(Launcher launcher) { return launcher == Launcher::kTorchrun || launcher == Launcher::kVllm; }
+bool is_mpi(Launcher launcher) { return launcher == Launcher::kMpirun || launcher == Launcher::kNcclTests; }
 
 // Gloo and TensorPipe expect the name alone, without NCCL's "=" (torch/csrc/distributed/c10d).
 void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVariable>& environment) {
   if (!job.contact) return;
   const std::string interface(job.contact->ends[i].interface);
-  if (is_pytorch(job.request.launcher) || job.request.launcher == Launcher::kSrun) {
+  if (!is_mpi(job.request.launcher)) {
     environment.push_back({"GLOO_SOCKET_IFNAME", interface});
     environment.push_back({"TP_SOCKET_IFNAME", interface});
   }
   if (job.request.launcher == Launcher::kVllm) environment.push_back({"VLLM_HOST_IP", job.address(i)});
+  if (job.request.launcher == Launcher::kSglang) environment.push_back({"SGLANG_HOST_IP", job.address(i)});
 }
 
 // NCCL's variables do not depend on the platform, so a launch does not require it to be known.
@@ -102,7 +119,7 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
   LaunchJob job{request};
   ASSIGN_OR_RETURN(const auto views, nodes_of(survey, request.nodes));
   for (const NodeView* const view : views) {
-    ASSIGN_OR_RETURN(const auto gpus, gpus_of(*view, job.notes));
+    ASSIGN_OR_RETURN(const auto gpus, gpus_of(survey.evidence.cluster, *view, job.notes));
     job.nodes.push_back({view, gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
   }
   RETURN_IF_ERROR(find_network(job));
@@ -111,85 +128,40 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
   return job;
 }
 
-// ---- programs that are started on each node
+// ---- the job
 
-// Uses the static rendezvous: with c10d's, a host has to recognize itself by its name's address, which many
-// hosts do not.
-Words torchrun_words(const LaunchJob& job, std::size_t i) {
-  Words words = {"torchrun"};
-  if (job.alone())
-    append(words, {"--standalone", fmt::format("--nproc-per-node={}", job.nodes[i].gpus)});
-  else
-    append(words, {fmt::format("--nnodes={}", job.nodes.size()),
-                   fmt::format("--nproc-per-node={}", job.nodes[i].gpus), fmt::format("--node-rank={}", i),
-                   "--master-addr=" + job.master(), fmt::format("--master-port={}", job.request.port)});
-  append(words, job.request.arguments);
-  return words;
+// These give every node the same number of ranks.
+bool wants_same_gpus(Launcher launcher) {
+  return launcher == Launcher::kSrun || launcher == Launcher::kVllm || launcher == Launcher::kSglang ||
+         launcher == Launcher::kAccelerate;
 }
-
-bool mentions(const Words& arguments, std::initializer_list<std::string_view> options) {
-  return std::ranges::any_of(arguments, [&](const std::string& one) {
-    return std::ranges::any_of(options, [&](std::string_view option) {
-      return one == option || one.starts_with(fmt::format("{}=", option));
-    });
-  });
-}
-
-// Uses tensor parallelism within a node and pipeline parallelism between nodes, as vLLM's documentation
-// recommends. Nodes with one GPU each use tensor parallelism, because a pipeline makes a single request no
-// faster.
-void add_parallel(const LaunchJob& job, Words& words) {
-  if (mentions(words, {"--tensor-parallel-size", "-tp", "--pipeline-parallel-size", "-pp",
-                       "--data-parallel-size", "-dp"}))
-    return;
-  const int gpus = job.nodes.front().gpus;
-  const int nodes = static_cast<int>(job.nodes.size());
-  words.push_back(fmt::format("--tensor-parallel-size={}", gpus == 1 ? nodes : gpus));
-  if (gpus > 1 && nodes > 1) words.push_back(fmt::format("--pipeline-parallel-size={}", nodes));
-}
-
-// Uses vLLM's own processes on several nodes, without Ray. Releases that do not support --nnodes report it.
-Words vllm_words(const LaunchJob& job, std::size_t i) {
-  Words words = {"vllm", "serve"};
-  append(words, job.request.arguments);
-  add_parallel(job, words);
-  if (job.alone()) return words;
-  append(words, {"--distributed-executor-backend=mp", fmt::format("--nnodes={}", job.nodes.size()),
-                 fmt::format("--node-rank={}", i), "--master-addr=" + job.master(),
-                 fmt::format("--master-port={}", job.request.port)});
-  if (i > 0) words.push_back("--headless");
-  return words;
-}
-
-bool is_mpi(Launcher launcher) { return launcher == Launcher::kMpirun || launcher == Launcher::kNcclTests; }
 
 Result<void> check_request(const LaunchJob& job) {
   const LaunchRequest& request = job.request;
   if (request.arguments.empty() && request.launcher != Launcher::kNcclTests)
     return fail(ErrorKind::kBadInput, "what shall be started? Write it behind --");
-  if (request.container && !is_pytorch(request.launcher))
-    return fail(
-        ErrorKind::kBadInput,
-        "--container is for torchrun and vllm, which are started on each node; mpirun and srun start the "
-        "ranks themselves");
+  if (request.container && !starts_on_each_node(request.launcher))
+    return fail(ErrorKind::kBadInput,
+                "--container is for programs that are started on each node; mpirun and srun start the ranks "
+                "themselves");
   if (std::ranges::find(request.arguments, ":") != request.arguments.end() && is_mpi(request.launcher))
     return fail(ErrorKind::kBadInput, "mpirun takes a lone : for the beginning of another program");
-  if (!job.same_gpus() && (request.launcher == Launcher::kSrun || request.launcher == Launcher::kVllm))
+  if (!job.same_gpus() && wants_same_gpus(request.launcher))
     return fail(ErrorKind::kBadInput,
-                "the nodes have different numbers of GPUs, which srun and vLLM cannot take");
+                fmt::format("the nodes have different numbers of GPUs, which {} cannot take",
+                            enum_names(Launcher())[static_cast<std::size_t>(request.launcher)]));
   return {};
 }
 
 Result<void> add_commands(LaunchJob& job, Launch& launch) {
   const Launcher launcher = job.request.launcher;
-  if (!is_pytorch(launcher)) {
+  if (!starts_on_each_node(launcher)) {
     ASSIGN_OR_RETURN(auto command, launcher == Launcher::kSrun ? srun_command(job) : mpirun_command(job));
     launch.commands.push_back(std::move(command));
     return {};
   }
   for (std::size_t i = 0; i < job.nodes.size(); ++i) {
-    NodeCommand command{job.node(i), job.nodes[i].environment,
-                        launcher == Launcher::kVllm ? vllm_words(job, i) : torchrun_words(job, i)};
+    NodeCommand command{job.node(i), job.nodes[i].environment, node_words(job, i)};
     if (auto done = contain(job, job.nodes[i], command); !done) return done;
     launch.commands.push_back(std::move(command));
   }
@@ -206,6 +178,11 @@ int LaunchJob::all_gpus() const {
   int all = 0;
   for (const LaunchNode& node : nodes) all += node.gpus;
   return all;
+}
+
+std::string LaunchJob::endpoint() const {
+  const IpAddress& first = *contact->ends.front().address;
+  return fmt::format(fmt::runtime(first.is_v4() ? "{}:{}" : "[{}]:{}"), first.to_text(), request.port);
 }
 
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {

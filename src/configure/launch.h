@@ -15,9 +15,10 @@
 namespace railbed {
 
 // The program that starts the ranks.
-enum class Launcher { kTorchrun, kVllm, kMpirun, kSrun, kNcclTests };
+enum class Launcher { kTorchrun, kAccelerate, kDeepspeed, kVllm, kSglang, kRay, kMpirun, kSrun, kNcclTests };
 constexpr auto enum_names(Launcher) {
-  return std::array<std::string_view, 5>{"torchrun", "vllm", "mpirun", "srun", "nccl-tests"};
+  return std::array<std::string_view, 9>{"torchrun", "accelerate", "deepspeed", "vllm",      "sglang",
+                                         "ray",      "mpirun",     "srun",      "nccl-tests"};
 }
 
 // The kind of container that a command runs in.

@@ -35,7 +35,14 @@ struct LaunchJob {
   // Needs a contact (not alone()).
   std::string address(std::size_t i) const { return contact->ends[i].address->to_text(); }
   std::string master() const { return address(0); }
+  // Returns the first node's address with the port of the rendezvous: "10.0.0.1:29500", "[fd00::1]:29500".
+  std::string endpoint() const;
 };
+
+// Returns whether the program is started on each node (launch_programs.cc).
+bool starts_on_each_node(Launcher launcher);
+// Returns the words of a node's command for such a program; empty for others.
+Words node_words(const LaunchJob& job, std::size_t i);
 
 // mpirun and srun start the ranks of all nodes by one command (launch_mpi.cc).
 Result<NodeCommand> mpirun_command(LaunchJob& job);

@@ -1,11 +1,21 @@
 #include "configure/launch.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
+#include "base/base64.h"
+#include "base/shell.h"
 #include "settings/testing/sample.h"
+#include "settings/words.h"
 
 namespace railbed {
 namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 Launch launched(const ConfiguredCluster& sample, const LaunchRequest& request) {
   auto launch = plan_launch(*sample.survey, request);
@@ -205,9 +215,136 @@ TEST(Launch, ContainersSeeTheFabric) {
             "        medium: Memory\n");
 }
 
+// Two nodes with two GPUs each, by the parts alone, that meet on an IPv6 rail.
+constexpr std::string_view kByParts = R"(
+railbed: 1
+cluster: parts
+fabric: ethernet
+nodes: [a, b]
+parts:
+  gpus: [{model: H100, quantity: 2}]
+rails:
+  - {name: r, subnet: "fd00::/64", ports: {a: {interface: eth0, address: "fd00::1"}, b: {interface: eth0, address: "fd00::2"}}}
+)";
+
+// Returns the words of each node's command without its environment.
+std::vector<std::string> node_lines(const ConfiguredCluster& sample, const LaunchRequest& request) {
+  std::vector<std::string> lines;
+  for (const NodeCommand& command : launched(sample, request).commands)
+    lines.push_back(shell_line(command.words));
+  return lines;
+}
+
+TEST(Launch, AccelerateFromParts) {
+  EXPECT_THAT(
+      node_lines(sample(kByParts), {.launcher = Launcher::kAccelerate, .arguments = {"train.py"}}),
+      ElementsAre(
+          "accelerate launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=0 "
+          "--main_process_ip=fd00::1 --main_process_port=29500 --rdzv_backend=static --same_network train.py",
+          "accelerate launch --multi_gpu --num_machines=2 --num_processes=4 --machine_rank=1 "
+          "--main_process_ip=fd00::1 --main_process_port=29500 --rdzv_backend=static --same_network train.py"));
+  EXPECT_THAT(node_lines(sample(kByParts),
+                         {.launcher = Launcher::kAccelerate, .arguments = {"train.py"}, .nodes = {"b"}}),
+              ElementsAre("accelerate launch --multi_gpu --num_machines=1 --num_processes=2 train.py"));
+}
+
+TEST(Launch, AccelerateLeavesTheWayToTrainToItsUser) {
+  const auto first = [](Words arguments) {
+    return node_lines(sample(kByParts),
+                      {.launcher = Launcher::kAccelerate, .arguments = std::move(arguments)})
+        .front();
+  };
+  EXPECT_THAT(first({"--use_fsdp", "train.py"}), Not(HasSubstr("--multi_gpu")));
+  EXPECT_THAT(first({"--config_file=fsdp.yaml", "train.py"}), Not(HasSubstr("--multi_gpu")));
+  EXPECT_THAT(first({"--use_deepspeed", "train.py"}), HasSubstr("--deepspeed_multinode_launcher=standard"));
+  EXPECT_THAT(first({"train.py", "--use_fsdp"}), HasSubstr("--multi_gpu")) << "the script's own option";
+  EXPECT_THAT(
+      node_lines(sample(example("dgx-spark-pair")),
+                 {.launcher = Launcher::kAccelerate, .arguments = {"train.py"}, .nodes = {"spark-01"}}),
+      ElementsAre("accelerate launch --num_machines=1 --num_processes=1 train.py"));
+}
+
+TEST(Launch, DeepspeedNeedsNoHostfile) {
+  const auto lines = node_lines(sample(kByParts),
+                                {.launcher = Launcher::kDeepspeed, .arguments = {"train.py", "--deepspeed"}});
+  EXPECT_THAT(lines, ElementsAre("python3 -m deepspeed.launcher.launch "
+                                 "--world_info=eyJhIjogWzAsIDFdLCAiYiI6IFswLCAxXX0= --node_rank=0 "
+                                 "--master_addr=fd00::1 --master_port=29500 train.py --deepspeed",
+                                 "python3 -m deepspeed.launcher.launch "
+                                 "--world_info=eyJhIjogWzAsIDFdLCAiYiI6IFswLCAxXX0= --node_rank=1 "
+                                 "--master_addr=fd00::1 --master_port=29500 train.py --deepspeed"));
+  EXPECT_EQ(base64_decoded("eyJhIjogWzAsIDFdLCAiYiI6IFswLCAxXX0="), R"({"a": [0, 1], "b": [0, 1]})");
+  EXPECT_THAT(
+      node_lines(sample(kByParts),
+                 {.launcher = Launcher::kDeepspeed, .arguments = {"train.py"}, .nodes = {"a"}, .port = 5}),
+      ElementsAre("python3 -m deepspeed.launcher.launch --world_info=eyJhIjogWzAsIDFdfQ== "
+                  "--master_port=5 train.py"));
+}
+
+TEST(Launch, SglangSplitsTheModelOverAllGpus) {
+  const Launch launch =
+      launched(sample(kByParts), {.launcher = Launcher::kSglang, .arguments = {"--model-path", "/m"}});
+  EXPECT_EQ(commands(launch),
+            "# on a\n"
+            "NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 SGLANG_HOST_IP=fd00::1 "
+            "python3 -m sglang.launch_server --model-path /m --tp-size=4 "
+            "'--dist-init-addr=[fd00::1]:29500' --nnodes=2 --node-rank=0\n"
+            "# on b\n"
+            "NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 SGLANG_HOST_IP=fd00::2 "
+            "python3 -m sglang.launch_server --model-path /m --tp-size=4 "
+            "'--dist-init-addr=[fd00::1]:29500' --nnodes=2 --node-rank=1\n");
+  EXPECT_THAT(node_lines(sample(kByParts),
+                         {.launcher = Launcher::kSglang, .arguments = {"--tp", "2"}, .nodes = {"a"}}),
+              ElementsAre("python3 -m sglang.launch_server --tp 2"));
+}
+
+TEST(Launch, RayStartsTheProgramOnTheHeadAlone) {
+  EXPECT_THAT(
+      node_lines(sample(kByParts), {.launcher = Launcher::kRay, .arguments = {"python3", "train.py"}}),
+      ElementsAre(
+          "ray symmetric-run '--address=[fd00::1]:29500' --min-nodes=2 --num-gpus=2 -- python3 train.py",
+          "ray symmetric-run '--address=[fd00::1]:29500' --min-nodes=2 --num-gpus=2 -- python3 train.py"));
+  EXPECT_THAT(
+      node_lines(sample(example("v100-pair")),
+                 {.launcher = Launcher::kRay, .arguments = {"x"}, .nodes = {"gpuserver2"}, .port = 6379}),
+      ElementsAre("ray symmetric-run --address=127.0.0.1:6379 --min-nodes=1 --num-gpus=2 -- x"));
+}
+
+TEST(Launch, ExpectedGpusComeBeforeParts) {
+  std::string both(kByParts);
+  both.replace(both.find("nodes: [a, b]"), 0, "expect: {gpus: 1}\n");
+  EXPECT_THAT(node_lines(sample(both), {.launcher = Launcher::kRay, .arguments = {"x"}}),
+              Each(HasSubstr("--num-gpus=1 ")));
+}
+
+TEST(Launch, EachProgramNeedsANetworkThatJoinsTheNodes) {
+  std::string apart(kByParts);
+  const std::string_view end = ", b: {interface: eth0, address: \"fd00::2\"}";
+  apart.replace(apart.find(end), end.size(), "");
+  for (const Launcher launcher : {Launcher::kTorchrun, Launcher::kAccelerate, Launcher::kDeepspeed,
+                                  Launcher::kVllm, Launcher::kSglang, Launcher::kRay})
+    EXPECT_THAT(refusal(sample(apart), {.launcher = launcher, .arguments = {"x"}}),
+                StartsWith("no network is known that joins these nodes"));
+}
+
+TEST(Launch, RefusesUnequalNodesWhereRanksAreDivided) {
+  std::string unequal(kByParts);
+  const std::string_view all = "{model: H100, quantity: 2}";
+  unequal.replace(unequal.find(all), all.size(),
+                  "{model: H100, quantity: 2, nodes: a}, {model: H100, quantity: 4, nodes: b}");
+  for (const Launcher launcher : {Launcher::kAccelerate, Launcher::kVllm, Launcher::kSglang, Launcher::kSrun})
+    EXPECT_THAT(refusal(sample(unequal), {.launcher = launcher, .arguments = {"x"}}),
+                StartsWith("the nodes have different numbers of GPUs"));
+  EXPECT_THAT(node_lines(sample(unequal), {.launcher = Launcher::kRay, .arguments = {"x"}}),
+              ElementsAre(HasSubstr("--num-gpus=2 "), HasSubstr("--num-gpus=4 ")));
+}
+
 TEST(Launch, RefusesWhatItCannotKnow) {
-  EXPECT_EQ(refusal(sample(example("infiniband-trio")), {.arguments = {"x"}}),
-            "how many GPUs r720 has is not known: say expect.gpus, or let railbed look");
+  std::string without(kByParts);
+  const std::string_view parts = "parts:\n  gpus: [{model: H100, quantity: 2}]\n";
+  without.replace(without.find(parts), parts.size(), "");
+  EXPECT_EQ(refusal(sample(without), {.arguments = {"x"}}),
+            "how many GPUs a has is not known: say expect.gpus or parts.gpus, or let railbed look");
   EXPECT_EQ(refusal(sample(example("v100-pair")), {}), "what shall be started? Write it behind --");
   EXPECT_THAT(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
               testing::EndsWith(" has no node \"gpu7\"; it has gpuserver1, gpuserver2"));

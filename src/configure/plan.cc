@@ -195,6 +195,7 @@ NodePlan plan_node(const Target& target, const std::vector<Setting>& settings, c
       plan.changes.push_back(std::move(*change));
     } else {
       plan.awaiting_reboot.push_back(setting.title);
+      plan.awaiting.push_back(std::move(*change));
       plan.wants_reboot = plan.wants_reboot || setting.reboot;
     }
   }

@@ -46,13 +46,16 @@ struct FileChange {
   FIELDS(FileChange, action, path, before, after, mode_before, mode, why);
 };
 
-// A finding of verify that a change fixes.
+// A finding of verify beside a plan.
 struct PlannedFinding {
   std::string node = {};
   std::string rule = {};
   std::string subject = {};
   std::string message = {};
-  FIELDS(PlannedFinding, node, rule, subject, message);
+  // Of an unanswered finding: why the plan has no change for it although railbed knows settings for its rule;
+  // empty if no setting fixes it.
+  std::string why = {};
+  FIELDS(PlannedFinding, node, rule, subject, message, why);
 };
 
 // The change for one setting.
@@ -87,8 +90,9 @@ struct NodePlan {
   std::vector<std::string> met = {};  // titles of settings that need nothing
   // titles of settings that take effect after the next boot or login
   std::vector<std::string> awaiting_reboot = {};
-  double clock_offset = 0;    // seconds ahead of this machine's clock; 0, too, if not compared
-  bool wants_reboot = false;  // one of these needs a boot; a new login is not enough
+  std::vector<NodeChange> awaiting = {};  // the settings of these titles; not in JSON
+  double clock_offset = 0;                // seconds ahead of this machine's clock; 0, too, if not compared
+  bool wants_reboot = false;              // one of these needs a boot; a new login is not enough
   FIELDS(NodePlan, node, error, family, changes, met, awaiting_reboot, clock_offset, wants_reboot);
 };
 
@@ -96,7 +100,7 @@ struct NodePlan {
 struct ClusterPlan {
   std::string cluster = {};
   std::vector<NodePlan> nodes = {};             // in the order of the file
-  std::vector<PlannedFinding> unanswered = {};  // no change fixes these; only for `railbed fix`
+  std::vector<PlannedFinding> unanswered = {};  // no change of the plan fixes these; only for `railbed fix`
   FIELDS(ClusterPlan, cluster, nodes, unanswered);
   int exit_code() const;  // 0 nothing to do, 1 changes, 3 a node could not be checked
 };

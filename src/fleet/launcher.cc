@@ -12,7 +12,6 @@ namespace railbed::fleet {
 namespace {
 
 constexpr int kMostRanks = 1 << 16;
-constexpr std::size_t kMostHosts = 100'000;
 
 bool has(const Environment& environment, std::string_view name) { return environment.contains(name); }
 
@@ -58,10 +57,7 @@ Result<LaunchedRank> read_numbers(const Environment& environment, const Names& n
 
 // Returns the first name of a host list: "gpu[03-18],nas" → "gpu03".
 std::string first_of(std::string_view hosts) {
-  std::size_t end = 0;
-  for (bool bracket = false; end < hosts.size() && (bracket || hosts[end] != ','); ++end)
-    bracket = hosts[end] == '[' || (bracket && hosts[end] != ']');
-  const auto names = expand_hostlist(hosts.substr(0, end), kMostHosts);
+  const auto names = expand_hostlists(hosts, kMostHosts);
   return names && !names->empty() ? names->front() : "";
 }
 

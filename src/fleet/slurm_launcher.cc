@@ -74,7 +74,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 // Returns the present job if it has all these nodes; empty otherwise.
 std::string present_job(const Environment& environment, const std::vector<std::string>& nodes) {
   const auto own = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));
-  const std::set<std::string> known(own.begin(), own.end());
+  if (!own) return "";
+  const std::set<std::string> known(own->begin(), own->end());
   const bool all = std::ranges::all_of(nodes, [&](const std::string& node) { return known.contains(node); });
   return all ? text_of(environment, "SLURM_JOB_ID") : "";
 }
@@ -250,7 +251,7 @@ Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& c
     return names;
   }
   auto present = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));
-  return present.empty() ? Names() : Names(std::move(present));
+  return present ? Names(std::move(*present)) : Names();
 }
 
 Words without_job_variables(const Environment& environment, Words words) {

@@ -101,7 +101,8 @@ std::vector<SlurmJob> parse_slurm_jobs(std::string_view text, std::string_view n
     const auto fields = marked_fields(line, nonce, 3);
     if (fields.empty() || jobs.size() == kMostJobs) continue;
     if (const auto number = parse_number<std::uint64_t>(fields[0]))
-      jobs.push_back({*number, quotable(fields[1]), slurm_names(fields[2])});
+      jobs.push_back(
+          {*number, quotable(fields[1]), slurm_names(fields[2]).value_or(std::vector<std::string>())});
   }
   return jobs;
 }
@@ -135,19 +136,12 @@ std::string slurm_hostlist(const std::vector<std::string>& names) {
   return list;
 }
 
-std::vector<std::string> slurm_names(std::string_view hostlist) {
-  std::vector<std::string> names;
-  if (hostlist.size() > kLongestHostlist) return names;
-  while (!hostlist.empty()) {
-    std::size_t end = 0;
-    for (bool bracket = false; end < hostlist.size() && (bracket || hostlist[end] != ','); ++end)
-      bracket = hostlist[end] == '[' || (bracket && hostlist[end] != ']');
-    const auto some = expand_hostlist(trim(hostlist.substr(0, end)), kMostNodes - names.size());
-    if (!some || !std::ranges::all_of(*some, is_slurm_name)) return {};
-    names.insert(names.end(), some->begin(), some->end());
-    if (names.size() >= kMostNodes) return {};
-    hostlist.remove_prefix(std::min(end + 1, hostlist.size()));
-  }
+Result<std::vector<std::string>> slurm_names(std::string_view hostlist) {
+  if (hostlist.size() > kLongestHostlist) return fail(ErrorKind::kBadInput, "a list of more than 1 MiB");
+  ASSIGN_OR_RETURN(auto names, named_hosts(hostlist));
+  for (const std::string& name : names)
+    if (!is_slurm_name(name))
+      return fail(ErrorKind::kBadInput, fmt::format("\"{}\" is no name of a node", printable(name)));
   return names;
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace railbed::fleet {
 
 // The state of one node.
@@ -57,9 +59,8 @@ std::string partition_of_all(const std::vector<SlurmNodeState>& nodes, const std
 // Returns the names in Slurm's form: "gpu[01-64],nas".
 std::string slurm_hostlist(const std::vector<std::string>& names);
 
-// Returns the names of a Slurm pattern; empty if it is invalid, names no node, or names 100,000 nodes or
-// more.
-std::vector<std::string> slurm_names(std::string_view hostlist);
+// Returns the names of a list, as named_hosts() does (inventory/hostlist.h), each of which is_slurm_name().
+Result<std::vector<std::string>> slurm_names(std::string_view hostlist);
 // Returns whether the text can be the name of a node or partition, and cannot be mistaken for an option.
 bool is_slurm_name(std::string_view name);
 

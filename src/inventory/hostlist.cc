@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr std::size_t kLongestName = 255;  // RFC 1035, 2.3.4
 
 using Names = std::vector<std::string>;
 using Problem = tl::unexpected<HostlistError>;
@@ -63,6 +65,14 @@ tl::expected<Names, HostlistError> expand_bracket(std::string_view inside, std::
   return numbers;
 }
 
+// Returns the length of the first pattern of a list: up to a comma that is in no bracket.
+std::size_t pattern_length(std::string_view list) {
+  std::size_t end = 0;
+  for (bool bracket = false; end < list.size() && (bracket || list[end] != ','); ++end)
+    bracket = list[end] == '[' || (bracket && list[end] != ']');
+  return end;
+}
+
 }  // namespace
 
 tl::expected<Names, HostlistError> expand_hostlist(std::string_view pattern, std::size_t limit) {
@@ -70,7 +80,12 @@ tl::expected<Names, HostlistError> expand_hostlist(std::string_view pattern, std
   std::size_t at = 0;
   while (at < pattern.size()) {
     const auto special = std::min(pattern.find_first_of("[]", at), pattern.size());
-    for (std::string& name : names) name += pattern.substr(at, special - at);
+    for (std::string& name : names) {
+      if (name.size() + special - at > kLongestName)
+        return Problem({fmt::format("a name of more than {} characters", kLongestName), at,
+                        std::max<std::size_t>(special - at, 1)});
+      name += pattern.substr(at, special - at);
+    }
     if (special == pattern.size()) break;
     if (pattern[special] == ']') return Problem({"\"]\" without a \"[\" before it", special, 1});
     const auto close = pattern.find_first_of("[]", special + 1);
@@ -88,6 +103,43 @@ tl::expected<Names, HostlistError> expand_hostlist(std::string_view pattern, std
     at = close + 1;
   }
   return names;
+}
+
+tl::expected<Names, HostlistError> expand_hostlists(std::string_view list, std::size_t limit) {
+  Names names;
+  for (std::size_t at = 0; at <= list.size();) {
+    const auto whole = list.substr(at, pattern_length(list.substr(at)));
+    const auto pattern = trim(whole);
+    const std::size_t begin = at + (pattern.empty() ? 0 : whole.find(pattern));
+    if (pattern.empty()) return Problem({"a name is missing", begin, std::max<std::size_t>(whole.size(), 1)});
+    auto some = expand_hostlist(pattern, limit);
+    if (!some) return Problem({some.error().text, begin + some.error().offset, some.error().length});
+    if (names.size() + some->size() > limit)
+      return Problem({fmt::format("more than {} names", limit), begin, pattern.size()});
+    std::move(some->begin(), some->end(), std::back_inserter(names));
+    at += whole.size() + 1;
+  }
+  return names;
+}
+
+Result<Names> named_hosts(std::string_view list) {
+  auto names = expand_hostlists(list, kMostHosts);
+  if (names) return std::move(*names);
+  const HostlistError& error = names.error();
+  return fail(ErrorKind::kBadInput,
+              fmt::format("{}, character {}: {}", list.empty() ? "\"\"" : printable(list), error.offset + 1,
+                          printable(error.text)));
+}
+
+Result<Names> named_hosts(const std::vector<std::string>& words) {
+  Names all;
+  for (const std::string& word : words) {
+    ASSIGN_OR_RETURN(auto names, named_hosts(word));
+    if (all.size() + names.size() > kMostHosts)
+      return fail(ErrorKind::kBadInput, fmt::format("more than {} names", kMostHosts));
+    std::move(names.begin(), names.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 namespace {

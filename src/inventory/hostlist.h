@@ -20,9 +20,22 @@ struct HostlistError {
 };
 
 // Returns the names in order: the last bracket counts fastest. "01" keeps its leading zero. A pattern without
-// brackets is one name. More than `limit` names are an error.
+// brackets is one name. More than `limit` names, and a name of more than 255 characters, are errors.
 tl::expected<std::vector<std::string>, HostlistError> expand_hostlist(std::string_view pattern,
                                                                       std::size_t limit);
+// Returns the names of a list, "gpu[01-04,7],nas": patterns with commas between them and, if wanted, blanks
+// around each. An empty pattern is an error. The offset of an error counts from the beginning of the list.
+tl::expected<std::vector<std::string>, HostlistError> expand_hostlists(std::string_view list,
+                                                                       std::size_t limit);
+
+// The most nodes that a command line, a line of passwords or Slurm may name.
+inline constexpr std::size_t kMostHosts = 100'000;
+
+// Returns the names of a list that a person wrote. Fails with the list, the position and what is wrong there:
+// "gpu1,gpu[64-01], character 10: the range 64-01 runs backwards".
+Result<std::vector<std::string>> named_hosts(std::string_view list);
+// Likewise for the words of a command line, each a list.
+Result<std::vector<std::string>> named_hosts(const std::vector<std::string>& words);
 
 // Folds names into one pattern, one by one: gpu01, gpu02, gpu04 → "gpu[01-02,04]".
 class HostlistFold {

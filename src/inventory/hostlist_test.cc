@@ -44,6 +44,59 @@ TEST(Hostlist, SaysWhichPartIsWrong) {
   EXPECT_EQ(complaint("gpu[1-99999999999999999999]"), "the number is too long @4+22");
 }
 
+std::vector<std::string> listed(std::string_view list) {
+  const auto expanded = expand_hostlists(list, 1000);
+  EXPECT_TRUE(expanded) << expanded.error().text;
+  return expanded.value_or(std::vector<std::string>{});
+}
+
+std::string complaint_of_list(std::string_view list, std::size_t limit = 1000) {
+  const auto expanded = expand_hostlists(list, limit);
+  if (expanded) return "fine";
+  const HostlistError& error = expanded.error();
+  return error.text + " @" + std::to_string(error.offset) + "+" + std::to_string(error.length);
+}
+
+TEST(Hostlists, ExpandEachPatternInOrder) {
+  EXPECT_THAT(listed("g1,g2"), ElementsAre("g1", "g2"));
+  EXPECT_THAT(listed("g[01-03,7],nas"), ElementsAre("g01", "g02", "g03", "g7", "nas"));
+  EXPECT_THAT(listed("b,a[2-3], r[1-2]n[1,3]"), ElementsAre("b", "a2", "a3", "r1n1", "r1n3", "r2n1", "r2n3"));
+  EXPECT_THAT(listed(fold_hosts({"gpu1", "gpu2", "nas"})), ElementsAre("gpu1", "gpu2", "nas"));
+}
+
+TEST(Hostlists, NameThePartThatIsWrong) {
+  EXPECT_EQ(complaint_of_list("g1,g[3-1]"), "the range 3-1 runs backwards @5+3");
+  EXPECT_EQ(complaint_of_list("g1, g[3-1]"), "the range 3-1 runs backwards @6+3");
+  EXPECT_EQ(complaint_of_list("g1,g[2,x]"), "\"x\" is neither a number nor a range like 01-64 @7+1");
+  EXPECT_EQ(complaint_of_list("g1,g[2,3"), "\"[\" without its \"]\" @4+1");
+  EXPECT_EQ(complaint_of_list(""), "a name is missing @0+1");
+  EXPECT_EQ(complaint_of_list("g1,"), "a name is missing @3+1");
+  EXPECT_EQ(complaint_of_list(",g1"), "a name is missing @0+1");
+  EXPECT_EQ(complaint_of_list("g1,  ,g2"), "a name is missing @3+2");
+}
+
+TEST(Hostlists, HaveALimitForAllTheirPatterns) {
+  EXPECT_EQ(complaint_of_list("g[1-2],h[1-2]", 4), "fine");
+  EXPECT_EQ(complaint_of_list("g[1-2],h[1-3]", 4), "more than 4 names @7+6");
+  EXPECT_EQ(complaint_of_list("g[1-4],h", 4), "more than 4 names @7+1");
+  EXPECT_EQ(complaint_of_list("g," + std::string(300, 'a')), "a name of more than 255 characters @2+300");
+}
+
+TEST(NamedHosts, TakeEachWordOfACommandLine) {
+  const auto names = named_hosts(std::vector<std::string>{"g[1-2],nas", "g7"});
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("g1", "g2", "nas", "g7"));
+  EXPECT_THAT(*named_hosts(std::vector<std::string>{}), testing::IsEmpty());
+}
+
+TEST(NamedHosts, TellWhereAListIsWrong) {
+  const auto told = [](const char* list) { return named_hosts(list).error().text; };
+  EXPECT_EQ(told("gpu1,gpu[64-01]"), "gpu1,gpu[64-01], character 10: the range 64-01 runs backwards");
+  EXPECT_EQ(told("gpu1,,gpu2"), "gpu1,,gpu2, character 6: a name is missing");
+  EXPECT_EQ(told("g[1-9999999]"), "g[1-9999999], character 3: more than 100000 names");
+  EXPECT_EQ(told(""), "\"\", character 1: a name is missing");
+}
+
 std::string folded(const std::vector<std::string>& names) {
   HostlistFold fold;
   for (const std::string& name : names)

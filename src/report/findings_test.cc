@@ -153,7 +153,7 @@ TEST(FindingsText, CommandsOfOneNodeStandForThoseOfOthers) {
   gid.message = "eth1 has no GID";
   const std::string text = render_text({{mtu("vm1", "10.0.0.1"), mtu("vm2", "10.0.0.2"), gid}}, {});
   EXPECT_THAT(text, HasSubstr("FAIL  vm[1-2]: eth1 has MTU 1500"));
-  EXPECT_THAT(text, HasSubstr("note: these files are vm1's: `railbed fix` writes each node its own"));
+  EXPECT_THAT(text, HasSubstr("note: these files are vm1's: `railbed plan --fix` shows those of each node"));
   EXPECT_THAT(text, HasSubstr("run: the commands of net.mtu above mend this as well"));
   EXPECT_EQ(text.find("10.0.0.1"), text.rfind("10.0.0.1")) << "they are shown once";
 }

@@ -45,15 +45,14 @@ void add_sentence(std::string_view sentence, std::string& text) {
   if (!sentence.ends_with('.')) text += '.';
 }
 
-// Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
+}  // namespace
+
 std::optional<Section> section_of(std::string_view setting) {
   constexpr auto kNames = enum_names(Section());
   const auto found = std::ranges::find(kNames, setting.substr(0, setting.find('/')));
   if (found == kNames.end()) return std::nullopt;
   return static_cast<Section>(found - kNames.begin());
 }
-
-}  // namespace
 
 bool mends(std::string_view setting, const std::vector<std::string>& subjects, const std::vector<Need>& needs,
            const Rule& rule, const Finding& finding) {

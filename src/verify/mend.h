@@ -22,6 +22,9 @@ namespace railbed {
 bool mends(std::string_view setting, const std::vector<std::string>& subjects, const std::vector<Need>& needs,
            const Rule& rule, const Finding& finding);
 
+// Returns the section of a setting's name: "sysctl" of "sysctl/socket-buffers"; nullopt if there is none.
+std::optional<Section> section_of(std::string_view setting);
+
 // Fills in the remedies of red findings, and caches the rendered settings of each node.
 class Mender {
  public:

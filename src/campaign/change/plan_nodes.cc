@@ -18,7 +18,6 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kFilesDeadline{20};
-constexpr std::size_t kMostNames = 100'000;
 
 using StatesByNode = std::map<std::string, FileStates, std::less<>>;
 
@@ -153,17 +152,14 @@ ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std:
 
 }  // namespace
 
-Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Cluster& cluster) {
+Result<Names> chosen_nodes(const std::vector<std::string>& lists, const Cluster& cluster) {
   Names names;
-  for (const std::string& pattern : patterns) {
-    const auto some = expand_hostlist(pattern, kMostNames);
-    if (!some) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", pattern, some.error().text));
-    for (const std::string& name : *some) {
-      if (find_node(cluster, name) == nullptr) return fail(no_such_node(cluster, name));
-      names.insert(name);
-    }
+  ASSIGN_OR_RETURN(const auto named, named_hosts(lists));
+  for (const std::string& name : named) {
+    if (find_node(cluster, name) == nullptr) return fail(no_such_node(cluster, name));
+    names.insert(name);
   }
-  if (patterns.empty())
+  if (lists.empty())
     for (const Node& node : cluster.nodes) names.insert(node.name);
   return names;
 }
@@ -203,7 +199,8 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
     plans.emplace(made.node, Planner{wide, request}.plan(made, states));
   if (live) live->name_changing(plans);
   ClusterPlan plan = assemble(own, names, std::move(plans));
-  return request.fix ? answers_to(verify(own).findings, std::move(plan), request.rules) : std::move(plan);
+  return request.fix ? answers_to(verify(own).findings, std::move(plan), {request.rules, request.only})
+                     : std::move(plan);
 }
 
 }  // namespace railbed

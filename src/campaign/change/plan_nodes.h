@@ -16,7 +16,7 @@ namespace railbed {
 
 struct PlanRequest {
   Sources sources;                 // must supply a cluster.yaml, given or with the captured machines
-  std::vector<std::string> nodes;  // names and ranges; empty: all
+  std::vector<std::string> nodes;  // lists as of named_hosts(); empty: all
   std::set<Section> only;          // empty: all
   bool take_over = false;          // PlanOptions::take_over
   bool fix = false;                // keep only the changes that resolve a failed finding (answers.h) …
@@ -25,9 +25,9 @@ struct PlanRequest {
 
 // A set of node names.
 using Names = std::set<std::string, std::less<>>;
-// Expands names and ranges to nodes of the cluster; no pattern selects all nodes. Fails on a name that the
-// cluster does not have.
-Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Cluster& cluster);
+// Expands lists (named_hosts() in inventory/hostlist.h) to nodes of the cluster; no list selects all nodes. Fails
+// on a name that the cluster does not have.
+Result<Names> chosen_nodes(const std::vector<std::string>& lists, const Cluster& cluster);
 
 // Renders the settings from cluster.yaml and, if the sources supply them, facts. Does not connect to nodes.
 Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request);

@@ -37,15 +37,6 @@ NodeNames common(const Cluster& cluster, const NodeNames& names) {
   return both;
 }
 
-// Returns the nodes that --nodelist names.
-Result<NodeNames> listed(const std::string& nodelist) {
-  auto names = fleet::slurm_names(nodelist);
-  if (names.empty())
-    return fail(ErrorKind::kBadInput,
-                fmt::format("\"{}\" is no list of nodes; write gpu[01-16],nas", printable(nodelist)));
-  return names;
-}
-
 // Returns the scheduler's nodes; nothing if it needs a choice (a job or a partition) first.
 Result<std::optional<NodeNames>> ask_which(const ReachOptions& reach, const Caller& caller) {
   if (reach.launcher == fleet::Launcher::kSlurm)
@@ -94,7 +85,7 @@ Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const C
   RETURN_IF_ERROR(check_words(reach));
   if (reach.launcher == fleet::Launcher::kSsh) return cluster;
   if (!reach.nodelist.empty()) {
-    ASSIGN_OR_RETURN(const auto names, listed(reach.nodelist));
+    ASSIGN_OR_RETURN(const auto names, fleet::slurm_names(reach.nodelist));
     return cluster.nodes.empty() ? cluster_of(name_of(reach.launcher), names)
                                  : narrowed(std::move(cluster), names);
   }

@@ -15,8 +15,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMaxHosts = 10'000;
-
 bool is_this_machine(std::string_view host) {
   return host == "localhost" || host == "127.0.0.1" || host == "::1";
 }
@@ -52,20 +50,16 @@ void take_hostnames(LookedAt& seen) {
 Result<std::vector<Node>> nodes_of(const std::vector<std::string>& hosts) {
   std::vector<Node> nodes;
   std::set<std::string> names;
-  for (const std::string& word : hosts) {
-    const auto expanded = expand_hostlist(word, kMaxHosts);
-    if (!expanded) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", word, expanded.error().text));
-    for (const std::string& host : *expanded) {
-      if (host.empty() || host.starts_with('-'))
-        return fail(ErrorKind::kBadInput, fmt::format("\"{}\" is no host", host));
-      Node node;
-      node.local = is_this_machine(host);
-      node.name = node.local ? "localhost" : name_of(host);
-      node.ssh = node.local ? "" : host;
-      if (!names.insert(node.name).second)
-        return fail(ErrorKind::kBadInput, fmt::format("two hosts would both be called \"{}\"", node.name));
-      nodes.push_back(std::move(node));
-    }
+  ASSIGN_OR_RETURN(const auto named, named_hosts(hosts));
+  for (const std::string& host : named) {
+    if (host.starts_with('-')) return fail(ErrorKind::kBadInput, fmt::format("\"{}\" is no host", host));
+    Node node;
+    node.local = is_this_machine(host);
+    node.name = node.local ? "localhost" : name_of(host);
+    node.ssh = node.local ? "" : host;
+    if (!names.insert(node.name).second)
+      return fail(ErrorKind::kBadInput, fmt::format("two hosts would both be called \"{}\"", node.name));
+    nodes.push_back(std::move(node));
   }
   return nodes;
 }

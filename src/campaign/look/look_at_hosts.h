@@ -22,7 +22,7 @@ struct LookedAt {
   bool complete = true;  // every named host responded
 };
 
-// `hosts` are ssh destinations, ranges of them such as gpu[01-64], and localhost. A host that does not
+// `hosts` are lists (named_hosts() in inventory/hostlist.h) of ssh destinations and localhost. A host that does not
 // respond is reported as a note and left out. Fails if none responds.
 Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptions reach,
                                const Caller& caller);

@@ -2,25 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/text.h"
 #include "fleet/fleet.h"
+#include "inventory/hostlist.h"
 #include "inventory/load.h"
 
 namespace railbed {
 namespace {
 
-// Parses "gpu01" or "gpu01:0,1".
-Result<GpuPlace> parse_place(const std::string& word) {
-  GpuPlace place{word, word, {}};
-  const auto colon = word.rfind(':');
-  if (colon == std::string::npos) return place;
-  place.destination = word.substr(0, colon);
-  const auto list = parse_list(word.substr(colon + 1), 64);
-  if (!list || place.destination.empty())
-    return fail(ErrorKind::kBadInput,
-                fmt::format("\"{}\": write NODE, or NODE:0,1 for these GPUs of it", word));
-  place.gpus = *list;
-  return place;
+// Parses "gpu[01-04]" or "gpu01:0,1". A place that has GPUs of its own is named with them.
+Result<void> add_places(const std::string& word, std::vector<GpuPlace>& places) {
+  const auto colon = std::min(word.rfind(':'), word.size());
+  std::vector<int> gpus;
+  if (colon < word.size()) {
+    const auto list = parse_list(word.substr(colon + 1), 64);
+    if (!list || colon == 0)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("\"{}\": write NODE, or NODE:0,1 for these GPUs of it", word));
+    gpus = *list;
+  }
+  ASSIGN_OR_RETURN(const auto hosts, named_hosts(std::string_view(word).substr(0, colon)));
+  for (const std::string& host : hosts) places.push_back({host + word.substr(colon), host, gpus});
+  return {};
 }
 
 }  // namespace
@@ -36,11 +42,7 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
       places.nodes.push_back({node.name, target.local ? "localhost" : target.destination, {}});
     }
   } else {
-    for (const std::string& word : where) {
-      auto place = parse_place(word);
-      if (!place) return tl::unexpected<Error>(place.error());
-      places.nodes.push_back(std::move(*place));
-    }
+    for (const std::string& word : where) RETURN_IF_ERROR(add_places(word, places.nodes));
   }
   if (places.nodes.empty()) places.nodes.push_back({"localhost", "localhost", own});
   return places;

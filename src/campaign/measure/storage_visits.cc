@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
+#include "inventory/hostlist.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -19,7 +21,7 @@ void add_visit(std::vector<StorageVisit>& visits, fleet::Target target, std::str
     found->folders.push_back(std::move(folder));
 }
 
-// Parses DIR of this machine, or NODE:/DIR.
+// Parses DIR of this machine, or NODES:/DIR.
 Result<void> add_place(std::vector<StorageVisit>& visits, const std::string& word) {
   const auto colon = word.find(':');
   if (colon == std::string::npos || colon > word.find('/')) {
@@ -29,10 +31,10 @@ Result<void> add_place(std::vector<StorageVisit>& visits, const std::string& wor
     add_visit(visits, {"localhost", "", true}, folder.string());
     return {};
   }
-  const std::string node = word.substr(0, colon);
-  if (node.empty() || word.compare(colon + 1, 1, "/") != 0)
+  if (colon == 0 || word.compare(colon + 1, 1, "/") != 0)
     return fail(ErrorKind::kBadInput, fmt::format("\"{}\": write DIR, or NODE:/absolute/DIR", word));
-  add_visit(visits, {node, node, false}, word.substr(colon + 1));
+  ASSIGN_OR_RETURN(const auto nodes, named_hosts(std::string_view(word).substr(0, colon)));
+  for (const std::string& node : nodes) add_visit(visits, {node, node, false}, word.substr(colon + 1));
   return {};
 }
 

@@ -1,4 +1,5 @@
 // `railbed fix` on the machines of the rules: the settings that a rule names mend it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <string>
 
 #include "base/shell.h"
 #include "campaign/change/plan_nodes.h"
@@ -76,6 +79,65 @@ TEST(Fix, CarriesWhatARuleNeedsAndNothingElse) {
       EXPECT_NE(std::ranges::find(rule.settings, change.setting), rule.settings.end())
           << rule.id << " changes " << change.setting;
   }
+}
+
+std::string key_of(std::string_view node, std::string_view rule, std::string_view subject) {
+  return fmt::format("{} {} {}", node, rule, subject);
+}
+
+// What a plan makes of the findings, by key_of().
+struct Made {
+  std::set<std::string> answered;
+  std::map<std::string, std::string> why;  // of those that are not
+};
+
+Made made_of(const ClusterPlan& plan) {
+  Made made;
+  for (const NodePlan& node : plan.nodes)
+    for (const NodeChange& change : node.changes)
+      for (const PlannedFinding& finding : change.answers)
+        made.answered.insert(key_of(finding.node, finding.rule, finding.subject));
+  for (const PlannedFinding& finding : plan.unanswered)
+    made.why[key_of(finding.node, finding.rule, finding.subject)] = finding.why;
+  return made;
+}
+
+// Returns in what verify's remedy and the plan disagree; empty if in nothing.
+std::string disagreement(const Finding& finding, const Made& made, bool has_units) {
+  const std::string key = key_of(finding.node, finding.rule, finding.subject);
+  const bool answered = made.answered.contains(key);
+  const auto left = made.why.find(key);
+  // Without systemd verify keeps to what can be done now; the plan writes units all the same.
+  if (answered && !finding.remedy.of_one_node && has_units)
+    return key + ": only the plan knows a setting that mends it";
+  if (finding.caused_by) return "";
+  if (answered == (left != made.why.end())) return key + ": the plan has to answer it or to leave it";
+  if (!answered && finding.remedy.of_one_node && left->second.empty())
+    return key + ": verify shows a setting's commands, and the plan knows no setting that mends it";
+  return "";
+}
+
+TEST(Fix, MendsWhatVerifyShowsTheSettingsOf) {
+  std::size_t answered = 0;
+  for (const fs::path& machine : machine_folders()) {
+    if (!fs::exists(machine / "cluster.yaml")) continue;
+    PlanRequest request;
+    request.sources.root = machine;
+    request.sources.cluster = machine / "cluster.yaml";
+    request.fix = true;
+    const auto plan = plan_nodes(request, {}, {});
+    ASSERT_TRUE(plan) << machine << ": " << plan.error().text;
+    const Made made = made_of(*plan);
+    answered += made.answered.size();
+    const Machine& judged = machine_of(machine.filename().string());
+    for (const Finding& finding : judged.verdict.findings) {
+      if (!is_red(finding)) continue;
+      const auto node = judged.evidence.nodes.find(finding.node);
+      const bool has_units = node != judged.evidence.nodes.end() && !node->second.system.services.absent();
+      EXPECT_EQ(disagreement(finding, made, has_units), "") << machine;
+    }
+  }
+  EXPECT_GE(answered, 50U);
 }
 
 // Returns the commands of all red findings of a rule about a node, those of a finding once.

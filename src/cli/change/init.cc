@@ -93,7 +93,7 @@ int run_init(const InitOptions& options) {
 Action declare_init(CLI::App& app) {
   auto options = std::make_shared<InitOptions>();
   app.add_option("HOST", options->hosts,
-                 "ssh destinations; ranges like gpu[01-64]; localhost is this machine, without ssh")
+                 "ssh destinations; lists like gpu[01-64],nas; localhost is this machine, without ssh")
       ->check(no_description("write hosts, and the file to write behind -o"));
   app.add_option("-o,--output", options->output, "file to write (default cluster.yaml; - is stdout)");
   app.add_flag("--force", options->force, "replace the file when it is there already");

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -22,6 +24,7 @@
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "inventory/hostlist.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -51,12 +54,13 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
   return {};
 }
 
-// Checks the names before any node is read.
-Result<void> check_names(const LaunchOptions& options) {
+// Returns the nodes of --nodes, checked before any node is read.
+Result<std::vector<std::string>> chosen_ranks(const LaunchOptions& options) {
   ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.sources.cluster));
-  for (const std::string& node : options.request.nodes)
+  ASSIGN_OR_RETURN(auto names, named_hosts(options.request.nodes));
+  for (const std::string& node : names)
     if (find_node(cluster, node) == nullptr) return fail(no_such_node(cluster, node));
-  return {};
+  return names;
 }
 
 Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest& request) {
@@ -150,7 +154,9 @@ int run_launch(const LaunchOptions& options) {
   if (!options.container.empty()) request.container = enum_of<ContainerForm>(options.container);
   if (options.exec)
     if (auto good = check_exec(request); !good) return report(good.error());
-  if (auto good = check_names(options); !good) return report(good.error());
+  auto nodes = chosen_ranks(options);
+  if (!nodes) return report(nodes.error());
+  request.nodes = *std::move(nodes);
   const auto evidence = look_at_nodes(options, request);
   if (!evidence) return report(evidence.error());
   const auto launch = plan_launch(Survey(*evidence), request);
@@ -166,13 +172,12 @@ int run_launch(const LaunchOptions& options) {
 Action declare_launch(CLI::App& app) {
   auto options = std::make_shared<LaunchOptions>();
   LaunchRequest& request = options->request;
-  app.add_option("PROGRAM", options->launcher, "torchrun, vllm, mpirun, srun or nccl-tests")
+  app.add_option("PROGRAM", options->launcher, "what starts the ranks, on each node or on all")
       ->required()
       ->check(one_of(words_of<Launcher>()));
   app.add_option("cluster.yaml", options->sources.cluster, "the nodes and their rails")->required();
   app.add_option("ARGUMENTS", request.arguments, "behind --: what PROGRAM starts, with its own arguments");
-  app.add_option("--nodes", request.nodes, "these nodes alone, in the order of ranks: gpu1,gpu2")
-      ->delimiter(',')
+  app.add_option("--nodes", request.nodes, "these nodes alone, in the order of ranks: gpu[1-4],gpu7")
       ->allow_extra_args(false);
   app.add_option("--port", request.port, "of the rendezvous, on the first node")
       ->check(between(1, 65535))
@@ -210,6 +215,7 @@ ends with 0 when all did, with 2 when one failed (the others are then stopped, a
 with 3 when a node did not answer: then nothing was started anywhere. Ctrl-C ends them all. Examples:
   railbed launch torchrun cluster.yaml -- train.py --epochs 3
   railbed launch torchrun cluster.yaml --exec --chdir /shared/run -- train.py --epochs 3
+  railbed launch ray cluster.yaml --nodes 'gpu[1-4]' -- python3 train.py
   railbed launch vllm cluster.yaml --container docker --image vllm/vllm-openai -- /models/llama
   railbed launch nccl-tests cluster.yaml -- all_reduce_perf -b 8 -e 4G -f 2)");
   return [options] { return run_launch(*options); };

@@ -9,7 +9,7 @@ namespace railbed {
 
 void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
   app.add_option("cluster.yaml", said.request.sources.cluster, "what the nodes shall be");
-  app.add_option("NODE", said.request.nodes, "these nodes alone: names, or ranges like gpu[01-08]");
+  app.add_option("NODE", said.request.nodes, "these nodes alone: names, or lists like gpu[01-08],nas");
   app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
       ->delimiter(',')
       ->check(one_of(words_of<Section>()));

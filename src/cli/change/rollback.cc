@@ -140,7 +140,7 @@ int run_rollback(PastCommand& command) {
 
 void add_past_options(CLI::App& app, PastCommand& command) {
   app.add_option("cluster", command.cluster, "the cluster")->required()->type_name("CLUSTER.YAML");
-  app.add_option("--nodes", command.nodes, "these nodes alone: names and ranges, gpu[01-08]")
+  app.add_option("--nodes", command.nodes, "these nodes alone: names, or lists like gpu[01-08],nas")
       ->type_name("NODE");
   app.add_flag("--json", command.json, "as JSON");
   add_fleet_options(app, command.reach);

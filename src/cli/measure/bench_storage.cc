@@ -93,8 +93,9 @@ int run_bench_storage(BenchStorageOptions& options, const CLI::App& app) {
 
 Action declare_bench_storage(CLI::App& app) {
   auto options = std::make_shared<BenchStorageOptions>();
-  app.add_option("WHERE", options->where,
-                 "folders: DIR of this machine (default: here), NODE:DIR; or one cluster.yaml");
+  app.add_option(
+      "WHERE", options->where,
+      "folders: DIR of this machine (default: here), NODE:DIR, gpu[01-04]:DIR; or one cluster.yaml");
   app.add_option("--dir", options->folder, "with cluster.yaml: this folder (default: its checkpoint_path)");
   app.add_option("--size", options->size,
                  "size of all files together (default 1G, or a tenth of the free room if that is less)");

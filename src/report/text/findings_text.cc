@@ -210,7 +210,8 @@ void Writer::cause(const Cause& cause) {
   if (red || options_.all) hosts(cause.root);
   if (red) remedy(finding.rule, finding.remedy);
   if (red && cause.root.commands_differ)
-    detail("note", fmt::format("these files are {}'s: `railbed fix` writes each node its own", finding.node));
+    detail("note",
+           fmt::format("these files are {}'s: `railbed plan --fix` shows those of each node", finding.node));
   consequences(cause);
 }
 

@@ -48,7 +48,8 @@ class ChangeText {
  public:
   ChangeText(const NodeChange& change, const PlanTextOptions& options) {
     for (const PlannedFinding& finding : change.answers)
-      line("mends", fmt::format("{}: {}", finding.rule, finding.message));
+      line(change.held.empty() ? "mends" : "would mend",
+           fmt::format("{}: {}", finding.rule, finding.message));
     line("why", change.reason + (change.reason.empty() ? "" : "."));
     for (const Need& need : change.unmet)
       line("now", need.what + (need.found.empty() ? " is not so" : ": " + need.found));
@@ -155,24 +156,39 @@ std::string shared_titles(const ClusterPlan& plan, std::string_view label,
   return text;
 }
 
-// Returns the findings that no change fixes; equal ones of several nodes once.
-std::string unanswered_text(const ClusterPlan& plan) {
-  if (plan.unanswered.empty()) return "";
+// Returns a line for each rule and reason, with the first message and the nodes if there are several.
+std::string unanswered_lines(const std::vector<const PlannedFinding*>& findings) {
   std::vector<const PlannedFinding*> first;
-  std::map<std::string_view, std::vector<std::string>> nodes;
-  for (const PlannedFinding& finding : plan.unanswered) {
-    auto& those = nodes[finding.rule];
-    if (those.empty()) first.push_back(&finding);
-    if (!finding.node.empty() && std::ranges::find(those, finding.node) == those.end())
-      those.push_back(finding.node);
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string>> nodes;
+  for (const PlannedFinding* const finding : findings) {
+    auto [found, is_new] = nodes.try_emplace({finding->rule, finding->why});
+    if (is_new) first.push_back(finding);
+    if (!finding->node.empty() && std::ranges::find(found->second, finding->node) == found->second.end())
+      found->second.push_back(finding->node);
   }
-  std::string text = fmt::format("\n{} that no setting mends; `railbed explain RULE` says what does:\n",
-                                 counted(plan.unanswered.size(), "finding"));
-  for (const PlannedFinding* finding : first) {
-    const auto& those = nodes[finding->rule];
+  std::string text;
+  for (const PlannedFinding* const finding : first) {
+    const auto& those = nodes[{finding->rule, finding->why}];
     text += fmt::format("  {:<22} {}\n", finding->rule, printable(finding->message));
     if (those.size() > 1) text += fmt::format("  {:<22} on {}\n", "", listed_hosts(those));
+    if (!finding->why.empty()) text += fmt::format("  {:<22} {}\n", "", printable(finding->why));
   }
+  return text;
+}
+
+// Returns the findings that no change fixes; equal ones of several nodes once.
+std::string unanswered_text(const ClusterPlan& plan) {
+  std::vector<const PlannedFinding*> mendable;
+  std::vector<const PlannedFinding*> others;
+  for (const PlannedFinding& finding : plan.unanswered)
+    (finding.why.empty() ? others : mendable).push_back(&finding);
+  std::string text;
+  if (!mendable.empty())
+    text += fmt::format("\n{} that this plan leaves:\n{}", counted(mendable.size(), "finding"),
+                        unanswered_lines(mendable));
+  if (!others.empty())
+    text += fmt::format("\n{} that no setting mends; `railbed explain RULE` says what does:\n{}",
+                        counted(others.size(), "finding"), unanswered_lines(others));
   return text;
 }
 
