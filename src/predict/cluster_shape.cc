@@ -37,12 +37,6 @@ double nvlink_gigabytes(GpuArchitecture architecture) {
   return architecture == GpuArchitecture::kHopper ? 20.6 : 20;
 }
 
-// Returns the PCIe generation of a GPU's own connector: 3 up to Turing, 4 of Ampere and Ada, 5 since Hopper.
-int slot_generation(GpuArchitecture architecture) {
-  if (architecture >= GpuArchitecture::kHopper) return 5;
-  return architecture >= GpuArchitecture::kAmpere ? 4 : 3;
-}
-
 // Returns the row with the longest name that matches the GPU; null for cards and unknown names.
 const Joined* find_joined(std::string_view gpu) {
   if (gpu_form(gpu) == GpuForm::kCard) return nullptr;
@@ -55,6 +49,7 @@ const Joined* find_joined(std::string_view gpu) {
 }
 
 constexpr std::string_view kSaid = "command line";
+constexpr int kB300Capability = 103;  // compute capability 10.3, of GB300, too
 
 struct NicWords {
   int count = 0;
@@ -160,6 +155,13 @@ void add_gpudirect(ClusterShape& shape, const ShapeWords& words) {
 
 }  // namespace
 
+int slot_generation(const ClusterShape& shape) {
+  const GpuProduct* product = find_gpu_product(shape.gpu);
+  if (product != nullptr && product->capability == kB300Capability) return 6;
+  if (shape.architecture >= GpuArchitecture::kHopper) return 5;
+  return shape.architecture >= GpuArchitecture::kAmpere ? 4 : 3;
+}
+
 BitRate slot_rate(int pcie_generation) {
   // NCCL's effective rates of 16 lanes.
   return BitRate::gigabytes(12.0 * (1 << std::clamp(pcie_generation - 3, 0, 3)) *
@@ -203,7 +205,7 @@ void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bo
   shape.nvlinks = 0;
   shape.nvls = false;
   shape.link = geforce && !peers ? GpuLink::kHostMemory : GpuLink::kPcie;
-  shape.link_rate = slot_rate(pcie_generation > 0 ? pcie_generation : slot_generation(shape.architecture));
+  shape.link_rate = slot_rate(pcie_generation > 0 ? pcie_generation : slot_generation(shape));
 }
 
 void say_link(ClusterShape& shape, std::string_view from) {

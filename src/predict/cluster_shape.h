@@ -134,6 +134,8 @@ Result<ClusterShape> shape_from_words(const ShapeWords& words);
 // its board has them, else PCIe or, for GeForce without `peers`, host memory. A `pcie_generation` above 0
 // selects PCIe.
 void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bool peers);
+// Returns the PCIe generation of a GPU's own slot: 3 up to Turing, 4 of Ampere and Ada, 5 since Hopper, 6 of B300.
+int slot_generation(const ClusterShape& shape);
 // Returns the rate that NCCL assumes for a slot of 16 lanes.
 BitRate slot_rate(int pcie_generation);
 

@@ -175,9 +175,7 @@ int used_adapters(const ClusterShape& shape) {
   if (grace || shape.unified || !shape.gpudirect || shape.domain_nodes > 1 || shape.nics < 1 ||
       shape.architecture < GpuArchitecture::kAmpere)
     return shape.nics;
-  const BitRate slot = shape.nvlinks == 0                               ? shape.link_rate
-                       : shape.architecture >= GpuArchitecture::kHopper ? slot_rate(5)
-                                                                        : slot_rate(4);
+  const BitRate slot = shape.nvlinks == 0 ? shape.link_rate : slot_rate(slot_generation(shape));
   const double each = node_wire(shape).rate.bits_per_second / shape.nics;
   const double fed = std::max(1.0, std::ceil(slot.bits_per_second / each));
   return static_cast<int>(std::min<double>(shape.nics, shape.gpus * fed));

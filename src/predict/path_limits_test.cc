@@ -47,7 +47,7 @@ TEST(UsedAdapters, OneGpuOnFourRailsIsForecastAsPublished) {
   const Forecast made =
       forecast_collective(shape, Collective::kAllReduce, 33554432, shipped_calibration(), choice);
   EXPECT_NEAR(made.time / 812.3e3, 1, .15);
-  EXPECT_TRUE(made.limit.name.starts_with("1 of 4 x 400")) << made.limit.name;
+  EXPECT_TRUE(made.limit.name.starts_with("1 x 400")) << made.limit.name;
   EXPECT_LT(forecast_collective(shape, Collective::kSendReceive, std::uint64_t{1} << 30).busbw / 8e9, 50);
 }
 
