@@ -259,6 +259,16 @@ CurveSubject curve_subject(const ClusterShape& shape, Collective operation, cons
   return {shape.gpu, shape.nodes, shape.gpus, operation, choice.type, choice.from_graph};
 }
 
+// Returns the rate within a node that NCCL's choice reckons with. Its search gives each of Hopper's 12 channels 30 GB/s,
+// since the next rate of its table does not fit the links' 370.8 ("nChannels 12, bw 30.000000", NVIDIA/nccl#1197 and
+// four H200 here); A100's 240 fit whole.
+double searched_rate(const ClusterShape& shape) {
+  constexpr double kHopper = 12 * 30;
+  const double link = gigabytes(shape.link_rate);
+  const bool searched = shape.link == GpuLink::kNvswitch && shape.architecture == GpuArchitecture::kHopper;
+  return searched && link > kHopper ? kHopper : link;
+}
+
 TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& choice) {
   TunedCommunicator communicator;
   communicator.architecture = shape.architecture;
@@ -275,7 +285,8 @@ TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& cho
   const double wire =
       communicator.nodes > 1 ? gigabytes(used_wire(shape).rate) * shape.nodes / communicator.nodes : link;
   communicator.inter = (alone ? wire : std::min(link, wire)) / communicator.channels;
-  communicator.intra = communicator.nodes > 1 ? communicator.inter : link / communicator.channels;
+  communicator.intra =
+      communicator.nodes > 1 ? communicator.inter : searched_rate(shape) / communicator.channels;
   communicator.ll = communicator.ll128 = communicator.nodes == 1 || shape.nic != NicKind::kEfaV1;
   communicator.ll128 = communicator.ll128 && (communicator.nvlink || alone);
   const auto version = nccl::Version::parse(shape.nccl);
