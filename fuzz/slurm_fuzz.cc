@@ -32,7 +32,8 @@ void check_names(std::string_view text) {
   if (!names) return require_printable(names.error().text);
   require(!names->empty());
   for (const std::string& name : *names) require(is_slurm_name(name));
-  require(slurm_names(slurm_hostlist(*names)) == names);
+  const auto again = slurm_names(slurm_hostlist(*names));
+  require(again && *again == *names);
 }
 
 // An error is about a part of the list, and no list makes more or longer names than the limits.
