@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/moment.h"
+#include "base/testing/sample.h"
 #include "store/compare.h"
 
 namespace railbed {
@@ -108,6 +109,7 @@ const Case kCases[] = {
 };
 
 TEST(ComparePower, FalseAlarmsAndPowerAreThoseOfThePage) {
+  if (kSampleStride > 1) GTEST_SKIP() << "thousands of simulations of what compare_test compares";
   std::string text =
       "# How often `compare` is wrong\n\n"
       "Written by `store_test` (`UPDATE_GOLDEN=1`), which simulates systems with fixed seeds; [history.md](history.md) explains "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/testing/sample.h"
 #include "base/text.h"
 #include "cli/testing/machines.h"
 #include "model/tools.h"
@@ -289,7 +290,7 @@ std::vector<std::string> faults_of(const Machine& machine, const Finding& findin
 }
 
 TEST(Remedies, RunOnTheNodeAndHarmNothingThatWorks) {
-  for (const auto& folder : machine_folders()) {
+  for (const auto& folder : sampled(machine_folders())) {
     const std::string name = folder.filename().string();
     const Machine& machine = machine_of(name);
     for (const Finding& finding : machine.verdict.findings)
