@@ -45,10 +45,10 @@ constexpr auto enum_names(RasState) {
 }
 
 struct RasRank {
-  int rank = 0;                    // in its communicator
-  std::string node = {};           // empty if unknown
-  std::optional<int> pid = {};     // nothing if unknown
-  std::optional<int> gpu = {};     // NVML's number; nothing if unknown
+  int rank = 0;                 // in its communicator
+  std::string node = {};        // empty if unknown
+  std::optional<int> pid = {};  // nothing if unknown
+  std::optional<int> gpu = {};  // NVML's number; nothing if unknown
   RasState state = RasState::kUnknown;
   std::string error = {};  // of its initialization or what ncclCommGetAsyncError would return; empty if none
   FIELDS(RasRank, rank, node, pid, gpu, state, error);
@@ -111,8 +111,8 @@ struct RasAnswer {
   int dead_count = 0;
   int timeouts = 0;  // of RAS itself, while it gathered this
   int unsound = 0;   // communicators and ranks left out, because their numbers cannot be
-  FIELDS(RasAnswer, version, names_all, nodes, processes, communicator_count, groups, communicators, unresponsive, dead,
-         unresponsive_count, dead_count, timeouts, unsound);
+  FIELDS(RasAnswer, version, names_all, nodes, processes, communicator_count, groups, communicators,
+         unresponsive, dead, unresponsive_count, dead_count, timeouts, unsound);
 };
 
 // Both read one whole answer, and fail with kBadInput if it is another text or ends early. Texts in the result are

@@ -29,7 +29,7 @@ struct WrittenStatus {
   bool finalize_called = false;
   bool destroy_flag = false;
   bool abort_flag = false;
-  bool unresponsive = false;     // of missing ranks, as the next
+  bool unresponsive = false;  // of missing ranks, as the next
   bool considered_dead = false;
   FIELDS(WrittenStatus, init_state, async_error, finalize_called, destroy_flag, abort_flag, unresponsive,
          considered_dead);
@@ -68,9 +68,13 @@ struct WrittenAnswer {
 // Values of ncclResult_t (nccl.h) in the words of RAS's text. Empty for success and for work in progress.
 std::string error_text(int result) {
   constexpr int kInProgress = 7;
-  constexpr std::array<std::string_view, 7> kTexts = {
-      "", "Unhandled CUDA error", "System error", "Internal error", "Invalid argument", "Invalid usage",
-      "Remote process error"};
+  constexpr std::array<std::string_view, 7> kTexts = {"",
+                                                      "Unhandled CUDA error",
+                                                      "System error",
+                                                      "Internal error",
+                                                      "Invalid argument",
+                                                      "Invalid usage",
+                                                      "Remote process error"};
   if (result == kInProgress) return "";
   if (result < 0 || result >= static_cast<int>(kTexts.size())) return fmt::format("error {}", result);
   return std::string(kTexts[static_cast<std::size_t>(result)]);

@@ -90,7 +90,8 @@ void add_lags_of(const RasCommunicator& before, const RasCommunicator& after, st
     if (earlier == nullptr || earlier->parties.size() < 2 || count.parties.size() < 2) continue;
     const RasParty& lowest = count.parties.front();
     if (earlier->parties.front().launched != lowest.launched) continue;
-    RasLag lag{.communicator = after.id, .size = after.size, .calls = {{count.function, lowest.launched + 1}}};
+    RasLag lag{
+        .communicator = after.id, .size = after.size, .calls = {{count.function, lowest.launched + 1}}};
     lag.behind_count = lowest.count;
     add_ranks(after, lowest, lag.behind);
     bool named = true;

@@ -36,7 +36,9 @@ std::string changed(std::string text, const std::string& from, const std::string
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-RasVerdict ras_judged(const RasAnswer& first, const RasAnswer& second) { return judge_ras({first, second, 5}); }
+RasVerdict ras_judged(const RasAnswer& first, const RasAnswer& second) {
+  return judge_ras({first, second, 5});
+}
 
 // Ranks of a composed communicator: what each launched of AllGather and of AllReduce. One node, one process each.
 struct ComposedComm {
@@ -112,13 +114,14 @@ TEST(RasText, ReadsTheWordsOfTheFirstVersions) {
   const RasAnswer answer = ras_captured("teardown-2.24.txt");
   ASSERT_EQ(answer.communicators.size(), 1U);
   const RasCommunicator& communicator = answer.communicators.front();
-  EXPECT_EQ(communicator.states, (std::vector<RasTally>{{RasState::kNotMember, 5},
-                                                        {RasState::kRunning, 2},
-                                                        {RasState::kFinalize, 1}}));
+  EXPECT_EQ(
+      communicator.states,
+      (std::vector<RasTally>{{RasState::kNotMember, 5}, {RasState::kRunning, 2}, {RasState::kFinalize, 1}}));
   ASSERT_EQ(communicator.counts.size(), 1U);
   EXPECT_EQ(communicator.counts[0].function, "collective");
   EXPECT_EQ(communicator.counts[0].parties[0].ranks, (std::vector<int>{0, 4}));
-  const RasAnswer missing = ras_read(changed(changed(ras_bytes("dead-2.28.txt"), "2 ranks\n  Rank 21 --", "2 ranks\n  The missing ranks: 21,22\n  Rank x --"),
+  const RasAnswer missing = ras_read(changed(changed(ras_bytes("dead-2.28.txt"), "2 ranks\n  Rank 21 --",
+                                                     "2 ranks\n  The missing ranks: 21,22\n  Rank x --"),
                                              "  Rank 22 --", "  Rank y --"));
   EXPECT_EQ(missing.communicators.at(0).ranks.size(), 2U);
 }
@@ -177,13 +180,15 @@ TEST(RasVerdict, NamesTheRankThatKeepsOthersWaiting) {
             "rank 21 on 10.20.0.3 (GPU 5, process 70215) has not entered AllReduce 18412 of communicator "
             "5f3e9a07c1d2b846, in which the 31 others wait");
   const RasAnswer json = ras_captured("lag-2.29.json");
-  EXPECT_EQ(ras_judged(json, json).text,
-            "rank 3 on 10.50.0.2 (GPU 1, process 4003) has not entered AllReduce 12, in which the 3 others wait");
+  EXPECT_EQ(
+      ras_judged(json, json).text,
+      "rank 3 on 10.50.0.2 (GPU 1, process 4003) has not entered AllReduce 12, in which the 3 others wait");
 }
 
 TEST(RasVerdict, RanksThatGoOnDoNotLag) {
   // The one behind is one further in the second answer, where others are ahead again.
-  const auto moving = compared({{.launched = {{5, 7}, {5, 8}, {5, 8}}}}, {{.launched = {{5, 8}, {5, 9}, {5, 9}}}});
+  const auto moving =
+      compared({{.launched = {{5, 7}, {5, 8}, {5, 8}}}}, {{.launched = {{5, 8}, {5, 9}, {5, 9}}}});
   EXPECT_EQ(moving.severity, nccl::Severity::kNote);
   EXPECT_TRUE(moving.lags.empty());
   EXPECT_TRUE(moving.text.starts_with("no rank lags")) << moving.text;
@@ -271,8 +276,9 @@ TEST(RasVerdict, AProcessThatIsGoneComesFirst) {
   ASSERT_EQ(verdict.silent.size(), 2U);
   EXPECT_EQ(verdict.text, "2 processes of the job do not answer: stopped, or gone, and 30 others do");
   const RasAnswer stopped = ras_captured("stopped-2.29.json");
-  EXPECT_EQ(ras_judged(stopped, stopped).text,
-            "process 4003 on 10.50.0.2 (rank 3 of 4, GPU 1) does not answer: stopped, or gone, and 3 others do");
+  EXPECT_EQ(
+      ras_judged(stopped, stopped).text,
+      "process 4003 on 10.50.0.2 (rank 3 of 4, GPU 1) does not answer: stopped, or gone, and 3 others do");
 }
 
 TEST(RasVerdict, AProcessThatWasLateOnceIsNoFault) {

@@ -119,8 +119,8 @@ class RasTextReader {
   std::map<int, RasGroup> groups_;
   std::map<std::pair<int, int>, ReadCommunicator> communicators_;  // by "#group-number"
   std::pair<int, int> open_ = {};
-  std::set<std::pair<std::string, int>> dead_;                     // by node and pid
-  int named_ = 0;                                                  // ranks kept up to now
+  std::set<std::pair<std::string, int>> dead_;  // by node and pid
+  int named_ = 0;                               // ranks kept up to now
   bool whole_ = false;
 };
 
@@ -169,9 +169,12 @@ void RasTextReader::take_group(std::string_view line) {
 }
 
 bool RasTextReader::open_block(std::string_view line) {
-  if (line == "INCOMPLETE") block_ = Block::kMissing;
-  else if (line == "DEAD") block_ = Block::kDead;
-  else if (line == "TIMEOUT") block_ = Block::kTimeout;
+  if (line == "INCOMPLETE")
+    block_ = Block::kMissing;
+  else if (line == "DEAD")
+    block_ = Block::kDead;
+  else if (line == "TIMEOUT")
+    block_ = Block::kTimeout;
   else if (line.starts_with('#')) {
     Scan scan(line.substr(1));
     const auto group = scan.number();
@@ -251,10 +254,14 @@ bool RasTextReader::open_subject(ReadCommunicator& into, std::string_view line) 
 void RasTextReader::take_many(ReadSubject& subject, Scan scan) {
   AlikeRanks alike{.count = scan.number().value_or(0)};
   if (alike.count <= 0 || alike.count > kMostRasRanks || !scan.take(" ranks ")) return;
-  if (scan.take("have status ")) alike.state = state_named(scan.rest());
-  else if (scan.take("have launched up to operation ")) alike.launched = scan.number<std::uint64_t>().value_or(0);
-  else if (scan.take("reported ")) alike.error = printable(scan.rest());
-  else if (scan.rest() != "have not launched any operations") return;
+  if (scan.take("have status "))
+    alike.state = state_named(scan.rest());
+  else if (scan.take("have launched up to operation "))
+    alike.launched = scan.number<std::uint64_t>().value_or(0);
+  else if (scan.take("reported "))
+    alike.error = printable(scan.rest());
+  else if (scan.rest() != "have not launched any operations")
+    return;
   subject.alike.push_back(std::move(alike));
 }
 
@@ -267,10 +274,14 @@ void RasTextReader::take_rank(ReadCommunicator& into, ReadSubject& subject, Scan
   }
   AlikeRanks alone{.count = 1};
   const bool is_alone = !scan.rest().starts_with(" -- ");
-  if (scan.take(" has status ")) alone.state = state_named(scan.until(" "));
-  else if (scan.take(" has launched up to operation ")) alone.launched = scan.number<std::uint64_t>().value_or(0);
-  else if (scan.take(" reported ")) alone.error = printable(scan.rest().substr(0, scan.rest().find(" -- ")));
-  else if (!scan.take(" has not launched any operations") && is_alone) return;
+  if (scan.take(" has status "))
+    alone.state = state_named(scan.until(" "));
+  else if (scan.take(" has launched up to operation "))
+    alone.launched = scan.number<std::uint64_t>().value_or(0);
+  else if (scan.take(" reported "))
+    alone.error = printable(scan.rest().substr(0, scan.rest().find(" -- ")));
+  else if (!scan.take(" has not launched any operations") && is_alone)
+    return;
   if (const auto place = scan.rest().find(" -- "); place != std::string_view::npos)
     scan = Scan(scan.rest().substr(place));
   ++named_;
@@ -331,7 +342,8 @@ void RasTextReader::name_the_rest(const RasCommunicator& of, RasCount& count) {
   }
   if (unnamed == nullptr) return;
   for (const RasRank& rank : of.ranks)
-    if (rank.state == RasState::kUnresponsive || rank.state == RasState::kDead || rank.state == RasState::kNotMember)
+    if (rank.state == RasState::kUnresponsive || rank.state == RasState::kDead ||
+        rank.state == RasState::kNotMember)
       taken[static_cast<std::size_t>(rank.rank)] = true;
   std::vector<int> rest;
   for (int rank = 0; rank < of.size; ++rank)
@@ -380,7 +392,8 @@ std::optional<RasCommunicator> RasTextReader::finished(ReadCommunicator& read) {
     for (const AlikeRanks& alike : subject.alike) found.states.push_back({alike.state, alike.count});
   }
   if (missing > 0)
-    found.states.push_back({answer_.unresponsive_count == 0 ? RasState::kDead : RasState::kUnresponsive, missing});
+    found.states.push_back(
+        {answer_.unresponsive_count == 0 ? RasState::kDead : RasState::kUnresponsive, missing});
   if (!status_is_told && missing < found.size)
     found.states.push_back({state_named(group->second.status), found.size - missing});
   std::ranges::stable_sort(found.states, std::ranges::greater{}, &RasTally::ranks);
@@ -411,8 +424,7 @@ void RasTextReader::finish() {
 
 Result<RasAnswer> RasTextReader::read(std::string_view text) {
   for (const std::string_view line : lines(text)) take(trim(line));
-  if (section_ == Section::kNone)
-    return fail(ErrorKind::kBadInput, "RAS's answer: no job summary is in it");
+  if (section_ == Section::kNone) return fail(ErrorKind::kBadInput, "RAS's answer: no job summary is in it");
   // The last thing that RAS writes is an empty line.
   if (!whole_ || !text.ends_with("\n\n"))
     return fail(ErrorKind::kBadInput, fmt::format("RAS's answer ends early, after {} bytes", text.size()));

@@ -63,9 +63,10 @@ std::string of_communicator(const RasPair& pair, const std::string& id) {
 
 std::string lag_text(const RasPair& pair, const RasLag& lag) {
   if (lag.others_go_on)
-    return fmt::format("{} launched no collective within {:.1f} s and {} behind: {}{} is next, which {} launched",
-                       behind_text(lag), pair.seconds, lag.behind_count == 1 ? "is" : "are", calls_text(lag),
-                       of_communicator(pair, lag.communicator), others_text(lag));
+    return fmt::format(
+        "{} launched no collective within {:.1f} s and {} behind: {}{} is next, which {} launched",
+        behind_text(lag), pair.seconds, lag.behind_count == 1 ? "is" : "are", calls_text(lag),
+        of_communicator(pair, lag.communicator), others_text(lag));
   return fmt::format("{} {} not entered {}{}, in which {} {}", behind_text(lag),
                      lag.behind_count == 1 ? "has" : "have", calls_text(lag),
                      of_communicator(pair, lag.communicator), others_text(lag),
@@ -81,7 +82,8 @@ std::string lag_remedy(const RasLag& lag) {
   constexpr std::string_view kInstead =
       "an exception that was caught, a data loader, a checkpoint, a branch that only some ranks take";
   if (lag.behind.empty())
-    return fmt::format("NCCL 2.28.7 and newer name the ranks. See what those behind do instead ({}).", kInstead);
+    return fmt::format("NCCL 2.28.7 and newer name the ranks. See what those behind do instead ({}).",
+                       kInstead);
   return fmt::format("See what rank {} does instead ({}): its log, and {}", lag.behind.front().rank, kInstead,
                      stack_of(lag.behind.front()));
 }
@@ -94,10 +96,10 @@ void add_lag_reasons(RasVerdict& verdict, const RasLag& lag) {
       verdict.why.push_back(fmt::format("rank {}{} is behind", rank.rank, place_text(rank)));
     }
   for (const RasCall& call : lag.calls)
-    verdict.why.push_back(fmt::format("communicator {}: {} {} launched {} {} and no more, {} of {} launched {} {}",
-                                      lag.communicator, lag.behind_count, lag.behind_count == 1 ? "rank" : "ranks",
-                                      call.number - 1, call.function, lag.waiting_count, lag.size, call.function,
-                                      call.number));
+    verdict.why.push_back(
+        fmt::format("communicator {}: {} {} launched {} {} and no more, {} of {} launched {} {}",
+                    lag.communicator, lag.behind_count, lag.behind_count == 1 ? "rank" : "ranks",
+                    call.number - 1, call.function, lag.waiting_count, lag.size, call.function, call.number));
 }
 
 void conclude_lags(const RasPair& pair, RasVerdict& verdict) {
@@ -131,7 +133,8 @@ void conclude_lags(const RasPair& pair, RasVerdict& verdict) {
   }
   add_lag_reasons(verdict, root);
   if (verdict.certainty == Certainty::kOneOf)
-    verdict.notes.push_back("ranks lag in several communicators, and RAS does not show which of them came first");
+    verdict.notes.push_back(
+        "ranks lag in several communicators, and RAS does not show which of them came first");
 }
 
 // The rank of this process in the largest communicator that names it.
@@ -150,8 +153,8 @@ std::string rank_of_process(const RasAnswer& answer, const RasProcess& process) 
 }
 
 std::string process_text(const RasAnswer& answer, const RasProcess& process) {
-  return fmt::format("process {} on {} ({}GPU {})", process.pid, process.node, rank_of_process(answer, process),
-                     process.gpus);
+  return fmt::format("process {} on {} ({}GPU {})", process.pid, process.node,
+                     rank_of_process(answer, process), process.gpus);
 }
 
 // RAS gives up a process after 60 s. An unresponsive one counts if it was so in both answers.
@@ -161,8 +164,9 @@ bool conclude_silent(const RasPair& pair, RasVerdict& verdict) {
   for (const RasProcess& process : now.unresponsive)
     if (std::ranges::find(pair.first.unresponsive, process) != pair.first.unresponsive.end())
       verdict.silent.push_back(process);
-  const int unnamed = std::min(now.unresponsive_count - static_cast<int>(now.unresponsive.size()),
-                               pair.first.unresponsive_count - static_cast<int>(pair.first.unresponsive.size()));
+  const int unnamed =
+      std::min(now.unresponsive_count - static_cast<int>(now.unresponsive.size()),
+               pair.first.unresponsive_count - static_cast<int>(pair.first.unresponsive.size()));
   const int count = std::max(now.dead_count, static_cast<int>(now.dead.size())) +
                     static_cast<int>(verdict.silent.size() - now.dead.size()) + std::max(0, unnamed);
   if (count == 0) {
@@ -182,8 +186,9 @@ bool conclude_silent(const RasPair& pair, RasVerdict& verdict) {
   for (const RasProcess& process : verdict.silent) {
     if (verdict.why.size() >= kMostRasReasons) break;
     const bool dead = std::ranges::find(now.dead, process) != now.dead.end();
-    verdict.why.push_back(fmt::format("{} is {}", process_text(now, process),
-                                      dead ? "given up by RAS: it was not reachable for 60 s" : "unresponsive"));
+    verdict.why.push_back(
+        fmt::format("{} is {}", process_text(now, process),
+                    dead ? "given up by RAS: it was not reachable for 60 s" : "unresponsive"));
   }
   verdict.remedy =
       "Look at its node: ps -o pid,stat,wchan:32,cmd -p PID (T: stopped; D: in the kernel; none: it ended), dmesg (out of "
@@ -207,9 +212,9 @@ bool conclude_errors(const RasPair& pair, RasVerdict& verdict) {
   const Reported& first = reported.front();
   verdict.severity = nccl::Severity::kError;
   verdict.certainty = first.rank->error == kRemote ? Certainty::kUnknown : Certainty::kLikely;
-  verdict.text = fmt::format("rank {}{}{} reports: {}", first.rank->rank,
-                             of_communicator(pair, first.communicator->id), place_text(*first.rank),
-                             first.rank->error);
+  verdict.text =
+      fmt::format("rank {}{}{} reports: {}", first.rank->rank, of_communicator(pair, first.communicator->id),
+                  place_text(*first.rank), first.rank->error);
   for (const Reported& one : reported) {
     if (verdict.why.size() >= kMostRasReasons) {
       verdict.why.push_back(fmt::format("and {} more", reported.size() - kMostRasReasons));
@@ -227,7 +232,8 @@ int count_in_state(const RasAnswer& answer, RasState state) {
   for (const RasCommunicator& communicator : answer.communicators) count += communicator.has(state) ? 1 : 0;
   if (!answer.names_all)
     for (const RasGroup& group : answer.groups)
-      if (group.errors == "OK" && state == RasState::kInit && group.status == "INIT") count += group.communicators;
+      if (group.errors == "OK" && state == RasState::kInit && group.status == "INIT")
+        count += group.communicators;
   return count;
 }
 
@@ -244,23 +250,28 @@ void conclude_alike(const RasPair& pair, RasVerdict& verdict) {
   if (now.communicator_count == 0) {
     verdict.text = "RAS knows of no communicator: the job has not made one yet, or has ended them";
   } else if (initializing == now.communicator_count) {
-    verdict.text = fmt::format("the job is still initializing {}",
-                               initializing == 1 ? "its communicator" : fmt::format("its {} communicators", initializing));
+    verdict.text = fmt::format(
+        "the job is still initializing {}",
+        initializing == 1 ? "its communicator" : fmt::format("its {} communicators", initializing));
   } else if (has_different_counts(now)) {
-    verdict.text = "no rank lags: ranks differ in what they launched, as in every running job, and those behind go on";
+    verdict.text =
+        "no rank lags: ranks differ in what they launched, as in every running job, and those behind go on";
   } else if (ras_counts_grew(pair)) {
     verdict.text = "no rank lags: all launched the same collectives, and launch more";
   } else {
-    verdict.text = fmt::format("no rank lags: in each of {} communicators all ranks launched the same collectives",
-                               now.communicator_count);
+    verdict.text =
+        fmt::format("no rank lags: in each of {} communicators all ranks launched the same collectives",
+                    now.communicator_count);
     verdict.notes.push_back(
         now.names_all
-            ? fmt::format("nothing was launched within {:.1f} s. RAS does not see what the GPUs do: the job computes, or "
-                          "all ranks are in one collective that does not end",
-                          pair.seconds)
-            : fmt::format("NCCL {} gives no counts for ranks that are alike (2.28.7 and newer do), so whether the job "
-                          "moves is not known",
-                          now.version));
+            ? fmt::format(
+                  "nothing was launched within {:.1f} s. RAS does not see what the GPUs do: the job computes, or "
+                  "all ranks are in one collective that does not end",
+                  pair.seconds)
+            : fmt::format(
+                  "NCCL {} gives no counts for ranks that are alike (2.28.7 and newer do), so whether the job "
+                  "moves is not known",
+                  now.version));
     verdict.notes.push_back("sends and receives are not counted by RAS");
   }
 }
@@ -269,8 +280,8 @@ void add_notes(const RasPair& pair, RasVerdict& verdict) {
   const RasAnswer& now = pair.second;
   const int initializing = count_in_state(now, RasState::kInit);
   if (initializing > 0 && initializing < now.communicator_count)
-    verdict.notes.push_back(fmt::format("{} of {} communicators are being initialized", initializing,
-                                        now.communicator_count));
+    verdict.notes.push_back(
+        fmt::format("{} of {} communicators are being initialized", initializing, now.communicator_count));
   if (const int ending = count_in_state(now, RasState::kNotMember) + count_in_state(now, RasState::kFinalize))
     verdict.notes.push_back(
         fmt::format("{} communicators have ranks that left them, are leaving or have not entered", ending));
@@ -279,9 +290,10 @@ void add_notes(const RasPair& pair, RasVerdict& verdict) {
   if (now.timeouts > 0)
     verdict.notes.push_back(fmt::format("RAS itself met {} timeouts while it gathered this", now.timeouts));
   if (now.unsound > 0)
-    verdict.notes.push_back(fmt::format("{} entries of the answer were left out, because their numbers cannot be: NCCL "
-                                        "before 2.29.2 may answer so while communicators begin and end",
-                                        now.unsound));
+    verdict.notes.push_back(
+        fmt::format("{} entries of the answer were left out, because their numbers cannot be: NCCL "
+                    "before 2.29.2 may answer so while communicators begin and end",
+                    now.unsound));
   for (std::size_t i = 1; i < verdict.lags.size() && i < kMostRasReasons; ++i)
     verdict.notes.push_back("also: " + lag_text(pair, verdict.lags[i]));
   if (verdict.lags.size() > kMostRasReasons)
@@ -343,9 +355,9 @@ std::vector<const RasCommunicator*> worth_showing(const RasAnswer& answer) {
   std::vector<const RasCommunicator*> shown;
   for (const RasCommunicator& communicator : answer.communicators) shown.push_back(&communicator);
   std::ranges::stable_sort(shown, {}, [](const RasCommunicator* one) {
-    const bool differs = one->states.size() > 1 || std::ranges::any_of(one->counts, [](const RasCount& count) {
-                           return count.parties.size() > 1;
-                         });
+    const bool differs =
+        one->states.size() > 1 ||
+        std::ranges::any_of(one->counts, [](const RasCount& count) { return count.parties.size() > 1; });
     return std::pair(!differs, -one->size);
   });
   return shown;

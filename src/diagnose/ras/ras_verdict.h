@@ -33,23 +33,24 @@ struct RasCall {
 struct RasLag {
   std::string communicator = {};
   int size = 0;
-  std::vector<RasCall> calls = {};    // the first of each kind that they have not launched
-  std::vector<RasRank> behind = {};   // empty if RAS does not name them
+  std::vector<RasCall> calls = {};   // the first of each kind that they have not launched
+  std::vector<RasRank> behind = {};  // empty if RAS does not name them
   int behind_count = 0;
   std::vector<RasRank> waiting = {};  // have launched it; empty if RAS does not name them
   int waiting_count = 0;
   bool others_go_on = false;  // some of those launched more meanwhile: their launches do not wait for the GPU
   bool follows = false;       // each of those behind waits in another communicator
-  FIELDS(RasLag, communicator, size, calls, behind, behind_count, waiting, waiting_count, others_go_on, follows);
+  FIELDS(RasLag, communicator, size, calls, behind, behind_count, waiting, waiting_count, others_go_on,
+         follows);
 };
 
 struct RasVerdict {
-  std::string text = {};                   // one sentence
-  std::vector<std::string> why = {};       // what in the answers shows it
-  std::string remedy = {};                 // empty if nothing is wrong
-  std::vector<std::string> notes = {};     // what limits the answer
-  std::vector<RasLag> lags = {};           // the one that the others follow from comes first
-  std::vector<RasProcess> silent = {};     // dead, or unresponsive in both answers
+  std::string text = {};                      // one sentence
+  std::vector<std::string> why = {};          // what in the answers shows it
+  std::string remedy = {};                    // empty if nothing is wrong
+  std::vector<std::string> notes = {};        // what limits the answer
+  std::vector<RasLag> lags = {};              // the one that the others follow from comes first
+  std::vector<RasProcess> silent = {};        // dead, or unresponsive in both answers
   Certainty certainty = Certainty::kUnknown;  // kCause: the answers show what the others wait for
   nccl::Severity severity = nccl::Severity::kNote;
   FIELDS(RasVerdict, text, why, remedy, notes, lags, silent, certainty, severity);
