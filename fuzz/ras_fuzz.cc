@@ -2,7 +2,7 @@
 // reaches a terminal raw.
 //
 // Rooms: diagnose nccl base
-// Seeds: tests/ras/lag-2.26.txt tests/ras/dead-2.28.txt tests/ras/teardown-2.24.txt tests/ras/error-2.27.txt tests/ras/lag-2.29.json tests/ras/stopped-2.29.json
+// Seeds: tests/ras/lag-2.26.txt tests/ras/dead-2.28.txt tests/ras/teardown-2.24.txt tests/ras/error-2.27.txt tests/ras/lag-2.29.json tests/ras/stopped-2.29.json tests/ras/stopped-2.28.json
 #include <cstdint>
 #include <string_view>
 #include <utility>

@@ -122,4 +122,8 @@ inline constexpr std::size_t kMostRasCommunicators = 1 << 16;
 Result<RasAnswer> read_ras_text(std::string_view text);
 Result<RasAnswer> read_ras_json(std::string_view text);
 
+// Returns whether NCCL's text is sound, too, in the version that the first lines of this JSON name. The text of versions
+// before 2.29.2 may crash the job if ranks are missing (NVIDIA/nccl issue 1762); their JSON does not.
+bool may_ask_for_ras_text(std::string_view json);
+
 }  // namespace railbed::diagnose

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "diagnose/ras/ras_answer.h"
+#include "nccl/version.h"
 
 namespace railbed::diagnose {
 namespace {
@@ -67,20 +68,21 @@ struct WrittenAnswer {
 
 // Values of ncclResult_t (nccl.h) in the words of RAS's text. Empty for success and for work in progress.
 std::string error_text(int result) {
-  constexpr int kInProgress = 7;
-  constexpr std::array<std::string_view, 7> kTexts = {"",
-                                                      "Unhandled CUDA error",
-                                                      "System error",
-                                                      "Internal error",
-                                                      "Invalid argument",
-                                                      "Invalid usage",
-                                                      "Remote process error"};
-  if (result == kInProgress) return "";
+  constexpr std::array<std::string_view, 9> kTexts = {
+      "",
+      "Unhandled CUDA error",
+      "System error",
+      "Internal error",
+      "Invalid argument",
+      "Invalid usage",
+      "Remote process error",
+      "",          // in progress
+      "Timeout"};  // since 2.30; the text says "Unexpected error"
   if (result < 0 || result >= static_cast<int>(kTexts.size())) return fmt::format("error {}", result);
   return std::string(kTexts[static_cast<std::size_t>(result)]);
 }
 
-// As RAS's text does: src/ras/client_support.cc, rasClientRunComms().
+// RAS's text chooses in this order, too: src/ras/client_support.cc, rasClientRunComms().
 RasState state_of(const WrittenStatus& status) {
   if (status.abort_flag) return RasState::kAbort;
   if (status.finalize_called || status.destroy_flag) return RasState::kFinalize;
@@ -132,8 +134,8 @@ std::vector<RasTally> tally(const std::vector<RasRank>& ranks) {
   return tallies;
 }
 
-// A rank that is out of range, or comes twice, is left out: NCCL before 2.29.2 may answer so while communicators
-// start (NVIDIA/nccl issue 1762).
+// A rank that is out of range, or comes twice, is left out: NCCL may answer so while communicators start (NVIDIA/nccl
+// issue 2346, 2.29.7).
 RasCommunicator communicator_of(const WrittenCommunicator& written, int& unsound) {
   RasCommunicator found{.id = written.hash.starts_with("0x") ? written.hash.substr(2) : written.hash,
                         .size = written.size};
@@ -190,10 +192,36 @@ class ProcessesOfRanks {
   std::map<std::pair<std::string, int>, std::pair<RasState, std::set<int>>> found_;
 };
 
+// NCCL 2.28.7 to 2.28.9 write no comma between the GPU and the status of a missing rank. Returns the text with it.
+std::string with_status_commas(std::string_view text) {
+  constexpr std::string_view kGpu = "\"nvml_dev\": ";
+  std::string mended;
+  for (;;) {
+    const auto at = text.find(kGpu);
+    if (at == std::string_view::npos) return mended += text;
+    const auto end = std::min(text.find_first_not_of("-0123456789", at + kGpu.size()), text.size());
+    mended += text.substr(0, end);
+    text.remove_prefix(end);
+    const auto next = text.find_first_not_of(" \n");
+    if (next != std::string_view::npos && text.substr(next).starts_with("\"status\"")) mended += ',';
+  }
+}
+
 }  // namespace
 
+bool may_ask_for_ras_text(std::string_view json) {
+  constexpr std::string_view kVersion = "\"nccl_version\": \"";
+  const std::string_view head = json.substr(0, 256);
+  const auto at = head.find(kVersion);
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = head.substr(at + kVersion.size());
+  const auto version = nccl::Version::parse(rest.substr(0, rest.find('"')));
+  return version && *version >= nccl::Version{2, 29, 2};
+}
+
 Result<RasAnswer> read_ras_json(std::string_view text) {
-  const auto document = json::parse(text);
+  auto document = json::parse(text);
+  if (!document) document = json::parse(with_status_commas(text));
   if (!document) return fail(document.error(), "RAS's answer");
   if (!document->is_object() || !document->contains("communicators"))
     return fail(ErrorKind::kBadInput, "RAS's answer: no list of communicators is in it");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "diagnose/ras/ras_answer.h"
 #include "diagnose/ras/ras_verdict.h"
 
@@ -157,6 +158,20 @@ TEST(RasJson, ReadsEveryRank) {
   EXPECT_EQ(stopped.unresponsive, (std::vector<RasProcess>{{4003, "10.50.0.2", "1"}}));
 }
 
+TEST(RasJson, AddsTheCommasThatTheFirstVersionsForgot) {
+  const std::string forgot = ras_bytes("stopped-2.28.json");
+  EXPECT_FALSE(json::parse(forgot));
+  EXPECT_EQ(ras_read(forgot).unresponsive, (std::vector<RasProcess>{{4003, "10.50.0.2", "1"}}));
+  for (std::size_t size = 0; size + 2 < forgot.size(); ++size)
+    EXPECT_FALSE(read_ras_json(std::string_view(forgot).substr(0, size))) << size;
+}
+
+TEST(RasJson, SaysWhetherItsTextIsSound) {
+  EXPECT_TRUE(may_ask_for_ras_text(ras_bytes("lag-2.29.json").substr(0, 40)));
+  EXPECT_FALSE(may_ask_for_ras_text(ras_bytes("stopped-2.28.json")));
+  EXPECT_FALSE(may_ask_for_ras_text("{}"));
+}
+
 TEST(RasJson, RefusesWhatEndsEarlyAndLeavesOutWhatCannotBe) {
   const std::string whole = ras_bytes("lag-2.29.json");
   for (std::size_t size = 0; size + 1 < whole.size(); ++size)
@@ -193,7 +208,9 @@ TEST(RasVerdict, RanksThatGoOnDoNotLag) {
   EXPECT_TRUE(moving.lags.empty());
   EXPECT_TRUE(moving.text.starts_with("no rank lags")) << moving.text;
   // Others went ahead only between the answers.
-  EXPECT_TRUE(compared({{.launched = {{5, 7}, {5, 7}}}}, {{.launched = {{5, 7}, {5, 8}}}}).lags.empty());
+  const auto ahead = compared({{.launched = {{5, 7}, {5, 7}}}}, {{.launched = {{5, 7}, {5, 8}}}});
+  EXPECT_TRUE(ahead.lags.empty());
+  EXPECT_EQ(ahead.text.find("go on"), std::string::npos) << ahead.text;  // this is not known of the first
   // The text does not list what was equal.
   const RasAnswer now = ras_captured("lag-2.26.txt");
   RasAnswer before = now;
@@ -216,6 +233,16 @@ TEST(RasVerdict, AllAlikeIsNoProofThatAllIsWell) {
   const auto going = compared({{.launched = {{5, 7}, {5, 7}}}}, {{.launched = {{5, 9}, {5, 9}}}});
   EXPECT_TRUE(going.notes.empty());
   EXPECT_NE(going.text, still.text);
+}
+
+TEST(RasVerdict, CountsOfGraphsAreNoProofBefore226) {
+  const std::string old =
+      changed(ras_bytes("lag-2.26.txt"), "different AllReduce operation", "different collective operation");
+  const RasAnswer answer = ras_read(old);
+  const auto verdict = ras_judged(answer, answer);
+  ASSERT_EQ(verdict.lags.size(), 1U);
+  EXPECT_EQ(verdict.certainty, Certainty::kLikely);
+  EXPECT_NE(verdict.notes.at(0).find("CUDA graphs"), std::string::npos);
 }
 
 TEST(RasVerdict, RanksThatInitializeDoNotLag) {
@@ -274,11 +301,21 @@ TEST(RasVerdict, AProcessThatIsGoneComesFirst) {
   const auto verdict = ras_judged(answer, answer);
   EXPECT_EQ(verdict.severity, nccl::Severity::kError);
   ASSERT_EQ(verdict.silent.size(), 2U);
-  EXPECT_EQ(verdict.text, "2 processes of the job do not answer: stopped, or gone, and 30 others do");
+  EXPECT_EQ(verdict.text, "2 processes of the job do not answer: stopped, gone or cut off, and 30 others do");
   const RasAnswer stopped = ras_captured("stopped-2.29.json");
   EXPECT_EQ(
       ras_judged(stopped, stopped).text,
-      "process 4003 on 10.50.0.2 (rank 3 of 4, GPU 1) does not answer: stopped, or gone, and 3 others do");
+      "process 4003 on 10.50.0.2 (rank 3 of 4, GPU 1) does not answer: stopped, gone or cut off, and 3 others do");
+}
+
+TEST(RasVerdict, OthersMayGoOnWithoutAProcessThatEnded) {
+  const std::string stopped = ras_bytes("stopped-2.29.json");
+  const RasAnswer first = ras_read(stopped);
+  RasAnswer second = first;
+  EXPECT_EQ(ras_judged(first, second).certainty, Certainty::kLikely);
+  EXPECT_TRUE(ras_judged(first, second).notes.empty());
+  for (RasParty& party : second.communicators.at(0).counts.back().parties) ++party.launched;
+  EXPECT_NE(ras_judged(first, second).notes.at(0).find("launched more"), std::string::npos);
 }
 
 TEST(RasVerdict, AProcessThatWasLateOnceIsNoFault) {

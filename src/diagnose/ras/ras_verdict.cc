@@ -21,6 +21,7 @@ namespace railbed::diagnose {
 namespace {
 
 constexpr std::size_t kMostRasReasons = 8;
+constexpr std::string_view kAnyCollective = "collective";  // what NCCL before 2.26 counts
 
 std::string place_text(const RasRank& rank) {
   std::string text = rank.node.empty() ? "" : " on " + rank.node;
@@ -88,7 +89,7 @@ std::string lag_remedy(const RasLag& lag) {
                      stack_of(lag.behind.front()));
 }
 
-// What is behind, one line for each rank, with what the others launched.
+// Adds a line for each rank that is behind, and for each call that the others launched.
 void add_lag_reasons(RasVerdict& verdict, const RasLag& lag) {
   if (lag.behind.size() > 1)
     for (const RasRank& rank : lag.behind) {
@@ -132,6 +133,12 @@ void conclude_lags(const RasPair& pair, RasVerdict& verdict) {
     verdict.remedy = lag_remedy(root);
   }
   add_lag_reasons(verdict, root);
+  if (root.calls.front().function == kAnyCollective) {
+    if (verdict.certainty == Certainty::kCause) verdict.certainty = Certainty::kLikely;
+    verdict.notes.push_back(
+        "NCCL before 2.26 may count collectives in CUDA graphs on some ranks only: if the job replays graphs, counts may "
+        "differ so without a fault");
+  }
   if (verdict.certainty == Certainty::kOneOf)
     verdict.notes.push_back(
         "ranks lag in several communicators, and RAS does not show which of them came first");
@@ -176,13 +183,14 @@ bool conclude_silent(const RasPair& pair, RasVerdict& verdict) {
     return false;
   }
   verdict.severity = nccl::Severity::kError;
-  verdict.certainty = Certainty::kCause;
+  verdict.certainty = Certainty::kLikely;
   const std::string others =
       now.processes > count ? fmt::format(", and {} others do", now.processes - count) : "";
   const std::string who = count == 1 && verdict.silent.size() == 1
                               ? process_text(now, verdict.silent.front())
                               : fmt::format("{} processes of the job", count);
-  verdict.text = fmt::format("{} {} not answer: stopped, or gone{}", who, count == 1 ? "does" : "do", others);
+  verdict.text =
+      fmt::format("{} {} not answer: stopped, gone or cut off{}", who, count == 1 ? "does" : "do", others);
   for (const RasProcess& process : verdict.silent) {
     if (verdict.why.size() >= kMostRasReasons) break;
     const bool dead = std::ranges::find(now.dead, process) != now.dead.end();
@@ -191,8 +199,11 @@ bool conclude_silent(const RasPair& pair, RasVerdict& verdict) {
                     dead ? "given up by RAS: it was not reachable for 60 s" : "unresponsive"));
   }
   verdict.remedy =
-      "Look at its node: ps -o pid,stat,wchan:32,cmd -p PID (T: stopped; D: in the kernel; none: it ended), dmesg (out of "
-      "memory, Xid), and its log's last lines.";
+      "Look at its node: ps -o pid,stat,wchan:32,cmd -p PID (T: stopped; D: in the kernel; none: it ended; else: does its "
+      "node reach the others?), dmesg (out of memory, Xid), and its log's last lines.";
+  if (ras_counts_grew(pair))
+    verdict.notes.push_back(
+        "other ranks launched more collectives meanwhile: it may have ended in order, or they do not wait yet");
   return true;
 }
 
@@ -255,7 +266,8 @@ void conclude_alike(const RasPair& pair, RasVerdict& verdict) {
         initializing == 1 ? "its communicator" : fmt::format("its {} communicators", initializing));
   } else if (has_different_counts(now)) {
     verdict.text =
-        "no rank lags: ranks differ in what they launched, as in every running job, and those behind go on";
+        "no rank lags: ranks differ in what they launched, as in every running job, and no running rank was seen to stand "
+        "behind others in both answers";
   } else if (ras_counts_grew(pair)) {
     verdict.text = "no rank lags: all launched the same collectives, and launch more";
   } else {
@@ -272,7 +284,7 @@ void conclude_alike(const RasPair& pair, RasVerdict& verdict) {
                   "NCCL {} gives no counts for ranks that are alike (2.28.7 and newer do), so whether the job "
                   "moves is not known",
                   now.version));
-    verdict.notes.push_back("sends and receives are not counted by RAS");
+    verdict.notes.push_back("RAS counts no sends and receives, and no collectives in CUDA graphs");
   }
 }
 
@@ -290,10 +302,10 @@ void add_notes(const RasPair& pair, RasVerdict& verdict) {
   if (now.timeouts > 0)
     verdict.notes.push_back(fmt::format("RAS itself met {} timeouts while it gathered this", now.timeouts));
   if (now.unsound > 0)
-    verdict.notes.push_back(
-        fmt::format("{} entries of the answer were left out, because their numbers cannot be: NCCL "
-                    "before 2.29.2 may answer so while communicators begin and end",
-                    now.unsound));
+    verdict.notes.push_back(fmt::format(
+        "{} entries of the answer were left out, because their numbers cannot be: NCCL may answer so while "
+        "communicators begin and end, and before 2.29.2 if ranks are missing",
+        now.unsound));
   for (std::size_t i = 1; i < verdict.lags.size() && i < kMostRasReasons; ++i)
     verdict.notes.push_back("also: " + lag_text(pair, verdict.lags[i]));
   if (verdict.lags.size() > kMostRasReasons)
