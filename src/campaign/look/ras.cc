@@ -27,6 +27,7 @@ using RasClock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestRasReply = 1024;  // NCCL's client has as much room
 constexpr int kAsksForSameJob = 4;
+constexpr std::size_t kMostOfOneName = 8;  // addresses; a connection to one may take a second
 
 // "localhost" needs no name server, and NCCL may listen at either of its addresses.
 std::vector<SocketAddress> addresses_of(const RasAddress& at) {
@@ -42,7 +43,7 @@ std::vector<SocketAddress> addresses_of(const RasAddress& at) {
   addrinfo* first = nullptr;
   if (getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &wanted, &first) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, freeaddrinfo);
-  for (const addrinfo* one = first; one != nullptr; one = one->ai_next) {
+  for (const addrinfo* one = first; one != nullptr && found.size() < kMostOfOneName; one = one->ai_next) {
     SocketAddress& address = found.emplace_back();
     std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
     address.size = one->ai_addrlen;
@@ -87,6 +88,7 @@ class RasConnection {
     }
   }
   bool too_long() const { return too_long_; }
+  const std::string& heard() const { return heard_; }
 
  private:
   Result<bool> send_line(std::string_view line, RasClock::time_point until) {
@@ -140,11 +142,11 @@ Result<Fd> connect_to_ras(const RasAddress& at, const RasLimits& limits, const s
   return fail(ErrorKind::kUnavailable, why);
 }
 
-// What one connection led to.
+// The result of one connection.
 struct RasTurn {
   Result<diagnose::RasAnswer> answer;
-  bool silent = false;    // nothing came at all
-  bool too_long = false;  // in JSON: the text is shorter
+  bool silent = false;      // nothing came at all
+  bool wants_text = false;  // JSON is too long, and the text is shorter
 };
 
 RasTurn take_turn(Fd fd, bool json, const RasLimits& limits, const std::stop_token& stop) {
@@ -160,11 +162,14 @@ RasTurn take_turn(Fd fd, bool json, const RasLimits& limits, const std::stop_tok
     json = lower(*reply) == "ok";  // NCCL before 2.28.7: "ERROR: Unknown command …"
   }
   const auto text = connection.ask("VERBOSE STATUS");
-  if (!text) return {fail(text.error()), false, json && connection.too_long()};
+  if (!text)
+    return {fail(text.error()), false,
+            json && connection.too_long() && diagnose::may_ask_for_ras_text(connection.heard())};
   return {json ? diagnose::read_ras_json(*text) : diagnose::read_ras_text(*text)};
 }
 
-// Answers are about one job if they share a communicator; if neither shows one, if they are of as many processes.
+// Two answers are about one job if they share a communicator. Texts name only communicators whose ranks differ, so they
+// are compared by their number of processes.
 bool is_same_job(const diagnose::RasAnswer& one, const diagnose::RasAnswer& other) {
   if (one.version != other.version) return false;
   if (!one.names_all) return one.processes == other.processes;
@@ -223,7 +228,7 @@ Result<diagnose::RasAnswer> ask_ras(const RasAddress& address, const RasLimits& 
     RasTurn turn = take_turn(*std::move(fd), json, limits, stop);
     if (turn.silent) {
       ++silent;
-    } else if (turn.too_long) {
+    } else if (turn.wants_text) {
       json = false;
     } else {
       if (!turn.answer) return fail(turn.answer.error(), address.to_text());

@@ -36,11 +36,11 @@ struct RasLimits {
   std::chrono::milliseconds greeting{1000};  // for a connection, and then for each short reply
   // For the answer: RAS itself gives up after 10 s (RAS_COLLECTIVE_LEG_TIMEOUT and …_EXTRA_TIMEOUT).
   std::chrono::milliseconds answer{15000};
-  std::size_t bytes = 32 << 20;
+  std::size_t bytes = 24 << 20;  // some 40 000 ranks in JSON: fewer values than json::parse() takes
   int tries = 8;  // connections: one that meets a stopped process is accepted by the kernel, and silent
 };
 
-// Asks once, for JSON if the service knows it. Fails with kUnavailable if nothing listens there, kTimeout if nothing is
+// Asks once, for JSON if the service knows it; for text if JSON is too long and NCCL's text is sound. Fails with kUnavailable if nothing listens there, kTimeout if nothing is
 // answered, kBadInput if it is no answer of RAS, kCancelled on a stop.
 Result<diagnose::RasAnswer> ask_ras(const RasAddress& address, const RasLimits& limits,
                                     const std::stop_token& stop);

@@ -139,11 +139,21 @@ TEST(Ras, AsksForJsonAndTakesTextFromOlderOnes) {
 
 TEST(Ras, TakesTextIfJsonIsTooLong) {
   const std::string text = ras_answer_of("lag-2.26.txt");
-  const FakeRas large(
-      [&](int, int fd) { plays_ras(fd, true, text, std::string(kPatientLimits.bytes + 1, ' ')); });
-  const auto answer = asked(large);
+  const auto large = [&](const std::string& version) {
+    const std::string head = "{\n  \"nccl_version\": \"" + version + "\",\n";
+    return [=](int, int fd) { plays_ras(fd, true, text, head + std::string(kPatientLimits.bytes + 1, ' ')); };
+  };
+  const FakeRas sound(large("2.29.2"));
+  const auto answer = asked(sound);
   ASSERT_TRUE(answer) << answer.error().text;
   EXPECT_FALSE(answer->names_all);
+  // The text of older ones may crash the job.
+  for (const std::string version : {"2.28.9", "x"}) {
+    const FakeRas unsound(large(version));
+    const auto refused = asked(unsound);
+    ASSERT_FALSE(refused) << version;
+    EXPECT_NE(refused.error().text.find("longer than"), std::string::npos) << refused.error().text;
+  }
 }
 
 TEST(Ras, GoesOnToTheNextProcessIfOneIsStopped) {

@@ -135,7 +135,8 @@ Examples:
 
 Of a running process only variables of NCCL, UCX, Gloo and of launchers are read, as it was started with; nothing is
 changed, attached or stopped. Exit codes: 0 clean, 1 warnings, 2 errors, 3 no such
-process, or one that this user may not look into; RAS does not answer.
+process, or one that this user may not look into; RAS does not answer. Faults of NCCL have crashed
+jobs that were asked as --ras asks: docs/how-to/job-that-hangs.md says which versions.
 
 A log says most with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,TUNING,ENV and all ranks in one file.)");
   return [options, ras] {

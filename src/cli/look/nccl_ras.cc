@@ -26,6 +26,7 @@ namespace railbed {
 namespace {
 
 constexpr nccl::Version kFirstWithRas{2, 24, 0};
+constexpr std::size_t kMostRasPlaces = 8;  // the environment of other users' processes adds addresses, too
 
 struct RasOutput {
   std::string address;
@@ -34,7 +35,7 @@ struct RasOutput {
   FIELDS(RasOutput, address, verdict, answers);
 };
 
-// Where the processes of this node listen, and why some do not.
+// The addresses at which processes of this node listen, and the reasons why others do not.
 struct ListeningProcesses {
   std::vector<RasAddress> addresses = {};
   std::vector<std::string> obstacles = {};
@@ -69,7 +70,9 @@ void add_process(const Process& process, ListeningProcesses& into) {
   if (!at)
     into.obstacles.push_back(
         fmt::format("{} has NCCL_RAS_ADDR={}, which is no address", who, address->value));
-  if (at && std::ranges::find(into.addresses, *at) == into.addresses.end()) into.addresses.push_back(*at);
+  if (at && into.addresses.size() < kMostRasPlaces &&
+      std::ranges::find(into.addresses, *at) == into.addresses.end())
+    into.addresses.push_back(*at);
 }
 
 ListeningProcesses listening_processes(Host& host) {
@@ -84,7 +87,10 @@ int report_silence(Error error, const std::vector<std::string>& obstacles) {
   if (error.kind == ErrorKind::kCancelled) return report(error);
   std::string text = "RAS does not answer:\n";
   for (const std::string_view line : lines(error.text)) text += fmt::format("  {}\n", printable(line));
-  for (const std::string& obstacle : obstacles) text += fmt::format("  {}\n", printable(obstacle));
+  for (std::size_t i = 0; i < std::min(obstacles.size(), kMostRasPlaces); ++i)
+    text += fmt::format("  {}\n", printable(obstacles[i]));
+  if (obstacles.size() > kMostRasPlaces)
+    text += fmt::format("  and {} more\n", obstacles.size() - kMostRasPlaces);
   text +=
       "Run this on a node of the job (ssh NODE railbed nccl --ras), or give the job's NCCL_RAS_ADDR: --ras HOST:PORT. It "
       "needs NCCL 2.24 or newer without NCCL_RAS_ENABLE=0. Without RAS: docs/how-to/job-that-hangs.md";

@@ -13,8 +13,8 @@ struct RasOptions {
   int apart = 5;        // seconds between the two answers
 };
 
-// Asks twice, prints the verdict and returns the exit code: 0 no rank lags, 1 one stands while others go on, 2 the job
-// hangs or a rank failed, 3 nothing answers. `host` is this machine.
+// Asks twice, prints the verdict and returns the exit code: 0 no rank lags, 1 one stands while others go on, 2 ranks wait
+// for one, a process is silent or a rank reports an error, 3 nothing answers. `host` is this machine.
 int look_at_job(Host& host, const RasOptions& options, bool json);
 
 }  // namespace railbed
