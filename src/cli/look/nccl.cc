@@ -1,5 +1,5 @@
-// railbed nccl: judges this node's NCCL variables, predicts NCCL's choices, explains its log, and shows how a
-// running job sees the node.
+// railbed nccl: judges this node's NCCL variables, predicts NCCL's choices, explains its log, shows how a running
+// job sees the node, and which of its ranks keeps the others waiting.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/look/nccl_log.h"
+#include "cli/look/nccl_ras.h"
 #include "cli/look/nccl_running.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
@@ -27,6 +28,7 @@ struct NcclOptions {
   std::string version;
   std::optional<int> traffic_class;
   RunningOptions running;
+  RasOptions ras;
   bool rails = false;
   bool json = false;
 };
@@ -49,6 +51,7 @@ int look_at_node(const NcclOptions& options) {
   const auto host = open_root(options.root, &unread);
   if (!host) return report(host.error());
   for (const std::string& line : lines_of(unread)) say_to_person(line);
+  if (options.ras.asked) return look_at_job(**host, options.ras, options.json);
   if (options.running.asked()) return look_at_running(**host, options.running, expected, options.json);
   const Facts facts = collect_facts(**host);
   if (!expected.version) expected.version = nccl::installed_version(facts.nccl);
@@ -85,8 +88,8 @@ int look_at_node(const NcclOptions& options) {
 
 Action declare_nccl(CLI::App& app) {
   auto options = std::make_shared<NcclOptions>();
-  app.add_option("--root", options->root,
-                 "look at this folder, .tree file or sosreport instead of this machine");
+  auto* const root = app.add_option("--root", options->root,
+                                    "look at this folder, .tree file or sosreport instead of this machine");
   auto* const log = app.add_option("--log", options->log,
                                    "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
   auto* const running =
@@ -96,13 +99,25 @@ Action declare_nccl(CLI::App& app) {
                         ->check(CLI::PositiveNumber)
                         ->excludes(running)
                         ->excludes(log);
-  app.add_option(
-         "--container", options->running.container,
-         "look at the job in this container: docker's or podman's name, or 12 digits of its identifier")
-      ->excludes(running)
-      ->excludes(pid)
-      ->excludes(log);
+  auto* const container =
+      app.add_option(
+             "--container", options->running.container,
+             "look at the job in this container: docker's or podman's name, or 12 digits of its identifier")
+          ->excludes(running)
+          ->excludes(pid)
+          ->excludes(log);
   running->excludes(log);
+  auto* const ras =
+      app.add_option(
+             "--ras", options->ras.address,
+             "ask NCCL's RAS service which rank of a running job lags or is gone: at localhost:28028, at the "
+             "NCCL_RAS_ADDR of the processes here, or at HOST[:PORT]")
+          ->expected(0, 1)
+          ->type_name("[HOST[:PORT]]");
+  for (auto* const other : {root, log, running, pid, container}) ras->excludes(other);
+  app.add_option("--apart", options->ras.apart, "with --ras: seconds between its two answers (default 5)")
+      ->check(CLI::Range(1, 3600))
+      ->needs(ras);
   app.add_option("--nccl-version", options->version,
                  "the NCCL that will run, for variables that came or went; else the installed one");
   app.add_option("--traffic-class", options->traffic_class, "what NCCL_IB_TC should be: 104 is DSCP 26");
@@ -115,14 +130,17 @@ Examples:
   NCCL_DEBUG=INFO python train.py 2>&1 | tee log; railbed nccl --log log
   sudo railbed nccl --running          jobs as they run: RDMA or TCP now, and the flag a container lacks
   railbed nccl --pid 4242              one process; your own need no root
+  railbed nccl --ras                   the job hangs: which rank the others wait for
   sudo railbed nccl --container vllm   what runs in this container
 
 Of a running process only variables of NCCL, UCX, Gloo and of launchers are read, as it was started with; nothing is
 changed, attached or stopped. Exit codes: 0 clean, 1 warnings, 2 errors, 3 no such
-process, or one that this user may not look into.
+process, or one that this user may not look into; RAS does not answer. Faults of NCCL have crashed
+jobs that were asked as --ras asks: docs/how-to/job-that-hangs.md says which versions.
 
 A log says most with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,TUNING,ENV and all ranks in one file.)");
-  return [options] {
+  return [options, ras] {
+    options->ras.asked = ras->count() > 0;
     return options->log.empty() ? look_at_node(*options) : explain_nccl_log(options->log, options->json);
   };
 }
