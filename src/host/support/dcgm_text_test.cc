@@ -45,7 +45,7 @@ constexpr const char* kVersion4 = R"({"DCGM Diagnostic": {"test_categories": [
    {"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": [{"error_severity": 2, "warning": "ECC"}]}]},
    {"name": "diagnostic", "test_summary": {"status": "Not Run"}}]}]}, "metadata": {"version": "4.2.3"}})";
 
-constexpr const char* kTable =
+constexpr const char* kDiagTable =
     "Successfully ran diagnostic for group.\n"
     "+---------------------------+------------------------------------------------+\n"
     "| Diagnostic                | Result                                         |\n"
@@ -110,7 +110,7 @@ TEST(DcgmText, ReadsTheDocumentOfVersion4) {
 }
 
 TEST(DcgmText, ReadsTheTable) {
-  const auto answer = tests_in(kTable);
+  const auto answer = tests_in(kDiagTable);
   EXPECT_TRUE(answer.errors.empty());
   EXPECT_EQ(find_result(answer, "Denylist", -1)->status, "pass");
   const auto* remap = find_result(answer, "Page Retirement/Row Remap", -1);
@@ -137,7 +137,7 @@ TEST(DcgmText, ReadsHealth) {
 }
 
 TEST(DcgmText, ACutOutputIsNoPass) {
-  const std::string json = kVersion4, table = kTable;
+  const std::string json = kVersion4, table = kDiagTable;
   EXPECT_FALSE(tests_in(json.substr(0, json.size() / 2)).errors.empty());
   EXPECT_FALSE(tests_in(table.substr(0, table.find("| Memory Bandwidth"))).errors.empty());
   EXPECT_FALSE(tests_in("{\"DCGM GPU Diagnostic\": {\"version\": \"4.2.3\"}}").errors.empty());
@@ -148,7 +148,7 @@ TEST(DcgmText, ACutOutputIsNoPass) {
 TEST(DcgmText, IsRecognised) {
   EXPECT_EQ(dcgm_kind(kVersion3), "diag");
   EXPECT_EQ(dcgm_kind(kVersion4), "diag");
-  EXPECT_EQ(dcgm_kind(kTable), "diag");
+  EXPECT_EQ(dcgm_kind(kDiagTable), "diag");
   EXPECT_EQ(dcgm_kind(kHealthTable), "health");
   EXPECT_EQ(dcgm_kind("{\"tests\": []}"), "");
   EXPECT_EQ(dcgm_kind("+---+\n| Name | Result |\n+---+\n"), "");
