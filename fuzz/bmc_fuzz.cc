@@ -42,8 +42,13 @@ void events(std::string_view text) {
 
 void ipmitool(std::string_view text) {
   if (text.empty()) return;  // no output
-  const auto facts = parse_ipmitool({.sensor = text, .sdr = text, .events = text, .log = text, .inventory = text,
-                                     .lan = text, .controller = text});
+  const auto facts = parse_ipmitool({.sensor = text,
+                                     .sdr = text,
+                                     .events = text,
+                                     .log = text,
+                                     .inventory = text,
+                                     .lan = text,
+                                     .controller = text});
   require(facts.has_value());
   if (facts->sensors.ok()) {
     require(facts->sensors->size() <= kMaxBmcSensors);
@@ -53,7 +58,8 @@ void ipmitool(std::string_view text) {
   if (facts->events.ok()) {
     require(facts->events->size() <= kMaxBmcEvents);
     for (const BmcEvent& event : *facts->events)
-      for (const std::string* said : {&event.time, &event.sensor, &event.type, &event.event}) require_shown(*said);
+      for (const std::string* said : {&event.time, &event.sensor, &event.type, &event.event})
+        require_shown(*said);
   }
   require_shown(facts->address);
 }

@@ -50,7 +50,9 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
       add_adapters({{"0000:17:00.0", text}, {"", text}}, report);
     },
     add_ipmitool,
-    [](std::string_view text, ReportTree& report) { add_gpu_tests({text, text}, report); }};
+    [](std::string_view text, ReportTree& report) {
+      add_gpu_tests({text, text}, report);
+    }};
 
 // What stands in for the libraries is what they answer.
 void require_answers(const Tree& tree) {

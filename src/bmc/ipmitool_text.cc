@@ -25,7 +25,8 @@ namespace {
 std::string cell(std::string_view text) { return printable(trim(text).substr(0, kMaxBmcText)); }
 
 std::vector<std::string_view> cells(std::string_view line) {
-  auto parts = split(line, '|');
+  constexpr std::size_t kLongestLine = 4096;  // of ipmitool's; what a hostile text has more is left out
+  auto parts = split(line.substr(0, kLongestLine), '|');
   for (auto& part : parts) part = trim(part);
   return parts;
 }
@@ -247,7 +248,11 @@ CipherPrivilege cipher_zero_of(std::string_view text) {
   const auto suites = value_of(text, "RMCP+ Cipher Suites");
   const auto letters = value_of(text, "Cipher Suite Priv Max");
   if (!suites || suites->empty() || !is_digit(suites->front())) return CipherPrivilege::kUnknown;
-  const auto list = split(*suites, ',');
+  // "Not Available" holds letters of privileges, too.
+  constexpr std::size_t kMostSuites = 16;
+  if (letters && letters->find_first_not_of("XcuoaO") != letters->npos) return CipherPrivilege::kUnknown;
+  const auto list = split(suites->substr(0, kMaxBmcText), ',');
+  if (list.size() > kMostSuites) return CipherPrivilege::kUnknown;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (parse_number<int>(list[i]) != 0) continue;
     return letters && i < letters->size() ? privilege_of((*letters)[i]) : CipherPrivilege::kUnknown;

@@ -107,16 +107,18 @@ TEST(IpmitoolText, AnEmptyLogIsAValueAndAnEmptyOutputIsNot) {
 }
 
 TEST(IpmitoolText, ReadsTheStateOfTheLog) {
-  const auto full = parse_ipmitool({.log = "SEL Information\nVersion          : 1.5 (v1.5, v2 compliant)\n"
-                                           "Entries          : 3008\nFree Space       : 0 bytes \nPercent Used     : 100%\n"
-                                           "Last Add Time    : 02/03/2014 06:32:52\nOverflow         : true\n"});
+  const auto full =
+      parse_ipmitool({.log = "SEL Information\nVersion          : 1.5 (v1.5, v2 compliant)\n"
+                             "Entries          : 3008\nFree Space       : 0 bytes \nPercent Used     : 100%\n"
+                             "Last Add Time    : 02/03/2014 06:32:52\nOverflow         : true\n"});
   ASSERT_TRUE(full && full->log.ok());
   EXPECT_EQ(full->log->entries, 3008);
   EXPECT_EQ(full->log->free_bytes, 0);
   EXPECT_EQ(full->log->percent_used, 100);
   EXPECT_TRUE(full->log->overflow);
   const auto unknown = parse_ipmitool(
-      {.log = "Version : 2\nEntries : 5\nFree Space : 65535 bytes or more\nPercent Used : unknown\nOverflow : false\n"});
+      {.log =
+           "Version : 2\nEntries : 5\nFree Space : 65535 bytes or more\nPercent Used : unknown\nOverflow : false\n"});
   EXPECT_EQ(unknown->log->percent_used, std::nullopt);
   EXPECT_EQ(unknown->log->free_bytes, 65535);
 }
@@ -125,18 +127,43 @@ TEST(IpmitoolText, CipherSuiteZeroIsFoundByTheListOfSuites) {
   EXPECT_EQ(zero_of("0,1,2,3,17", "XuuaXXXXXXXXXXX"), CipherPrivilege::kUnused);
   EXPECT_EQ(zero_of("0,1,2,3", "OOOOXXXXXXXXXXX"), CipherPrivilege::kOem);
   EXPECT_EQ(zero_of("0,1,2,3,6,7,8,11,12", "caaaaaaaaXXXXXX"), CipherPrivilege::kCallback);
-  EXPECT_EQ(zero_of("1,2,3,4", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnused) << "the first letter is that of suite 1";
+  EXPECT_EQ(zero_of("1,2,3,4", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnused)
+      << "the first letter is that of suite 1";
   EXPECT_EQ(zero_of("3,17,0", "XXaXXXXXXXXXXXX"), CipherPrivilege::kAdministrator);
-  EXPECT_EQ(zero_of("", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnknown) << "nothing shows whose letters these are";
+  EXPECT_EQ(zero_of("", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnknown)
+      << "nothing shows whose letters these are";
   EXPECT_EQ(zero_of("0,1", ""), CipherPrivilege::kUnknown);
   EXPECT_EQ(zero_of("0,1", "?a"), CipherPrivilege::kUnknown);
+  EXPECT_EQ(zero_of("3,0", "Not Available"), CipherPrivilege::kUnknown) << "an o, but no privilege";
+}
+
+TEST(IpmitoolText, HostileTextsStayWithinBounds) {
+  std::string rows;
+  for (int i = 0; i < 20000; ++i) rows += "T" + std::to_string(i) + " | 45 degrees C | ok\n";
+  EXPECT_EQ(parse_ipmitool({.sdr = rows})->sensors->size(), kMaxBmcSensors);
+  std::string events;
+  for (int i = 0; i < 70000; ++i)
+    events += "1 | 09/28/2026 | 14:23:05 | Memory #0x02 | Correctable ECC | Asserted\n";
+  EXPECT_EQ(parse_ipmitool({.events = events})->events->size(), kMaxBmcEvents);
+  const std::string pipes(1 << 20, '|'), letters(1 << 20, 'a');
+  for (const std::string& text : {pipes, letters, letters + "|" + letters + "|ok"}) {
+    EXPECT_FALSE(parse_ipmitool({.sensor = text})->sensors.ok());
+    EXPECT_FALSE(parse_ipmitool({.events = text})->events.ok());
+    EXPECT_FALSE(parse_ipmitool({.lan = text})->lan.ok());
+  }
+  const auto shown = parse_ipmitool({.sdr = "CPU\x1b[31m | 45 degrees\x07 C | ok\n"});
+  EXPECT_EQ(shown->sensors->at(0).name.find('\x1b'), std::string::npos);
+  EXPECT_EQ(shown->sensors->at(0).units.find('\x07'), std::string::npos);
+  const auto far = parse_ipmitool({.log = "Entries : 99999999999999\nPercent Used : 7%\nOverflow : false\n"});
+  EXPECT_FALSE(far->log.ok()) << "no number of entries";
 }
 
 TEST(IpmitoolText, ReadsTheController) {
   const auto facts = parse_ipmitool(
       {.inventory = "FRU Device Description : Builtin FRU Device (ID 0)\n Product Manufacturer  : Dell Inc.\n"
                     " Product Name          : PowerEdge XE9680\n Product Serial        : ABC1234\n",
-       .controller = "Device ID                 : 32\nFirmware Revision         : 7.10\nManufacturer Name         : DELL Inc\n"});
+       .controller =
+           "Device ID                 : 32\nFirmware Revision         : 7.10\nManufacturer Name         : DELL Inc\n"});
   ASSERT_TRUE(facts && facts->device.ok());
   EXPECT_EQ(facts->device->firmware, "7.10");
   EXPECT_EQ(facts->device->manufacturer, "DELL Inc");

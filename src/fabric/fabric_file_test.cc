@@ -43,7 +43,8 @@ std::string tables(const std::string& links = "0x1000,1,0x2000,1\n") {
          "0x1000,0x1000,0,0x0,0xfe80000000000000,1,22,3847280712,0,0,0,0,0,0,0\n"
          "0x1000,0x1000,1,0x0,0xfe80000000000000,1,0,0,2,19,2048,0,5,4,3841\n"
          "0x2000,0x2001,1,0x0,0xfe80000000000000,1,7,2807162954,2,19,2048,0,5,2,3841\nEND_PORTS\n\n" +
-         (links.empty() ? "" : "START_LINKS\nNodeGuid1,PortNum1,NodeGuid2,PortNum2\n" + links + "END_LINKS\n");
+         (links.empty() ? ""
+                        : "START_LINKS\nNodeGuid1,PortNum1,NodeGuid2,PortNum2\n" + links + "END_LINKS\n");
 }
 
 const IbNode* find_named(const IbFabric& fabric, std::string_view name) {
@@ -70,7 +71,8 @@ TEST(FabricFile, IsRecognisedByItsContent) {
   EXPECT_EQ(fabric_file(kLines), FabricFile::kLinkList);
   EXPECT_EQ(fabric_file(tables()), FabricFile::kTables);
   EXPECT_EQ(fabric_file("vendid=0x2c9\nswitchguid=0x1(1)\nSwitch\t8 \"S-1\"\n"), FabricFile::kTopology);
-  for (const char* other : {"", "a ==> b\n", "[0] NCCL INFO ==( x\n", "START_NODES_OF_A_GRAPH\n", "Switch\tto main\n"})
+  for (const char* other :
+       {"", "a ==> b\n", "[0] NCCL INFO ==( x\n", "START_NODES_OF_A_GRAPH\n", "Switch\tto main\n"})
     EXPECT_EQ(fabric_file(other), FabricFile::kNone) << other;
 }
 
@@ -108,14 +110,17 @@ TEST(FabricFile, AListOfAPartIsRefused) {
   const auto part = parse_fabric_file(plain.substr(plain.find("Switch:")), "links");
   ASSERT_FALSE(part);
   EXPECT_THAT(part.error().text, HasSubstr("no line of its own"));
-  EXPECT_FALSE(parse_fabric_file("Switch: 0x1 a:\n    2    1[  ] ==(    Down/ Polling)==>    [  ] \"\" ( )\n", "links"));
+  EXPECT_FALSE(parse_fabric_file("Switch: 0x1 a:\n    2    1[  ] ==(    Down/ Polling)==>    [  ] \"\" ( )\n",
+                                 "links"));
   EXPECT_FALSE(parse_fabric_file(plain + "something else\n", "links"));
-  EXPECT_FALSE(parse_fabric_file(plain + plain.substr(plain.rfind("           2")), "links")) << "a port has one line";
+  EXPECT_FALSE(parse_fabric_file(plain + plain.substr(plain.rfind("           2")), "links"))
+      << "a port has one line";
 }
 
 TEST(FabricFile, ASpeedWithoutANameIsUnknown) {
   std::string text = kPlain;
-  for (std::size_t at; (at = text.find("25.78125 Gbps Active")) != std::string::npos;) text.replace(at, 13, "undefined (64)");
+  for (std::size_t at; (at = text.find("25.78125 Gbps Active")) != std::string::npos;)
+    text.replace(at, 13, "undefined (64)");
   const auto fabric = parse_fabric_file(text, "links");
   ASSERT_TRUE(fabric) << fabric.error().text;
   EXPECT_EQ(find_named(*fabric, "n02 HCA-1")->ports[1].active.width, 0);
@@ -145,8 +150,10 @@ TEST(FabricFile, TablesWithoutLinksOrCutOffAreRefused) {
   ASSERT_FALSE(cut);
   EXPECT_THAT(cut.error().text, HasSubstr("cut off"));
   EXPECT_FALSE(parse_fabric_file(tables("0x1000,1,0x9999,1\n"), "db_csv")) << "a node that is not there";
-  EXPECT_FALSE(parse_fabric_file(tables("0x1000,1,0x2000,1\n0x1000,1,0x2000,1\n0x1000,1,0x1000,2\n"), "db_csv"));
-  EXPECT_TRUE(parse_fabric_file(tables("0x1000,1,0x2000,1\n0x2000,1,0x1000,1\n"), "db_csv")) << "stated from both ends";
+  EXPECT_FALSE(
+      parse_fabric_file(tables("0x1000,1,0x2000,1\n0x1000,1,0x2000,1\n0x1000,1,0x1000,2\n"), "db_csv"));
+  EXPECT_TRUE(parse_fabric_file(tables("0x1000,1,0x2000,1\n0x2000,1,0x1000,1\n"), "db_csv"))
+      << "stated from both ends";
 }
 
 }  // namespace

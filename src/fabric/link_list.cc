@@ -88,7 +88,9 @@ IbSpeed speed_in(const std::vector<std::string_view>& parts) {
 int width_in(const std::vector<std::string_view>& parts) {
   for (const auto part : parts)
     if (part.size() >= 2 && part.size() <= 3 && part.ends_with('X'))
-      if (const auto lanes = parse_number<int>(part.substr(0, part.size() - 1))) return *lanes;
+      if (const auto lanes = parse_number<int>(part.substr(0, part.size() - 1));
+          lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12)
+        return *lanes;
   return 0;
 }
 
@@ -187,7 +189,8 @@ class LinkListReader {
     if (text.empty() || text.starts_with("ibwarn: [") || text.starts_with("src/")) return;
     if (text.starts_with("CA: ") || text.starts_with("Switch: ") || text.starts_with("Router: "))
       return head(text, spot);
-    auto link = link_line(text);
+    constexpr std::size_t kLongestLine = 4096;
+    auto link = text.size() > kLongestLine ? std::nullopt : link_line(text);
     if (!link) return complaints_.add(spot, "this is no line that iblinkinfo writes");
     if (!link->name.empty())
       current_ = node_of_guid(*link, spot);

@@ -31,7 +31,6 @@
 namespace railbed {
 namespace {
 
-
 // A port's line before identifiers are resolved. A node's identifier is "S-", "H-" or "R-" and anything
 // without a quote.
 struct RawEnd {

@@ -47,8 +47,8 @@ struct Gpus {
   Reading<ModuleFile> module_file;         // read if PCI has a GPU
   // "580.95.05" from `nv-fabricmanager --version`; absent if that program is not installed
   Reading<std::string> fabric_manager;
-  Reading<NvmlSystem> nvml;  // Host call "nvml"
-  Reading<NvmlPeers> peers;  // Host call "nvml p2p"; absent with a single GPU
+  Reading<NvmlSystem> nvml;       // Host call "nvml"
+  Reading<NvmlPeers> peers;       // Host call "nvml p2p"; absent with a single GPU
   Reading<GpuTestsAnswer> tests;  // Host call "gpu-tests": DCGM's, of support reports alone
   FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
          nvml, peers, tests);

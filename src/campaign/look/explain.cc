@@ -208,7 +208,8 @@ Result<void> Mixture::add_fabric(const std::string& path, std::string_view text)
   FabricEvidence evidence;
   ASSIGN_OR_RETURN(evidence.fabric, parse_fabric_file(text, path));
   evidence.from = path;
-  explanation.inputs.push_back({path, fmt::format("an InfiniBand subnet, {} nodes", evidence.fabric.nodes.size())});
+  explanation.inputs.push_back(
+      {path, fmt::format("an InfiniBand subnet, {} nodes", evidence.fabric.nodes.size())});
   explanation.fabric = ExplainedFabric{path, evidence.fabric.nodes.size(), verify_fabric(evidence)};
   return {};
 }

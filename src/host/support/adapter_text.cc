@@ -101,7 +101,9 @@ std::vector<AdapterAnswer> adapters_in(std::string_view text) {
   const auto current = [&]() -> AdapterAnswer& {
     return found.empty() ? found.emplace_back() : found.back();
   };
-  for (const auto line : lines(text)) {
+  constexpr std::size_t kLongestLine = 4096;
+  for (const auto whole : lines(text)) {
+    const auto line = whole.substr(0, kLongestLine);
     if (line.starts_with("Device #")) {
       if (found.size() >= kMostSentAdapters) break;
       found.emplace_back();

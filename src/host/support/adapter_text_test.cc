@@ -55,7 +55,8 @@ constexpr const char* kFirmware =
 
 std::unique_ptr<Host> host_of_texts(const std::vector<std::string>& texts) {
   Sent sent;
-  for (std::size_t i = 0; i < texts.size(); ++i) sent.files["gpu01/" + std::to_string(i) + ".txt"] = {texts[i], 0};
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    sent.files["gpu01/" + std::to_string(i) + ".txt"] = {texts[i], 0};
   auto reports = reports_of(std::move(sent), "x");
   if (!reports || reports->nodes.size() != 1) return nullptr;
   return host_of(std::move(reports->nodes.front().tree));
@@ -131,16 +132,18 @@ TEST(AdapterText, FirmwareOfSeveralAdaptersIsMergedWithTheirSettings) {
 
 TEST(AdapterText, FirmwareIsThatOfTheCardsRdmaDevices) {
   ReportTree report;
-  add_lspci("17:00.0 Infiniband controller: Mellanox Technologies MT2910\n17:00.1 Infiniband controller: Mellanox "
-            "Technologies MT2910\n18:00.0 Infiniband controller: Mellanox Technologies MT2910\n",
-            true, report);
+  add_lspci(
+      "17:00.0 Infiniband controller: Mellanox Technologies MT2910\n17:00.1 Infiniband controller: Mellanox "
+      "Technologies MT2910\n18:00.0 Infiniband controller: Mellanox Technologies MT2910\n",
+      true, report);
   report.link("/sys/class/infiniband/mlx5_0/device", "/sys/bus/pci/devices/0000:17:00.0");
   report.link("/sys/class/infiniband/mlx5_1/device", "/sys/bus/pci/devices/0000:17:00.1");
   report.link("/sys/class/infiniband/mlx5_2/device", "/sys/bus/pci/devices/0000:18:00.0");
   report.line("/sys/class/infiniband/mlx5_0/fw_ver", "28.41.1000");
   add_adapters({{"", kFirmware}}, report);
   const auto host = host_of(std::move(report));
-  EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_0/fw_ver"), "28.41.1000") << "the kernel's own file counts";
+  EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_0/fw_ver"), "28.41.1000")
+      << "the kernel's own file counts";
   EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_0/board_id"), "MT_0000000838");
   EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_1/fw_ver"), "28.42.1000");
   EXPECT_TRUE(host->read("/sys/class/infiniband/mlx5_2/fw_ver").unknown());
@@ -148,7 +151,9 @@ TEST(AdapterText, FirmwareIsThatOfTheCardsRdmaDevices) {
 
 TEST(AdapterText, AnOutputThatNamesNoAdapterIsLeftOut) {
   ReportTree report;
-  add_adapters({{"", "Device type:    ConnectX4\nConfigurations:      Next Boot\n   LINK_TYPE_P1     IB(1)\n"}}, report);
+  add_adapters(
+      {{"", "Device type:    ConnectX4\nConfigurations:      Next Boot\n   LINK_TYPE_P1     IB(1)\n"}},
+      report);
   EXPECT_FALSE(report.has_call("adapters"));
   EXPECT_EQ(report.left_out().size(), 1U);
   add_adapters({{"0000:3b:00.0", "Configurations:      Next Boot\n   LINK_TYPE_P1     IB(1)\n"}}, report);

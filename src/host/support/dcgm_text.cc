@@ -71,7 +71,8 @@ class TestList {
     if (answer_.tests.size() < kMostSentTests) answer_.tests.push_back(std::move(test));
   }
   void error(std::string_view text) {
-    if (answer_.errors.size() < kMostSentMessages) answer_.errors.push_back(shown_text(text));
+    if (answer_.errors.size() >= kMostSentMessages) return;
+    answer_.errors.push_back(trim(text).empty() ? "dcgmi states an error without a text" : shown_text(text));
   }
 
  private:
@@ -176,7 +177,8 @@ void read_diag_json(std::string_view text, TestList& list) {
 // The two cells of a table's row; nullopt for a border or a line outside.
 std::optional<std::pair<std::string_view, std::string_view>> row_in(std::string_view line) {
   if (!line.starts_with('|') || line.starts_with("|---") || line.starts_with("|===")) return std::nullopt;
-  const auto parts = split(line, '|');
+  constexpr std::size_t kLongestLine = 4096;
+  const auto parts = split(line.substr(0, kLongestLine), '|');
   if (parts.size() < 3) return std::nullopt;
   return std::pair(trim(parts[1]), trim(parts[2]));
 }

@@ -158,9 +158,10 @@ TEST(DcgmText, IsRecognised) {
 TEST(DcgmText, HasBounds) {
   std::string text = "{\"DCGM Diagnostic\": {\"test_categories\": [{\"tests\": [";
   for (int i = 0; i < 200; ++i)
-    text += std::string(i > 0 ? "," : "") + "{\"name\": \"t" + std::to_string(i) +
-            "\", \"results\": [{\"gpu_ids\": \"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
-            "28,29\", \"status\": \"Pass\"}]}";
+    text +=
+        std::string(i > 0 ? "," : "") + "{\"name\": \"t" + std::to_string(i) +
+        "\", \"results\": [{\"gpu_ids\": \"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
+        "28,29\", \"status\": \"Pass\"}]}";
   EXPECT_EQ(tests_in(text + "]}]}}").tests.size(), kMostSentTests);
 }
 

@@ -231,8 +231,9 @@ void add_bmc(const Outputs& outputs, ReportTree& report) {
       add_ipmitool(output->text, report);
       continue;
     }
-    report.leave_out("`ipmitool -H`: its output is of the BMC at that address, which may be any machine's; put it into a "
-                     "file of its own without the command line");
+    report.leave_out(
+        "`ipmitool -H`: its output is of the BMC at that address, which may be any machine's; put it into a "
+        "file of its own without the command line");
   }
 }
 

@@ -42,8 +42,18 @@ bool is_sensor_row(const std::vector<std::string_view>& columns) {
          (is_state(columns[3]) || (columns[2] == "discrete" && columns[3].starts_with("0x")));
 }
 
-bool is_sdr_row(const std::vector<std::string_view>& columns) {
-  return (columns.size() == 3 && is_state(columns[2])) ||
+// Returns true for what sdr prints as a reading: "45 degrees C", "0x01", "no reading".
+bool is_sdr_reading(std::string_view text) {
+  constexpr std::string_view kOthers[] = {"no reading", "No Reading", "disabled", "Disabled", "Not Readable"};
+  return std::ranges::find(kOthers, text) != std::end(kOthers) ||
+         (!text.empty() && (is_digit(text[0]) || text[0] == '-'));
+}
+
+// Many tools print three columns of which the last is "ok"; sdr pads its names to 16 characters.
+bool is_sdr_row(std::string_view line, const std::vector<std::string_view>& columns) {
+  constexpr std::size_t kName = 17;
+  return (columns.size() == 3 && is_state(columns[2]) && is_sdr_reading(columns[1]) &&
+          line.find('|') >= kName) ||
          (columns.size() == 5 && columns[1].size() == 3 && columns[1].ends_with('h') && is_state(columns[2]));
 }
 
@@ -64,7 +74,7 @@ std::string_view ipmitool_kind(std::string_view text) {
   const auto columns = columns_in(*first);
   if (is_event_row(columns)) return "sel list";
   if (is_sensor_row(columns)) return "sensor";
-  return is_sdr_row(columns) ? "sdr" : "";
+  return is_sdr_row(*first, columns) ? "sdr" : "";
 }
 
 void add_ipmitool(std::string_view text, ReportTree& report) {

@@ -14,24 +14,31 @@ namespace {
 TEST(IpmitoolKind, IsKnownByTheFirstLine) {
   EXPECT_EQ(ipmitool_kind("CPU1 Temp        | 45 degrees C      | ok\n"), "sdr");
   EXPECT_EQ(ipmitool_kind("CPU1 Temp        | 01h | ok  |  3.1 | 45 degrees C\n"), "sdr");
-  EXPECT_EQ(ipmitool_kind("CPU1 Temp | 45.000 | degrees C | ok | na | 5.0 | na | 80.0 | 85.0 | 95.0 \n"), "sensor");
+  EXPECT_EQ(ipmitool_kind("CPU1 Temp | 45.000 | degrees C | ok | na | 5.0 | na | 80.0 | 85.0 | 95.0 \n"),
+            "sensor");
   EXPECT_EQ(ipmitool_kind("PSU1 | 0x0 | discrete | 0x0180| na | na | na | na | na | na\n"), "sensor");
-  EXPECT_EQ(ipmitool_kind("  3d | 10/02/2025 | 17:33:30 | Memory DIMM A3 | Uncorrectable ECC | Asserted\n"), "sel list");
-  EXPECT_EQ(ipmitool_kind("   1 |  Pre-Init  |0000000027| Power Supply #0xc8 | Failure detected | Asserted\n"), "sel list");
+  EXPECT_EQ(ipmitool_kind("  3d | 10/02/2025 | 17:33:30 | Memory DIMM A3 | Uncorrectable ECC | Asserted\n"),
+            "sel list");
+  EXPECT_EQ(
+      ipmitool_kind("   1 |  Pre-Init  |0000000027| Power Supply #0xc8 | Failure detected | Asserted\n"),
+      "sel list");
   EXPECT_EQ(ipmitool_kind("  2a | OEM record e0 | 0000a0d1\n"), "sel list");
   EXPECT_EQ(ipmitool_kind("SEL has no entries\n"), "sel list");
   EXPECT_EQ(ipmitool_kind("SEL Information\nVersion          : 1.5 (v1.5, v2 compliant)\n"), "sel info");
   EXPECT_EQ(ipmitool_kind("Set in Progress         : Set Complete\n"), "lan print");
   EXPECT_EQ(ipmitool_kind("FRU Device Description : Builtin FRU Device (ID 0)\n"), "fru print");
-  EXPECT_EQ(ipmitool_kind("Device ID                 : 32\nFirmware Revision         : 1.04\nIPMI Version              : 2.0\n"),
-            "mc info");
+  EXPECT_EQ(
+      ipmitool_kind(
+          "Device ID                 : 32\nFirmware Revision         : 1.04\nIPMI Version              : 2.0\n"),
+      "mc info");
 }
 
 TEST(IpmitoolKind, OtherTablesAreNone) {
   for (const std::string text :
-       {"", "\n\n", "id | name | value\n----+------+------\n 1 | a | b\n", "| GPU | Name | ok |\n", "a | b | c | d\n",
-        "deadbeef1 | 10/02/2025 | 17:33:30 | x | y | Asserted\n", "2025 | 10-02-2025 | 1 | 2 | 3 | Asserted\n",
-        "Device ID : 4\nrevision\n"})
+       {"", "\n\n", "id | name | value\n----+------+------\n 1 | a | b\n", "| GPU | Name | ok |\n",
+        "a | b | c | d\n", "node17 | 8 GPUs | ok\n", "the nodes of rack 7 | checked | ok\n",
+        "deadbeef1 | 10/02/2025 | 17:33:30 | x | y | Asserted\n",
+        "2025 | 10-02-2025 | 1 | 2 | 3 | Asserted\n", "Device ID : 4\nrevision\n"})
     EXPECT_EQ(ipmitool_kind(text), "") << text;
 }
 

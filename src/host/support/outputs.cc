@@ -14,9 +14,9 @@ namespace {
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
     "mlxfwmanager", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "mlxconfig", "mstconfig",
-    "hostname",     "ipmitool",   "ibstatus",   "ethtool",     "numactl",     "mlxlink",    "mstlink",   "ibstat",
-    "uptime",       "sysctl",     "lspci",       "dmesg",       "lscpu",      "lsmod",     "mlxup",
-    "dcgmi",        "uname",      "date",        "ip"};
+    "hostname",     "ipmitool",   "ibstatus",    "ethtool",     "numactl",    "mlxlink",   "mstlink",
+    "ibstat",       "uptime",     "sysctl",      "lspci",       "dmesg",      "lscpu",     "lsmod",
+    "mlxup",        "dcgmi",      "uname",       "date",        "ip"};
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
 

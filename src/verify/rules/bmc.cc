@@ -243,20 +243,24 @@ void events(const Survey& survey, Judge& judge) {
 
 void log_full(const Survey& survey, Judge& judge) {
   each_answering(
-      survey, judge, "room in the event log", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+      survey, judge, "room in the event log",
+      [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
         if (!was_asked(facts.log)) return verdict.not_applicable("not asked");
         const BmcLog* log = verdict.read(facts.log);
         if (log == nullptr) return;
         const bool full = log->free_bytes == 0 || log->percent_used >= 100;
-        const std::string text = fmt::format("{} entries{}{}", log->entries.value_or(0), full ? ", no room" : "",
-                                             log->overflow ? ", events were lost" : "");
+        const std::string text =
+            fmt::format("{} entries{}{}", log->entries.value_or(0), full ? ", no room" : "",
+                        log->overflow ? ", events were lost" : "");
         if (!full && !log->overflow)
           return log->free_bytes || log->percent_used
                      ? verdict.pass(text)
                      : verdict.unknown("the output does not state how much room is left");
         verdict.warn(
-            {.message = full ? fmt::format("the event log of the BMC of {} is full: what fails next is not recorded", node)
-                             : fmt::format("the event log of the BMC of {} lost events", node),
+            {.message =
+                 full ? fmt::format("the event log of the BMC of {} is full: what fails next is not recorded",
+                                    node)
+                      : fmt::format("the event log of the BMC of {} lost events", node),
              .expected = "room for new events",
              .observed = text,
              .remedy = {"Keep what it holds, then empty it.",
@@ -284,9 +288,10 @@ void cipher_zero(const Survey& survey, Judge& judge) {
                 node, privilege),
             .expected = "not in use",
             .observed = "allowed as " + privilege,
-            .remedy = {"Forbid suite 0 for the BMC's network channel, as root on the node: put X in its place of the "
-                       "line that this prints, and write that with ipmitool lan set 1 cipher_privs.",
-                       {"ipmitool lan print 1"}}};
+            .remedy = {
+                "Forbid suite 0 for the BMC's network channel, as root on the node: put X in its place of the "
+                "line that this prints, and write that with ipmitool lan set 1 cipher_privs.",
+                {"ipmitool lan print 1"}}};
         verdict.red(most == CipherPrivilege::kCallback ? Status::kWarn : Status::kFail, complaint);
       });
 }
@@ -492,7 +497,8 @@ std::span<const Rule> bmc_rules() {
        .check = log_full},
       {.id = "bmc.cipher-zero",
        .title = "BMC asks for a password",
-       .why = "Cipher suite 0 lets anybody who knows a user's name in, with any password (CVE-2013-4782 and its kin).",
+       .why =
+           "Cipher suite 0 lets anybody who knows a user's name in, with any password (CVE-2013-4782 and its kin).",
        .source = "Get LAN Configuration Parameters, as ipmitool lan print prints them",
        .standard = "suite 0 unused (failure; as CALLBACK a warning)",
        .remedy = "Forbid suite 0: ipmitool lan set 1 cipher_privs.",

@@ -203,7 +203,8 @@ std::string results_text(const std::vector<const GpuTestAnswer*>& results) {
       break;
     }
     const std::string where = result->gpu < 0 ? "all GPUs together" : fmt::format("GPU {}", result->gpu);
-    texts.push_back(result->messages.empty() ? where : fmt::format("{}: {}", where, result->messages.front()));
+    texts.push_back(result->messages.empty() ? where
+                                             : fmt::format("{}: {}", where, result->messages.front()));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
 }
@@ -226,20 +227,24 @@ void judge_test(Case& verdict, const NodeView& node, const TestOfGpus& test) {
       return verdict.not_applicable(fmt::format("skipped on {}", results_text(skipped)));
     if (passed.size() + skipped.size() < test.results.size())
       return verdict.unknown(fmt::format("{} of {} results: the test did not run",
-                                         test.results.size() - passed.size() - skipped.size(), test.results.size()));
+                                         test.results.size() - passed.size() - skipped.size(),
+                                         test.results.size()));
     return verdict.pass(fmt::format("{} passed, {} skipped", passed.size(), skipped.size()));
   }
   const auto& reds = failed.empty() ? warned : failed;
   const bool setting = std::ranges::all_of(reds, [](const GpuTestAnswer* result) { return result->setting; });
   const std::string text = results_text(reds);
-  verdict.red(failed.empty() || setting ? Status::kWarn : Status::kFail,
-              {.message = fmt::format("{} {} in {} on {}: {}", test.name, failed.empty() ? "warns" : "fails", test.program,
-                                      *node.name, text),
-               .expected = "passed",
-               .observed = text,
-               .remedy = {setting ? "Correct the setting that the message names, and run the test again."
-                                  : "Take the node out of service, mend what the message names, and run the test again "
-                                    "with no other program on the GPUs; if it fails again, keep its output for the maker."}});
+  verdict.red(
+      failed.empty() || setting ? Status::kWarn : Status::kFail,
+      {.message = fmt::format("{} {} in {} on {}: {}", test.name, failed.empty() ? "warns" : "fails",
+                              test.program, *node.name, text),
+       .expected = "passed",
+       .observed = text,
+       .remedy = {
+           setting
+               ? "Correct the setting that the message names, and run the test again."
+               : "Take the node out of service, mend what the message names, and run the test again "
+                 "with no other program on the GPUs; if it fails again, keep its output for the maker."}});
 }
 
 void diagnostic(const Survey& survey, Judge& judge) {
@@ -251,8 +256,8 @@ void diagnostic(const Survey& survey, Judge& judge) {
     }
   }
   each_of(
-      survey, judge, tests_of, &TestOfGpus::title, [](const NodeView& node, const TestOfGpus&) { return its_gpus(node); },
-      judge_test);
+      survey, judge, tests_of, &TestOfGpus::title,
+      [](const NodeView& node, const TestOfGpus&) { return its_gpus(node); }, judge_test);
 }
 
 }  // namespace
@@ -355,7 +360,8 @@ std::span<const Rule> gpu_health_rules() {
        .check = inforom},
       {.id = "gpu.diagnostic",
        .title = "GPU passes DCGM's tests",
-       .why = "A GPU that computes wrongly or loses bandwidth may run for weeks; DCGM's tests load it and compare.",
+       .why =
+           "A GPU that computes wrongly or loses bandwidth may run for weeks; DCGM's tests load it and compare.",
        .source = "dcgmi diag and dcgmi health -c, of a report",
        .standard = "passed; skipped is not passed; a failure that DCGM calls a setting is a warning",
        .remedy = "Mend what the message names, then run the test again.",

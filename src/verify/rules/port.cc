@@ -342,7 +342,8 @@ const RdmaPort* port_of_link_type(const Rdma& rdma, const AdapterAnswer& adapter
   const std::string card = adapter.pci_address.substr(0, adapter.pci_address.rfind('.') + 1);
   for (const RdmaDevice& device : items(rdma.devices))
     for (const RdmaPort& port : items(device.ports))
-      if (device.pci_address.value_or("").starts_with(card) && port_of_card(device, port) == number) return &port;
+      if (device.pci_address.value_or("").starts_with(card) && port_of_card(device, port) == number)
+        return &port;
   return nullptr;
 }
 
@@ -361,7 +362,8 @@ bool is_settled(const AdapterSetting& setting) {
 
 void adapter_settings(const Survey& survey, Judge& judge) {
   each_of(
-      survey, judge, [](const NodeView& node) { return items(node.facts->rdma.adapters); }, &AdapterAnswer::device,
+      survey, judge, [](const NodeView& node) { return items(node.facts->rdma.adapters); },
+      &AdapterAnswer::device,
       [&](Case& verdict, const NodeView& node, const AdapterAnswer& adapter) {
         verdict.seen(node.facts->rdma.adapters);
         if (!adapter.configured) return verdict.not_applicable("its settings were not printed");
@@ -376,22 +378,24 @@ void adapter_settings(const Survey& survey, Judge& judge) {
             changes.push_back(fmt::format("{} is {} and becomes {}", setting.name, now, setting.next));
         }
         if (changes.empty() && known < adapter.settings.size())
-          return verdict.unknown(fmt::format("the output does not state the values in force of {} settings; mlxconfig -e query does",
-                                             adapter.settings.size() - known));
+          return verdict.unknown(fmt::format(
+              "the output does not state the values in force of {} settings; mlxconfig -e query does",
+              adapter.settings.size() - known));
         if (changes.empty()) return verdict.pass(fmt::format("{} settings in force", known));
         constexpr std::size_t kMost = 4;
         const std::size_t more = changes.size() > kMost ? changes.size() - kMost : 0;
         changes.resize(changes.size() - more);
         const std::string text =
             fmt::format("{}{}", fmt::join(changes, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
-        verdict.warn({.message = fmt::format("the adapter {} of {} changes at its next reset: {}", adapter.device,
-                                             *node.name, text),
-                      .expected = "what the firmware is set to is in force",
-                      .observed = text,
-                      .remedy = {"Reboot the node if the change is meant, and look at it again; else set the value "
-                                 "in force with mstconfig before the next boot.",
-                                 {},
-                                 true}});
+        verdict.warn(
+            {.message = fmt::format("the adapter {} of {} changes at its next reset: {}", adapter.device,
+                                    *node.name, text),
+             .expected = "what the firmware is set to is in force",
+             .observed = text,
+             .remedy = {"Reboot the node if the change is meant, and look at it again; else set the value "
+                        "in force with mstconfig before the next boot.",
+                        {},
+                        true}});
       });
 }
 
@@ -739,8 +743,9 @@ std::span<const Rule> port_rules() {
        .check = link_layer},
       {.id = "rdma.adapter-setting",
        .title = "adapter's settings are in force",
-       .why = "A setting in the firmware counts from the next reset on: a LINK_TYPE that was changed and forgotten takes a "
-              "rail away at the next reboot.",
+       .why =
+           "A setting in the firmware counts from the next reset on: a LINK_TYPE that was changed and forgotten takes a "
+           "rail away at the next reboot.",
        .source = "mlxconfig -e query, of a report; of LINK_TYPE also the port's link layer",
        .standard = "the value of the next boot is the one in force",
        .remedy = "Reboot the node, or set the value in force.",
