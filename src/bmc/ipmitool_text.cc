@@ -56,7 +56,7 @@ std::optional<BmcSensor> sdr_row(std::string_view line) {
   if (!severity || parts[0].empty()) return std::nullopt;
   BmcSensor sensor{.name = cell(parts[0]), .severity = *severity, .state = cell(parts[2])};
   set_quantity(sensor, extended ? parts[4] : parts[1]);
-  // What a discrete sensor asserts is text, and its state is "ok" whatever that is.
+  // The state of a discrete sensor is always "ok"; the text of what it asserts decides.
   const bool discrete = !sensor.reading && *severity == BmcSeverity::kNominal;
   if (!discrete) return sensor;
   const std::string asserted = cell(extended ? parts[4] : parts[1]);
@@ -70,7 +70,7 @@ std::optional<BmcSensor> sensor_row(std::string_view line) {
   const auto parts = cells(line);
   if (parts.size() != 10 || parts[0].empty()) return std::nullopt;
   BmcSensor sensor{.name = cell(parts[0]), .state = cell(parts[3])};
-  // The mask of a discrete sensor's states means what its type says, which the output leaves out.
+  // The meaning of a discrete sensor's mask depends on its type, which the output leaves out.
   if (parts[2] == "discrete") return sensor;
   const auto severity = severity_of_state(parts[3]);
   if (!severity) return std::nullopt;

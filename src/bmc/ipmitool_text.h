@@ -1,4 +1,4 @@
-// What ipmitool prints of a BMC, as facts. People post these outputs; railbed itself asks BMCs by other ways. Texts
+// Reads ipmitool's outputs about a BMC as facts. People post them; railbed itself does not run ipmitool for facts. Texts
 // are untrusted: every text results in data or in nothing, and no text in a result is longer than kMaxBmcText.
 #pragma once
 

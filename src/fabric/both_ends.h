@@ -1,4 +1,4 @@
-// What readers of subnets' files share: cables that both ends state must agree.
+// Shared by the readers of subnets' files: both ends of a cable must state the same.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct StatedEnd {
   Spot spot;
 };
 
-// Fills in a cable at the other end where only one states it. Complains about a cable of which the ends state
+// Fills in a cable at the other end where only one states it. Complains about a cable whose ends state
 // different things, unless nodes share a GUID; neither is reliable then.
 void check_both_ends(IbFabric& fabric, const std::vector<StatedEnd>& stated, Complaints& complaints);
 

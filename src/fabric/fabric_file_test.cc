@@ -156,5 +156,26 @@ TEST(FabricFile, TablesWithoutLinksOrCutOffAreRefused) {
       << "stated from both ends";
 }
 
+TEST(FabricFile, HostileTextsAreRefusedSoon) {
+  const std::string head = "CA: a:\n  0x1  1  1[  ] ==( 4X  25.78125 Gbps Active/  LinkUp)==>  2  ";
+  for (const std::string& text :
+       {head + "999999999999[  ] \"b\" ( )\n", head + std::string(1 << 20, '1') + "[  ] \"b\" ( )\n",
+        head + "1[  ] \"" + std::string(1 << 20, '"') + "\n", head + "9[  ] \"b\" ( )\n",
+        "START_NODES\nNodeGUID,NumPorts,NodeType\n" + std::string(1 << 20, ',') + "\nEND_NODES\n",
+        std::string("START_NODES\nNodeGUID,NumPorts,NodeType\n0x1,254,2\n0x2,999999,2\nEND_NODES\n"),
+        std::string("START_NODES\n\"a,b\nEND_NODES\n")})
+    EXPECT_FALSE(parse_fabric_file(text, "hostile")) << text.substr(0, 80);
+  std::string many = "START_NODES\nNodeGUID,NumPorts,NodeType\n";
+  for (int i = 1; i < 100000; ++i) many += std::to_string(i) + ",254,2\n";
+  const auto refused = parse_fabric_file(many + "END_NODES\n", "hostile");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("more nodes or ports"));
+  std::string shown = kPlain;
+  shown.replace(shown.find("n02 HCA-1"), 3, "\x1b[3");
+  const auto fabric = parse_fabric_file(shown, "links");
+  ASSERT_TRUE(fabric) << fabric.error().text;
+  for (const IbNode& node : fabric->nodes) EXPECT_EQ(node.description.find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace railbed

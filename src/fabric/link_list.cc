@@ -242,7 +242,7 @@ class LinkListReader {
     if (!seen_.emplace(current_, line.port).second)
       return complaints_.add(spot, "this port has had its line before");
     if (node.guid == 0) node.guid = line.guid;
-    // With -l, a GUID that several ports have is a switch's.
+    // Ports of one GUID are a switch's, in the form of -l.
     if (!line.name.empty() && ++lines_[line.guid] > 1 && node.type != IbNodeType::kSwitch) {
       node.type = IbNodeType::kSwitch;
       node.port_guid = node.guid;

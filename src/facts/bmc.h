@@ -76,7 +76,7 @@ struct BmcLog {
   FIELDS(BmcLog, entries, free_bytes, percent_used, overflow);
 };
 
-// What a cipher suite lets a user do at most (IPMI 2.0, table 23-4, parameter 24).
+// The highest privilege that a cipher suite gives (IPMI 2.0, table 23-4, parameter 24).
 enum class CipherPrivilege { kUnused, kCallback, kUser, kOperator, kAdministrator, kOem, kUnknown };
 constexpr auto enum_names(CipherPrivilege) {
   return std::array<std::string_view, 7>{"unused",        "callback", "user",   "operator",
@@ -86,7 +86,7 @@ constexpr auto enum_names(CipherPrivilege) {
 // Get LAN Configuration Parameters.
 struct BmcLan {
   std::string address = {};
-  // Of cipher suite 0, which authenticates nobody; kUnused if the BMC does not have it.
+  // The privilege of cipher suite 0, which checks no password; kUnused if the BMC does not have it.
   CipherPrivilege cipher_zero = CipherPrivilege::kUnknown;
   FIELDS(BmcLan, address, cipher_zero);
 };

@@ -1,5 +1,5 @@
-// What outputs of other tools state of a machine that no file of /sys does: the firmware of adapters, and tests of
-// GPUs. A support report answers these Host calls; other machines have no answer, since railbed starts none of the tools.
+// Facts of a machine that only outputs of other tools hold: the firmware of adapters, and tests of GPUs. Only a support
+// report has these Host calls, since railbed starts none of the tools.
 #pragma once
 
 #include <optional>

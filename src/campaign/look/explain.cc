@@ -116,7 +116,7 @@ struct Mixture {
   Result<void> read_loose();
 };
 
-// Returns the name under which the machine stands.
+// Returns the key of the machine in the evidence.
 std::string Mixture::add_machine(const std::string& name, Facts facts) {
   auto& nodes = explanation.evidence.nodes;
   std::string key = name;

@@ -1,4 +1,4 @@
-// A machine's BMC as outputs of ipmitool among what somebody sent show it.
+// Facts of a machine's BMC, from outputs of ipmitool in a support report.
 #pragma once
 
 #include <optional>

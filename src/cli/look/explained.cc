@@ -118,7 +118,7 @@ int explanation_exit_code(const Explanation& explanation) {
   const int code = exit_code_without_fabric(explanation);
   if (!explanation.fabric) return code;
   const int fabric = explanation.fabric->verdict.exit_code();
-  // With a subnet, something was recognised.
+  // A subnet among the inputs is something to judge, so its verdict replaces "could not look".
   return code == kExitCouldNotLook ? fabric : fabric == kExitCouldNotLook ? code : std::max(code, fabric);
 }
 

@@ -180,5 +180,20 @@ TEST(AdapterText, HasBounds) {
   EXPECT_EQ(adapters_of({many}).size(), kMostSentAdapters);
 }
 
+TEST(AdapterText, HostileTextsAreShownAsText) {
+  const std::string huge(1 << 20, 'A');
+  const std::string blanks =
+      "Device #1:\nDevice: 0000:17:00.0\nConfigurations:  Next Boot\n" + std::string(1 << 20, ' ') + "A 1\n";
+  EXPECT_TRUE(adapters_of({blanks}).front().settings.empty());
+  const auto adapters =
+      adapters_of({"Device #1:\nDevice type: Connect\x1b[31mX7\nDevice: 0000:17:00.0\nName: " + huge +
+                   "\nConfigurations:  Next Boot\n  LINK_TYPE_P1  \x07IB(1)\n  " + huge + "  1\n"});
+  ASSERT_EQ(adapters.size(), 1U);
+  EXPECT_EQ(adapters[0].type.find('\x1b'), std::string::npos);
+  EXPECT_LE(adapters[0].part_number.size(), kMostSentText);
+  ASSERT_EQ(adapters[0].settings.size(), 1U);
+  EXPECT_EQ(adapters[0].settings[0].next.find('\x07'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace railbed

@@ -165,5 +165,20 @@ TEST(DcgmText, HasBounds) {
   EXPECT_EQ(tests_in(text + "]}]}}").tests.size(), kMostSentTests);
 }
 
+TEST(DcgmText, HostileTextsAreShownAsText) {
+  const std::string huge(1 << 20, '|');
+  EXPECT_FALSE(tests_in("+---+\n| Diagnostic | Result |\n" + huge + "\n").errors.empty());
+  EXPECT_FALSE(tests_in("{\"DCGM Diagnostic\": " + std::string(1 << 20, '[') + "}").errors.empty());
+  const auto answer = tests_in(
+      "{\"DCGM Diagnostic\": {\"runtime_error\": {}, \"test_categories\": [{\"tests\": [{\"name\": \"a\\u001b[31m\", "
+      "\"results\": [{\"gpu_id\": 99999999999999, \"status\": \"Fail\", \"warnings\": [\"b\\u0007\", 7, null, {}]}]}]}]}}");
+  ASSERT_EQ(answer.tests.size(), 1U);
+  EXPECT_EQ(answer.tests[0].gpu, -1) << "no number of a GPU";
+  EXPECT_EQ(answer.tests[0].name.find('\x1b'), std::string::npos);
+  EXPECT_EQ(answer.tests[0].messages.at(0).find('\x07'), std::string::npos);
+  ASSERT_EQ(answer.errors.size(), 1U);
+  EXPECT_FALSE(answer.errors[0].empty());
+}
+
 }  // namespace
 }  // namespace railbed

@@ -224,7 +224,7 @@ void add_gpus(const Outputs& outputs, ReportTree& report) {
   add_missing_driver(report);
 }
 
-// An output of another machine's BMC is no fact of the machine on which somebody typed the command.
+// With -H the output is of another machine's BMC, and no fact of the machine where the command was typed.
 void add_bmc(const Outputs& outputs, ReportTree& report) {
   for (const Output* output : outputs.of("ipmitool")) {
     if (word_after(output->words, "-H").empty()) {

@@ -49,7 +49,7 @@ bool is_sdr_reading(std::string_view text) {
          (!text.empty() && (is_digit(text[0]) || text[0] == '-'));
 }
 
-// Many tools print three columns of which the last is "ok"; sdr pads its names to 16 characters.
+// Many tools print three columns and "ok" in the last; sdr pads its names to 16 characters.
 bool is_sdr_row(std::string_view line, const std::vector<std::string_view>& columns) {
   constexpr std::size_t kName = 17;
   return (columns.size() == 3 && is_state(columns[2]) && is_sdr_reading(columns[1]) &&

@@ -347,7 +347,7 @@ const RdmaPort* port_of_link_type(const Rdma& rdma, const AdapterAnswer& adapter
   return nullptr;
 }
 
-// Returns the value in force: that of the output, else of a link type what the port speaks; empty if neither is known.
+// Returns the value in force: the output's, else for a link type the port's link layer; empty if neither is known.
 std::string value_in_force(const Rdma& rdma, const AdapterAnswer& adapter, const AdapterSetting& setting) {
   if (!setting.current.empty()) return setting.current;
   const RdmaPort* port = port_of_link_type(rdma, adapter, setting.name);
@@ -355,7 +355,7 @@ std::string value_in_force(const Rdma& rdma, const AdapterAnswer& adapter, const
   return layer == "InfiniBand" ? "IB(1)" : layer == "Ethernet" ? "ETH(2)" : "";
 }
 
-// A card that takes either fabric, VPI(3), speaks the one that it finds.
+// A port set to VPI(3) takes the fabric that it is cabled to, so no value in force contradicts it.
 bool is_settled(const AdapterSetting& setting) {
   return !setting.next.empty() && !setting.next.starts_with("VPI");
 }
