@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "bmc/freeipmi_text.h"
+
 namespace railbed {
 namespace {
 
