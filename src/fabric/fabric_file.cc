@@ -1,5 +1,7 @@
 #include "fabric/fabric_file.h"
 
+#include <string>
+
 #include "fabric/topology_file.h"
 
 namespace railbed {
@@ -7,8 +9,8 @@ namespace railbed {
 FabricFile fabric_file(std::string_view text) {
   const auto head = text.substr(0, 64 << 10);
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
-  if (head.starts_with("START_NODES") || has("\nSTART_NODES\n") || has("\nSTART_NODES\r\n"))
-    return FabricFile::kTables;
+  for (const std::string_view line : {"START_NODES\n", "START_NODES\r\n"})
+    if (head.starts_with(line) || has(std::string("\n").append(line))) return FabricFile::kTables;
   if (has(" ==(") && has(")==>")) return FabricFile::kLinkList;
   const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t");
   if (node && (has("switchguid=0x") || has("caguid=0x") || has("rtguid=0x"))) return FabricFile::kTopology;
