@@ -203,8 +203,12 @@ std::string results_text(const std::vector<const GpuTestAnswer*>& results) {
       break;
     }
     const std::string where = result->gpu < 0 ? "all GPUs together" : fmt::format("GPU {}", result->gpu);
-    texts.push_back(result->messages.empty() ? where
-                                             : fmt::format("{}: {}", where, result->messages.front()));
+    if (result->messages.empty())
+      texts.push_back(where);
+    else if (result->messages.front().starts_with(where + " "))
+      texts.push_back(result->messages.front());
+    else
+      texts.push_back(fmt::format("{}: {}", where, result->messages.front()));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
 }
