@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "bmc/console.h"
 #include "bmc/freeipmi_text.h"
+#include "bmc/ipmitool_text.h"
 #include "bmc/login.h"
 #include "bmc/redfish_text.h"
 #include "bmc/smash_text.h"
@@ -37,6 +38,30 @@ void events(std::string_view text) {
   for (const BmcEvent& event : all)
     for (const std::string* said : {&event.time, &event.sensor, &event.type, &event.event})
       require_shown(*said);
+}
+
+void ipmitool(std::string_view text) {
+  if (text.empty()) return;  // no output
+  const auto facts = parse_ipmitool({.sensor = text,
+                                     .sdr = text,
+                                     .events = text,
+                                     .log = text,
+                                     .inventory = text,
+                                     .lan = text,
+                                     .controller = text});
+  require(facts.has_value());
+  if (facts->sensors.ok()) {
+    require(facts->sensors->size() <= kMaxBmcSensors);
+    for (const BmcSensor& sensor : *facts->sensors)
+      for (const std::string* said : {&sensor.name, &sensor.units, &sensor.state}) require_shown(*said);
+  }
+  if (facts->events.ok()) {
+    require(facts->events->size() <= kMaxBmcEvents);
+    for (const BmcEvent& event : *facts->events)
+      for (const std::string* said : {&event.time, &event.sensor, &event.type, &event.event})
+        require_shown(*said);
+  }
+  require_shown(facts->address);
 }
 
 void logins(std::string_view text) {
@@ -129,6 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   certificates(text);
   document(text);
   smash(text);
+  ipmitool(text);
   (void)parse_power(text);
   (void)parse_sel_time(text);
   (void)parse_serial(text);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "fabric/discover.h"
+#include "fabric/fabric_file.h"
 #include "fabric/judge.h"
 #include "fabric/mad.h"
 #include "fabric/topology_file.h"
@@ -64,6 +65,17 @@ void as_dump(std::string_view text) {
   if (again && again->conflicts.empty()) require(topology_text(*again) == written);
 }
 
+// What is read of other tools can be written as a dump.
+void as_other_file(std::string_view text) {
+  require(bool(parse_fabric_file(text, "file")) == bool(parse_fabric_file(text, "again")));
+  for (const auto parse : {parse_link_list, parse_fabric_tables})
+    if (const auto fabric = parse(text, "file")) {
+      require(fabric->nodes.size() <= kMostIbNodes);
+      require(!topology_text(*fabric).empty());
+      judge(*fabric);
+    }
+}
+
 void as_datagrams(std::string_view bytes) {
   FuzzedDoor door(bytes);
   DiscoveryLimits limits;
@@ -86,5 +98,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     as_datagrams(rest);
   else
     as_dump({reinterpret_cast<const char*>(data), size});
+  as_other_file({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "fuzz/require.h"
 #include "host/calls.h"
 #include "host/host.h"
 #include "host/kernel_log.h"
+#include "host/sent_answers.h"
 #include "host/support/bug_report.h"
 #include "host/support/nvidia_smi.h"
 #include "host/support/pasted.h"
@@ -43,7 +45,14 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
     add_lsmod,
     add_lscpu,
     add_numactl,
-    add_timedatectl};
+    add_timedatectl,
+    [](std::string_view text, ReportTree& report) {
+      add_adapters({{"0000:17:00.0", text}, {"", text}}, report);
+    },
+    add_ipmitool,
+    [](std::string_view text, ReportTree& report) {
+      add_gpu_tests({text, text}, report);
+    }};
 
 // What stands in for the libraries is what they answer.
 void require_answers(const Tree& tree) {
@@ -53,6 +62,15 @@ void require_answers(const Tree& tree) {
     if (name.starts_with("nvml 0")) require(bool(json::read<NvmlGpu>(*answer)));
     if (name == "nvml p2p") require(bool(json::read<NvmlPeers>(*answer)));
     if (name == "verbs") require(bool(json::read<VerbsAnswer>(*answer)));
+    if (name == "adapters") {
+      const auto adapters = json::read<std::vector<AdapterAnswer>>(*answer);
+      require(adapters && adapters->size() <= kMostSentAdapters);
+      for (const AdapterAnswer& adapter : *adapters) require(adapter.settings.size() <= kMostSentSettings);
+    }
+    if (name == "gpu-tests") {
+      const auto tests = json::read<GpuTestsAnswer>(*answer);
+      require(tests && tests->tests.size() <= kMostSentTests && tests->errors.size() <= kMostSentMessages);
+    }
     if (name == "kernel-log") require(bool(json::read<KernelLogAnswer>(*answer)));
     if (name == "clock") require(bool(json::read<ClockAnswer>(*answer)));
   }

@@ -9,6 +9,7 @@
 
 #include "base/moment.h"
 #include "base/text.h"
+#include "bmc/event_severity.h"
 #include "bmc/freeipmi_text.h"
 
 namespace railbed::redfish {
@@ -162,24 +163,6 @@ std::string member_text_at(const json::Value& document, const char* key) {
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
-
-// Returns the severity of an entry that states none, as Supermicro's do, by its message and the direction of the
-// event: "Correctable ECC @DIMMB1 - Assertion". Unknown if neither decides.
-BmcSeverity severity_by_message(std::string_view message, std::string_view code) {
-  const std::string text = lower(message) + " " + lower(code);
-  const bool back = (has_any(text, {"upper"}) && has_any(text, {"going low"})) ||
-                    (has_any(text, {"lower"}) && has_any(text, {"going high"}));
-  if (back || has_any(text, {"deassert", "restored", "redundancy regained", "fully redundant"}))
-    return BmcSeverity::kNominal;
-  if (has_any(text, {"non-critical", "noncritical"})) return BmcSeverity::kWarning;
-  if (has_any(text, {"uncorrectable", "non-recoverable", "nonrecoverable", "thermal trip", "thermtrip",
-                     "internal error", "ierr", "catastrophic", "machine check", "fatal", "critical - going",
-                     "failure detected", "power supply failure", "ac lost", "input lost", "redundancy lost"}))
-    return BmcSeverity::kCritical;
-  if (has_any(text, {"correctable", "predictive failure", "logging limit", "throttl", "degraded"}))
-    return BmcSeverity::kWarning;
-  return BmcSeverity::kUnknown;
 }
 
 std::string last_of_path(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -392,7 +375,7 @@ std::optional<BmcEvent> event_of(const json::Value& entry) {
   if (event.severity == BmcSeverity::kUnknown)
     event.severity = severity_of(text_at(entry, {"MessageSeverity"}));
   if (event.severity == BmcSeverity::kUnknown)
-    event.severity = severity_by_message(event.event, member_text_at(entry, "EntryCode"));
+    event.severity = severity_of_message(event.event, member_text_at(entry, "EntryCode"));
   event.type = member_text_at(entry, "SensorType");
   if (event.type.empty() && has_any(lower(event.event), {"ecc", "dimm"})) event.type = "Memory";
   const std::string origin = link_at(entry, {"Links", "OriginOfCondition"}).value_or("");

@@ -104,7 +104,8 @@ struct IbFabric {
   std::vector<IbEnd> mute_managers;  // ports with IsSM whose manager does not answer
   std::uint64_t from_node = 0;       // GUIDs of the node and port where discovery began
   std::uint64_t from_port = 0;
-  bool live = false;  // states, capabilities and managers were read
+  bool live = false;    // states, capabilities and managers were read
+  bool states = false;  // states of ports were read, of a file
 
   // The node or port of an end, which must be set and in range; this is not checked.
   const IbNode& at(const IbEnd& end) const { return nodes[static_cast<std::size_t>(end.node)]; }

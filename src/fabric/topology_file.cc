@@ -26,12 +26,10 @@
 
 #include "base/complaint.h"
 #include "base/text.h"
+#include "fabric/both_ends.h"
 
 namespace railbed {
 namespace {
-
-constexpr std::size_t kMostComplaints = 20;
-constexpr std::size_t kMostDescription = 192;  // NodeDescription has 64 bytes; each may become three
 
 // A port's line before identifiers are resolved. A node's identifier is "S-", "H-" or "R-" and anything
 // without a quote.
@@ -107,15 +105,6 @@ unsigned number_after(std::string_view text, std::string_view name) {
 
 std::uint64_t hex(std::string_view text) { return parse_number<std::uint64_t>(text, 16).value_or(0); }
 
-std::string description_of(std::string_view quoted) {
-  std::string text = printable(quoted.substr(0, kMostDescription));
-  // A cut in the middle of a character would yield another character at the next reading.
-  std::size_t end = std::min(text.size(), kMostDescription);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return std::string(trim(text));
-}
-
 // Returns true for what the tool and its libraries write to stderr, which often ends up in the same file.
 bool is_warning(std::string_view text) {
   constexpr std::string_view kBegins[] = {"ibwarn: [", "ibpanic: [", "ibdebug: [", "src/",
@@ -129,7 +118,7 @@ class TopologyReader {
   TopologyReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
 
   Result<IbFabric> read() {
-    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostComplaints;) {
+    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
       const std::size_t end = std::min(text_.find('\n', at), text_.size());
       std::string_view one = text_.substr(at, end - at);
       if (one.ends_with('\r')) one.remove_suffix(1);
@@ -203,7 +192,7 @@ class TopologyReader {
     node.ports.resize(static_cast<std::size_t>(*count) + 1);
     for (std::size_t i = 0; i < node.ports.size(); ++i) node.ports[i].number = static_cast<int>(i);
     const Comment comment = comment_of(cursor.rest());
-    node.description = description_of(comment.quoted);
+    node.description = shown_description(comment.quoted);
     node.enhanced_port0 = comment.after.find("enhanced") != std::string_view::npos;
     if (node.is_switch()) {
       node.ports[0].lid = number_after(comment.after, "lid");
@@ -257,7 +246,7 @@ class TopologyReader {
 
   void resolve() {
     for (const RawEnd& raw : ends_) {
-      if (complaints_.count() >= kMostComplaints) return;
+      if (complaints_.count() >= kMostFabricComplaints) return;
       const auto found = by_id_.find(raw.peer);
       if (found == by_id_.end()) {
         complaints_.add(raw.spot, "it is cabled to a node that has no line of its own");
@@ -275,26 +264,9 @@ class TopologyReader {
       }
       port.peer = {found->second, raw.peer_port};
     }
-    if (complaints_.empty()) check_both_ends();
-  }
-
-  // Both ends must agree, unless two nodes share a GUID; neither is reliable then. A missing line is filled
-  // in from the other end's.
-  void check_both_ends() {
-    for (const RawEnd& raw : ends_) {
-      const IbEnd here{raw.node, raw.port};
-      IbPort& port = fabric_.port(here);
-      if (!port.peer) continue;
-      IbPort& other = fabric_.port(port.peer);
-      if (!other.peer) {
-        other.peer = here;  // the line of the other end is missing
-        if (other.active.width == 0) other.active = port.active;
-        other.link_up = true;
-      } else if (other.peer != here && fabric_.conflicts.empty()) {
-        complaints_.add(raw.spot, "the other end's line says something else");
-        if (complaints_.count() >= kMostComplaints) return;
-      }
-    }
+    std::vector<StatedEnd> stated;
+    for (const RawEnd& raw : ends_) stated.push_back({{raw.node, raw.port}, raw.spot});
+    if (complaints_.empty()) check_both_ends(fabric_, stated, complaints_);
   }
 
   std::string_view text_;

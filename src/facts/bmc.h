@@ -52,7 +52,8 @@ struct BmcEvent {
 struct BmcDevice {
   std::string manufacturer = {};
   std::string firmware = {};  // "3.15"
-  FIELDS(BmcDevice, manufacturer, firmware);
+  std::string product = {};   // "PowerEdge XE9680", by the inventory (FRU) that ipmitool printed; else empty
+  FIELDS(BmcDevice, manufacturer, firmware, product);
 };
 
 // Returns true if a BMC's clock with this offset, in seconds ahead of the controller's, was never set: such a clock
@@ -66,6 +67,30 @@ struct SerialOverLan {
   FIELDS(SerialOverLan, enabled, rate);
 };
 
+// The state of the System Event Log itself (Get SEL Info).
+struct BmcLog {
+  std::optional<int> entries = {};
+  std::optional<int> free_bytes = {};    // 65535 stands for as many or more
+  std::optional<int> percent_used = {};  // nullopt if the BMC does not state the log's size
+  bool overflow = false;                 // an event was lost because the log was full
+  FIELDS(BmcLog, entries, free_bytes, percent_used, overflow);
+};
+
+// The highest privilege that a cipher suite gives (IPMI 2.0, table 23-4, parameter 24).
+enum class CipherPrivilege { kUnused, kCallback, kUser, kOperator, kAdministrator, kOem, kUnknown };
+constexpr auto enum_names(CipherPrivilege) {
+  return std::array<std::string_view, 7>{"unused",        "callback", "user",   "operator",
+                                         "administrator", "OEM",      "unknown"};
+}
+
+// Get LAN Configuration Parameters.
+struct BmcLan {
+  std::string address = {};
+  // The privilege of cipher suite 0, which checks no password; kUnused if the BMC does not have it.
+  CipherPrivilege cipher_zero = CipherPrivilege::kUnknown;
+  FIELDS(BmcLan, address, cipher_zero);
+};
+
 // The result of one query of a node's BMC.
 struct BmcFacts {
   std::string node = {};
@@ -77,12 +102,14 @@ struct BmcFacts {
   Reading<PowerState> power = {};  // Get Chassis Status
   Reading<std::vector<BmcSensor>> sensors = {};
   Reading<std::vector<BmcEvent>> events = {};  // the System Event Log, oldest first
-  Reading<double> clock_offset = {};           // Get SEL Time: seconds ahead of the controller's clock
-  Reading<SerialOverLan> serial = {};          // Get SOL Configuration Parameters
+  Reading<BmcLog> log = {};
+  Reading<BmcLan> lan = {};
+  Reading<double> clock_offset = {};   // Get SEL Time: seconds ahead of the controller's clock
+  Reading<SerialOverLan> serial = {};  // Get SOL Configuration Parameters
   // User name of a vendor's default login that the BMC accepts; empty if none.
   Reading<std::string> default_login = {};
-  FIELDS(BmcFacts, node, error, address, protocol, cipher, device, power, sensors, events, clock_offset,
-         serial, default_login);
+  FIELDS(BmcFacts, node, error, address, protocol, cipher, device, power, sensors, events, log, lan,
+         clock_offset, serial, default_login);
 };
 
 }  // namespace railbed

@@ -190,6 +190,7 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
           ? collect_module_file(host)
           : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
   gpus.fabric_manager = collect_fabric_manager(host);
+  gpus.tests = ask<GpuTestsAnswer>(host, "gpu-tests");
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");
   return gpus;
 }

@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
+#include "host/sent_answers.h"
 #include "nvidia/gpu_answers.h"
 
 namespace railbed {
@@ -46,10 +47,11 @@ struct Gpus {
   Reading<ModuleFile> module_file;         // read if PCI has a GPU
   // "580.95.05" from `nv-fabricmanager --version`; absent if that program is not installed
   Reading<std::string> fabric_manager;
-  Reading<NvmlSystem> nvml;  // Host call "nvml"
-  Reading<NvmlPeers> peers;  // Host call "nvml p2p"; absent with a single GPU
+  Reading<NvmlSystem> nvml;       // Host call "nvml"
+  Reading<NvmlPeers> peers;       // Host call "nvml p2p"; absent with a single GPU
+  Reading<GpuTestsAnswer> tests;  // Host call "gpu-tests": DCGM's, of support reports alone
   FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
-         nvml, peers);
+         nvml, peers, tests);
 };
 
 // Returns true if there are GPUs, no process runs on any of them, and each has less than 1 GiB of memory in

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "campaign/look/sent_bmc.h"
 #include "host/open.h"
 #include "inventory/load.h"
 
@@ -70,6 +71,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& n
   for (NamedHost& host : hosts) {
     ask_what_is_expected(find_node(evidence.cluster, host.node), options);
     evidence.nodes.emplace(host.node, collect_facts(*host.host, options));
+    if (auto bmc = sent_bmc(*host.host, host.node)) evidence.bmcs.emplace(host.node, std::move(*bmc));
   }
   if (!fixture) return {};
   for (const Node& node : evidence.cluster.nodes)

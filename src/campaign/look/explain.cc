@@ -25,6 +25,9 @@
 #include "base/text.h"
 #include "campaign/look/evidence.h"
 #include "campaign/look/gather.h"
+#include "campaign/look/sent_bmc.h"
+#include "fabric/fabric_file.h"
+#include "fabric/judge.h"
 #include "facts/facts.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
@@ -97,7 +100,7 @@ struct Mixture {
   std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
 
-  void add_machine(const std::string& name, Facts facts);
+  std::string add_machine(const std::string& name, Facts facts);
   Result<void> add_log(const std::string& path, std::FILE* input);
   void add_reports(SupportReports reports);
   void add_kernel_lines(const std::string& name, std::string lines);
@@ -109,21 +112,25 @@ struct Mixture {
   Result<void> add_flight(const std::string& path);
   Result<bool> add_flight_folder(const std::string& path);
   Result<void> add_topology(const std::string& path, std::string_view text);
+  Result<void> add_fabric(const std::string& path, std::string_view text);
   Result<void> read_loose();
 };
 
-void Mixture::add_machine(const std::string& name, Facts facts) {
+// Returns the key of the machine in the evidence.
+std::string Mixture::add_machine(const std::string& name, Facts facts) {
   auto& nodes = explanation.evidence.nodes;
   std::string key = name;
   for (int i = 2; nodes.contains(key); ++i) key = fmt::format("{} ({})", name, i);
   nodes.emplace(key, std::move(facts));
+  return key;
 }
 
 void Mixture::add_reports(SupportReports reports) {
   for (SupportReport& report : reports.nodes) {
     Gaps gaps = report.tree.gaps();
     const auto host = open_tree(std::move(report.tree).tree(), std::move(gaps));
-    add_machine(report.node, collect_facts(*host));
+    const std::string name = add_machine(report.node, collect_facts(*host));
+    if (auto bmc = sent_bmc(*host, name)) explanation.evidence.bmcs.emplace(name, std::move(*bmc));
   }
 }
 
@@ -194,6 +201,19 @@ Result<void> Mixture::add_topology(const std::string& path, std::string_view tex
   return {};
 }
 
+Result<void> Mixture::add_fabric(const std::string& path, std::string_view text) {
+  if (explanation.fabric)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} and {}: one file of a subnet at a time", explanation.fabric->path, path));
+  FabricEvidence evidence;
+  ASSIGN_OR_RETURN(evidence.fabric, parse_fabric_file(text, path));
+  evidence.from = path;
+  explanation.inputs.push_back(
+      {path, fmt::format("an InfiniBand subnet, {} nodes", evidence.fabric.nodes.size())});
+  explanation.fabric = ExplainedFabric{path, evidence.fabric.nodes.size(), verify_fabric(evidence)};
+  return {};
+}
+
 // Reads a file as the output of commands. Returns false if it is none that a rule reads.
 Result<bool> Mixture::add_outputs(const std::string& path) {
   constexpr std::uintmax_t kLargest = 8 << 20;  // outputs are smaller than logs
@@ -202,6 +222,10 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
   ASSIGN_OR_RETURN(std::string text, read_file(path));
   if (is_nccl_topology(text)) {
     RETURN_IF_ERROR(add_topology(path, text));
+    return true;
+  }
+  if (fabric_file(text) != FabricFile::kNone) {
+    RETURN_IF_ERROR(add_fabric(path, text));
     return true;
   }
   if (is_bug_report(text)) {

@@ -23,11 +23,19 @@ struct ExplainedInput {
   FIELDS(ExplainedInput, path, what);
 };
 
+// An InfiniBand subnet by a file of ibnetdiscover, iblinkinfo or ibdiagnet.
+struct ExplainedFabric {
+  std::string path;
+  std::size_t nodes = 0;
+  Verdict verdict;
+};
+
 struct Explanation {
   std::vector<ExplainedInput> inputs;
   std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input is one
   std::optional<diagnose::FlightVerdict> flight;  // of all dumps of PyTorch's flight recorder together
   std::vector<NodeGraph> topologies;              // of NCCL's topology files
+  std::optional<ExplainedFabric> fabric;          // of a file of an InfiniBand subnet
   Evidence evidence;                              // the machines of the inputs
   Verdict machines;                               // the rules' verdict on them
 };

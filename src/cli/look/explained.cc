@@ -72,6 +72,12 @@ std::string text_of(const Explanation& explanation) {
     text = explanation.flight->hangs || text.empty() ? flight + (text.empty() ? "" : "\n" + text)
                                                      : text + "\n" + flight;
   }
+  if (explanation.fabric) {
+    Run about;
+    about.nodes = explanation.fabric->nodes;
+    text += (text.empty() ? "" : "\nOn the subnet\n") +
+            render_text(explanation.fabric->verdict, about, {use_colour(STDOUT_FILENO)});
+  }
   for (const NodeGraph& graph : explanation.topologies)
     text += (text.empty() ? "" : "\n") + render_node_graph(graph);
   return text + read_text(explanation);
@@ -87,10 +93,16 @@ std::string json_of(const Explanation& explanation) {
   for (const Finding& finding : explanation.machines.findings)
     if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
   document["findings"] = json::encode(findings);
+  if (explanation.fabric) {
+    std::vector<json::Value> found;
+    for (const Finding& finding : explanation.fabric->verdict.findings)
+      if (is_red(finding) || finding.status == Status::kUnknown) found.push_back(json::encode(finding));
+    document["fabric"] = json::encode(found);
+  }
   return json::dump_pretty(document);
 }
 
-int explanation_exit_code(const Explanation& explanation) {
+int exit_code_without_fabric(const Explanation& explanation) {
   if (explanation.flight && explanation.flight->hangs) return kExitFailures;
   const bool machines = explanation.machines.findings.size() > 0 || explanation.flight;
   int code = machines ? explanation.machines.exit_code() : kExitClean;
@@ -100,6 +112,14 @@ int explanation_exit_code(const Explanation& explanation) {
   // A log that shows a fault outweighs rules that could not look.
   if (code == kExitCouldNotLook) code = kExitClean;
   return std::max(code, job);
+}
+
+int explanation_exit_code(const Explanation& explanation) {
+  const int code = exit_code_without_fabric(explanation);
+  if (!explanation.fabric) return code;
+  const int fabric = explanation.fabric->verdict.exit_code();
+  // A subnet among the inputs is something to judge, so its verdict replaces "could not look".
+  return code == kExitCouldNotLook ? fabric : fabric == kExitCouldNotLook ? code : std::max(code, fabric);
 }
 
 }  // namespace

@@ -177,8 +177,8 @@ CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& optio
 
 void add_from(CLI::App& app, FabricOptions& options) {
   app.add_option("--from", options.from,
-                 "read what ibnetdiscover, or `railbed fabric discover --ibnetdiscover`, wrote; "
-                 "ask nobody")
+                 "read a file of ibnetdiscover, `railbed fabric discover --ibnetdiscover`, iblinkinfo or "
+                 "ibdiagnet (ibdiagnet2.db_csv) instead of the subnet")
       ->excludes("--device");
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "cli/terminal.h"
-#include "fabric/topology_file.h"
+#include "fabric/fabric_file.h"
 
 namespace railbed {
 
@@ -16,7 +16,7 @@ DiscoveryLimits limits_of_terminal() {
 
 Result<IbFabric> fabric_of_file(const std::string& path) {
   ASSIGN_OR_RETURN(const auto text, read_file(path));
-  return parse_topology(text, path);
+  return parse_fabric_file(text, path);
 }
 
 Result<FabricLook> look_at_fabric(const std::string& file, const std::string& device, int port) {

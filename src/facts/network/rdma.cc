@@ -9,6 +9,7 @@
 #include "facts/readings.h"
 #include "host/calls.h"
 #include "host/management.h"
+#include "host/sent_answers.h"
 
 namespace railbed {
 namespace {
@@ -285,6 +286,12 @@ Rdma collect_rdma(Host& host) {
   if (rdma.driver_version.absent())
     if (auto old = host.read_line("/sys/module/mlx4_core/version"); old) rdma.driver_version = std::move(old);
   rdma.peer_memory_clients = host.list("/sys/kernel/mm/memory_peers");
+  rdma.adapters = host.call("adapters")
+                      .parsed([](const std::string& answer) -> std::optional<std::vector<AdapterAnswer>> {
+                        auto parsed = json::read<std::vector<AdapterAnswer>>(answer);
+                        if (!parsed || parsed->size() > kMostSentAdapters) return std::nullopt;
+                        return std::move(*parsed);
+                      });
   const auto claimed = collect_user_nodes(host);
   rdma.devices = names.parsed([&](const std::vector<std::string>& found) {
     std::vector<RdmaDevice> devices;

@@ -10,6 +10,7 @@
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
+#include "host/sent_answers.h"
 
 namespace railbed {
 
@@ -78,8 +79,10 @@ struct Rdma {
   // The modules that registered memory of other devices with the RDMA core: names in
   // /sys/kernel/mm/memory_peers. The folder exists with MLNX_OFED and with kernels that have its patch.
   Reading<std::vector<std::string>> peer_memory_clients;
+  // Host call "adapters": the adapters' firmware and its settings, of support reports alone
+  Reading<std::vector<AdapterAnswer>> adapters;
   FIELDS(Rdma, devices, verbs_library, verbs_devices, device_modes, shared_netns, driver_version,
-         peer_memory_clients);
+         peer_memory_clients, adapters);
 };
 
 Rdma collect_rdma(Host& host);

@@ -174,6 +174,14 @@ void add_links(const Outputs& outputs, ReportTree& report) {
     }
 }
 
+void add_adapter_texts(const Outputs& outputs, ReportTree& report) {
+  std::vector<AdapterText> texts;
+  for (const std::string_view program : {"mlxconfig", "mstconfig", "mlxfwmanager", "mlxup"})
+    for (const Output* output : outputs.of(program))
+      texts.push_back({word_after(output->words, "-d"), output->text});
+  add_adapters(texts, report);
+}
+
 std::string_view text_of(const Output* output) {
   return output == nullptr ? std::string_view() : output->text;
 }
@@ -214,6 +222,29 @@ void add_gpus(const Outputs& outputs, ReportTree& report) {
   add_topology(outputs, addresses, report);
   for (const Output* any : outputs.of(kSmi)) add_nvidia_smi_errors(any->text, report);
   add_missing_driver(report);
+}
+
+// With -H the output is of another machine's BMC, and no fact of the machine where the command was typed.
+void add_bmc(const Outputs& outputs, ReportTree& report) {
+  for (const Output* output : outputs.of("ipmitool")) {
+    if (word_after(output->words, "-H").empty()) {
+      add_ipmitool(output->text, report);
+      continue;
+    }
+    report.leave_out(
+        "`ipmitool -H`: its output is of the BMC at that address, which may be any machine's; put it into a "
+        "file of its own without the command line");
+  }
+}
+
+void add_tests_of_gpus(const Outputs& outputs, ReportTree& report) {
+  std::vector<std::string_view> texts;
+  for (const Output* output : outputs.of("dcgmi")) {
+    const auto& words = output->words;
+    const bool judged = words.size() > 1 && (words[1] == "diag" || words[1] == "health");
+    if (judged || !dcgm_kind(output->text).empty()) texts.push_back(output->text);
+  }
+  add_gpu_tests(texts, report);
 }
 
 LogText log_text(const Output& output) {
@@ -275,7 +306,10 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
   add_links(outputs, report);
+  add_adapter_texts(outputs, report);
   add_gpus(outputs, report);
+  add_tests_of_gpus(outputs, report);
+  add_bmc(outputs, report);
   add_log(outputs, report);
 }
 

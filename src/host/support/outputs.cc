@@ -13,9 +13,10 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "hostname", "ibstatus", "ethtool",
-    "numactl",    "mlxlink",     "mstlink",     "ibstat",     "uptime",   "sysctl",   "lspci",
-    "dmesg",      "lscpu",       "lsmod",       "uname",      "date",     "ip"};
+    "mlxfwmanager", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "mlxconfig", "mstconfig",
+    "hostname",     "ipmitool",   "ibstatus",    "ethtool",     "numactl",    "mlxlink",   "mstlink",
+    "ibstat",       "uptime",     "sysctl",      "lspci",       "dmesg",      "lscpu",     "lsmod",
+    "mlxup",        "dcgmi",      "uname",       "date",        "ip"};
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
 

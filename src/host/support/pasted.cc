@@ -90,6 +90,13 @@ bool begins_whole(const Words& words, std::string_view head) {
   return true;
 }
 
+// Returns true for what mlxconfig or mlxfwmanager prints, whose adapters are numbered.
+bool is_adapter_text(std::string_view head) {
+  const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
+  return (head.starts_with("Device #1:") || head.starts_with("Querying Mellanox devices firmware")) &&
+         (has("\nConfigurations:") || has("\n  PCI Device Name:"));
+}
+
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.
 Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
@@ -104,6 +111,18 @@ Words words_of_text(std::string_view text) {
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
   if (head.starts_with("Operational Info\n") && has("Physical state")) return {"mlxlink"};
+  if (is_adapter_text(head)) {
+    const std::string device = adapter_device_in(text);
+    Words words{has("Configurations:") ? "mlxconfig" : "mlxfwmanager"};
+    if (!device.empty()) words.insert(words.end(), {"-d", device});
+    return words;
+  }
+  if (const auto kind = dcgm_kind(head); !kind.empty()) return {"dcgmi", std::string(kind)};
+  if (const auto kind = ipmitool_kind(head); !kind.empty()) {
+    Words words{"ipmitool"};
+    for (const auto word : railbed::words(kind)) words.emplace_back(word);
+    return words;
+  }
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};

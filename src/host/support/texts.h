@@ -52,6 +52,24 @@ void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
 // mlxlink (mstlink) of one port: the state of its physical layer and its rate. `device`: that of -d, empty if unknown.
 void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report);
+// mlxconfig (mstconfig) and mlxfwmanager (mlxup): firmware, PSID and settings of adapters. Call this after the RDMA
+// devices are added. `device`: that of -d, for an output that names none.
+struct AdapterText {
+  std::string device;
+  std::string_view text;
+};
+void add_adapters(const std::vector<AdapterText>& texts, ReportTree& report);
+// Returns the only adapter that such an output names; empty if it names none or several.
+std::string adapter_device_in(std::string_view text);
+// Returns the kind of an output of ipmitool: "sensor", "sdr", "sel list", "sel info", "fru print", "lan print" or
+// "mc info"; empty if the text is none of them.
+std::string_view ipmitool_kind(std::string_view text);
+// Keeps the output as that of `ipmitool KIND`; bmc/ipmitool_text.h reads it.
+void add_ipmitool(std::string_view text, ReportTree& report);
+// Returns "diag" or "health" for what dcgmi diag (JSON or table) or dcgmi health -c prints; empty for other texts.
+std::string_view dcgm_kind(std::string_view text);
+// The results of all outputs of dcgmi together.
+void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& report);
 // The times that a report states, in Unix seconds.
 struct LogClock {
   std::optional<double> boot;

@@ -52,7 +52,8 @@ void bmc_reachable(const Survey& survey, Judge& judge) {
   each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
     verdict.seen(facts.power);
     if (facts.power.ok()) return verdict.pass("answers");
-    if (facts.power.from().empty()) return verdict.unknown(facts.error);  // no request was possible
+    if (facts.power.from().empty())  // no request was possible, or none was made
+      return facts.error.empty() ? verdict.not_applicable("not asked") : verdict.unknown(facts.error);
     const bool refused = facts.power.miss().missing == Missing::kDenied;
     const bool stranger = facts.protocol == "redfish" && facts.error.find("certificate") != std::string::npos;
     verdict.fail(
@@ -80,6 +81,10 @@ void power(const Survey& survey, Judge& judge) {
       verdict.not_applicable("the BMC was not asked: " + facts.error);
       continue;
     }
+    if (!was_asked(facts.power)) {
+      verdict.not_applicable("not asked");
+      continue;
+    }
     const PowerState* state = verdict.read(facts.power);
     if (state == nullptr) continue;
     if (*state == PowerState::kOn)
@@ -96,6 +101,7 @@ void power(const Survey& survey, Judge& judge) {
 void sensors(const Survey& survey, Judge& judge) {
   each_answering(
       survey, judge, "sensors", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.sensors)) return verdict.not_applicable("not asked");
         const auto* all = verdict.read(facts.sensors);
         if (all == nullptr) return;
         std::vector<std::string> odd;
@@ -183,6 +189,8 @@ void events(const Survey& survey, Judge& judge) {
       Case verdict = judge.on_node(node, "event log", {"bmc"});
       if (!facts.error.empty())
         verdict.not_applicable("the BMC was not asked: " + facts.error);
+      else if (!was_asked(facts.events))
+        verdict.not_applicable("not asked");
       else
         (void)verdict.read(facts.events);
       continue;
@@ -231,6 +239,61 @@ void events(const Survey& survey, Judge& judge) {
     const std::string rest = unrated == 0 ? "" : fmt::format("; {} without a severity", unrated);
     verdict.pass(fmt::format("{} events, none critical{}", facts.events->size(), rest));
   }
+}
+
+void log_full(const Survey& survey, Judge& judge) {
+  each_answering(
+      survey, judge, "room in the event log",
+      [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.log)) return verdict.not_applicable("not asked");
+        const BmcLog* log = verdict.read(facts.log);
+        if (log == nullptr) return;
+        const bool full = log->free_bytes == 0 || log->percent_used >= 100;
+        const std::string text =
+            fmt::format("{} entries{}{}", log->entries.value_or(0), full ? ", no room" : "",
+                        log->overflow ? ", events were lost" : "");
+        if (!full && !log->overflow)
+          return log->free_bytes || log->percent_used
+                     ? verdict.pass(text)
+                     : verdict.unknown("the output does not state how much room is left");
+        verdict.warn(
+            {.message =
+                 full ? fmt::format("the event log of the BMC of {} is full: what fails next is not recorded",
+                                    node)
+                      : fmt::format("the event log of the BMC of {} lost events", node),
+             .expected = "room for new events",
+             .observed = text,
+             .remedy = {"Keep what it holds, then empty it.",
+                        {railbed_line(survey, "sel", node), railbed_line(survey, "sel --clear", node)},
+                        false,
+                        true}});
+      });
+}
+
+// Cipher suite 0 has neither authentication nor integrity (IPMI 2.0, table 22-20).
+void cipher_zero(const Survey& survey, Judge& judge) {
+  each_answering(
+      survey, judge, "cipher suite 0", [&](Case& verdict, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.lan)) return verdict.not_applicable("not asked");
+        const BmcLan* lan = verdict.read(facts.lan);
+        if (lan == nullptr) return;
+        const CipherPrivilege most = lan->cipher_zero;
+        if (most == CipherPrivilege::kUnused) return verdict.pass("not in use");
+        if (most == CipherPrivilege::kUnknown)
+          return verdict.unknown("the output does not state what cipher suite 0 allows");
+        const std::string privilege(enum_names(most)[static_cast<std::size_t>(most)]);
+        const Complaint complaint{
+            .message = fmt::format(
+                "the BMC of {} takes cipher suite 0: whoever reaches it acts as {} with a user's name and any password",
+                node, privilege),
+            .expected = "not in use",
+            .observed = "allowed as " + privilege,
+            .remedy = {
+                "Forbid suite 0 for the BMC's network channel, as root on the node: put X in its place of the "
+                "line that this prints, and write that with ipmitool lan set 1 cipher_privs.",
+                {"ipmitool lan print 1"}}};
+        verdict.red(most == CipherPrivilege::kCallback ? Status::kWarn : Status::kFail, complaint);
+      });
 }
 
 void clock(const Survey& survey, Judge& judge) {
@@ -423,6 +486,25 @@ std::span<const Rule> bmc_rules() {
        .fixture = "v100-bmc-memory",
        .explained_by = {},
        .check = events},
+      {.id = "bmc.log-full",
+       .title = "event log has room",
+       .why = "Most BMCs drop new events once the log is full, so that the failure of today is not in it.",
+       .source = "Get SEL Info, as ipmitool sel info prints it",
+       .standard = "free bytes, less than 100 % used, no overflow",
+       .remedy = "Keep the events, then empty it: railbed sel --clear.",
+       .fixture = "v100-bmc-log-full",
+       .explained_by = {},
+       .check = log_full},
+      {.id = "bmc.cipher-zero",
+       .title = "BMC asks for a password",
+       .why =
+           "Cipher suite 0 lets anybody who knows a user's name in, with any password (CVE-2013-4782 and its kin).",
+       .source = "Get LAN Configuration Parameters, as ipmitool lan print prints them",
+       .standard = "suite 0 unused (failure; as CALLBACK a warning)",
+       .remedy = "Forbid suite 0: ipmitool lan set 1 cipher_privs.",
+       .fixture = "v100-bmc-cipher-zero",
+       .explained_by = {},
+       .check = cipher_zero},
       {.id = "bmc.clock",
        .title = "BMC's clock is right",
        .why = "Its events can only be matched with the kernel's and the jobs' when their times agree.",

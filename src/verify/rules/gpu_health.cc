@@ -1,8 +1,12 @@
 // Health of each GPU and its memory as NVML reports it: errors, and the spare capacity for repairs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -167,6 +171,99 @@ void inforom(const Survey& survey, Judge& judge) {
   });
 }
 
+// The results of one test of DCGM's: by GPU, or of the whole node.
+struct TestOfGpus {
+  std::string program, name;
+  std::vector<const GpuTestAnswer*> results;
+  std::string title() const { return fmt::format("{}, {}", program, name); }
+};
+
+std::vector<TestOfGpus> tests_of(const NodeView& node) {
+  std::vector<TestOfGpus> tests;
+  if (!node.facts->gpus.tests.ok()) return tests;
+  for (const GpuTestAnswer& result : node.facts->gpus.tests->tests) {
+    const auto known = std::ranges::find_if(tests, [&](const TestOfGpus& test) {
+      return test.program == result.program && test.name == result.name;
+    });
+    if (known != tests.end())
+      known->results.push_back(&result);
+    else
+      tests.push_back({result.program, result.name, {&result}});
+  }
+  return tests;
+}
+
+// "GPU 3: ECC errors; GPU 5"
+std::string results_text(const std::vector<const GpuTestAnswer*>& results) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> texts;
+  for (const GpuTestAnswer* result : results) {
+    if (texts.size() == kMost) {
+      texts.push_back(fmt::format("and {} more", results.size() - kMost));
+      break;
+    }
+    const std::string where = result->gpu < 0 ? "all GPUs together" : fmt::format("GPU {}", result->gpu);
+    if (result->messages.empty())
+      texts.push_back(where);
+    else if (result->messages.front().starts_with(where + " "))
+      texts.push_back(result->messages.front());
+    else
+      texts.push_back(fmt::format("{}: {}", where, result->messages.front()));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::vector<const GpuTestAnswer*> results_with(const TestOfGpus& test, std::string_view status) {
+  std::vector<const GpuTestAnswer*> found;
+  for (const GpuTestAnswer* result : test.results)
+    if (result->status == status) found.push_back(result);
+  return found;
+}
+
+void judge_test(Case& verdict, const NodeView& node, const TestOfGpus& test) {
+  verdict.seen(node.facts->gpus.tests);
+  const auto failed = results_with(test, "fail");
+  const auto warned = results_with(test, "warn");
+  const auto passed = results_with(test, "pass");
+  const auto skipped = results_with(test, "skip");
+  if (failed.empty() && warned.empty()) {
+    if (passed.empty() && skipped.size() == test.results.size())
+      return verdict.not_applicable(fmt::format("skipped on {}", results_text(skipped)));
+    if (passed.size() + skipped.size() < test.results.size())
+      return verdict.unknown(fmt::format("{} of {} results: the test did not run",
+                                         test.results.size() - passed.size() - skipped.size(),
+                                         test.results.size()));
+    return verdict.pass(fmt::format("{} passed, {} skipped", passed.size(), skipped.size()));
+  }
+  const auto& reds = failed.empty() ? warned : failed;
+  const bool setting = std::ranges::all_of(reds, [](const GpuTestAnswer* result) { return result->setting; });
+  const std::string text = results_text(reds);
+  verdict.red(
+      failed.empty() || setting ? Status::kWarn : Status::kFail,
+      {.message = fmt::format("{} {} in {} on {}: {}", test.name, failed.empty() ? "warns" : "fails",
+                              test.program, *node.name, text),
+       .expected = "passed",
+       .observed = text,
+       .remedy = {
+           setting
+               ? "Correct the setting that the message names, and run the test again."
+               : "Take the node out of service, mend what the message names, and run the test again "
+                 "with no other program on the GPUs; if it fails again, keep its output for the maker."}});
+}
+
+void diagnostic(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    if (!node.facts->gpus.tests.ok()) continue;
+    for (const std::string& error : node.facts->gpus.tests->errors) {
+      Case verdict = judge.on(node, "run of dcgmi", its_gpus(node));
+      verdict.unknown(error);
+    }
+  }
+  each_of(
+      survey, judge, tests_of, &TestOfGpus::title,
+      [](const NodeView& node, const TestOfGpus&) { return its_gpus(node); }, judge_test);
+}
+
 }  // namespace
 
 std::span<const Rule> gpu_health_rules() {
@@ -265,6 +362,16 @@ std::span<const Rule> gpu_health_rules() {
        .fixture = "h200-inforom",
        .explained_by = {"gpu.answers"},
        .check = inforom},
+      {.id = "gpu.diagnostic",
+       .title = "GPU passes DCGM's tests",
+       .why =
+           "A GPU that computes wrongly or loses bandwidth may run for weeks; DCGM's tests load it and compare.",
+       .source = "dcgmi diag and dcgmi health -c, of a report",
+       .standard = "passed; skipped is not passed; a failure that DCGM calls a setting is a warning",
+       .remedy = "Mend what the message names, then run the test again.",
+       .fixture = "h100-dcgm-memory",
+       .explained_by = {},
+       .check = diagnostic},
   };
   return kRules;
 }

@@ -334,6 +334,71 @@ void link_layer(const Survey& survey, Judge& judge) {
       });
 }
 
+// Returns the port of a card's setting, as of "LINK_TYPE_P2"; null if it is none of a port that the node has.
+const RdmaPort* port_of_link_type(const Rdma& rdma, const AdapterAnswer& adapter, std::string_view setting) {
+  constexpr std::string_view kLinkType = "LINK_TYPE_P";
+  if (!setting.starts_with(kLinkType) || adapter.pci_address.empty()) return nullptr;
+  const auto number = parse_number<int>(setting.substr(kLinkType.size()));
+  const std::string card = adapter.pci_address.substr(0, adapter.pci_address.rfind('.') + 1);
+  for (const RdmaDevice& device : items(rdma.devices))
+    for (const RdmaPort& port : items(device.ports))
+      if (device.pci_address.value_or("").starts_with(card) && port_of_card(device, port) == number)
+        return &port;
+  return nullptr;
+}
+
+// Returns the value in force: the output's, else for a link type the port's link layer; empty if neither is known.
+std::string value_in_force(const Rdma& rdma, const AdapterAnswer& adapter, const AdapterSetting& setting) {
+  if (!setting.current.empty()) return setting.current;
+  const RdmaPort* port = port_of_link_type(rdma, adapter, setting.name);
+  const std::string layer = port == nullptr ? "" : port->link_layer.value_or("");
+  return layer == "InfiniBand" ? "IB(1)" : layer == "Ethernet" ? "ETH(2)" : "";
+}
+
+// A port set to VPI(3) takes the fabric that it is cabled to, so no value in force contradicts it.
+bool is_settled(const AdapterSetting& setting) {
+  return !setting.next.empty() && !setting.next.starts_with("VPI");
+}
+
+void adapter_settings(const Survey& survey, Judge& judge) {
+  each_of(
+      survey, judge, [](const NodeView& node) { return items(node.facts->rdma.adapters); },
+      &AdapterAnswer::device,
+      [&](Case& verdict, const NodeView& node, const AdapterAnswer& adapter) {
+        verdict.seen(node.facts->rdma.adapters);
+        if (!adapter.configured) return verdict.not_applicable("its settings were not printed");
+        if (adapter.settings.empty()) return verdict.unknown("the output holds no setting");
+        std::vector<std::string> changes;
+        std::size_t known = 0;
+        for (const AdapterSetting& setting : adapter.settings) {
+          const std::string now = value_in_force(node.facts->rdma, adapter, setting);
+          if (now.empty() || !is_settled(setting)) continue;
+          ++known;
+          if (now != setting.next)
+            changes.push_back(fmt::format("{} is {} and becomes {}", setting.name, now, setting.next));
+        }
+        if (changes.empty() && known < adapter.settings.size())
+          return verdict.unknown(fmt::format(
+              "the output does not state the values in force of {} settings; mlxconfig -e query does",
+              adapter.settings.size() - known));
+        if (changes.empty()) return verdict.pass(fmt::format("{} settings in force", known));
+        constexpr std::size_t kMost = 4;
+        const std::size_t more = changes.size() > kMost ? changes.size() - kMost : 0;
+        changes.resize(changes.size() - more);
+        const std::string text =
+            fmt::format("{}{}", fmt::join(changes, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+        verdict.warn(
+            {.message = fmt::format("the adapter {} of {} changes at its next reset: {}", adapter.device,
+                                    *node.name, text),
+             .expected = "what the firmware is set to is in force",
+             .observed = text,
+             .remedy = {"Reboot the node if the change is meant, and look at it again; else set the value "
+                        "in force with mstconfig before the next boot.",
+                        {},
+                        true}});
+      });
+}
+
 void judge_rate(Case& verdict, const RailEnd& end, const ExpectedRate& expected) {
   const BitRate* have = verdict.read(end.rdma.port->rate);
   if (have == nullptr) return;
@@ -676,6 +741,17 @@ std::span<const Rule> port_rules() {
        .fixture = "r730-link-layer-ethernet",
        .explained_by = {},
        .check = link_layer},
+      {.id = "rdma.adapter-setting",
+       .title = "adapter's settings are in force",
+       .why =
+           "A setting in the firmware counts from the next reset on: a LINK_TYPE that was changed and forgotten takes a "
+           "rail away at the next reboot.",
+       .source = "mlxconfig -e query, of a report; of LINK_TYPE also the port's link layer",
+       .standard = "the value of the next boot is the one in force",
+       .remedy = "Reboot the node, or set the value in force.",
+       .fixture = "h100-adapter-setting-waits",
+       .explained_by = {},
+       .check = adapter_settings},
       {.id = "rdma.rate",
        .title = "RDMA port runs at its rate",
        .why =

@@ -1,0 +1,35 @@
+#include "fabric/both_ends.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace railbed {
+
+void check_both_ends(IbFabric& fabric, const std::vector<StatedEnd>& stated, Complaints& complaints) {
+  for (const StatedEnd& one : stated) {
+    IbPort& port = fabric.port(one.end);
+    if (!port.peer) continue;
+    IbPort& other = fabric.port(port.peer);
+    if (!other.peer) {
+      other.peer = one.end;  // the line of the other end is missing
+      if (other.active.width == 0) other.active = port.active;
+      other.link_up = true;
+    } else if (other.peer != one.end && fabric.conflicts.empty()) {
+      complaints.add(one.spot, "the other end's line says something else");
+      if (complaints.count() >= kMostFabricComplaints) return;
+    }
+  }
+}
+
+std::string shown_description(std::string_view quoted) {
+  constexpr std::size_t kMostBytes = 192;
+  std::string text = printable(quoted.substr(0, kMostBytes));
+  // A cut in the middle of a character would yield another character at the next reading.
+  std::size_t end = std::min(text.size(), kMostBytes);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return std::string(trim(text));
+}
+
+}  // namespace railbed

@@ -1,0 +1,184 @@
+// Forms of dcgmi, composed by the sources in tests/SOURCES.md.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "host/sent_answers.h"
+#include "host/support/pasted.h"
+#include "host/support/texts.h"
+#include "host/testing/report_host.h"
+
+namespace railbed {
+namespace {
+
+GpuTestsAnswer tests_in(const std::string& text) {
+  ReportTree report;
+  add_gpu_tests({text}, report);
+  const auto host = host_of(std::move(report));
+  const auto call = host->call("gpu-tests");
+  auto answer = call ? json::read<GpuTestsAnswer>(*call) : GpuTestsAnswer();
+  return answer ? *answer : GpuTestsAnswer();
+}
+
+const GpuTestAnswer* find_result(const GpuTestsAnswer& answer, const std::string& name, int gpu) {
+  for (const GpuTestAnswer& test : answer.tests)
+    if (test.name == name && test.gpu == gpu) return &test;
+  return nullptr;
+}
+
+constexpr const char* kVersion3 = R"(WARNING: a line before the document
+{"DCGM GPU Diagnostic": {"version": "3.1.0", "Driver Version Detected": "535.104.12", "test_categories": [
+ {"category": "Deployment", "tests": [{"name": "Denylist", "results": [{"gpu_ids": "0,1", "status": "PASS"}]}, null]},
+ {"category": "Hardware", "tests": [{"name": "GPU Memory", "results": [
+   {"gpu_ids": 0, "status": "Pass"}, {"gpu_id": "1", "status": "Fail", "warnings": "GPU 1 had 2 errors"}]}]},
+ {"category": "Stress", "tests": [{"name": "Targeted Power", "results": [
+   {"gpu_id": "0", "status": "Skip", "info": ["not allowed on this SKU"]}]}]}]}})";
+
+constexpr const char* kVersion4 = R"({"DCGM Diagnostic": {"test_categories": [
+ {"category": "Deployment", "tests": [{"name": "software", "results": [
+   {"entity_group": "GPU", "entity_group_id": 1, "entity_id": 0, "status": "Fail",
+    "warnings": [{"error_category": 8, "error_id": 29, "error_severity": 5, "warning": "Persistence mode is disabled."}]},
+   {"entity_group": "CPU", "entity_id": 0, "status": "Skip"}], "test_summary": {"status": "Fail"}}]},
+ {"category": "Hardware", "tests": [{"name": "memory", "results": [
+   {"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": [{"error_severity": 2, "warning": "ECC"}]}]},
+   {"name": "diagnostic", "test_summary": {"status": "Not Run"}}]}]}, "metadata": {"version": "4.2.3"}})";
+
+constexpr const char* kDiagTable =
+    "Successfully ran diagnostic for group.\n"
+    "+---------------------------+------------------------------------------------+\n"
+    "| Diagnostic                | Result                                         |\n"
+    "+===========================+================================================+\n"
+    "|-----  Metadata  ----------+------------------------------------------------|\n"
+    "| DCGM Version              | 3.3.3                                          |\n"
+    "| GPU Device IDs Detected   | 20b2,20b2                                      |\n"
+    "|-----  Deployment  --------+------------------------------------------------|\n"
+    "| Denylist                  | Pass                                           |\n"
+    "| Page Retirement/Row Remap | Fail                                           |\n"
+    "|                           | Error: GPU 3 had memory errors and row         |\n"
+    "|                           | remappings are pending                         |\n"
+    "+-----  Hardware  ----------+------------------------------------------------+\n"
+    "| GPU Memory                | Fail - GPU 3                                   |\n"
+    "| Warning                   | GPU 3 a memory error                           |\n"
+    "| Memory Bandwidth          | Pass - All                                     |\n"
+    "+-----  Stress  ------------+------------------------------------------------+\n"
+    "| Targeted Stress           | Skip - All                                     |\n"
+    "| memtest                   | Fail                                           |\n"
+    "|                           | GPU0: Pass                                     |\n"
+    "|                           | GPU1: Fail                                     |\n"
+    "+---------------------------+------------------------------------------------+\n";
+
+constexpr const char* kHealthTable =
+    "+---------------------------+----------------------------------------------------------+\n"
+    "| Health Monitor Report                                                                |\n"
+    "+===========================+==========================================================+\n"
+    "| Overall Health            | Warning                                                  |\n"
+    "| GPU                       |                                                          |\n"
+    "| -> 2                      | Warning                                                  |\n"
+    "|    -> Errors              |                                                          |\n"
+    "|       -> PCIe system      | Warning                                                  |\n"
+    "|                           | Detected more than 8 PCIe replays per minute for GPU 2 : |\n"
+    "|                           | 13                                                       |\n"
+    "+---------------------------+----------------------------------------------------------+\n";
+
+TEST(DcgmText, ReadsTheDocumentOfVersion3) {
+  const auto answer = tests_in(kVersion3);
+  EXPECT_TRUE(answer.errors.empty());
+  ASSERT_EQ(answer.tests.size(), 5U);
+  EXPECT_EQ(find_result(answer, "Denylist", 1)->status, "pass");
+  EXPECT_EQ(find_result(answer, "GPU Memory", 0)->status, "pass");
+  const auto* failed = find_result(answer, "GPU Memory", 1);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->status, "fail");
+  EXPECT_EQ(failed->messages, std::vector<std::string>{"GPU 1 had 2 errors"});
+  EXPECT_FALSE(failed->setting);
+  EXPECT_EQ(find_result(answer, "Targeted Power", 0)->status, "skip");
+}
+
+TEST(DcgmText, ReadsTheDocumentOfVersion4) {
+  const auto answer = tests_in(kVersion4);
+  const auto* software = find_result(answer, "software", 0);
+  ASSERT_NE(software, nullptr);
+  EXPECT_TRUE(software->setting) << "CONFIG";
+  EXPECT_NE(find_result(answer, "software", -1), nullptr) << "a processor is no GPU";
+  const auto* memory = find_result(answer, "memory", 3);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(memory->status, "fail");
+  EXPECT_FALSE(memory->setting);
+  EXPECT_EQ(find_result(answer, "diagnostic", -1)->status, "not run");
+}
+
+TEST(DcgmText, ReadsTheTable) {
+  const auto answer = tests_in(kDiagTable);
+  EXPECT_TRUE(answer.errors.empty());
+  EXPECT_EQ(find_result(answer, "Denylist", -1)->status, "pass");
+  const auto* remap = find_result(answer, "Page Retirement/Row Remap", -1);
+  ASSERT_NE(remap, nullptr);
+  ASSERT_EQ(remap->messages.size(), 1U);
+  EXPECT_NE(remap->messages[0].find("remappings are pending"), std::string::npos);
+  const auto* memory = find_result(answer, "GPU Memory", 3);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(memory->messages, std::vector<std::string>{"GPU 3 a memory error"});
+  EXPECT_EQ(find_result(answer, "Targeted Stress", -1)->status, "skip");
+  EXPECT_EQ(find_result(answer, "memtest", 0)->status, "pass");
+  EXPECT_EQ(find_result(answer, "memtest", 1)->status, "fail");
+  EXPECT_EQ(find_result(answer, "memtest", -1), nullptr) << "the summary of the two";
+  EXPECT_EQ(find_result(answer, "DCGM Version", -1), nullptr);
+}
+
+TEST(DcgmText, ReadsHealth) {
+  const auto answer = tests_in(kHealthTable);
+  ASSERT_EQ(answer.tests.size(), 1U);
+  EXPECT_EQ(answer.tests[0].program, "dcgmi health");
+  EXPECT_EQ(answer.tests[0].gpu, 2);
+  EXPECT_EQ(answer.tests[0].status, "warn");
+  EXPECT_NE(answer.tests[0].messages.at(0).find("GPU 2 : 13"), std::string::npos);
+}
+
+TEST(DcgmText, ACutOutputIsNoPass) {
+  const std::string json = kVersion4, table = kDiagTable;
+  EXPECT_FALSE(tests_in(json.substr(0, json.size() / 2)).errors.empty());
+  EXPECT_FALSE(tests_in(table.substr(0, table.find("| Memory Bandwidth"))).errors.empty());
+  EXPECT_FALSE(tests_in("{\"DCGM GPU Diagnostic\": {\"version\": \"4.2.3\"}}").errors.empty());
+  EXPECT_FALSE(tests_in("").errors.empty());
+  EXPECT_FALSE(tests_in("Error: Unable to run diagnostic on unsupported GPU 0.\n").errors.empty());
+}
+
+TEST(DcgmText, IsRecognised) {
+  EXPECT_EQ(dcgm_kind(kVersion3), "diag");
+  EXPECT_EQ(dcgm_kind(kVersion4), "diag");
+  EXPECT_EQ(dcgm_kind(kDiagTable), "diag");
+  EXPECT_EQ(dcgm_kind(kHealthTable), "health");
+  EXPECT_EQ(dcgm_kind("{\"tests\": []}"), "");
+  EXPECT_EQ(dcgm_kind("+---+\n| Name | Result |\n+---+\n"), "");
+  EXPECT_EQ(dcgm_kind("# Cron Health Monitor Report\n"), "");
+}
+
+TEST(DcgmText, HasBounds) {
+  std::string text = "{\"DCGM Diagnostic\": {\"test_categories\": [{\"tests\": [";
+  for (int i = 0; i < 200; ++i)
+    text +=
+        std::string(i > 0 ? "," : "") + "{\"name\": \"t" + std::to_string(i) +
+        "\", \"results\": [{\"gpu_ids\": \"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
+        "28,29\", \"status\": \"Pass\"}]}";
+  EXPECT_EQ(tests_in(text + "]}]}}").tests.size(), kMostSentTests);
+}
+
+TEST(DcgmText, HostileTextsAreShownAsText) {
+  const std::string huge(1 << 20, '|');
+  EXPECT_FALSE(tests_in("+---+\n| Diagnostic | Result |\n" + huge + "\n").errors.empty());
+  EXPECT_FALSE(tests_in("{\"DCGM Diagnostic\": " + std::string(1 << 20, '[') + "}").errors.empty());
+  const auto answer = tests_in(
+      "{\"DCGM Diagnostic\": {\"runtime_error\": {}, \"test_categories\": [{\"tests\": [{\"name\": \"a\\u001b[31m\", "
+      "\"results\": [{\"gpu_id\": 99999999999999, \"status\": \"Fail\", \"warnings\": [\"b\\u0007\", 7, null, {}]}]}]}]}}");
+  ASSERT_EQ(answer.tests.size(), 1U);
+  EXPECT_EQ(answer.tests[0].gpu, -1) << "no number of a GPU";
+  EXPECT_EQ(answer.tests[0].name.find('\x1b'), std::string::npos);
+  EXPECT_EQ(answer.tests[0].messages.at(0).find('\x07'), std::string::npos);
+  ASSERT_EQ(answer.errors.size(), 1U);
+  EXPECT_FALSE(answer.errors[0].empty());
+}
+
+}  // namespace
+}  // namespace railbed
