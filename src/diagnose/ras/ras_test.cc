@@ -1,4 +1,5 @@
-// The answers in tests/ras/ are composed after NCCL's own (tests/SOURCES.md).
+// The answers tests/ras/h200-* are of a job on two H200 (scripts/capture-ras); the others are composed after NCCL's own
+// (tests/SOURCES.md).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -306,6 +307,34 @@ TEST(RasVerdict, AProcessThatIsGoneComesFirst) {
   EXPECT_EQ(
       ras_judged(stopped, stopped).text,
       "process 4003 on 10.50.0.2 (rank 3 of 4, GPU 1) does not answer: stopped, gone or cut off, and 3 others do");
+}
+
+// A job of two ranks whose last one sleeps, is stopped, and is given up by RAS, as both of its formats show it.
+TEST(RasVerdict, NamesWhatHappenedToARealJob) {
+  for (const std::string format : {"json", "txt"}) {
+    SCOPED_TRACE(format);
+    const auto verdict_of = [&](const std::string& state) {
+      const RasAnswer answer = ras_captured(fmt::format("h200-{}-2.28.{}", state, format));
+      EXPECT_EQ(answer.version, "2.28.9");
+      EXPECT_EQ(answer.processes, 2U);
+      return ras_judged(answer, answer);
+    };
+    EXPECT_NE(verdict_of("running").severity, nccl::Severity::kError);
+    EXPECT_TRUE(verdict_of("running").lags.empty());
+    const RasVerdict sleeping = verdict_of("sleeping");
+    ASSERT_EQ(sleeping.lags.size(), 1U);
+    EXPECT_TRUE(sleeping.text.starts_with("rank 1 on 192.0.2.2 (GPU 1, process ")) << sleeping.text;
+    EXPECT_TRUE(sleeping.text.ends_with(", in which the 1 other waits")) << sleeping.text;
+    for (const std::string state : {"stopped", "given-up"}) {
+      const RasVerdict silent = verdict_of(state);
+      EXPECT_EQ(silent.certainty, Certainty::kLikely);
+      ASSERT_EQ(silent.silent.size(), 1U) << state;
+      EXPECT_TRUE(silent.lags.empty()) << state;
+      EXPECT_TRUE(silent.text.starts_with("process ")) << silent.text;
+      EXPECT_TRUE(silent.text.ends_with("does not answer: stopped, gone or cut off, and 1 other does"))
+          << silent.text;
+    }
+  }
 }
 
 TEST(RasVerdict, OthersMayGoOnWithoutAProcessThatEnded) {

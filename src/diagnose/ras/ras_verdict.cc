@@ -184,8 +184,10 @@ bool conclude_silent(const RasPair& pair, RasVerdict& verdict) {
   }
   verdict.severity = nccl::Severity::kError;
   verdict.certainty = Certainty::kLikely;
-  const std::string others =
-      now.processes > count ? fmt::format(", and {} others do", now.processes - count) : "";
+  const std::string others = now.processes > count + 1
+                                 ? fmt::format(", and {} others do", now.processes - count)
+                             : now.processes == count + 1 ? std::string(", and 1 other does")
+                                                          : std::string();
   const std::string who = count == 1 && verdict.silent.size() == 1
                               ? process_text(now, verdict.silent.front())
                               : fmt::format("{} processes of the job", count);
@@ -387,9 +389,11 @@ std::string to_text(const RasPair& pair, const RasVerdict& verdict) {
   for (const std::string& why : verdict.why) line("seen", why);
   if (!verdict.remedy.empty()) line("remedy", verdict.remedy);
   for (const std::string& note : verdict.notes) line("note", note);
-  text += printable(fmt::format("\nNCCL {}: {} nodes, {} processes, {} communicators", now.version, now.nodes,
-                                now.processes, now.communicator_count)) +
-          "\n";
+  text +=
+      printable(fmt::format("\nNCCL {}: {} node{}, {} process{}, {} communicator{}", now.version, now.nodes,
+                            now.nodes == 1 ? "" : "s", now.processes, now.processes == 1 ? "" : "es",
+                            now.communicator_count, now.communicator_count == 1 ? "" : "s")) +
+      "\n";
   std::size_t shown = 0;
   for (const RasCommunicator* communicator : worth_showing(now)) {
     if (++shown > kMostLines) {
