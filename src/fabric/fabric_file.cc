@@ -2,16 +2,37 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "fabric/topology_file.h"
 
 namespace railbed {
+namespace {
+
+// iblinkinfo's links stand below the line of their device or, with -l, begin with its GUID and its name. A single link
+// that another tool quotes (ibqueryerrors' "Link info:") is no list.
+bool is_link_list(std::string_view head) {
+  bool below_device = false;
+  for (const std::string_view line : lines(head)) {
+    const auto text = trim(line);
+    below_device = below_device || text.starts_with("CA: ") || text.starts_with("Switch: ") ||
+                   text.starts_with("Router: ");
+    const auto link = text.find(" ==(");
+    if (link == text.npos || text.find(")==>", link) == text.npos) continue;
+    if (text.starts_with("0x") ? below_device || text.substr(0, link).find('"') != text.npos
+                               : below_device && text.front() >= '0' && text.front() <= '9')
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 FabricFile fabric_file(std::string_view text) {
   const auto head = text.substr(0, 64 << 10);
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   for (const std::string_view line : {"START_NODES\n", "START_NODES\r\n"})
     if (head.starts_with(line) || has(std::string("\n").append(line))) return FabricFile::kTables;
-  if (has(" ==(") && has(")==>")) return FabricFile::kLinkList;
+  if (is_link_list(head)) return FabricFile::kLinkList;
   const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t");
   if (node && (has("switchguid=0x") || has("caguid=0x") || has("rtguid=0x"))) return FabricFile::kTopology;
   return FabricFile::kNone;

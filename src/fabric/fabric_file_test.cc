@@ -76,6 +76,16 @@ TEST(FabricFile, IsRecognisedByItsContent) {
     EXPECT_EQ(fabric_file(other), FabricFile::kNone) << other;
 }
 
+TEST(FabricFile, ALinkThatAnotherToolQuotesIsNoList) {
+  EXPECT_EQ(
+      fabric_file(
+          "Errors for 0xb83fd20300a1c2e0 \"sw-edge-07\"\n"
+          "   GUID 0xb83fd20300a1c2e0 port 33: [PortRcvErrors == 48211]\n"
+          "   Link info:   41 33[  ] ==( 4X 53.125 Gbps Active/  LinkUp)==>  0xb83fd2030088f1a0   12   14[  ] "
+          "\"sw-spine-02\" ( )\n"),
+      FabricFile::kNone);
+}
+
 TEST(FabricFile, ReadsThePlainList) {
   const auto fabric = parse_fabric_file(kPlain, "links");
   ASSERT_TRUE(fabric) << fabric.error().text;

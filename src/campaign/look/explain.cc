@@ -112,7 +112,7 @@ struct Mixture {
   Result<void> add_flight(const std::string& path);
   Result<bool> add_flight_folder(const std::string& path);
   Result<void> add_topology(const std::string& path, std::string_view text);
-  Result<void> add_fabric(const std::string& path, std::string_view text);
+  bool add_fabric(const std::string& path, std::string_view text);
   Result<void> read_loose();
 };
 
@@ -201,17 +201,26 @@ Result<void> Mixture::add_topology(const std::string& path, std::string_view tex
   return {};
 }
 
-Result<void> Mixture::add_fabric(const std::string& path, std::string_view text) {
-  if (explanation.fabric)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} and {}: one file of a subnet at a time", explanation.fabric->path, path));
+// Adds the first file of a subnet, and names the others. Returns false for a part of one, which is read like any text.
+bool Mixture::add_fabric(const std::string& path, std::string_view text) {
+  auto fabric = parse_fabric_file(text, path);
+  if (!fabric) {
+    const std::string& why = fabric.error().text;
+    explanation.inputs.push_back({path, "no whole subnet: " + printable(why.substr(0, why.find('\n')))});
+    return false;
+  }
+  if (explanation.fabric) {
+    explanation.inputs.push_back(
+        {path, "another file of a subnet, not judged: see railbed fabric --from FILE"});
+    return true;
+  }
   FabricEvidence evidence;
-  ASSIGN_OR_RETURN(evidence.fabric, parse_fabric_file(text, path));
+  evidence.fabric = std::move(*fabric);
   evidence.from = path;
   explanation.inputs.push_back(
       {path, fmt::format("an InfiniBand subnet, {} nodes", evidence.fabric.nodes.size())});
   explanation.fabric = ExplainedFabric{path, evidence.fabric.nodes.size(), verify_fabric(evidence)};
-  return {};
+  return true;
 }
 
 // Reads a file as the output of commands. Returns false if it is none that a rule reads.
@@ -224,10 +233,7 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
     RETURN_IF_ERROR(add_topology(path, text));
     return true;
   }
-  if (fabric_file(text) != FabricFile::kNone) {
-    RETURN_IF_ERROR(add_fabric(path, text));
-    return true;
-  }
+  if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;
   if (is_bug_report(text)) {
     RETURN_IF_ERROR(add_captured(path));
     return true;

@@ -107,6 +107,26 @@ TEST_F(Explain, DatesOfADaemonAreNoKernelLog) {
   EXPECT_EQ(explanation.inputs.front().what, "a job's output");
 }
 
+// A person pastes what a terminal showed, and gives two lists of one subnet.
+TEST_F(Explain, AListOfLinksThatIsNotWholeIsReadAsText) {
+  const std::string ca = "CA: n02 HCA-1:\n";
+  const std::string link =
+      "      0xec0d9a03003d62be      4    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>       2   17[  ] "
+      "\"sw\" ( )\n";
+  const std::string other =
+      "Switch: 0x506b4b0300820910 sw:\n"
+      "           2   17[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>       4    1[  ] \"n02 HCA-1\" ( )\n";
+  const Explanation part = read({write("links.txt", "$ iblinkinfo\n" + ca + link)});
+  EXPECT_FALSE(part.fabric);
+  EXPECT_THAT(part.inputs.front().what, StartsWith("no whole subnet: "));
+  EXPECT_EQ(part.inputs.size(), 2u);
+  const Explanation both = read({write("a.txt", ca + link + other), write("b.txt", ca + link + other)});
+  ASSERT_TRUE(both.fabric);
+  EXPECT_THAT(both.fabric->path, HasSubstr("a.txt"));
+  ASSERT_EQ(both.inputs.size(), 2u);
+  EXPECT_THAT(both.inputs[1].what, StartsWith("another file of a subnet"));
+}
+
 TEST_F(Explain, WhatCannotBeReadIsAnError) {
   EXPECT_FALSE(explain({(folder_ / "nothing").string()}, {}, {}));
   const std::string one = write("a.yaml", "nodes: [");
