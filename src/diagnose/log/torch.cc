@@ -74,8 +74,8 @@ void LogState::read_torch(std::string_view line) {
     }
   } else {
     const std::size_t before = log.problems.size();
-    read_symptom(line, nullptr, nullptr, false);
-    if (log.problems.size() == before) read_telling(line);
+    const bool harmless = read_symptom(line, nullptr, nullptr, false);
+    if (log.problems.size() == before && !harmless) read_telling(line);
   }
 }
 
