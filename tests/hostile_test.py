@@ -2,8 +2,9 @@
 """Files from anybody: trees, folders, facts and descriptions made to hang railbed or to fill the memory.
 
 Each must end by itself, in at most 512 MiB, with an exit code of ours. The promise is 16 MiB in 2 s on an idle processor
-(docs/reference/security.md); TestWorst holds the worst of each format (worst.py) and each command that reads it to three
-times that, in the processor's own seconds, so that a busy machine decides nothing. What is measured is printed, for the
+(docs/reference/security.md); TestWorst holds the worst of each format (worst.py) and each command that reads it to four
+times that, in the processor's own seconds, of which a busy machine takes up to twice as many for the same work. A monitor
+reads a tree for each of its collectors, and has twice as long. What is measured is printed, for the
 reader.
 """
 import json
@@ -27,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEMORY = 512 << 20
 HANGS = 120  # seconds, on a busy machine
 PROMISE = 2  # seconds of a processor for 16 MiB
-FAILS = 3 * PROMISE
+FAILS = 4 * PROMISE
 # Nothing is sent beyond this machine: nobody answers at port 9 (discard).
 CLUSTER = """railbed: 1
 cluster: c
@@ -247,7 +248,7 @@ class TestWorst(unittest.TestCase):
         with open(out, errors="replace") as printed:
             self.assertIn(code, (0, 1, 2, 3, 64), printed.read(2000))
         self.assertLess(memory, MEMORY)
-        self.assertLess(processor, FAILS)
+        self.assertLess(processor, FAILS * (2 if words[0] == "monitor" else 1))
 
     def test_runs(self):
         self.meet("runs")
