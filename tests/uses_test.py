@@ -134,8 +134,7 @@ def complaints():
     names = [path.relative_to(SRC).as_posix() for path in sorted(SRC.rglob("*")) if path.suffix in (".h", ".cc")]
     headers_of = headers_by_name(names)
     for name in names:
-        code = re.sub(r"//.*", "", (SRC / name).read_text())
-        headers = reached(name)
+        code, headers = code_of(name), reached(name)
         for header, pattern in NEEDS.items():
             used = re.search(pattern, code)
             if used and not any(one == header or (header.endswith("/") and one.startswith(header)) for one in headers):

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/host_port.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "configure/launch_job.h"
@@ -181,8 +182,7 @@ int LaunchJob::all_gpus() const {
 }
 
 std::string LaunchJob::endpoint() const {
-  const IpAddress& first = *contact->ends.front().address;
-  return fmt::format(fmt::runtime(first.is_v4() ? "{}:{}" : "[{}]:{}"), first.to_text(), request.port);
+  return host_and_port(contact->ends.front().address->to_text(), request.port);
 }
 
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {

@@ -3,6 +3,7 @@
 // listen on every address of the node (0.0.0.0:9100, :9400), including the rails.
 #include <fmt/format.h>
 
+#include "base/host_port.h"
 #include "settings/files.h"
 #include "settings/render.h"
 
@@ -30,9 +31,7 @@ WantedBy=timers.target
 std::string listen_on(const Target& target, int port) {
   const auto& management = target.configure().management_address;
   if (!management) return fmt::format("127.0.0.1:{}", port);
-  const std::string address = management->address.to_text();
-  return management->address.is_v4() ? fmt::format("{}:{}", address, port)
-                                     : fmt::format("[{}]:{}", address, port);
+  return host_and_port(management->address.to_text(), port);
 }
 
 // The exporter exits if its address does not exist yet, and systemd gives up after five exits within ten

@@ -1,5 +1,5 @@
-// Which part of a long walk a test takes: all of it in the release build, and a sample under the sanitizers, where a
-// walk over every machine or every rule takes minutes and a seventh of them runs the same code.
+// A long walk over every machine or rule takes minutes under the sanitizers, and a seventh of it runs the same code: a
+// test takes all of it in the release build and a sample there.
 #pragma once
 
 #include <cstddef>

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/host_port.h"
 #include "base/ip.h"
 #include "base/text.h"
 #include "os/socket.h"
@@ -214,10 +215,7 @@ std::optional<RasAddress> RasAddress::parse(std::string_view text) {
   return at;
 }
 
-std::string RasAddress::to_text() const {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                             : fmt::format("[{}]:{}", host, port);
-}
+std::string RasAddress::to_text() const { return host_and_port(host, port); }
 
 Result<diagnose::RasAnswer> ask_ras(const RasAddress& address, const RasLimits& limits,
                                     const std::stop_token& stop) {

@@ -7,9 +7,7 @@
 
 #include <array>
 #include <chrono>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/files.h"
 #include "base/ip.h"
 #include "os/socket.h"
 #include "os/wait.h"
@@ -28,14 +27,12 @@ using std::chrono::milliseconds;
 using RasTestClock = std::chrono::steady_clock;
 
 std::string ras_answer_of(const std::string& file) {
-  std::ifstream in(std::string(RAILBED_SOURCE_DIR) + "/tests/ras/" + file, std::ios::binary);
-  EXPECT_TRUE(in.good()) << file;
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
+  const auto bytes = read_file(RAILBED_SOURCE_DIR "/tests/ras/" + file);
+  EXPECT_TRUE(bytes) << file;
+  return bytes.value_or("");
 }
 
-// Where an answer comes, a busy machine has time for it; where none comes, the test does not wait long.
+// A busy machine has time for an answer that comes; the test does not wait long for one that does not.
 constexpr RasLimits kPatientLimits{
     .greeting = milliseconds(20000), .answer = milliseconds(20000), .bytes = 1 << 20, .tries = 3};
 constexpr RasLimits kShortLimits{
@@ -90,7 +87,7 @@ void waits_for_end(int fd) {
   }
 }
 
-// What a RAS thread does, as src/ras/client_support.cc of NCCL has it.
+// Serves a client as a RAS thread does (NCCL, src/ras/client_support.cc).
 void plays_ras(int fd, bool knows_json, const std::string& text, const std::string& json) {
   bool as_json = false;
   for (;;) {

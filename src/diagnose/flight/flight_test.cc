@@ -1,9 +1,9 @@
 // The dumps in tests/flight/ were written by PyTorch 2.11 on two H100; only paths in them were replaced.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
+#include <string>
 
+#include "base/files.h"
 #include "diagnose/flight/flight_verdict.h"
 #include "diagnose/flight/pickle.h"
 
@@ -11,11 +11,9 @@ namespace railbed::diagnose {
 namespace {
 
 std::string bytes_of(const std::string& file) {
-  std::ifstream in(std::string(RAILBED_SOURCE_DIR) + "/tests/flight/" + file, std::ios::binary);
-  EXPECT_TRUE(in.good()) << file;
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
+  const auto bytes = read_file(RAILBED_SOURCE_DIR "/tests/flight/" + file);
+  EXPECT_TRUE(bytes) << file;
+  return bytes.value_or("");
 }
 
 FlightDump captured(const std::string& folder, const std::string& file) {

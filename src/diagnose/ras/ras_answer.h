@@ -1,5 +1,5 @@
-// What NCCL's RAS service answers about a running job: its communicators, the state of their ranks, and how many
-// collectives each rank has launched. Two formats carry it, and both become a RasAnswer:
+// NCCL's RAS service answers with the communicators of a running job, the state of their ranks, and the number of
+// collectives that each rank has launched. Two formats carry it, and both become a RasAnswer:
 //
 //   text  of NCCL 2.24 and newer ("VERBOSE STATUS"). It names what differs: a communicator whose ranks are all alike is
 //         counted in a group and has neither a hash nor counts, and of ranks that differ, the most are only counted.

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "diagnose/ras/ras_answer.h"
 #include "diagnose/ras/ras_verdict.h"
@@ -17,11 +16,9 @@ namespace railbed::diagnose {
 namespace {
 
 std::string ras_bytes(const std::string& file) {
-  std::ifstream in(std::string(RAILBED_SOURCE_DIR) + "/tests/ras/" + file, std::ios::binary);
-  EXPECT_TRUE(in.good()) << file;
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
+  const auto bytes = read_file(RAILBED_SOURCE_DIR "/tests/ras/" + file);
+  EXPECT_TRUE(bytes) << file;
+  return bytes.value_or("");
 }
 
 RasAnswer ras_read(const std::string& text) {

@@ -1,4 +1,4 @@
-// What stops a job is looked for in the order in which one follows from another: a process that is gone or stopped, an
+// Looks for what stops a job in the order in which one follows from another: a process that is gone or stopped, an
 // error that a rank reports, ranks that made different calls, a rank that lags. Ranks that are all alike prove nothing:
 // they may all be in one collective that does not end, and RAS does not see what the GPUs do (NVIDIA/nccl issue 1730).
 #include "diagnose/ras/ras_verdict.h"

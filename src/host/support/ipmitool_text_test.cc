@@ -1,4 +1,4 @@
-// Which output of ipmitool a text is; bmc/ipmitool_text_test.cc reads them.
+// Recognises the outputs of ipmitool; bmc/ipmitool_text_test.cc reads them.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/host_port.h"
 #include "base/json.h"
 #include "base/yaml.h"
 
@@ -61,11 +62,7 @@ std::string written_for(std::string_view what, const Cluster& cluster) {
 
 }  // namespace
 
-std::string scrape_target(const Node& node, int port) {
-  const std::string host = scrape_host(node);
-  const bool bare_ipv6 = host.find(':') != std::string::npos;
-  return bare_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
+std::string scrape_target(const Node& node, int port) { return host_and_port(scrape_host(node), port); }
 
 std::string render_targets(const Cluster& cluster, int port) {
   json::Value groups = json::Value::array();

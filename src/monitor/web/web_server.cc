@@ -18,6 +18,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/host_port.h"
 #include "base/ip.h"
 #include "base/text.h"
 #include "monitor/web/web_connection.h"
@@ -64,10 +65,6 @@ std::optional<WebPlace> parse_web_place(std::string_view listen) {
 
 bool is_loopback_address(const IpAddress& address) {
   return address.is_v4() ? address.bytes()[12] == 127 : address == *IpAddress::parse("::1");
-}
-
-std::string host_and_port(const IpAddress& address, int port) {
-  return fmt::format(fmt::runtime(address.is_v4() ? "{}:{}" : "[{}]:{}"), address.to_text(), port);
 }
 
 // Returns the limit for connections. The process could not accept more than it may open files.
@@ -364,10 +361,10 @@ Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandle
     listener = listening_socket(socket_address(address, place->port), kBacklog);
   }
   if (!listener)
-    return fail(
-        ErrorKind::kUnavailable,
-        fmt::format("cannot listen on {}: {}", host_and_port(address, place->port), std::strerror(errno)));
-  std::string shown = host_and_port(address, port_of(listener.get()));
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("cannot listen on {}: {}", host_and_port(address.to_text(), place->port),
+                            std::strerror(errno)));
+  std::string shown = host_and_port(address.to_text(), port_of(listener.get()));
   auto service = std::make_unique<WebService>(std::move(options), std::move(handler),
                                               is_loopback_address(address), std::move(tls));
   if (auto taken =
