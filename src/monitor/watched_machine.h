@@ -21,19 +21,22 @@ class WatchedMachine {
 
   // Returns the current machine. The result does not change and may be kept.
   Result<std::shared_ptr<Host>> now();
-  // Returns the machine, opened again even if it has not changed. A tree limits the number of links that one
-  // reader may follow (host/tree_host.cc), so a long-lived reader needs a new one.
+  // Returns the machine, opened again even if it has not changed, unless nobody has had it yet. A tree limits the
+  // number of links that one reader may follow (host/tree_host.cc), so a long-lived reader needs a new one.
   Result<std::shared_ptr<Host>> made_anew();
 
  private:
   WatchedMachine(std::string root, std::vector<std::string> left_alone);
   std::filesystem::file_time_type written() const;
-  Result<std::shared_ptr<Host>> make();
+  bool is_current() const { return host_ && written() == written_; }
+  Result<std::shared_ptr<Host>> hand_out(bool used_will_do);
+  Result<void> make();
 
   const std::string root_;
   const std::vector<std::string> left_alone_;
   std::mutex mutex_;
   std::shared_ptr<Host> host_;
+  bool is_used_ = false;                          // somebody has host_
   std::filesystem::file_time_type written_ = {};  // zero if the machine is not a file
 };
 

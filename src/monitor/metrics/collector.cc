@@ -72,8 +72,8 @@ bool Collector::has_since(Clock::time_point oldest) const {
 
 void Collector::begin_unless_since(Clock::time_point oldest) {
   const std::lock_guard lock(state_->mutex);
-  if (has_since(oldest)) return;
-  state_->wanted = true;  // running work may have begun too early
+  if (has_since(oldest) || (state_->running && state_->began >= oldest)) return;
+  state_->wanted = true;
   state_->changed.notify_all();
 }
 

@@ -37,7 +37,7 @@ class Collector {
   // Requests the work to stop and waits at most 2 seconds for its thread to end.
   ~Collector();
 
-  // Starts the work if the last result is older than `than`. Does not wait.
+  // Starts the work unless it has run, or runs, from a moment at most `than` ago. Does not wait.
   void begin_if_older(Clock::duration than);
   // Returns a function that starts the work as soon as possible. The function may outlive the collector and
   // then does nothing.

@@ -33,6 +33,28 @@ TEST(Collector, WorksByItself) {
   EXPECT_GE(times, 3);
 }
 
+// The first look at a machine takes seconds, and whoever waits for it wants no second one.
+TEST(Collector, WorkThatRunsIsNotDoneAgain) {
+  std::atomic<int> times = 0;
+  std::atomic<bool> go = false;
+  Collector collector(
+      "look",
+      [&](std::stop_token) -> Result<void> {
+        ++times;
+        while (!go) std::this_thread::sleep_for(1ms);
+        return {};
+      },
+      1h);
+  while (times == 0) std::this_thread::sleep_for(1ms);
+  collector.begin_if_older(1h);
+  go = true;
+  EXPECT_TRUE(collector.wait(1h, Clock::now() + 60s));
+  std::this_thread::sleep_for(50ms);  // a second run would have begun
+  EXPECT_EQ(times, 1);
+  EXPECT_TRUE(collector.wait(0s, Clock::now() + 60s)) << "what began earlier will not do here";
+  EXPECT_EQ(times, 2);
+}
+
 TEST(Collector, WhatFailsIsSaid) {
   Collector collector(
       "gpu", [](std::stop_token) -> Result<void> { return fail(ErrorKind::kTimeout, "NVML hangs"); });
