@@ -156,6 +156,8 @@ std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
 
 }  // namespace
 
+Reading<GpuActivities> read_gpu_activity(Host& host) { return ask<GpuActivities>(host, "nvml activity"); }
+
 Reading<NvmlGpu> read_nvml(Host& host, const std::string& pci_address) {
   return ask<NvmlGpu>(host, "nvml " + pci_address);
 }

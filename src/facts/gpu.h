@@ -77,6 +77,9 @@ std::string cuda_version_text(int version);
 // Reads the current state of one GPU from NVML.
 Reading<NvmlGpu> read_nvml(Host& host, const std::string& pci_address);
 
+// Measures for a tenth of a second what all GPUs do.
+Reading<GpuActivities> read_gpu_activity(Host& host);
+
 // Reads NVML and CUDA for all GPUs in parallel: each may take a second, and a faulty one takes its whole
 // timeout.
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci);

@@ -113,6 +113,7 @@ struct WatchedNode {
   bool look_failed = false;
   std::shared_ptr<const Counts> counts = {};
   std::shared_ptr<const GpuReadings> gpus = {};
+  std::shared_ptr<const GpuActivities> activity = {};
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
   std::shared_ptr<const BmcFacts> bmc = {};
   std::shared_ptr<const std::vector<PastMeasurement>> past = {};
@@ -229,6 +230,9 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
       readings.emplace(gpu.pci_address, read_nvml(*machine, gpu.pci_address));
   const auto failed = std::ranges::find_if(readings, [](const auto& one) { return !one.second.ok(); });
   const std::string why = failed == readings.end() ? "" : failed->first + ": " + failed->second.miss().why;
+  // A driver that cannot measure it, or one GPU that hangs, leaves the other readings as they are.
+  shared.put(shared.activity,
+             readings.empty() ? GpuActivities() : read_gpu_activity(*machine).value_or(GpuActivities()));
   shared.put(shared.gpus, std::move(readings));
   if (!why.empty()) return fail(ErrorKind::kUnavailable, why);
   return {};
@@ -339,6 +343,7 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
     state.look_failed = shared.look_failed;
     state.counts = shared.counts;
     state.gpus = shared.gpus;
+    state.activity = shared.activity;
     state.optics = shared.optics;
     state.past = shared.past;
     state.bmc = shared.bmc;

@@ -1,5 +1,5 @@
 // The calls behind Host::call that use the NVIDIA driver's libraries: "nvml", "nvml list", "nvml p2p",
-// "nvml ADDRESS", "cuda ADDRESS" and "gpu-load SECONDS". Each runs in a child process and returns the JSON of a
+// "nvml activity", "nvml ADDRESS", "cuda ADDRESS" and "gpu-load SECONDS". Each runs in a child process and returns the JSON of a
 // struct of gpu_answers.h.
 #pragma once
 

@@ -113,8 +113,13 @@ struct NvmlGpu {
   Reading<std::uint64_t> bar1;
   Reading<std::uint64_t> memory;
   Reading<std::uint64_t> memory_used;
+  Reading<std::uint64_t> memory_free;  // not the rest: the driver keeps some
   Reading<std::vector<NvmlProcess>> processes;
-  Reading<int> utilisation;  // percent of the last moment in which a kernel ran
+  Reading<int> utilisation;          // percent of the last moment in which a kernel ran
+  Reading<int> memory_utilisation;   // percent of it in which memory was read or written
+  Reading<int> encoder_utilisation;  // percent
+  Reading<int> decoder_utilisation;  // percent
+  Reading<std::uint64_t> energy;     // mJ since the driver was loaded
   Reading<std::string> gsp_firmware;
   Reading<NvmlLinks> nvlinks;
   Reading<NvmlFabric> fabric;
@@ -124,9 +129,30 @@ struct NvmlGpu {
          remap_pending, remap_failed, remap_banks, retired_pages, retired_pending, recovery_action, sm_clock,
          sm_clock_max, memory_clock, memory_clock_max, event_reasons, power, power_limit, power_limit_default,
          temperature, temperature_margin, memory_temperature, fan_speed, pcie_generation, pcie_generation_max,
-         pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory, memory_used, processes,
-         utilisation, gsp_firmware, nvlinks, fabric);
+         pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory, memory_used,
+         memory_free, processes, utilisation, memory_utilisation, encoder_utilisation, decoder_utilisation,
+         energy, gsp_firmware, nvlinks, fabric);
 };
+
+// "nvml activity": what a GPU does within a tenth of a second. Shares are 0 to 1, and absent before Hopper; rates are
+// bytes per second, of data and headers on PCIe, of data alone on NVLink.
+struct GpuActivity {
+  Reading<double> graphics;   // time in which the compute or graphics engine is busy
+  Reading<double> sm;         // multiprocessors that have a warp
+  Reading<double> occupancy;  // warps of those that fit
+  Reading<double> tensor;     // cycles in which the tensor pipe is busy; likewise the three below
+  Reading<double> memory;     // cycles in which the memory moves data
+  Reading<double> fp64;
+  Reading<double> fp32;
+  Reading<double> fp16;
+  Reading<double> pcie_sent;
+  Reading<double> pcie_received;
+  Reading<double> nvlink_sent;
+  Reading<double> nvlink_received;
+  FIELDS(GpuActivity, graphics, sm, occupancy, tensor, memory, fp64, fp32, fp16, pcie_sent, pcie_received,
+         nvlink_sent, nvlink_received);
+};
+using GpuActivities = std::map<std::string, GpuActivity>;  // by PCI address
 
 // "cuda ADDRESS": makes a context and an allocation, copies data in, runs a kernel, copies back and compares
 struct CudaAnswer {

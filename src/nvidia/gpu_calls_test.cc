@@ -78,6 +78,25 @@ TEST(Nvml, NamesTheFunctionThatEndedTheProcess) {
       << answer.miss().why;
 }
 
+TEST(Nvml, MeasuresWhatTheGpusDo) {
+  const auto gpus = parsed<GpuActivities>(call_nvml("nvml activity", kFakes));
+  ASSERT_EQ(gpus.size(), 2U);
+  const GpuActivity& one = gpus.at("0000:01:00.0");
+  EXPECT_DOUBLE_EQ(one.tensor.value_or(0), .125);
+  EXPECT_FALSE(one.sm.ok()) << "250 % is no share";
+  ASSERT_FALSE(one.fp64.ok());
+  EXPECT_EQ(one.fp64.miss().missing, Missing::kUnsupported);
+  // Two million bytes within a tenth of a second, or longer on a busy machine.
+  EXPECT_GT(one.pcie_sent.value_or(0), 0);
+  EXPECT_LT(one.pcie_sent.value_or(1e9), 2e7);
+  EXPECT_EQ(one.pcie_sent.from(), "NVML_FI_DEV_PCIE_COUNT_TX_BYTES");
+  EXPECT_DOUBLE_EQ(one.nvlink_sent.value_or(0), 12.5 * 1024 * 1024) << "GPM's, for there is no counter";
+  const GpuActivity& other = gpus.at("0000:04:00.0");
+  ASSERT_FALSE(other.tensor.ok());
+  EXPECT_EQ(other.tensor.miss().why, "this GPU has no GPM");
+  EXPECT_FALSE(other.pcie_sent.ok());
+}
+
 TEST(Nvml, ALostGpuIsAMissWithNvmlsWord) {
   const auto answer = call_nvml("nvml 0000:09:00.0", kFakes);
   ASSERT_FALSE(answer.ok());

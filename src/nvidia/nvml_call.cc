@@ -17,6 +17,7 @@ using nvml::Nvml;
 
 constexpr std::string_view kPeersCall = "nvml p2p";
 constexpr std::string_view kListCall = "nvml list";
+constexpr std::string_view kActivityCall = "nvml activity";
 constexpr std::string_view kGpuCall = "nvml ";
 
 // Returns the enumerator's name by its number; "unknown (N)" for one that is newer than this table.
@@ -137,6 +138,25 @@ void ask_bus(Nvml& nvml, Device device, NvmlGpu& gpu) {
           .parsed([](const nvml::Bar1Memory& bar1) { return std::optional<std::uint64_t>(bar1.total); });
 }
 
+std::optional<int> percent_in(unsigned value) {
+  return value <= 100 ? std::optional(static_cast<int>(value)) : std::nullopt;
+}
+
+void ask_use(Nvml& nvml, Device device, NvmlGpu& gpu) {
+  const auto rates = nvml.get<nvml::Utilisation>("nvmlDeviceGetUtilizationRates", device);
+  gpu.utilisation = rates.parsed([](const nvml::Utilisation& both) { return percent_in(both.gpu); });
+  gpu.memory_utilisation =
+      rates.parsed([](const nvml::Utilisation& both) { return percent_in(both.memory); });
+  const auto codec = [&](const char* function) {
+    unsigned percent = 0, period = 0;
+    const int code = nvml.call(function, device, &percent, &period);
+    return Nvml::judged(code, percent, function).parsed(percent_in);
+  };
+  gpu.encoder_utilisation = codec("nvmlDeviceGetEncoderUtilization");
+  gpu.decoder_utilisation = codec("nvmlDeviceGetDecoderUtilization");
+  gpu.energy = nvml.number<std::uint64_t, unsigned long long>("nvmlDeviceGetTotalEnergyConsumption", device);
+}
+
 void ask_memory(Nvml& nvml, Device device, NvmlGpu& gpu) {
   const char* function = "nvmlDeviceGetMemoryInfo_v2";
   nvml::MemoryV2 memory{};
@@ -148,14 +168,11 @@ void ask_memory(Nvml& nvml, Device device, NvmlGpu& gpu) {
     code = nvml.call(function, device, &old);
     memory.total = old.total;
     memory.used = old.used;
+    memory.free = old.free;
   }
   gpu.memory = Nvml::judged<std::uint64_t>(code, memory.total, function);
   gpu.memory_used = Nvml::judged<std::uint64_t>(code, memory.used, function);
-  gpu.utilisation = nvml.get<nvml::Utilisation>("nvmlDeviceGetUtilizationRates", device)
-                        .parsed([](const nvml::Utilisation& rates) -> std::optional<int> {
-                          if (rates.gpu > 100) return std::nullopt;
-                          return static_cast<int>(rates.gpu);
-                        });
+  gpu.memory_free = Nvml::judged<std::uint64_t>(code, memory.free, function);
   gpu.processes = nvml_processes(nvml, device);
 }
 
@@ -210,6 +227,7 @@ std::string ask_gpu(Nvml& nvml, Device device) {
   ask_state(nvml, device, gpu);
   ask_bus(nvml, device, gpu);
   ask_memory(nvml, device, gpu);
+  ask_use(nvml, device, gpu);
   gpu.nvlinks = nvml_links(nvml, device);
   ask_fabric(nvml, device, gpu);
   return json::dump_wrapped(json::encode(gpu));
@@ -219,28 +237,14 @@ std::string address_of(const nvml::PciInfo& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 
-std::map<std::string, Device> all_gpus(Nvml& nvml) {
-  std::map<std::string, Device> devices;
-  unsigned count = 0;
-  nvml.call("nvmlDeviceGetCount_v2", &count);
-  for (unsigned i = 0; i < count; ++i) {
-    Device device = nullptr;
-    nvml::PciInfo pci{};
-    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", i, &device) == nvml::kSuccess &&
-        nvml.call("nvmlDeviceGetPciInfo_v3", device, &pci) == nvml::kSuccess)
-      devices.emplace(address_of(pci), device);
-  }
-  return devices;
-}
-
 std::string ask_list(Nvml& nvml) {
   std::vector<std::string> addresses;
-  for (const auto& [address, device] : all_gpus(nvml)) addresses.push_back(address);
+  for (const auto& [address, device] : nvml_gpus(nvml)) addresses.push_back(address);
   return json::dump_wrapped(json::encode(addresses));
 }
 
 std::string ask_peers(Nvml& nvml) {
-  const auto devices = all_gpus(nvml);
+  const auto devices = nvml_gpus(nvml);
   constexpr int kRead = 0, kNvlink = 2;  // nvmlGpuP2PCapsIndex_t
   const auto status = [&](Device from, Device to, int index) {
     // nvmlGpuP2PStatus_t
@@ -272,6 +276,20 @@ std::string ask_system(Nvml& nvml) {
 std::string refused(const Miss& miss) { return "!" + json::dump(json::encode(Reading<int>(miss, {}))); }
 
 }  // namespace
+
+std::map<std::string, Device> nvml_gpus(Nvml& nvml) {
+  std::map<std::string, Device> devices;
+  unsigned count = 0;
+  nvml.call("nvmlDeviceGetCount_v2", &count);
+  for (unsigned i = 0; i < count; ++i) {
+    Device device = nullptr;
+    nvml::PciInfo pci{};
+    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", i, &device) == nvml::kSuccess &&
+        nvml.call("nvmlDeviceGetPciInfo_v3", device, &pci) == nvml::kSuccess)
+      devices.emplace(address_of(pci), device);
+  }
+  return devices;
+}
 
 Reading<std::uint64_t> nvml_event_reasons(Nvml& nvml, Device device) {
   using Raw = unsigned long long;
@@ -375,6 +393,7 @@ Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& fro
     if (const auto miss = start_nvml(nvml)) return refused(*miss);
     if (name == kPeersCall) return ask_peers(nvml);
     if (name == kListCall) return ask_list(nvml);
+    if (name == kActivityCall) return json::dump_wrapped(json::encode(measure_activity(nvml)));
     if (!name.starts_with(kGpuCall)) return ask_system(nvml);
     const auto device = find_gpu(nvml, std::string(name.substr(kGpuCall.size())));
     if (!device) return refused({Missing::kGarbled, device.error().text});

@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ASKING = {"alert_rules.cc"}  # asks Prometheus for metrics
 PROMETHEUS = {"up", "ALERTS"}
-NAME = re.compile(r'"((?:railbed|node|hwmon)_[a-z0-9_]+|DCGM_FI_DEV_[A-Z0-9_]+)"')
+NAME = re.compile(r'"((?:railbed|node|hwmon)_[a-z0-9_]+|DCGM_FI_(?:DEV|PROF)_[A-Z0-9_]+)"')
 
 
 def exported():
@@ -32,7 +32,7 @@ def spelled_out(page):
 
 def documented(page):
     page = spelled_out(page)
-    names = set(re.findall(r"`((?:railbed|node)_[a-z0-9_]+|DCGM_FI_DEV_[A-Z0-9_]+)`", page))
+    names = set(re.findall(r"`((?:railbed|node)_[a-z0-9_]+|DCGM_FI_(?:DEV|PROF)_[A-Z0-9_]+)`", page))
     gpus = page.split("## GPUs", 1)[1].split("| metric |", 1)[0]
     return names | {"DCGM_FI_DEV_" + name for name in re.findall(r"`([A-Z][A-Z0-9_]+)`", gpus) if name != "UUID" and not name.startswith("DCGM")}
 

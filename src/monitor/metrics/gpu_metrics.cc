@@ -26,6 +26,10 @@ std::optional<double> number(const Reading<T>& reading) {
   return reading.ok() ? std::optional(static_cast<double>(*reading)) : std::nullopt;
 }
 
+std::optional<double> mebibytes(const Reading<std::uint64_t>& bytes) {
+  return bytes.ok() ? std::optional(static_cast<double>(*bytes) / kMebibyte) : std::nullopt;
+}
+
 // Returns the sum over the links that have this counter; nullopt if none has.
 std::optional<double> sum_of_links(const NvmlGpu& gpu, std::string_view counter) {
   if (!gpu.nvlinks.ok()) return std::nullopt;
@@ -49,19 +53,23 @@ constexpr std::array kGpuFields = {
              [](const NvmlGpu& gpu) { return number(gpu.fan_speed); }},
     GpuField{"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power, W.",
              [](const NvmlGpu& gpu) { return number(gpu.power); }},
+    GpuField{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "Energy since the driver was loaded, mJ.",
+             [](const NvmlGpu& gpu) { return number(gpu.energy); }},
     GpuField{"DCGM_FI_DEV_GPU_UTIL", "gauge", "Share of the time in which a kernel ran, percent.",
              [](const NvmlGpu& gpu) { return number(gpu.utilisation); }},
+    GpuField{"DCGM_FI_DEV_MEM_COPY_UTIL", "gauge",
+             "Share of the time in which memory was read or written, percent.",
+             [](const NvmlGpu& gpu) { return number(gpu.memory_utilisation); }},
+    GpuField{"DCGM_FI_DEV_ENC_UTIL", "gauge", "Use of the video encoder, percent.",
+             [](const NvmlGpu& gpu) { return number(gpu.encoder_utilisation); }},
+    GpuField{"DCGM_FI_DEV_DEC_UTIL", "gauge", "Use of the video decoder, percent.",
+             [](const NvmlGpu& gpu) { return number(gpu.decoder_utilisation); }},
     GpuField{"DCGM_FI_DEV_FB_USED", "gauge", "Memory in use, MiB.",
-             [](const NvmlGpu& gpu) {
-               const auto used = number(gpu.memory_used);
-               return used ? std::optional(*used / kMebibyte) : used;
-             }},
-    // Free memory is not exported: it is not total minus used, because the driver reserves some memory.
+             [](const NvmlGpu& gpu) { return mebibytes(gpu.memory_used); }},
+    GpuField{"DCGM_FI_DEV_FB_FREE", "gauge", "Memory that is free, MiB; the driver keeps some of the rest.",
+             [](const NvmlGpu& gpu) { return mebibytes(gpu.memory_free); }},
     GpuField{"DCGM_FI_DEV_FB_TOTAL", "gauge", "Memory, MiB.",
-             [](const NvmlGpu& gpu) {
-               const auto all = number(gpu.memory);
-               return all ? std::optional(*all / kMebibyte) : all;
-             }},
+             [](const NvmlGpu& gpu) { return mebibytes(gpu.memory); }},
     GpuField{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "Packets that were sent over PCIe again.",
              [](const NvmlGpu& gpu) { return number(gpu.pcie_replays); }},
     GpuField{"DCGM_FI_DEV_PCIE_LINK_GEN", "gauge",
@@ -96,6 +104,39 @@ constexpr std::array kGpuFields = {
              [](const NvmlGpu& gpu) { return sum_of_links(gpu, "recovery"); }},
 };
 
+// One metric of what a GPU did within a tenth of a second.
+struct ActivityField {
+  std::string_view metric;
+  std::string_view help;
+  Reading<double> GpuActivity::*reading;
+  double factor;
+};
+
+constexpr ActivityField kActivityFields[] = {
+    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "Share of the time in which the engine is busy.",
+     &GpuActivity::graphics, 1},
+    {"DCGM_FI_PROF_SM_ACTIVE", "Share of the multiprocessors that have a warp.", &GpuActivity::sm, 1},
+    {"DCGM_FI_PROF_SM_OCCUPANCY", "Warps as a share of those that fit.", &GpuActivity::occupancy, 1},
+    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "Share of the cycles in which the tensor pipe is busy.",
+     &GpuActivity::tensor, 1},
+    {"DCGM_FI_PROF_DRAM_ACTIVE", "Share of the cycles in which the memory moves data.", &GpuActivity::memory,
+     1},
+    {"DCGM_FI_PROF_PIPE_FP64_ACTIVE", "Share of the cycles in which the FP64 pipe is busy.",
+     &GpuActivity::fp64, 1},
+    {"DCGM_FI_PROF_PIPE_FP32_ACTIVE", "Share of the cycles in which the FP32 pipe is busy.",
+     &GpuActivity::fp32, 1},
+    {"DCGM_FI_PROF_PIPE_FP16_ACTIVE", "Share of the cycles in which the FP16 pipe is busy.",
+     &GpuActivity::fp16, 1},
+    {"DCGM_FI_PROF_PCIE_TX_BYTES", "Sent over PCIe, bytes per second.", &GpuActivity::pcie_sent, 1},
+    {"DCGM_FI_PROF_PCIE_RX_BYTES", "Received over PCIe, bytes per second.", &GpuActivity::pcie_received, 1},
+    {"DCGM_FI_PROF_NVLINK_TX_BYTES", "Sent over NVLink, bytes per second.", &GpuActivity::nvlink_sent, 1},
+    {"DCGM_FI_PROF_NVLINK_RX_BYTES", "Received over NVLink, bytes per second.", &GpuActivity::nvlink_received,
+     1},
+    {"DCGM_FI_DEV_PCIE_TX_THROUGHPUT", "Sent over PCIe, kB per second.", &GpuActivity::pcie_sent, 1e-3},
+    {"DCGM_FI_DEV_PCIE_RX_THROUGHPUT", "Received over PCIe, kB per second.", &GpuActivity::pcie_received,
+     1e-3},
+};
+
 // Returns the address in NVML's form, which DCGM uses: eight digits of domain, upper case.
 std::string dcgm_address(std::string_view address) {
   std::string text = (address.find(':') == 4 ? "0000" : "") + std::string(address);
@@ -105,6 +146,7 @@ std::string dcgm_address(std::string_view address) {
 }
 
 struct GpuLabels {
+  std::string sysfs;  // the address as sysfs has it: the key of the readings
   std::string number;
   std::string uuid;
   std::string address;
@@ -118,9 +160,9 @@ std::vector<std::pair<GpuLabels, const NvmlGpu*>> gpus_that_answer(const GpuRead
   for (const auto& [address, gpu] : gpus) {
     if (!gpu.ok()) continue;
     const std::string number = std::to_string(found.size());
-    found.push_back(
-        {{number, gpu->uuid.value_or(""), dcgm_address(address), "nvidia" + number, gpu->name.value_or("")},
-         &*gpu});
+    found.push_back({{address, number, gpu->uuid.value_or(""), dcgm_address(address), "nvidia" + number,
+                      gpu->name.value_or("")},
+                     &*gpu});
   }
   return found;
 }
@@ -178,6 +220,13 @@ void add_gpus(const NodeState& state, Exposition& out) {
   for (const GpuField& field : kGpuFields)
     each(field.metric, field.type, field.help,
          [&](const GpuLabels&, const NvmlGpu& gpu) { return field.value(gpu); });
+  for (const ActivityField& field : kActivityFields)
+    each(field.metric, "gauge", field.help,
+         [&](const GpuLabels& labels, const NvmlGpu&) -> std::optional<double> {
+           if (!state.activity || !state.activity->contains(labels.sysfs)) return std::nullopt;
+           const auto value = number(state.activity->at(labels.sysfs).*field.reading);
+           return value ? std::optional(*value * field.factor) : value;
+         });
   each("DCGM_FI_DEV_XID_ERRORS", "gauge", "The last Xid since boot; 0: none.",
        [&](const GpuLabels& labels, const NvmlGpu&) { return last_xid(state, labels.address); });
 }

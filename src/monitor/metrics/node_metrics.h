@@ -73,6 +73,7 @@ struct NodeState {
   bool look_failed = false;              // the last one failed
   std::shared_ptr<const Counts> counts;  // null if not read yet; the same holds for the next pointers
   std::shared_ptr<const GpuReadings> gpus;
+  std::shared_ptr<const GpuActivities> activity;
   // By interface; only those with a module that can be read.
   std::shared_ptr<const std::map<std::string, Optics>> optics;
   std::shared_ptr<const std::vector<PastMeasurement>> past;

@@ -41,6 +41,7 @@ TEST(NodeMetrics, PortsByTheNamesOfNodeExporter) {
         "node_infiniband_rate_bytes_per_second{device=\"mlx5_0\",port=\"1\"} 50000000000\n",
         "node_infiniband_port_data_received_bytes_total{device=\"mlx5_0\",port=\"1\"} 4096\n",
         "railbed_hw_counter_total{device=\"mlx5_0\",port=\"1\",counter=\"roce_slow_restart\"} 0\n",
+        "node_infiniband_roce_slow_restart_used_total{device=\"mlx5_0\",port=\"1\"} 0\n",
         "node_network_mtu_bytes{device=\"ens11np0\"} 9000\n"})
     EXPECT_THAT(text, HasSubstr(line));
 }
@@ -155,16 +156,30 @@ TEST(NodeMetrics, GpusByTheNamesOfDcgmExporter) {
   gpu.temperature = {41, "nvml"};
   gpu.memory = {std::uint64_t{2} << 30, "nvml"};
   gpu.memory_used = {std::uint64_t{1} << 30, "nvml"};
+  gpu.memory_free = {std::uint64_t{768} << 20, "nvml"};
+  gpu.energy = {std::uint64_t{1234567}, "nvml"};
   gpu.nvlinks = {NvmlLinks{{"00", {true, 26562, {{"crc", 2}}}}, {"01", {true, 26562, {{"crc", 3}}}}}, "nvml"};
   GpuReadings gpus;
   gpus.emplace("0000:1b:00.0", Reading<NvmlGpu>(gpu, "nvml"));
   gpus.emplace("0000:2b:00.0", Reading<NvmlGpu>(Miss{Missing::kTimeout, "it hangs"}, "nvml"));
   state.gpus = std::make_shared<const GpuReadings>(std::move(gpus));
+  GpuActivity activity;
+  activity.tensor = {.25, "nvmlGpmMetricsGet"};
+  activity.pcie_sent = {2.5e9, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES"};
+  activity.nvlink_sent = {Miss{Missing::kUnsupported, "no NVLink"}, "nvml"};
+  state.activity = std::make_shared<const GpuActivities>(GpuActivities{{"0000:1b:00.0", activity}});
   const std::string text = node_metrics(state);
   const std::string labels =
       R"({gpu="0",UUID="GPU-1",pci_bus_id="00000000:1B:00.0",device="nvidia0",modelName="NVIDIA H200",Hostname=""})";
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_GPU_TEMP" + labels + " 41\n"));
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_USED" + labels + " 1024\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_FREE" + labels + " 768\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" + labels + " 1234567\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE" + labels + " 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_PROF_PCIE_TX_BYTES" + labels + " 2500000000\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_PCIE_TX_THROUGHPUT" + labels + " 2500000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("NVLINK_TX_BYTES")));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_PROF_SM_ACTIVE")));
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL" + labels + " 5\n"));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE"))) << "what the GPU does not say is not zero";
   EXPECT_THAT(text, HasSubstr("railbed_gpu_answers{pci_bus_id=\"00000000:2B:00.0\"} 0\n"));

@@ -1,5 +1,5 @@
-// Exports RDMA ports under node_exporter's names (collector/infiniband_linux.go of version 1.5 and later; a
-// test compares them with the real one). Data counters are converted from the kernel's four-byte words to
+// Exports RDMA ports under node_exporter's names (collector/infiniband_linux.go; a test compares them with version 1.5,
+// which Debian 12 has). Data counters are converted from the kernel's four-byte words to
 // bytes.
 #include <fmt/format.h>
 
@@ -66,6 +66,45 @@ constexpr std::array kHardware = {
     PortCounter{"roce_adp_retrans", "roce_adp_retransmits_total", "Adaptive retransmissions."},
     PortCounter{"rp_cnp_handled", "rp_cnp_packets_handled_total",
                 "Congestion notifications that slowed the sender down."},
+};
+// Names that newer versions have in addition. These counters stay in railbed_hw_counter_total, too, which
+// alerts and dashboards made for it select.
+constexpr std::array kNewerHardware = {
+    PortCounter{"duplicate_request", "duplicate_requests_packets_total", "Requests that came twice."},
+    PortCounter{"implied_nak_seq_err", "implied_nak_seq_errors_total",
+                "Acknowledgements ahead of the one that was due."},
+    PortCounter{"req_cqe_error", "req_cqes_errors_total", "Requests that completed with an error."},
+    PortCounter{"req_cqe_flush_error", "req_cqes_flush_errors_total",
+                "Requests that were flushed from a queue pair in error."},
+    PortCounter{"req_remote_access_errors", "req_remote_access_errors_total",
+                "Requests that the peer refused: no such memory or right."},
+    PortCounter{"req_remote_invalid_request", "req_remote_invalid_request_errors_total",
+                "Requests that the peer took for invalid."},
+    PortCounter{"resp_cqe_error", "resp_cqes_errors_total", "Responses that completed with an error."},
+    PortCounter{"resp_cqe_flush_error", "resp_cqes_flush_errors_total",
+                "Receives that were flushed from a queue pair in error."},
+    PortCounter{"resp_local_length_error", "resp_local_length_errors_total",
+                "Messages that did not fit the posted buffer."},
+    PortCounter{"resp_remote_access_errors", "resp_remote_access_errors_total",
+                "Requests of peers that were refused: no such memory or right."},
+    PortCounter{"rnr_nak_retry_err", "rnr_nak_retry_packets_received_total",
+                "Answers of a peer that had posted no buffer."},
+    PortCounter{"roce_adp_retrans_to", "roce_adp_retransmits_timeout_total",
+                "Adaptive retransmissions that timed out."},
+    PortCounter{"roce_slow_restart", "roce_slow_restart_used_total", "Slow restarts."},
+    PortCounter{"roce_slow_restart_cnps", "roce_slow_restart_cnps_total",
+                "Congestion notifications that slow restart generated."},
+    PortCounter{"roce_slow_restart_trans", "roce_slow_restart_total",
+                "Changes of the state to slow restart."},
+    PortCounter{"rp_cnp_ignored", "rp_cnp_ignored_packets_received_total",
+                "Congestion notifications that were ignored."},
+    PortCounter{"rx_atomic_requests", "rx_atomic_requests_total", "Atomic requests received."},
+    PortCounter{"rx_dct_connect", "rx_dct_connect_requests_total",
+                "Connection requests of dynamically connected peers."},
+    PortCounter{"rx_icrc_encapsulated", "rx_icrc_encapsulated_errors_total",
+                "RoCE packets with a wrong checksum."},
+    PortCounter{"rx_read_requests", "rx_read_requests_total", "Reads received."},
+    PortCounter{"rx_write_requests", "rx_write_requests_total", "Writes received."},
 };
 
 // Returns IBTA's number for a state. The kernel prints the number before the word, but facts keep only the
@@ -175,6 +214,7 @@ void add_ports(const NodeState& state, Exposition& out) {
   });
   ports.counters(kCounters, &RdmaPort::counters);
   ports.counters(kHardware, &RdmaPort::hw_counters);
+  ports.counters(kNewerHardware, &RdmaPort::hw_counters);
   ports.others();
 }
 
