@@ -158,6 +158,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_power(text);
   (void)parse_sel_time(text);
   (void)parse_serial(text);
+  if (const auto log = parse_log(text)) require(*log->entries >= 0 && *log->free_bytes >= 0);
+  (void)parse_lan(text);
   if (const auto device = parse_device(text)) require_shown(device->firmware);
   (void)find_user_section(text, "admin");
   require_shown(why_refused(text).why);

@@ -68,6 +68,10 @@ class Bmc {
   virtual Reading<std::vector<BmcSensor>> sensors() = 0;
   // The event log, the oldest event first.
   virtual Reading<std::vector<BmcEvent>> events() = 0;
+  // How much room the event log has left.
+  virtual Reading<BmcLog> log() = 0;
+  // The access by network that the BMC grants.
+  virtual Reading<BmcLan> lan() = 0;
   // Seconds that the BMC's clock is ahead of this machine's.
   virtual Reading<double> clock_offset() = 0;
   virtual Reading<SerialOverLan> serial() = 0;

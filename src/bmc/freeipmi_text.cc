@@ -148,6 +148,45 @@ std::optional<double> parse_sel_time(std::string_view text) {
   return static_cast<double>(timegm(&time));
 }
 
+std::optional<BmcLog> parse_log(std::string_view text) {
+  BmcLog log;
+  for (const std::string_view line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (!pair) continue;
+    const auto first = words(pair->second);
+    const auto number = first.empty() ? std::nullopt : parse_number<int>(first.front());
+    if (pair->first == "Number of log entries") log.entries = number;
+    if (pair->first == "Free space remaining") log.free_bytes = number;
+    if (pair->first == "Events dropped due to lack of space") log.overflow = pair->second == "Yes";
+  }
+  if (!log.entries || !log.free_bytes || *log.entries < 0 || *log.free_bytes < 0) return std::nullopt;
+  return log;
+}
+
+std::optional<BmcLan> parse_lan(std::string_view text) {
+  constexpr std::string_view kSuite = "Maximum_Privilege_Cipher_Suite_Id_";
+  constexpr std::pair<std::string_view, CipherPrivilege> kPrivileges[] = {
+      {"Unused", CipherPrivilege::kUnused},
+      {"User", CipherPrivilege::kUser},
+      {"Operator", CipherPrivilege::kOperator},
+      {"Administrator", CipherPrivilege::kAdministrator},
+      {"OEM_Proprietary", CipherPrivilege::kOem}};
+  bool lists = false;
+  BmcLan lan;
+  lan.cipher_zero = CipherPrivilege::kUnused;  // a suite that the BMC lacks is not listed
+  for (const std::string_view line : lines(text)) {
+    const auto columns = words(line);
+    if (columns.size() != 2 || !columns[0].starts_with(kSuite)) continue;
+    lists = true;
+    if (columns[0].substr(kSuite.size()) != "0") continue;
+    const auto* const known =
+        std::ranges::find(kPrivileges, columns[1], [](const auto& one) { return one.first; });
+    lan.cipher_zero = known == std::end(kPrivileges) ? CipherPrivilege::kUnknown : known->second;
+  }
+  if (!lists) return std::nullopt;
+  return lan;
+}
+
 std::optional<SerialOverLan> parse_serial(std::string_view text) {
   SerialOverLan serial;
   bool said = false;

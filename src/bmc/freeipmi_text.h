@@ -26,6 +26,11 @@ std::vector<BmcSensor> parse_sensors(std::string_view text);
 // ipmi-sel --comma-separated-output --no-header-output --output-event-state:
 // "4,Nov-23-2026,20:12:03,DIMM_A1,Memory,Critical,Uncorrectable memory error".
 std::vector<BmcEvent> parse_events(std::string_view text);
+// ipmi-sel --info: "Number of log entries : 0", "Free space remaining : 16000 bytes", "Events dropped due to lack of space : No".
+std::optional<BmcLog> parse_log(std::string_view text);
+// ipmi-config --checkout of Rmcpplus_Conf_Privilege: a line "Maximum_Privilege_Cipher_Suite_Id_0 Unused" of each suite
+// that the BMC has. Returns nullopt without a line of any suite.
+std::optional<BmcLan> parse_lan(std::string_view text);
 // bmc-device --get-sel-time: "SEL Time : 11/23/2026 - 20:12:03", in seconds since 1970, taken as UTC.
 std::optional<double> parse_sel_time(std::string_view text);
 // ipmi-config --checkout of SOL_Conf: lines "Enable_SOL Yes", "Volatile_Bit_Rate 115200".

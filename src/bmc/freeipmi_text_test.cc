@@ -67,6 +67,37 @@ TEST(FreeipmiText, WhatABmcCallsItselfReachesNoTerminal) {
   EXPECT_EQ(events[0].event.find('\x07'), std::string::npos);
 }
 
+// ipmi-sel and ipmi-config 1.6.11 at a simulated BMC.
+TEST(FreeipmiText, ReadsTheRoomOfTheLog) {
+  const std::string info =
+      "SEL version                            : 1.5\nNumber of log entries                  : 512\n"
+      "Free space remaining                   : 0 bytes\nRecent addition timestamp              : Post-Init 0 s\n"
+      "Delete SEL Command                     : supported\nEvents dropped due to lack of space    : Yes\n";
+  const auto log = parse_log(info);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->entries, 512);
+  EXPECT_EQ(log->free_bytes, 0);
+  EXPECT_TRUE(log->overflow);
+  EXPECT_FALSE(parse_log("Number of log entries                  : 512\n"));
+  EXPECT_FALSE(parse_log("Number of log entries : -1\nFree space remaining : 16000 bytes\n"));
+}
+
+TEST(FreeipmiText, ReadsWhatCipherSuiteZeroAllows) {
+  const std::string others =
+      "Section Rmcpplus_Conf_Privilege\n\t## Possible values: Unused/User/Operator/Administrator/OEM_Proprietary\n"
+      "\tMaximum_Privilege_Cipher_Suite_Id_1           Administrator\n"
+      "\tMaximum_Privilege_Cipher_Suite_Id_10          Administrator\nEndSection\n";
+  const auto zero = [&](const std::string& privilege) {
+    return parse_lan("\tMaximum_Privilege_Cipher_Suite_Id_0           " + privilege + "\n" + others)
+        ->cipher_zero;
+  };
+  EXPECT_EQ(zero("Administrator"), CipherPrivilege::kAdministrator);
+  EXPECT_EQ(zero("Unused"), CipherPrivilege::kUnused);
+  EXPECT_EQ(zero("Nonsense"), CipherPrivilege::kUnknown);
+  EXPECT_EQ(parse_lan(others)->cipher_zero, CipherPrivilege::kUnused) << "the BMC does not have it";
+  EXPECT_FALSE(parse_lan("Section Rmcpplus_Conf_Privilege\nEndSection\n"));
+}
+
 TEST(FreeipmiText, ReadsDeviceClockAndSerial) {
   const auto device = parse_device(
       "Device ID             : 32\nFirmware Revision     : 3.15\nManufacturer ID       : Super Micro Computer Inc. (10876)\n");

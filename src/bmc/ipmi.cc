@@ -63,6 +63,10 @@ class IpmiBmc final : public Bmc {
     return ask(cached({"ipmi-sel", "--comma-separated-output", "--no-header-output", "--output-event-state"}),
                [](std::string_view text) { return std::optional(parse_events(text)); });
   }
+  Reading<BmcLog> log() override { return ask({"ipmi-sel", "--info"}, parse_log); }
+  Reading<BmcLan> lan() override {
+    return ask({"ipmi-config", "--category=core", "--checkout", "-S", "Rmcpplus_Conf_Privilege"}, parse_lan);
+  }
   Reading<double> clock_offset() override {
     return ask({"bmc-device", "--get-sel-time"}, [](std::string_view text) {
       const auto time = parse_sel_time(text);

@@ -119,6 +119,34 @@ class RedfishBmc final : public Bmc {
     std::ranges::stable_sort(events, {}, &BmcEvent::time);
     return {std::move(events), from};
   }
+  Reading<BmcLog> log() override {
+    begin();
+    const auto system = this->system();
+    if (!system.ok()) return {system.miss(), system.from()};
+    std::optional<BmcLog> fullest;
+    std::string from = system.from();
+    for (const bool of_manager : {false, true}) {
+      if (fullest) break;
+      for (const Document& log : event_logs(of_manager)) {
+        const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
+        const auto page = get(entries);
+        if (!page.ok()) {
+          if (page.miss().missing == Missing::kTimeout) return {page.miss(), page.from()};
+          continue;
+        }
+        const BmcLog room = redfish::log_of(log.value, redfish::count_of(page->value));
+        if (fullest && room.percent_used.value_or(-1) <= fullest->percent_used.value_or(-1)) continue;
+        fullest = room;
+        from = page.from();
+      }
+    }
+    if (!fullest) return {lacking("event log"), from};
+    if (!fullest->percent_used && !fullest->wraps)
+      return {Miss{Missing::kUnsupported, "the log's service states no size"}, from};
+    return {*fullest, from};
+  }
+  // Redfish does not know the cipher suites of IPMI.
+  Reading<BmcLan> lan() override { return {lacking("cipher suites of IPMI"), target_.address}; }
   Reading<double> clock_offset() override {
     begin();
     const auto manager = manager_now();

@@ -385,6 +385,15 @@ std::optional<BmcEvent> event_of(const json::Value& entry) {
   return event;
 }
 
+BmcLog log_of(const json::Value& log_service, std::size_t entries) {
+  BmcLog log;
+  log.entries = static_cast<int>(std::min<std::size_t>(entries, 1'000'000));
+  log.wraps = text_at(log_service, {"OverWritePolicy"}) == "WrapsWhenFull";
+  const auto most = number_at(log_service, {"MaxNumberOfRecords"});
+  if (most && *most >= 1) log.percent_used = static_cast<int>(std::min(100., 100. * *log.entries / *most));
+  return log;
+}
+
 int likeness_to_event_log(const json::Value& log_service) {
   if (truth_at(log_service, {"ServiceEnabled"}) == false) return 0;
   const std::string id = lower(text_at(log_service, {"Id"}));

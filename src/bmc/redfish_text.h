@@ -72,6 +72,8 @@ bool holds_boot(const json::Value& document, const json::Value& patch);
 void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors);
 // Returns the event of a log entry. An entry that states no severity is judged by its message and direction.
 std::optional<BmcEvent> event_of(const json::Value& entry);
+// Returns how full a log service is that holds so many entries. A service without a size has no percentage.
+BmcLog log_of(const json::Value& log_service, std::size_t entries);
 // Rates how likely a log service is the machine's event log, from 0 (it is not) to 4.
 int likeness_to_event_log(const json::Value& log_service);
 

@@ -72,6 +72,18 @@ TEST(Redfish, AnEventNamesWhatItIsAbout) {
   EXPECT_FALSE(event_of(parsed("{}")));
 }
 
+TEST(RedfishText, ReadsTheRoomOfALog) {
+  const auto full =
+      redfish::log_of(parsed(R"({"MaxNumberOfRecords": 512, "OverWritePolicy": "NeverOverWrites"})"), 512);
+  EXPECT_EQ(full.percent_used, 100);
+  EXPECT_FALSE(full.wraps);
+  EXPECT_TRUE(
+      redfish::log_of(parsed(R"({"MaxNumberOfRecords": 1000, "OverWritePolicy": "WrapsWhenFull"})"), 1000)
+          .wraps);
+  for (const char* nothing : {"{}", R"({"MaxNumberOfRecords": 0})", R"({"MaxNumberOfRecords": "many"})"})
+    EXPECT_EQ(redfish::log_of(parsed(nothing), 3).percent_used, std::nullopt) << nothing;
+}
+
 TEST(Redfish, TheEventLogAmongOthers) {
   EXPECT_GT(likeness_to_event_log(parsed(R"({"Id": "Sel"})")),
             likeness_to_event_log(parsed(R"({"Id": "Log1"})")));

@@ -356,6 +356,8 @@ class SmashBmc final : public Bmc {
   }
 
   Reading<std::vector<BmcEvent>> events() override { return not_told<std::vector<BmcEvent>>(); }
+  Reading<BmcLog> log() override { return not_told<BmcLog>(); }
+  Reading<BmcLan> lan() override { return not_told<BmcLan>(); }
   Reading<double> clock_offset() override { return not_told<double>(); }
   Reading<SerialOverLan> serial() override { return not_told<SerialOverLan>(); }
   BmcProtocol protocol() const override { return BmcProtocol::kSmash; }

@@ -73,7 +73,8 @@ struct BmcLog {
   std::optional<int> free_bytes = {};    // 65535 stands for as many or more
   std::optional<int> percent_used = {};  // nullopt if the BMC does not state the log's size
   bool overflow = false;                 // an event was lost because the log was full
-  FIELDS(BmcLog, entries, free_bytes, percent_used, overflow);
+  bool wraps = false;                    // the oldest events give way to new ones, so it is never full
+  FIELDS(BmcLog, entries, free_bytes, percent_used, overflow, wraps);
 };
 
 // The highest privilege that a cipher suite gives (IPMI 2.0, table 23-4, parameter 24).

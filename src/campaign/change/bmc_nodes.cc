@@ -112,6 +112,8 @@ void ask_further(Bmc& bmc, const BmcQuestions& questions, BmcFacts& facts) {
   if (questions.events) facts.events = bmc.events();
   if (questions.clock) facts.clock_offset = bmc.clock_offset();
   if (questions.serial) facts.serial = bmc.serial();
+  if (questions.log) facts.log = bmc.log();
+  if (questions.lan) facts.lan = bmc.lan();
 }
 
 BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuestions& questions) {

@@ -31,9 +31,11 @@ struct BmcQuestions {
   bool events = false;
   bool clock = false;
   bool serial = false;
+  bool log = false;  // the event log's room
+  bool lan = false;
   bool default_login = false;  // one login attempt with the factory password of this maker
 };
-inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true, true};
+inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true, true, true, true};
 
 // Reads the BMCs of the named nodes, in the order of cluster.yaml. After a stop, the remaining ones have an
 // error.
@@ -59,7 +61,8 @@ std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names,
                                      const Caller& caller);
 
 // The data that a monitored node reads from its own BMC each minute. None of it needs more than one login.
-inline constexpr BmcQuestions kWatchedBmcQuestions = {.power = true, .sensors = true, .events = true};
+inline constexpr BmcQuestions kWatchedBmcQuestions = {
+    .power = true, .device = true, .sensors = true, .events = true, .log = true};
 // Reads this machine's own BMC through the kernel (/dev/ipmi0). The result carries the name `node`.
 BmcFacts look_at_own_bmc(const std::string& node, const BmcQuestions& questions, const BmcOptions& options);
 

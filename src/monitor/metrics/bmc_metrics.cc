@@ -130,6 +130,14 @@ void add_bmc(const NodeState& state, Exposition& out) {
   if (bmc.events.ok())
     out.number("ipmi_sel_entries_count", "gauge", "Entries of the System Event Log.",
                static_cast<double>(bmc.events->size()));
+  if (bmc.log.ok() && bmc.log->free_bytes)
+    out.number("ipmi_sel_free_space_bytes", "gauge", "Room in the System Event Log; 65535 is that or more.",
+               static_cast<double>(*bmc.log->free_bytes));
+  if (bmc.device.ok()) {
+    out.announce("ipmi_bmc_info", "gauge", "What the BMC is; always 1.");
+    out.sample("ipmi_bmc_info",
+               {{"firmware_revision", bmc.device->firmware}, {"manufacturer_id", bmc.device->manufacturer}}, 1);
+  }
   Sensors(items(bmc.sensors), out).add();
 }
 

@@ -248,14 +248,16 @@ void log_full(const Survey& survey, Judge& judge) {
         if (!was_asked(facts.log)) return verdict.not_applicable("not asked");
         const BmcLog* log = verdict.read(facts.log);
         if (log == nullptr) return;
+        if (log->wraps)
+          return verdict.pass(
+              fmt::format("{} entries; the oldest give way to new ones", log->entries.value_or(0)));
         const bool full = log->free_bytes == 0 || log->percent_used >= 100;
         const std::string text =
             fmt::format("{} entries{}{}", log->entries.value_or(0), full ? ", no room" : "",
                         log->overflow ? ", events were lost" : "");
         if (!full && !log->overflow)
-          return log->free_bytes || log->percent_used
-                     ? verdict.pass(text)
-                     : verdict.unknown("the output does not state how much room is left");
+          return log->free_bytes || log->percent_used ? verdict.pass(text)
+                                                      : verdict.unknown("its size is not stated");
         verdict.warn(
             {.message =
                  full ? fmt::format("the event log of the BMC of {} is full: what fails next is not recorded",
