@@ -29,6 +29,9 @@ constexpr std::size_t kMostXids = 64;
 constexpr std::size_t kMostCdiNames = 256;
 constexpr std::size_t kMostKernels = 64;
 constexpr std::uint64_t kLongestList = 12;  // lines below "Allocatable:"
+constexpr std::size_t kLongestQuery = 1024;
+constexpr double kMostWatts = 1e5;
+constexpr std::uint64_t kLastLines = 8;  // lines below the command last that are about the last boot
 
 bool holds(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
@@ -324,6 +327,30 @@ DriverEvidence shared_memory_is_full(const LogState& state, const LogProblem&) {
   return fmt::format("{}; {}", at_line(empty->second), at_line(gpu->second));
 }
 
+// Power
+
+// Processors, memory, fans and disks need the rest of what the supplies give.
+constexpr double kShareOfGpus = 0.8;
+
+DriverEvidence compare_power(const LogState& state, bool over) {
+  const DriverLines& driver = state.driver;
+  if (driver.limit_watts <= 0 || driver.supply_watts <= 0) return std::nullopt;
+  if ((driver.limit_watts > kShareOfGpus * driver.supply_watts) != over) return std::nullopt;
+  return fmt::format("{}: the GPUs may take {:.0f} W, and the power supplies give {:.0f} W",
+                     at_line(driver.supply), driver.limit_watts, driver.supply_watts);
+}
+
+DriverEvidence gpus_exceed_the_supply(const LogState& state, const LogProblem&) {
+  return compare_power(state, true);
+}
+
+DriverEvidence gpus_fit_the_supply(const LogState& state, const LogProblem&) {
+  return compare_power(state, false);
+}
+
+constexpr std::array<std::string_view, 3> kWentDown = {"machine-reset", "journal-unclean",
+                                                       "slurm-node-rebooted"};
+
 // Containers
 
 constexpr std::array<std::string_view, 3> kToolkitInstalled = {"toolkit-package", "toolkit-rpm",
@@ -487,6 +514,9 @@ constexpr Question kDriverQuestions[] = {
     {"trained-after", trained_after},
     {"step-without-gpus", step_without_gpus},
     {"container-without-gpus", container_without_gpus},
+    {"power-over-budget", gpus_exceed_the_supply},
+    {"power-within-budget", gpus_fit_the_supply},
+    {"node-went-down", seen_any<kWentDown>},
 };
 
 constexpr Opposites kDriverOpposites[] = {
@@ -514,6 +544,9 @@ constexpr Opposites kDriverOpposites[] = {
     {"allocatable-none", "allocatable-some"},
     {"hmm-on", "hmm-off"},
     {"uvm-absent", "uvm-there"},
+    {"gpus-without-nvswitch", "gpus-of-nvlink5"},
+    {"persistence-mode-off", "persistence-mode-on"},
+    {"power-over-budget", "power-within-budget"},
 };
 
 // Reading
@@ -557,6 +590,16 @@ enum DriverMark : std::size_t {
   kGresOption,
   kRuntimeOption,
   kDeviceOption,
+  kProduct,
+  kDkmsOld,
+  kDkmsServer,
+  kPersistenceColumn,
+  kLimitColumn,
+  kSupply,
+  kPstore,
+  kLastLogins,
+  kSystemBoot,
+  kCrashed,
   kDriverMarks
 };
 constexpr std::array<std::string_view, kDriverMarks> kDriverWords = {"GPU ",
@@ -596,7 +639,17 @@ constexpr std::array<std::string_view, kDriverMarks> kDriverWords = {"GPU ",
                                                                      "--gpus",
                                                                      "--gres",
                                                                      "--runtime",
-                                                                     "--device"};
+                                                                     "--device",
+                                                                     "NVIDIA ",
+                                                                     "nvidia, ",
+                                                                     "nvidia-srv/",
+                                                                     "persistence_mode",
+                                                                     "power.limit",
+                                                                     "Max Power Capacity: ",
+                                                                     "/sys/fs/pstore",
+                                                                     "last -x",
+                                                                     "system boot",
+                                                                     " - crash "};
 
 const Phrases& driver_marks() {
   static const Phrases phrases{kDriverWords};
@@ -624,6 +677,57 @@ std::optional<int> listed_gpu(std::string_view line) {
   if (!scan.skip_past("GPU ")) return std::nullopt;
   const auto number = scan.number();
   return number && *number >= 0 && *number < kMostGpus && scan.take(": ") ? number : std::nullopt;
+}
+
+// Returns whether the GPU of this name, without "NVIDIA ", is a card that joins no NVSwitch.
+bool is_card(std::string_view name) {
+  constexpr std::string_view kLines[] = {"GeForce ", "RTX ", "TITAN ", "Quadro "};
+  if (std::ranges::any_of(kLines, [&](std::string_view one) { return name.starts_with(one); })) return true;
+  constexpr std::string_view kModels[] = {"A2",  "A10", "A10G", "A16", "A30", "A40", "L4",
+                                          "L20", "L40", "L40S", "T4",  "T4G", "GB10"};
+  const std::string_view model = name.substr(0, name.find_first_of(" ,)|["));
+  if (std::ranges::find(kModels, model) != std::end(kModels)) return true;
+  constexpr std::size_t kLongestProduct = 32;
+  name = name.substr(0, kLongestProduct);
+  return !model.starts_with("GB") && (holds(name, "PCIe") || holds(name, "PCIE") || holds(name, " NVL"));
+}
+
+// Returns whether the GPU of this name is one whose NVSwitch is managed through InfiniBand devices.
+bool is_of_nvlink5(std::string_view name) {
+  constexpr std::string_view kModels[] = {"B100", "B200", "B300"};
+  return std::ranges::find(kModels, name.substr(0, name.find_first_of(" ,)|["))) != std::end(kModels);
+}
+
+// Reads the head of `nvidia-smi --query-gpu=… --format=csv`.
+void read_query_head(DriverLines& driver, std::string_view line) {
+  if (holds(line, "--query-gpu")) return;  // the command
+  const auto columns = split(line.substr(0, kLongestQuery), ',');
+  driver.persistence_column.reset();
+  driver.limit_column.reset();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (trim(columns[i]) == "persistence_mode") driver.persistence_column = i;
+    if (trim(columns[i]).starts_with("power.limit")) driver.limit_column = i;
+  }
+  driver.limit_watts = 0;
+}
+
+// Reads a row below it; another line ends the table.
+void read_query_row(LogState& state, std::string_view line) {
+  DriverLines& driver = state.driver;
+  const auto columns = split(line.substr(0, kLongestQuery), ',');
+  const auto value_at = [&](std::optional<std::size_t> column) {
+    return column && *column < columns.size() ? trim(columns[*column]) : std::string_view();
+  };
+  const std::string_view mode = value_at(driver.persistence_column);
+  if (mode == "Disabled") state.keep_sight(state.seen["persistence-mode-off"], line);
+  if (mode == "Enabled") state.keep_sight(state.seen["persistence-mode-on"], line);
+  Scan limit(value_at(driver.limit_column));
+  const double watts = limit.real().value_or(0);
+  if (watts > 0 && watts < kMostWatts) driver.limit_watts += watts;
+  if (mode.empty() && watts <= 0) {
+    driver.persistence_column.reset();
+    driver.limit_column.reset();
+  }
 }
 
 void keep_names(std::set<std::string, std::less<>>& names, std::string_view line) {
@@ -679,7 +783,11 @@ void LogState::read_driver(std::string_view line) {
     case DriverAsked::kInitWithoutHmm:
       if (answer == "0") keep("hmm-off-helps", "cuInit gives 0 with uvm_disable_hmm=1");
       break;
+    case DriverAsked::kPstore:
+      if (answer == "total 0") keep("pstore-empty", "/sys/fs/pstore is empty: the kernel kept no panic");
+      break;
   }
+  if (driver.persistence_column || driver.limit_column) read_query_row(*this, line);
 
   std::bitset<kDriverMarks> found;
   driver_marks().visit(line, [&](std::size_t index) { found.set(index); });
@@ -723,6 +831,7 @@ void LogState::read_driver(std::string_view line) {
     if (scan.take("failed") || scan.take("activating (auto-restart)")) keep("fm-unit-failed", text);
     if (scan.take("inactive")) keep("fm-inactive", text);
   }
+  if (found[kPciList] && holds(line, "NVSwitch]")) keep("nvswitch", line);
   if (found[kPciList] && (holds(line, "3D controller") || holds(line, "VGA compatible")))
     keep("pci-with-nvidia", line);
   const auto counts = [&] { return holds(line, "grep -c") || holds(line, "wc -l"); };
@@ -746,6 +855,41 @@ void LogState::read_driver(std::string_view line) {
     if (!kernel.empty() && driver.built_for.size() < kMostKernels)
       driver.built_for.emplace(kernel.substr(0, 64));
     keep_sight(driver.built, line);
+  } else if ((found[kDkmsOld] || found[kDkmsServer]) && holds(line, ": installed")) {
+    // DKMS 2: "nvidia, 525.105.17, 5.10.0-23-cloud-amd64, x86_64: installed"
+    // Ubuntu's server driver: "nvidia-srv/535.183.06, 6.8.0-45-generic, x86_64: installed"
+    const auto parts = split(line.substr(0, 256), ',');
+    const std::size_t at = found[kDkmsServer] ? 1 : 2;
+    if (parts.size() == at + 2 && driver.built_for.size() < kMostKernels)
+      driver.built_for.emplace(trim(parts[at]).substr(0, 64));
+    keep_sight(driver.built, line);
+  }
+  if (found[kProduct]) {
+    const std::string_view name = line.substr(line.find("NVIDIA ") + 7);
+    if (is_card(name)) keep("gpus-without-nvswitch", line);
+    if (is_of_nvlink5(name)) keep("gpus-of-nvlink5", line);
+  }
+  if (found[kPersistenceColumn] || found[kLimitColumn]) read_query_head(driver, line);
+  if (found[kSupply]) {
+    const double watts = number_after(line, "Max Power Capacity: ").value_or(0);
+    if (watts > 0 && watts < kMostWatts) driver.supply_watts += watts;
+    keep_sight(driver.supply, line);
+  }
+  if (found[kPstore] && holds(line, "ls ") && !holds(line, "cannot access"))
+    driver.asked = DriverAsked::kPstore;
+  // Of last -x, newest first: the last boot, and whoever was logged in when the machine went down before it.
+  if (found[kLastLogins]) {
+    driver.asked_last = log.lines;
+    driver.after_boot = false;
+  }
+  if (driver.asked_last != 0 && log.lines - driver.asked_last <= kLastLines) {
+    if (found[kSystemBoot] && line.starts_with("reboot ")) driver.after_boot = true;
+    if (line.starts_with("shutdown ")) driver.asked_last = 0;
+    if (found[kCrashed] && driver.after_boot) {
+      driver.asked_last = 0;
+      read_symptom(fmt::format("The last boot followed a crash: {}", answer.substr(0, 160)), nullptr, nullptr,
+                   false);
+    }
   }
   if (found[kUname]) driver.asked = DriverAsked::kKernel;
   if (found[kNouveau] && is_of_lsmod(line, "nouveau ")) keep("nouveau-module", line);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -71,14 +72,15 @@ struct TorchLines {
 // The command whose answer the next line has.
 enum class DriverAsked {
   kNothing,
-  kNvidiaOnPci,    // lspci | grep -ci nvidia
-  kNvswitch,       // ls /dev/nvidia-nvswitch* | wc -l
-  kFabricManager,  // systemctl is-active nvidia-fabricmanager
-  kContext,        // docker context show
-  kLibraryPath,    // echo $LD_LIBRARY_PATH
-  kKernel,         // uname -r
-  kHmm,            // cat /sys/module/nvidia_uvm/parameters/uvm_disable_hmm
-  kInitWithoutHmm  // cuInit after a reload with uvm_disable_hmm=1
+  kNvidiaOnPci,     // lspci | grep -ci nvidia
+  kNvswitch,        // ls /dev/nvidia-nvswitch* | wc -l
+  kFabricManager,   // systemctl is-active nvidia-fabricmanager
+  kContext,         // docker context show
+  kLibraryPath,     // echo $LD_LIBRARY_PATH
+  kKernel,          // uname -r
+  kHmm,             // cat /sys/module/nvidia_uvm/parameters/uvm_disable_hmm
+  kInitWithoutHmm,  // cuInit after a reload with uvm_disable_hmm=1
+  kPstore           // ls -l /sys/fs/pstore
 };
 
 // What lines show of GPUs, the driver and container runtimes (driver_sights.cc).
@@ -100,6 +102,13 @@ struct DriverLines {
   std::string kernel = {};               // the running one
   std::set<std::string> built_for = {};  // kernels for which DKMS has the driver's module
   LogSight built = {};
+  // Of the table that nvidia-smi --query-gpu prints: the columns that are read.
+  std::optional<std::size_t> persistence_column = {}, limit_column = {};
+  double limit_watts = 0;   // of all GPUs of the last table
+  double supply_watts = 0;  // of all power supplies (dmidecode)
+  LogSight supply = {};
+  std::uint64_t asked_last = 0;                        // the line of the command last -x; 0 after its answer
+  bool after_boot = false;                             // below its line of the last boot
   LogSight slurm_start = {}, slurm_gpus = {};          // srun or #SBATCH; one that asks for GPUs
   LogSight container_start = {}, container_gpus = {};  // docker run; one that asks for GPUs
 };
@@ -117,6 +126,7 @@ struct RdmaLines {
   Command command = Command::kOther;  // the command whose output is read
   bool on_host = false;               // its prompt names the host, beside a container
   bool asks_peer = false;             // its output is filtered for the peer memory module
+  std::string adapter = {};           // the CA of ibstat
   std::string device = {};            // the hca_id of ibv_devinfo
   std::string port = {};              // its port
   bool port_active = true;

@@ -328,7 +328,13 @@ Evidence reason_is_bad_address(const LogState&, const LogProblem& problem) {
   return "the reason is \"Bad address\"";
 }
 
+Evidence guids_are_not_zero(const LogState& state, const LogProblem&) {
+  if (first_seen(state, {"guid-zero"})) return std::nullopt;
+  return first_seen(state, {"guid-of-device"});
+}
+
 constexpr Question kRdmaQuestions[] = {
+    {"guid-set", guids_are_not_zero},
     {"mtu-differs", mtu_differs},
     {"mtu-equal", mtu_is_equal},
     {"port-down", no_port_is_active},
@@ -397,6 +403,8 @@ constexpr Opposites kRdmaOpposites[] = {
     {"nvshmem-dmabuf-on", "nvshmem-dmabuf-off"},
     {"test-port-refused", "test-port-silent"},
     {"uverbs-on-host", "no-uverbs-on-host"},
+    {"guid-zero", "guid-set"},
+    {"userspace-only", "driver-installs-modules"},
 };
 
 // read_rdma() reads only lines with one of these words.
@@ -429,14 +437,19 @@ enum RdmaWord : std::size_t {
   kLinkState,
   kPort,
   kVersionOption,
+  kAdapterName,
+  kNodeGuid,
+  kNodeGuidField,
+  kZeroGuid,
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
-    "hca_id:",     "active_mtu:",     "PORT_",           "State: ",          "lsmod",   "nvidia",
-    "nv_peer_mem", "/dev/infiniband", "memory_peers",    "ulimit",           "inspect", "rivileged",
-    "Errors == ",  "Counter == ",     "nodes checked, ", " address: LID",    "GID:",    " wqe[",
-    "(synd 0x15",  "libibverbs",      "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
-    "state: ",     "physical_state ", "port:",           "--version",
+    "hca_id:",     "active_mtu:",      "PORT_",           "State: ",          "lsmod",   "nvidia",
+    "nv_peer_mem", "/dev/infiniband",  "memory_peers",    "ulimit",           "inspect", "rivileged",
+    "Errors == ",  "Counter == ",      "nodes checked, ", " address: LID",    "GID:",    " wqe[",
+    "(synd 0x15",  "libibverbs",       "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
+    "state: ",     "physical_state ",  "port:",           "--version",        "CA '",    "Node GUID:",
+    "node_guid:",  "0000000000000000",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -537,6 +550,32 @@ void read_rdma_port(LogState& state, std::string_view text, const FoundWords& fo
     if (text == "State: Active") state.keep_sight(state.seen["port-active"], text);
     if (text == "State: Down" || text == "State: Initializing")
       state.keep_sight(state.seen["port-not-active"], text);
+  }
+}
+
+// Returns whether a device of this name has a GUID: EFA's, which udev may call rdmap…, has none.
+bool has_guid(std::string_view device) {
+  return !device.empty() && !device.starts_with("efa") && !device.starts_with("rdmap");
+}
+
+// Reads GUIDs of devices: ibstat, ibv_devinfo, ibv_devices.
+void read_rdma_guid(LogState& state, std::string_view text, const FoundWords& found) {
+  const auto keep = [&](std::string_view device, bool zero) {
+    if (has_guid(device))
+      state.keep_sight(state.seen[zero ? "guid-zero" : "guid-of-device"], fmt::format("{} {}", device, text));
+  };
+  if (found[kAdapterName] && text.starts_with("CA '")) {
+    Scan scan(text);
+    scan.take("CA '");
+    state.rdma.adapter = scan.until("'").substr(0, kLongestRdmaName);
+  }
+  if (found[kNodeGuid] && text.starts_with("Node GUID:"))
+    keep(state.rdma.adapter, text.ends_with("0x0000000000000000"));
+  if (found[kNodeGuidField] && text.starts_with("node_guid:"))
+    keep(state.rdma.device, text.ends_with("0000:0000:0000:0000"));
+  if (found[kZeroGuid]) {
+    const auto parts = words(text);
+    if (parts.size() == 2 && parts[1] == "0000000000000000") keep(parts[0], true);
   }
 }
 
@@ -755,6 +794,7 @@ void LogState::read_rdma(std::string_view line) {
   if (found.none()) return;
   read_rdma_mtu(*this, text, found);
   read_rdma_port(*this, text, found);
+  read_rdma_guid(*this, text, found);
   read_peer_modules(*this, text, found, is_command);
   read_surroundings(*this, text, found);
   read_rdma_test(*this, text, found);
