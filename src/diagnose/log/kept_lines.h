@@ -138,6 +138,13 @@ struct RdmaLines {
   bool in_gigabit_table = false;   // the last line was the head of perftest's table in Gb/s, or a row of it
   double measured_gigabits = 0;    // perftest's average for large messages; 0: unknown
   bool measured_on_spark = false;  // by the names of DGX Spark's devices
+  bool test_on_gpu = false;        // the last command of perftest had a GPU's buffer
+  double host_gigabits = 0;        // perftest's average with host memory; 0: unknown
+  double gpu_gigabits = 0;         // and with a GPU's
+  LogSight measured_gpu = {};
+  int iperf_version = 0;      // 7 of 3.7, the oldest; 0: unknown
+  double iperf_gigabits = 0;  // of all streams of iperf3 together; 0: unknown
+  LogSight iperf = {};
   LogSight measured = {};
   std::set<std::string, std::less<>> test_versions = {};  // of perftest
   std::set<std::string, std::less<>> zones = {};          // of AWS
@@ -178,6 +185,7 @@ struct LauncherLines {
   LogSight srun_without_mpi;
   std::string first_rank_zero;  // the process of nccl-tests that printed "Rank  0"
   std::string first_rank_file;
+  bool second_rank = false;  // the test has a rank 1, too
   std::string mpi_library;   // the folder of libmpi.so
   std::string mpi_launcher;  // the folder of mpirun
   int job_tasks = -1;        // that the Slurm job has

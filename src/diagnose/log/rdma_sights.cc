@@ -691,6 +691,25 @@ void read_ucx_request(LogState& state, std::string_view text, const FoundWords& 
   }
 }
 
+// "iperf 3.7 (cJSON 1.5.2)"; "[SUM]   0.00-10.01  sec  7.57 GBytes  6.50 Gbits/sec                  receiver"
+void read_iperf(LogState& state, std::string_view text) {
+  RdmaLines& rdma = state.rdma;
+  if (text.starts_with("iperf 3.")) {
+    const auto version = number_after(text, "iperf 3.");
+    if (version && *version > 0 && (rdma.iperf_version == 0 || *version < rdma.iperf_version))
+      rdma.iperf_version = *version;
+  } else if (text.starts_with("[SUM]") && text.ends_with("receiver")) {
+    const auto end = text.find(" Gbits/sec");
+    if (end == std::string_view::npos) return;
+    const auto begin = text.find_last_of(' ', end - 1);
+    const auto gigabits = parse_real(text.substr(begin + 1, end - begin - 1));
+    if (!gigabits || *gigabits <= rdma.iperf_gigabits) return;
+    rdma.iperf_gigabits = *gigabits;
+    rdma.iperf = {};
+    state.keep_sight(rdma.iperf, text);
+  }
+}
+
 }  // namespace
 
 std::span<const Question> rdma_questions() { return kRdmaQuestions; }
@@ -757,6 +776,11 @@ void LogState::read_output(std::string_view line) {
 
 void LogState::read_rate(std::string_view line) {
   constexpr double kLarge = 1 << 16;  // smaller messages do not fill a link
+  read_iperf(*this, trim(line));
+  for (const std::string_view test : {"ib_write_bw ", "ib_read_bw ", "ib_send_bw "})
+    if (line.find(test) != std::string_view::npos)
+      rdma.test_on_gpu = line.find("--use_cuda") != std::string_view::npos ||
+                         line.find("--use_rocm") != std::string_view::npos;
   if (line.find("BW average[Gb/sec]") != std::string_view::npos) {
     rdma.in_gigabit_table = true;
   } else if (rdma.in_gigabit_table) {
@@ -765,7 +789,14 @@ void LogState::read_rate(std::string_view line) {
     const auto size = columns.size() >= 5 ? parse_real(columns[0]) : std::nullopt;
     const auto average = size ? parse_real(columns[3]) : std::nullopt;
     rdma.in_gigabit_table = average.has_value();
-    if (!average || *size < kLarge || *average <= rdma.measured_gigabits) return;
+    if (!average || *size < kLarge) return;
+    double& of_memory = rdma.test_on_gpu ? rdma.gpu_gigabits : rdma.host_gigabits;
+    if (rdma.test_on_gpu && *average > of_memory) {
+      rdma.measured_gpu = {};
+      keep_sight(rdma.measured_gpu, line);
+    }
+    of_memory = std::max(of_memory, *average);
+    if (*average <= rdma.measured_gigabits) return;
     rdma.measured_gigabits = *average;
     rdma.measured = {};
     keep_sight(rdma.measured, line);

@@ -128,12 +128,47 @@ void judge_measured(const LogState& state, Log& log) {
   log.slow.push_back(std::move(slow));
 }
 
+// Compares what perftest measured with a GPU's memory and with the host's.
+void judge_gpu_memory(const LogState& state, Log& log) {
+  constexpr double kBelow = 0.75;
+  const RdmaLines& rdma = state.rdma;
+  if (rdma.host_gigabits <= 0 || rdma.gpu_gigabits <= 0) return;
+  if (rdma.gpu_gigabits > kBelow * rdma.host_gigabits) return;
+  log.slow.push_back(
+      {.title = fmt::format("RDMA with GPU memory carries {:.3g} Gb/s, with host memory {:.3g}",
+                            rdma.gpu_gigabits, rdma.host_gigabits),
+       .why = at_line(rdma.measured_gpu),
+       .remedy =
+           "The network is sound; the way between GPU and adapter is not the short one. Look for PCIe ACS on the bridges "
+           "(lspci -vvv | grep ACSCtl: SrcValid+ or ReqRedir+; of a virtual machine look on its host, where ATS of the adapter "
+           "has to be on), and for an adapter far from the GPU (nvidia-smi topo -m: NODE or SYS)."});
+}
+
+// iperf3 has a thread for each stream since 3.16.
+void judge_iperf(const LogState& state, Log& log) {
+  constexpr int kThreaded = 16;
+  constexpr double kBelow = 0.85;
+  const RdmaLines& rdma = state.rdma;
+  if (rdma.iperf_version == 0 || rdma.iperf_version >= kThreaded || rdma.link_gigabits <= 0) return;
+  if (rdma.iperf_gigabits <= 0 || rdma.iperf_gigabits > kBelow * rdma.link_gigabits) return;
+  log.slow.push_back(
+      {.title = fmt::format(
+           "iperf3 3.{} carried {:.3g} of the link's {:.3g} Gb/s, with all its streams in one thread",
+           rdma.iperf_version, rdma.iperf_gigabits, rdma.link_gigabits),
+       .why = at_line(rdma.iperf),
+       .remedy =
+           "Measure again with iperf3 3.16 or newer on both ends, or with several processes on ports of their own: before 3.16 "
+           "one core bounds the result, so it says little of the network."});
+}
+
 }  // namespace
 
 void judge_slow(LogState& state) {
   Log& log = state.log;
   if (log.verdict.severity == Severity::kError) return;  // first it has to run
   judge_measured(state, state.log);
+  judge_gpu_memory(state, state.log);
+  judge_iperf(state, state.log);
   judge_halves(state.log);
   judge_ports(state.log);
   judge_variables(state, state.log);
