@@ -40,5 +40,6 @@ std::span<const Hypothesis> torch_hypotheses();
 std::span<const Hypothesis> rdma_hypotheses();
 std::span<const Hypothesis> driver_hypotheses();
 std::span<const Hypothesis> launcher_hypotheses();
+std::span<const Hypothesis> operating_hypotheses();
 
 }  // namespace railbed::diagnose

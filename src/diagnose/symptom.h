@@ -48,5 +48,6 @@ std::span<const Symptom> torch_symptoms();
 std::span<const Symptom> rdma_symptoms();
 std::span<const Symptom> driver_symptoms();
 std::span<const Symptom> launcher_symptoms();
+std::span<const Symptom> operating_symptoms();
 
 }  // namespace railbed::diagnose

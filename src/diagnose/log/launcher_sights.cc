@@ -419,7 +419,59 @@ Evidence mpirun_is_of_the_library(const LogState& state, const LogProblem&) {
   return fmt::format("mpirun and the test's libmpi are both of {}", lines.mpi_library);
 }
 
+// slurmd and its plugins
+Evidence slurm_lacks_nvml(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("slurm-nvml-plugin")) return std::nullopt;
+  const auto plugins = first_seen(state, {"slurm-gpu-plugins"});
+  if (!plugins) return std::nullopt;
+  return *plugins + ", and no gpu_nvml.so beside it";
+}
+
+// "gres/gpu count reported lower than configured (0 < 4)" against the list of nvidia-smi -L
+Evidence slurm_gpus_are_listed(const LogState& state, const LogProblem& problem) {
+  Scan scan(problem.message);
+  if (!scan.skip_past("configured (")) return std::nullopt;
+  const auto promised = number_after(scan.rest(), "< ");
+  if (!promised || *promised < 1 || state.driver.list_is_cut || std::ssize(state.driver.gpus) < *promised)
+    return std::nullopt;
+  return fmt::format("nvidia-smi -L lists {} GPUs", state.driver.gpus.size());
+}
+
+Evidence cgroups_are_version_2(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("cgroup1-mounted")) return std::nullopt;
+  return first_seen(state, {"cgroup2-file-system", "cgroup2-mounted"});
+}
+
+Evidence cgroup_plugin_is(const LogState& state, bool there) {
+  const auto seen = state.seen.find("slurm-cgroup-v2-file");
+  if (seen == state.seen.end() || contains(seen->second.text, "No such file") == there) return std::nullopt;
+  return at_line(seen->second);
+}
+
+Evidence cgroup_plugin_is_there(const LogState& state, const LogProblem&) {
+  return cgroup_plugin_is(state, true);
+}
+
+Evidence cgroup_plugin_is_absent(const LogState& state, const LogProblem&) {
+  return cgroup_plugin_is(state, false);
+}
+
+Evidence prolog_is_missing(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"prolog-absent", "epilog-absent"});
+}
+
+Evidence prolog_is_not_allowed(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"prolog-denied", "epilog-denied"});
+}
+
 constexpr Question kLauncherQuestions[] = {
+    {"slurm-lacks-nvml", slurm_lacks_nvml},
+    {"slurm-gpus-all-listed", slurm_gpus_are_listed},
+    {"cgroup2-alone", cgroups_are_version_2},
+    {"slurm-cgroup-v2-there", cgroup_plugin_is_there},
+    {"slurm-cgroup-v2-absent", cgroup_plugin_is_absent},
+    {"prolog-missing", prolog_is_missing},
+    {"prolog-not-allowed", prolog_is_not_allowed},
     {"ray-request-names-node", request_names_a_node},
     {"ray-request-names-no-node", request_names_no_node},
     {"ray-node-unknown", node_is_unknown_to_ray},
@@ -471,6 +523,9 @@ constexpr Question kLauncherQuestions[] = {
 };
 
 constexpr Opposites kLauncherOpposites[] = {
+    {"slurm-lacks-nvml", "slurm-nvml-plugin"},
+    {"cgroup2-alone", "cgroup1-mounted"},
+    {"slurm-cgroup-v2-there", "slurm-cgroup-v2-absent"},
     {"ray-request-names-node", "ray-request-names-no-node"},
     {"ray-node-unknown", "ray-node-known"},
     {"ray-request-exceeds", "ray-request-fits"},
@@ -509,6 +564,7 @@ enum Trigger {
   kTres,
   kMungeKey,
   kRankZero,
+  kRankOne,
   kAverage,
   kSockets,
   kListen,
@@ -521,7 +577,7 @@ enum Trigger {
   kSlots,
   kVllmAddress
 };
-constexpr std::array<std::string_view, 20> kTriggers = {"Local node IP: ",
+constexpr std::array<std::string_view, 21> kTriggers = {"Local node IP: ",
                                                         "--node-ip-address",
                                                         " GPU",
                                                         "total resources available",
@@ -530,6 +586,7 @@ constexpr std::array<std::string_view, 20> kTriggers = {"Local node IP: ",
                                                         "TRES=",
                                                         "munge.key",
                                                         "Rank  0 ",
+                                                        "Rank  1 ",
                                                         "# Avg bus bandwidth",
                                                         "ss -",
                                                         "LISTEN",
@@ -749,7 +806,15 @@ void read(LogState& state, std::string_view line) {
       state.keep_sight(lines.slots_line, line);
     }
   // One test has one rank 0. A result in between ends a test.
-  if (has(kAverage)) lines.first_rank_zero.clear();
+  if (has(kRankOne)) lines.second_rank = true;
+  if (has(kAverage)) {
+    const auto average = real_after(line, ": ");
+    if (average && *average == 0 && !lines.first_rank_zero.empty() && !lines.second_rank)
+      state.read_symptom("nccl-tests measured one rank alone, and so a bus bandwidth of 0", nullptr, nullptr,
+                         false);
+    lines.first_rank_zero.clear();
+    lines.second_rank = false;
+  }
   if (!has(kRankZero)) return;
   const std::string process = rank_zero_of(line);
   if (process.empty()) return;

@@ -18,14 +18,15 @@ std::vector<Item> joined(std::initializer_list<std::span<const Item>> tables) {
 }
 
 const std::vector<Question>& questions() {
-  static const auto all = joined<Question>(
-      {nccl_questions(), torch_questions(), rdma_questions(), driver_questions(), launcher_questions()});
+  static const auto all = joined<Question>({nccl_questions(), torch_questions(), rdma_questions(),
+                                            driver_questions(), launcher_questions(), operating_questions()});
   return all;
 }
 
 const std::vector<Opposites>& opposites() {
-  static const auto all = joined<Opposites>(
-      {nccl_opposites(), torch_opposites(), rdma_opposites(), driver_opposites(), launcher_opposites()});
+  static const auto all =
+      joined<Opposites>({nccl_opposites(), torch_opposites(), rdma_opposites(), driver_opposites(),
+                         launcher_opposites(), operating_opposites()});
   return all;
 }
 

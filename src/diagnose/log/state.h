@@ -242,11 +242,13 @@ std::span<const Question> torch_questions();
 std::span<const Question> rdma_questions();
 std::span<const Question> driver_questions();
 std::span<const Question> launcher_questions();
+std::span<const Question> operating_questions();
 std::span<const Opposites> nccl_opposites();
 std::span<const Opposites> torch_opposites();
 std::span<const Opposites> rdma_opposites();
 std::span<const Opposites> driver_opposites();
 std::span<const Opposites> launcher_opposites();
+std::span<const Opposites> operating_opposites();
 
 // Answers whether an observation was made: in the log, or in what was seen elsewhere (sights.cc).
 Seen look_for(std::string_view observation, const LogState& state, const LogProblem& problem);

@@ -16,14 +16,15 @@ std::vector<Row> join_tables(std::initializer_list<std::span<const Row>> tables)
 }  // namespace
 
 const std::vector<Symptom>& all_symptoms() {
-  static const auto rows = join_tables<Symptom>(
-      {driver_symptoms(), nccl_symptoms(), torch_symptoms(), rdma_symptoms(), launcher_symptoms()});
+  static const auto rows = join_tables<Symptom>({driver_symptoms(), nccl_symptoms(), torch_symptoms(),
+                                                 rdma_symptoms(), launcher_symptoms(), operating_symptoms()});
   return rows;
 }
 
 const std::vector<Hypothesis>& all_hypotheses() {
-  static const auto rows = join_tables<Hypothesis>(
-      {driver_hypotheses(), nccl_hypotheses(), torch_hypotheses(), rdma_hypotheses(), launcher_hypotheses()});
+  static const auto rows =
+      join_tables<Hypothesis>({driver_hypotheses(), nccl_hypotheses(), torch_hypotheses(), rdma_hypotheses(),
+                               launcher_hypotheses(), operating_hypotheses()});
   return rows;
 }
 
