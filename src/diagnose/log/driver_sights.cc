@@ -31,6 +31,7 @@ constexpr std::size_t kMostKernels = 64;
 constexpr std::uint64_t kLongestList = 12;  // lines below "Allocatable:"
 constexpr std::size_t kLongestQuery = 1024;
 constexpr double kMostWatts = 1e5;
+constexpr int kIdleLevel = 5;            // performance state P5 and those of less work
 constexpr std::uint64_t kLastLines = 8;  // lines below the command last that are about the last boot
 
 bool holds(std::string_view text, std::string_view words) {
@@ -595,10 +596,12 @@ enum DriverMark : std::size_t {
   kDkmsServer,
   kPersistenceColumn,
   kLimitColumn,
+  kGenerationColumn,
   kSupply,
   kPstore,
   kLastLogins,
   kSystemBoot,
+  kSystemDown,
   kCrashed,
   kDriverMarks
 };
@@ -645,10 +648,12 @@ constexpr std::array<std::string_view, kDriverMarks> kDriverWords = {"GPU ",
                                                                      "nvidia-srv/",
                                                                      "persistence_mode",
                                                                      "power.limit",
+                                                                     "pcie.link.gen",
                                                                      "Max Power Capacity: ",
                                                                      "/sys/fs/pstore",
                                                                      "last -x",
                                                                      "system boot",
+                                                                     "system down",
                                                                      " - crash "};
 
 const Phrases& driver_marks() {
@@ -698,17 +703,28 @@ bool is_of_nvlink5(std::string_view name) {
   return std::ranges::find(kModels, name.substr(0, name.find_first_of(" ,)|["))) != std::end(kModels);
 }
 
+void forget_query(DriverLines& driver) {
+  driver.persistence_column.reset();
+  driver.limit_column.reset();
+  driver.state_column.reset();
+  driver.generation_column.reset();
+  driver.most_generation_column.reset();
+}
+
 // Reads the head of `nvidia-smi --query-gpu=… --format=csv`.
 void read_query_head(DriverLines& driver, std::string_view line) {
   if (holds(line, "--query-gpu")) return;  // the command
   const auto columns = split(line.substr(0, kLongestQuery), ',');
-  driver.persistence_column.reset();
-  driver.limit_column.reset();
+  forget_query(driver);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (trim(columns[i]) == "persistence_mode") driver.persistence_column = i;
-    if (trim(columns[i]).starts_with("power.limit")) driver.limit_column = i;
+    const std::string_view name = trim(columns[i]);
+    if (name == "persistence_mode") driver.persistence_column = i;
+    if (name.starts_with("power.limit")) driver.limit_column = i;
+    if (name == "pstate") driver.state_column = i;
+    if (name == "pcie.link.gen.current" || name == "pcie.link.gen.gpucurrent") driver.generation_column = i;
+    if (name == "pcie.link.gen.max" || name == "pcie.link.gen.gpumax") driver.most_generation_column = i;
   }
-  driver.limit_watts = 0;
+  if (driver.limit_column) driver.limit_watts = 0;
 }
 
 // Reads a row below it; another line ends the table.
@@ -724,10 +740,14 @@ void read_query_row(LogState& state, std::string_view line) {
   Scan limit(value_at(driver.limit_column));
   const double watts = limit.real().value_or(0);
   if (watts > 0 && watts < kMostWatts) driver.limit_watts += watts;
-  if (mode.empty() && watts <= 0) {
-    driver.persistence_column.reset();
-    driver.limit_column.reset();
-  }
+  // "P8, 1, 4": performance state, the link's PCIe generation, and the highest one.
+  const auto generation = parse_number<int>(value_at(driver.generation_column));
+  const auto most = parse_number<int>(value_at(driver.most_generation_column));
+  const std::string_view pstate = value_at(driver.state_column);
+  const auto level = pstate.starts_with('P') ? parse_number<int>(pstate.substr(1)) : std::nullopt;
+  if (generation && most && level && *generation < *most)
+    state.keep_sight(state.seen[*level >= kIdleLevel ? "link-slow-idle" : "link-slow-busy"], line);
+  if (mode.empty() && watts <= 0 && !generation) forget_query(driver);
 }
 
 void keep_names(std::set<std::string, std::less<>>& names, std::string_view line) {
@@ -787,7 +807,8 @@ void LogState::read_driver(std::string_view line) {
       if (answer == "total 0") keep("pstore-empty", "/sys/fs/pstore is empty: the kernel kept no panic");
       break;
   }
-  if (driver.persistence_column || driver.limit_column) read_query_row(*this, line);
+  if (driver.persistence_column || driver.limit_column || driver.generation_column)
+    read_query_row(*this, line);
 
   std::bitset<kDriverMarks> found;
   driver_marks().visit(line, [&](std::size_t index) { found.set(index); });
@@ -869,7 +890,8 @@ void LogState::read_driver(std::string_view line) {
     if (is_card(name)) keep("gpus-without-nvswitch", line);
     if (is_of_nvlink5(name)) keep("gpus-of-nvlink5", line);
   }
-  if (found[kPersistenceColumn] || found[kLimitColumn]) read_query_head(driver, line);
+  if (found[kPersistenceColumn] || found[kLimitColumn] || found[kGenerationColumn])
+    read_query_head(driver, line);
   if (found[kSupply]) {
     const double watts = number_after(line, "Max Power Capacity: ").value_or(0);
     if (watts > 0 && watts < kMostWatts) driver.supply_watts += watts;
@@ -884,7 +906,7 @@ void LogState::read_driver(std::string_view line) {
   }
   if (driver.asked_last != 0 && log.lines - driver.asked_last <= kLastLines) {
     if (found[kSystemBoot] && line.starts_with("reboot ")) driver.after_boot = true;
-    if (line.starts_with("shutdown ")) driver.asked_last = 0;
+    if (found[kSystemDown]) driver.asked_last = 0;
     if (found[kCrashed] && driver.after_boot) {
       driver.asked_last = 0;
       read_symptom(fmt::format("The last boot followed a crash: {}", answer.substr(0, 160)), nullptr, nullptr,

@@ -437,5 +437,35 @@ TEST(Sights, AdviceIsNoObservation) {
   EXPECT_EQ(read_log("+ docker run --ulimit memlock=-1 image\n" + kReg).problems.front().id, "bar1-full");
 }
 
+// A GPU without work lowers its link; one that works on a low link is another matter.
+TEST(Notes, IdleGpusHaveSlowLinks) {
+  const std::string head = "index, pstate, pcie.link.gen.gpucurrent, pcie.link.gen.gpumax\n";
+  EXPECT_THAT(read_log(head + "0, P8, 1, 4\n1, P8, 1, 4\n").verdict.text, HasSubstr("because they are idle"));
+  EXPECT_TRUE(read_log(head + "0, P8, 1, 4\n1, P0, 1, 4\n").problems.empty());
+  EXPECT_TRUE(read_log(head + "0, P0, 4, 4\n1, P8, 4, 4\n").problems.empty());
+}
+
+// Only the last boot counts, and only below the command.
+TEST(Notes, TheLastBootFollowedACrash) {
+  const std::string boot = "reboot   system boot  6.8.0-45-generic Thu Aug 13 02:42   still running\n";
+  const std::string crash = "jan      pts/0        10.0.0.2         Wed Aug 12 19:03 - crash  (07:38)\n";
+  const std::string shutdown = "shutdown system down  6.8.0-45-generic Wed Aug 12 19:00 - 19:02  (00:02)\n";
+  const auto problems = [](const std::string& text) { return read_log(text).problems.size(); };
+  EXPECT_EQ(problems("$ last -x | head\n" + boot + crash), 1u);
+  EXPECT_EQ(problems("$ last -x | head\n" + boot + shutdown + crash), 0u);
+  EXPECT_EQ(problems("$ last -x | head\n" + crash), 0u);
+  EXPECT_EQ(problems(boot + crash), 0u);
+}
+
+// DKMS has printed its list in two ways, and Ubuntu names its server driver otherwise.
+TEST(Notes, DkmsListsModulesInTwoWays) {
+  const std::string failed =
+      "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n$ uname -r\n6.8.0-60-generic\n";
+  for (const std::string_view line : {"nvidia, 525.105.17, 6.8.0-45-generic, x86_64: installed",
+                                      "nvidia/525.105.17, 6.8.0-45-generic, x86_64: installed",
+                                      "nvidia-srv/525.105.17, 6.8.0-45-generic, x86_64: installed"})
+    EXPECT_EQ(read_log(failed + std::string(line) + "\n").problems.front().id, "module-not-built") << line;
+}
+
 }  // namespace
 }  // namespace railbed::diagnose

@@ -103,7 +103,8 @@ struct DriverLines {
   std::set<std::string> built_for = {};  // kernels for which DKMS has the driver's module
   LogSight built = {};
   // Of the table that nvidia-smi --query-gpu prints: the columns that are read.
-  std::optional<std::size_t> persistence_column = {}, limit_column = {};
+  std::optional<std::size_t> persistence_column = {}, limit_column = {}, state_column = {};
+  std::optional<std::size_t> generation_column = {}, most_generation_column = {};
   double limit_watts = 0;   // of all GPUs of the last table
   double supply_watts = 0;  // of all power supplies (dmidecode)
   LogSight supply = {};

@@ -354,6 +354,25 @@ void judge_p2p(LogState& state) {
   state.log.problems.push_back(std::move(problem));
 }
 
+// Adds a note if a table shows slow PCIe links of GPUs that are idle, and none of a GPU at work.
+void judge_idle_links(LogState& state) {
+  const auto slow = state.seen.find("link-slow-idle");
+  if (slow == state.seen.end() || state.seen.contains("link-slow-busy")) return;
+  LogProblem problem;
+  problem.id = "idle-link";
+  problem.certainty = Certainty::kCause;
+  problem.severity = Severity::kNote;
+  problem.title = "GPUs show a lower PCIe generation than they have because they are idle, which is normal";
+  problem.message = at_line(slow->second);
+  problem.count = 1;
+  problem.cause = "A GPU without work lowers the speed of its link to save power, and raises it under load.";
+  problem.remedy =
+      "Nothing. To be sure, look while the GPUs work: nvidia-smi "
+      "--query-gpu=pstate,pcie.link.gen.gpucurrent,pcie.link.gen.gpumax --format=csv -l 1.";
+  problem.source = "github.com/NVIDIA/open-gpu-kernel-modules/issues/731";
+  state.log.problems.push_back(std::move(problem));
+}
+
 }  // namespace
 
 bool is_bridge(std::string_view name) {
@@ -375,6 +394,7 @@ void conclude(LogState& state) {
   judge_gpudirect(state);
   judge_start(state.log);
   judge_p2p(state);
+  judge_idle_links(state);
   find_causes(state);  // causes.cc
   judge_hang(state);   // hang.cc
   judge_run(state);    // run.cc
