@@ -454,7 +454,41 @@ DriverEvidence container_without_gpus(const LogState& state, const LogProblem&) 
   return fmt::format("{}, and no line has --gpus, --runtime or --device", at_line(driver.container_start));
 }
 
+// "… pod/worker-2   0/3 nodes are available" of kubectl get events names the pod; kubectl describe pod does not.
+std::string_view refused_pod(const LogProblem& problem) { return word_after(problem.message, "pod/"); }
+
+// "Successfully assigned default/worker-2 to node-b"
+DriverEvidence pod_was_placed(const LogState& state, const LogProblem& problem) {
+  const auto placed = state.seen.find("pod-assigned");
+  if (placed == state.seen.end()) return std::nullopt;
+  const std::string_view refused = refused_pod(problem);
+  std::string_view pod = word_after(placed->second.text, "Successfully assigned ");
+  pod.remove_prefix(std::min(pod.find('/') + 1, pod.size()));
+  if (!refused.empty() && pod != refused) return std::nullopt;
+  return at_line(placed->second);
+}
+
+// "worker-2   0/1   Pending   0   5m"
+DriverEvidence pod_still_waits(const LogState& state, const LogProblem& problem) {
+  const auto waits = state.seen.find("pod-still-pending");
+  if (waits == state.seen.end()) return std::nullopt;
+  const std::string_view refused = refused_pod(problem);
+  if (!refused.empty() && waits->second.text.find(refused) == std::string::npos) return std::nullopt;
+  return at_line(waits->second);
+}
+
+DriverEvidence a_pod_had_to_wait(const LogState& state, const LogProblem&) {
+  for (const LogProblem& problem : state.log.problems)
+    if (problem.symptom == "pod-pending")
+      if (const auto placed = pod_was_placed(state, problem))
+        return fmt::format("{}; {}", at_line(problem), *placed);
+  return std::nullopt;
+}
+
 constexpr Question kDriverQuestions[] = {
+    {"pod-placed", pod_was_placed},
+    {"pod-waits-on", pod_still_waits},
+    {"pod-waited", a_pod_had_to_wait},
     {"all-use-device-0", all_ranks_use_device_0},
     {"use-several-devices", ranks_use_several_devices},
     {"asks-for-one-gpu", process_asks_for_one_gpu},

@@ -133,6 +133,8 @@ struct RdmaLines {
   bool port_active = true;
   std::vector<RdmaMtu> mtus = {};
   bool remote = false;  // perftest: the next GID is the remote one
+  int lowest_gid = -1;  // the lowest index in show_gids; -1: none
+  LogSight lowest_gid_line = {};
   LogSight local_gid = {};
   LogSight remote_gid = {};
   double link_gigabits = 0;        // of ethtool; 0: unknown

@@ -91,6 +91,38 @@ Evidence request_fits_cluster(const LogState& state, const LogProblem& problem) 
                      at_line(lines.ray_gpus));
 }
 
+// Returns the GPUs of all parts of "specs=[{'node:10.0.0.4': 0.001, 'GPU': 1.0}, {'GPU': 1.0}]"; nothing if it has
+// one part only.
+std::optional<double> gpus_of_bundles(std::string_view message) {
+  Scan scan(message);
+  double sum = 0;
+  int bundles = 0;
+  for (; scan.skip_past("'GPU': "); ++bundles) sum += scan.real().value_or(0);
+  if (bundles < 2) return std::nullopt;
+  return sum;
+}
+
+Evidence bundles_exceed_cluster(const LogState& state, const LogProblem& problem) {
+  const auto wanted = gpus_of_bundles(problem.message);
+  const LauncherLines& lines = state.launchers;
+  if (!wanted || lines.ray_total < 0 || *wanted <= lines.ray_total) return std::nullopt;
+  return fmt::format("{} GPUs are requested, and Ray has {} in all ({})", *wanted, lines.ray_total,
+                     at_line(lines.ray_gpus));
+}
+
+// A message that was cut may have more parts.
+Evidence bundles_fit_cluster(const LogState& state, const LogProblem& problem) {
+  const auto wanted = gpus_of_bundles(problem.message);
+  const LauncherLines& lines = state.launchers;
+  if (!wanted || lines.ray_total < *wanted || !contains(problem.message, "}]")) return std::nullopt;
+  return fmt::format("{} GPUs are requested, and Ray has {} in all ({})", *wanted, lines.ray_total,
+                     at_line(lines.ray_gpus));
+}
+
+Evidence ray_counts_a_tpu(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"ray-tpu-count", "ray-tpu-listed", "ray-tpu-resource"});
+}
+
 Evidence gpus_are_taken(const LogState& state, const LogProblem&) {
   const LauncherLines& lines = state.launchers;
   if (lines.ray_total <= 0 || lines.ray_used < lines.ray_total) return std::nullopt;
@@ -478,6 +510,9 @@ constexpr Question kLauncherQuestions[] = {
     {"ray-node-known", node_is_known_to_ray},
     {"ray-request-exceeds", request_exceeds_cluster},
     {"ray-request-fits", request_fits_cluster},
+    {"ray-bundles-exceed", bundles_exceed_cluster},
+    {"ray-bundles-fit", bundles_fit_cluster},
+    {"ray-counts-tpu", ray_counts_a_tpu},
     {"ray-gpus-taken", gpus_are_taken},
     {"ray-gpus-free", gpus_are_free},
     {"ray-group-holds-node", a_group_holds_the_node},
@@ -529,6 +564,7 @@ constexpr Opposites kLauncherOpposites[] = {
     {"ray-request-names-node", "ray-request-names-no-node"},
     {"ray-node-unknown", "ray-node-known"},
     {"ray-request-exceeds", "ray-request-fits"},
+    {"ray-bundles-exceed", "ray-bundles-fit"},
     {"ray-gpus-taken", "ray-gpus-free"},
     {"ray-node-without-gpu", "ray-node-with-gpu"},
     {"vllm-address-unknown", "vllm-address-known"},

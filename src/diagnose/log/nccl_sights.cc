@@ -257,6 +257,23 @@ Evidence gid_index_is_unset(const LogState& state, const LogProblem&) {
   return is_unset(state, "NCCL_IB_GID_INDEX");
 }
 
+// NCCL 2.21 and newer choose the GID by address.
+Evidence nccl_chooses_the_gid(const LogState& state, const LogProblem&) {
+  constexpr nccl::Version kFirst{2, 21, 0};
+  for (const std::string& text : state.log.versions)
+    if (const auto version = nccl::Version::parse(text); version && *version >= kFirst)
+      return fmt::format("NCCL {} chooses the GID by address", text);
+  return std::nullopt;
+}
+
+Evidence nccl_is_before_cumem(const LogState& state, const LogProblem&) {
+  constexpr nccl::Version kFirst{2, 19, 0};
+  for (const std::string& text : state.log.versions)
+    if (const auto version = nccl::Version::parse(text); version && *version < kFirst)
+      return fmt::format("NCCL {} is older than 2.19", text);
+  return std::nullopt;
+}
+
 // "… localGid fe80::a288:c2ff:fe45:6c12 remoteGidsfe80::…"
 Evidence gid_is_link_local(const LogState&, const LogProblem& problem) {
   const std::string small = lower(problem.message);
@@ -538,6 +555,8 @@ constexpr Question kQuestions[] = {
     {"gid-filter-set", gid_filter_is_set},
     {"gid-index-set", gid_index_is_set},
     {"gid-index-unset", gid_index_is_unset},
+    {"nccl-chooses-gid", nccl_chooses_the_gid},
+    {"nccl-before-cumem", nccl_is_before_cumem},
     {"gid-link-local", gid_is_link_local},
     {"failed-before", something_failed_before},
     {"mtu-differs", mtus_differ},

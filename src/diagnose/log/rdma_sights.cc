@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
+#include "nccl/version.h"
 
 namespace railbed::diagnose {
 namespace {
@@ -267,6 +268,61 @@ Evidence gid_index_fits(const LogState& state, const LogProblem&) {
   return std::nullopt;
 }
 
+// show_gids lists the entries of the interfaces that are in the process's network namespace.
+Evidence gid_0_is_empty(const LogState& state, const LogProblem&) {
+  if (state.rdma.lowest_gid <= 0) return std::nullopt;
+  return fmt::format("show_gids lists no GID at index 0, the first is {}",
+                     at_line(state.rdma.lowest_gid_line));
+}
+
+Evidence gid_0_is_there(const LogState& state, const LogProblem&) {
+  if (state.rdma.lowest_gid != 0) return std::nullopt;
+  return at_line(state.rdma.lowest_gid_line);
+}
+
+// Returns the line with NVSHMEM's version if that is of 3.5 or newer, or if it is older: "NVSHMEM v3.5.19",
+// "nvidia-nvshmem-cu12  3.5.19", "nvidia-nvshmem-cu12==3.4.5".
+Evidence nvshmem_is(const LogState& state, bool newer) {
+  constexpr nccl::Version kNewOrder{3, 5, 0};
+  for (const std::string_view id : {"nvshmem-package", "nvshmem-banner"}) {
+    const auto line = state.seen.find(id);
+    if (line == state.seen.end()) continue;
+    Scan scan(line->second.text);
+    if (scan.skip_past("nvshmem-cu"))
+      scan.until(" =");
+    else
+      scan.skip_past("NVSHMEM v");
+    std::string_view rest = scan.rest();
+    rest.remove_prefix(std::min(rest.find_first_not_of(" ="), rest.size()));
+    const auto version = nccl::Version::parse(rest);
+    if (version && (*version >= kNewOrder) == newer) return at_line(line->second);
+  }
+  return std::nullopt;
+}
+
+Evidence nvshmem_is_new(const LogState& state, const LogProblem&) { return nvshmem_is(state, true); }
+
+Evidence nvshmem_is_old(const LogState& state, const LogProblem&) { return nvshmem_is(state, false); }
+
+// fi_info writes version 1.18.2 as 118.20.
+constexpr int kLibfabricOfCumem = 119;
+
+Evidence efa_libfabric_is_old(const LogState& state, const LogProblem&) {
+  if (auto refused = first_seen(state, {"sync-memops-refused"})) return refused;
+  const auto line = state.seen.find("efa-provider-version");
+  if (line == state.seen.end()) return std::nullopt;
+  const int version = number_after(line->second.text, "version: ").value_or(0);
+  if (version < 100 || version >= kLibfabricOfCumem) return std::nullopt;
+  return at_line(line->second);
+}
+
+Evidence efa_libfabric_is_new(const LogState& state, const LogProblem& problem) {
+  const auto line = state.seen.find("efa-provider-version");
+  if (line == state.seen.end() || efa_libfabric_is_old(state, problem)) return std::nullopt;
+  if (number_after(line->second.text, "version: ").value_or(0) < kLibfabricOfCumem) return std::nullopt;
+  return at_line(line->second);
+}
+
 Evidence test_versions_differ(const LogState& state, const LogProblem&) {
   const auto& versions = state.rdma.test_versions;
   if (versions.size() < 2) return std::nullopt;
@@ -362,6 +418,12 @@ constexpr Question kRdmaQuestions[] = {
     {"uses-ib", nccl_uses_ib},
     {"uses-sockets", nccl_uses_sockets},
     {"gid-index-fits", gid_index_fits},
+    {"gid-0-empty", gid_0_is_empty},
+    {"gid-0-there", gid_0_is_there},
+    {"nvshmem-new", nvshmem_is_new},
+    {"nvshmem-old", nvshmem_is_old},
+    {"efa-libfabric-old", efa_libfabric_is_old},
+    {"efa-libfabric-new", efa_libfabric_is_new},
     {"test-versions-differ", test_versions_differ},
     {"test-versions-equal", test_versions_are_equal},
     {"zones-differ", efa_zones_differ},
@@ -380,6 +442,9 @@ constexpr Opposites kRdmaOpposites[] = {
     {"no-dev-infiniband", "dev-infiniband"},
     {"gids-of-two-kinds", "gids-of-one-kind"},
     {"gid-zero", "gid-set"},
+    {"gid-0-empty", "gid-0-there"},
+    {"nvshmem-new", "nvshmem-old"},
+    {"efa-libfabric-old", "efa-libfabric-new"},
     {"perftest-dmabuf", "perftest-no-dmabuf"},
     {"ucx-limit", "ucx-unlimited"},
     {"ucx-not-selected", "ucx-needed"},
@@ -441,6 +506,7 @@ enum RdmaWord : std::size_t {
   kNodeGuid,
   kNodeGuidField,
   kZeroGuid,
+  kLinkLocalGid,
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
@@ -449,7 +515,7 @@ constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
     "Errors == ",  "Counter == ",      "nodes checked, ", " address: LID",    "GID:",    " wqe[",
     "(synd 0x15",  "libibverbs",       "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
     "state: ",     "physical_state ",  "port:",           "--version",        "CA '",    "Node GUID:",
-    "node_guid:",  "0000000000000000",
+    "node_guid:",  "0000000000000000", "fe80:0000:",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -635,6 +701,20 @@ void read_surroundings(LogState& state, std::string_view text, const FoundWords&
 
 // Reads addresses of perftest, and GIDs of show_gids.
 void read_rdma_test(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kMappedGid] || found[kLinkLocalGid]) {
+    // "mlx5_1  1  0  fe80:0000:0000:0000:0a3b:53ff:fe77:1ce9  v1  ens2"
+    constexpr std::size_t kLongGid = 39;
+    constexpr int kMostGids = 1 << 16;
+    const auto parts = words(text);
+    if (parts.size() >= 5 && parts[3].size() == kLongGid && is_digits(parts[1]) && is_digits(parts[2])) {
+      const int index = parse_number<int>(parts[2]).value_or(kMostGids);
+      if (index < kMostGids && (state.rdma.lowest_gid < 0 || index < state.rdma.lowest_gid)) {
+        state.rdma.lowest_gid = index;
+        state.rdma.lowest_gid_line = {};
+        state.keep_sight(state.rdma.lowest_gid_line, text);
+      }
+    }
+  }
   if (found[kMappedGid]) {
     // show_gids: "mlx5_1  1  3  0000:0000:0000:0000:0000:ffff:0a01:0102  10.1.1.2  v2  ens2"
     const auto parts = words(text);

@@ -134,6 +134,8 @@ void LogState::read_record(const LogLine& line) {
                        read_shape(process, line) || read_operation(process, line) || read_tuning(line);
     if (known) return;
   }
+  // Old versions print this as a warning.
+  if (line.text.starts_with("Failed to open libibverbs")) process.no_verbs_library = true;
   read_symptom(line.text, &process, rank_of(process, line), line.level == Level::kWarn);
 }
 

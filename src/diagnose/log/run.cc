@@ -265,6 +265,11 @@ Reason why_sockets(const LogState& state) {
   if (!library.empty())
     return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
             .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
+  const auto plugin = std::ranges::find(log.problems, "plugin-libfabric", &LogProblem::symptom);
+  if (plugin != log.problems.end())
+    return {.text = "the libfabric plugin could not be loaded",
+            .why = {at_line(*plugin)},
+            .remedy = plugin->remedy};
   const auto libfabric = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.symptom == "ofi-no-provider" || problem.symptom == "ofi-no-device";
   });
@@ -388,6 +393,15 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
 LogVerdict of_healthy(const LogState& state) {
   const Log& log = state.log;
   if (log.communicators.empty() && state.sockets) return of_sockets(state, LogCommunicator());
+  if (log.communicators.empty())
+    if (const auto passed = state.seen.find("tests-in-bounds"); passed != state.seen.end())
+      return {
+          .severity = Severity::kNote,
+          .text = "nccl-tests ran to its end, and no value was wrong",
+          .why = {at_line(passed->second)},
+          .remedy =
+              "Nothing. Differences of about 1e-07 in the column \"error\" are rounding. Lines of NCCL about a plugin or a "
+              "library that is not there are no failures."};
   if (log.communicators.empty())
     return {.severity = Severity::kNote,
             .text = "NCCL was started, but no communicator was created in this log",

@@ -73,9 +73,7 @@ void LogState::read_torch(std::string_view line) {
       found->enqueued = found->completed = *number;
     }
   } else {
-    const std::size_t before = log.problems.size();
-    read_symptom(line, nullptr, nullptr, false);
-    if (log.problems.size() == before) read_telling(line);
+    if (!read_symptom(line, nullptr, nullptr, false)) read_telling(line);
   }
 }
 

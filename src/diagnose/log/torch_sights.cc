@@ -52,6 +52,20 @@ Evidence silent_rank_is_ahead(const LogState& state, const LogProblem&) {
                      story.ahead, story.why);
 }
 
+Evidence kernels_are_not_built(const LogState& state, const LogProblem&) {
+  const auto wanted = state.seen.find("kernels-wanted");
+  if (wanted == state.seen.end() || state.seen.contains("kernels-built")) return std::nullopt;
+  return fmt::format("{}, and no line says that they are done", at_line(wanted->second));
+}
+
+Evidence a_build_left_its_lock(const LogState& state, const LogProblem&) {
+  for (const std::string_view id : {"build-lock-listed", "build-lock-named", "build-lock-cached"})
+    if (const auto line = state.seen.find(id);
+        line != state.seen.end() && trim(line->second.text).ends_with("lock"))
+      return at_line(line->second);
+  return std::nullopt;
+}
+
 Evidence ranks_call_different_operations(const LogState& state, const LogProblem&) {
   const TorchStory story = torch_story(state);
   if (story.different.empty()) return std::nullopt;
@@ -617,6 +631,8 @@ constexpr Question kTorchQuestions[] = {
     {"giver-failed", giver_failed},
     {"rank-0-failed", rank_0_failed},
     {"a-rank-failed", a_rank_failed},
+    {"kernels-not-built", kernels_are_not_built},
+    {"build-lock-left", a_build_left_its_lock},
     {"port-has-listener", port_has_a_listener},
     {"port-has-no-listener", port_has_no_listener},
     {"port-is-default", port_is_a_default},

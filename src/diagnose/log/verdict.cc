@@ -129,17 +129,17 @@ void sort_problems(std::vector<LogProblem>& problems) {
 
 }  // namespace
 
-void LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
+bool LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
                             bool warning) {
   text = text.substr(0, kLongestText);
   const Symptom* const found = find_symptom(text, process != nullptr || warning, warning);
-  if (found == nullptr && !warning) return;
+  if (found == nullptr && !warning) return false;
   const std::string id = id_of(found, text);
   const auto [place, added] = problem_places.try_emplace(id, log.problems.size());
   if (added) {
     if (log.problems.size() >= kMostProblems) {
       problem_places.erase(place);
-      return;
+      return found != nullptr;
     }
     log.problems.push_back(new_problem(found, trim(text), file, log.lines - lines_before));
     concerned.emplace_back();
@@ -159,6 +159,7 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
   if (process != nullptr && !whom.hosts.contains(process->host) && has_room())
     whom.hosts.insert(process->host);
   if (rank != nullptr && !whom.ranks.contains(rank->rank) && has_room()) whom.ranks.insert(rank->rank);
+  return found != nullptr;
 }
 
 void LogState::read_quoted(std::string_view text) {
