@@ -1,4 +1,6 @@
 // Observations in what tools of measuring and operating print that confirm or refute causes.
+#include <string>
+
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
 
@@ -79,7 +81,30 @@ Evidence no_bus_is_left(const LogState& state, const LogProblem&) {
   return first_seen(state, {"sriov-bus-range", "sriov-bus-range-older"});
 }
 
+Evidence umad_is_gone(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"umad-no-file", "umad-absent"});
+}
+
+// "unable to run bstrap_proxy on n2 (pid 247, exit code 65280)": a status of wait(2), 255 << 8.
+Evidence bstrap_ended_with(const LogProblem& problem, bool with_255) {
+  constexpr int kStatusOf255 = 65280;
+  const auto code = number_after(problem.message, "exit code ");
+  if (!code || (*code == kStatusOf255) != with_255) return std::nullopt;
+  return "the launcher's exit status is " + std::to_string(*code / 256);
+}
+
+Evidence bstrap_ended_with_255(const LogState&, const LogProblem& problem) {
+  return bstrap_ended_with(problem, true);
+}
+
+Evidence bstrap_ended_otherwise(const LogState&, const LogProblem& problem) {
+  return bstrap_ended_with(problem, false);
+}
+
 constexpr Question kOperatingQuestions[] = {
+    {"umad-gone", umad_is_gone},
+    {"bstrap-255", bstrap_ended_with_255},
+    {"bstrap-other-code", bstrap_ended_otherwise},
     {"module-symbol-rdma", symbol_is_of_rdma},
     {"module-symbol-other", symbol_is_another},
     {"ofed-seen", ofed_is_installed},
@@ -96,6 +121,8 @@ constexpr Question kOperatingQuestions[] = {
 };
 
 constexpr Opposites kOperatingOpposites[] = {
+    {"umad-gone", "umad-file"},
+    {"bstrap-255", "bstrap-other-code"},
     {"module-symbol-rdma", "module-symbol-other"},
     {"geforce-older", "geforce-newer"},
     {"ports-ethernet-alone", "port-infiniband"},
