@@ -145,7 +145,7 @@ struct LogState {
   // refute causes. `nccl`: the text is NCCL's; `warning`: it is a NCCL WARN.
   const Symptom* find_symptom(std::string_view text, bool nccl, bool warning);
   // Matches the text against the table of symptoms and counts the problem. `process` and `rank` are null if
-  // unknown; `warning`: it is a NCCL WARN. Returns whether a row of the tables knows it as a problem.
+  // unknown; `warning`: it is a NCCL WARN. Returns whether a row of the tables knows it as harmless.
   bool read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
   // Keeps what the line contains about limits, devices and the shape of nccl-tests.
   void read_sights(std::string_view line);

@@ -73,7 +73,9 @@ void LogState::read_torch(std::string_view line) {
       found->enqueued = found->completed = *number;
     }
   } else {
-    if (!read_symptom(line, nullptr, nullptr, false)) read_telling(line);
+    const std::size_t before = log.problems.size();
+    const bool harmless = read_symptom(line, nullptr, nullptr, false);
+    if (log.problems.size() == before && !harmless) read_telling(line);
   }
 }
 

@@ -139,7 +139,7 @@ bool LogState::read_symptom(std::string_view text, const LogProcess* process, co
   if (added) {
     if (log.problems.size() >= kMostProblems) {
       problem_places.erase(place);
-      return found != nullptr;
+      return false;
     }
     log.problems.push_back(new_problem(found, trim(text), file, log.lines - lines_before));
     concerned.emplace_back();
@@ -159,7 +159,7 @@ bool LogState::read_symptom(std::string_view text, const LogProcess* process, co
   if (process != nullptr && !whom.hosts.contains(process->host) && has_room())
     whom.hosts.insert(process->host);
   if (rank != nullptr && !whom.ranks.contains(rank->rank) && has_room()) whom.ranks.insert(rank->rank);
-  return found != nullptr;
+  return found != nullptr && found->severity == Severity::kNote;
 }
 
 void LogState::read_quoted(std::string_view text) {
