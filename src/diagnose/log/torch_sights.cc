@@ -53,9 +53,46 @@ Evidence silent_rank_is_ahead(const LogState& state, const LogProblem&) {
 }
 
 Evidence kernels_are_not_built(const LogState& state, const LogProblem&) {
-  const auto wanted = state.seen.find("kernels-wanted");
-  if (wanted == state.seen.end() || state.seen.contains("kernels-built")) return std::nullopt;
-  return fmt::format("{}, and no line says that they are done", at_line(wanted->second));
+  for (const auto& [begin, end] :
+       {std::pair("kernels-wanted", "kernels-built"), std::pair("extensions-wanted", "extensions-built")})
+    if (const auto wanted = state.seen.find(begin); wanted != state.seen.end() && !state.seen.contains(end))
+      return fmt::format("{}, and no line shows that it is done", at_line(wanted->second));
+  return std::nullopt;
+}
+
+// Returns the host in "The IPv6 network addresses of (trainer-0, 29500) cannot be retrieved"; empty if the log has no
+// such line.
+std::string_view unresolved_host(const LogState& state) {
+  const auto found = std::ranges::find(state.log.problems, "master-name", &LogProblem::symptom);
+  if (found == state.log.problems.end()) return {};
+  Scan scan(found->message);
+  if (!scan.skip_past("addresses of (")) return {};
+  return scan.until(", ");
+}
+
+Evidence master_is_in_brackets(const LogState& state, const LogProblem&) {
+  const std::string_view host = unresolved_host(state);
+  if (!host.starts_with('[')) return std::nullopt;
+  return fmt::format("{} has brackets", host);
+}
+
+Evidence master_is_of_ipv4(const LogState& state, const LogProblem&) {
+  const std::string_view host = unresolved_host(state);
+  const bool numeric = !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!numeric && host != "localhost") return std::nullopt;
+  return numeric ? fmt::format("{} is an IPv4 address", host) : "localhost has an IPv4 address";
+}
+
+Evidence master_is_a_name(const LogState& state, const LogProblem& problem) {
+  const std::string_view host = unresolved_host(state);
+  if (host.empty() || master_is_in_brackets(state, problem) || master_is_of_ipv4(state, problem))
+    return std::nullopt;
+  return fmt::format("{} is a name", host);
+}
+
+Evidence store_is_unresolved(const LogState& state, const LogProblem& problem) {
+  if (!master_is_a_name(state, problem)) return std::nullopt;
+  return at_line(*std::ranges::find(state.log.problems, "master-name", &LogProblem::symptom));
 }
 
 Evidence a_build_left_its_lock(const LogState& state, const LogProblem&) {
@@ -633,6 +670,10 @@ constexpr Question kTorchQuestions[] = {
     {"a-rank-failed", a_rank_failed},
     {"kernels-not-built", kernels_are_not_built},
     {"build-lock-left", a_build_left_its_lock},
+    {"master-in-brackets", master_is_in_brackets},
+    {"master-is-ipv4", master_is_of_ipv4},
+    {"master-is-name", master_is_a_name},
+    {"store-unresolved", store_is_unresolved},
     {"port-has-listener", port_has_a_listener},
     {"port-has-no-listener", port_has_no_listener},
     {"port-is-default", port_is_a_default},
