@@ -90,7 +90,7 @@ CountedBytes read_counter(Nvml& nvml, Device device, unsigned field, const char*
   return {std::move(bytes), std::chrono::steady_clock::now()};
 }
 
-GpuTraffic read_counters(Nvml& nvml, Device device) {
+GpuTraffic read_traffic(Nvml& nvml, Device device) {
   constexpr unsigned kAllLinks = std::numeric_limits<unsigned>::max();
   return {read_counter(nvml, device, 197, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES", 0, 1),
           read_counter(nvml, device, 198, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", 0, 1),
@@ -158,7 +158,7 @@ Reading<double> first_rate(Reading<double> counted, const Reading<double>& gpm) 
 }
 
 GpuActivity activity_of(Nvml& nvml, const SampledGpu& gpu) {
-  const GpuTraffic after = read_counters(nvml, gpu.device);
+  const GpuTraffic after = read_traffic(nvml, gpu.device);
   const auto gpm = gpm_values(nvml, gpu);
   const GpuTraffic& before = gpu.before;
   return {share(gpm.at(kGraphics)),
@@ -185,7 +185,7 @@ GpuActivities measure_activity(Nvml& nvml) {
     SampledGpu gpu;
     gpu.device = device;
     gpu.gpm = allocate(nvml, gpu);
-    gpu.before = read_counters(nvml, device);
+    gpu.before = read_traffic(nvml, device);
     gpus.emplace(address, std::move(gpu));
   }
   std::this_thread::sleep_for(kBetweenSamples);
