@@ -4,6 +4,8 @@
 
 #include "base/sha256.h"
 
+#include "settings/hosts_lines.h"
+
 namespace railbed {
 namespace {
 
@@ -95,7 +97,16 @@ std::optional<std::string> block_in(std::string_view content) {
 std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
 
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
-  return file.block ? with_block(now.value_or(""), file.content) : file.content;
+  if (!file.block) return file.content;
+  std::string content = now.value_or("");
+  if (const HostsTable* const table = file.hosts.table.get()) {
+    const std::string_view whole = content;
+    const auto place = find_block(whole).value_or(BlockPlace{whole.size(), 0, 0, whole.size(), {}});
+    content = table->corrected(whole.substr(0, place.outer), file.hosts.node) +
+              std::string(whole.substr(place.outer, place.outer_end - place.outer)) +
+              table->corrected(whole.substr(place.outer_end), file.hosts.node);
+  }
+  return with_block(content, file.content);
 }
 
 }  // namespace railbed
