@@ -31,6 +31,22 @@ auto says(FitSeverity severity, const std::string& text) {
       AllOf(Field(&FitFinding::severity, severity), Field(&FitFinding::message, HasSubstr(text))));
 }
 
+TEST(PartsFit, ConnectedModeNeedsAnAdapterThatHasIt) {
+  const auto of = [](const std::string& parts, int mtu) {
+    return fit(parts, "{subnet_manager: true}", "fabric: infiniband, mtu: " + std::to_string(mtu));
+  };
+  const std::string datagrams = "  adapters: [{model: MCX455A-ECAT}]\n";
+  EXPECT_THAT(of(datagrams, 65520),
+              says(FitSeverity::kError,
+                   "rail ib asks for MTU 65520, which needs IPoIB's connected mode. ConnectX-4 has "
+                   "none: write mtu: 4092"));
+  EXPECT_THAT(of(datagrams, 4092), Not(says(FitSeverity::kError, "MTU")));
+  EXPECT_THAT(of("  adapters: [{model: ConnectX-3}]\n", 65520), Not(says(FitSeverity::kError, "MTU")));
+  EXPECT_THAT(of("  adapters: [{model: ConnectX-3}]\n", 65536), says(FitSeverity::kError, "65520 at most"));
+  EXPECT_THAT(of("  cables: [{model: x, quantity: 2}]\n", 65520),
+              says(FitSeverity::kWarning, "ConnectX-4 and later have none"));
+}
+
 TEST(PartsFit, TheGuidesListIsBoundByItsSwitch) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/examples/infiniband-trio.yaml");
   ASSERT_TRUE(cluster) << cluster.error().text;
