@@ -207,11 +207,6 @@ class PartsJudge {
   void judge_ipoib_mtu(const Rail& rail) {
     const int mtu = rail.mtu.value_or(0);
     if (rail.fabric != Fabric::kInfiniband || mtu <= kLargestDatagram) return;
-    if (mtu > kLargestConnected)
-      found_.push_back({FitSeverity::kError, 0,
-                        fmt::format("rail {} asks for MTU {}, and IPoIB has {} at most", rail.name, mtu,
-                                    kLargestConnected),
-                        "RFC 4755"});
     bool is_known = true;
     bool is_listed = false;
     each(PartKind::kAdapter, rail, [&](const ClusterPart& part) {

@@ -42,7 +42,6 @@ TEST(PartsFit, ConnectedModeNeedsAnAdapterThatHasIt) {
                    "none: write mtu: 4092"));
   EXPECT_THAT(of(datagrams, 4092), Not(says(FitSeverity::kError, "MTU")));
   EXPECT_THAT(of("  adapters: [{model: ConnectX-3}]\n", 65520), Not(says(FitSeverity::kError, "MTU")));
-  EXPECT_THAT(of("  adapters: [{model: ConnectX-3}]\n", 65536), says(FitSeverity::kError, "65520 at most"));
   EXPECT_THAT(of("  cables: [{model: x, quantity: 2}]\n", 65520),
               says(FitSeverity::kWarning, "ConnectX-4 and later have none"));
 }
@@ -53,7 +52,7 @@ TEST(PartsFit, TheGuidesListIsBoundByItsSwitch) {
   const auto found = check_parts(*cluster);
   EXPECT_THAT(found, says(FitSeverity::kWarning,
                           "MCX455A-ECAT can do 100 Gb/s; rail ib runs at 40 Gb/s (QDR, 32 Gb/s of data)"));
-  EXPECT_THAT(found, says(FitSeverity::kWarning, "Mellanox IS5022 runs no subnet manager"));
+  EXPECT_THAT(found, Not(says(FitSeverity::kWarning, "subnet manager"))) << "two nodes run OpenSM";
   EXPECT_THAT(found, says(FitSeverity::kNote, "PCIe Gen3 x8"));
   EXPECT_THAT(found, Not(says(FitSeverity::kError, "")));
   for (const FitFinding& finding : found) {
