@@ -20,7 +20,7 @@ v100-pair: 2 nodes, 2 rails
   nodes     gpuserver[1-2]
   link1     roce back-to-back, 40.0 Gb/s, MTU 9000, 10.0.1.0/24, 2 ports on ens6
   link2     roce back-to-back, 40.0 Gb/s, MTU 9000, 10.0.0.0/24, 2 ports on ens6d1
-  expected  2 GPUs, GPU model V100, NVIDIA driver 570, ubuntu 22.04, NCCL 2.28, 64 GiB of memory, governor performance, CUDA toolkit 12.8, mpicc, at least 90 % of each ceiling
+  expected  2 GPUs, GPU model V100, NVIDIA driver 570, ubuntu 22.04, NCCL 2.30.7, 64 GiB of memory, governor performance, CUDA toolkit 12.8, mpicc, at least 90 % of each ceiling
 )");
 }
 
