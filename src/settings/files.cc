@@ -28,14 +28,14 @@ std::size_t find_line(std::string_view content, std::string_view mark, std::size
 }
 
 // Returns nullopt if the second mark is missing: a guess at the block's end could delete another author's
-// lines.
+// lines. For the same reason the block begins at the last first mark before the second one.
 std::optional<BlockPlace> find_block(std::string_view content) {
-  const std::size_t begin = find_line(content, kBlockBegin, 0);
+  std::size_t begin = find_line(content, kBlockBegin, 0);
   if (begin == std::string_view::npos) return std::nullopt;
-  const std::size_t line_end = content.find('\n', begin);
-  if (line_end == std::string_view::npos) return std::nullopt;
-  const std::size_t end = find_line(content, kBlockEnd, line_end + 1);
+  const std::size_t end = find_line(content, kBlockEnd, begin + 1);
   if (end == std::string_view::npos) return std::nullopt;
+  for (std::size_t next = begin; next < end; next = find_line(content, kBlockBegin, next + 1)) begin = next;
+  const std::size_t line_end = content.find('\n', begin);
   const std::size_t digest = begin + kBlockBegin.size();
   return BlockPlace{begin, line_end + 1, end, end + kBlockEnd.size(),
                     content.substr(digest, line_end - digest)};

@@ -27,8 +27,7 @@ GivenAddresses given_by(const std::vector<HostsEntry>& entries, const Target& ta
   return given;
 }
 
-// Returns what is wrong with a name: "no entry", or the other address that a line gives it; empty if nothing
-// is.
+// Returns "no entry", or the wrong address that a line gives the name; empty if the name is right.
 std::string fault_in(const GivenAddresses& given, const HostName& wanted, const HostsTable& table) {
   const auto found = given.find(lower(wanted.name));
   if (found == given.end()) return "no entry";

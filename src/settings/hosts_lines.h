@@ -17,14 +17,14 @@ namespace railbed {
 // Returns true for 127.0.0.0/8 and ::1.
 bool is_loopback_address(const IpAddress& address);
 
-// Returns the name that a word of a line stands for: the node's for {{hostname}} and ${hostname} of a template,
-// and one below it for {{fqdn}} and ${fqdn}.
+// Returns the node's name for {{hostname}} and ${hostname} of a template, a name below it for {{fqdn}} and
+// ${fqdn}, and any other word unchanged.
 std::string name_meant(std::string_view word, std::string_view node);
 
 // Returns whether a line has only characters of addresses, names and a template's variables, and spaces.
 bool is_line_of_hosts(std::string_view line);
 
-// Names with the addresses that they shall have. Names are compared without case.
+// Names with their right addresses. The case of letters does not count.
 class HostsTable {
  public:
   // Adds an address; a name may have several.
