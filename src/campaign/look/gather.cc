@@ -53,6 +53,8 @@ Result<void> keep_nodes(const std::string& list, Evidence& evidence) {
   evidence.cluster = std::move(cluster);
   std::erase_if(evidence.nodes,
                 [&](const auto& node) { return find_node(evidence.cluster, node.first) == nullptr; });
+  std::erase_if(evidence.unreachable,
+                [&](const Unreachable& node) { return find_node(evidence.cluster, node.node) == nullptr; });
   return {};
 }
 

@@ -52,8 +52,7 @@ Error no_such_part(std::string_view what, std::string_view name, const Rows& row
   // "Tesla T44": the last word is the model.
   if (const std::size_t space = name.rfind(' '); meant.empty() && space != std::string_view::npos)
     meant = did_you_mean(name.substr(space + 1), names);
-  return {ErrorKind::kBadInput, fmt::format("railbed knows no {} \"{}\"{} (docs/reference/advise.md)", what,
-                                            printable(name), meant)};
+  return {ErrorKind::kBadInput, fmt::format("no {} \"{}\" is known{}", what, printable(name), meant)};
 }
 
 Result<void> check_named(const MatrixOptions& options) {
@@ -65,12 +64,14 @@ Result<void> check_named(const MatrixOptions& options) {
       return tl::unexpected<Error>(no_such_part("adapter", adapter, nic_models()));
   const std::string system = lower(options.os.substr(0, options.os.find(' ')));
   const auto systems = systems_known();
-  if (!options.os.empty() && std::ranges::find(systems, system) == systems.end())
+  if (!options.os.empty() && std::ranges::find(systems, system) == systems.end()) {
+    const std::string meant = did_you_mean(system, systems);
     return fail(
         ErrorKind::kBadInput,
-        fmt::format("railbed knows no system \"{}\"{}: write ID and VERSION_ID of /etc/os-release, as in "
-                    "\"rhel 9\"",
-                    printable(options.os), did_you_mean(system, systems)));
+        fmt::format(
+            "no system \"{}\" is known{} Write ID and VERSION_ID of /etc/os-release, as in \"rhel 9\"",
+            printable(options.os), meant.empty() ? "." : meant));
+  }
   return {};
 }
 
