@@ -92,8 +92,10 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
           "mpirun takes every network: the nodes' ends have neither a subnet nor a name in common");
     else
       append(command.words, {"--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network});
-    job.notes.push_back(
-        fmt::format("{} has to reach the others by ssh as the user who starts this", job.node(0)));
+    job.notes.push_back(fmt::format(
+        "{} has to reach the others by ssh as the user who starts this; section ssh of `railbed plan` "
+        "gives it their host keys, by each name and address that cluster.yaml has",
+        job.node(0)));
   }
   // Its own messages are few; over TCP, they cannot fail because of the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)

@@ -361,5 +361,15 @@ TEST(Launch, RefusesWhatItCannotKnow) {
       "");
 }
 
+// Else ssh says "Host key verification failed" to what mpirun's --host names.
+TEST(Launch, SshKnowsTheHostsOfMpirunByTheirAddresses) {
+  const ConfiguredCluster pair = sample(cluster_in("examples/v100-pair.yaml"));
+  const Launch launch = launched(pair, {.launcher = Launcher::kNcclTests});
+  EXPECT_THAT(commands(launch), HasSubstr("--host 10.0.1.1:2,10.0.1.2:2"));
+  EXPECT_THAT(pair.wide->host_key_aliases,
+              HasSubstr("Host gpuserver1 gpuserver1-link1 gpuserver1-link2 192.168.1.73 10.0.1.1 10.0.0.1\n"
+                        "    HostKeyAlias gpuserver1\n"));
+}
+
 }  // namespace
 }  // namespace railbed

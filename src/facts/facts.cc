@@ -107,6 +107,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
+  system.hosts_template = timed("hosts_template", runs, [&] { return collect_hosts_template(host); });
   system.ssh = timed("ssh", runs, [&] { return collect_ssh(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });

@@ -10,6 +10,10 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kPascalSource = "Tesla P100 data sheet; it has no tensor cores";
+// Their own 16-bit units have a 64th of the rate (CUDA C++ Programming Guide, compute capability 6.1), so cuBLAS
+// multiplies 16-bit matrices with the 32-bit units.
+constexpr std::string_view kSmallPascalSource =
+    "Tesla P4 and P40 data sheets; 16-bit numbers by 32-bit units";
 constexpr std::string_view kV100Source = "V100 data sheet";
 constexpr std::string_view kTuringSource = "T4 data sheet";
 constexpr std::string_view kTuringPaperSource = "Turing architecture white paper";
@@ -33,6 +37,8 @@ constexpr std::string_view kGb10Source =
     "DGX Spark data sheet: FP4; other types by the ratios of RTX PRO 6000";
 
 constexpr GpuSpeed kSpeeds[] = {
+    {"P4", 5.5, 0, 5.5, 0, 192, false, false, kSmallPascalSource},
+    {"P40", 12, 0, 12, 0, 346, false, false, kSmallPascalSource},
     {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource},
     {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource},
     {"V100", 14, 0, 112, 0, 900, false, false, kV100Source},

@@ -469,5 +469,22 @@ TEST(Complaints, CarriageReturnsAndByteOrderMarksDoNotShiftPlaces) {
             "c.yaml:4:1: unknown key \"raisl\", did you mean \"rails\"?\n  raisl: 1\n  ^~~~~");
 }
 
+// What no os-release(5) holds can never be true on a node.
+TEST(Complaints, OfAnOperatingSystemThatNoMachineHas) {
+  const auto os_of = [](const std::string& os) {
+    return parse_cluster("railbed: 1\ncluster: c\nexpect: {os: " + os + "}\nnodes: [a]\n", "cluster.yaml");
+  };
+  for (const char* never :
+       {"Ubuntu 22.04.5", "debian 12.5", "ubuntu 22.04 LTS", "DGX OS 7", "Rocky Linux 9"}) {
+    const auto cluster = os_of(never);
+    ASSERT_FALSE(cluster) << never;
+    EXPECT_NE(cluster.error().text.find("as in \"ubuntu 22.04\""), std::string::npos) << cluster.error().text;
+  }
+  EXPECT_EQ(os_of("Ubuntu 22.04")->nodes[0].expect.os, "ubuntu 22.04");
+  EXPECT_EQ(os_of("Ubuntu")->nodes[0].expect.os, "ubuntu");
+  EXPECT_EQ(os_of("RHEL  9.4")->nodes[0].expect.os, "rhel 9.4");
+  EXPECT_EQ(os_of("debian 12")->nodes[0].expect.os, "debian 12");
+}
+
 }  // namespace
 }  // namespace railbed

@@ -1,5 +1,8 @@
 // Reads the keys of `expect:` and of `configure:`.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/image_reference.h"
@@ -109,6 +112,29 @@ std::optional<std::string> parse_public_key(std::string_view text) {
   return kind && key ? std::optional(std::string(text)) : std::nullopt;
 }
 
+// The most numbers that VERSION_ID of os-release(5) has. A point release is not in it: Ubuntu 22.04.5 has "22.04",
+// Debian 12.5 has "12".
+struct OsRelease {
+  std::string_view id;
+  std::size_t numbers;
+};
+constexpr OsRelease kReleases[] = {{"ubuntu", 2}, {"debian", 1}, {"fedora", 1}, {"centos", 1}};
+
+// Parses an ID of os-release(5), and a VERSION_ID or its beginning, in small letters. Returns nullopt if no machine
+// can have them.
+std::optional<std::string> parse_os(std::string_view text) {
+  const std::string small = lower(text);
+  const auto said = words(small);
+  if (said.empty() || said.size() > 2) return std::nullopt;
+  for (const std::string_view word : said)
+    if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != std::string_view::npos)
+      return std::nullopt;
+  if (said.size() == 1) return std::string(said[0]);
+  const auto* const row = std::ranges::find(kReleases, said[0], &OsRelease::id);
+  if (row != std::end(kReleases) && split(said[1], '.').size() > row->numbers) return std::nullopt;
+  return fmt::format("{} {}", said[0], said[1]);
+}
+
 }  // namespace
 
 // Board IDs are chosen by the adapters' makers, so any key is valid.
@@ -139,7 +165,11 @@ RawExpect ClusterReader::read_expect(const YamlKey& at, const YamlValue& value) 
     else if (key == "mig")
       take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "os")
-      take(values.os, text(key_at, item));
+      take(values.os,
+           parsed(
+               key_at, item, parse_os,
+               "ID and VERSION_ID of /etc/os-release, as in \"ubuntu 22.04\", \"debian 12\" or \"rhel 9.4\": "
+               "without a point release that is not in it (22.04.5), and \"ubuntu\" for DGX OS"));
     else if (key == "kernel")
       take(values.kernel, text(key_at, item));
     else if (key == "bios")
