@@ -48,4 +48,14 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
   return places;
 }
 
+fleet::Fleet open_fleet(const GpuPlaces& places, ReachOptions reach) {
+  std::vector<fleet::Target> targets;
+  for (const GpuPlace& place : places.nodes) {
+    const bool local = place.destination == "localhost";
+    targets.push_back({place.name, local ? "" : place.destination, local});
+  }
+  reach.ssh_config = places.ssh_config;
+  return {std::move(targets), std::move(reach)};
+}
+
 }  // namespace railbed
