@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"report", "write the page of what was captured and measured before, without asking a node",
      declare_report},
     {"bench", "measure networks, storage and training steps, beside what the hardware allows", declare_bench},
+    {"burn", "load GPUs for hours, compare every result, and name the wrong, the slow and the lost", declare_burn},
     {"compare", "say whether one benchmark run is worse than another", declare_compare},
     {"runs", "list, show and keep benchmark runs", declare_runs},
     {"power", "ask BMCs for their nodes' power, and turn it on or off", declare_power},
