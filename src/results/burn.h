@@ -52,8 +52,9 @@ struct BurnTally {
   double watts = 0;            // mean of the samples in the phase; 0: none
   double clock = 0;            // MHz, likewise
   int temperature = 0;         // °C, the highest; 0: not known
-  std::string digest;          // of the reference result; equal on sound GPUs of one kind. Empty: of no product
-  FIELDS(BurnTally, phase, skipped, no_units, seconds, work, rate, compared, wrong, watts, clock, temperature, digest);
+  std::string digest;  // of the reference result; equal on sound GPUs of one kind. Empty: of no product
+  FIELDS(BurnTally, phase, skipped, no_units, seconds, work, rate, compared, wrong, watts, clock, temperature,
+         digest);
 };
 
 // One comparison in which results differed.
@@ -63,7 +64,7 @@ struct BurnFault {
   std::uint64_t elements = 0;  // that differed
   std::uint64_t first = 0;     // index of the first of them; of memory the offset in 8 bytes
   std::string bits;            // all bits that differed, "0000000000000400"
-  std::string of;              // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
+  std::string of;  // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
   std::optional<int> temperature;
   bool injected = false;
   FIELDS(BurnFault, phase, at, elements, first, bits, of, temperature, injected);
@@ -98,12 +99,12 @@ struct BurnGpu {
   int ordinal = 0;  // in PCI order on its node
   std::string address;
   std::string name;
-  bool began = false;   // its first phase began
-  bool ended = false;   // its work came to its end
-  std::string trouble;  // why it ended early; empty if it did not
-  double seconds = 0;   // from the start of the burn to this report
-  std::string phase;    // the present one; empty after the end
-  std::string library;  // cuBLAS's version
+  bool began = false;        // its first phase began
+  bool ended = false;        // its work came to its end
+  std::string trouble;       // why it ended early; empty if it did not
+  double seconds = 0;        // from the start of the burn to this report
+  std::string phase;         // the present one; empty after the end
+  std::string library;       // cuBLAS's version
   std::uint64_t side = 0;    // of the matrices
   std::uint64_t memory = 0;  // bytes of its memory that were tested
   std::vector<BurnTally> tallies;
@@ -112,7 +113,7 @@ struct BurnGpu {
   std::vector<BurnXid> xids;      // likewise
   std::string no_samples;         // why NVML gave none; empty if it did
   std::uint64_t samples = 0;
-  double watts = 0;      // mean of all samples
+  double watts = 0;  // mean of all samples
   double watts_max = 0;
   double watts_limit = 0;  // enforced; 0: not known
   double paused = 0;       // seconds without work, so that --watts is kept
@@ -125,16 +126,16 @@ struct BurnGpu {
   std::optional<std::uint64_t> pcie_replays;
   std::map<std::string, std::uint64_t> nvlink_errors;
   BurnCourse course;
-  FIELDS(BurnGpu, ordinal, address, name, began, ended, trouble, seconds, phase, library, side, memory, tallies,
-         fault_count, faults, xids, no_samples, samples, watts, watts_max, watts_limit, paused, temperature,
-         memory_temperature, clock_max, slowdowns, ecc_uncorrectable, ecc_corrected, pcie_replays,
-         nvlink_errors, course);
+  FIELDS(BurnGpu, ordinal, address, name, began, ended, trouble, seconds, phase, library, side, memory,
+         tallies, fault_count, faults, xids, no_samples, samples, watts, watts_max, watts_limit, paused,
+         temperature, memory_temperature, clock_max, slowdowns, ecc_uncorrectable, ecc_corrected,
+         pcie_replays, nvlink_errors, course);
 };
 
 struct BurnNode {
   std::string node;
-  std::string trouble;   // why nothing could be burned in, or why the node was lost; empty if neither
-  bool lost = false;     // it had started
+  std::string trouble;    // why nothing could be burned in, or why the node was lost; empty if neither
+  bool lost = false;      // it had started
   double lost_after = 0;  // seconds from its start to its last report
   std::vector<BurnGpu> gpus;
   FIELDS(BurnNode, node, trouble, lost, lost_after, gpus);
@@ -163,13 +164,13 @@ struct BurnFamily {
   std::string name;
   BurnPhase phase = BurnPhase::kBf16;
   int gpus = 0;
-  double median = 0;                // work in a second
-  double low = 0;                   // the slowest
-  double high = 0;                  // the fastest
-  double spread = 0;                // robust standard deviation as a share of the median
-  std::optional<double> smallest;   // the smallest share that a GPU may be slower and still be found
+  double median = 0;                 // work in a second
+  double low = 0;                    // the slowest
+  double high = 0;                   // the fastest
+  double spread = 0;                 // robust standard deviation as a share of the median
+  std::optional<double> smallest;    // the smallest share that a GPU may be slower and still be found
   std::optional<double> data_sheet;  // of the product; nullopt: no table has it
-  double watts = 0;                 // mean
+  double watts = 0;                  // mean
   FIELDS(BurnFamily, name, phase, gpus, median, low, high, spread, smallest, data_sheet, watts);
 };
 

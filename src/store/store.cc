@@ -374,9 +374,8 @@ Result<std::int64_t> Store::add(const BenchRun& run) {
   const std::string fingerprint = json::dump(json::encode(run.fingerprint));
   const std::string measurements = json::dump(json::encode(run.measurements));
   const std::string asked = json::dump(json::encode(run.asked));
-  const std::string details =
-      json::dump(json::encode(
-          Details{run.ladders, run.collectives, run.pairs, run.storage, run.trains, run.burns}));
+  const std::string details = json::dump(
+      json::encode(Details{run.ladders, run.collectives, run.pairs, run.storage, run.trains, run.burns}));
   Statement insert(database_.get(),
                    "INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements, asked,"
                    " details) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");

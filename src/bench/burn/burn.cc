@@ -10,7 +10,7 @@ namespace railbed {
 namespace {
 
 constexpr double kLongestRound = 120;  // seconds
-constexpr int kFewestRounds = 2;       // so that each phase also meets a GPU that is hot from the others
+constexpr int kFewestBurnRounds = 2;       // so that each phase also meets a GPU that is hot from the others
 constexpr std::size_t kMostDrills = 16;
 constexpr int kMostShare = 1000;
 
@@ -45,7 +45,7 @@ std::vector<BurnShare> default_burn_phases() {
 }
 
 BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at) {
-  const double rounds = std::max<double>(kFewestRounds, std::ceil(seconds / kLongestRound));
+  const double rounds = std::max<double>(kFewestBurnRounds, std::ceil(seconds / kLongestRound));
   const double length = seconds / rounds;
   const double whole = std::clamp(std::floor(at / length), 0.0, rounds - 1);
   const double unit = length / sum_of_shares(phases);
@@ -59,7 +59,8 @@ BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double 
 
 void BurnCourseKeeper::add(double seconds, int watts, int clock, int temperature) {
   // A gap in the samples leaves a gap of the last values, so that each point has its place.
-  while (sum_.count > 0 && seconds >= static_cast<double>(course_.watts.size() + 1) * course_.interval) close();
+  while (sum_.count > 0 && seconds >= static_cast<double>(course_.watts.size() + 1) * course_.interval)
+    close();
   ++sum_.count;
   sum_.watts += watts;
   sum_.clock += clock;

@@ -26,8 +26,8 @@ struct BurnPlan {
   std::vector<int> gpus;  // ordinals; empty: all
   double seconds = 3600;
   std::vector<BurnShare> phases;
-  double watts = 0;      // mean of each GPU that must not be exceeded; 0: no limit
-  double patience = 60;  // seconds that one step may take
+  double watts = 0;          // mean of each GPU that must not be exceeded; 0: no limit
+  double patience = 60;      // seconds that one step may take
   std::uint64_t memory = 0;  // bytes that each GPU's memory phase takes at most; 0: what can be spared
   std::uint64_t side = 0;    // of the matrices; 0: by the memory
   std::string cublas;        // cublasLt's file; empty: the usual places
@@ -68,7 +68,7 @@ class BurnCourseKeeper {
 inline constexpr std::string_view kBurnFind = "bench.burn.find";    // BurnPlan → BurnFound; loads nothing
 inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan → BurnName
 inline constexpr std::string_view kBurnLook = "bench.burn.look";    // BurnName → BurnState
-inline constexpr std::string_view kBurnEnd = "bench.burn.end";      // BurnName → BurnState, and stops the work
+inline constexpr std::string_view kBurnEnd = "bench.burn.end";  // BurnName → BurnState, and stops the work
 
 // The GPUs that a plan would burn in.
 struct BurnFound {

@@ -37,17 +37,17 @@ constexpr std::uint64_t kWorkspace = std::uint64_t{64} << 20;
 constexpr std::uint64_t kSides[] = {8192, 4096, 2048, 1024, 512};  // of the matrices, largest first
 constexpr std::uint64_t kMemoryGrain = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostCopy = std::uint64_t{128} << 20;
-constexpr int kCopiesEach = 4;             // of a chunk, each way
-constexpr std::size_t kMostFaults = 16;    // that are described; all are counted
-constexpr std::size_t kMostRates = 1024;   // whose median is taken
-constexpr double kNewsPeriod = 1;          // seconds
-constexpr double kLongestPause = 10;       // seconds, for --watts
+constexpr int kCopiesEach = 4;            // of a chunk, each way
+constexpr std::size_t kMostFaults = 16;   // that are described; all are counted
+constexpr std::size_t kMostRates = 1024;  // whose median is taken
+constexpr double kNewsPeriod = 1;         // seconds
+constexpr double kLongestPause = 10;      // seconds, for --watts
 constexpr double kPauseStep = 0.02;
-constexpr int kComputeMinor = 76;          // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-constexpr int kComputeMajorOfBurn = 75;    // …_MAJOR
+constexpr int kComputeMinor = 76;                              // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+constexpr int kComputeMajorOfBurn = 75;                        // …_MAJOR
 constexpr std::uint64_t kFlippedBit = std::uint64_t{1} << 10;  // by --inject wrong-result
 
-std::string_view word_of(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
+std::string_view phase_name(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
 
 // Numbers of both signs from 0.5 to 2, with a random mantissa: zeros and small whole numbers take less power.
 BurnWords factor_words(BurnPhase phase, std::uint64_t seed) {
@@ -85,7 +85,7 @@ BurnWords memory_words(std::uint64_t pass) {
 
 // The median of rates, with bounded memory: when it is full, every other rate goes, and from then on every other one
 // is taken.
-class Rates {
+class BurnRates {
  public:
   void add(double rate) {
     if (count_++ % stride_ != 0) return;
@@ -109,7 +109,7 @@ class Rates {
   std::uint64_t stride_ = 1;
 };
 
-void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 class BurnWork {
  public:
@@ -153,7 +153,7 @@ class BurnWork {
   }
 
  private:
-  struct Ready {
+  struct ReadyProduct {
     LtProduct product;
     cuda::DevicePointer reference = 0;
     std::uint64_t digest = 0;
@@ -169,7 +169,7 @@ class BurnWork {
   void skip(BurnPhase phase, const std::string& why) {
     watch_->change([&](BurnGpu&) { watch_->tally(phase).skipped = why; });
   }
-  Ready& ready(BurnPhase phase) { return ready_[static_cast<std::size_t>(phase)]; }
+  ReadyProduct& ready(BurnPhase phase) { return ready_[static_cast<std::size_t>(phase)]; }
 
   // Returns the phase to run in the turn of this one: itself, or what loads the GPU most if it has no such units.
   std::optional<BurnPhase> instead_of(BurnPhase phase) {
@@ -280,10 +280,10 @@ class BurnWork {
 
   void prepare_product(BurnPhase phase, std::uint64_t side) {
     if (!is_product(phase) || skips(phase) || !good()) return;
-    Ready& mine = ready(phase);
+    ReadyProduct& mine = ready(phase);
     mine.product.phase = phase;
     mine.product.side = side;
-    tell_.about_to(fmt::format("choosing a product of {}", word_of(phase)));
+    tell_.about_to(fmt::format("choosing a product of {}", phase_name(phase)));
     if (const std::string why = lt_->prepare(mine.product, kWorkspace); !why.empty()) return skip(phase, why);
     mine.reference = take(mine.product.result_bytes());
   }
@@ -325,11 +325,11 @@ class BurnWork {
       if (!good()) return;
       if (slow_ > 0) {
         const double pause = seconds * slow_ / (1 - slow_);
-        sleep_for(pause);
+        rest(pause);
         seconds += pause;
       }
       // The first chunk meets clocks of another phase.
-      Rates& rates = rates_[static_cast<std::size_t>(phase)];
+      BurnRates& rates = rates_[static_cast<std::size_t>(phase)];
       if (!first && seconds > 0) rates.add(work / seconds);
       watch_->change([&](BurnGpu&) {
         BurnTally& tally = watch_->tally(phase);
@@ -343,9 +343,11 @@ class BurnWork {
     if (phase == BurnPhase::kMemory) keep_memory();
   }
 
-  void step(BurnPhase phase) { tell_.about_to(fmt::format("{} on GPU {}", word_of(phase), child_.gpu.address)); }
+  void step(BurnPhase phase) {
+    tell_.about_to(fmt::format("{} on GPU {}", phase_name(phase), child_.gpu.address));
+  }
 
-  void queue_product(const Ready& mine, cuda::DevicePointer to) {
+  void queue_product(const ReadyProduct& mine, cuda::DevicePointer to) {
     if (good()) cuda_.note(lt_->multiply(mine.product, a_, b_, to, workspace_, stream_));
   }
 
@@ -356,14 +358,14 @@ class BurnWork {
   }
 
   void enter_product(BurnPhase phase) {
-    Ready& mine = ready(phase);
+    ReadyProduct& mine = ready(phase);
     fill_factors(phase);
     if (!mine.made) make_reference(mine);
     const double once = timed_group(mine, 0);
     groups_ = once > 0 ? std::clamp(static_cast<int>(kChunkSeconds / once), 1, kMostGroups) : 1;
   }
 
-  void make_reference(Ready& mine) {
+  void make_reference(ReadyProduct& mine) {
     const std::uint64_t bytes = mine.product.result_bytes();
     queue_product(mine, mine.reference);
     queue_product(mine, results_[0]);
@@ -372,13 +374,12 @@ class BurnWork {
     if (difference.elements != 0) fault(mine.product.phase, "reference", difference, false);
     mine.digest = kernels_->digest(mine.reference, bytes);
     mine.made = good();
-    watch_->change([&](BurnGpu&) {
-      watch_->tally(mine.product.phase).digest = fmt::format("{:016x}", mine.digest);
-    });
+    watch_->change(
+        [&](BurnGpu&) { watch_->tally(mine.product.phase).digest = fmt::format("{:016x}", mine.digest); });
   }
 
   // Queues one group of products between its events.
-  void queue_group(const Ready& mine, int group) {
+  void queue_group(const ReadyProduct& mine, int group) {
     const auto& events = events_[static_cast<std::size_t>(group)];
     cuda_.quick("cuEventRecord", events.begin, stream_);
     for (const cuda::DevicePointer result : results_) queue_product(mine, result);
@@ -390,13 +391,13 @@ class BurnWork {
     cuda_.quick("cuEventElapsedTime", &milliseconds, events.begin, events.end);
     return milliseconds / 1e3;
   }
-  double timed_group(const Ready& mine, int group) {
+  double timed_group(const ReadyProduct& mine, int group) {
     queue_group(mine, group);
     cuda_.quick("cuStreamSynchronize", stream_);
     return seconds_of(group);
   }
 
-  void multiply(Ready& mine, double& seconds, double& work) {
+  void multiply(ReadyProduct& mine, double& seconds, double& work) {
     const LtProduct& product = mine.product;
     bool flipped = false;
     for (int group = 0; group < groups_ && good(); ++group) {
@@ -409,14 +410,13 @@ class BurnWork {
     for (int group = 0; group < groups_ && good(); ++group) seconds += seconds_of(group);
     const auto products = static_cast<std::uint64_t>(groups_) * kResults;
     work = static_cast<double>(products) * product.operations();
-    watch_->change([&](BurnGpu&) {
-      watch_->tally(product.phase).compared += products * product.side * product.side;
-    });
+    watch_->change(
+        [&](BurnGpu&) { watch_->tally(product.phase).compared += products * product.side * product.side; });
     if (difference.elements != 0) explain(mine, difference, flipped);
   }
 
   // Names what is wrong, and makes it right again.
-  void explain(Ready& mine, const BurnDifference& difference, bool flipped) {
+  void explain(ReadyProduct& mine, const BurnDifference& difference, bool flipped) {
     const LtProduct& product = mine.product;
     kernels_->check(a_, product.factor_bytes(), factor_words(product.phase, 1));
     kernels_->check(b_, product.factor_bytes(), factor_words(product.phase, 2));
@@ -490,7 +490,8 @@ class BurnWork {
       void* const in = host_[static_cast<std::size_t>(i) % 2];
       void* const out = host_[static_cast<std::size_t>(i + 1) % 2];
       cuda_.quick("cuMemcpyDtoHAsync_v2", out, source, std::size_t{copy_bytes_}, back_);
-      cuda_.quick("cuMemcpyHtoDAsync_v2", target, static_cast<const void*>(in), std::size_t{copy_bytes_}, stream_);
+      cuda_.quick("cuMemcpyHtoDAsync_v2", target, static_cast<const void*>(in), std::size_t{copy_bytes_},
+                  stream_);
       cuda_.quick("cuStreamSynchronize", back_);
       cuda_.quick("cuStreamSynchronize", stream_);
     }
@@ -499,9 +500,8 @@ class BurnWork {
     const bool flipped = flip_if_due(target, copy_bytes_);
     kernels_->check(target, copy_bytes_, words);
     const BurnDifference difference = kernels_->read();
-    watch_->change([&](BurnGpu&) {
-      watch_->tally(BurnPhase::kPcie).compared += copy_bytes_ / sizeof(std::uint64_t);
-    });
+    watch_->change(
+        [&](BurnGpu&) { watch_->tally(BurnPhase::kPcie).compared += copy_bytes_ / sizeof(std::uint64_t); });
     if (difference.elements != 0) fault(BurnPhase::kPcie, "copy", difference, flipped);
   }
 
@@ -514,8 +514,7 @@ class BurnWork {
       watch_->tally(phase).wrong += difference.elements;
       if (gpu.faults.size() >= kMostFaults) return;
       gpu.faults.push_back({phase, watch_->at(), difference.elements, difference.first,
-                            fmt::format("{:016x}", difference.bits), of,
-                            temperature, injected});
+                            fmt::format("{:016x}", difference.bits), of, temperature, injected});
     });
     send();
   }
@@ -527,7 +526,7 @@ class BurnWork {
     const double begin = watch_->at();
     while (good() && !may_go_on() && watch_->at() - begin < kLongestPause) {
       step(phase);
-      sleep_for(kPauseStep);
+      rest(kPauseStep);
     }
     const double paused = watch_->at() - begin;
     // Where even a pause does not help (the GPU takes more when idle), each starts anew.
@@ -565,8 +564,8 @@ class BurnWork {
     cuda::Event end = nullptr;
   };
   std::array<Events, kMostGroups> events_;
-  std::array<Ready, kBurnPhases> ready_;
-  std::array<Rates, kBurnPhases> rates_;
+  std::array<ReadyProduct, kBurnPhases> ready_;
+  std::array<BurnRates, kBurnPhases> rates_;
   std::uint64_t factor_bytes_ = 0;
   std::uint64_t result_bytes_ = 0;
   cuda::DevicePointer a_ = 0;
@@ -581,8 +580,8 @@ class BurnWork {
   std::uint64_t copy_bytes_ = 0;
   std::uint64_t copies_ = 0;
   int groups_ = 1;
-  double slow_ = 0;             // share of the time without work, by a drill
-  std::vector<double> flips_;   // moments of drills, in order
+  double slow_ = 0;            // share of the time without work, by a drill
+  std::vector<double> flips_;  // moments of drills, in order
   double sent_ = 0;
   double credit_ = 0;  // joules
   std::optional<double> metered_;
@@ -591,7 +590,8 @@ class BurnWork {
 
 }  // namespace
 
-void run_burn_gpu(const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from, const Tell& tell) {
+void run_burn_gpu(const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from,
+                  const Tell& tell) {
   BurnGpu gpu;
   gpu.ordinal = child.gpu.ordinal;
   gpu.address = child.gpu.address;

@@ -16,6 +16,7 @@ struct BurnChild {
 
 // Works until the plan's time is over. Sends the BurnGpu as a line every second or two, and at the end. A failure
 // is its `trouble`.
-void run_burn_gpu(const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from, const Tell& tell);
+void run_burn_gpu(const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from,
+                  const Tell& tell);
 
 }  // namespace railbed

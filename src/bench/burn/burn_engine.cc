@@ -56,8 +56,9 @@ class BurnSession {
       const std::lock_guard lock(mutex_);
       if (now) gpus_[index] = std::move(*now);
     };
-    const auto miss = follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
-                                   std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3)), stop);
+    const auto miss =
+        follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
+                     std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3)), stop);
     const std::lock_guard lock(mutex_);
     --running_;
     BurnGpu& gpu = gpus_[index];
@@ -86,7 +87,8 @@ Result<BurnFound> find_gpus(const BurnPlan& plan, const NvidiaLibraries& from) {
           watts.push_back(0);
           if (!started) continue;
           if (const auto device = find_gpu(nvml, gpu.address))
-            watts.back() = nvml.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", *device).value_or(0) / 1000.0;
+            watts.back() =
+                nvml.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", *device).value_or(0) / 1000.0;
         }
         return json::dump(json::encode(watts));
       },
@@ -102,12 +104,13 @@ using BurnSessions = Sessions<BurnSession, kMostBurns>;
 Handlers burn_handlers(AgentSide& side) {
   const auto sessions = std::make_shared<BurnSessions>();
   Handlers handlers;
-  handlers.emplace(kBurnFind, typed_handler<BurnPlan>([from = side.nvidia](const BurnPlan& plan, std::stop_token) {
+  handlers.emplace(kBurnFind,
+                   typed_handler<BurnPlan>([from = side.nvidia](const BurnPlan& plan, std::stop_token) {
                      return find_gpus(plan, from);
                    }));
   handlers.emplace(kBurnBegin,
-                   typed_handler<BurnPlan>([sessions, from = side.nvidia](const BurnPlan& plan,
-                                                                          std::stop_token) -> Result<BurnName> {
+                   typed_handler<BurnPlan>([sessions, from = side.nvidia](
+                                               const BurnPlan& plan, std::stop_token) -> Result<BurnName> {
                      RETURN_IF_ERROR(check_burn(plan));
                      ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
                      if (visible.gpus.size() > kMostBurnGpus)
@@ -115,18 +118,18 @@ Handlers burn_handlers(AgentSide& side) {
                                    fmt::format("{} GPUs: more than any node has", visible.gpus.size()));
                      return BurnName{sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, from))};
                    }));
-  handlers.emplace(kBurnLook, typed_handler<BurnName>([sessions](const BurnName& name,
-                                                                 std::stop_token) -> Result<BurnState> {
-                     ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
-                     return session->state();
-                   }));
-  handlers.emplace(kBurnEnd, typed_handler<BurnName>([sessions](const BurnName& name,
-                                                                std::stop_token) -> Result<BurnState> {
-                     ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
-                     sessions->remove(name.session);
-                     session->stop();
-                     return session->state();
-                   }));
+  handlers.emplace(kBurnLook, typed_handler<BurnName>(
+                                  [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
+                                    ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+                                    return session->state();
+                                  }));
+  handlers.emplace(kBurnEnd, typed_handler<BurnName>(
+                                 [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
+                                   ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+                                   sessions->remove(name.session);
+                                   session->stop();
+                                   return session->state();
+                                 }));
   return handlers;
 }
 

@@ -250,8 +250,8 @@ void BurnKernels::clear() {
 
 void BurnKernels::launch(cuda::Function kernel, std::uint64_t pairs, void** arguments) {
   const std::uint64_t needed = (pairs + kBurnThreads - 1) / kBurnThreads;
-  cuda_.launch(kernel, static_cast<unsigned>(std::clamp<std::uint64_t>(needed, 1, blocks_)), kBurnThreads, stream_,
-               arguments);
+  cuda_.launch(kernel, static_cast<unsigned>(std::clamp<std::uint64_t>(needed, 1, blocks_)), kBurnThreads,
+               stream_, arguments);
 }
 
 void BurnKernels::fill(cuda::DevicePointer buffer, std::uint64_t bytes, const BurnWords& words) {

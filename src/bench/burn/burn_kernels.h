@@ -21,9 +21,9 @@ std::uint64_t burn_word(const BurnWords& words, std::uint64_t index);
 
 // What comparisons found, summed up.
 struct BurnDifference {
-  std::uint64_t elements = 0;             // that differ
+  std::uint64_t elements = 0;               // that differ
   std::uint64_t first = ~std::uint64_t{0};  // the lowest index of them
-  std::uint64_t bits = 0;                 // all bits that differ
+  std::uint64_t bits = 0;                   // all bits that differ
 };
 
 // The kernels, loaded for one GPU's context. Sizes are bytes, multiples of 16. Work is queued on the stream; a

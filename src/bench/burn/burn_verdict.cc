@@ -19,18 +19,20 @@ namespace railbed {
 namespace {
 
 // Our own values.
-constexpr double kFailsFrom = 0.10;          // slower than its siblings: it holds back the whole job that much
-constexpr double kSlowedFailsFrom = 0.05;    // share of the time
+constexpr double kFailsFrom = 0.10;        // slower than its siblings: it holds back the whole job that much
+constexpr double kSlowedFailsFrom = 0.05;  // share of the time
 constexpr double kSlowedNamedFrom = 0.001;
 constexpr std::uint64_t kSlowedSamples = 2;  // a single sample may be the start of the load
 constexpr double kReasonExcess = 0.01;       // of the time, beyond the siblings, to be called a cause
 constexpr double kClockExcess = 0.01;        // below the siblings' clock, likewise
 constexpr double kOfDataSheet = 0.5;         // sound products reach 60 to 80 % of their data sheet
-constexpr double kMad = 1.4826;              // from the median deviation to the standard deviation of a normal spread
-constexpr double kFound = 1.645;             // standard deviations: 95 % of a normal spread are above the limit
+constexpr double kMad = 1.4826;   // from the median deviation to the standard deviation of a normal spread
+constexpr double kFound = 1.645;  // standard deviations: 95 % of a normal spread are above the limit
 constexpr double kLeastScale = 1e-6;
 
-std::string_view word_of(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
+std::string_view burn_phase_word(BurnPhase phase) {
+  return enum_names(phase)[static_cast<std::size_t>(phase)];
+}
 
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 
@@ -40,7 +42,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-double median_of(std::vector<double> values) {
+double burn_median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -126,7 +128,8 @@ class BurnJudge {
   }
   // Drills are on the first node only.
   bool is_slowed_by_drill(const BurnNode& node, const BurnGpu& gpu) const {
-    return &node == report_.nodes.data() && std::ranges::any_of(report_.injected, [&](const BurnDrill& drill) {
+    return &node == report_.nodes.data() &&
+           std::ranges::any_of(report_.injected, [&](const BurnDrill& drill) {
              return drill.kind == BurnInjection::kSlow && drill.gpu == gpu.ordinal;
            });
   }
@@ -147,8 +150,10 @@ class BurnJudge {
     if (node.lost) {
       finding.status = BurnStatus::kFailure;
       finding.what = "lost";
-      finding.message = fmt::format("{} was lost after {}: {}", node.node, time_text(node.lost_after), node.trouble);
-      finding.remedy = "Look at its console, its BMC's event log and its power supplies; what it did until then counts.";
+      finding.message =
+          fmt::format("{} was lost after {}: {}", node.node, time_text(node.lost_after), node.trouble);
+      finding.remedy =
+          "Look at its console, its BMC's event log and its power supplies; what it did until then counts.";
       add(std::move(finding));
     } else if (!node.trouble.empty()) {
       finding.status = BurnStatus::kUnknown;
@@ -161,27 +166,30 @@ class BurnJudge {
   void judge_gpu(const BurnNode& node, const BurnGpu& gpu) {
     judge_results(node, gpu);
     if (!gpu.trouble.empty()) {
-      BurnFinding finding =
-          about(node, gpu, gpu.began ? BurnStatus::kFailure : BurnStatus::kUnknown, gpu.began ? "ended" : "not-begun");
-      finding.message = gpu.began ? fmt::format("{} ended after {}: {}", where(node, gpu), time_text(gpu.seconds),
-                                                gpu.trouble)
-                                  : fmt::format("{} could not be burned in: {}", where(node, gpu), gpu.trouble);
-      if (gpu.began) finding.remedy = "Read the kernel log for Xid messages of that moment: dmesg | grep -i xid";
+      BurnFinding finding = about(node, gpu, gpu.began ? BurnStatus::kFailure : BurnStatus::kUnknown,
+                                  gpu.began ? "ended" : "not-begun");
+      finding.message =
+          gpu.began
+              ? fmt::format("{} ended after {}: {}", where(node, gpu), time_text(gpu.seconds), gpu.trouble)
+              : fmt::format("{} could not be burned in: {}", where(node, gpu), gpu.trouble);
+      if (gpu.began)
+        finding.remedy = "Read the kernel log for Xid messages of that moment: dmesg | grep -i xid";
       add(std::move(finding));
     }
     judge_errors(node, gpu);
     if (report_.watts_cap > 0 && gpu.samples > 0 && gpu.watts > report_.watts_cap) {
       BurnFinding finding = about(node, gpu, BurnStatus::kWarning, "above-watts");
-      finding.message = fmt::format("{} took {:.0f} W on average, more than the {:.0f} W of --watts: idle, it takes "
-                                    "more than pauses can save",
-                                    where(node, gpu), gpu.watts, report_.watts_cap);
+      finding.message = fmt::format(
+          "{} took {:.0f} W on average, more than the {:.0f} W of --watts: idle, it takes "
+          "more than pauses can save",
+          where(node, gpu), gpu.watts, report_.watts_cap);
       add(std::move(finding));
     }
     if (!gpu.began) return;
     if (!gpu.no_samples.empty()) {
       BurnFinding finding = about(node, gpu, BurnStatus::kWarning, "no-samples");
-      finding.message = fmt::format("{}: power, clocks, temperature and errors are not known{}: {}", where(node, gpu),
-                                    gpu.samples > 0 ? " to the end" : "", gpu.no_samples);
+      finding.message = fmt::format("{}: power, clocks, temperature and errors are not known{}: {}",
+                                    where(node, gpu), gpu.samples > 0 ? " to the end" : "", gpu.no_samples);
       add(std::move(finding));
     }
   }
@@ -193,22 +201,20 @@ class BurnJudge {
         gpu.faults.size() == gpu.fault_count && std::ranges::all_of(gpu.faults, &BurnFault::injected);
     std::uint64_t wrong = 0;
     for (const BurnTally& tally : gpu.tallies) wrong += tally.wrong;
-    finding.message = fmt::format("{} gave wrong results: {} in {} of its comparisons", where(node, gpu), wrong,
-                                  gpu.fault_count);
+    finding.message = fmt::format("{} gave wrong results: {} in {} of its comparisons", where(node, gpu),
+                                  wrong, gpu.fault_count);
     if (!gpu.faults.empty()) {
       const BurnFault& first = gpu.faults.front();
-      finding.message += fmt::format("; first in {} after {}: {} {} (index {}, bits {}){}", word_of(first.phase),
-                                     time_text(first.at), first.elements,
-                                     first.of == "result"   ? "elements of a product"
-                                     : first.of == "factors" ? "elements, because factors changed in memory"
-                                     : first.of == "reference"
-                                         ? "elements, because the reference changed in memory or was made wrong"
-                                     : first.of == "copy" ? "words of a copy over PCI Express"
-                                     : first.of == "memory kept"
-                                         ? "words that memory had kept since the phase before"
-                                         : "words just written to memory",
-                                     first.first, first.bits,
-                                     first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
+      finding.message += fmt::format(
+          "; first in {} after {}: {} {} (index {}, bits {}){}", burn_phase_word(first.phase),
+          time_text(first.at), first.elements,
+          first.of == "result"        ? "elements of a product"
+          : first.of == "factors"     ? "elements, because factors changed in memory"
+          : first.of == "reference"   ? "elements, because the reference changed in memory or was made wrong"
+          : first.of == "copy"        ? "words of a copy over PCI Express"
+          : first.of == "memory kept" ? "words that memory had kept since the phase before"
+                                      : "words just written to memory",
+          first.first, first.bits, first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
     }
     finding.remedy = "Take this GPU out of service: it computes wrong without an error message.";
     add(std::move(finding));
@@ -220,8 +226,9 @@ class BurnJudge {
       const bool mild = known == nullptr || known->action == XidAction::kApplication ||
                         known->action == XidAction::kInformation;
       BurnFinding finding = about(node, gpu, mild ? BurnStatus::kWarning : BurnStatus::kFailure, "xid");
-      finding.message = fmt::format("{} reported Xid {} after {}{}", where(node, gpu), xid.code, time_text(xid.at),
-                                    known == nullptr ? "" : fmt::format(": {}", known->meaning));
+      finding.message =
+          fmt::format("{} reported Xid {} after {}{}", where(node, gpu), xid.code, time_text(xid.at),
+                      known == nullptr ? "" : fmt::format(": {}", known->meaning));
       finding.remedy = known == nullptr ? "" : std::string(advice(known->action));
       add(std::move(finding));
     }
@@ -232,7 +239,8 @@ class BurnJudge {
       finding.message = fmt::format("{}: {} {} during the burn", where(node, gpu), *more, words);
       add(std::move(finding));
     };
-    count(gpu.ecc_uncorrectable, BurnStatus::kFailure, "ecc-uncorrectable", "uncorrectable memory errors (ECC)");
+    count(gpu.ecc_uncorrectable, BurnStatus::kFailure, "ecc-uncorrectable",
+          "uncorrectable memory errors (ECC)");
     count(gpu.ecc_corrected, BurnStatus::kWarning, "ecc-corrected", "corrected memory errors (ECC)");
     count(gpu.pcie_replays, BurnStatus::kNote, "pcie-replays", "replays on PCI Express");
     for (const auto& [name, more] : gpu.nvlink_errors)
@@ -247,7 +255,8 @@ class BurnJudge {
       for (const BurnGpu& gpu : node.gpus)
         for (const BurnTally& tally : gpu.tallies)
           if (!tally.digest.empty())
-            kinds[{gpu.name, gpu.library, gpu.side, tally.phase}][tally.digest].push_back({&node, &gpu, &tally});
+            kinds[{gpu.name, gpu.library, gpu.side, tally.phase}][tally.digest].push_back(
+                {&node, &gpu, &tally});
     for (const auto& [kind, digests] : kinds)
       if (digests.size() > 1) name_different(std::get<BurnPhase>(kind), digests);
   }
@@ -264,15 +273,18 @@ class BurnJudge {
     for (const auto& [digest, members] : digests) {
       if (clear && &members == most) continue;
       for (const Member& one : members) {
-        BurnFinding finding =
-            about(*one.node, *one.gpu, clear ? BurnStatus::kFailure : BurnStatus::kWarning, "different-result");
+        BurnFinding finding = about(*one.node, *one.gpu, clear ? BurnStatus::kFailure : BurnStatus::kWarning,
+                                    "different-result");
         finding.message =
-            clear ? fmt::format("{} computes another product of {} than {} others of its kind do with the same factors, "
-                                "and the same wrong one each time",
-                                where(*one.node, *one.gpu), word_of(phase), most->size())
-                  : fmt::format("{} and others of its kind compute different products of {} from the same factors: {} "
-                                "results on {} GPUs, so nobody can tell which is right",
-                                where(*one.node, *one.gpu), word_of(phase), digests.size(), all);
+            clear
+                ? fmt::format(
+                      "{} computes another product of {} than {} others of its kind do with the same factors, "
+                      "and the same wrong one each time",
+                      where(*one.node, *one.gpu), burn_phase_word(phase), most->size())
+                : fmt::format(
+                      "{} and others of its kind compute different products of {} from the same factors: {} "
+                      "results on {} GPUs, so nobody can tell which is right",
+                      where(*one.node, *one.gpu), burn_phase_word(phase), digests.size(), all);
         finding.remedy = clear ? "Take this GPU out of service." : "";
         add(std::move(finding));
         if (!clear) return;
@@ -294,7 +306,7 @@ class BurnJudge {
       family.name = name;
       family.phase = phase;
       family.gpus = static_cast<int>(members.size());
-      family.median = median_of(rates);
+      family.median = burn_median(rates);
       family.low = *std::ranges::min_element(rates);
       family.high = *std::ranges::max_element(rates);
       family.watts = watts / static_cast<double>(members.size());
@@ -307,7 +319,7 @@ class BurnJudge {
         sizes.push_back(std::abs(deviations.back()));
         if (deviations.back() > 0) lower.push_back(deviations.back());
       }
-      family.spread = kMad * std::max(median_of(sizes), median_of(lower));
+      family.spread = kMad * std::max(burn_median(sizes), burn_median(lower));
       if (family.gpus >= kFewestSiblings) {
         const double scale = std::max(family.spread, kLeastScale);
         const double limit = std::max(burn_limit(family.gpus, tests_) * scale, -std::log(1 - kWorthNaming));
@@ -318,31 +330,37 @@ class BurnJudge {
       if (family.data_sheet && family.median < *family.data_sheet * kOfDataSheet)
         add({.status = BurnStatus::kWarning,
              .what = "below-data-sheet",
-             .message = fmt::format("{} {} reached only {} of the data sheet's rate in {}: all are slow",
-                                    family.gpus == 1 ? "the one" : fmt::format("half of {}", family.gpus), name,
-                                    percent(family.median / *family.data_sheet), word_of(phase)),
-             .remedy = "Compare clocks, power limits and temperatures: nvidia-smi -q -d CLOCK,POWER,PERFORMANCE"});
+             .message =
+                 fmt::format("{} {} reached only {} of the data sheet's rate in {}: all are slow",
+                             family.gpus == 1 ? "the one" : fmt::format("half of {}", family.gpus), name,
+                             percent(family.median / *family.data_sheet), burn_phase_word(phase)),
+             .remedy =
+                 "Compare clocks, power limits and temperatures: nvidia-smi -q -d CLOCK,POWER,PERFORMANCE"});
       report_.families.push_back(std::move(family));
     }
     for (const BurnNode& node : report_.nodes)
       for (const BurnGpu& gpu : node.gpus)
-        if (const auto found = slow.find(&gpu); found != slow.end()) name_slow(node, gpu, std::move(found->second));
+        if (const auto found = slow.find(&gpu); found != slow.end())
+          name_slow(node, gpu, std::move(found->second));
   }
 
   void name_slow(const BurnNode& node, const BurnGpu& gpu, std::vector<std::pair<BurnPhase, double>> phases) {
     std::ranges::stable_sort(phases, [](const auto& a, const auto& b) { return a.second > b.second; });
     const auto [worst, share] = phases.front();
-    BurnFinding finding = about(node, gpu, share >= kFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slow");
+    BurnFinding finding =
+        about(node, gpu, share >= kFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slow");
     finding.injected = is_slowed_by_drill(node, gpu);
     std::string others;
     for (std::size_t i = 1; i < phases.size(); ++i)
-      others += fmt::format("{}{} {}", i > 1 ? ", " : "", word_of(phases[i].first), percent(phases[i].second));
+      others += fmt::format("{}{} {}", i > 1 ? ", " : "", burn_phase_word(phases[i].first),
+                            percent(phases[i].second));
     const Members& siblings = families_.at({gpu.name, worst});
     finding.message =
-        fmt::format("{} is {} slower in {} than the median of {} siblings{}{}", where(node, gpu), percent(share),
-                    word_of(worst), siblings.size() - 1, others.empty() ? "" : " (" + others + ")",
-                    cause_of_slow(gpu, siblings, worst));
-    finding.remedy = "Look at its cooling, its power cables and its clocks; move it to another slot to tell GPU from place.";
+        fmt::format("{} is {} slower in {} than the median of {} siblings{}{}", where(node, gpu),
+                    percent(share), burn_phase_word(worst), siblings.size() - 1,
+                    others.empty() ? "" : " (" + others + ")", cause_of_slow(gpu, siblings, worst));
+    finding.remedy =
+        "Look at its cooling, its power cables and its clocks; move it to another slot to tell GPU from place.";
     add(std::move(finding));
   }
 
@@ -353,7 +371,7 @@ class BurnJudge {
     for (const GpuSlowdown& one : kGpuSlowdowns) {
       std::vector<double> shares;
       for (const Member& sibling : siblings) shares.push_back(share_of(*sibling.gpu, one.word));
-      const double excess = share_of(gpu, one.word) - median_of(shares);
+      const double excess = share_of(gpu, one.word) - burn_median(shares);
       if (excess > most) {
         most = excess;
         cause = one.word;
@@ -367,7 +385,7 @@ class BurnJudge {
       clocks.push_back(sibling.tally->clock);
       if (sibling.gpu == &gpu) own = sibling.tally->clock;
     }
-    const double usual = median_of(clocks);
+    const double usual = burn_median(clocks);
     if (gpu.samples == 0 || own <= 0) return ", and its clock is not known";
     if (phase != BurnPhase::kPcie && own < usual * (1 - kClockExcess))
       return fmt::format(", at {:.0f} MHz where they run at {:.0f}", own, usual);
@@ -381,10 +399,11 @@ class BurnJudge {
           const double share = share_of(gpu, one.word);
           const auto found = std::ranges::find(gpu.slowdowns, one.word, &BurnSlowdown::reason);
           if (one.sound || share < kSlowedNamedFrom || found->samples < kSlowedSamples) continue;
-          BurnFinding finding = about(
-              node, gpu, share >= kSlowedFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slowed-down");
-          finding.message =
-              fmt::format("{} was slowed down by {} {} of the time", where(node, gpu), one.word, percent(share));
+          BurnFinding finding =
+              about(node, gpu, share >= kSlowedFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
+                    "slowed-down");
+          finding.message = fmt::format("{} was slowed down by {} {} of the time", where(node, gpu), one.word,
+                                        percent(share));
           finding.remedy = one.word.find("thermal") != std::string_view::npos
                                ? "Look at fans, air flow, heat sink and the room."
                                : "Look at power supplies and their cables.";
@@ -405,7 +424,8 @@ class BurnJudge {
         }
     for (const auto& [why, which] : reasons) {
       std::string phases;
-      for (const BurnPhase phase : which.first) phases += (phases.empty() ? "" : ", ") + std::string(word_of(phase));
+      for (const BurnPhase phase : which.first)
+        phases += (phases.empty() ? "" : ", ") + std::string(burn_phase_word(phase));
       add({.status = BurnStatus::kUnknown,
            .what = "not-run",
            .message = fmt::format("{} did not run on {} GPU{}: {}", phases, which.second.size(),

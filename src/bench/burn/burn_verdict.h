@@ -23,8 +23,8 @@
 
 namespace railbed {
 
-inline constexpr double kFalseAlarms = 0.01;   // probability, of a whole burn of sound GPUs
-inline constexpr double kWorthNaming = 0.01;   // share of the median
+inline constexpr double kFalseAlarms = 0.01;  // probability, of a whole burn of sound GPUs
+inline constexpr double kWorthNaming = 0.01;  // share of the median
 inline constexpr int kFewestSiblings = 4;
 
 // Fills in `families` and `findings` from the rest of the report.

@@ -25,7 +25,11 @@ std::optional<std::uint64_t> risen_since(const Reading<T>& before, const Reading
 }  // namespace
 
 BurnWatch::BurnWatch(BurnGpu gpu, std::uint64_t begin, NvidiaLibraries from)
-    : begin_(begin), from_(std::move(from)), nvml_(from_.nvml, silent_), meter_(from_.nvml, silent_), gpu_(std::move(gpu)) {}
+    : begin_(begin),
+      from_(std::move(from)),
+      nvml_(from_.nvml, silent_),
+      meter_(from_.nvml, silent_),
+      gpu_(std::move(gpu)) {}
 
 double BurnWatch::at() const { return static_cast<double>(now_ns() - begin_) / 1e9; }
 

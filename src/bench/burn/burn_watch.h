@@ -39,7 +39,7 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   BurnGpu look();
   // Takes a last sample, unless NVML does not answer within seconds, and ends the thread.
   void finish();
-  std::optional<double> watts();   // of the last sample
+  std::optional<double> watts();     // of the last sample
   std::optional<int> temperature();  // likewise
   // Returns the energy that the GPU has used since its driver was loaded; nullopt before Volta. To be called by the
   // working thread only.

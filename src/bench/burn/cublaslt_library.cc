@@ -101,7 +101,8 @@ std::string CublasLtLibrary::prepare(LtProduct& product, std::uint64_t workspace
   const std::uint32_t no_reduction = 0;
   const std::size_t most = workspace;
   void* preference = nullptr;
-  std::string why = judge("cublasLtMatmulDescCreate", lt_.describe(&product.description, types.compute, types.scale));
+  std::string why =
+      judge("cublasLtMatmulDescCreate", lt_.describe(&product.description, types.compute, types.scale));
   const auto then = [&](const char* function, auto&& call) {
     if (why.empty()) why = judge(function, call());
   };
@@ -123,8 +124,8 @@ std::string CublasLtLibrary::prepare(LtProduct& product, std::uint64_t workspace
   LtChoice choice{};
   int found = 0;
   then("cublasLtMatmulAlgoGetHeuristic", [&] {
-    return lt_.choose(handle_, product.description, product.factor, product.factor, product.result, product.result,
-                      preference, 1, &choice, &found);
+    return lt_.choose(handle_, product.description, product.factor, product.factor, product.result,
+                      product.result, preference, 1, &choice, &found);
   });
   if (why.empty() && found < 1) why = "cublasLtMatmulAlgoGetHeuristic: it has no algorithm for it";
   if (why.empty()) why = judge("cublasLtMatmulAlgoGetHeuristic", choice.status);
@@ -143,10 +144,11 @@ std::string CublasLtLibrary::multiply(const LtProduct& product, cuda::DevicePoin
   const bool wide = product.phase == BurnPhase::kFp64;
   const void* alpha = wide ? static_cast<const void*>(&kWideOne) : &kOne;
   const void* beta = wide ? static_cast<const void*>(&kWideNone) : &kNone;
-  return judge("cublasLtMatmul",
-               lt_.multiply(handle_, product.description, alpha, cuda::pointer(a), product.factor, cuda::pointer(b),
-                            product.factor, beta, cuda::pointer(d), product.result, cuda::pointer(d), product.result,
-                            product.algorithm.data(), cuda::pointer(workspace), product.workspace, stream));
+  return judge(
+      "cublasLtMatmul",
+      lt_.multiply(handle_, product.description, alpha, cuda::pointer(a), product.factor, cuda::pointer(b),
+                   product.factor, beta, cuda::pointer(d), product.result, cuda::pointer(d), product.result,
+                   product.algorithm.data(), cuda::pointer(workspace), product.workspace, stream));
 }
 
 }  // namespace railbed

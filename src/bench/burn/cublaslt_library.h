@@ -62,8 +62,9 @@ class CublasLtLibrary {
     Status (*prefer)(void**) = nullptr;
     Status (*set_preference)(void*, int, const void*, std::size_t) = nullptr;
     Status (*choose)(void*, void*, void*, void*, void*, void*, void*, int, void*, int*) = nullptr;
-    Status (*multiply)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*,
-                       void*, void*, void*, const void*, void*, std::size_t, cuda::Stream) = nullptr;
+    Status (*multiply)(void*, void*, const void*, const void*, void*, const void*, void*, const void*,
+                       const void*, void*, void*, void*, const void*, void*, std::size_t,
+                       cuda::Stream) = nullptr;
   };
   std::string judge(const char* function, Status status) const;
 

@@ -46,8 +46,7 @@ std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<in
   return gpus;
 }
 
-Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from,
-                                      const std::vector<int>& ordinals) {
+Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from, const std::vector<int>& ordinals) {
   const auto answer = ask_in_child(
       "GPUs",
       [&](const Say& about_to) {

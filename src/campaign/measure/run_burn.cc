@@ -42,7 +42,8 @@ void shorten(std::vector<T>& list, std::size_t most) {
 void limit(BurnState& state) {
   shorten(state.gpus, kMostBurnGpus);
   for (BurnGpu& gpu : state.gpus) {
-    for (std::string* text : {&gpu.address, &gpu.name, &gpu.trouble, &gpu.phase, &gpu.library, &gpu.no_samples})
+    for (std::string* text :
+         {&gpu.address, &gpu.name, &gpu.trouble, &gpu.phase, &gpu.library, &gpu.no_samples})
       shorten(*text);
     shorten(gpu.tallies, kBurnPhases);
     for (BurnTally& tally : gpu.tallies) {
@@ -57,7 +58,8 @@ void limit(BurnState& state) {
     shorten(gpu.xids, kMostListed);
     shorten(gpu.slowdowns, kMostListed);
     for (BurnSlowdown& one : gpu.slowdowns) shorten(one.reason);
-    while (gpu.nvlink_errors.size() > kMostListed) gpu.nvlink_errors.erase(std::prev(gpu.nvlink_errors.end()));
+    while (gpu.nvlink_errors.size() > kMostListed)
+      gpu.nvlink_errors.erase(std::prev(gpu.nvlink_errors.end()));
     for (std::vector<int>* values : {&gpu.course.watts, &gpu.course.clock, &gpu.course.temperature})
       shorten(*values, kMostBurnPoints);
   }
@@ -67,7 +69,11 @@ class BurnCampaign {
  public:
   BurnCampaign(const GpuPlaces& places, const BurnPlan& plan, ReachOptions reach, const Caller& caller,
                const BurnListener& listener)
-      : places_(places), plan_(plan), caller_(caller), listener_(listener), fleet_(open_fleet(places, std::move(reach))) {
+      : places_(places),
+        plan_(plan),
+        caller_(caller),
+        listener_(listener),
+        fleet_(open_fleet(places, std::move(reach))) {
     report_.planned = plan.seconds;
     report_.watts_cap = plan.watts;
     report_.phases = plan.phases;
@@ -138,7 +144,8 @@ class BurnCampaign {
     BurnOutlook outlook;
     ask_nodes<BurnFound>(
         kBurnFind, [&](const std::string& name) { return plan_for(name); }, kBurnFinds, caller_.stop,
-        "looking for GPUs", [&](std::size_t i, Result<BurnFound> found) {
+        "looking for GPUs",
+        [&](std::size_t i, Result<BurnFound> found) {
           if (!found) {
             report_.nodes[i].trouble = found.error().text;
             shorten(report_.nodes[i].trouble);
@@ -154,7 +161,8 @@ class BurnCampaign {
           }
         });
     caller_.progress("");
-    if (caller_.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped before anything was loaded");
+    if (caller_.stop.stop_requested())
+      return fail(ErrorKind::kCancelled, "stopped before anything was loaded");
     if (outlook.gpus == 0) return fail(ErrorKind::kUnavailable, "no GPU to burn in\n" + reasons());
     listener_.before(outlook);
     return {};
@@ -166,7 +174,8 @@ class BurnCampaign {
     std::size_t count = 0;
     for (const BurnNode& node : report_.nodes) {
       if (node.trouble.empty()) continue;
-      if (++count <= kMostReasons) text += fmt::format("{}  {}: {}", text.empty() ? "" : "\n", node.node, node.trouble);
+      if (++count <= kMostReasons)
+        text += fmt::format("{}  {}: {}", text.empty() ? "" : "\n", node.node, node.trouble);
     }
     if (count > kMostReasons) text += fmt::format("\n  and {} more nodes", count - kMostReasons);
     return text;
@@ -174,7 +183,8 @@ class BurnCampaign {
 
   Result<void> begin() {
     ask_nodes<BurnName>(
-        kBurnBegin, [&](const std::string& name) { return plan_for(name); }, kBurnStarts, caller_.stop, "starting",
+        kBurnBegin, [&](const std::string& name) { return plan_for(name); }, kBurnStarts, caller_.stop,
+        "starting",
         [&](std::size_t i, Result<BurnName> name) {
           if (!nodes_[i].ready) return;
           nodes_[i].running = name.has_value();
@@ -282,7 +292,8 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
         const double value = is_product(tally.phase) ? 2 * n * n * n / tally.rate * 1e9 : tally.rate * 8;
         Summary& summary = measurement.summary;
         summary.samples = 1;
-        summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum = value;
+        summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
+            value;
         if (tally.wrong > 0)
           measurement.failure =
               Failure{"verify", fmt::format("{} of {} results were wrong", tally.wrong, tally.compared), ""};
@@ -293,8 +304,8 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
 
 }  // namespace
 
-Result<BenchRun> run_burn(const GpuPlaces& places, const BurnPlan& plan, const RunRequest& request, ReachOptions reach,
-                          const Caller& caller, const BurnListener& listener) {
+Result<BenchRun> run_burn(const GpuPlaces& places, const BurnPlan& plan, const RunRequest& request,
+                          ReachOptions reach, const Caller& caller, const BurnListener& listener) {
   RETURN_IF_ERROR(check_burn(plan));
   BenchRun run = begin_run(request);
   BurnCampaign campaign(places, plan, std::move(reach), caller, listener);

@@ -41,12 +41,13 @@ struct BurnOptions {
 struct BurnOutput {
   std::string format = "railbed-burn";
   int version = 1;
-  std::map<std::string, std::string> units = {{"work", "FLOP of products, else B"},
-                                              {"rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
-                                              {"watts", "W"},
-                                              {"clock", "MHz"},
-                                              {"temperature", "°C"},
-                                              {"times", "s"}};
+  std::map<std::string, std::string> units = {
+      {"work", "FLOP of products, else B"},
+      {"rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
+      {"watts", "W"},
+      {"clock", "MHz"},
+      {"temperature", "°C"},
+      {"times", "s"}};
   BurnReport burn;
   FIELDS(BurnOutput, format, version, units, burn);
 };
@@ -58,10 +59,12 @@ Result<BurnShare> share_of_text(const std::string& text) {
   const auto name = std::ranges::find(names, std::string_view(text).substr(0, colon));
   const auto share = colon < text.size() ? parse_number<int>(std::string_view(text).substr(colon + 1)) : 1;
   if (name == names.end() || !share || *share < 1 || *share > 1000)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("--phases {}: write bf16, fp16, fp8, fp64, memory or pcie, each with a share if you want: "
-                            "bf16:30,memory:10",
-                            text));
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format(
+            "--phases {}: write bf16, fp16, fp8, fp64, memory or pcie, each with a share if you want: "
+            "bf16:30,memory:10",
+            text));
   return BurnShare{static_cast<BurnPhase>(name - names.begin()), *share};
 }
 
@@ -89,7 +92,8 @@ Result<void> fill_plan(BurnOptions& options) {
   BurnPlan& plan = options.plan;
   plan.seconds = options.hours > 0 ? options.hours * 3600 : options.minutes * 60;
   if (plan.seconds <= 0)
-    return fail(ErrorKind::kBadInput, "say how long: --hours 12 before production, --minutes 10 for a first look");
+    return fail(ErrorKind::kBadInput,
+                "say how long: --hours 12 before production, --minutes 10 for a first look");
   plan.phases = default_burn_phases();
   if (!options.phases.empty()) plan.phases.clear();
   std::set<BurnPhase> named;
@@ -113,7 +117,8 @@ Result<void> fill_plan(BurnOptions& options) {
 }
 
 std::string duration_text(double seconds) {
-  return seconds < 7200 ? fmt::format("{:.3g} minutes", seconds / 60) : fmt::format("{:.3g} hours", seconds / 3600);
+  return seconds < 7200 ? fmt::format("{:.3g} minutes", seconds / 60)
+                        : fmt::format("{:.3g} hours", seconds / 3600);
 }
 
 void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
@@ -121,14 +126,16 @@ void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
                                              : fmt::format("{:.1f} kW", outlook.watts / 1000);
   std::string text;
   if (outlook.unknown < outlook.gpus)
-    text = fmt::format("up to {} by {}{}", watts, plan.watts > 0 ? "--watts" : "their power limits",
-                       outlook.unknown > 0 ? fmt::format(", and {} GPUs whose limit is not known", outlook.unknown) : "");
+    text = fmt::format(
+        "up to {} by {}{}", watts, plan.watts > 0 ? "--watts" : "their power limits",
+        outlook.unknown > 0 ? fmt::format(", and {} GPUs whose limit is not known", outlook.unknown) : "");
   else
     text = "nobody knows how many watts: no power limit can be read";
-  say_to_person(fmt::format("full load on {} GPU{} of {} node{} for {}: {}, all of it heat, and processors, fans and "
-                            "power supplies add to it. Ctrl-C ends it.",
-                            outlook.gpus, outlook.gpus == 1 ? "" : "s", outlook.nodes, outlook.nodes == 1 ? "" : "s",
-                            duration_text(plan.seconds), text));
+  say_to_person(
+      fmt::format("full load on {} GPU{} of {} node{} for {}: {}, all of it heat, and processors, fans and "
+                  "power supplies add to it. Ctrl-C ends it.",
+                  outlook.gpus, outlook.gpus == 1 ? "" : "s", outlook.nodes, outlook.nodes == 1 ? "" : "s",
+                  duration_text(plan.seconds), text));
 }
 
 // On a terminal one line that changes; elsewhere a line in a minute, so that a log stays short.
@@ -174,28 +181,35 @@ int run_burn_command(BurnOptions& options, const CLI::App& app) {
 
 Action declare_burn(CLI::App& app) {
   auto options = std::make_shared<BurnOptions>();
-  app.add_option("WHERE", options->where,
-                 "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04], gpu07:0,1 for some of its GPUs "
-                 "(default: this machine)");
-  auto* hours = app.add_option("--hours", options->hours, "how long: 12, or 0.5")->check(between(0.01, 336.0));
+  app.add_option(
+      "WHERE", options->where,
+      "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04], gpu07:0,1 for some of its GPUs "
+      "(default: this machine)");
+  auto* hours =
+      app.add_option("--hours", options->hours, "how long: 12, or 0.5")->check(between(0.01, 336.0));
   app.add_option("--minutes", options->minutes, "how long, in minutes")
       ->check(between(0.1, 20160.0))
       ->excludes(hours);
-  app.add_option("--gpus", options->gpus, "these GPUs of each node only, in PCI order from 0: 0,1")->delimiter(',');
-  app.add_option("--phases", options->phases,
-                 "what to do in turn, each with its share of the time: bf16:25,memory:15,fp8:20,pcie:10,fp64:15,fp16:15 "
-                 "(the default)")
+  app.add_option("--gpus", options->gpus, "these GPUs of each node only, in PCI order from 0: 0,1")
+      ->delimiter(',');
+  app.add_option(
+         "--phases", options->phases,
+         "what to do in turn, each with its share of the time: bf16:25,memory:15,fp8:20,pcie:10,fp64:15,fp16:15 "
+         "(the default)")
       ->delimiter(',');
   app.add_option("--watts", options->plan.watts,
                  "pause each GPU so that it takes less than this on average; sets no power limit")
       ->check(between(1.0, 100000.0));
-  app.add_option("--memory", options->memory, "of each GPU to test at most: 8G (default: most of what is free)");
-  app.add_option("--cublas", options->plan.cublas, "cuBLASLt's file (default: libcublasLt.so of the driver's CUDA)");
+  app.add_option("--memory", options->memory,
+                 "of each GPU to test at most: 8G (default: most of what is free)");
+  app.add_option("--cublas", options->plan.cublas,
+                 "cuBLASLt's file (default: libcublasLt.so of the driver's CUDA)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(between(1.0, 3600.0));
-  app.add_option("--inject", options->inject,
-                 "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
-                 "slow:GPU:PERCENT pauses a GPU so much of the time");
+  app.add_option(
+      "--inject", options->inject,
+      "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
+      "slow:GPU:PERCENT pauses a GPU so much of the time");
   app.add_flag("--all", options->all, "list every GPU and every finding");
   app.add_flag("--json", options->json, "machine-readable (docs/reference/burn.md)");
   add_history_options(app, options->keep);

@@ -30,7 +30,8 @@ std::string watts_text(double watts) {
 }
 
 std::string rate_text(BurnPhase phase, double rate) {
-  return is_product(phase) ? fmt::format("{:.4g} TFLOP/s", rate / 1e12) : fmt::format("{:.4g} GB/s", rate / 1e9);
+  return is_product(phase) ? fmt::format("{:.4g} TFLOP/s", rate / 1e12)
+                           : fmt::format("{:.4g} GB/s", rate / 1e9);
 }
 
 std::string counted(std::size_t count, std::string_view what) {
@@ -64,27 +65,28 @@ std::size_t burned_gpus(const BurnReport& report) {
 
 std::string head_text(const BurnReport& report) {
   std::string verdict;
-  for (const auto& [status, word] : {std::pair{BurnStatus::kFailure, "failure"},
-                                     std::pair{BurnStatus::kUnknown, "unknown"},
-                                     std::pair{BurnStatus::kWarning, "warning"}})
+  for (const auto& [status, word] :
+       {std::pair{BurnStatus::kFailure, "failure"}, std::pair{BurnStatus::kUnknown, "unknown"},
+        std::pair{BurnStatus::kWarning, "warning"}})
     if (const std::size_t count = count_of(report, status); count > 0)
       verdict += fmt::format("{}{}{}", verdict.empty() ? "" : ", ", fmt::format("{} {}", count, word),
                              count == 1 || status == BurnStatus::kUnknown ? "" : "s");
-  std::string text = fmt::format("burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
-                                 counted(report.nodes.size(), "node"),
-                                 report.stopped ? fmt::format("stopped after {} of {}", lasting(report.seconds),
-                                                              lasting(report.planned))
-                                                : lasting(report.planned),
-                                 verdict.empty() ? "nothing wrong was found" : verdict);
+  std::string text = fmt::format(
+      "burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
+      counted(report.nodes.size(), "node"),
+      report.stopped ? fmt::format("stopped after {} of {}", lasting(report.seconds), lasting(report.planned))
+                     : lasting(report.planned),
+      verdict.empty() ? "nothing wrong was found" : verdict);
   if (report.watts_cap > 0)
     text += fmt::format("  --watts: each GPU paused to stay below {:.0f} W on average\n", report.watts_cap);
   for (const BurnDrill& drill : report.injected)
-    text += drill.kind == BurnInjection::kSlow
-                ? fmt::format("  INJECTED, a drill: GPU {} of {} paused {:.3g} % of the time\n", drill.gpu,
-                              printable(report.nodes.empty() ? "" : report.nodes.front().node), drill.amount)
-                : fmt::format("  INJECTED, a drill: one bit of a result of GPU {} of {} flipped after {:.0f} s\n",
-                              drill.gpu, printable(report.nodes.empty() ? "" : report.nodes.front().node),
-                              drill.amount);
+    text +=
+        drill.kind == BurnInjection::kSlow
+            ? fmt::format("  INJECTED, a drill: GPU {} of {} paused {:.3g} % of the time\n", drill.gpu,
+                          printable(report.nodes.empty() ? "" : report.nodes.front().node), drill.amount)
+            : fmt::format("  INJECTED, a drill: one bit of a result of GPU {} of {} flipped after {:.0f} s\n",
+                          drill.gpu, printable(report.nodes.empty() ? "" : report.nodes.front().node),
+                          drill.amount);
   return text;
 }
 
@@ -95,20 +97,21 @@ std::string families_text(const BurnReport& report) {
     if (family.name != name) {
       name = family.name;
       text += fmt::format("\n  {}\n  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n",
-                          printable(shortened(name, 60)), "phase", "GPUs", "median", "slowest", "fastest", "spread",
-                          "data sheet", "power", "found from");
+                          printable(shortened(name, 60)), "phase", "GPUs", "median", "slowest", "fastest",
+                          "spread", "data sheet", "power", "found from");
     }
     const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
-    text += fmt::format("  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n", phase_word(family.phase), family.gpus,
-                        rate_text(family.phase, family.median), rate_text(family.phase, family.low),
-                        rate_text(family.phase, family.high), family.gpus > 1 ? percent(family.spread) : "–",
-                        family.data_sheet ? fmt::format("{:.0f} %", family.median / *family.data_sheet * 100) : "–",
-                        family.watts > 0 ? fmt::format("{:.0f} W", family.watts) : "–",
-                        family.smallest ? percent(*family.smallest) : "–");
+    text += fmt::format(
+        "  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n", phase_word(family.phase), family.gpus,
+        rate_text(family.phase, family.median), rate_text(family.phase, family.low),
+        rate_text(family.phase, family.high), family.gpus > 1 ? percent(family.spread) : "–",
+        family.data_sheet ? fmt::format("{:.0f} %", family.median / *family.data_sheet * 100) : "–",
+        family.watts > 0 ? fmt::format("{:.0f} W", family.watts) : "–",
+        family.smallest ? percent(*family.smallest) : "–");
   }
-  const bool alone = std::ranges::any_of(report.families, [](const BurnFamily& one) { return !one.smallest; });
-  if (alone)
-    text += "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
+  const bool alone =
+      std::ranges::any_of(report.families, [](const BurnFamily& one) { return !one.smallest; });
+  if (alone) text += "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
   return text;
 }
 
@@ -140,9 +143,11 @@ std::string gpu_line(const BurnNode& node, const BurnGpu& gpu) {
     const auto phase = static_cast<BurnPhase>(i);
     const auto tally = std::ranges::find(gpu.tallies, phase, &BurnTally::phase);
     const bool has = tally != gpu.tallies.end() && tally->rate > 0;
-    text += fmt::format("{:>8}", has ? fmt::format("{:.4g}", tally->rate / (is_product(phase) ? 1e12 : 1e9)) : "–");
+    text += fmt::format("{:>8}",
+                        has ? fmt::format("{:.4g}", tally->rate / (is_product(phase) ? 1e12 : 1e9)) : "–");
   }
-  text += fmt::format("{:>9}", gpu.samples > 0 ? fmt::format("{:.0f}/{:.0f}", gpu.watts, gpu.watts_max) : "–");
+  text +=
+      fmt::format("{:>9}", gpu.samples > 0 ? fmt::format("{:.0f}/{:.0f}", gpu.watts, gpu.watts_max) : "–");
   text += fmt::format("{:>5}", gpu.temperature > 0 ? std::to_string(gpu.temperature) : "–");
   std::uint64_t wrong = 0;
   for (const BurnTally& tally : gpu.tallies) wrong += tally.wrong;
@@ -177,8 +182,8 @@ std::string compared_text(const BurnReport& report) {
       for (const BurnTally& tally : gpu.tallies) compared += tally.compared;
     }
   if (compared == 0) return "";
-  return fmt::format("  {:.3g} results compared bit for bit; {} of GPU memory tested\n", static_cast<double>(compared),
-                     to_text(ByteCount{memory}));
+  return fmt::format("  {:.3g} results compared bit for bit; {} of GPU memory tested\n",
+                     static_cast<double>(compared), to_text(ByteCount{memory}));
 }
 
 }  // namespace
@@ -210,7 +215,8 @@ std::string burn_line(const BurnReport& report, double left) {
     }
   }
   const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
-  std::string text = fmt::format("{} left: {} on {}", lasting(left), counted(gpus, "GPU"), counted(nodes, "node"));
+  std::string text =
+      fmt::format("{} left: {} on {}", lasting(left), counted(gpus, "GPU"), counted(nodes, "node"));
   if (watts > 0) text += ", " + watts_text(watts);
   if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
