@@ -14,7 +14,7 @@
 
 namespace railbed {
 
-// What a GPU does for a while. The first four are products of matrices on the units of that precision.
+// A kind of load. The first four are products of matrices on the units of that precision.
 enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie };
 constexpr auto enum_names(BurnPhase) {
   return std::array<std::string_view, 6>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie"};
@@ -39,7 +39,7 @@ struct BurnDrill {
   FIELDS(BurnDrill, kind, gpu, amount);
 };
 
-// What one GPU did in one phase, summed over all its turns.
+// The work of one GPU in one phase, summed over all its turns.
 struct BurnTally {
   BurnPhase phase = BurnPhase::kBf16;
   std::string skipped;         // why it did not run; empty if it did
@@ -87,7 +87,7 @@ struct BurnCourse {
   FIELDS(BurnCourse, interval, watts, clock, temperature);
 };
 
-// Why a GPU was slowed down: the number of samples in which NVML gave the reason.
+// A reason for lower clocks, and the number of samples in which NVML gave it.
 struct BurnSlowdown {
   std::string reason;  // "power cap", "power brake", …
   std::uint64_t samples = 0;

@@ -1,4 +1,4 @@
-// Burn-in of a node's GPUs, as it runs on the node: the request to an agent, and what it answers.
+// Burn-in of a node's GPUs, as it runs on the node: the request to an agent, and its reply.
 //
 // Each GPU has a child process of its own, so that one that hangs or falls off the bus disturbs no other. A child
 // sends the whole state of its GPU (BurnGpu) every second or two; the agent keeps the last one. The controller

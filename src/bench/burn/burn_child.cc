@@ -415,7 +415,7 @@ class BurnWork {
     if (difference.elements != 0) explain(mine, difference, flipped);
   }
 
-  // Names what is wrong, and makes it right again.
+  // Records the cause of a difference, and restores factors and reference.
   void explain(ReadyProduct& mine, const BurnDifference& difference, bool flipped) {
     const LtProduct& product = mine.product;
     kernels_->check(a_, product.factor_bytes(), factor_words(product.phase, 1));
@@ -430,7 +430,7 @@ class BurnWork {
     }
   }
 
-  // Flips one bit in the middle of the buffer, once what is queued has run, if a drill is due. Returns whether it did.
+  // If a drill is due: waits for the queued work and flips one bit in the middle of the buffer. Returns whether it did.
   bool flip_if_due(cuda::DevicePointer buffer, std::uint64_t bytes) {
     if (flips_.empty() || watch_->at() < flips_.front() || !good()) return false;
     flips_.erase(flips_.begin());
@@ -529,7 +529,7 @@ class BurnWork {
       rest(kPauseStep);
     }
     const double paused = watch_->at() - begin;
-    // Where even a pause does not help (the GPU takes more when idle), each starts anew.
+    // A GPU that takes more than the limit when idle never earns credit, so each pause begins with none.
     if (paused >= kLongestPause) credit_ = 0;
     watch_->change([&](BurnGpu& gpu) { gpu.paused += paused; });
   }
@@ -540,7 +540,7 @@ class BurnWork {
     credit_ = std::min(credit_ + plan_.watts * seconds - joules_since(seconds), plan_.watts);
     return credit_ >= 0;
   }
-  // By the GPU's own meter; before Volta, which has none, by the samples.
+  // Uses the GPU's own meter, or the samples for a GPU before Volta, which has no meter.
   double joules_since(double seconds) {
     const auto total = watch_->joules();
     if (!total) return watch_->watts().value_or(plan_.watts) * seconds;
@@ -574,7 +574,7 @@ class BurnWork {
   cuda::DevicePointer workspace_ = 0;
   cuda::DevicePointer memory_ = 0;
   std::uint64_t memory_bytes_ = 0;
-  std::optional<BurnWords> kept_;  // what is in the memory since the last memory phase
+  std::optional<BurnWords> kept_;  // content of the memory since the last memory phase
   std::uint64_t passes_ = 0;
   std::array<void*, 2> host_{};
   std::uint64_t copy_bytes_ = 0;

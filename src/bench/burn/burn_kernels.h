@@ -19,7 +19,7 @@ struct BurnWords {
 // Returns word i, as the kernel computes it.
 std::uint64_t burn_word(const BurnWords& words, std::uint64_t index);
 
-// What comparisons found, summed up.
+// The sum of the differences that comparisons found.
 struct BurnDifference {
   std::uint64_t elements = 0;               // that differ
   std::uint64_t first = ~std::uint64_t{0};  // the lowest index of them

@@ -268,7 +268,7 @@ class BurnJudge {
       all += members.size();
       if (most == nullptr || members.size() > most->size()) most = &members;
     }
-    // A fault is rare. If many differ, something else than a fault does: nobody can tell who is right.
+    // Faults are rare. If many GPUs differ, the cause is another one, and the right result is unknown.
     const bool clear = most->size() >= 2 && (all - most->size()) * 4 <= all;
     for (const auto& [digest, members] : digests) {
       if (clear && &members == most) continue;
@@ -411,7 +411,7 @@ class BurnJudge {
         }
   }
 
-  // What a GPU has no units for needs no word; a library that is missing does.
+  // Reports phases that could not run, but not those for which the GPU has no units.
   void name_skipped() {
     std::map<std::string, std::pair<std::set<BurnPhase>, std::set<const BurnGpu*>>> reasons;
     for (const BurnNode& node : report_.nodes)

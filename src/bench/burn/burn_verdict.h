@@ -1,6 +1,6 @@
 // The verdict on a burn-in: which GPUs are wrong, slow, slowed down or lost. A pure function of what was measured.
 //
-// Slow is who lags behind its siblings: GPUs of the same name in the same phase, over all nodes.
+// A GPU is compared with its siblings: GPUs of the same name in the same phase, over all nodes.
 // * Deviations are ln(median / rate), so that a share means the same for every product.
 // * Their scale is 1.4826 times the median of their sizes (the MAD, which half of the GPUs may spoil without harm), or
 //   that of the slow half alone if it is larger: rates of sound GPUs at their power cap have a longer tail there.
@@ -11,12 +11,12 @@
 //   GPUs with a normal spread.
 // * Less than kWorthNaming is never named, and fewer than kFewestSiblings are not compared.
 //
-// What is found follows from the spread of the sound. With 1,024 GPUs and six phases the limit is 4.7 scales, so a
-// GPU that is 3 % slower is found in 95 of 100 burns if one phase in which it is slow has a spread (standard deviation)
-// of at most 0.47 %. At the power cap the spread is larger: Sinha et al. ("Not All GPUs Are Created Equal", SC 2022)
-// saw products of five clusters range over 8 % from sound GPU to sound GPU, which is a deviation of about 1.5 %; there
-// such a GPU hides. Below the cap all sound GPUs run at one clock and differ by a few tenths of a percent. That is why
-// there are phases which do not reach the cap. BurnFamily::smallest says for each burn what it could have found.
+// The spread of sound GPUs decides how small a lag is found. With 1,024 GPUs and six phases the limit is 4.7 scales, so
+// a GPU that is 3 % slower is found in 95 of 100 burns if it is slow in a phase whose spread (standard deviation) is at
+// most 0.47 %. At the power cap the spread is larger: Sinha et al. ("Not All GPUs Are Created Equal", SC 2022) saw
+// products on five clusters vary by 8 % among GPUs of one kind, which we take for a deviation of 1.5 %; there such a
+// GPU is not found. For FP64 below the cap, where sound GPUs run at one clock, the simulation assumes 0.45 %: our own
+// value, for which we know no publication. BurnFamily::smallest is computed from the spread of the burn itself.
 #pragma once
 
 #include "results/burn.h"

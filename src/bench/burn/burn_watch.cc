@@ -70,7 +70,7 @@ void BurnWatch::sample(bool with_counters) {
   for (const int code : xids)
     if (gpu_.xids.size() < kMostXids) gpu_.xids.push_back({code, now});
   if (!watts && !clock && !temperature) {
-    // A GPU that fell off the bus answers nothing any more.
+    // A GPU that fell off the bus gives no value any more.
     if (gpu_.no_samples.empty()) gpu_.no_samples = describe(watts.miss(), watts.from());
     watts_.reset();
     temperature_.reset();

@@ -1,4 +1,4 @@
-// What a burn-in knows of one GPU, and the thread that samples NVML meanwhile.
+// The state of one GPU in a burn-in, and the thread that samples NVML.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kBurnStarts{30};
 constexpr std::chrono::seconds kBurnLooks{20};
 constexpr std::chrono::seconds kLookPeriod{3};
 constexpr int kMostMissedLooks = 3;            // then a silent node counts as lost
-constexpr std::chrono::seconds kLateEnd{120};  // beyond the plan's time, besides the patience of a step
+constexpr std::chrono::seconds kLateEnd{120};  // added to the plan's time and the patience of one step
 constexpr int kMostWithCourse = 256;           // GPUs of a report that keeps their courses
 
 // Limits what a node may say: it could be one that was broken into.
@@ -201,7 +201,7 @@ class BurnCampaign {
 
   bool any_running() const { return std::ranges::any_of(nodes_, &Node::running); }
 
-  // Returns false if a stop was requested meanwhile.
+  // Returns false after a request to stop.
   bool wait() {
     std::mutex mutex;
     std::condition_variable_any never;
@@ -237,7 +237,7 @@ class BurnCampaign {
     shorten(into.trouble);
   }
 
-  // Stops what runs, and gets the last state. Whoever waits for that gets it although a stop was requested.
+  // Stops the nodes that still run and gets their last states, also after a request to stop.
   void end() {
     caller_.progress("ending");
     ask_nodes<BurnState>(

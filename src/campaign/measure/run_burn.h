@@ -13,7 +13,7 @@
 
 namespace railbed {
 
-// What the nodes have before anything is loaded.
+// The GPUs of all nodes, and the power that they may take.
 struct BurnOutlook {
   int nodes = 0;
   int gpus = 0;

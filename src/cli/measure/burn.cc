@@ -138,7 +138,7 @@ void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
                   duration_text(plan.seconds), text));
 }
 
-// On a terminal one line that changes; elsewhere a line in a minute, so that a log stays short.
+// A terminal gets one line that changes, anything else a line each minute, so that a log stays short.
 std::function<void(const BurnReport&, double)> show_progress() {
   const auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
   return [last](const BurnReport& now, double left) {
@@ -202,6 +202,8 @@ Action declare_burn(CLI::App& app) {
       ->check(between(1.0, 100000.0));
   app.add_option("--memory", options->memory,
                  "of each GPU to test at most: 8G (default: most of what is free)");
+  app.add_option("--side", options->plan.side,
+                 "of the matrices: a multiple of 64 (default: 8192, less where memory is short)");
   app.add_option("--cublas", options->plan.cublas,
                  "cuBLASLt's file (default: libcublasLt.so of the driver's CUDA)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")

@@ -1,4 +1,4 @@
-// A burn-in as text: what each kind of GPU reached, what is wrong, and each GPU.
+// A burn-in as text: rates by kind of GPU, findings, and a line for each GPU.
 #pragma once
 
 #include <string>
