@@ -42,7 +42,7 @@ struct BurnDrill {
 // The work of one GPU in one phase, summed over all its turns.
 struct BurnTally {
   BurnPhase phase = BurnPhase::kBf16;
-  std::string skipped;         // why it did not run; empty if it did
+  std::string skipped = {};    // why it did not run; empty if it did
   bool no_units = false;       // it did not run because the GPU has no units of this precision
   double seconds = 0;          // that the GPU worked, by its own clock
   double work = 0;             // floating-point operations, or bytes that were read and written
@@ -52,7 +52,7 @@ struct BurnTally {
   double watts = 0;            // mean of the samples in the phase; 0: none
   double clock = 0;            // MHz, likewise
   int temperature = 0;         // °C, the highest; 0: not known
-  std::string digest;  // of the reference result; equal on sound GPUs of one kind. Empty: of no product
+  std::string digest = {};  // of the reference result; equal on sound GPUs of one kind. Empty: of no product
   FIELDS(BurnTally, phase, skipped, no_units, seconds, work, rate, compared, wrong, watts, clock, temperature,
          digest);
 };
@@ -63,9 +63,9 @@ struct BurnFault {
   double at = 0;               // seconds from the start of the burn
   std::uint64_t elements = 0;  // that differed
   std::uint64_t first = 0;     // index of the first of them; of memory the offset in 8 bytes
-  std::string bits;            // all bits that differed, "0000000000000400"
-  std::string of;  // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
-  std::optional<int> temperature;
+  std::string bits = {};       // all bits that differed, "0000000000000400"
+  std::string of = {};  // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
+  std::optional<int> temperature = {};
   bool injected = false;
   FIELDS(BurnFault, phase, at, elements, first, bits, of, temperature, injected);
 };
@@ -81,15 +81,15 @@ struct BurnXid {
 inline constexpr std::size_t kMostBurnPoints = 120;
 struct BurnCourse {
   double interval = 1;  // seconds
-  std::vector<int> watts;
-  std::vector<int> clock;        // MHz
-  std::vector<int> temperature;  // °C
+  std::vector<int> watts = {};
+  std::vector<int> clock = {};        // MHz
+  std::vector<int> temperature = {};  // °C
   FIELDS(BurnCourse, interval, watts, clock, temperature);
 };
 
 // A reason for lower clocks, and the number of samples in which NVML gave it.
 struct BurnSlowdown {
-  std::string reason;  // "power cap", "power brake", …
+  std::string reason = {};  // "power cap", "power brake", …
   std::uint64_t samples = 0;
   FIELDS(BurnSlowdown, reason, samples);
 };
@@ -97,21 +97,21 @@ struct BurnSlowdown {
 // All of one GPU.
 struct BurnGpu {
   int ordinal = 0;  // in PCI order on its node
-  std::string address;
-  std::string name;
+  std::string address = {};
+  std::string name = {};
   bool began = false;        // its first phase began
   bool ended = false;        // its work came to its end
-  std::string trouble;       // why it ended early; empty if it did not
+  std::string trouble = {};  // why it ended early; empty if it did not
   double seconds = 0;        // from the start of the burn to this report
-  std::string phase;         // the present one; empty after the end
-  std::string library;       // cuBLAS's version
+  std::string phase = {};    // the present one; empty after the end
+  std::string library = {};  // cuBLAS's version
   std::uint64_t side = 0;    // of the matrices
   std::uint64_t memory = 0;  // bytes of its memory that were tested
-  std::vector<BurnTally> tallies;
+  std::vector<BurnTally> tallies = {};
   std::uint64_t fault_count = 0;
-  std::vector<BurnFault> faults;  // the first of them
-  std::vector<BurnXid> xids;      // likewise
-  std::string no_samples;         // why NVML gave none; empty if it did
+  std::vector<BurnFault> faults = {};  // the first of them
+  std::vector<BurnXid> xids = {};      // likewise
+  std::string no_samples = {};         // why NVML gave none; empty if it did
   std::uint64_t samples = 0;
   double watts = 0;  // mean of all samples
   double watts_max = 0;
@@ -120,12 +120,12 @@ struct BurnGpu {
   int temperature = 0;     // °C, the highest; 0: not known
   int memory_temperature = 0;
   int clock_max = 0;  // MHz that the GPU can have
-  std::vector<BurnSlowdown> slowdowns;
-  std::optional<std::uint64_t> ecc_uncorrectable;  // more than at the start; nullopt: not known
-  std::optional<std::uint64_t> ecc_corrected;
-  std::optional<std::uint64_t> pcie_replays;
-  std::map<std::string, std::uint64_t> nvlink_errors;
-  BurnCourse course;
+  std::vector<BurnSlowdown> slowdowns = {};
+  std::optional<std::uint64_t> ecc_uncorrectable = {};  // more than at the start; nullopt: not known
+  std::optional<std::uint64_t> ecc_corrected = {};
+  std::optional<std::uint64_t> pcie_replays = {};
+  std::map<std::string, std::uint64_t> nvlink_errors = {};
+  BurnCourse course = {};
   FIELDS(BurnGpu, ordinal, address, name, began, ended, trouble, seconds, phase, library, side, memory,
          tallies, fault_count, faults, xids, no_samples, samples, watts, watts_max, watts_limit, paused,
          temperature, memory_temperature, clock_max, slowdowns, ecc_uncorrectable, ecc_corrected,
@@ -133,11 +133,11 @@ struct BurnGpu {
 };
 
 struct BurnNode {
-  std::string node;
-  std::string trouble;    // why nothing could be burned in, or why the node was lost; empty if neither
-  bool lost = false;      // it had started
-  double lost_after = 0;  // seconds from its start to its last report
-  std::vector<BurnGpu> gpus;
+  std::string node = {};
+  std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
+  bool lost = false;         // it had started
+  double lost_after = 0;     // seconds from its start to its last report
+  std::vector<BurnGpu> gpus = {};
   FIELDS(BurnNode, node, trouble, lost, lost_after, gpus);
 };
 
@@ -150,27 +150,27 @@ constexpr auto enum_names(BurnStatus) {
 // One thing that the verdict names.
 struct BurnFinding {
   BurnStatus status = BurnStatus::kNote;
-  std::string node;     // empty: all
-  int gpu = -1;         // ordinal; -1: the node, or all
-  std::string what;     // "wrong-result", "slow", "lost", …: docs/reference/burn.md lists them
-  std::string message;  // one sentence
-  std::string remedy;   // what to do; may be empty
+  std::string node = {};     // empty: all
+  int gpu = -1;              // ordinal; -1: the node, or all
+  std::string what = {};     // "wrong-result", "slow", "lost", …: docs/reference/burn.md lists them
+  std::string message = {};  // one sentence
+  std::string remedy = {};   // what to do; may be empty
   bool injected = false;
   FIELDS(BurnFinding, status, node, gpu, what, message, remedy, injected);
 };
 
 // The GPUs of one product in one phase.
 struct BurnFamily {
-  std::string name;
+  std::string name = {};
   BurnPhase phase = BurnPhase::kBf16;
   int gpus = 0;
-  double median = 0;                 // work in a second
-  double low = 0;                    // the slowest
-  double high = 0;                   // the fastest
-  double spread = 0;                 // robust standard deviation as a share of the median
-  std::optional<double> smallest;    // the smallest share that a GPU may be slower and still be found
-  std::optional<double> data_sheet;  // of the product; nullopt: no table has it
-  double watts = 0;                  // mean
+  double median = 0;                      // work in a second
+  double low = 0;                         // the slowest
+  double high = 0;                        // the fastest
+  double spread = 0;                      // robust standard deviation as a share of the median
+  std::optional<double> smallest = {};    // the smallest share that a GPU may be slower and still be found
+  std::optional<double> data_sheet = {};  // of the product; nullopt: no table has it
+  double watts = 0;                       // mean
   FIELDS(BurnFamily, name, phase, gpus, median, low, high, spread, smallest, data_sheet, watts);
 };
 
@@ -179,11 +179,11 @@ struct BurnReport {
   double seconds = 0;    // that the burn lasted
   bool stopped = false;  // by Ctrl-C
   double watts_cap = 0;  // of --watts, for each GPU; 0: none
-  std::vector<BurnShare> phases;
-  std::vector<BurnDrill> injected;
-  std::vector<BurnNode> nodes;
-  std::vector<BurnFamily> families;
-  std::vector<BurnFinding> findings;  // failures first
+  std::vector<BurnShare> phases = {};
+  std::vector<BurnDrill> injected = {};
+  std::vector<BurnNode> nodes = {};
+  std::vector<BurnFamily> families = {};
+  std::vector<BurnFinding> findings = {};  // failures first
   FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, nodes, families, findings);
 };
 

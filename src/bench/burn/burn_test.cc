@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <thread>
 
+#include "bench/burn/burn_engine.h"
 #include "bench/burn/burn_kernels.h"
 #include "bench/core/local_peer.h"
 #include "bench/core/typed.h"
-#include "bench/engines/handlers.h"
 
 namespace railbed {
 namespace {
@@ -88,6 +88,11 @@ TEST(BurnWordsOfFactors, AreHashesUnderAMask) {
     EXPECT_EQ(burn_word(bf16, i) & 0x7F007F007F007F00U, 0x3F003F003F003F00U);
 }
 
+Handlers burn_handlers_of(const NvidiaLibraries& from) {
+  AgentSide side(nullptr, from);
+  return burn_engine().handlers(side);
+}
+
 class Burns : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -111,7 +116,7 @@ class Burns : public ::testing::Test {
   // Burns until all GPUs have ended.
   std::vector<BurnGpu> burn(const BurnPlan& plan, const char* fault = nullptr) {
     if (fault != nullptr) setenv("RAILBED_FAKE_FAULT", fault, 1);
-    LocalPeer peer("here", gpu_handlers(libraries()));
+    LocalPeer peer("here", burn_handlers_of(libraries()));
     const auto name = ask<BurnName>(peer, kBurnBegin, plan, seconds(60), {});
     if (!name) return ADD_FAILURE() << name.error().text, std::vector<BurnGpu>();
     for (;;) {
@@ -239,14 +244,14 @@ TEST_F(Burns, SayWhatIsMissing) {
   ASSERT_EQ(gpus.size(), 3U);
   EXPECT_THAT(tally(gpus[0], BurnPhase::kBf16).skipped, HasSubstr("/nowhere/libcublasLt.so.12"));
   EXPECT_GT(tally(gpus[0], BurnPhase::kMemory).rate, 0);
-  LocalPeer bare("here", gpu_handlers({{"/nowhere/nvml"}, {"/nowhere/libcuda.so.1"}, seconds(20)}));
+  LocalPeer bare("here", burn_handlers_of({{"/nowhere/nvml"}, {"/nowhere/libcuda.so.1"}, seconds(20)}));
   const auto refused = ask<BurnName>(bare, kBurnBegin, plan(), seconds(60), {});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().text, HasSubstr("/nowhere/libcuda.so.1"));
 }
 
 TEST_F(Burns, FindTheirGpusAndTheirPowerLimits) {
-  LocalPeer peer("here", gpu_handlers(libraries()));
+  LocalPeer peer("here", burn_handlers_of(libraries()));
   const auto found = ask<BurnFound>(peer, kBurnFind, plan(), seconds(60), {});
   ASSERT_TRUE(found) << found.error().text;
   EXPECT_EQ(found->names, std::vector<std::string>(3, "Fake 9000"));
@@ -256,7 +261,7 @@ TEST_F(Burns, FindTheirGpusAndTheirPowerLimits) {
 TEST_F(Burns, EndAtOnceOnRequest) {
   auto endless = plan();
   endless.seconds = 3600;
-  LocalPeer peer("here", gpu_handlers(libraries()));
+  LocalPeer peer("here", burn_handlers_of(libraries()));
   const auto name = ask<BurnName>(peer, kBurnBegin, endless, seconds(60), {});
   ASSERT_TRUE(name);
   std::this_thread::sleep_for(milliseconds(1500));
