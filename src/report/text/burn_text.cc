@@ -6,9 +6,9 @@
 #include <map>
 #include <string_view>
 
+#include "base/units.h"
 #include "inventory/hostlist.h"
 #include "report/escape.h"
-#include "report/text/bench_table.h"
 
 namespace railbed {
 namespace {
