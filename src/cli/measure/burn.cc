@@ -188,7 +188,7 @@ Action declare_burn(CLI::App& app) {
   auto* hours =
       app.add_option("--hours", options->hours, "how long: 12, or 0.5")->check(between(0.01, 336.0));
   app.add_option("--minutes", options->minutes, "how long, in minutes")
-      ->check(between(0.1, 20160.0))
+      ->check(between(0.02, 20160.0))
       ->excludes(hours);
   app.add_option("--gpus", options->gpus, "these GPUs of each node only, in PCI order from 0: 0,1")
       ->delimiter(',');
