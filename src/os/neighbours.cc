@@ -9,11 +9,14 @@
 
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "os/netlink.h"
 
 namespace railbed {
 namespace {
+
+constexpr std::size_t kMostRoutes = 4096;
 
 // Returns the kernel's form: 4 or 16 bytes.
 std::string_view raw_address(const IpAddress& address) {
@@ -93,6 +96,41 @@ NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of) 
     if (address == raw_address(of)) return found;
   }
   return {};
+}
+
+std::vector<Subnet> routed_subnets() {
+  rtmsg head = {};
+  head.rtm_family = AF_INET;
+  std::set<Subnet> subnets;
+  for (std::string_view rest : ask_netlink(RTM_GETROUTE, NLM_F_DUMP, body_of(head)).bodies) {
+    const auto route = take_head<rtmsg>(rest);
+    if (!route || route->rtm_family != AF_INET || route->rtm_dst_len == 0 || route->rtm_type == RTN_LOCAL ||
+        route->rtm_type == RTN_BROADCAST || route->rtm_type == RTN_MULTICAST || subnets.size() >= kMostRoutes)
+      continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type != RTA_DST) return;
+      const auto to = IpAddress::parse(address_text(payload));
+      const auto subnet = to ? Subnet::of(*to, route->rtm_dst_len) : std::nullopt;
+      if (subnet) subnets.insert(*subnet);
+    });
+  }
+  return {subnets.begin(), subnets.end()};
+}
+
+int largest_mtu(const std::string& interface) {
+  ifinfomsg head = {};
+  head.ifi_family = AF_UNSPEC;
+  head.ifi_index = static_cast<int>(if_nametoindex(interface.c_str()));
+  std::uint32_t largest = 0;
+  if (head.ifi_index == 0) return 0;
+  for (std::string_view rest : ask_netlink(RTM_GETLINK, 0, body_of(head)).bodies) {
+    if (!take_head<ifinfomsg>(rest)) continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == IFLA_MAX_MTU && payload.size() == sizeof largest)
+        std::memcpy(&largest, payload.data(), sizeof largest);
+    });
+  }
+  return largest > 1U << 20 ? 0 : static_cast<int>(largest);
 }
 
 }  // namespace railbed
