@@ -34,17 +34,17 @@ struct LinksQuestion {
   FIELDS(LinksQuestion, links, known, milliseconds);
 };
 struct LinkSeen {
-  std::string interface;
+  std::string interface = {};
   bool there = false;
   bool up = false;
   bool carrier = false;
   bool ipv6_off = false;
   int largest_mtu = 0;
   int sent = 0;
-  std::string error;
-  std::vector<std::string> heard;   // digests
-  std::vector<IpAddress> own;       // its link-local addresses
-  std::vector<IpAddress> answered;  // link-local addresses that answered its pings
+  std::string error = {};
+  std::vector<std::string> heard = {};   // digests
+  std::vector<IpAddress> own = {};       // its link-local addresses
+  std::vector<IpAddress> answered = {};  // link-local addresses that answered its pings
   int foreign = 0;
   FIELDS(LinkSeen, interface, there, up, carrier, ipv6_off, largest_mtu, sent, error, heard, own, answered,
          foreign);
