@@ -62,9 +62,16 @@ Fd token_socket(std::string& error) {
   return fd;
 }
 
-// Returns no socket where net.ipv4.ping_group_range forbids it: pings only add to what the tokens show.
+// Returns no socket for a user outside net.ipv4.ping_group_range: pings only add to what the tokens show.
 Fd ping_socket() {
   Fd fd(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
+  if (!fd) {
+    fd = Fd(socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
+    icmp6_filter replies = {};
+    ICMP6_FILTER_SETBLOCKALL(&replies);
+    ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &replies);
+    if (fd) setsockopt(fd.get(), IPPROTO_ICMPV6, ICMP6_FILTER, &replies, sizeof replies);
+  }
   if (fd) set_common_options(fd.get());
   return fd;
 }

@@ -20,7 +20,8 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMostCableNodes = 256;  // all of them send at once
-constexpr int kRaisedSeconds = 60;  // without a controller, a node sets its links down after this time
+constexpr int kRaisedSeconds =
+    30;  // and as long as the nodes listen: then a node sets its links down by itself
 constexpr std::chrono::seconds kRaiseDeadline{60};
 constexpr std::chrono::seconds kLowerDeadline{60};
 constexpr std::chrono::seconds kCarrierDeadline{20};  // training of a 100 Gb/s link takes up to 15 s
@@ -34,10 +35,11 @@ using CableClock = std::chrono::steady_clock;
 // it is told to, when nobody extends its time, and after its own death by systemd's timer.
 class RaisedLinks {
  public:
-  RaisedLinks(const Cluster& cluster, const PortsByNode& ports, std::string who, ReachOptions reach,
-              const Caller& caller)
+  RaisedLinks(const Cluster& cluster, const PortsByNode& ports, std::string who, std::chrono::seconds listen,
+              ReachOptions reach, const Caller& caller)
       : ports_(ports),
         who_(std::move(who)),
+        seconds_(kRaisedSeconds + static_cast<int>(listen.count())),
         caller_(caller),
         fleet_(open_as_root(cluster, ports, std::move(reach))) {}
   ~RaisedLinks() { lower(); }
@@ -50,7 +52,7 @@ class RaisedLinks {
       const ApplyRequest request{.id = id_,
                                  .who = who_,
                                  .cluster = "init",
-                                 .seconds = kRaisedSeconds,
+                                 .seconds = seconds_,
                                  .titles = {"links up for a look at the cables"},
                                  .steps = {{StepKind::kSetLinkUp, ports_.at(node)}}};
       return json::dump(json::encode(request));
@@ -59,7 +61,7 @@ class RaisedLinks {
       if (status)
         open_.insert(node);
       else
-        caller_.note(fmt::format("{}: its links stay down: {}", node, status.error().text));
+        caller_.note(fmt::format("the links of {} stay down: {}", node, status.error().text));
     }
     (void)ask_open(kApplySwitch);
     wait_until(
@@ -82,7 +84,7 @@ class RaisedLinks {
       caller_.note(fmt::format(
           "{}: nobody saw its links ({}) go down again; it sets them down by itself, {} s after it "
           "was last heard of",
-          node, fmt::join(ports_.at(node), ", "), kRaisedSeconds));
+          node, fmt::join(ports_.at(node), ", "), seconds_));
     open_.clear();
     caller_.progress("");
   }
@@ -135,6 +137,7 @@ class RaisedLinks {
   const PortsByNode& ports_;
   const std::string id_ = make_apply_id();
   const std::string who_;
+  const int seconds_;  // without a controller
   const Caller& caller_;
   fleet::Fleet fleet_;
   std::set<std::string> open_;  // nodes whose links may be up
@@ -198,7 +201,7 @@ Result<CablesSeen> find_cables(const LookedAt& seen, const CableChoice& choice, 
       choice.may_bring_up(fmt::format("{} down. Set up for the look at the cables, and down again?",
                                       ports_text(down) + (down.size() == 1 ? " is" : " are")))) {
     for (const CablePort& port : down) by_node[port.node].push_back(port.interface);
-    raised.emplace(cluster, by_node, choice.who, reach, caller);
+    raised.emplace(cluster, by_node, choice.who, choice.listen, reach, caller);
     raised->raise();
     wait_for_carrier(fleet, *raised, down, caller);
     listen += kAddressSettles;
