@@ -26,7 +26,7 @@ std::string list_of(const std::vector<CablePort>& ports) {
 // Ends as a graph: ends are numbered as in CablesSeen, and each group has the number of its first end.
 class CableGraph {
  public:
-  explicit CableGraph(const std::vector<CableEnd>& ends) : ends_(ends), group_(ends.size()) {
+  explicit CableGraph(const std::vector<ListeningPort>& ends) : ends_(ends), group_(ends.size()) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t i = 0; i < ends_.size(); ++i)
       for (std::size_t j = i + 1; j < ends_.size(); ++j)
@@ -64,7 +64,7 @@ class CableGraph {
     group_[std::max(one, other)] = std::min(one, other);
   }
 
-  const std::vector<CableEnd>& ends_;
+  const std::vector<ListeningPort>& ends_;
   std::vector<std::size_t> group_;
 };
 
@@ -223,7 +223,7 @@ class CablingFinder {
       }
   }
 
-  void note_alone(const CableEnd& end) {
+  void note_alone(const ListeningPort& end) {
     const std::string name = end.port.to_text();
     const std::string hint = end.lldp.empty() ? "" : fmt::format(" (LLDP names the other end: {})", end.lldp);
     if (end.up == false)
@@ -246,7 +246,7 @@ class CablingFinder {
           name, hint);
   }
 
-  const std::vector<CableEnd>& ends_;
+  const std::vector<ListeningPort>& ends_;
   const int udp_port_;
   const CableGraph graph_;
   Cabling cabling_;

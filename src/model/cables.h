@@ -26,7 +26,7 @@ struct CablePort {
 };
 
 // The observations of one port.
-struct CableEnd {
+struct ListeningPort {
   CablePort port = {};
   bool management = false;               // it has the node's default route, or ssh uses it
   std::optional<bool> up = {};           // this and the next: empty if it could not be read
@@ -40,13 +40,13 @@ struct CableEnd {
   int strangers = 0;      // link-local addresses that answered and belong to no port of these nodes
   int foreign = 0;        // datagrams without a token of this run
   std::string lldp = {};  // what lldpd says about the other end; a hint only
-  FIELDS(CableEnd, port, management, up, carrier, ipv6_off, largest_mtu, sent, error, heard, answered,
+  FIELDS(ListeningPort, port, management, up, carrier, ipv6_off, largest_mtu, sent, error, heard, answered,
          strangers, foreign, lldp);
 };
 
 struct CablesSeen {
   bool named = false;  // a person named the ports: they are rails even if others have RDMA and they do not
-  std::vector<CableEnd> ends = {};                         // in the order of nodes, then of their interfaces
+  std::vector<ListeningPort> ends = {};                    // in the order of nodes, then of their interfaces
   int udp_port = 0;                                        // of the tokens; a firewall may drop it
   std::map<std::string, std::vector<Subnet>> routes = {};  // by node: the subnets that it has a route to
 };

@@ -24,10 +24,10 @@ class Lab {
  public:
   explicit Lab(const Names& ports) {
     for (const std::string& port : ports)
-      seen_.ends.push_back(CableEnd{.port = port_of(port), .up = true, .carrier = true, .sent = 10});
+      seen_.ends.push_back(ListeningPort{.port = port_of(port), .up = true, .carrier = true, .sent = 10});
   }
-  CableEnd& at(const std::string& port) {
-    return *std::ranges::find(seen_.ends, port_of(port), &CableEnd::port);
+  ListeningPort& at(const std::string& port) {
+    return *std::ranges::find(seen_.ends, port_of(port), &ListeningPort::port);
   }
   // A cable, or a switch with all these ports.
   Lab& join(const Names& ports) {

@@ -33,7 +33,14 @@ NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of);
 // VPN) among them, without default routes and own addresses. Each once, at most 4096.
 std::vector<Subnet> routed_subnets();
 
-// Returns the largest MTU that the interface's driver accepts, in bytes; 0 if the kernel does not state it.
-int largest_mtu(const std::string& interface);
+// The state of an interface (RTM_GETLINK).
+struct InterfaceState {
+  bool there = false;
+  bool up = false;       // administratively
+  bool carrier = false;  // only known of an interface that is up
+  bool ipv6_off = false;
+  int largest_mtu = 0;  // bytes that the driver accepts; 0 if the kernel does not state it
+};
+InterfaceState interface_state(const std::string& interface);
 
 }  // namespace railbed

@@ -375,8 +375,8 @@ class CableProposer {
   }
 
  private:
-  const CableEnd* end_of(const CablePort& port) const {
-    const auto found = std::ranges::find(cables_.ends, port, &CableEnd::port);
+  const ListeningPort* end_of(const CablePort& port) const {
+    const auto found = std::ranges::find(cables_.ends, port, &ListeningPort::port);
     return found == cables_.ends.end() ? nullptr : &*found;
   }
 
@@ -441,7 +441,7 @@ class CableProposer {
   int largest_mtu_of(const std::vector<CablePort>& rail) const {
     int smallest = 0;
     for (const CablePort& port : rail) {
-      const CableEnd* const end = end_of(port);
+      const ListeningPort* const end = end_of(port);
       if (end == nullptr || end->largest_mtu == 0) return 0;
       smallest = smallest == 0 ? end->largest_mtu : std::min(smallest, end->largest_mtu);
     }

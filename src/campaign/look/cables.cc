@@ -11,8 +11,6 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "bench/core/typed.h"
-#include "host/host.h"
-#include "host/open.h"
 #include "os/link_tokens.h"
 #include "os/neighbours.h"
 
@@ -32,7 +30,7 @@ bool names_interface(std::string_view name) {
 Result<void> check_question(const LinksQuestion& question) {
   const bool sound = question.links.size() <= kMostLinks && question.known.size() <= kMostKnown &&
                      question.milliseconds >= 0 && question.milliseconds <= kLongestHearing &&
-                     std::ranges::all_of(question.links, [](const LinkQuestion& link) {
+                     std::ranges::all_of(question.links, [](const ListeningLink& link) {
                        return names_interface(link.interface) &&
                               (link.token.empty() || link.token.size() == 2 * kLinkTokenBytes);
                      });
@@ -40,16 +38,13 @@ Result<void> check_question(const LinksQuestion& question) {
   return {};
 }
 
-void read_state(Host& host, LinkSeen& link) {
-  const std::string folder = "/sys/class/net/" + link.interface;
-  const auto flags = host.read_line(folder + "/flags");
-  link.there = flags.ok();
-  link.up = flags.ok() && (std::strtoul(flags->c_str(), nullptr, 16) & IFF_UP) != 0;
-  link.carrier = host.read_line(folder + "/carrier").value_or("0") == "1";
-  // The whole of IPv6 may be off, and then the folder does not exist.
-  const auto off = host.read_line("/proc/sys/net/ipv6/conf/" + link.interface + "/disable_ipv6");
-  link.ipv6_off = link.there && off.value_or("1") == "1";
-  link.largest_mtu = largest_mtu(link.interface);
+void read_state(LinkSeen& link) {
+  const InterfaceState state = interface_state(link.interface);
+  link.there = state.there;
+  link.up = state.up;
+  link.carrier = state.carrier;
+  link.ipv6_off = state.ipv6_off;
+  link.largest_mtu = state.largest_mtu;
 }
 
 void take_heard(LinkTokensHeard&& heard, LinkSeen& link) {
@@ -67,17 +62,16 @@ Result<LinksAnswer> hear_links(const LinksQuestion& question, const std::stop_to
   LinkTokensResult result;
   if (question.milliseconds > 0) {
     std::vector<LinkToken> own;
-    for (const LinkQuestion& link : question.links)
+    for (const ListeningLink& link : question.links)
       if (!link.token.empty()) own.push_back({link.interface, link.token});
     result = exchange_link_tokens(own, {question.known.begin(), question.known.end()},
                                   std::chrono::milliseconds(question.milliseconds), stop);
     answer.routes = routed_subnets();
   }
   // The state after the exchange: a link may have come up meanwhile.
-  const auto host = open_this_machine();
-  for (const LinkQuestion& asked : question.links) {
+  for (const ListeningLink& asked : question.links) {
     LinkSeen link{.interface = asked.interface};
-    read_state(*host, link);
+    read_state(link);
     if (const auto found = result.interfaces.find(asked.interface); found != result.interfaces.end())
       take_heard(std::move(found->second), link);
     else
@@ -101,8 +95,8 @@ void add_addresses(const std::string& node, const LinksAnswer& answer, CableBook
         book.shared.insert(address);
 }
 
-CableEnd end_of(const CableAsk& ask, const LinkSeen& link, const CableBook& book) {
-  CableEnd end{.port = ask.port, .management = ask.management};
+ListeningPort end_of(const CableAsk& ask, const LinkSeen& link, const CableBook& book) {
+  ListeningPort end{.port = ask.port, .management = ask.management};
   end.ipv6_off = link.ipv6_off;
   end.largest_mtu = link.largest_mtu;
   end.sent = link.sent;
@@ -190,9 +184,9 @@ Result<CablesSeen> look_at_cables(fleet::Fleet& fleet, const std::vector<CableAs
     if (answer != answers.end())
       for (const LinkSeen& one : answer->second.links)
         if (one.interface == ask.port.interface) link = &one;
-    CableEnd end =
+    ListeningPort end =
         link == nullptr
-            ? CableEnd{.port = ask.port, .management = ask.management, .error = errors[ask.port.node]}
+            ? ListeningPort{.port = ask.port, .management = ask.management, .error = errors[ask.port.node]}
             : end_of(ask, *link, book);
     if (const auto found = facts.find(ask.port.node); found != facts.end())
       end.lldp = lldp_hint(found->second, ask.port.interface);

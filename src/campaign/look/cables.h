@@ -22,13 +22,13 @@ namespace railbed {
 inline constexpr std::string_view kLinksHear = "links.hear";  // LinksQuestion → LinksAnswer
 
 // A port of the node, and the token that goes out there; an empty token sends nothing.
-struct LinkQuestion {
+struct ListeningLink {
   std::string interface;
   std::string token;
-  FIELDS(LinkQuestion, interface, token);
+  FIELDS(ListeningLink, interface, token);
 };
 struct LinksQuestion {
-  std::vector<LinkQuestion> links;
+  std::vector<ListeningLink> links;
   std::vector<std::string> known;  // digests of all tokens that count
   int milliseconds = 0;            // 0: only looks at the state of the ports
   FIELDS(LinksQuestion, links, known, milliseconds);
@@ -60,7 +60,7 @@ Handlers link_handlers();
 // A port to look at.
 struct CableAsk {
   CablePort port;
-  bool management = false;  // CableEnd::management
+  bool management = false;  // ListeningPort::management
   bool addressed = false;   // it has an address that is not link-local
 };
 

@@ -50,7 +50,7 @@ struct InitAnswer {
   std::string file = {};  // empty: nothing was written
   json::Lines description = {};
   bool complete = true;
-  std::vector<CableEnd> ports = {};
+  std::vector<ListeningPort> ports = {};
   std::vector<CableLink> links = {};
   std::vector<std::string> cables = {};
   std::vector<std::string> notes = {};
