@@ -10,7 +10,7 @@
 namespace railbed {
 namespace {
 
-// The prefix of rails: NCCL_IB_SUBNET_PREFIX_LEN is 24 unless somebody sets it.
+// The prefix of rails: the default of NCCL_IB_SUBNET_PREFIX_LEN.
 constexpr int kRailPrefix = 24;
 
 bool has_port(const std::vector<CablePort>& ports, const CablePort& port) {
@@ -176,7 +176,7 @@ class CablingFinder {
           link.rails.size(), list_of(link.ports));
   }
 
-  // Returns the first two ports of the rail of which neither hears the other; empty if there are none.
+  // Names the first two ports of the rail without a connection; returns nothing if all are connected.
   std::string unheard_on(const std::vector<std::size_t>& group, const std::vector<CablePort>& rail) const {
     for (const std::size_t i : group)
       for (const std::size_t j : group)

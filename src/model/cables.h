@@ -1,5 +1,5 @@
-// Which port of which node is cabled to which, from what the nodes heard of each other at link level
-// (os/link_tokens.h). Pure: observations come in, links and notes go out.
+// Finds the cables between ports of nodes from the datagrams that arrived at each port (os/link_tokens.h). Pure:
+// observations come in, links and notes go out.
 #pragma once
 
 #include <array>
@@ -36,10 +36,10 @@ struct ListeningPort {
   int sent = 0;                          // datagrams
   std::string error = {};                // why it sent none
   std::vector<CablePort> heard = {};     // ports whose token arrived here
-  std::vector<CablePort> answered = {};  // ports whose link-local address answered a ping from here
-  int strangers = 0;      // link-local addresses that answered and belong to no port of these nodes
+  std::vector<CablePort> answered = {};  // ports whose link-local address replied to a ping
+  int strangers = 0;      // link-local addresses that replied and belong to no port of these nodes
   int foreign = 0;        // datagrams without a token of this run
-  std::string lldp = {};  // what lldpd says about the other end; a hint only
+  std::string lldp = {};  // the other end, as lldpd knows it; a hint only
   FIELDS(ListeningPort, port, management, up, carrier, ipv6_off, largest_mtu, sent, error, heard, answered,
          strangers, foreign, lldp);
 };
@@ -51,7 +51,7 @@ struct CablesSeen {
   std::map<std::string, std::vector<Subnet>> routes = {};  // by node: the subnets that it has a route to
 };
 
-// What connects the ports of a link.
+// The kinds of links.
 enum class CableKind {
   kDirect,      // two ports of two nodes: a cable, or a switch that nothing else is on
   kSwitch,      // more ports: one broadcast domain
@@ -62,7 +62,7 @@ constexpr auto enum_names(CableKind) {
   return std::array<std::string_view, 4>{"direct", "switch", "management", "loop"};
 }
 
-// The ports that hear each other.
+// Ports that receive each other's datagrams.
 struct CableLink {
   CableKind kind = CableKind::kDirect;
   std::vector<CablePort> ports;  // in the order of CablesSeen::ends
@@ -75,12 +75,13 @@ struct CableLink {
 
 struct Cabling {
   std::vector<CableLink> links;
-  std::vector<std::string> notes;  // what is missing, odd or unknown, and what would decide it
-  std::vector<CablePort> down;     // ports that are not up: nobody can see their cables
+  std::vector<std::string> notes;  // missing cables, odd ones and unknown ones, with remedies
+  std::vector<CablePort> down;     // ports that are not up, so that their cables are unknown
 };
 
-// Two ports are on one link if a token of one arrived at the other, in either direction, or if each answered
-// the other's ping. A token proves it, since nobody else knows it; two pings do where firewalls drop tokens.
+// Finds the links. Two ports are on one link if a token of one arrived at the other, in either direction, or if
+// each received the other's reply to a ping. A token is proof, because only its sender has it; two pings suffice
+// where firewalls drop tokens.
 Cabling find_cabling(const CablesSeen& seen);
 
 // Returns the first `count` IPv4 subnets for rails of `nodes` nodes that overlap none of `taken`: always the

@@ -51,7 +51,7 @@ Fd token_socket(std::string& error) {
   any.sin6_family = AF_INET6;
   any.sin6_port = htons(kLinkTokenPort);
   const int yes = 1;
-  // Two runs at once each receive what is sent to all nodes.
+  // Two runs may have the port at once: each receives all datagrams.
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) {

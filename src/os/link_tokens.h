@@ -1,7 +1,7 @@
-// Which interfaces reach each other without a router: datagrams with secret tokens to all nodes of a link
-// (ff02::1, RFC 4291), which need no address but the link-local one that the kernel makes, and no privilege.
-// A receiver knows only the digests of the tokens, so what it hears was sent by their owner: nobody else on the
-// link can make one up. A neighbor that forwards a datagram is part of the link, like a switch.
+// Finds interfaces that reach each other without a router, by datagrams with secret tokens to all nodes of a link
+// (ff02::1, RFC 4291). They need only the link-local addresses that the kernel makes, and no privilege. A receiver
+// has the digests of the tokens, so that a token that it receives is proof: no other sender has it. A neighbor
+// that forwards a datagram is part of the link, like a switch.
 #pragma once
 
 #include <chrono>
@@ -25,20 +25,20 @@ struct LinkToken {
   std::string token;
 };
 
-// What one interface sent and heard.
+// The datagrams of one interface.
 struct LinkTokensHeard {
   int sent = 0;
   std::string error;              // why the last datagram could not be sent; empty if it was
   std::set<std::string> digests;  // of tokens that arrived from other interfaces
   std::set<IpAddress> own;        // link-local addresses of the interface itself
-  std::set<IpAddress> answered;   // link-local addresses that answered a ping, at most 64
+  std::set<IpAddress> answered;   // link-local addresses that replied to a ping, at most 64
   int foreign = 0;                // datagrams that no known token is in
 };
 
 // Returns the digest by which a receiver knows a token.
 std::string link_token_digest(std::string_view token);
 
-// Sends the tokens of `own`, and pings, again and again for `duration`, and listens meanwhile. `known` holds the
+// Sends the tokens of `own`, and pings, every 200 ms for `duration`, and receives others'. `known` holds the
 // digests of all tokens that count. Returns an entry for each interface of `own`. Fails only if no socket can
 // be had.
 struct LinkTokensResult {

@@ -31,8 +31,8 @@ constexpr std::chrono::milliseconds kCarrierAgain{500};
 using PortsByNode = std::map<std::string, std::vector<std::string>>;
 using CableClock = std::chrono::steady_clock;
 
-// Links that are up for a while, each node's by an apply that nobody ever commits: its keeper sets them down when
-// it is told to, when nobody extends its time, and after its own death by systemd's timer.
+// Links that are up for a while, on each node by an apply that is never committed: its keeper sets them down on
+// request and when its time is over, and systemd's timer does if the keeper died.
 class RaisedLinks {
  public:
   RaisedLinks(const Cluster& cluster, const PortsByNode& ports, std::string who, std::chrono::seconds listen,
@@ -72,7 +72,7 @@ class RaisedLinks {
   // Extends the time for which the links stay up.
   void stay() { (void)ask_open(kApplyWait); }
 
-  // Returns after all links are down again, or notes which node could not be told.
+  // Returns when all links are down again. Notes the nodes without a confirmation.
   void lower() {
     if (open_.empty()) return;
     caller_.progress("setting links down again");
@@ -99,7 +99,7 @@ class RaisedLinks {
     return open_fleet(cluster, nodes, std::move(reach));
   }
 
-  // A stop of the caller cancels none of these: what was begun is taken back.
+  // The caller's stop does not cancel these requests: what was begun is rolled back.
   Statuses ask(std::string_view method, const fleet::ParamsOf& params) {
     Statuses all;
     for (const fleet::Answer& answer : fleet::gather(fleet_, method, params, kRaiseDeadline)) {

@@ -388,7 +388,7 @@ class CableProposer {
     if (interface == nullptr) return std::nullopt;
     ProposedPort made =
         candidate_of(static_cast<std::size_t>(node - nodes_.begin()), facts->second, *interface);
-    // An address that the machine gave itself says nothing about the cable.
+    // An address that the machine gave itself does not show where the cable leads.
     if (made.address && made.address->is_link_local()) made.address.reset(), made.subnet.reset();
     return made;
   }
@@ -428,7 +428,7 @@ class CableProposer {
     groups.push_back(std::move(group));
   }
 
-  // Returns true for a group of link-local addresses whose ports a cable groups anew.
+  // Returns true for a group of link-local addresses if a cable has one of its ports.
   static bool is_made_of(const Group& other, const Group& group) {
     return !other.cable && other.subnet && other.subnet->network().is_link_local() &&
            std::ranges::any_of(other.ports, [&](const ProposedPort& port) {
@@ -454,7 +454,7 @@ class CableProposer {
     return nullptr;
   }
 
-  // Notes two ports that share a subnet, of which one is on a cable without the other.
+  // Notes two ports that share a subnet but no cable, if one of them has a cable.
   void note_contradiction(const Group& group) {
     for (const ProposedPort& one : group.ports)
       for (const ProposedPort& other : group.ports) {
@@ -519,7 +519,7 @@ void propose_subnet_manager(const std::vector<Group>& groups, std::vector<Node>&
       if (!port.rdma || port.rdma.port->link_layer.value_or("") != "InfiniBand") continue;
       const bool waits = port.rdma.port->physical_state.value_or("") == "LinkUp" &&
                          port.rdma.port->sm_lid.ok() && *port.rdma.port->sm_lid == 0;
-      if (!waits) return;  // one has a manager, or nobody knows
+      if (!waits) return;  // one has a manager, or this is not known
       if (first == nullptr) first = &port;
     }
   if (first == nullptr) return;

@@ -18,7 +18,7 @@ using SshAddresses = std::map<std::string, std::vector<IpAddress>>;
 
 struct Proposal {
   Cluster cluster;
-  Cabling cabling;                  // what was seen of cables; its notes are among `notes`
+  Cabling cabling;                  // the cables that were seen; `notes` has its notes, too
   std::vector<std::string> cables;  // a line for each rail that follows a cable: "rail0: ens6 of gpu1 - …"
   std::vector<std::string> notes;   // what was left out or guessed, for the next editor of the file
 };

@@ -68,7 +68,7 @@ Result<LinksAnswer> hear_links(const LinksQuestion& question, const std::stop_to
                                   std::chrono::milliseconds(question.milliseconds), stop);
     answer.routes = routed_subnets();
   }
-  // The state after the exchange: a link may have come up meanwhile.
+  // Reads the state after the exchange, because a link may come up during it.
   for (const ListeningLink& asked : question.links) {
     LinkSeen link{.interface = asked.interface};
     read_state(link);
@@ -81,7 +81,7 @@ Result<LinksAnswer> hear_links(const LinksQuestion& question, const std::stop_to
   return answer;
 }
 
-// Which port a digest or a link-local address belongs to.
+// The ports of digests and of link-local addresses.
 struct CableBook {
   std::map<std::string, CablePort> tokens;  // by digest
   std::map<IpAddress, CablePort> addresses;

@@ -1,5 +1,5 @@
-// Hears which ports of several nodes are on one link: every agent sends the tokens of its ports and reports what
-// arrived where (os/link_tokens.h).
+// Detects which ports of several nodes are on one link: every agent sends the tokens of its ports and returns
+// those that arrived at each port (os/link_tokens.h).
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,7 @@ struct LinkSeen {
   std::string error = {};
   std::vector<std::string> heard = {};   // digests
   std::vector<IpAddress> own = {};       // its link-local addresses
-  std::vector<IpAddress> answered = {};  // link-local addresses that answered its pings
+  std::vector<IpAddress> answered = {};  // link-local addresses with a reply to its pings
   int foreign = 0;
   FIELDS(LinkSeen, interface, there, up, carrier, ipv6_off, largest_mtu, sent, error, heard, own, answered,
          foreign);
@@ -57,15 +57,15 @@ struct LinksAnswer {
 
 Handlers link_handlers();
 
-// A port to look at.
+// A port whose cable is wanted.
 struct CableAsk {
   CablePort port;
   bool management = false;  // ListeningPort::management
   bool addressed = false;   // it has an address that is not link-local
 };
 
-// Asks every node that has ports among `asks` to send and hear for `duration`, all at once, with new tokens. A
-// node that does not answer has ends that say so. `facts` add what lldpd knows. Fails if stopped.
+// Lets every node with ports among `asks` send and receive for `duration`, all at once, with new tokens. The
+// ports of a node without a response have its error. `facts` add what lldpd knows. Fails if stopped.
 Result<CablesSeen> look_at_cables(fleet::Fleet& fleet, const std::vector<CableAsk>& asks,
                                   const std::map<std::string, Facts>& facts,
                                   std::chrono::milliseconds duration, const Caller& caller);

@@ -43,7 +43,7 @@ struct InitOptions {
   ReachOptions as_root;  // its password of sudo alone: only links that are down need root
 };
 
-// What `init --json` prints (docs/reference/output.md).
+// The document of `init --json` (docs/reference/output.md).
 struct InitAnswer {
   std::string format = "railbed-init";
   int version = 1;
