@@ -44,9 +44,9 @@ class Lab(unittest.TestCase):
         self.nodes = nodes
         self.file = self.fleet.lab / "cluster.yaml"
 
-    def words(self, *words):
+    def words(self, *words, listen=1):
         return self.fleet.inside([RAILBED, "init", *self.nodes, "-F", self.fleet.ssh_config, "-o", str(self.file), "--force", "--no-share",
-                                  "--json", "--listen", "1", *words])
+                                  "--json", "--listen", str(listen), *words])
 
     def init(self, *words, status=0):
         done = subprocess.run(self.words(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
@@ -151,7 +151,7 @@ class BringUpTest(Lab):
         self.assertEqual(self.are_up(), [False, False])
 
     def interrupted(self, by):
-        process = subprocess.Popen(self.words("--ports", "ens6", "--bring-up", "--listen", "5"), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.words("--ports", "ens6", "--bring-up", listen=5), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
