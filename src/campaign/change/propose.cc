@@ -113,6 +113,13 @@ ProposedPort candidate_of(std::size_t node, const Facts& facts, const NetInterfa
   return candidate;
 }
 
+// Forgets an address that the machine gave itself, because it does not show where the cable leads.
+void forget_link_local(ProposedPort& port) {
+  if (!port.address || !port.address->is_link_local()) return;
+  port.address.reset();
+  port.subnet.reset();
+}
+
 std::vector<ProposedPort> candidates_of(std::size_t node, const Facts& facts,
                                         const std::vector<IpAddress>& reached) {
   std::vector<ProposedPort> found;
@@ -388,8 +395,7 @@ class CableProposer {
     if (interface == nullptr) return std::nullopt;
     ProposedPort made =
         candidate_of(static_cast<std::size_t>(node - nodes_.begin()), facts->second, *interface);
-    // An address that the machine gave itself does not show where the cable leads.
-    if (made.address && made.address->is_link_local()) made.address.reset(), made.subnet.reset();
+    forget_link_local(made);
     return made;
   }
 
@@ -422,20 +428,8 @@ class CableProposer {
     if (!subnets.empty()) {
       group.subnet = *subnets.begin();
       std::erase_if(groups, [&](const Group& other) { return !other.cable && other.subnet == group.subnet; });
-    } else {
-      std::erase_if(groups, [&](const Group& other) { return is_made_of(other, group); });
     }
     groups.push_back(std::move(group));
-  }
-
-  // Returns true for a group of link-local addresses if a cable has one of its ports.
-  static bool is_made_of(const Group& other, const Group& group) {
-    return !other.cable && other.subnet && other.subnet->network().is_link_local() &&
-           std::ranges::any_of(other.ports, [&](const ProposedPort& port) {
-             return std::ranges::any_of(group.ports, [&](const ProposedPort& own) {
-               return own.node == port.node && own.interface == port.interface;
-             });
-           });
   }
 
   int largest_mtu_of(const std::vector<CablePort>& rail) const {
@@ -592,8 +586,10 @@ Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Fa
     for (ProposedPort& candidate : candidates_of(i, found->second, reached_at(reached, nodes[i].name)))
       candidates.push_back(std::move(candidate));
   }
-  std::vector<Group> groups = group_by_subnet(candidates, proposal.notes, nodes);
   CableProposer by_cable(nodes, facts, cables, proposal);
+  for (ProposedPort& candidate : candidates)
+    if (by_cable.is_on_a_rail(candidate)) forget_link_local(candidate);
+  std::vector<Group> groups = group_by_subnet(candidates, proposal.notes, nodes);
   by_cable.add_groups(groups);
   std::erase_if(candidates, [&](const ProposedPort& port) { return by_cable.is_on_a_rail(port); });
   for (Group& bare : group_bare_infiniband(candidates)) groups.push_back(std::move(bare));

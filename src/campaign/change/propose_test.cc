@@ -295,12 +295,14 @@ nodes:
 rails:
   - name: rail0
     subnet: 10.200.0.0/24
-    interface: ens6
-    first_address: 10.200.0.1
+    ports:
+      a: {interface: ens6, address: 10.200.0.1}
+      b: {interface: ens6, address: 10.200.0.2}
   - name: rail1
     subnet: 10.200.1.0/24
-    interface: ens7
-    first_address: 10.200.1.1
+    ports:
+      a: {interface: ens7, address: 10.200.1.1}
+      b: {interface: ens7, address: 10.200.1.2}
 )");
   EXPECT_THAT(proposal.cables, ElementsAre("rail0: ens6 of a - ens6 of b (one cable)",
                                            "rail1: ens7 of a - ens7 of b (one cable)"));
