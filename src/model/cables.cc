@@ -7,6 +7,9 @@
 #include <numeric>
 #include <set>
 
+#include "base/shell.h"
+#include "inventory/hostlist.h"
+
 namespace railbed {
 namespace {
 
@@ -17,10 +20,20 @@ bool has_port(const std::vector<CablePort>& ports, const CablePort& port) {
   return std::ranges::find(ports, port) != ports.end();
 }
 
+constexpr std::size_t kMostPlainly = 6;
+
+// Names the ports: many of them by interface, "ens6 of gpu[01-64]; ens7 of gpu[01-64]".
 std::string list_of(const std::vector<CablePort>& ports) {
   std::vector<std::string> texts;
-  for (const CablePort& port : ports) texts.push_back(port.to_text());
-  return fmt::format("{}", fmt::join(texts, ", "));
+  if (ports.size() <= kMostPlainly) {
+    for (const CablePort& port : ports) texts.push_back(port.to_text());
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+  std::map<std::string, std::vector<std::string>> by_interface;
+  for (const CablePort& port : ports) by_interface[port.interface].push_back(port.node);
+  for (const auto& [interface, nodes] : by_interface)
+    texts.push_back(fmt::format("{} of {}", interface, fold_hostlist(nodes)));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 // Ends as a graph: ends are numbered as in CablesSeen, and each group has the number of its first end.
@@ -120,6 +133,15 @@ class CablingFinder {
     note_crossed();
     for (std::size_t i = 0; i < ends_.size(); ++i)
       if (!ends_[i].management && graph_.is_alone(i)) note_alone(ends_[i]);
+    if (!dark_.empty())
+      note("no carrier: {}. No cable is there, or its other end is down or off", list_of(dark_));
+    if (!lonely_.empty())
+      note(
+          "carrier, and none of these nodes is heard: {}. The cable leads elsewhere, the other port is down, or "
+          "firewalls on both ends drop everything",
+          list_of(lonely_));
+    if (!strange_.empty())
+      note("carrier, and none of these nodes answers but others do: {}. No rail", list_of(strange_));
     if (!cabling_.down.empty())
       note(
           "not up, so nobody can see their cables: {}. --bring-up sets them up for the look, as root, and down "
@@ -225,31 +247,33 @@ class CablingFinder {
 
   void note_alone(const ListeningPort& end) {
     const std::string name = end.port.to_text();
-    const std::string hint = end.lldp.empty() ? "" : fmt::format(" (LLDP names the other end: {})", end.lldp);
     if (end.up == false)
       cabling_.down.push_back(end.port);
     else if (end.carrier == false)
-      note("{} has no carrier: no cable, or its other end is down or off", name);
+      dark_.push_back(end.port);
     else if (end.ipv6_off)
       note(
-          "{}: IPv6 is off on it, and without its link-local address nobody can hear it. `sysctl -w "
-          "net/ipv6/conf/{}/disable_ipv6=0` until the look is over would decide it",
-          name, end.port.interface);
+          "{}: IPv6 is off on it, and without its link-local address it can neither send nor receive. `{}` until the "
+          "look is over would decide it",
+          name,
+          shell_line({"sysctl", "-w", fmt::format("net/ipv6/conf/{}/disable_ipv6=0", end.port.interface)}));
     else if (end.sent == 0)
       note("{}: nothing could be sent: {}", name, end.error.empty() ? "its node did not answer" : end.error);
-    else if (end.strangers > 0)
-      note("{} has carrier, and what answers there is none of these nodes{}: no rail", name, hint);
+    else if (!end.lldp.empty())
+      note("{} has carrier and hears none of these nodes: no rail. LLDP names the other end: {}", name,
+           end.lldp);
     else
-      note(
-          "{} has carrier and hears none of these nodes{}: its cable leads elsewhere, the other port is down, or "
-          "firewalls on both ends drop everything",
-          name, hint);
+      (end.strangers > 0 ? strange_ : lonely_).push_back(end.port);
   }
 
   const std::vector<ListeningPort>& ends_;
   const int udp_port_;
   const CableGraph graph_;
   Cabling cabling_;
+  // Ports that hear no node: without carrier, with carrier, and with replies of strangers.
+  std::vector<CablePort> dark_;
+  std::vector<CablePort> lonely_;
+  std::vector<CablePort> strange_;
 };
 
 }  // namespace

@@ -128,8 +128,7 @@ TEST(Cables, AMissingCable) {
   lab.join({"a:e6", "b:e6"});
   lab.at("a:e7").carrier = lab.at("b:e7").carrier = false;
   EXPECT_THAT(rails(lab.find()), ElementsAre("a:e6 b:e6"));
-  EXPECT_THAT(lab.find().notes,
-              ElementsAre(HasSubstr("e7 of a has no carrier"), HasSubstr("e7 of b has no carrier")));
+  EXPECT_THAT(lab.find().notes, ElementsAre(HasSubstr("no carrier: e7 of a, e7 of b. No cable")));
 }
 
 TEST(Cables, PortsThatAreDownAreListedOnce) {
@@ -139,14 +138,29 @@ TEST(Cables, PortsThatAreDownAreListedOnce) {
   EXPECT_THAT(lab.find().notes, ElementsAre(HasSubstr("e6 of a, e6 of b. --bring-up")));
 }
 
+TEST(Cables, ManyPortsAreNamedByInterface) {
+  Names ends;
+  for (int node = 1; node <= 8; ++node) ends.push_back("gpu" + std::to_string(node) + ":e6");
+  Lab lab(ends);
+  for (const std::string& end : ends) lab.at(end).carrier = false;
+  EXPECT_THAT(lab.find().notes, ElementsAre(HasSubstr("no carrier: e6 of gpu[1-8]. No cable")));
+}
+
+TEST(Cables, ANameOfAnInterfaceIsOneWordOfACommand) {
+  Lab lab({"a:e6;reboot"});
+  lab.at("a:e6;reboot").ipv6_off = true;
+  EXPECT_THAT(lab.find().notes,
+              ElementsAre(HasSubstr("`sysctl -w 'net/ipv6/conf/e6;reboot/disable_ipv6=0'`")));
+}
+
 TEST(Cables, APortOnTheManagementNetworkIsNoRail) {
   Lab lab({"a:mgmt", "a:e6", "b:mgmt", "b:e6"});
   lab.at("a:mgmt").management = lab.at("b:mgmt").management = true;
   lab.join({"a:mgmt", "b:mgmt", "b:e6"});
   EXPECT_THAT(rails(lab.find()), IsEmpty());
   EXPECT_EQ(lab.find().links.front().kind, CableKind::kManagement);
-  EXPECT_THAT(lab.find().notes,
-              ElementsAre(HasSubstr("no rail: e6 of b (mgmt of a"), HasSubstr("e6 of a has carrier")));
+  EXPECT_THAT(lab.find().notes, ElementsAre(HasSubstr("no rail: e6 of b (mgmt of a"),
+                                            HasSubstr("none of these nodes is heard: e6 of a.")));
 }
 
 TEST(Cables, TheManagementNetworkItselfIsNoNews) {
@@ -170,9 +184,12 @@ TEST(Cables, StrangersAreNoPeers) {
   lab.at("a:e6").lldp = "leaf1 Ethernet3";
   lab.at("b:e6").foreign = 100;
   EXPECT_THAT(rails(lab.find()), IsEmpty());
-  EXPECT_THAT(lab.find().notes,
-              ElementsAre(HasSubstr("none of these nodes (LLDP names the other end: leaf1 Ethernet3)"),
-                          HasSubstr("e6 of b has carrier and hears none")));
+  EXPECT_THAT(
+      lab.find().notes,
+      ElementsAre(
+          HasSubstr(
+              "e6 of a has carrier and hears none of these nodes: no rail. LLDP names the other end: leaf1 Ethernet3"),
+          HasSubstr("none of these nodes is heard: e6 of b.")));
 }
 
 TEST(Cables, OneWayIsACableAndAFirewall) {

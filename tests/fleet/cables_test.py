@@ -82,7 +82,7 @@ class CablesTest(Lab):
                                              ["node1:ens7 10.200.1.1", "node2:ens6 10.200.1.2"]])
         self.assertIn("mtu: 9000", found["description"])
         self.assertIn("are crossed: ens6 of node1 leads to ens7 of node2", found["text"])
-        self.assertIn("ens8 of node1 has no carrier", found["text"])
+        self.assertIn("no carrier: ens8 of node1. No cable", found["text"])
         self.assertIn("not up, so nobody can see their cables: ens9 of node1, ens8 of node2, ens9 of node2", found["text"])
         self.assertEqual(found["next"][1].split()[:2], ["railbed", "apply"])
         self.assertEqual({link["kind"] for link in found["links"]}, {"direct"})
@@ -93,7 +93,7 @@ class CablesTest(Lab):
         found = self.init("--ports", "ens6,ens7")
         self.assertEqual(self.rails(found), [["node1:ens7 172.30.0.1", "node2:ens6 172.30.0.2"]])
         self.assertIn("ens7 of node2: IPv6 is off on it", found["text"])
-        self.assertIn("ens6 of node1 has carrier and hears none of these nodes", found["text"])
+        self.assertIn("carrier, and none of these nodes is heard: ens6 of node1", found["text"])
 
         # Half of a pair has its address.
         self.fleet._ip("node2", "addr add 10.9.9.1/24 dev ens6")
@@ -113,7 +113,7 @@ class CablesTest(Lab):
         self.assertEqual(self.rails(found), [[f"node{n}:ens6 10.200.0.{n}" for n in (1, 2, 3)], [f"node{n}:ens7 10.200.1.{n}" for n in (1, 2, 3)]])
         self.assertIn("2 rails are in one broadcast domain", found["text"])
         self.assertIn("on the management network, no rail: ens8 of node1", found["text"])
-        self.assertIn("ens9 of node2 has carrier, and what answers there is none of these nodes", found["text"])
+        self.assertIn("none of these nodes answers but others do: ens9 of node2", found["text"])
         self.assertRegex(found["text"], "hear each other and no other node, no rail: ens10 of node3, ens9 of node3")
         stranger = next(end for end in found["ports"] if end["port"] == {"node": "node2", "interface": "ens9"})
         self.assertGreater(stranger["foreign"], 10)

@@ -192,7 +192,8 @@ Action declare_init(CLI::App& app) {
   app.add_option("--ports", options->cables.ports,
                  "look at the cables of these ports only: ens6 on every node, or gpu1:ens6 on one")
       ->delimiter(',')
-      ->expected(1, -1);
+      ->allow_extra_args(false)
+      ->option_text("PORT[,PORT]");
   app.add_flag("--cables", options->cables.always, "look where cables lead even if all ports have addresses");
   app.add_flag("--no-cables", options->no_cables, "do not look where cables lead")
       ->excludes("--cables", "--ports");
