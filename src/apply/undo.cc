@@ -11,7 +11,7 @@
 //                     the same step again, with the old files
 //   set-kernel-arguments  arguments that were not set are removed
 //   hold-packages     packages that were not held are released
-//   set-link-down     network_state.h brings the link up again
+//   set-link-down, set-link-up  network_state.h sets the link as it was
 //
 // Installed packages, package lists and enabled streams stay. Settings of a unit that was stopped (the
 // governor, QoS) stay until the next boot.
@@ -105,6 +105,7 @@ class UndoMaker {
       case StepKind::kReloadSshd:
         return again(step, false);
       case StepKind::kSetLinkDown:
+      case StepKind::kSetLinkUp:
       case StepKind::kInstallPackages:
       case StepKind::kRefreshPackages:
       case StepKind::kEnableStream:

@@ -20,6 +20,7 @@ struct ClockNow {
 // * clock → ClockNow.
 // * bench.…: bench/engines/handlers.h.
 // * launch.…: campaign/change/job_handlers.h.
+// * links.hear: campaign/look/cables.h.
 Handlers agent_handlers();
 
 // Serves these handlers on this process's standard input and output until the input ends. Returns the number

@@ -9,11 +9,16 @@
 
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "os/netlink.h"
 
 namespace railbed {
 namespace {
+
+constexpr std::size_t kMostRoutes = 4096;
+constexpr unsigned kLowerUp = 1 << 16;    // IFF_LOWER_UP of linux/if.h, which does not go with net/if.h
+constexpr std::size_t kDisableIpv6 = 26;  // DEVCONF_DISABLE_IPV6 of linux/ipv6.h: likewise with netinet/in.h
 
 // Returns the kernel's form: 4 or 16 bytes.
 std::string_view raw_address(const IpAddress& address) {
@@ -50,6 +55,27 @@ std::string_view state_name(int state) {
   for (const Name& name : kNames)
     if ((state & name.bit) != 0) return name.name;
   return "none";
+}
+
+// Returns an attribute that holds an MTU; 0 for the kernel's "no limit".
+int mtu_of(std::string_view payload) {
+  std::uint32_t mtu = 0;
+  if (payload.size() == sizeof mtu) std::memcpy(&mtu, payload.data(), sizeof mtu);
+  return mtu > 1U << 20 ? 0 : static_cast<int>(mtu);
+}
+
+// Reads disable_ipv6 from IFLA_AF_SPEC, which holds the settings of each protocol.
+bool is_ipv6_off(std::string_view families) {
+  std::int32_t off = 1;
+  each_attribute(families, [&](int family, std::string_view settings) {
+    if (family != AF_INET6) return;
+    each_attribute(settings, [&](int type, std::string_view values) {
+      constexpr std::size_t kAt = kDisableIpv6 * sizeof off;
+      if (type == IFLA_INET6_CONF && values.size() >= kAt + sizeof off)
+        std::memcpy(&off, values.data() + kAt, sizeof off);
+    });
+  });
+  return off != 0;
 }
 
 }  // namespace
@@ -93,6 +119,46 @@ NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of) 
     if (address == raw_address(of)) return found;
   }
   return {};
+}
+
+std::vector<Subnet> routed_subnets() {
+  rtmsg head = {};
+  head.rtm_family = AF_INET;
+  std::set<Subnet> subnets;
+  for (std::string_view rest : ask_netlink(RTM_GETROUTE, NLM_F_DUMP, body_of(head)).bodies) {
+    const auto route = take_head<rtmsg>(rest);
+    if (!route || route->rtm_family != AF_INET || route->rtm_dst_len == 0 || route->rtm_type == RTN_LOCAL ||
+        route->rtm_type == RTN_BROADCAST || route->rtm_type == RTN_MULTICAST || subnets.size() >= kMostRoutes)
+      continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type != RTA_DST) return;
+      const auto to = IpAddress::parse(address_text(payload));
+      const auto subnet = to ? Subnet::of(*to, route->rtm_dst_len) : std::nullopt;
+      if (subnet) subnets.insert(*subnet);
+    });
+  }
+  return {subnets.begin(), subnets.end()};
+}
+
+InterfaceState interface_state(const std::string& interface) {
+  ifinfomsg head = {};
+  head.ifi_family = AF_UNSPEC;
+  head.ifi_index = static_cast<int>(if_nametoindex(interface.c_str()));
+  InterfaceState state;
+  if (head.ifi_index == 0) return state;
+  for (std::string_view rest : ask_netlink(RTM_GETLINK, 0, body_of(head)).bodies) {
+    const auto link = take_head<ifinfomsg>(rest);
+    if (!link) continue;
+    state.there = true;
+    state.up = (link->ifi_flags & IFF_UP) != 0;
+    state.carrier = (link->ifi_flags & kLowerUp) != 0;
+    state.ipv6_off = true;  // unless the kernel shows the interface's settings of IPv6
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == IFLA_MAX_MTU) state.largest_mtu = mtu_of(payload);
+      if (type == IFLA_AF_SPEC) state.ipv6_off = is_ipv6_off(payload);
+    });
+  }
+  return state;
 }
 
 }  // namespace railbed

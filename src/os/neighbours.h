@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/ip.h"
@@ -27,5 +28,19 @@ struct NeighbourAnswer {
 };
 // Returns the entry that `ip neigh show OF dev INTERFACE` prints (RTM_GETNEIGH).
 NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of);
+
+// Returns the IPv4 subnets that this node has a route to, of all routing tables: those of other programs (a
+// VPN) among them, without default routes and own addresses. Each once, at most 4096.
+std::vector<Subnet> routed_subnets();
+
+// The state of an interface (RTM_GETLINK).
+struct InterfaceState {
+  bool there = false;
+  bool up = false;       // administratively
+  bool carrier = false;  // only known of an interface that is up
+  bool ipv6_off = false;
+  int largest_mtu = 0;  // bytes that the driver accepts; 0 if the kernel does not state it
+};
+InterfaceState interface_state(const std::string& interface);
 
 }  // namespace railbed

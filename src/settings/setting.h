@@ -79,10 +79,11 @@ enum class StepKind {
   kHoldPackages,        // NAME…: no upgrade touches them
   kRefreshPackages,     // the lists of available packages
   kEnableStream,        // MODULE:STREAM: selects the packages that dnf uses (RHEL 8 and 9)
-  kReloadSshd           // sshd reads its settings again, if they are valid; connections stay
+  kReloadSshd,          // sshd reads its settings again, if they are valid; connections stay
+  kSetLinkUp            // INTERFACE…: no setting has it; `init --bring-up` does, and always goes back
 };
 constexpr auto enum_names(StepKind) {
-  return std::array<std::string_view, 18>{
+  return std::array<std::string_view, 19>{
       "load-sysctl",      "load-module",   "reload-units",         "enable-unit",      "restart-unit",
       "disable-unit",     "apply-netplan", "load-connections",     "reload-networkd",  "set-link-down",
       "reload-udev",      "update-grub",   "set-kernel-arguments", "install-packages", "hold-packages",

@@ -34,10 +34,10 @@ Commands load_connections(const Words& files) {
   return commands;
 }
 
-Commands set_links_down(const Words& interfaces) {
+Commands set_links(const Words& interfaces, const char* state) {
   Commands commands;
   for (const std::string& interface : interfaces)
-    commands.push_back({"ip", "link", "set", "dev", interface, "down"});
+    commands.push_back({"ip", "link", "set", "dev", interface, state});
   return commands;
 }
 
@@ -88,6 +88,7 @@ Form form_of(StepKind kind) {
     case StepKind::kDisableUnit:
     case StepKind::kReloadNetworkd:
     case StepKind::kSetLinkDown:
+    case StepKind::kSetLinkUp:
       return Form::kName;
     default:
       return Form::kNothing;
@@ -146,7 +147,9 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
     case StepKind::kReloadNetworkd:
       return {{"networkctl", "reload"}, with({"networkctl", "reconfigure"}, given)};
     case StepKind::kSetLinkDown:
-      return set_links_down(given);
+      return set_links(given, "down");
+    case StepKind::kSetLinkUp:
+      return set_links(given, "up");
     case StepKind::kReloadUdev:
       return {{"udevadm", "control", "--reload"}};
     case StepKind::kUpdateGrub:

@@ -29,6 +29,9 @@ TEST(Step, IsTheProgramOfThatSystem) {
   EXPECT_EQ(commands_of({StepKind::kSetLinkDown, {"eno3", "eno4"}}, debian),
             (std::vector<std::vector<std::string>>{{"ip", "link", "set", "dev", "eno3", "down"},
                                                    {"ip", "link", "set", "dev", "eno4", "down"}}));
+  EXPECT_EQ(commands_of({StepKind::kSetLinkUp, {"ens6"}}, rhel),
+            (std::vector<std::vector<std::string>>{{"ip", "link", "set", "dev", "ens6", "up"}}));
+  EXPECT_FALSE(check_step({StepKind::kSetLinkUp, {"-all"}}));
   EXPECT_EQ(commands_of({StepKind::kHoldPackages, {"libnccl2"}}, rhel),
             (std::vector<std::vector<std::string>>{{"dnf", "versionlock", "add", "libnccl2"}}));
   EXPECT_EQ(commands_of({StepKind::kReloadSshd, {}}, rhel),

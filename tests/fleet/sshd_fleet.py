@@ -124,6 +124,25 @@ class SshdFleet:
             self._ip(name, f"addr add {network}{number}/24 dev {device}")
             self._ip(name, f"link set {device} up")
 
+    def cable(self, one, port, other, other_port, up=True):
+        """A link without addresses between ports of two nodes, or from a node to a namespace of the fleet's own."""
+        self._ip(one, f"link add {port} type veth peer name {other_port} netns {self.mark + other}")
+        for node, name in ((one, port), (other, other_port)):
+            self._ip(node, f"link set {name} {'up' if up else 'down'}")
+
+    def switch(self, name, *ends):
+        """A bridge in a namespace of its own, with a bare link to each (node, port)."""
+        self._add_namespace(name)
+        self._ip(name, "link add br0 type bridge")
+        self._ip(name, "link set br0 up")
+        for node, port in ends:
+            self.plug_in(node, port, name)
+
+    def plug_in(self, node, port, switch="hub"):
+        """A bare link from a node to a bridge; `hub` is the one that ssh goes through."""
+        self.cable(node, port, switch, f"{node}{port}")
+        self._ip(switch, f"link set {node}{port} master br0")
+
     def join_by_switch(self, one, other, switch="switch", device="rail", network="10.88.0.", mtu=9000):
         """The same by a bridge in a namespace of its own, whose ports are named after the nodes. No packet is longer than
         the MTU: segments that leave whole would pass every port, whatever its MTU."""

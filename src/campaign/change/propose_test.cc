@@ -244,5 +244,178 @@ TEST(Propose, FactsOfNothingAreNoReasonToFail) {
   yaml(proposal);
 }
 
+// Ends that hear each other as `heard` states: "a:e6 b:e6" is a cable.
+CablesSeen cables_of(const std::vector<std::pair<CablePort, CablePort>>& heard) {
+  CablesSeen seen;
+  for (const auto& [one, other] : heard) {
+    seen.ends.push_back(
+        {.port = one, .up = true, .carrier = true, .largest_mtu = 9978, .sent = 9, .heard = {other}});
+    seen.ends.push_back(
+        {.port = other, .up = true, .carrier = true, .largest_mtu = 9978, .sent = 9, .heard = {one}});
+  }
+  return seen;
+}
+
+// Two ports of RoCE without an address, at the kernel's MTU, one of which has one that it gave itself.
+Facts fresh() {
+  return machine(
+      {{"mgmt0", "192.168.1.1/24", 1500, 1000}, {"ens6", "", 1500}, {"ens7", "169.254.3.1/16", 1500}},
+      {device_on("ens6", "mlx5_core", "Ethernet"), device_on("ens7", "mlx5_core", "Ethernet")});
+}
+
+Proposal propose_by(const std::vector<std::pair<std::string, Facts>>& machines, const CablesSeen& cables) {
+  std::vector<Node> nodes(machines.size());
+  std::map<std::string, Facts> facts;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    nodes[i].name = nodes[i].ssh = machines[i].first;
+    facts.emplace(machines[i]);
+  }
+  Proposal proposal = propose_cluster(nodes, facts, {}, cables);
+  proposal.cluster.name = "test";
+  return proposal;
+}
+
+TEST(Propose, FollowsCablesWhereNothingHasAnAddress) {
+  const Proposal proposal =
+      propose_by({{"a", fresh()}, {"b", fresh()}},
+                 cables_of({{{"a", "ens6"}, {"b", "ens6"}}, {{"a", "ens7"}, {"b", "ens7"}}}));
+  EXPECT_EQ(yaml(proposal), R"(
+railbed: 1
+cluster: test
+fabric: roce
+topology: back-to-back
+mtu: 9000
+speed: 40 Gb/s
+expect: {os: ubuntu 22.04}
+
+nodes:
+  - a
+  - b
+
+rails:
+  - name: rail0
+    subnet: 10.200.0.0/24
+    ports:
+      a: {interface: ens6, address: 10.200.0.1}
+      b: {interface: ens6, address: 10.200.0.2}
+  - name: rail1
+    subnet: 10.200.1.0/24
+    ports:
+      a: {interface: ens7, address: 10.200.1.1}
+      b: {interface: ens7, address: 10.200.1.2}
+)");
+  EXPECT_THAT(proposal.cables, ElementsAre("rail0: ens6 of a - ens6 of b (one cable)",
+                                           "rail1: ens7 of a - ens7 of b (one cable)"));
+  EXPECT_THAT(proposal.notes, IsEmpty());
+}
+
+TEST(Propose, ARingIsThreeRailsOfTwo) {
+  const Proposal proposal = propose_by(
+      {{"a", fresh()}, {"b", fresh()}, {"c", fresh()}},
+      cables_of(
+          {{{"a", "ens6"}, {"b", "ens7"}}, {{"b", "ens6"}, {"c", "ens7"}}, {{"c", "ens6"}, {"a", "ens7"}}}));
+  ASSERT_EQ(proposal.cluster.rails.size(), 3U);
+  const Rail& last = proposal.cluster.rails[2];
+  EXPECT_EQ(last.topology, Topology::kBackToBack);
+  EXPECT_EQ(last.subnet, Subnet::parse("10.200.2.0/24"));
+  EXPECT_EQ(last.ports[0].address, IpAddress::parse("10.200.2.3"));
+  EXPECT_EQ(last.ports[1].address, IpAddress::parse("10.200.2.1"));
+  yaml(proposal);
+}
+
+TEST(Propose, AnAddressOfOneEndDecidesTheSubnet) {
+  Facts half =
+      machine({{"mgmt0", ""}, {"ens6", "10.5.0.2/24", 1500}}, {device_on("ens6", "mlx5_core", "Ethernet")});
+  const Proposal proposal =
+      propose_by({{"a", fresh()}, {"b", half}}, cables_of({{{"a", "ens6"}, {"b", "ens6"}}}));
+  ASSERT_EQ(proposal.cluster.rails.size(), 1U);
+  EXPECT_EQ(proposal.cluster.rails[0].subnet, Subnet::parse("10.5.0.0/24"));
+  EXPECT_EQ(proposal.cluster.rails[0].ports[0].address, IpAddress::parse("10.5.0.1"));
+  EXPECT_EQ(proposal.cluster.rails[0].ports[1].address, IpAddress::parse("10.5.0.2"));
+}
+
+TEST(Propose, TwoSubnetsOnOneCableAreNoRail) {
+  const auto host = [](const std::string& address) {
+    return machine({{"mgmt0", ""}, {"ens6", address}}, {device_on("ens6", "mlx5_core", "Ethernet")});
+  };
+  const Proposal proposal = propose_by({{"a", host("10.5.0.1/24")}, {"b", host("10.6.0.1/24")}},
+                                       cables_of({{{"a", "ens6"}, {"b", "ens6"}}}));
+  EXPECT_THAT(proposal.cluster.rails, IsEmpty());
+  EXPECT_THAT(proposal.notes, testing::Contains(testing::HasSubstr(
+                                  "in different subnets (ens6 of a has 10.5.0.1, ens6 of b has 10.6.0.1)")));
+}
+
+TEST(Propose, AddressesThatContradictTheCablesAreNamed) {
+  const Proposal proposal =
+      propose_by({{"a", v100(1)}, {"b", v100(2)}},
+                 cables_of({{{"a", "ens6"}, {"b", "ens7"}}, {{"a", "ens7"}, {"b", "ens6"}}}));
+  EXPECT_EQ(proposal.cluster.rails.size(), 2U);
+  EXPECT_THAT(proposal.notes, testing::Contains(testing::HasSubstr(
+                                  "ens6 of a and ens6 of b share 10.0.1.0/24, but the cables contradict")));
+}
+
+TEST(Propose, NoEndGetsMoreThanItsAdapterCan) {
+  CablesSeen cables = cables_of({{{"a", "ens6"}, {"b", "ens6"}}});
+  cables.ends[1].largest_mtu = 4074;
+  EXPECT_EQ(propose_by({{"a", fresh()}, {"b", fresh()}}, cables).cluster.rails[0].mtu, 4074);
+  cables.ends[1].largest_mtu = 0;
+  EXPECT_EQ(propose_by({{"a", fresh()}, {"b", fresh()}}, cables).cluster.rails[0].mtu, 1500) << "not known";
+}
+
+TEST(Propose, SubnetsOfNodesAndRoutesStayFree) {
+  CablesSeen cables = cables_of({{{"a", "ens6"}, {"b", "ens6"}}});
+  cables.routes["b"] = {*Subnet::parse("10.200.0.0/23")};
+  Facts docker = fresh();
+  std::vector<NetInterface> interfaces = *docker.net.interfaces;
+  interfaces.push_back(make({"docker0", "10.200.2.1/24"}));
+  docker.net.interfaces = read(interfaces);
+  EXPECT_EQ(propose_by({{"a", docker}, {"b", fresh()}}, cables).cluster.rails[0].subnet,
+            Subnet::parse("10.200.3.0/24"));
+}
+
+TEST(Propose, InfinibandWithoutAManagerGetsOne) {
+  const auto host = [](int manager) {
+    RdmaDevice device = device_on("ib0", "mlx5_core", "InfiniBand");
+    RdmaPort port = device.ports->front();
+    port.physical_state = read(std::string("LinkUp"));
+    port.sm_lid = read(manager);
+    device.ports = read(std::vector<RdmaPort>{port});
+    return machine({{"mgmt0", ""}, {"ib0", "", 2044, 0, 32}}, {device});
+  };
+  const Proposal proposal = propose_by({{"a", host(0)}, {"b", host(0)}}, {});
+  EXPECT_EQ(proposal.cluster.nodes[0].expect.subnet_manager, true);
+  EXPECT_EQ(proposal.cluster.nodes[1].expect.subnet_manager, std::nullopt);
+  EXPECT_THAT(proposal.notes, ElementsAre(testing::HasSubstr("a is proposed to run opensm")));
+  yaml(proposal);
+  EXPECT_EQ(propose_by({{"a", host(0)}, {"b", host(1)}}, {}).cluster.nodes[0].expect.subnet_manager,
+            std::nullopt);
+}
+
+std::vector<std::string> asked(const Result<std::vector<CableAsk>>& asks) {
+  std::vector<std::string> texts;
+  for (const CableAsk& ask : asks.value_or(std::vector<CableAsk>{}))
+    texts.push_back(ask.port.node + ":" + ask.port.interface + (ask.management ? " management" : ""));
+  return texts;
+}
+
+TEST(Propose, AsksAtPortsOfRdmaElseAtFastOnes) {
+  Node node;
+  node.name = "a";
+  const auto ask = [&](const Facts& facts, const std::vector<std::string>& named = {}) {
+    return ports_to_ask({node}, {{"a", facts}}, {{"a", {*IpAddress::parse("192.168.1.1")}}}, named);
+  };
+  EXPECT_THAT(asked(ask(fresh())), ElementsAre("a:mgmt0 management", "a:ens6", "a:ens7"));
+  const Facts plain = machine({{"mgmt0", "192.168.1.1/24", 1500, 1000},
+                               {"eno2", "", 1500, 1000},
+                               {"ens6", ""},
+                               {"ens7", "", 1500, -1},
+                               {"wlp1", "", 1500, -1},
+                               {"docker0", ""}},
+                              {});
+  EXPECT_THAT(asked(ask(plain)), ElementsAre("a:mgmt0 management", "a:ens6", "a:ens7"));
+  EXPECT_THAT(asked(ask(plain, {"eno2", "a:ens7"})), ElementsAre("a:mgmt0 management", "a:eno2", "a:ens7"));
+  EXPECT_FALSE(ask(plain, {"b:ens7"}));
+}
+
 }  // namespace
 }  // namespace railbed
