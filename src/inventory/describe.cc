@@ -52,6 +52,14 @@ std::string describe_parts(const Cluster& cluster) {
   return join(parts);
 }
 
+// "home-mounted, fans (as root)"
+std::string describe_checks(const Cluster& cluster) {
+  std::vector<std::string> checks;
+  for (const SiteCheck& check : cluster.checks)
+    checks.push_back(check.name + (check.user.empty() ? "" : fmt::format(" (as {})", check.user)));
+  return join(checks);
+}
+
 std::string describe(const Expectations& expect) {
   std::vector<std::string> parts;
   if (expect.gpus) parts.push_back(counted(static_cast<std::size_t>(*expect.gpus), "GPU"));
@@ -118,6 +126,7 @@ std::string describe(const Cluster& cluster) {
   rows.emplace_back("nodes", shortened(fold_hostlist(names)));
   for (const Rail& rail : cluster.rails) rows.emplace_back(rail.name, describe(rail));
   if (!cluster.parts.empty()) rows.emplace_back("parts", describe_parts(cluster));
+  if (!cluster.checks.empty()) rows.emplace_back("checks", describe_checks(cluster));
   const std::vector<Kind> kinds = kinds_of(cluster);
   for (std::size_t i = 0; i < std::min(kinds.size(), kKinds); ++i)
     rows.emplace_back(

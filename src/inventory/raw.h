@@ -86,6 +86,13 @@ struct RawPart {
   std::vector<RawPattern> nodes;
 };
 
+struct RawCheck {
+  Spot spot;
+  Raw<std::string> name;
+  SiteCheck values;  // all values except nodes
+  std::vector<RawPattern> nodes;
+};
+
 struct RawCluster {
   std::string name;
   std::string ssh_config;
@@ -98,6 +105,7 @@ struct RawCluster {
   bool nodes_misread = false;
   std::vector<RawRail> rails;
   std::vector<RawPart> parts;
+  std::vector<RawCheck> checks;
 };
 
 // Returns true for a valid interface name (dev_valid_name in net/core/dev.c) of visible characters.

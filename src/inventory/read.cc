@@ -311,6 +311,8 @@ RawCluster ClusterReader::read(const YamlValue& root) {
       read_nodes(at, value, cluster);
     } else if (key == "parts") {
       cluster.parts = read_parts(at, value);
+    } else if (key == "checks") {
+      cluster.checks = read_checks(at, value);
     } else {
       cluster.rails = read_rails(at, value);
     }

@@ -70,6 +70,9 @@ class ClusterReader {
   void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
   std::vector<RawPart> read_parts(const YamlKey& at, const YamlValue& value);
   RawPart read_part(PartKind kind, const YamlValue& value);
+  std::vector<RawCheck> read_checks(const YamlKey& at, const YamlValue& value);
+  std::optional<RawCheck> read_check(const YamlValue& value);
+  std::vector<ExitCode> read_exit(const YamlKey& at, const YamlValue& value);
   void read_patterns(const YamlKey& at, const YamlValue& value, std::vector<RawPattern>& patterns);
 
   Complaints& complaints_;
