@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "inventory/hostlist.h"
 
 namespace railbed {
 namespace {
-
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
 
 template <class Enum>
 std::string_view word(Enum value) {

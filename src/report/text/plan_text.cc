@@ -122,10 +122,6 @@ Tally tally_of(const ClusterPlan& plan) {
   return tally;
 }
 
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 std::string summary(const ClusterPlan& plan) {
   const Tally tally = tally_of(plan);
   std::string text = fmt::format("{}: ", printable(plan.cluster));
