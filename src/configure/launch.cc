@@ -99,6 +99,29 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
   if (job.request.launcher == Launcher::kSglang) environment.push_back({"SGLANG_HOST_IP", job.address(i)});
 }
 
+// Returns true if the node has an active RDMA port that the list, "mlx5_0:1,mlx5_1:1", does not name.
+bool has_other_ports(const Facts& facts, std::string_view list) {
+  const auto named = split(list, ',');
+  for (const RdmaDevice& device : items(facts.rdma.devices))
+    for (const RdmaPort& port : items(device.ports))
+      if (port.state.ok() && *port.state == "ACTIVE" &&
+          std::ranges::find(named, fmt::format("{}:{}", device.name, port.number)) == named.end())
+        return true;
+  return false;
+}
+
+// The rails for UCX and NVSHMEM, in their syntax: DEVICE:PORT, without NCCL's "=". PyTorch copies NCCL_IB_HCA with its
+// "=" into NVSHMEM_HCA_LIST unless that is set, and NVSHMEM finds no device then (c10d's nvshmem_extension.cu).
+// NVSHMEM picks the device nearest to each GPU; told to obey the list (NVSHMEM_ENABLE_NIC_PE_MAPPING) it deals out the
+// devices in turn. So it is told only where it could pick one that is no rail.
+void add_rails(const Facts& facts, const std::string& nccl_hca,
+               std::vector<EnvironmentVariable>& environment) {
+  const std::string list = nccl_hca.substr(nccl_hca.starts_with('=') ? 1 : 0);
+  environment.push_back({"UCX_NET_DEVICES", list});
+  environment.push_back({"NVSHMEM_HCA_LIST", list});
+  if (has_other_ports(facts, list)) environment.push_back({"NVSHMEM_ENABLE_NIC_PE_MAPPING", "1"});
+}
+
 // NCCL's variables do not depend on the platform, so a launch does not require it to be known.
 void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
@@ -108,6 +131,7 @@ void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
     const bool first_contact = wish.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
     node.environment.push_back(
         {wish.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : wish.value});
+    if (wish.name == "NCCL_IB_HCA") add_rails(*node.view->facts, wish.value, node.environment);
   }
   for (const std::string& note : wishes.notes) {
     std::string text = fmt::format("{}: {}", job.node(i), note);
