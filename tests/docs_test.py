@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def commands():
     text = subprocess.run([os.environ["RAILBED"], "--help"], check=True, capture_output=True, text=True).stdout
-    return re.findall(r"^  ([\w-]+) {2,}", text.split("Subcommands:")[1].split("\n\n")[0], re.M)
+    return re.findall(r"^  ([a-z][\w-]*) {2,}", text, re.M)
 
 
 # What is no sentence: code, tables, headings, pictures, comments.

@@ -56,6 +56,22 @@ class SiteTest(unittest.TestCase):
             for source in asked:
                 self.assertTrue((page.parent / source).is_file(), f"{page}: {source}")
 
+    def test_navigation_shows_pages_alone(self):
+        for page, tree in self.pages.items():
+            for link in (one.get("href") for one in tree.find(".//nav").iter("a")):
+                self.assertIn((page.parent / link).resolve(), self.pages, page)
+
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium")
+    def test_search_finds_pages_by_their_words(self):
+        def found(words):
+            page = self.out / "docs/how-to/fix.html"
+            shown = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"{page.as_uri()}?q={words}"],
+                                   capture_output=True, text=True, timeout=120).stdout
+            return re.search(r'<ul id="found">(.*?)</ul>', shown, re.S)[1]
+        self.assertRegex(found("rollback+lost"), r'^<li><a href="../../docs/how-to/apply.html">Change a cluster')
+        self.assertEqual(found("rollback+nosuchword"), "No page has all of these words.")
+        self.assertEqual(found(""), "")
+
     def test_every_docs_page_is_there(self):
         for source in (ROOT / "docs").rglob("*.md"):
             self.assertIn(self.out / source.relative_to(ROOT).with_suffix(".html"), self.pages)

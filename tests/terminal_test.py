@@ -54,7 +54,9 @@ def helps(words=()):
     """Each command and each subcommand, with --help."""
     text = subprocess.run([RAILBED, *words, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
     found = [[*words, "--help"]]
-    for name in re.findall(r"^  ([a-z-]+)(?: .*)?$", text.partition("Subcommands:")[2].split("\n\n")[0], re.M):
+    # railbed's own commands stand in groups.
+    listed = text.partition("Subcommands:")[2].split("\n\n")[0] if words else text
+    for name in re.findall(r"^  ([a-z][a-z-]*)(?: .*)?$", listed, re.M):
         found += helps([*words, name])
     return found
 

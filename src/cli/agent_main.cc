@@ -2,7 +2,7 @@
 #include "cli/app.h"
 
 int main(int argc, char** argv) {
-  constexpr railbed::Command kAgent = {"agent", "answer a controller on stdin and stdout",
+  constexpr railbed::Command kAgent = {"Commands", "agent", "answer a controller on stdin and stdout",
                                        railbed::declare_agent};
   return railbed::run_railbed(argc, argv, {&kAgent, 1});
 }

@@ -153,6 +153,7 @@ std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only,
   for (const Command& command : commands) {
     if (!only.empty() && only != command.name) continue;
     CLI::App* sub = app->add_subcommand(std::string(command.name), std::string(command.summary));
+    sub->group(std::string(command.group));
     sub->final_callback([run = command.declare(*sub), &action] { action = run; });
   }
   return app;

@@ -1,4 +1,5 @@
-// A command is one row: name, one-line help, and a function that declares its options and returns its action.
+// A command is one row: the group under which `railbed --help` lists it, its name, one-line help, and a function that
+// declares its options and returns its action.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@ namespace railbed {
 using Action = std::function<int()>;
 
 struct Command {
+  std::string_view group;
   std::string_view name;
   std::string_view summary;
   // Declares options on `app`, bound to state that the returned action owns.

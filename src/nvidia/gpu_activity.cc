@@ -69,7 +69,7 @@ struct CountedBytes {
   Moment when;
 };
 
-struct Counters {
+struct GpuTraffic {
   CountedBytes pcie_sent, pcie_received, nvlink_sent, nvlink_received;
 };
 
@@ -78,7 +78,7 @@ struct SampledGpu {
   Reading<bool> gpm;  // whether this GPU has samples
   void* first = nullptr;
   void* second = nullptr;
-  Counters before = {};
+  GpuTraffic before = {};
 };
 
 CountedBytes read_counter(Nvml& nvml, Device device, unsigned field, const char* name, unsigned scope,
@@ -90,7 +90,7 @@ CountedBytes read_counter(Nvml& nvml, Device device, unsigned field, const char*
   return {std::move(bytes), std::chrono::steady_clock::now()};
 }
 
-Counters read_counters(Nvml& nvml, Device device) {
+GpuTraffic read_traffic(Nvml& nvml, Device device) {
   constexpr unsigned kAllLinks = std::numeric_limits<unsigned>::max();
   return {read_counter(nvml, device, 197, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES", 0, 1),
           read_counter(nvml, device, 198, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", 0, 1),
@@ -158,9 +158,9 @@ Reading<double> first_rate(Reading<double> counted, const Reading<double>& gpm) 
 }
 
 GpuActivity activity_of(Nvml& nvml, const SampledGpu& gpu) {
-  const Counters after = read_counters(nvml, gpu.device);
+  const GpuTraffic after = read_traffic(nvml, gpu.device);
   const auto gpm = gpm_values(nvml, gpu);
-  const Counters& before = gpu.before;
+  const GpuTraffic& before = gpu.before;
   return {share(gpm.at(kGraphics)),
           share(gpm.at(kSm)),
           share(gpm.at(kOccupancy)),
@@ -185,7 +185,7 @@ GpuActivities measure_activity(Nvml& nvml) {
     SampledGpu gpu;
     gpu.device = device;
     gpu.gpm = allocate(nvml, gpu);
-    gpu.before = read_counters(nvml, device);
+    gpu.before = read_traffic(nvml, device);
     gpus.emplace(address, std::move(gpu));
   }
   std::this_thread::sleep_for(kBetweenSamples);
