@@ -107,12 +107,6 @@ std::string printable_lines(std::string_view text) {
   return result;
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  std::string text = std::to_string(count) + ' ';
-  if (count == 1) return text.append(one);
-  return many.empty() ? text.append(one) + 's' : text.append(many);
-}
-
 bool is_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 bool is_plain_word(std::string_view text, std::size_t most) {

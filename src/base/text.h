@@ -51,9 +51,6 @@ std::optional<std::string_view> closest(std::string_view word,
 // Returns `, did you mean "rails"?`, to append to a message; empty if no candidate is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
-// Returns a number of things: "1 path", "2 paths". `many` is the plural if that is not `one` with an "s".
-std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
-
 // Returns whether `text` consists of one or more digits and nothing else. Use this to check a text that is
 // kept unchanged: parse_number() also accepts spaces around a number, and signs.
 bool is_digits(std::string_view text);

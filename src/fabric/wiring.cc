@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "fabric/layout.h"
 #include "inventory/hostlist.h"
 

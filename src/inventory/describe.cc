@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 
 namespace railbed {

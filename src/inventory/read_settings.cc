@@ -65,7 +65,7 @@ const std::vector<std::string_view> kGovernors = {"performance", "powersave",   
                                                   "ondemand",    "conservative", "userspace"};
 
 std::optional<std::string> parse_interface(std::string_view text) {
-  return is_interface(text) ? std::optional(std::string(text)) : std::nullopt;
+  return is_interface(text) && !is_rdma_device(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
 // Parses the name of a serial port of a PC or of an Arm server
@@ -269,7 +269,8 @@ void ClusterReader::read_management(std::string_view key, const YamlKey& at, con
                                     RawConfigure& raw) {
   Configuration& values = raw.values;
   if (key == "management_interface") {
-    take(values.management_interface, parsed(at, value, parse_interface, "the name of an interface"));
+    take(values.management_interface,
+         parsed(at, value, parse_interface, "the name of an interface, as in eno1"));
   } else if (key == "management_address") {
     const auto said =
         parsed(at, value, InterfaceAddress::parse, "an address with its prefix, as in \"192.168.1.70/24\"");
@@ -297,7 +298,8 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
     else if (key.starts_with("management_"))
       read_management(key, key_at, item, raw);
     else if (key == "unused_interfaces")
-      values.unused_interfaces = parsed_list(key_at, item, parse_interface, "names of interfaces");
+      values.unused_interfaces =
+          parsed_list(key_at, item, parse_interface, "names of interfaces, as in [eno2]");
     else if (key == "pfc_priority")
       take(values.pfc_priority, parsed(key_at, item, parse_priority, "a priority from 0 to 7"));
     else if (key == "console")

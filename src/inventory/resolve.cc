@@ -311,6 +311,12 @@ void Resolver::add_port_group(const RawRail& raw, Rail& rail, const RawPort& gro
     return complain(
         interface->spot,
         fmt::format("\"{}\" is no interface name: at most 15 characters, no \"/\"", interface->value));
+  if (is_rdma_device(interface->value))
+    return complain(
+        interface->spot,
+        fmt::format("\"{}\" is an RDMA device; \"interface\" is the network interface with the rail's "
+                    "address, as ens6: `rdma link` shows which belong together",
+                    interface->value));
   if (rail.vlan && !interface->value.ends_with(fmt::format(".{}", *rail.vlan)))
     return complain(interface->spot,
                     fmt::format("on VLAN {0} the interface is named after the one that carries it: "

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
+#include "base/wording.h"
 #include "fabric/fabric_rules.h"
 
 namespace railbed {

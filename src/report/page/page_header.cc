@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/text.h"
+#include "base/wording.h"
 #include "report/causes.h"
 #include "report/page/page_sections.h"
 #include "report/paths.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/wording.h"
 #include "report/causes.h"
 #include "report/escape.h"
 #include "report/findings.h"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 #include "report/causes.h"
 #include "report/escape.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/text.h"
+#include "base/wording.h"
 #include "hardware/pci_link.h"
 
 namespace railbed {

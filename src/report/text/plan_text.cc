@@ -7,6 +7,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "report/text/diff.h"
 #include "report/text/hostlist.h"
 #include "settings/step.h"
