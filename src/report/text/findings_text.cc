@@ -252,9 +252,9 @@ void Writer::differences(const std::vector<Difference>& differences) {
       }
       const std::string value = shortened(printable(same.value), kLongestValue);
       const bool most = &same == &difference.values.front() && same.nodes.size() > 2;
-      items.push_back(fmt::format("{} on {}", value,
-                                  most ? fmt::format("{} nodes", same.nodes.size())
-                                       : printable(listed_hosts(same.nodes, options_.all))));
+      items.push_back(fmt::format(
+          "{} on {}", value,
+          most ? counted(same.nodes.size(), "node") : printable(listed_hosts(same.nodes, options_.all))));
     }
     const std::size_t indent = label_width + 4;
     const auto lines = wrap_list(std::move(items), options_.width - std::min(indent, options_.width - 20));
@@ -268,6 +268,7 @@ void Writer::all_passed(const Run& run, const StatusCounts& counts) {
   const std::string where = run.cluster.empty() ? "" : printable(run.cluster) + ": ";
   const std::string what = counts.pass == 0   ? "nothing could be checked here"
                            : counts.pass == 1 ? "the one check passed"
+                           : counts.pass == 1 ? "its one check passed"
                                               : fmt::format("all {} checks passed", counts.pass);
   const Style style = style_of(counts.pass == 0 ? Status::kUnknown : Status::kPass);
   text_ += fmt::format("{}  {}{}\n", coloured(style.word, style.colour), where, what);
