@@ -13,6 +13,12 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return many.empty() ? text.append(one) + 's' : text.append(many);
 }
 
+std::string without_node(const Error& error) {
+  const std::string prefix = error.node + ": ";
+  return !error.node.empty() && error.text.starts_with(prefix) ? error.text.substr(prefix.size())
+                                                               : error.text;
+}
+
 std::string did_you_mean_rate(std::string_view text) {
   text = trim(text);
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());

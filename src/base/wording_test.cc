@@ -13,6 +13,11 @@ TEST(Wording, CountsThings) {
   EXPECT_EQ(counted(3, "switch", "switches"), "3 switches");
 }
 
+TEST(Wording, NamesANodeOnce) {
+  EXPECT_EQ(without_node(at_node("gpu01", {ErrorKind::kTimeout, "no answer"})), "no answer");
+  EXPECT_EQ(without_node({ErrorKind::kTimeout, "gpu01: no answer"}), "gpu01: no answer");  // of no node
+}
+
 TEST(Wording, GuessesTheRateThatWasMeant) {
   for (const char* const meant : {"40GbE", "40 GB/s", "40gbps", "40GE", "40 gig", "40", " 40G/s "})
     EXPECT_EQ(did_you_mean_rate(meant), ", did you mean \"40.0 Gb/s\"?") << meant;

@@ -161,8 +161,7 @@ bool wants_same_gpus(Launcher launcher) {
          launcher == Launcher::kAccelerate;
 }
 
-Result<void> check_request(const LaunchJob& job) {
-  const LaunchRequest& request = job.request;
+Result<void> check_request(const LaunchRequest& request) {
   if (request.arguments.empty() && request.launcher != Launcher::kNcclTests)
     return fail(ErrorKind::kBadInput, "what shall be started? Write it behind --");
   if (request.container && !starts_on_each_node(request.launcher))
@@ -171,6 +170,11 @@ Result<void> check_request(const LaunchJob& job) {
                 "themselves");
   if (std::ranges::find(request.arguments, ":") != request.arguments.end() && is_mpi(request.launcher))
     return fail(ErrorKind::kBadInput, "mpirun takes a lone : for the beginning of another program");
+  return {};
+}
+
+Result<void> check_gpus(const LaunchJob& job) {
+  const LaunchRequest& request = job.request;
   if (!job.same_gpus() && wants_same_gpus(request.launcher))
     return fail(ErrorKind::kBadInput,
                 fmt::format("the nodes have different numbers of GPUs, which {} cannot take",
@@ -195,6 +199,17 @@ Result<void> add_commands(LaunchJob& job, Launch& launch) {
 
 }  // namespace
 
+Result<void> check_launch(const LaunchRequest& request, const Cluster& cluster) {
+  RETURN_IF_ERROR(check_request(request));
+  if (!request.container || !request.image.empty()) return {};
+  for (const Node& node : cluster.nodes) {
+    const bool chosen =
+        request.nodes.empty() || std::ranges::find(request.nodes, node.name) != request.nodes.end();
+    if (chosen && !node.expect.container) return no_image();
+  }
+  return {};
+}
+
 bool LaunchJob::same_gpus() const {
   return std::ranges::all_of(nodes, [&](const LaunchNode& node) { return node.gpus == nodes.front().gpus; });
 }
@@ -210,8 +225,9 @@ std::string LaunchJob::endpoint() const {
 }
 
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {
+  RETURN_IF_ERROR(check_request(request));
   ASSIGN_OR_RETURN(auto job, make_job(survey, request));
-  RETURN_IF_ERROR(check_request(job));
+  RETURN_IF_ERROR(check_gpus(job));
   Launch launch{job.contact ? job.contact->where : ""};
   RETURN_IF_ERROR(add_commands(job, launch));
   launch.notes = std::move(job.notes);
