@@ -189,17 +189,17 @@ void end_leftovers() {
   }
 }
 
-// Returns the begin of what it printed, cleaned, in whole lines as long as it is.
-std::string cleaned(std::string_view text, bool& cut) {
+// Returns the first lines of what it printed, cleaned, without empty lines at the end. The last one may be cut.
+std::vector<std::string> cleaned(std::string_view text, bool& cut) {
+  constexpr std::size_t kMostLines = 256;
   cut = text.size() > kConfinedOutput;
-  std::string clean = printable_lines(text.substr(0, kConfinedOutput));
-  // A cleaned character may be longer than the byte that it stands for; whole characters are removed.
-  while (clean.size() > kConfinedOutput || clean.ends_with('\n')) {
-    cut = cut || !clean.ends_with('\n');
-    for (bool inside = true; inside && !clean.empty(); clean.pop_back())
-      inside = (static_cast<unsigned char>(clean.back()) & 0xc0) == 0x80;
+  std::vector<std::string> kept;
+  for (const std::string_view line : lines(text.substr(0, kConfinedOutput))) {
+    cut = cut || kept.size() == kMostLines;
+    if (kept.size() < kMostLines) kept.push_back(printable(line));
   }
-  return clean;
+  while (!kept.empty() && trim(kept.back()).empty()) kept.pop_back();
+  return kept;
 }
 
 // Runs in a process of its own, which becomes the parent of all that the program starts.
@@ -247,7 +247,7 @@ Reading<ConfinedOutput> run_in_this_process(const ConfinedJob& job, const std::s
   ConfinedOutput output{code, {}, false, account->name};
   output.output = cleaned(text, output.cut);
   if (end == End::kExited) return {std::move(output), from};
-  const std::string_view last = std::string_view(output.output).substr(0, output.output.find('\n'));
+  const std::string last = output.output.empty() ? std::string() : output.output.back().substr(0, 200);
   return {Miss{Missing::kTimeout,
                end == End::kTooMuch ? fmt::format("it printed over {} MiB and was ended", kMaxOutput >> 20)
                : last.empty()       ? fmt::format("it was ended after {} s", job.timeout)

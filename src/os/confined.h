@@ -20,15 +20,16 @@ struct ConfinedJob {
 };
 
 struct ConfinedOutput {
-  int exit_code = 0;    // 128 + signal if a signal ended it
-  std::string output;   // what it printed on both streams, cleaned; see kConfinedOutput
-  bool cut = false;     // it printed more
-  std::string account;  // who ran it
+  int exit_code = 0;                // 128 + signal if a signal ended it
+  std::vector<std::string> output;  // lines that it printed on both streams, cleaned; see kConfinedOutput
+  bool cut = false;                 // it printed more
+  std::string account;              // who ran it
   FIELDS(ConfinedOutput, exit_code, output, cut, account);
   bool operator==(const ConfinedOutput&) const = default;
 };
 
-inline constexpr std::size_t kConfinedOutput = 4096;  // bytes of its output that are kept
+inline constexpr std::size_t kConfinedOutput =
+    4096;  // bytes of its output that are kept, and lines at most 256
 
 // Runs the program once. Without `user` it runs as this process's own account; in place of root as nobody or,
 // if root came by sudo, as the account that called sudo. Only root without sudo may name another account: an

@@ -19,8 +19,8 @@ ShellCommand by_hand(const SiteCheck& check) {
 }
 
 // Returns the first line that says something, at most 200 bytes of it.
-std::string first_line(const std::string& output) {
-  for (const auto line : lines(output))
+std::string first_line(const ConfinedOutput& output) {
+  for (const std::string& line : output.output)
     if (const auto text = trim(line); !text.empty()) return printable(text.substr(0, 200));
   return {};
 }
@@ -29,7 +29,7 @@ std::string first_line(const std::string& output) {
 std::string in_short(const ConfinedOutput& output) {
   constexpr std::size_t kMost = 1024;
   std::string text;
-  for (const auto line : lines(output.output))
+  for (const std::string& line : output.output)
     if (const auto words = trim(line); !words.empty())
       text += (text.empty() ? "" : "; ") + std::string(words);
   const bool cut = output.cut || text.size() > kMost;
@@ -37,7 +37,7 @@ std::string in_short(const ConfinedOutput& output) {
 }
 
 void judge_exit(Case& verdict, const NodeView& node, const SiteCheck& check, const ConfinedOutput& output) {
-  const std::string line = first_line(output.output);
+  const std::string line = first_line(output);
   const std::string printed = in_short(output);
   const int signal = output.exit_code - 128;  // as a shell has it
   const std::string observed = fmt::format(
