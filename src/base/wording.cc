@@ -1,5 +1,6 @@
 #include "base/wording.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/text.h"
@@ -28,8 +29,8 @@ std::string did_you_mean_rate(std::string_view text) {
   const char prefix =
       unit.empty() ? 'G' : static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front())));
   if (!number || (prefix != 'K' && prefix != 'M' && prefix != 'G' && prefix != 'T')) return {};
-  const auto rate = parse_bit_rate(std::string(text.substr(0, end)) + (prefix == 'K' ? 'k' : prefix));
-  return rate ? ", did you mean \"" + to_text(*rate) + "\"?" : std::string();
+  const std::string meant = std::string(text.substr(0, end)) + ' ' + (prefix == 'K' ? 'k' : prefix) + "b/s";
+  return parse_bit_rate(meant) ? ", did you mean \"" + meant + "\"?" : std::string();
 }
 
 }  // namespace railbed

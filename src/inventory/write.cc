@@ -336,11 +336,11 @@ std::string check_text(const SiteCheck& check) {
   if (!check.nodes.empty()) add("nodes", patterns_text(check.nodes));
   if (!check.user.empty()) add("user", in_quotes(check.user));
   if (check.timeout != SiteCheck{}.timeout) add("timeout", text_of(check.timeout));
-  Settings codes;
+  std::string codes;
   for (const ExitCode& one : check.exit)
-    codes.emplace_back(std::to_string(one.code),
-                       enum_names(one.meaning)[static_cast<std::size_t>(one.meaning)]);
-  if (!codes.empty()) add("exit", flow(codes));
+    codes += fmt::format("{}{}: {}", codes.empty() ? "" : ", ", one.code,
+                         enum_names(one.meaning)[static_cast<std::size_t>(one.meaning)]);
+  if (!codes.empty()) add("exit", "{" + codes + "}");
   if (!check.remedy.empty()) add("remedy", in_quotes(check.remedy));
   return text;
 }

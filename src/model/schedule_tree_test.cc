@@ -148,7 +148,7 @@ TEST(ScheduleTree, NamesSwitchesSoThatNoFormatBreaks) {
   const ScheduleTree tree = schedule_tree(plan.wiring);
   Names sorted = names(tree);
   std::ranges::sort(sorted);
-  EXPECT_EQ(std::ranges::unique(sorted).begin(), sorted.end());
+  EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
   for (const std::string& name : sorted) {
     EXPECT_LE(name.size(), 63u);
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"),

@@ -1,13 +1,16 @@
 // The subnet that the commands of railbed fabric work on: a live one, or one in a file.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "fabric/discover.h"
+
+namespace CLI {
+class App;
+}
 
 namespace railbed {
 

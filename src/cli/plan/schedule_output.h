@@ -1,10 +1,14 @@
 // The tree of switches for schedulers, as two commands print it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "model/schedule_tree.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace railbed {
 
