@@ -52,8 +52,13 @@ void judge_exit(Case& verdict, const NodeView& node, const SiteCheck& check, con
                                   line.empty() ? fmt::format("exit {}", output.exit_code) : line);
   complaint.expected = passing_exits(check);
   complaint.observed = observed;
-  complaint.remedy = {check.remedy.empty() ? "Run it by hand; what it prints is its own." : check.remedy,
-                      {by_hand(check)}};
+  // No command of a remedy: railbed does not know the program, and fix must not offer it.
+  complaint.remedy = {fmt::format("{}{}By hand: {}", check.remedy,
+                                  check.remedy.empty()          ? ""
+                                  : check.remedy.ends_with('.') ? " "
+                                                                : ". ",
+                                  by_hand(check).text()),
+                      {}};
   verdict.red(meaning == ExitMeaning::kFail ? Status::kFail : Status::kWarn, std::move(complaint));
 }
 
