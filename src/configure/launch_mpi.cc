@@ -111,9 +111,10 @@ Result<NodeCommand> srun_command(LaunchJob& job) {
   Environment own;
   std::tie(command.environment, own) = parted(job, job.nodes.front());
   for (const EnvironmentVariable& variable : own)
-    job.notes.push_back(fmt::format(
-        "{} differs between nodes and is not said here: /etc/nccl.conf of each has to (railbed plan)",
-        variable.name));
+    job.notes.push_back(fmt::format("{} differs between nodes and is not said here: {}", variable.name,
+                                    variable.name.starts_with("UCX_") || variable.name.starts_with("NVSHMEM_")
+                                        ? "the job's program has to set it on each node"
+                                        : "/etc/nccl.conf of each has to (railbed plan)"));
   if (job.contact) {
     command.environment.push_back({"MASTER_ADDR", job.master()});
     command.environment.push_back({"MASTER_PORT", std::to_string(job.request.port)});

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/json_wrapped.h"
+#include "base/median.h"
 #include "nvidia/calls.h"
 #include "nvidia/cuda_library.h"
 #include "nvidia/gpu_probe.h"
@@ -217,9 +218,7 @@ class Sampler {
   void finish() {
     load_.sm_clock_median = load_.sm_clock_min;
     if (clocks_.empty()) return;
-    const auto middle = clocks_.begin() + static_cast<std::ptrdiff_t>(clocks_.size() / 2);
-    std::nth_element(clocks_.begin(), middle, clocks_.end());
-    load_.sm_clock_median = Reading<int>(*middle, load_.sm_clock_min.from());
+    load_.sm_clock_median = Reading<int>(median_of(clocks_), load_.sm_clock_min.from());
   }
 
  private:

@@ -158,7 +158,7 @@ class PingEngine : public PairEngine {
         kPingMargin;
     auto answer = ask<PingAnswer>(*from.peer, kPingMethod, order, deadline, stop_);
     if (!answer) {
-      measurement.failure = Failure{"run", fmt::format("{}: {}", from.peer->node(), answer.error().text), ""};
+      measurement.failure = Failure{"run", at_node(from.peer->node(), answer.error()).text, ""};
       return;
     }
     measurement.summary = answer->summary;

@@ -91,6 +91,7 @@ int run_verify(const VerifyOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   Sources sources = options.sources;
   sources.containers = options.form != "prom";  // a timer runs that one
+  sources.collect.asks_site = sources.containers;
   Run about;
   // Files give the same result on another day: only live machines are dated.
   if (options.sources.live())

@@ -4,16 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/wording.h"
 #include "report/causes.h"
 #include "report/page/page_sections.h"
 #include "report/paths.h"
 
 namespace railbed {
 namespace {
-
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 // The least and the greatest value of something over all paths.
 struct Range {
