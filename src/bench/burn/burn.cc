@@ -10,7 +10,7 @@ namespace railbed {
 namespace {
 
 constexpr double kLongestRound = 120;  // seconds
-constexpr int kFewestBurnRounds = 2;       // so that each phase also meets a GPU that is hot from the others
+constexpr int kFewestBurnRounds = 2;   // so that each phase also meets a GPU that is hot from the others
 constexpr std::size_t kMostDrills = 16;
 constexpr int kMostShare = 1000;
 
