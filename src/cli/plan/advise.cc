@@ -62,7 +62,7 @@ Result<void> check_named(const MatrixOptions& options) {
   for (const std::string& adapter : options.adapters)
     if (find_nic_of_part(adapter) == nullptr)
       return tl::unexpected<Error>(no_such_part("adapter", adapter, nic_models()));
-  const std::string system = lower(options.os.substr(0, options.os.find(' ')));
+  const std::string system = lower(options.os.substr(0, options.os.find_first_of(" -0123456789")));
   const auto systems = systems_known();
   if (!options.os.empty() && std::ranges::find(systems, system) == systems.end()) {
     const std::string meant = did_you_mean(system, systems);
