@@ -81,12 +81,13 @@ StateSaveLocation={self.folder}
 SlurmctldPidFile={self.folder}/pid
 SlurmctldLogFile={self.folder}/log
 ReturnToService=2
-NodeName={nodes} State=UNKNOWN
+NodeName={nodes} NodeAddr=127.0.0.1 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES
 """)
         env = os.environ | {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin"}
         daemon = subprocess.Popen(["slurmctld", "-D", "-c"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
+            shown = subprocess.CompletedProcess([], 1, "", "it did not listen")
             for _ in range(300):
                 with socket.socket() as door:
                     if door.connect_ex(("127.0.0.1", port)) != 0 and daemon.poll() is None:
