@@ -81,13 +81,18 @@ StateSaveLocation={self.folder}
 SlurmctldPidFile={self.folder}/pid
 SlurmctldLogFile={self.folder}/log
 ReturnToService=2
-NodeName={nodes} State=UNKNOWN
+NodeName={nodes} NodeAddr=127.0.0.1 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES
 """)
         env = os.environ | {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin"}
         daemon = subprocess.Popen(["slurmctld", "-D", "-c"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            for _ in range(100):
+            shown = subprocess.CompletedProcess([], 1, "", "it did not listen")
+            for _ in range(300):
+                with socket.socket() as door:
+                    if door.connect_ex(("127.0.0.1", port)) != 0 and daemon.poll() is None:
+                        time.sleep(0.1)
+                        continue
                 shown = subprocess.run(["scontrol", "show", "topology"], env=env, capture_output=True, text=True, timeout=30)
                 if shown.returncode == 0 and "SwitchName" in shown.stdout:
                     break
@@ -95,7 +100,7 @@ PartitionName=all Nodes=ALL Default=YES
                     break
                 time.sleep(0.1)
         finally:
-            daemon.terminate()
+            daemon.kill()  # it saves its state for half a minute otherwise, in a folder that goes
             daemon.wait(timeout=30)
         log = (self.folder / "log").read_text() if (self.folder / "log").exists() else ""
         return shown.stdout, shown.stderr, log

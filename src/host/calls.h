@@ -38,6 +38,9 @@ struct StatvfsAnswer {
   FIELDS(StatvfsAnswer, size, available, inodes, inodes_available, read_only);
 };
 
+// "site-check JOB" runs a program of the site's own and returns its ConfinedOutput; JOB is a ConfinedJob as JSON
+// (os/confined.h). Only a live machine runs it.
+
 // "environment PREFIX" returns an object of strings: the variables whose name starts with PREFIX, and no
 // others.
 

@@ -1,5 +1,6 @@
 // The only access to a machine. All data that railbed reads of a node comes through a Host, so the same
 // collectors serve the live machine, a captured tree and a test. Reading changes nothing on the machine.
+// The one call that runs a program of the site's own, "site-check", promises that only as far as the program does.
 #pragma once
 
 #include <chrono>
@@ -34,7 +35,7 @@ class Host {
   // "nvme", "addresses", "default-routes", "queues", "nf-tables", "kernel-options <names>", "modes <folder>",
   // "changeable <path>", "stuck" (calls.h, device_calls.h), "processes <which>", "process <pid>"
   // (process_answer.h), "nvml", "nvml list", "nvml p2p", "nvml <address>", "cuda <address>", "gpu-load
-  // <seconds>" (gpu_answers.h), "kernel-log [since]" (kernel_log.h). A captured tree returns what was
+  // <seconds>" (gpu_answers.h), "kernel-log [since]" (kernel_log.h), "site-check <job>" (os/confined.h). A captured tree returns what was
   // recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 
