@@ -120,6 +120,18 @@ class CablesTest(Lab):
         self.assertEqual(stranger["heard"], [])
         self.assertEqual(sorted(link["kind"] for link in found["links"]), ["loop", "management", "switch"])
 
+    def test_firewalls_hide_no_cable(self):
+        self.start("node1", "node2")
+        self.fleet.cable("node1", "ens6", "node2", "ens6")
+        for node, note in (("node1", "ens6 of node2 heard ens6 of node1, but not the other way: most likely a firewall on node1"),
+                           ("node2", "ens6 of node1 and ens6 of node2 answer each other's pings only")):
+            words = ["ip6tables", "-A", "INPUT", "-i", "ens6", "-p", "udp", "--dport", "51737", "-j", "DROP"]
+            if subprocess.run(self.fleet.on(node, words), capture_output=True).returncode:
+                self.skipTest("no firewall can be had here")
+            found = self.init("--ports", "ens6")
+            self.assertEqual(len(self.rails(found)), 1)
+            self.assertIn(note, found["text"])
+
     def test_a_name_that_no_node_has(self):
         self.start("node1", "node2")
         done = subprocess.run(self.words("--ports", "ens66"), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
