@@ -55,6 +55,16 @@ class Completion(unittest.TestCase):
                 done = subprocess.run([shell, check], input=script(shell), capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
 
+    def test_zsh_trusts_no_folder_that_others_may_write(self):
+        text = script("zsh")
+        self.assertNotIn("compinit -u", text)
+        if shutil.which("zsh"):
+            for before in ("", "autoload -U compinit && compinit -D\n"):
+                done = subprocess.run(["zsh", "-f"], input=before + text + "\nprint -l $_comps[railbed]", capture_output=True, text=True,
+                                      timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("_railbed", done.stdout)
+
     def test_fish_says_where_an_option_belongs(self):
         lines = script("fish").splitlines()
         of_format = [one for one in lines if " -l format " in one and "_from tcp" in one]

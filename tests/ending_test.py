@@ -94,6 +94,7 @@ def programs(place):
         Program("live_page_test", [python, tests / "browser/live_test.py"], 8, ("chromium",)),
         Program("dashboards_test", [python, tests / "monitor/dashboards_test.py"], 8, ("prometheus",)),
         Program("ranks_test", [python, tests / "ranks_test.py", fake_gpu], 5, ("mpirun.openmpi", fake_gpu)),
+        Program("burn_test", [python, tests / "burn_test.py", fake_gpu], 6, (fake_gpu,)),
         Program("running_test", [python, tests / "running_test.py"], 5, ("gcc",)),
         *[Program(name, [scripts / name, *more], 3, environment=standing_in)
           for name, *more in (("quickstart",), ("check", "--all"), (".ci/run",), ("fuzz/run", scripts / "build/fuzz", MINUTE),

@@ -213,10 +213,10 @@ class TestWorst(unittest.TestCase):
     """Every format, shape by shape."""
 
     def meet(self, kind):
-        """Each shape meets the first two commands, and of the others one by turns: all are met, and the table ends."""
+        """Each shape meets the first command, and of the others one by turns: all are met, and the table ends."""
         file, shapes, commands = worst.FORMATS[kind]
         for number, shape in enumerate(shapes()):
-            chosen = commands[:2] + commands[2:][number % max(len(commands) - 2, 1):][:1]
+            chosen = commands[:1] + commands[1:][number % max(len(commands) - 1, 1):][:1]
             with tempfile.TemporaryDirectory() as home:
                 made = pathlib.Path(home) / "made"
                 subprocess.run([sys.executable, worst.__file__, kind, str(number), made], check=True)

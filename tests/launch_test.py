@@ -50,6 +50,22 @@ def shells_read_words(folder):
         assert echoed.stdout.splitlines()[-1] == ODD, echoed.stdout
 
 
+def asks_no_node_in_vain(folder):
+    """What is wrong with a launch by itself is said before ssh starts."""
+    ssh = folder / "ssh"
+    ssh.write_text(f"#!/bin/sh\ntouch '{folder}/asked'\nexit 255\n")
+    ssh.chmod(0o755)
+    env = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    for words, said in ((["torchrun"], "what shall be started?"),
+                        (["torchrun", "--container", "docker", "--", "train.py"], "--container wants --image"),
+                        (["srun", "--container", "docker", "--", "train.py"], "--container is for programs"),
+                        (["mpirun", "--", "a", ":", "b"], "mpirun takes a lone :")):
+        done = subprocess.run([RAILBED, "launch", words[0], str(folder / "cluster.yaml"), *words[1:]], env=env, capture_output=True, text=True)
+        assert done.returncode == 64 and said in done.stderr, (words, done.returncode, done.stderr)
+        assert not (folder / "asked").exists(), words
+    ssh.unlink()
+
+
 def open_mpi_gives_ranks_their_variables(folder):
     script = 'printf "%s %s %s\\n" "$OMPI_COMM_WORLD_RANK" "$NCCL_SOCKET_IFNAME" "$1"'
     line, = commands(launch(folder, "mpirun", "--", "sh", "-c", script, "sh", ODD))
@@ -117,6 +133,7 @@ def main():
         shells_read_words(folder)
         srun_is_started_here(folder)
         files_are_not_started(folder)
+        asks_no_node_in_vain(folder)
         docker_is_started_on_the_nodes(folder)
         (folder / "cluster.yaml").write_text(CLUSTER)
         if yaml:

@@ -69,6 +69,11 @@ def answer_of(mode, method):
         lie = {key: POISON for key in ("session", "library", "error", "step", "cause", "stage", "remedy", "token", "text")}
         lie |= {"port": 65535, "ended": True, "results": [POISON, "{}", json.dumps({"text": POISON})], "trouble": POISON,
                 "printed": POISON, "devices": [{"name": POISON}], "failure": {"stage": POISON, "cause": POISON}}
+        if method.startswith("bench.burn."):
+            lie |= {"names": [POISON] * 100, "gpus": [
+                {"ordinal": i, "name": POISON, "address": POISON, "trouble": POISON, "began": True, "fault_count": 1, "samples": 1,
+                 "tallies": [{"skipped": POISON}, {"rate": 1e300, "work": -1}] * 9, "faults": [{"of": POISON, "bits": POISON}] * 99,
+                 "slowdowns": [{"reason": POISON, "samples": 9}]} for i in range(100)]}
         return ANSWER, json.dumps(lie).encode()
     return ERROR, text.encode()
 
@@ -189,6 +194,7 @@ COMMANDS = {
     "bench train": ("bench", "train", "cluster.yaml"),
     "bench gpu": ("bench", "gpu", "cluster.yaml"),
     "bench collectives": ("bench", "collectives", "cluster.yaml"),
+    "burn": ("burn", "cluster.yaml", "--minutes", "0.1"),
 }
 CLUSTER = """railbed: 1
 cluster: evil

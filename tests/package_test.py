@@ -79,6 +79,22 @@ class Package(unittest.TestCase):
         carried = said['agents'][0]
         self.assertEqual((carried['architecture'], carried['path'], carried['problem']), (said['self']['architecture'], str(program), ''))
 
+    def test_without_rpmbuild_there_is_a_deb(self):
+        tools = pathlib.Path(tempfile.mkdtemp(dir=self.place))
+        for folder in os.environ['PATH'].split(':'):
+            for program in pathlib.Path(folder).glob('*'):
+                if program.name != 'rpmbuild' and not (tools / program.name).is_symlink():
+                    (tools / program.name).symlink_to(program)
+        words = [SOURCE / 'scripts/package', BUILD, '--level', '1', '--output', self.place / 'debian']
+        env = {**os.environ, 'PATH': str(tools)}
+        done = subprocess.run([*words, '--forms', 'deb,tar'], capture_output=True, text=True, timeout=120, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.one(self.place / 'debian', '*.deb')
+        self.assertEqual(list((self.place / 'debian').glob('*.rpm')), [])
+        done = subprocess.run([*words, '--forms', 'rpm'], capture_output=True, text=True, timeout=120, env=env)
+        self.assertEqual((done.returncode, done.stdout), (3, ''))
+        self.assertIn('no rpmbuild here', done.stderr)
+
     def test_dpkg_installs_upgrades_and_removes(self):
         root = self.empty_root('var/lib/dpkg/info', 'var/lib/dpkg/updates', 'var/lib/dpkg/triggers')
         (root / 'var/lib/dpkg/status').touch()
@@ -110,7 +126,8 @@ class Package(unittest.TestCase):
     def test_nothing_but_the_c_library_is_needed(self):
         deb, rpm = self.one(self.new, '*.deb'), self.one(self.new, '*.rpm')
         self.assertEqual(run('dpkg-deb', '-f', deb, 'Depends').strip(), 'libc6 (>= 2.34), libgcc-s1')
-        self.assertEqual(run('dpkg-deb', '-f', deb, 'Suggests').strip(), 'openssh-client, rdma-core, fio')
+        self.assertEqual(run('dpkg-deb', '-f', deb, 'Recommends').strip(), 'openssh-client')
+        self.assertEqual(run('dpkg-deb', '-f', deb, 'Suggests').strip(), 'rdma-core, fio')
         for line in run('rpm', '-qp', '--requires', rpm).splitlines():
             self.assertRegex(line, r'^(rpmlib\(|rtld\(|(libc|libm|libgcc_s|ld-linux-[\w-]+)\.so\.\d)')
         self.assertEqual(run('rpm', '-qp', '--suggests', rpm).split(), ['fio', 'openssh-clients', 'rdma-core'])

@@ -43,9 +43,18 @@ TAKEN = [
     NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
             "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
             "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
+    NODES + "checks: [{name: home, run: [mountpoint, -q, /home]}]\n",
+    NODES + "checks:\n  - {name: fans_2, run: [/opt/site/fans, 80], user: root, timeout: 300, nodes: gpu1, remedy: Call them.,\n"
+            "     exit: {0: pass, 1: fail, 255: n/a}}\n",
 ]
 
 REFUSED = [
+    NODES + "checks: {}\n", NODES + "checks: [{name: a}]\n", NODES + "checks: [{run: [a]}]\n",
+    NODES + "checks: [{name: A, run: [a]}]\n", NODES + "checks: [{name: a, run: a}]\n", NODES + "checks: [{name: a, run: []}]\n",
+    NODES + "checks: [{name: a, run: [bin/a]}]\n", NODES + "checks: [{name: a, run: [a], user: -x}]\n",
+    NODES + "checks: [{name: a, run: [a], timeout: 0}]\n", NODES + "checks: [{name: a, run: [a], timeout: 301}]\n",
+    NODES + "checks: [{name: a, run: [a], exit: {256: pass}}]\n", NODES + "checks: [{name: a, run: [a], exit: {1: red}}]\n",
+    NODES + "checks: [{name: a, run: [a, [b]]}]\n", NODES + "checks: [{name: a, run: [a], every: 5}]\n",
     "nodes: []\n", "nodes: gpu1\n", "nodes: [[gpu1]]\n", "nodes: [{ssh: gpu1}]\n", "nodes: [{name: gpu1, adress: b}]\n",
     "nodes: [größe]\n", "nodes: [{name: gpu1, local: perhaps}]\n", "nodes: [{name: c, ssh: -oProxyCommand=x}]\n",
     NODES + "raisl: []\n", NODES + "rails: {}\n", NODES + "rails: [{subnet: 10.0.0.0/24}]\n",
@@ -81,6 +90,9 @@ BETWEEN = [
     NODES + "rails:\n" + RAIL + "}\n" + RAIL.replace("r0", "r1").replace("ens1", "ens2") + "}\n",
     NODES + "rails:\n" + RAIL + ", nodes: gpu9}\n",
     NODES + "parts: {gpus: [{model: T4, nodes: gpu9}]}\n",
+    NODES + "checks: [{name: a, run: [a], nodes: gpu9}]\n", NODES + "checks: [{name: a, run: [a]}, {name: a, run: [b]}]\n",
+    NODES + "checks:\n  - {name: a, run: [a], timeout: 300}\n  - {name: b, run: [a], timeout: 300, nodes: gpu1}\n"
+            "  - {name: c, run: [a], timeout: 1}\n",
 ]
 
 
@@ -91,8 +103,15 @@ def files():
     return [one for one in found if "\nrailbed:" in "\n" + one.read_text(errors="replace")]
 
 
+def with_text_keys(value):
+    """JSON has no other keys than texts: editors read 0: as "0":."""
+    if isinstance(value, dict):
+        return {str(key): with_text_keys(item) for key, item in value.items()}
+    return [with_text_keys(item) for item in value] if isinstance(value, list) else value
+
+
 def refused_by_schema(text):
-    return not jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text))
+    return not jsonschema.Draft202012Validator(SCHEMA).is_valid(with_text_keys(yaml.safe_load(text)))
 
 
 class Schema(unittest.TestCase):

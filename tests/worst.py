@@ -118,6 +118,7 @@ def run_shapes():
         "places of storage": lambda: listed('{"version":1,"storage":[', lambda i: "{}", "]}"),
         "numbers of storage": lambda: listed('{"version":1,"storage":[{"measurements":[', lambda i: measurement(0, engine="storage", operation=near(i)), "]}]}"),
         "trains": lambda: listed('{"version":1,"trains":[', lambda i: "{}", "]}"),
+        "burns": lambda: listed('{"version":1,"burns":[', lambda i: "{}", "]}"),
     }
 
 

@@ -94,6 +94,36 @@ Result<std::string> swap_edited(WritableHost& host, const KeptEdit& edit, const 
   return note;
 }
 
+// Returns `text` with each line outside of railbed's marks that the change corrected as it was before; nullopt
+// if a line cannot be told: a person changed it, or it is there more than once.
+std::optional<std::string> with_old_lines(const std::string& text, const std::string& before,
+                                          const std::string& after) {
+  const std::string outside_before = with_block(before, "");
+  const std::string outside_after = with_block(after, "");
+  const auto old = lines(outside_before);
+  const auto fresh = lines(outside_after);
+  if (old.size() != fresh.size()) return std::nullopt;
+  std::vector<std::string> kept;
+  std::vector<std::size_t> outside;  // indexes of the lines outside of the marks
+  bool inside = false;
+  for (const auto line : split(text, '\n')) {
+    inside = inside || line.starts_with(kBlockBegin);
+    if (!inside) outside.push_back(kept.size());
+    inside = inside && !kBlockEnd.starts_with(std::string(line) + "\n");
+    kept.emplace_back(line);
+  }
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (old[i] == fresh[i]) continue;
+    const auto is_it = [&](std::size_t at) { return kept[at] == fresh[i]; };
+    const auto found = std::ranges::find_if(outside, is_it);
+    if (found == outside.end() || std::find_if(found + 1, outside.end(), is_it) != outside.end())
+      return std::nullopt;
+    kept[*found] = old[i];
+    outside.erase(found);
+  }
+  return fmt::format("{}", fmt::join(kept, "\n"));
+}
+
 }  // namespace
 
 std::string side_name(const std::string& path) { return path + ".railbed-other~"; }
@@ -158,13 +188,14 @@ Result<std::string> end_swap(WritableHost& host, const KeptEdit& edit) {
 
 std::optional<KeptFile> without_change(const KeptEdit& edit, const KeptFile& now) {
   const std::string& text = now.content.bytes;
+  const std::string before = content_of(edit.before);
   const std::string after = content_of(edit.after);
   const auto block = block_in(text);
   if (!block || block != block_in(after)) return std::nullopt;
-  const std::string old_block = block_in(content_of(edit.before)).value_or("");
-  if (with_block(after, old_block) != with_block(content_of(edit.before), old_block)) return std::nullopt;
+  const auto with_lines = with_old_lines(text, before, after);
+  if (!with_lines) return std::nullopt;
   KeptFile merged = now;
-  merged.content.bytes = with_block(text, old_block);
+  merged.content.bytes = with_block(*with_lines, block_in(before).value_or(""));
   return merged;
 }
 

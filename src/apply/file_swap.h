@@ -47,8 +47,8 @@ Result<std::string> swap_back(WritableHost& host, const KeptEdit& edit);
 // Removes the old version of a committed change. Returns the same as swap_back().
 Result<std::string> end_swap(WritableHost& host, const KeptEdit& edit);
 
-// Returns `now`, a person's edit of `edit.after`, without the change; nullopt if the person's lines and the
-// change's cannot be separated.
+// Returns `now`, a person's edit of `edit.after`, without the change: railbed's block, and the lines outside of
+// it that the change corrected. nullopt if the person's lines and the change's cannot be separated.
 std::optional<KeptFile> without_change(const KeptEdit& edit, const KeptFile& now);
 
 // Returns the lines in which a file differs from the version that a change left, for a person: "+ 10.1.2.3

@@ -149,6 +149,25 @@ TEST_F(FileSwap, LinesOutsideOfTheMarksStay) {
   EXPECT_FALSE(without_change(edit, file_of(before + "10.1.2.3 nas\n")));
 }
 
+TEST_F(FileSwap, ALineThatTheChangeCorrectedComesBackBesideAPersonsLines) {
+  const std::string before = "127.0.0.1 localhost\n127.0.1.1 node1 # by the installer\n";
+  const std::string corrected = "127.0.0.1 localhost\n10.0.0.1 node1 # by the installer\n";
+  const std::string after = with_block(corrected, "10.0.0.1 node1\n");
+  const KeptEdit edit{"/etc/hosts", file_of(before), file_of(after)};
+  const auto back = without_change(edit, file_of("# mine\n" + after + "10.1.2.3 nas\n"));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->content.bytes, "# mine\n" + before + "10.1.2.3 nas\n");
+  // The block's own line is not the corrected one, and a person's line that equals it is.
+  const KeptEdit bare{"/etc/hosts", file_of("127.0.1.1 node1\n"),
+                      file_of(with_block("10.0.0.1 node1\n", "10.0.0.1 node1\n"))};
+  const auto again = without_change(bare, file_of(with_block("10.0.0.1 node1\nx\n", "10.0.0.1 node1\n")));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->content.bytes, "127.0.1.1 node1\nx\n");
+  EXPECT_FALSE(
+      without_change(bare, file_of(with_block("10.0.0.1 node1\n10.0.0.1 node1\n", "10.0.0.1 node1\n"))));
+  EXPECT_FALSE(without_change(bare, file_of(with_block("10.0.0.9 node1\n", "10.0.0.1 node1\n"))));
+}
+
 TEST_F(FileSwap, ShowsWhatAPersonChanged) {
   EXPECT_EQ(difference(file_of("a\nb\nc\n"), file_of("a\nx\033[2J\nc\n")), "  - b\n  + x\xEF\xBF\xBD[2J");
   EXPECT_EQ(difference(file_of("a\n"), std::nullopt), "  it was removed");

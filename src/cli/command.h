@@ -30,6 +30,7 @@ Action declare_autoinstall(CLI::App& app);
 Action declare_bench(CLI::App& app);
 Action declare_bmc(CLI::App& app);
 Action declare_boot(CLI::App& app);
+Action declare_burn(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_check(CLI::App& app);
 Action declare_compare(CLI::App& app);

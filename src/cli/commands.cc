@@ -40,6 +40,8 @@ constexpr Command kCommands[] = {
      declare_self_check},
     {kMeasure, "bench", "measure networks, storage and training steps, beside what the hardware allows",
      declare_bench},
+    {kMeasure, "burn", "load GPUs for hours, compare every result, and name the wrong, the slow and the lost",
+     declare_burn},
     {kMeasure, "compare", "judge whether one benchmark run is worse than another", declare_compare},
     {kMeasure, "runs", "list, show and keep benchmark runs", declare_runs},
     {kChange, "rollback", "restore what was on the nodes before an apply", declare_rollback},

@@ -6,6 +6,7 @@
 #include "base/wipe.h"
 #include "cli/change/ask_password.h"
 #include "cli/option_checks.h"
+#include "inventory/hostlist.h"
 
 namespace railbed {
 namespace {
@@ -45,6 +46,11 @@ void add_kubernetes_options(CLI::App& app, ReachOptions& options, CLI::Option* l
   of_launcher(
       app.add_option("--kubeconfig", choice.kubeconfig, "kubectl's file; else its own")->check(kubectl_word),
       launcher, "FILE");
+}
+
+std::string list_of_nodes(const std::string& text) {
+  const auto names = named_hosts(text);
+  return names ? std::string() : names.error().text;
 }
 
 std::string slurm_name(const std::string& text) {
@@ -142,14 +148,34 @@ void add_launcher_options(CLI::App& app, ReachOptions& options) {
 }
 
 void add_nodelist_option(CLI::App& app, ReachOptions& options) {
-  app.add_option("--nodelist", options.nodelist, "these nodes alone: gpu[01-16],gpu20")
-      ->check([](const std::string& text) {
-        const auto names = fleet::slurm_names(text);
-        return names ? std::string() : names.error().text;
-      })
-      ->needs("--launcher")
+  app.add_option("--nodes,--nodelist", options.nodelist, "these nodes alone: gpu[01-16],gpu20")
+      ->check(list_of_nodes)
+      ->type_name("HOSTLIST");
+}
+
+void add_node_arguments(CLI::App& app, ReachOptions& options) {
+  add_nodelist_option(app, options);
+  app.add_option_function<std::vector<std::string>>(
+         "NODE",
+         [&options](const std::vector<std::string>& lists) {
+           for (const std::string& list : lists)
+             options.nodelist += (options.nodelist.empty() ? "" : ",") + list;
+         },
+         "these nodes alone: names, or lists like gpu[01-08],nas")
+      ->check(list_of_nodes)
+      ->excludes("--nodes");
+}
+
+std::vector<std::string> nodes_in(const ReachOptions& options) {
+  return options.nodelist.empty() ? std::vector<std::string>() : std::vector{options.nodelist};
+}
+
+void add_nodes_options(CLI::App& app, std::vector<std::string>& nodes) {
+  auto* argument = app.add_option("NODE", nodes, "these nodes alone: names, or lists like gpu[01-08],nas");
+  app.add_option_function<std::string>(
+         "--nodes", [&nodes](const std::string& list) { nodes = {list}; }, "the same as NODE")
       ->type_name("HOSTLIST")
-      ->group(kReachGroup);
+      ->excludes(argument);
 }
 
 void add_root_options(CLI::App& app, ReachOptions& options) {

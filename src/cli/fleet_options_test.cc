@@ -5,6 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command.h"
+#include "inventory/hostlist.h"
+
 namespace railbed {
 namespace {
 
@@ -81,6 +84,44 @@ TEST(FleetOptions, NonsenseIsRefused) {
     fleet::FleetOptions options;
     add_fleet_options(app, options);
     EXPECT_THROW(app.parse(line), CLI::ParseError) << line;
+  }
+}
+
+TEST(NodeOptions, AreOneSpellingEverywhere) {
+  for (const char* line : {"c.yaml g1 g[2-3]", "c.yaml --nodes g1,g[2-3]", "--nodes g1,g[2-3] c.yaml"}) {
+    CLI::App app;
+    std::string cluster;
+    fleet::FleetOptions options;
+    app.add_option("cluster.yaml", cluster);
+    add_node_arguments(app, options);
+    app.parse(line);
+    EXPECT_EQ(cluster, "c.yaml");
+    EXPECT_EQ(options.nodelist, "g1,g[2-3]");
+    EXPECT_THAT(nodes_in(options), ElementsAre("g1,g[2-3]"));
+
+    CLI::App other;
+    std::vector<std::string> nodes;
+    other.add_option("cluster.yaml", cluster);
+    add_nodes_options(other, nodes);
+    other.parse(line);
+    EXPECT_THAT(*named_hosts(nodes), ElementsAre("g1", "g2", "g3"));
+  }
+  EXPECT_THAT(nodes_in({}), ::testing::IsEmpty());
+}
+
+TEST(NodeOptions, AListTakesNothingBehindIt) {
+  CLI::App app;
+  const Action action = declare_rollback(app);
+  app.parse("cluster.yaml --nodes g1 20260104T000000Z-0001");
+  EXPECT_THAT(app.get_option("--nodes")->results(), ElementsAre("g1"));
+  EXPECT_THAT(app.get_option("apply")->results(), ElementsAre("20260104T000000Z-0001"));
+  for (const char* line : {"c.yaml g1 --nodes g2", "c.yaml g[1-"}) {
+    CLI::App other;
+    std::string cluster;
+    fleet::FleetOptions options;
+    other.add_option("cluster.yaml", cluster);
+    add_node_arguments(other, options);
+    EXPECT_THROW(other.parse(line), CLI::ParseError) << line;
   }
 }
 

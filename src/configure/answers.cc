@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -69,11 +70,34 @@ std::string why_unanswered(const NodePlan& plan, const Finding& finding, const F
   return "";
 }
 
+// Returns whether the change acts on other nodes of its rails, too, as a subnet manager's partition does.
+bool acts_on_rails(const NodeChange& change) {
+  return change.risk != Risk::kAccess && does_something(change) &&
+         std::ranges::any_of(change.subjects,
+                             [](const std::string& subject) { return subject.starts_with("rail:"); });
+}
+
+// Adds findings of other nodes to the changes that fix them, and returns these findings.
+std::set<const Finding*> answer_from_afar(ClusterPlan& plan, const ByNode& by_node) {
+  std::set<const Finding*> answered;
+  for (NodePlan& node : plan.nodes)
+    for (NodeChange& change : node.changes) {
+      if (!acts_on_rails(change)) continue;
+      for (const auto& [name, reds] : by_node)
+        for (const Finding* const red : reds) {
+          if (name == node.node || !answers(change, *red)) continue;
+          change.answers.push_back(planned(*red));
+          answered.insert(red);
+        }
+    }
+  return answered;
+}
+
 // Keeps the changes of the node that fix its findings, and adds the root findings without one to `unanswered`.
 void answer_node(NodePlan& plan, const std::vector<const Finding*>& reds, const FixScope& scope,
-                 std::vector<PlannedFinding>& unanswered) {
+                 const std::set<const Finding*>& from_afar, std::vector<PlannedFinding>& unanswered) {
   for (const Finding* const red : reds) {
-    bool answered = false;
+    bool answered = from_afar.contains(red);
     for (NodeChange& change : plan.changes) {
       if (change.risk == Risk::kAccess || !does_something(change) || !answers(change, *red)) continue;
       change.answers.push_back(planned(*red));
@@ -88,13 +112,14 @@ void answer_node(NodePlan& plan, const std::vector<const Finding*>& reds, const 
 
 ClusterPlan answers_to(const Findings& findings, ClusterPlan plan, const FixScope& scope) {
   ByNode by_node = red_findings(findings, scope);
+  const auto from_afar = answer_from_afar(plan, by_node);
   for (NodePlan& node : plan.nodes) {
-    answer_node(node, by_node[node.node], scope, plan.unanswered);
+    answer_node(node, by_node[node.node], scope, from_afar, plan.unanswered);
     by_node.erase(node.node);
   }
   for (const auto& [node, reds] : by_node)  // of the whole cluster, or of a node without a plan
     for (const Finding* const red : reds)
-      if (!red->caused_by) plan.unanswered.push_back(planned(*red));
+      if (!red->caused_by && !from_afar.contains(red)) plan.unanswered.push_back(planned(*red));
   return plan;
 }
 

@@ -61,6 +61,24 @@ TEST(Answers, ANoteAloneMendsNothing) {
   EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
 }
 
+// A subnet manager's partition limits the MTU of every node on its rail.
+TEST(Answers, OfARailReachItsOtherNodes) {
+  const auto on_rail = [](std::string node, const std::string& rail) {
+    Finding made = finding("net.mtu", std::move(node));
+    made.subject = "ib0";
+    made.touches.add("rail:" + rail);
+    return made;
+  };
+  const auto plan = answers_to({on_rail("gpu1", "ib"), on_rail("gpu2", "ib"), on_rail("gpu3", "other")},
+                               plan_of({change("opensm/partition", {"rail:ib"})}));
+  ASSERT_THAT(plan.nodes[0].changes, SizeIs(1));
+  ASSERT_THAT(plan.nodes[0].changes[0].answers, SizeIs(2));
+  EXPECT_EQ(plan.nodes[0].changes[0].answers[0].node, "gpu2");
+  EXPECT_EQ(plan.nodes[0].changes[0].answers[1].node, "gpu1");
+  ASSERT_THAT(plan.unanswered, SizeIs(1));
+  EXPECT_EQ(plan.unanswered[0].node, "gpu3");
+}
+
 TEST(Answers, NeverTouchTheManagementNetwork) {
   const auto plan =
       answers_to({finding("net.mtu", "gpu1")}, plan_of({change("network/rails", {}, Risk::kAccess)}));

@@ -99,6 +99,29 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
   if (job.request.launcher == Launcher::kSglang) environment.push_back({"SGLANG_HOST_IP", job.address(i)});
 }
 
+// Returns true if the node has an active RDMA port that the list, "mlx5_0:1,mlx5_1:1", does not name.
+bool has_other_ports(const Facts& facts, std::string_view list) {
+  const auto named = split(list, ',');
+  for (const RdmaDevice& device : items(facts.rdma.devices))
+    for (const RdmaPort& port : items(device.ports))
+      if (port.state.ok() && *port.state == "ACTIVE" &&
+          std::ranges::find(named, fmt::format("{}:{}", device.name, port.number)) == named.end())
+        return true;
+  return false;
+}
+
+// The rails for UCX and NVSHMEM, in their syntax: DEVICE:PORT, without NCCL's "=". PyTorch copies NCCL_IB_HCA with its
+// "=" into NVSHMEM_HCA_LIST unless that is set, and NVSHMEM finds no device then (c10d's nvshmem_extension.cu).
+// NVSHMEM picks the device nearest to each GPU; told to obey the list (NVSHMEM_ENABLE_NIC_PE_MAPPING) it deals out the
+// devices in turn. So it is told only where it could pick one that is no rail.
+void add_rails(const Facts& facts, const std::string& nccl_hca,
+               std::vector<EnvironmentVariable>& environment) {
+  const std::string list = nccl_hca.substr(nccl_hca.starts_with('=') ? 1 : 0);
+  environment.push_back({"UCX_NET_DEVICES", list});
+  environment.push_back({"NVSHMEM_HCA_LIST", list});
+  if (has_other_ports(facts, list)) environment.push_back({"NVSHMEM_ENABLE_NIC_PE_MAPPING", "1"});
+}
+
 // NCCL's variables do not depend on the platform, so a launch does not require it to be known.
 void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
@@ -108,6 +131,7 @@ void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
     const bool first_contact = wish.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
     node.environment.push_back(
         {wish.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : wish.value});
+    if (wish.name == "NCCL_IB_HCA") add_rails(*node.view->facts, wish.value, node.environment);
   }
   for (const std::string& note : wishes.notes) {
     std::string text = fmt::format("{}: {}", job.node(i), note);
@@ -137,8 +161,7 @@ bool wants_same_gpus(Launcher launcher) {
          launcher == Launcher::kAccelerate;
 }
 
-Result<void> check_request(const LaunchJob& job) {
-  const LaunchRequest& request = job.request;
+Result<void> check_request(const LaunchRequest& request) {
   if (request.arguments.empty() && request.launcher != Launcher::kNcclTests)
     return fail(ErrorKind::kBadInput, "what shall be started? Write it behind --");
   if (request.container && !starts_on_each_node(request.launcher))
@@ -147,6 +170,11 @@ Result<void> check_request(const LaunchJob& job) {
                 "themselves");
   if (std::ranges::find(request.arguments, ":") != request.arguments.end() && is_mpi(request.launcher))
     return fail(ErrorKind::kBadInput, "mpirun takes a lone : for the beginning of another program");
+  return {};
+}
+
+Result<void> check_gpus(const LaunchJob& job) {
+  const LaunchRequest& request = job.request;
   if (!job.same_gpus() && wants_same_gpus(request.launcher))
     return fail(ErrorKind::kBadInput,
                 fmt::format("the nodes have different numbers of GPUs, which {} cannot take",
@@ -171,6 +199,17 @@ Result<void> add_commands(LaunchJob& job, Launch& launch) {
 
 }  // namespace
 
+Result<void> check_launch(const LaunchRequest& request, const Cluster& cluster) {
+  RETURN_IF_ERROR(check_request(request));
+  if (!request.container || !request.image.empty()) return {};
+  for (const Node& node : cluster.nodes) {
+    const bool chosen =
+        request.nodes.empty() || std::ranges::find(request.nodes, node.name) != request.nodes.end();
+    if (chosen && !node.expect.container) return no_image();
+  }
+  return {};
+}
+
 bool LaunchJob::same_gpus() const {
   return std::ranges::all_of(nodes, [&](const LaunchNode& node) { return node.gpus == nodes.front().gpus; });
 }
@@ -186,8 +225,9 @@ std::string LaunchJob::endpoint() const {
 }
 
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {
+  RETURN_IF_ERROR(check_request(request));
   ASSIGN_OR_RETURN(auto job, make_job(survey, request));
-  RETURN_IF_ERROR(check_request(job));
+  RETURN_IF_ERROR(check_gpus(job));
   Launch launch{job.contact ? job.contact->where : ""};
   RETURN_IF_ERROR(add_commands(job, launch));
   launch.notes = std::move(job.notes);

@@ -63,6 +63,10 @@ struct Launch {
   FIELDS(Launch, contact, commands, notes);
 };
 
+// Fails if no look at the nodes can make a launch of this: nothing to start, a container without an image.
+// plan_launch() checks it, too; who looks at nodes first calls this before.
+Result<void> check_launch(const LaunchRequest& request, const Cluster& cluster);
+
 // Returns the commands. Fails if the number of a node's GPUs is unknown, no network joins the nodes, or the
 // launcher does not support the request.
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request);

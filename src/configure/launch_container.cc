@@ -98,11 +98,15 @@ std::string job_name(const NodeCommand& command) {
 
 }  // namespace
 
+tl::unexpected<Error> no_image() {
+  return fail(ErrorKind::kBadInput, "--container wants --image, or expect.container");
+}
+
 Result<void> contain(const LaunchJob& job, const LaunchNode& node, NodeCommand& command) {
   if (!job.request.container) return {};
   const std::string image =
       job.request.image.empty() ? node.view->wanted->expect.container.value_or("") : job.request.image;
-  if (image.empty()) return fail(ErrorKind::kBadInput, "--container wants --image, or expect.container");
+  if (image.empty()) return no_image();
   const std::string name = job_name(command);
   switch (*job.request.container) {
     case ContainerForm::kDocker:

@@ -41,6 +41,8 @@ struct LaunchJob {
 
 // Returns whether the program is started on each node (launch_programs.cc).
 bool starts_on_each_node(Launcher launcher);
+// Returns the error of a container without an image.
+tl::unexpected<Error> no_image();
 // Returns the words of a node's command for such a program; empty for others.
 Words node_words(const LaunchJob& job, std::size_t i);
 

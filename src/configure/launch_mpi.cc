@@ -92,8 +92,10 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
           "mpirun takes every network: the nodes' ends have neither a subnet nor a name in common");
     else
       append(command.words, {"--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network});
-    job.notes.push_back(
-        fmt::format("{} has to reach the others by ssh as the user who starts this", job.node(0)));
+    job.notes.push_back(fmt::format(
+        "{} has to reach the others by ssh as the user who starts this; section ssh of `railbed plan` "
+        "gives it their host keys, by each name and address that cluster.yaml has",
+        job.node(0)));
   }
   // Its own messages are few; over TCP, they cannot fail because of the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)
@@ -109,9 +111,10 @@ Result<NodeCommand> srun_command(LaunchJob& job) {
   Environment own;
   std::tie(command.environment, own) = parted(job, job.nodes.front());
   for (const EnvironmentVariable& variable : own)
-    job.notes.push_back(fmt::format(
-        "{} differs between nodes and is not said here: /etc/nccl.conf of each has to (railbed plan)",
-        variable.name));
+    job.notes.push_back(fmt::format("{} differs between nodes and is not said here: {}", variable.name,
+                                    variable.name.starts_with("UCX_") || variable.name.starts_with("NVSHMEM_")
+                                        ? "the job's program has to set it on each node"
+                                        : "/etc/nccl.conf of each has to (railbed plan)"));
   if (job.contact) {
     command.environment.push_back({"MASTER_ADDR", job.master()});
     command.environment.push_back({"MASTER_PORT", std::to_string(job.request.port)});

@@ -57,7 +57,8 @@ TEST(Launch, MpirunForBothV100Nodes) {
             "# on gpuserver1\n"
             "mpirun --map-by slot --bind-to none --mca oob_tcp_if_include 10.0.1.0/24 --mca "
             "btl_tcp_if_include 10.0.1.0/24 --mca pml ob1 --mca btl self,tcp -x "
-            "NCCL_IB_HCA==mlx4_0:1,mlx4_0:2 -x NCCL_SOCKET_IFNAME==ens6 -x "
+            "NCCL_IB_HCA==mlx4_0:1,mlx4_0:2 -x UCX_NET_DEVICES=mlx4_0:1,mlx4_0:2 -x "
+            "NVSHMEM_HCA_LIST=mlx4_0:1,mlx4_0:2 -x NCCL_SOCKET_IFNAME==ens6 -x "
             "NCCL_IB_ADDR_RANGE=10.0.0.0/23 -x NCCL_CROSS_NIC=0 -np 4 --host 10.0.1.1:2,10.0.1.2:2 "
             "all_reduce_perf -b 8 -e 4G -f 2 -g 1\n");
   EXPECT_EQ(commands(launched(sample(example("v100-pair")),
@@ -97,6 +98,8 @@ TEST(Launch, VllmServesFromTheFirstNode) {
       commands(launched(captured("h100-cx7"), {.launcher = Launcher::kVllm, .arguments = {"/models/llama"}})),
       "# on gpu01\n"
       "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
+      "UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
+      "NVSHMEM_HCA_LIST=mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
       "NCCL_SOCKET_IFNAME==ens11np0 NCCL_IB_TC=104 NCCL_IB_ADDR_RANGE=10.0.0.0/13 "
       "NCCL_CROSS_NIC=0 GLOO_SOCKET_IFNAME=ens11np0 TP_SOCKET_IFNAME=ens11np0 "
       "VLLM_HOST_IP=10.0.0.1 vllm serve /models/llama --tensor-parallel-size=8 "
@@ -104,6 +107,8 @@ TEST(Launch, VllmServesFromTheFirstNode) {
       "--master-addr=10.0.0.1 --master-port=29500\n"
       "# on gpu02\n"
       "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
+      "UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
+      "NVSHMEM_HCA_LIST=mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1 "
       "NCCL_SOCKET_IFNAME==ens11np0 NCCL_IB_TC=104 NCCL_IB_ADDR_RANGE=10.0.0.0/13 "
       "NCCL_CROSS_NIC=0 GLOO_SOCKET_IFNAME=ens11np0 TP_SOCKET_IFNAME=ens11np0 "
       "VLLM_HOST_IP=10.0.0.2 vllm serve /models/llama --tensor-parallel-size=8 "
@@ -120,20 +125,24 @@ TEST(Launch, ContainersSeeTheFabric) {
     request.container = form;
     return commands(launched(sparks, request));
   };
-  EXPECT_EQ(in(ContainerForm::kDocker),
-            "# on spark-02\n"
-            "docker run --rm --network host --ipc host --gpus all --device /dev/infiniband --cap-add "
-            "IPC_LOCK --ulimit memlock=-1:-1 --env NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1 --env "
-            "NCCL_SOCKET_IFNAME==enP2p1s0f0np0 --env NCCL_IB_ADDR_RANGE=192.168.100.0/23 --env "
-            "NCCL_CROSS_NIC=0 --entrypoint torchrun nvcr.io/nvidia/pytorch:25.01-py3 --standalone "
-            "--nproc-per-node=1 train.py '$(A) $B'\n");
-  EXPECT_EQ(in(ContainerForm::kPodman),
-            "# on spark-02\n"
-            "podman run --rm --network host --ipc host --security-opt label=disable --device "
-            "nvidia.com/gpu=all --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1:-1 "
-            "--env NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1 --env NCCL_SOCKET_IFNAME==enP2p1s0f0np0 "
-            "--env NCCL_IB_ADDR_RANGE=192.168.100.0/23 --env NCCL_CROSS_NIC=0 --entrypoint torchrun "
-            "nvcr.io/nvidia/pytorch:25.01-py3 --standalone --nproc-per-node=1 train.py '$(A) $B'\n");
+  EXPECT_EQ(
+      in(ContainerForm::kDocker),
+      "# on spark-02\n"
+      "docker run --rm --network host --ipc host --gpus all --device /dev/infiniband --cap-add "
+      "IPC_LOCK --ulimit memlock=-1:-1 --env NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1 --env "
+      "UCX_NET_DEVICES=roceP2p1s0f0:1,rocep1s0f0:1 --env NVSHMEM_HCA_LIST=roceP2p1s0f0:1,rocep1s0f0:1 --env "
+      "NCCL_SOCKET_IFNAME==enP2p1s0f0np0 --env NCCL_IB_ADDR_RANGE=192.168.100.0/23 --env "
+      "NCCL_CROSS_NIC=0 --entrypoint torchrun nvcr.io/nvidia/pytorch:25.01-py3 --standalone "
+      "--nproc-per-node=1 train.py '$(A) $B'\n");
+  EXPECT_EQ(
+      in(ContainerForm::kPodman),
+      "# on spark-02\n"
+      "podman run --rm --network host --ipc host --security-opt label=disable --device "
+      "nvidia.com/gpu=all --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1:-1 "
+      "--env NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1 --env "
+      "UCX_NET_DEVICES=roceP2p1s0f0:1,rocep1s0f0:1 --env NVSHMEM_HCA_LIST=roceP2p1s0f0:1,rocep1s0f0:1 --env NCCL_SOCKET_IFNAME==enP2p1s0f0np0 "
+      "--env NCCL_IB_ADDR_RANGE=192.168.100.0/23 --env NCCL_CROSS_NIC=0 --entrypoint torchrun "
+      "nvcr.io/nvidia/pytorch:25.01-py3 --standalone --nproc-per-node=1 train.py '$(A) $B'\n");
   EXPECT_EQ(in(ContainerForm::kCompose),
             "# on spark-02: docker compose --file job-spark-02.yaml up\n"
             "services:\n"
@@ -158,6 +167,8 @@ TEST(Launch, ContainersSeeTheFabric) {
             "              capabilities: [gpu]\n"
             "    environment:\n"
             "      NCCL_IB_HCA: \"=roceP2p1s0f0:1,rocep1s0f0:1\"\n"
+            "      UCX_NET_DEVICES: \"roceP2p1s0f0:1,rocep1s0f0:1\"\n"
+            "      NVSHMEM_HCA_LIST: \"roceP2p1s0f0:1,rocep1s0f0:1\"\n"
             "      NCCL_SOCKET_IFNAME: \"=enP2p1s0f0np0\"\n"
             "      NCCL_IB_ADDR_RANGE: \"192.168.100.0/23\"\n"
             "      NCCL_CROSS_NIC: \"0\"\n"
@@ -193,6 +204,10 @@ TEST(Launch, ContainersSeeTheFabric) {
             "      env:\n"
             "        - name: NCCL_IB_HCA\n"
             "          value: \"=roceP2p1s0f0:1,rocep1s0f0:1\"\n"
+            "        - name: UCX_NET_DEVICES\n"
+            "          value: \"roceP2p1s0f0:1,rocep1s0f0:1\"\n"
+            "        - name: NVSHMEM_HCA_LIST\n"
+            "          value: \"roceP2p1s0f0:1,rocep1s0f0:1\"\n"
             "        - name: NCCL_SOCKET_IFNAME\n"
             "          value: \"=enP2p1s0f0np0\"\n"
             "        - name: NCCL_IB_ADDR_RANGE\n"
@@ -359,6 +374,16 @@ TEST(Launch, RefusesWhatItCannotKnow) {
   EXPECT_NE(
       refusal(sample(example("v100-pair")), {.launcher = Launcher::kMpirun, .arguments = {"x", ":", "y"}}),
       "");
+}
+
+// Else ssh says "Host key verification failed" to what mpirun's --host names.
+TEST(Launch, SshKnowsTheHostsOfMpirunByTheirAddresses) {
+  const ConfiguredCluster pair = sample(cluster_in("examples/v100-pair.yaml"));
+  const Launch launch = launched(pair, {.launcher = Launcher::kNcclTests});
+  EXPECT_THAT(commands(launch), HasSubstr("--host 10.0.1.1:2,10.0.1.2:2"));
+  EXPECT_THAT(pair.wide->host_key_aliases,
+              HasSubstr("Host gpuserver1 gpuserver1-link1 gpuserver1-link2 192.168.1.73 10.0.1.1 10.0.0.1\n"
+                        "    HostKeyAlias gpuserver1\n"));
 }
 
 }  // namespace

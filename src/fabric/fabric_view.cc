@@ -20,9 +20,9 @@ constexpr int kUsualWidth = 4;
 
 // Cables between the same two levels, with the same devices at their ends, are
 // of one kind: a storage server's EDR adapter is no HDR adapter.
-using CableKind = std::array<std::pair<int, unsigned>, 2>;
+using EndKinds = std::array<std::pair<int, unsigned>, 2>;
 
-CableKind kind_of(const FabricView& view, const IbCable& cable) {
+EndKinds kind_of(const FabricView& view, const IbCable& cable) {
   const auto side = [&](const IbEnd& end) {
     return std::pair{view.layout.level[static_cast<std::size_t>(end.node)], view.fabric.at(end).device};
   };
@@ -31,16 +31,16 @@ CableKind kind_of(const FabricView& view, const IbCable& cable) {
 }
 
 // Returns the usual link of each kind of cable that has one.
-std::map<CableKind, IbLink> usual_links(const FabricView& view) {
-  std::map<CableKind, std::map<std::pair<int, IbSpeed>, std::size_t>> kinds;
-  std::map<CableKind, std::size_t> all;
+std::map<EndKinds, IbLink> usual_links(const FabricView& view) {
+  std::map<EndKinds, std::map<std::pair<int, IbSpeed>, std::size_t>> kinds;
+  std::map<EndKinds, std::size_t> all;
   for (const IbCable& cable : view.cables) {
     const IbLink& link = view.fabric.port(cable.end).active;
     if (link.width == 0) continue;
     ++kinds[kind_of(view, cable)][{link.width, link.speed}];
     ++all[kind_of(view, cable)];
   }
-  std::map<CableKind, IbLink> usual;
+  std::map<EndKinds, IbLink> usual;
   for (const auto& [kind, links] : kinds) {
     const auto most = std::ranges::max_element(links, {}, [](const auto& entry) { return entry.second; });
     if (all[kind] >= kFewestOfAKind &&
@@ -53,7 +53,7 @@ std::map<CableKind, IbLink> usual_links(const FabricView& view) {
 // Returns the link that a cable should have: as planned, else the best of what
 // both ends support, else, if that is not known, as most cables of its kind.
 std::pair<IbLink, std::string_view> wanted_link(const FabricView& view,
-                                                const std::map<CableKind, IbLink>& usual,
+                                                const std::map<EndKinds, IbLink>& usual,
                                                 const IbCable& cable) {
   if (view.compared)
     if (const auto planned = view.compared->links.find(std::min(cable.end, cable.other));

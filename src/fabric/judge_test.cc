@@ -295,7 +295,7 @@ TEST(JudgeFabric, AHoleInASmallTreeAndAnUnevenLeaf) {
   unplug(fabric, {1, 6});
   EXPECT_THAT(
       red(unplanned(fabric)),
-      ElementsAre("fabric.incomplete: leaf1 has 1 cables up, the switches beside it have 2: port 6 is "
+      ElementsAre("fabric.incomplete: leaf1 has 1 cable up, the switches beside it have 2: port 6 is "
                   "dark, which goes to spine1 on the others"));
   fabric = fat_tree();
   plug(fabric, {0, 5}, {5, 6});  // to spine1 a second time instead of spine0

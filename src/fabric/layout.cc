@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "base/wording.h"
+
 namespace railbed {
 namespace {
 
@@ -177,8 +179,9 @@ std::string describe(const IbFabric& fabric, const IbLayout& layout) {
     case IbShape::kOneSwitch:
       return "one switch";
     case IbShape::kFatTree:
-      return fmt::format("a fat tree of {} levels: {} leaves, {} above them{}", layout.top, leaves,
-                         switches - leaves, rails);
+      return fmt::format("a fat tree of {} levels: {}, {} above {}{}", layout.top,
+                         counted(static_cast<std::size_t>(leaves), "leaf", "leaves"), switches - leaves,
+                         leaves == 1 ? "it" : "them", rails);
     case IbShape::kOther:
       break;
   }

@@ -23,6 +23,9 @@ Storage collect_storage(Host& host, const std::vector<std::string>& paths = {});
 Firmware collect_firmware(Host& host);
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
+Reading<std::vector<HostsEntry>> collect_hosts_template(Host& host);
+// Returns the path of cloud-init's template that a comment of /etc/hosts names; empty if none does.
+std::string template_of_hosts(std::string_view text);
 std::map<std::string, Reading<std::string>> collect_sysctl(Host& host);
 Reading<std::vector<BootSetting>> collect_sysctl_at_boot(Host& host);
 // Returns the lines of a sysctl.d file that collect_sysctl_at_boot() reads.

@@ -12,6 +12,7 @@
 #include "facts/readings.h"
 #include "host/calls.h"
 #include "host/host.h"
+#include "os/words.h"
 
 namespace railbed {
 namespace {
@@ -22,11 +23,11 @@ constexpr std::size_t kMaxFactsBytes = 8 << 20;
 
 // Runs one collector and records its duration.
 template <class Collect>
-auto timed(const char* name, std::vector<CollectorRun>& runs, Collect&& collect) {
+auto timed(std::string_view name, std::vector<CollectorRun>& runs, Collect&& collect) {
   const auto start = std::chrono::steady_clock::now();
   auto result = collect();
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  runs.push_back({name, took.count()});
+  runs.push_back({std::string(name), took.count()});
   return result;
 }
 
@@ -71,6 +72,15 @@ Reading<ContainerLook> look_as_a_job(Host& host, const CollectOptions& options, 
   return look_into_container(host, plan);
 }
 
+SiteCheckRun run_site_check(Host& host, const SiteCheckOrder& order) {
+  const auto output = host.call("site-check " + json::dump(json::encode(order.job)));
+  const std::string from = joined(order.job.run);
+  if (!output) return {order.name, order.job, {output.miss(), from}};
+  auto read = json::read<ConfinedOutput>(*output);
+  if (!read) return {order.name, order.job, {Miss{Missing::kGarbled, read.error().text}, from}};
+  return {order.name, order.job, {*std::move(read), from}};
+}
+
 // Returns a note for each folder that has more entries than are read.
 std::vector<std::string> count_left_out(Host& host) {
   std::vector<std::string> found;
@@ -107,6 +117,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
+  system.hosts_template = timed("hosts_template", runs, [&] { return collect_hosts_template(host); });
   system.ssh = timed("ssh", runs, [&] { return collect_ssh(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });
@@ -128,6 +139,9 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
   runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
   facts.container = timed("container", runs, [&] { return look_as_a_job(host, options, facts); });
+  for (const SiteCheckOrder& order : options.site_checks)
+    facts.site_checks.push_back(
+        timed("site-check " + order.name, runs, [&] { return run_site_check(host, order); }));
   // The load runs last and alone, because it would disturb all other measurements.
   if (options.load_seconds)
     facts.load = timed("load", runs, [&] { return collect_load(host, *options.load_seconds); });

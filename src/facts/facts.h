@@ -18,6 +18,7 @@
 #include "facts/software/pytorch.h"
 #include "facts/software/toolkit.h"
 #include "facts/system.h"
+#include "os/confined.h"
 
 namespace railbed {
 
@@ -28,6 +29,14 @@ struct CollectorRun {
   std::string name;
   double milliseconds = 0;
   FIELDS(CollectorRun, name, milliseconds);
+};
+
+// A program of the site's own that cluster.yaml names, and what it gave.
+struct SiteCheckRun {
+  std::string name;
+  ConfinedJob job;
+  Reading<ConfinedOutput> result;
+  FIELDS(SiteCheckRun, name, job, result);
 };
 
 struct Facts {
@@ -45,26 +54,35 @@ struct Facts {
   Reading<PyTorch> pytorch;          // absent unless a venv is given
   Reading<ContainerLook> container;  // absent unless an image is given
   Toolkit toolkit;
-  std::vector<std::string> left_out;  // lists that were cut off: "4096 of 50000 in /sys/class/net"
+  std::vector<SiteCheckRun> site_checks;  // empty unless asked for
+  std::vector<std::string> left_out;      // lists that were cut off: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
   FIELDS(Facts, version, railbed, collected_at, system, pci, net, rdma, gpus, nccl, load, kernel_log, pytorch,
-         container, toolkit, left_out, collectors);
+         container, toolkit, site_checks, left_out, collectors);
+};
+
+struct SiteCheckOrder {
+  std::string name;
+  ConfinedJob job;
+  FIELDS(SiteCheckOrder, name, job);
 };
 
 // Options of collect_facts(): steps beyond reading files, and parts to skip. Sent to agents as JSON.
 struct CollectOptions {
-  std::optional<int> load_seconds;      // run the load window for this long; nullopt: no load
-  std::string log_since;                // start of the kernel log ("2026-11-21T08:00:00Z"); empty: since boot
-  std::vector<std::string> paths;       // file systems to report in addition to the default ones
-  std::string venv;                     // Python environment whose PyTorch is tried; empty: no test
-  int venv_seconds = 60;                // timeout: a first import from a network file system is slow
-  bool venv_on_gpu = true;              // let PyTorch compute if no process uses a GPU
-  std::string container;                // image to start once; empty: no container
-  std::string container_runtime;        // docker or podman; empty: the first one installed
-  int container_seconds = 60;           // timeout
+  std::optional<int> load_seconds;  // run the load window for this long; nullopt: no load
+  std::string log_since;            // start of the kernel log ("2026-11-21T08:00:00Z"); empty: since boot
+  std::vector<std::string> paths;   // file systems to report in addition to the default ones
+  std::string venv;                 // Python environment whose PyTorch is tried; empty: no test
+  int venv_seconds = 60;            // timeout: a first import from a network file system is slow
+  bool venv_on_gpu = true;          // let PyTorch compute if no process uses a GPU
+  std::string container;            // image to start once; empty: no container
+  std::string container_runtime;    // docker or podman; empty: the first one installed
+  int container_seconds = 60;       // timeout
+  std::vector<SiteCheckOrder> site_checks = {};  // programs of the site's own, run one after the other
+  bool asks_site = false;  // of the controller, not sent: fill site_checks from cluster.yaml for each node
   std::vector<std::string> left_alone;  // RDMA devices and interfaces whose files are not opened
   FIELDS(CollectOptions, load_seconds, log_since, paths, venv, venv_seconds, venv_on_gpu, container,
-         container_runtime, container_seconds, left_alone);
+         container_runtime, container_seconds, site_checks, left_alone);
 };
 
 // Collects all facts. Runs collectors in parallel threads, so `host` has to be thread-safe. The load window

@@ -29,6 +29,31 @@ Reading<std::vector<HostsEntry>> collect_hosts(Host& host) {
   });
 }
 
+// cloud-init's templates name themselves in what they write: cloud-init, templates/hosts.*.tmpl.
+std::string template_of_hosts(std::string_view text) {
+  constexpr std::string_view kBegin = "/etc/cloud/templates/hosts.";
+  constexpr std::string_view kEnd = ".tmpl";
+  for (const auto line : lines(text)) {
+    const std::size_t begin = line.starts_with('#') ? line.find(kBegin) : std::string_view::npos;
+    if (begin == std::string_view::npos) continue;
+    const std::size_t kind = begin + kBegin.size();
+    const std::size_t end = line.find(kEnd, kind);
+    if (end == std::string_view::npos || end == kind) continue;
+    const std::string_view name = line.substr(kind, end - kind);
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos) continue;
+    return std::string(line.substr(begin, end + kEnd.size() - begin));
+  }
+  return "";
+}
+
+Reading<std::vector<HostsEntry>> collect_hosts_template(Host& host) {
+  const auto hosts = host.read("/etc/hosts");
+  if (!hosts) return {hosts.miss(), hosts.from()};
+  const std::string path = template_of_hosts(*hosts);
+  if (path.empty()) return {Miss{Missing::kAbsent, "it names no template of cloud-init"}, hosts.from()};
+  return host.read(path).parsed([](const std::string& text) { return std::optional(parse_hosts(text)); });
+}
+
 // Reads the processes that the host call "stuck" reports.
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host) {
   return host.call("stuck").parsed([](const std::string& text) -> std::optional<std::vector<StuckProcess>> {

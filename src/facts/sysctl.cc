@@ -32,6 +32,7 @@ System collect_system(Host& host) {
   system.stuck = collect_stuck(host);
   system.firewall = collect_firewall(host);
   system.hosts = collect_hosts(host);
+  system.hosts_template = collect_hosts_template(host);
   return system;
 }
 

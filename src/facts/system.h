@@ -260,11 +260,14 @@ struct System {
   Reading<std::vector<StuckProcess>> stuck;
   Reading<Firewall> firewall;
   Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
+  // cloud-init's template, from which it writes /etc/hosts at each boot (manage_etc_hosts: true); absent if
+  // /etc/hosts does not name one. {{hostname}} and {{fqdn}}, or ${hostname} and ${fqdn}, are the node's own.
+  Reading<std::vector<HostsEntry>> hosts_template;
   Ssh ssh;
   Reading<std::vector<AdapterInterrupts>> interrupts;
   ConsoleFacts console;
   FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, firmware, stuck,
-         firewall, hosts, ssh, interrupts, console);
+         firewall, hosts, hosts_template, ssh, interrupts, console);
 };
 
 // Collects the fields of System except ssh, interrupts and console. collect_facts() does not use it: it calls

@@ -62,7 +62,8 @@ constexpr Symptom kSymptoms[] = {
      "correct `ssh:` in cluster.yaml, or add the name to DNS, /etc/hosts or ~/.ssh/config"},
     {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},
     {"Bad owner or permissions", "ssh refuses its configuration", "chmod 600 the file that ssh names"},
-    {"Can't open user config file", "ssh cannot read its configuration", "correct `ssh_config:`"},
+    {"Can't open user config file", "ssh cannot read its configuration",
+     "correct `config:` below `ssh:` in cluster.yaml"},
     // Applies only if no other key was accepted.
     {"are too open.", "ssh ignores a private key that others may read, and {0} does not let us log in",
      "on this machine, run: chmod 600 {1}", false, ErrorKind::kUnavailable, "Permission denied ("},

@@ -27,6 +27,13 @@ std::string diagnosed(const std::string& errors) {
       .error.text;
 }
 
+TEST(Diagnose, NamesTheKeyOfClusterYamlThatExists) {
+  const std::string said =
+      diagnosed("Can't open user config file /srv/ssh_config: No such file or directory\n");
+  EXPECT_THAT(said, HasSubstr("correct `config:` below `ssh:` in cluster.yaml"));
+  EXPECT_THAT(said, Not(HasSubstr("`ssh_config:`")));
+}
+
 TEST(Diagnose, KeyThatOthersMayReadIsClosedHere) {
   const std::string said = diagnosed(std::string(kOpenKey) + "ops@gpu01: Permission denied (publickey).\n");
   EXPECT_THAT(said, HasSubstr("chmod 600 '/home/ops/.ssh/id_ed25519'"));

@@ -27,6 +27,7 @@
 #include <set>
 #include <thread>
 
+#include "base/wording.h"
 #include "fleet/session.h"
 #include "fleet/shared_connection.h"
 #include "os/file_limit.h"
@@ -110,7 +111,7 @@ Peer* Fleet::find(std::string_view name) {
 bool Fleet::is_silent(std::size_t index) const { return state_->sessions[index]->is_silent(); }
 
 std::string Step::to_text() const {
-  const std::string text = fmt::format("{}/{} nodes", done, total);
+  const std::string text = fmt::format("{}/{}", done, counted(total, "node"));
   return failed == 0 ? text : fmt::format("{}, {} failed", text, failed);
 }
 

@@ -138,6 +138,11 @@ const GpuProduct* find_gpu_product(std::string_view model) {
   return best;
 }
 
+bool is_gpu_called(std::string_view model, std::string_view name) {
+  const GpuProduct* const product = find_gpu_product(name);
+  return names_gpu(lower(model), lower(name), product != nullptr && product->series && is_digit(name.back()));
+}
+
 GpuForm gpu_form(std::string_view model) {
   const std::string small = lower(model);
   bool card = false;

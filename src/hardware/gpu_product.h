@@ -66,6 +66,9 @@ std::span<const GpuProduct> gpu_products();
 // Returns true if the name is in `model` as a word: "P4" in "Tesla P4" and "P4-8Q", not in "P40"; "K20" in
 // "K20m". A series continues with digits. The case of letters counts.
 bool names_gpu(std::string_view model, std::string_view name, bool series = false);
+// Returns true if a GPU of this model is what a person calls `name`: "P4" is a "Tesla P4" and no "Tesla P40", "RTX 40"
+// any of that series. The case of letters does not count.
+bool is_gpu_called(std::string_view model, std::string_view name);
 // Returns the row with the longest name that is in `model` as a word; null if there is none. The case of
 // letters does not count.
 const GpuProduct* find_gpu_product(std::string_view model);

@@ -10,6 +10,10 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kPascalSource = "Tesla P100 data sheet; it has no tensor cores";
+// Their own 16-bit units have a 64th of the rate (CUDA C++ Programming Guide, compute capability 6.1), so cuBLAS
+// multiplies 16-bit matrices with the 32-bit units.
+constexpr std::string_view kSmallPascalSource =
+    "Tesla P4 and P40 data sheets; 16-bit numbers by 32-bit units";
 constexpr std::string_view kV100Source = "V100 data sheet";
 constexpr std::string_view kTuringSource = "T4 data sheet";
 constexpr std::string_view kTuringPaperSource = "Turing architecture white paper";
@@ -33,17 +37,19 @@ constexpr std::string_view kGb10Source =
     "DGX Spark data sheet: FP4; other types by the ratios of RTX PRO 6000";
 
 constexpr GpuSpeed kSpeeds[] = {
-    {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource},
-    {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource},
-    {"V100", 14, 0, 112, 0, 900, false, false, kV100Source},
-    {"V100-SXM2", 15.7, 0, 125, 0, 900, false, true, kV100Source},
+    {"P4", 5.5, 0, 5.5, 0, 192, false, false, kSmallPascalSource},
+    {"P40", 12, 0, 12, 0, 346, false, false, kSmallPascalSource},
+    {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource, 4.7},
+    {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource, 5.3},
+    {"V100", 14, 0, 112, 0, 900, false, false, kV100Source, 7},
+    {"V100-SXM2", 15.7, 0, 125, 0, 900, false, true, kV100Source, 7.8},
     {"V100-SXM3", 15.7, 0, 125, 0, 900, false, true, kV100Source},
     {"T4", 8.1, 0, 65, 0, 300, false, false, kTuringSource},
     {"RTX 2080 Ti", 13.4, 0, 53.8, 0, 616, false, false, kTuringPaperSource},
-    {"A100", 19.5, 156, 312, 0, 1555, true, false, kA100Source},
-    {"A100 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA100Source},
-    {"A100-SXM4", 19.5, 156, 312, 0, 1555, true, true, kA100Source},
-    {"A100-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA100Source},
+    {"A100", 19.5, 156, 312, 0, 1555, true, false, kA100Source, 19.5},
+    {"A100 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA100Source, 19.5},
+    {"A100-SXM4", 19.5, 156, 312, 0, 1555, true, true, kA100Source, 19.5},
+    {"A100-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA100Source, 19.5},
     {"A30", 10.3, 82, 165, 0, 933, true, false, kAmpereCardsSource},
     {"A10", 31.2, 62.5, 125, 0, 600, true, false, kAmpereCardsSource},
     {"A40", 37.4, 74.8, 149.7, 0, 696, true, false, kAmpereCardsSource},
@@ -55,16 +61,16 @@ constexpr GpuSpeed kSpeeds[] = {
     {"RTX 3090 Ti", 40, 40, 80, 0, 1008, true, false, kGa102Source},
     {"RTX 4090", 82.6, 82.6, 165.2, 330.3, 1008, true, false, kAdaSource},
     {"RTX 6000 Ada", 91.1, 182.1, 364.2, 728.5, 960, true, false, kAdaSource},
-    {"H100 80GB HBM3", 67, 494, 989, 1979, 3350, true, true, kH100Source},
-    {"H100 PCIe", 51, 378, 756, 1513, 2000, true, false, kH100Source},
+    {"H100 80GB HBM3", 67, 494, 989, 1979, 3350, true, true, kH100Source, 67},
+    {"H100 PCIe", 51, 378, 756, 1513, 2000, true, false, kH100Source, 51},
     {"H100 NVL", 60, 417, 835, 1670, 3900, true, false, kH100Source},
     {"H20", 44, 74, 148, 296, 4000, true, true, kH20Source},
-    {"H200", 67, 494, 989, 1979, 4800, true, true, kH200Source},
+    {"H200", 67, 494, 989, 1979, 4800, true, true, kH200Source, 67},
     {"H200 NVL", 60, 417, 835, 1670, 4800, true, false, kH200Source},
-    {"GH200", 67, 494, 989, 1979, 4000, true, true, kGh200Source},
-    {"B200", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource},
+    {"GH200", 67, 494, 989, 1979, 4000, true, true, kGh200Source, 67},
+    {"B200", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource, 37},
     {"B300", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource},
-    {"GB200", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source},
+    {"GB200", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source, 40},
     {"GB300", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source},
     {"RTX 5090", 104.8, 104.8, 209.5, 419, 1792, true, false, kRtxBlackwellSource},
     {"RTX PRO 6000", 126, 251.9, 503.8, 1007.6, 1792, true, false, kRtxProSource},

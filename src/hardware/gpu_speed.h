@@ -25,6 +25,7 @@ struct GpuSpeed {
   bool bf16;         // its 16-bit units take BF16 as well as FP16
   bool module;       // SXM or a superchip, not a card: preferred where a node's GPUs have NVLink
   std::string_view source;
+  double fp64 = 0;  // of tensor cores if they take such numbers; 0: only a few units, or not in this table
 
   // Returns TFLOP/s; 0 if it has no such unit.
   double teraflops(MatrixType type) const;

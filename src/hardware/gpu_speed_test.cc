@@ -13,6 +13,8 @@ TEST(GpuSpeed, FollowsTheNameOfTheProduct) {
   EXPECT_EQ(find_gpu_speed("NVIDIA H100 80GB HBM3")->half, 989);
   EXPECT_EQ(find_gpu_speed("NVIDIA H100 PCIe")->half, 756);
   EXPECT_EQ(find_gpu_speed("NVIDIA H200")->half, 989);
+  EXPECT_EQ(find_gpu_speed("NVIDIA H200")->fp64, 67);
+  EXPECT_EQ(find_gpu_speed("Tesla T4")->fp64, 0);
   EXPECT_EQ(find_gpu_speed("NVIDIA H200 NVL")->half, 835);
   EXPECT_EQ(find_gpu_speed("Tesla V100-SXM2-16GB")->half, 125);
   EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090")->half, 165.2);

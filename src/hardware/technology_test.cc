@@ -11,6 +11,7 @@
 #include "facts/facts.h"
 #include "hardware/gpu_model.h"
 #include "hardware/gpu_product.h"
+#include "hardware/gpu_speed.h"
 #include "hardware/nic.h"
 #include "hardware/processor.h"
 
@@ -168,6 +169,24 @@ TEST(Technology, EveryCellHasAReasonAndASource) {
           EXPECT_EQ(cell.support == Support::kUnknown, !cell.to_tell.empty())
               << product.name << cell.technology;
         }
+}
+
+TEST(GpuProduct, AModelIsCalledByAWord) {
+  EXPECT_TRUE(is_gpu_called("Tesla P4", "P4"));
+  EXPECT_FALSE(is_gpu_called("Tesla P40", "P4"));
+  EXPECT_FALSE(is_gpu_called("NVIDIA A100-SXM4-80GB", "A10"));
+  EXPECT_TRUE(is_gpu_called("Tesla V100-PCIE-16GB", "v100"));
+  EXPECT_TRUE(is_gpu_called("NVIDIA GeForce RTX 4090", "RTX 40"));
+  EXPECT_FALSE(is_gpu_called("Tesla T4", "T400"));
+}
+
+// A card that one table knows by its short name must not be a stranger to the others.
+TEST(GpuProduct, EveryTableKnowsTheCardsOfTheGuides) {
+  for (const char* name : {"P4", "Tesla P4", "P40", "T4", "V100", "GB10"}) {
+    EXPECT_NE(find_gpu_product(name), nullptr) << name;
+    EXPECT_NE(find_gpu_model(name), nullptr) << name;
+    EXPECT_NE(find_gpu_speed(name), nullptr) << name;
+  }
 }
 
 TEST(GpuProduct, NamesAreWords) {

@@ -16,6 +16,7 @@
 #include "host/device_calls.h"
 #include "host/kernel_log.h"
 #include "host/process_answer.h"
+#include "os/confined.h"
 #include "os/errno_name.h"
 
 namespace railbed {
@@ -62,6 +63,15 @@ Reading<std::string> call_environment(std::string_view name, std::string_view pr
   return answered(found, name);
 }
 
+// The one call that runs a program which railbed does not know, as os/confined.h describes.
+Reading<std::string> call_site_check(std::string_view job) {
+  const auto read = json::read<ConfinedJob>(job);
+  if (!read) return {Miss{Missing::kGarbled, read.error().text}, "site-check"};
+  const auto output = run_confined(*read);
+  if (!output) return {output.miss(), output.from()};
+  return {json::dump(json::encode(*output)), output.from()};
+}
+
 }  // namespace
 
 Reading<std::string> call_system(std::string_view name) {
@@ -106,6 +116,8 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kChangeable)) return call_changeable(std::string(name.substr(kChangeable.size())));
   if (name == "nvml" || name.starts_with("nvml ")) return call_nvml(name);
   if (name.starts_with("cuda ")) return call_cuda(name);
+  constexpr std::string_view kCheck = "site-check ";
+  if (name.starts_with(kCheck)) return call_site_check(name.substr(kCheck.size()));
   if (name == "kernel-log" || name.starts_with("kernel-log ")) return call_kernel_log(name);
   constexpr std::string_view kStatvfs = "statvfs ";
   constexpr std::string_view kEnvironment = "environment ";

@@ -50,9 +50,9 @@ TEST(AddExpectations, ContinuesABlockAndKeepsItsCommentsAndIndent) {
 
 TEST(AddExpectations, ContinuesAFlow) {
   EXPECT_EQ(
-      amended(std::string(kHead) + "expect: {gpus: 8, os: \"a}b\"}  # {x}\n" + std::string(kTail)),
+      amended(std::string(kHead) + "expect: {gpus: 8, kernel: \"a}b\"}  # {x}\n" + std::string(kTail)),
       std::string(kHead) +
-          "# learnt today\nexpect: {gpus: 8, os: \"a}b\", driver: 570.86.10, memory: 2015 GiB}  # {x}\n" +
+          "# learnt today\nexpect: {gpus: 8, kernel: \"a}b\", driver: 570.86.10, memory: 2015 GiB}  # {x}\n" +
           std::string(kTail));
   EXPECT_EQ(amended(std::string(kHead) + "expect: {\n  gpus: 8,\n}\n" + std::string(kTail)),
             std::string(kHead) +

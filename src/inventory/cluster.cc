@@ -51,6 +51,36 @@ const Rail* find_rail(const Cluster& cluster, std::string_view name) {
   return find(cluster.rails, &Rail::name, name);
 }
 
+ExitMeaning exit_meaning(const SiteCheck& check, int code) {
+  const auto said = std::ranges::find(check.exit, code, &ExitCode::code);
+  if (said != check.exit.end()) return said->meaning;
+  // Monitoring Plugins, Development Guidelines: "Plugin Return Codes"
+  return code == 0   ? ExitMeaning::kPass
+         : code == 1 ? ExitMeaning::kWarn
+         : code == 2 ? ExitMeaning::kFail
+                     : ExitMeaning::kUnknown;
+}
+
+std::string passing_exits(const SiteCheck& check) {
+  std::vector<int> codes;
+  for (int code = 0; code < 256; ++code)
+    if (exit_meaning(check, code) == ExitMeaning::kPass) codes.push_back(code);
+  return codes.empty() ? "no exit code passes" : fmt::format("exit {}", fmt::join(codes, " or "));
+}
+
+std::map<std::string_view, std::vector<const SiteCheck*>> site_checks_by_node(const Cluster& cluster) {
+  std::map<std::string_view, std::vector<const SiteCheck*>> checks;
+  for (const SiteCheck& check : cluster.checks) {
+    if (check.nodes.empty())
+      for (const Node& node : cluster.nodes) checks[node.name].push_back(&check);
+    for (const std::string& node : check.nodes) {
+      auto& its = checks[node];
+      if (its.empty() || its.back() != &check) its.push_back(&check);
+    }
+  }
+  return checks;
+}
+
 bool is_on_rail(const ClusterPart& part, std::string_view rail) {
   return part.rails.empty() || std::ranges::find(part.rails, rail) != part.rails.end();
 }

@@ -173,6 +173,41 @@ struct ClusterPart {
 bool is_on_rail(const ClusterPart& part, std::string_view rail);
 bool is_on_node(const ClusterPart& part, std::string_view node);
 
+struct Cluster;
+
+// The meaning of an exit code of a site's own check.
+enum class ExitMeaning { kPass, kWarn, kFail, kUnknown, kNotApplicable };
+constexpr auto enum_names(ExitMeaning) {
+  return std::array<std::string_view, 5>{"pass", "warn", "fail", "unknown", "n/a"};
+}
+struct ExitCode {
+  int code = 0;  // 0 to 255
+  ExitMeaning meaning = ExitMeaning::kUnknown;
+  FIELDS(ExitCode, code, meaning);
+  bool operator==(const ExitCode&) const = default;
+};
+
+// A program of the site's own that judges a node by its exit code.
+struct SiteCheck {
+  std::string name;
+  std::vector<std::string>
+      run;           // program (an absolute path, or a name without a slash) and arguments; no shell
+  std::string user;  // empty: the account that ssh logs in as; for root, nobody
+  int timeout = 10;  // seconds
+  std::vector<ExitCode> exit;      // what differs from exit_meaning()'s default; sorted by code
+  std::string remedy;              // what to do about a red one; empty: not known
+  std::vector<std::string> nodes;  // empty: all
+  FIELDS(SiteCheck, name, run, user, timeout, exit, remedy, nodes);
+};
+
+// Returns what a code means for the check: as its `exit` says, else as Nagios plugins have it: 0 pass, 1 warn,
+// 2 fail, any other unknown.
+ExitMeaning exit_meaning(const SiteCheck& check, int code);
+// Returns the codes that mean a pass: "exit 0", "exit 0 or 3".
+std::string passing_exits(const SiteCheck& check);
+// Returns the checks that run on each node, by its name. Views and pointers point into the argument.
+std::map<std::string_view, std::vector<const SiteCheck*>> site_checks_by_node(const Cluster& cluster);
+
 struct Cluster {
   std::string name;
   std::string file;        // path that it was read from
@@ -181,7 +216,8 @@ struct Cluster {
   std::vector<Node> nodes;
   std::vector<Rail> rails;
   std::vector<ClusterPart> parts;
-  FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts);
+  std::vector<SiteCheck> checks;
+  FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts, checks);
 };
 
 // Return the item of this name, or the rail's port on this node; null if there is none. The pointers point

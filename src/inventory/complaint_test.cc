@@ -15,6 +15,42 @@ std::string complaints(std::string_view rest,
   return cluster ? "no complaint" : "\n" + cluster.error().text + "\n";
 }
 
+TEST(Complaints, NamesOfDevicesAndOfEthernets) {
+  EXPECT_EQ(complaints(R"(speed: 40GbE
+nodes: [a]
+rails:
+  - {name: r0, subnet: 10.0.0.0/24, interface: mlx5_0, first_address: 10.0.0.1}
+configure: {unused_interfaces: [eno1, rocep1s0f0]}
+)"),
+            R"(
+cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s", did you mean "40 Gb/s"?
+  speed: 40GbE
+         ^~~~~
+cluster.yaml:7:48: "mlx5_0" is an RDMA device; "interface" is the network interface with the rail's address, as ens6: `rdma link` shows which belong together
+    - {name: r0, subnet: 10.0.0.0/24, interface: mlx5_0, first_address: 10.0.0.1}
+                                                 ^~~~~~
+cluster.yaml:8:39: "unused_interfaces" must be names of interfaces, as in [eno2]
+  configure: {unused_interfaces: [eno1, rocep1s0f0]}
+                                        ^~~~~~~~~~
+)");
+  for (const char* name : {"mlx5_bond_0", "irdma0", "bnxt_re1", "rxe0", "roceP2p1s0f0"})
+    EXPECT_NE(
+        complaints(
+            std::string(
+                "nodes: [a]\nrails: [{name: r, subnet: 10.0.0.0/24, first_address: 10.0.0.1, interface: ") +
+            name + "}]\n"),
+        "no complaint")
+        << name;
+  for (const char* name : {"ib0", "ibp1s0f0", "mlx5", "enp1s0f0np0", "rxe", "bond0", "roce"})
+    EXPECT_EQ(
+        complaints(
+            std::string(
+                "nodes: [a]\nrails: [{name: r, subnet: 10.0.0.0/24, first_address: 10.0.0.1, interface: ") +
+            name + "}]\n"),
+        "no complaint")
+        << name;
+}
+
 TEST(Complaints, MisspeltKeysAndWords) {
   EXPECT_EQ(complaints(R"(fabric: rocee
 topology: ring
@@ -201,7 +237,7 @@ expect:
 cluster.yaml:4:6: "mtu" must be a number of bytes from 1280 to 65536, as in "mtu: 9000"
   mtu: 900
        ^~~
-cluster.yaml:5:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s"
+cluster.yaml:5:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s", did you mean "40 Gb/s"?
   speed: 40
          ^~
 cluster.yaml:8:9: "gpus" must be a number from 0 to 1024
@@ -220,7 +256,7 @@ cluster.yaml:11:24: "fraction_of_ceiling" must be a number above 0, at most 1
   EXPECT_EQ(complaints("speed: 40 GB/s\nfabric: infiniband\nmtu: 65536\nnodes: [a]\nrails:\n"
                        "  - {name: r0, interface: ib0}\n"),
             R"(
-cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s"
+cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s", did you mean "40 Gb/s"?
   speed: 40 GB/s
          ^~~~~~~
 cluster.yaml:6:6: an IPoIB interface's MTU is at most 65520
@@ -467,6 +503,23 @@ TEST(Complaints, CarriageReturnsAndByteOrderMarksDoNotShiftPlaces) {
   ASSERT_FALSE(cluster);
   EXPECT_EQ(cluster.error().text,
             "c.yaml:4:1: unknown key \"raisl\", did you mean \"rails\"?\n  raisl: 1\n  ^~~~~");
+}
+
+// What no os-release(5) holds can never be true on a node.
+TEST(Complaints, OfAnOperatingSystemThatNoMachineHas) {
+  const auto os_of = [](const std::string& os) {
+    return parse_cluster("railbed: 1\ncluster: c\nexpect: {os: " + os + "}\nnodes: [a]\n", "cluster.yaml");
+  };
+  for (const char* never :
+       {"Ubuntu 22.04.5", "debian 12.5", "ubuntu 22.04 LTS", "DGX OS 7", "Rocky Linux 9"}) {
+    const auto cluster = os_of(never);
+    ASSERT_FALSE(cluster) << never;
+    EXPECT_NE(cluster.error().text.find("as in \"ubuntu 22.04\""), std::string::npos) << cluster.error().text;
+  }
+  EXPECT_EQ(os_of("Ubuntu 22.04")->nodes[0].expect.os, "ubuntu 22.04");
+  EXPECT_EQ(os_of("Ubuntu")->nodes[0].expect.os, "ubuntu");
+  EXPECT_EQ(os_of("RHEL  9.4")->nodes[0].expect.os, "rhel 9.4");
+  EXPECT_EQ(os_of("debian 12")->nodes[0].expect.os, "debian 12");
 }
 
 }  // namespace

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 
 namespace railbed {
 namespace {
-
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
 
 template <class Enum>
 std::string_view word(Enum value) {
@@ -50,6 +47,14 @@ std::string describe_parts(const Cluster& cluster) {
       parts.push_back(i == 0 && counts[i] > 1 ? fmt::format("{} switches", counts[i])
                                               : counted(counts[i], kThings[i]));
   return join(parts);
+}
+
+// "home-mounted, fans (as root)"
+std::string describe_checks(const Cluster& cluster) {
+  std::vector<std::string> checks;
+  for (const SiteCheck& check : cluster.checks)
+    checks.push_back(check.name + (check.user.empty() ? "" : fmt::format(" (as {})", check.user)));
+  return join(checks);
 }
 
 std::string describe(const Expectations& expect) {
@@ -118,6 +123,7 @@ std::string describe(const Cluster& cluster) {
   rows.emplace_back("nodes", shortened(fold_hostlist(names)));
   for (const Rail& rail : cluster.rails) rows.emplace_back(rail.name, describe(rail));
   if (!cluster.parts.empty()) rows.emplace_back("parts", describe_parts(cluster));
+  if (!cluster.checks.empty()) rows.emplace_back("checks", describe_checks(cluster));
   const std::vector<Kind> kinds = kinds_of(cluster);
   for (std::size_t i = 0; i < std::min(kinds.size(), kKinds); ++i)
     rows.emplace_back(

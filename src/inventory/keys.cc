@@ -20,7 +20,7 @@ std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
        {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver",
-        "expect", "configure", "nodes", "rails", "parts"},
+        "expect", "configure", "nodes", "rails", "parts", "checks"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
       {"bmc", names_of<BmcAccess>(), {}},
@@ -32,6 +32,7 @@ std::span<const KeyTable> all_key_tables() {
         "first_address", "nodes", "ports"},
        {"name"}},
       {"port", {"interface", "address"}, {}},
+      {"check", names_of<SiteCheck>(), {"name", "run"}},
       {"parts", {"switches", "cables", "servers", "adapters", "gpus"}, {}},
       {"switch", {"name", "model", "ports", "speed", "rails"}, {"model"}},
       {"cable", {"model", "quantity", "speed", "length", "medium", "rails"}, {"model", "quantity"}},

@@ -93,6 +93,45 @@ rails:
   EXPECT_EQ(cluster.rails[1].ports[1].address, std::nullopt);
 }
 
+TEST(Load, ReadsChecksOfTheSite) {
+  const std::string text = R"(
+railbed: 1
+cluster: c
+nodes: ["gpu[1-4]"]
+checks:
+  - {name: home-mounted, run: [mountpoint, -q, /home]}
+  - name: fans
+    run: [/opt/site/fans, "--warn", 80, "a b"]
+    nodes: gpu[2-3]
+    user: root
+    timeout: 30
+    exit: {1: fail, 0: pass, 3: n/a}
+    remedy: Call the data centre.
+)";
+  const Cluster cluster = read(text);
+  ASSERT_EQ(cluster.checks.size(), 2u);
+  const SiteCheck& home = cluster.checks[0];
+  EXPECT_EQ(home.run, (std::vector<std::string>{"mountpoint", "-q", "/home"}));
+  EXPECT_EQ(home.timeout, 10);
+  EXPECT_EQ(exit_meaning(home, 0), ExitMeaning::kPass);
+  EXPECT_EQ(exit_meaning(home, 1), ExitMeaning::kWarn);
+  EXPECT_EQ(exit_meaning(home, 2), ExitMeaning::kFail);
+  EXPECT_EQ(exit_meaning(home, 3), ExitMeaning::kUnknown);
+  const SiteCheck& fans = cluster.checks[1];
+  EXPECT_EQ(fans.run, (std::vector<std::string>{"/opt/site/fans", "--warn", "80", "a b"}));
+  EXPECT_EQ(fans.nodes, (std::vector<std::string>{"gpu2", "gpu3"}));
+  EXPECT_EQ(fans.user, "root");
+  EXPECT_EQ(exit_meaning(fans, 1), ExitMeaning::kFail);
+  EXPECT_EQ(exit_meaning(fans, 2), ExitMeaning::kFail);
+  EXPECT_EQ(exit_meaning(fans, 3), ExitMeaning::kNotApplicable);
+  const auto by_node = site_checks_by_node(cluster);
+  EXPECT_EQ(by_node.at("gpu1").size(), 1u);
+  EXPECT_EQ(by_node.at("gpu3").size(), 2u);
+  EXPECT_EQ(read(write_cluster(cluster)).checks.size(), 2u);
+  EXPECT_EQ(write_cluster(read(write_cluster(cluster))), write_cluster(cluster));
+  EXPECT_THAT(write_cluster(cluster), testing::HasSubstr("exit: {0: pass, 1: fail, 3: n/a}"));
+}
+
 TEST(Load, ExpandsRangesEverywhere) {
   const Cluster cluster = read(R"(
 railbed: 1

@@ -86,6 +86,13 @@ struct RawPart {
   std::vector<RawPattern> nodes;
 };
 
+struct RawCheck {
+  Spot spot;
+  Raw<std::string> name;
+  SiteCheck values;  // all values except nodes
+  std::vector<RawPattern> nodes;
+};
+
 struct RawCluster {
   std::string name;
   std::string ssh_config;
@@ -98,10 +105,13 @@ struct RawCluster {
   bool nodes_misread = false;
   std::vector<RawRail> rails;
   std::vector<RawPart> parts;
+  std::vector<RawCheck> checks;
 };
 
 // Returns true for a valid interface name (dev_valid_name in net/core/dev.c) of visible characters.
 bool is_interface(std::string_view text);
+// Returns true for a name that only an RDMA device has: "mlx5_0", "rocep1s0f0", "irdma0". "ibp1s0" can be either.
+bool is_rdma_device(std::string_view text);
 
 // Reads all values that are valid on their own and reports the others.
 RawCluster read_raw(const YamlValue& root, Complaints& complaints);

@@ -141,7 +141,7 @@ bool ClusterReader::read_link(std::string_view key, const YamlKey& at, const Yam
   else if (key == "mtu")
     link.mtu = parsed(at, value, parse_mtu, "a number of bytes from 1280 to 65536, as in \"mtu: 9000\"");
   else if (key == "speed")
-    link.speed = parsed(at, value, parse_speed, "a rate with its unit, as in \"speed: 40 Gb/s\"");
+    link.speed = rate(at, value, parse_speed, "a rate with its unit, as in \"speed: 40 Gb/s\"");
   else if (key == "vlan")
     link.vlan = parsed(at, value, parse_vlan, "a VLAN's number from 1 to 4094");
   else if (key == "rdma_driver")
@@ -311,6 +311,8 @@ RawCluster ClusterReader::read(const YamlValue& root) {
       read_nodes(at, value, cluster);
     } else if (key == "parts") {
       cluster.parts = read_parts(at, value);
+    } else if (key == "checks") {
+      cluster.checks = read_checks(at, value);
     } else {
       cluster.rails = read_rails(at, value);
     }
@@ -321,6 +323,19 @@ RawCluster ClusterReader::read(const YamlValue& root) {
 bool is_interface(std::string_view text) {
   return is_plain_word(text, 15) && text != "." && text != ".." &&
          text.find_first_of("/:") == std::string_view::npos;
+}
+
+bool is_rdma_device(std::string_view text) {
+  // Names by ib_alloc_device() in the kernel's drivers/infiniband, and by PCI place in rdma-core's rdma_rename.
+  static constexpr std::string_view kDrivers[] = {
+      "mlx5_bond_", "mlx5_",  "mlx4_bond_", "mlx4_",  "mthca", "irdma", "bnxt_re_bond", "bnxt_re",
+      "cxgb4_",     "efa_",   "erdma_",     "hfi1_",  "qib",   "hns_",  "mana_",        "ocrdma",
+      "qedr",       "usnic_", "vmw_pvrdma", "ionic_", "rxe",   "siw",   "i40iw"};
+  for (const std::string_view driver : kDrivers)
+    if (text.starts_with(driver) && is_digits(text.substr(driver.size()))) return true;
+  return (text.starts_with("rocep") || text.starts_with("roceP") || text.starts_with("roceo") ||
+          text.starts_with("roces")) &&
+         text.find_first_of("0123456789") != std::string_view::npos;
 }
 
 RawCluster read_raw(const YamlValue& root, Complaints& complaints) {

@@ -75,7 +75,7 @@ RawPart ClusterReader::read_part(PartKind kind, const YamlValue& value) {
     } else if (key == "ports") {
       take_value(values.ports, parsed(at, item, parse_switch_ports, "a number of ports from 1 to 4096"));
     } else if (key == "speed") {
-      take_value(values.speed, parsed(at, item, parse_part_speed, "a rate, as in \"40 Gb/s\""));
+      take_value(values.speed, rate(at, item, parse_part_speed, "a rate, as in \"40 Gb/s\""));
     } else if (key == "length") {
       take_value(values.metres, parsed(at, item, parse_length, "a length, as in \"2 m\""));
     } else if (key == "medium") {

@@ -1,5 +1,8 @@
-// Reads the keys of `expect:` and of `configure:`.
+// Reads the keys of `expect:`, of `configure:` and of `checks:`.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/image_reference.h"
@@ -65,7 +68,7 @@ const std::vector<std::string_view> kGovernors = {"performance", "powersave",   
                                                   "ondemand",    "conservative", "userspace"};
 
 std::optional<std::string> parse_interface(std::string_view text) {
-  return is_interface(text) ? std::optional(std::string(text)) : std::nullopt;
+  return is_interface(text) && !is_rdma_device(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
 // Parses the name of a serial port of a PC or of an Arm server
@@ -109,7 +112,113 @@ std::optional<std::string> parse_public_key(std::string_view text) {
   return kind && key ? std::optional(std::string(text)) : std::nullopt;
 }
 
+// The most numbers that VERSION_ID of os-release(5) has. A point release is not in it: Ubuntu 22.04.5 has "22.04",
+// Debian 12.5 has "12".
+struct OsRelease {
+  std::string_view id;
+  std::size_t numbers;
+};
+constexpr OsRelease kReleases[] = {{"ubuntu", 2}, {"debian", 1}, {"fedora", 1}, {"centos", 1}};
+
+// Parses an ID of os-release(5), and a VERSION_ID or its beginning, in small letters. Returns nullopt if no machine
+// can have them.
+std::optional<std::string> parse_os(std::string_view text) {
+  const std::string small = lower(text);
+  const auto said = words(small);
+  if (said.empty() || said.size() > 2) return std::nullopt;
+  for (const std::string_view word : said)
+    if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != std::string_view::npos)
+      return std::nullopt;
+  if (said.size() == 1) return std::string(said[0]);
+  const auto* const row = std::ranges::find(kReleases, said[0], &OsRelease::id);
+  if (row != std::end(kReleases) && split(said[1], '.').size() > row->numbers) return std::nullopt;
+  return fmt::format("{} {}", said[0], said[1]);
+}
+
+// Parses the name of a check: it stands in reports, in metrics and in file names.
+std::optional<std::string> parse_check_name(std::string_view text) {
+  const bool plain =
+      !text.empty() && text.size() <= 64 && text.front() >= 'a' && text.front() <= 'z' &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
+  return plain ? std::optional(std::string(text)) : std::nullopt;
+}
+
+std::optional<int> parse_exit_code(std::string_view text) {
+  const auto code = parse_number<int>(text);
+  return code && *code >= 0 && *code <= 255 ? code : std::nullopt;
+}
+
+std::optional<int> parse_timeout(std::string_view text) {
+  const auto seconds = parse_number<int>(text);
+  return seconds && *seconds >= 1 && *seconds <= 300 ? seconds : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<ExitCode> ClusterReader::read_exit(const YamlKey& at, const YamlValue& value) {
+  std::vector<ExitCode> exit;
+  if (!is(YamlValue::Kind::kMapping, value, at)) return exit;
+  for (std::size_t i = 0; i < value.keys.size(); ++i) {
+    const YamlKey& key = value.keys[i];
+    const auto code = parse_exit_code(key.text);
+    if (!code) {
+      complaints_.add(key.spot,
+                      fmt::format("\"{}\" is no exit code: they are numbers from 0 to 255", key.text));
+    } else if (std::ranges::find(exit, *code, &ExitCode::code) != exit.end()) {
+      complaints_.add(key.spot, fmt::format("exit code {} is said twice", *code));
+    } else if (const auto meaning = word<ExitMeaning>(key, value.items[i])) {
+      exit.push_back({*code, *meaning});
+    }
+  }
+  std::ranges::sort(exit, {}, &ExitCode::code);
+  return exit;
+}
+
+std::optional<RawCheck> ClusterReader::read_check(const YamlValue& value) {
+  constexpr std::size_t kMostWords = 256;
+  RawCheck check;
+  check.spot = value.spot;
+  const std::size_t before = complaints_.count();
+  each_key(value, "check", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
+    SiteCheck& values = check.values;
+    if (key == "name") {
+      if (auto name = parsed(at, item, parse_check_name, "small letters, digits, _ and -, at most 64"))
+        check.name = std::move(*name);
+    } else if (key == "run") {
+      if (!is(YamlValue::Kind::kList, item, at)) return;
+      for (const YamlValue& word : item.items)
+        if (auto said = text(at, word)) values.run.push_back(std::move(said->value));
+      if (item.items.empty() || item.items.size() > kMostWords)
+        complaints_.add(at.spot, fmt::format("\"run\" must be a program and its arguments, at most {} words",
+                                             kMostWords));
+      else if (!values.run.empty() && !values.run[0].starts_with('/') &&
+               values.run[0].find('/') != std::string::npos)
+        complaints_.add(item.items[0].spot, "a program must be an absolute path, or a name without a slash");
+    } else if (key == "user") {
+      if (auto user = parsed(at, item, parse_user, "a user name of small letters, digits, _ and -"))
+        values.user = std::move(user->value);
+    } else if (key == "timeout") {
+      if (const auto timeout = parsed(at, item, parse_timeout, "a number of seconds from 1 to 300"))
+        values.timeout = timeout->value;
+    } else if (key == "exit") {
+      values.exit = read_exit(at, item);
+    } else if (key == "remedy") {
+      if (auto remedy = text(at, item)) values.remedy = std::move(remedy->value);
+    } else {
+      read_patterns(at, item, check.nodes);
+    }
+  });
+  return complaints_.count() == before ? std::optional(std::move(check)) : std::nullopt;
+}
+
+std::vector<RawCheck> ClusterReader::read_checks(const YamlKey& at, const YamlValue& value) {
+  std::vector<RawCheck> checks;
+  if (!is(YamlValue::Kind::kList, value, at)) return checks;
+  for (const YamlValue& item : value.items)
+    if (is(YamlValue::Kind::kMapping, item, "a check", item.spot))
+      if (auto check = read_check(item)) checks.push_back(std::move(*check));
+  return checks;
+}
 
 // Board IDs are chosen by the adapters' makers, so any key is valid.
 std::optional<std::map<std::string, std::string>> ClusterReader::read_firmware(const YamlKey& at,
@@ -139,7 +248,11 @@ RawExpect ClusterReader::read_expect(const YamlKey& at, const YamlValue& value) 
     else if (key == "mig")
       take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "os")
-      take(values.os, text(key_at, item));
+      take(values.os,
+           parsed(
+               key_at, item, parse_os,
+               "ID and VERSION_ID of /etc/os-release, as in \"ubuntu 22.04\", \"debian 12\" or \"rhel 9.4\": "
+               "without a point release that is not in it (22.04.5), and \"ubuntu\" for DGX OS"));
     else if (key == "kernel")
       take(values.kernel, text(key_at, item));
     else if (key == "bios")
@@ -186,7 +299,8 @@ void ClusterReader::read_management(std::string_view key, const YamlKey& at, con
                                     RawConfigure& raw) {
   Configuration& values = raw.values;
   if (key == "management_interface") {
-    take(values.management_interface, parsed(at, value, parse_interface, "the name of an interface"));
+    take(values.management_interface,
+         parsed(at, value, parse_interface, "the name of an interface, as in eno1"));
   } else if (key == "management_address") {
     const auto said =
         parsed(at, value, InterfaceAddress::parse, "an address with its prefix, as in \"192.168.1.70/24\"");
@@ -214,7 +328,8 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
     else if (key.starts_with("management_"))
       read_management(key, key_at, item, raw);
     else if (key == "unused_interfaces")
-      values.unused_interfaces = parsed_list(key_at, item, parse_interface, "names of interfaces");
+      values.unused_interfaces =
+          parsed_list(key_at, item, parse_interface, "names of interfaces, as in [eno2]");
     else if (key == "pfc_priority")
       take(values.pfc_priority, parsed(key_at, item, parse_priority, "a priority from 0 to 7"));
     else if (key == "console")

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wording.h"
 #include "inventory/raw.h"
 
 namespace railbed {
@@ -43,6 +44,9 @@ class ClusterReader {
   template <class Parse>
   auto parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
       -> Said<typename decltype(parse(std::string_view()))::value_type>;
+  // Returns a rate that `parse` accepts, or reports an error with the rate that was meant.
+  template <class Parse>
+  Said<BitRate> rate(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted);
   // Returns the enumerator with this name, or reports an error.
   template <class Enum>
   std::optional<Enum> word(const YamlKey& key, const YamlValue& value);
@@ -70,6 +74,9 @@ class ClusterReader {
   void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
   std::vector<RawPart> read_parts(const YamlKey& at, const YamlValue& value);
   RawPart read_part(PartKind kind, const YamlValue& value);
+  std::vector<RawCheck> read_checks(const YamlKey& at, const YamlValue& value);
+  std::optional<RawCheck> read_check(const YamlValue& value);
+  std::vector<ExitCode> read_exit(const YamlKey& at, const YamlValue& value);
   void read_patterns(const YamlKey& at, const YamlValue& value, std::vector<RawPattern>& patterns);
 
   Complaints& complaints_;
@@ -82,6 +89,17 @@ auto ClusterReader::parsed(const YamlKey& key, const YamlValue& value, Parse par
   if (!said) return std::nullopt;
   if (auto result = parse(std::string_view(said->value))) return {{*std::move(result), said->spot}};
   complaints_.add(said->spot, fmt::format("\"{}\" must be {}", key.text, wanted));
+  return std::nullopt;
+}
+
+template <class Parse>
+Said<BitRate> ClusterReader::rate(const YamlKey& key, const YamlValue& value, Parse parse,
+                                  std::string_view wanted) {
+  const auto said = text(key, value);
+  if (!said) return std::nullopt;
+  if (const auto rate = parse(std::string_view(said->value))) return {{*rate, said->spot}};
+  complaints_.add(said->spot,
+                  fmt::format("\"{}\" must be {}{}", key.text, wanted, did_you_mean_rate(said->value)));
   return std::nullopt;
 }
 

@@ -28,7 +28,9 @@ constexpr std::size_t kMaxNodes = 40'000;
 constexpr std::size_t kMaxRails = 256;
 constexpr std::size_t kMaxPorts = 250'000;
 constexpr std::size_t kMaxParts = 10'000;
-constexpr int kMaxIpoibMtu = 65520;  // connected mode; Documentation/infiniband/ipoib.rst
+constexpr std::size_t kMaxChecks = 64;
+constexpr int kMaxCheckSeconds = 600;  // of all checks of a node, one after the other
+constexpr int kMaxIpoibMtu = 65520;    // connected mode; Documentation/infiniband/ipoib.rst
 
 // Accepts RFC 1123 names, and the underscore, which is common. The names are used in ssh's arguments and in
 // paths.
@@ -119,6 +121,9 @@ class Resolver {
   void check_against_other_rails();
   // Adds a part with its nodes and rails, which have to exist.
   void add_part(const RawPart& raw);
+  // Adds the site's own checks, whose nodes have to exist, and adds up their time on each node.
+  void add_checks();
+  void add_check(const RawCheck& raw, std::map<std::string, int>& seconds);
   // Reports that two rails conflict on a node.
   void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
 
@@ -132,6 +137,7 @@ class Resolver {
   std::unordered_map<IpAddress, Spot, AddressHash> address_spots_;
   std::size_t ports_ = 0;
   std::size_t parts_nodes_ = 0;
+  std::size_t checked_nodes_ = 0;
   bool nodes_misread_ = false;  // then unknown nodes are not reported
 };
 
@@ -305,6 +311,12 @@ void Resolver::add_port_group(const RawRail& raw, Rail& rail, const RawPort& gro
     return complain(
         interface->spot,
         fmt::format("\"{}\" is no interface name: at most 15 characters, no \"/\"", interface->value));
+  if (is_rdma_device(interface->value))
+    return complain(
+        interface->spot,
+        fmt::format("\"{}\" is an RDMA device; \"interface\" is the network interface with the rail's "
+                    "address, as ens6: `rdma link` shows which belong together",
+                    interface->value));
   if (rail.vlan && !interface->value.ends_with(fmt::format(".{}", *rail.vlan)))
     return complain(interface->spot,
                     fmt::format("on VLAN {0} the interface is named after the one that carries it: "
@@ -472,6 +484,35 @@ void Resolver::add_part(const RawPart& raw) {
   cluster_.parts.push_back(std::move(part));
 }
 
+void Resolver::add_check(const RawCheck& raw, std::map<std::string, int>& seconds) {
+  SiteCheck check = raw.values;
+  check.name = raw.name.value;
+  const auto same =
+      std::ranges::find(raw_.checks, check.name, [](const RawCheck& one) { return one.name.value; });
+  if (&*same != &raw) return complain(raw.name.spot, fmt::format("there are two checks \"{}\"", check.name));
+  for (const RawPattern& pattern : raw.nodes)
+    for (const std::size_t index : nodes_of(pattern)) check.nodes.push_back(cluster_.nodes[index].name);
+  checked_nodes_ += check.nodes.size();
+  if (checked_nodes_ > kMaxPorts)
+    return complain(raw.spot, fmt::format("checks name more than {} nodes", kMaxPorts));
+  int most = seconds[""] += check.nodes.empty() ? check.timeout : 0;
+  for (const std::string& node : check.nodes)
+    most = std::max(most, seconds[""] + (seconds[node] += check.timeout));
+  if (most > kMaxCheckSeconds)
+    return complain(raw.spot, fmt::format("the checks of a node may take {} s together, and these {} s",
+                                          kMaxCheckSeconds, most));
+  cluster_.checks.push_back(std::move(check));
+}
+
+void Resolver::add_checks() {
+  if (raw_.checks.size() > kMaxChecks)
+    complain(raw_.checks[kMaxChecks].spot, fmt::format("more than {} checks", kMaxChecks));
+  std::map<std::string, int> seconds;  // by node; "": on all nodes
+  for (const bool everywhere : {true, false})
+    for (std::size_t i = 0; i < std::min(raw_.checks.size(), kMaxChecks); ++i)
+      if (raw_.checks[i].nodes.empty() == everywhere) add_check(raw_.checks[i], seconds);
+}
+
 Cluster Resolver::resolve() {
   cluster_.name = raw_.name;
   nodes_misread_ = raw_.nodes_misread;
@@ -489,6 +530,7 @@ Cluster Resolver::resolve() {
   if (raw_.parts.size() > kMaxParts)
     complain(raw_.parts[kMaxParts].spot, fmt::format("more than {} parts", kMaxParts));
   for (std::size_t i = 0; i < std::min(raw_.parts.size(), kMaxParts); ++i) add_part(raw_.parts[i]);
+  add_checks();
   std::ranges::stable_sort(cluster_.parts, {}, &ClusterPart::kind);  // as write_cluster() lists them
   return std::move(cluster_);
 }

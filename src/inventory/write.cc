@@ -328,6 +328,23 @@ std::string part_text(const ClusterPart& part) {
   return "    - " + flow(settings) + "\n";
 }
 
+std::string check_text(const SiteCheck& check) {
+  std::string text = fmt::format("  - name: {}\n    run: {}\n", in_quotes(check.name), text_of(check.run));
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("    {}: {}\n", key, value);
+  };
+  if (!check.nodes.empty()) add("nodes", patterns_text(check.nodes));
+  if (!check.user.empty()) add("user", in_quotes(check.user));
+  if (check.timeout != SiteCheck{}.timeout) add("timeout", text_of(check.timeout));
+  std::string codes;
+  for (const ExitCode& one : check.exit)
+    codes += fmt::format("{}{}: {}", codes.empty() ? "" : ", ", one.code,
+                         enum_names(one.meaning)[static_cast<std::size_t>(one.meaning)]);
+  if (!codes.empty()) add("exit", "{" + codes + "}");
+  if (!check.remedy.empty()) add("remedy", in_quotes(check.remedy));
+  return text;
+}
+
 std::string parts_text(const std::vector<ClusterPart>& parts) {
   static constexpr std::string_view kListNames[] = {"switches", "cables", "servers", "adapters", "gpus"};
   std::string text = "\nparts:\n";
@@ -395,6 +412,8 @@ std::string write_cluster(const Cluster& cluster, const std::vector<std::string>
   if (!cluster.rails.empty()) text += "\nrails:\n";
   for (const Rail& rail : cluster.rails) text += rail_text(cluster, rail, common_link);
   if (!cluster.parts.empty()) text += parts_text(cluster.parts);
+  if (!cluster.checks.empty()) text += "\nchecks:\n";
+  for (const SiteCheck& check : cluster.checks) text += check_text(check);
   return text;
 }
 

@@ -200,7 +200,6 @@ ShellCommand write_for_networkd(const RailEnd& end, int mtu, const std::string& 
 
 // Returns true if the profile's MTU needs connected mode: datagram mode would reject the file or cut the MTU.
 bool must_lose_mtu(const BootProfile& profile, std::string_view mode) {
-  constexpr int kLargestDatagram = 4092;  // the largest InfiniBand MTU less IPoIB's header (RFC 4391)
   return mode == "datagram" && profile.mtu > kLargestDatagram;
 }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "hardware/part_model.h"
+#include "model/boot_network.h"
+#include "model/tools.h"
+
 namespace railbed {
 
 std::string port_interface(const RailEnd& end) {
@@ -41,6 +45,42 @@ std::vector<ShellCommand> set_mtu_with(const RailEnd& end, int mtu) {
     commands.push_back(command("ip link set {} mtu {}", port, mtu));
   commands.push_back(command("ip link set {} mtu {}", name, mtu));
   return commands;
+}
+
+std::optional<bool> has_connected_ipoib(const RailEnd& end, const Cluster& cluster) {
+  if (end.model != nullptr) return end.model->connected_ipoib;
+  std::optional<bool> connects;
+  for (const ClusterPart& part : cluster.parts) {
+    if (part.kind != PartKind::kAdapter || end.port == nullptr || !is_on_node(part, end.port->node)) continue;
+    const NicModel* const nic = find_nic_of_part(part.model);
+    if (nic == nullptr || (connects && *connects != nic->connected_ipoib)) return std::nullopt;
+    connects = nic->connected_ipoib;
+  }
+  return connects;
+}
+
+// Datagrams are no larger than the partition's multicast group, whatever the interface is set to
+// (ipoib_change_mtu in drivers/infiniband/ulp/ipoib/ipoib_main.c).
+Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int mtu, bool connected) {
+  const bool is_connected =
+      end.interface == nullptr || end.interface->ipoib_mode.value_or("connected") == "connected";
+  Remedy remedy{"Set it on every node of the rail.", {}};
+  if (connected && !is_connected) {
+    remedy.text = "Set connected mode (IPoIB pauses for a moment) and the MTU on every node of the rail.";
+    remedy.commands.push_back(command("echo connected > /sys/class/net/{}/mode", end.name));
+  }
+  if (!connected && mtu > kGroupMtu) {
+    remedy.text = fmt::format(
+        "Let the subnet manager make the partition as large: \"Default=0x7fff, ipoib, mtu=5 : "
+        "ALL=full;\" in its {} and restart it; a managed switch has its own setting. Then restart "
+        "IPoIB on every node, which cuts its connections, and set the MTU.",
+        partitions_file(node));
+    remedy.commands.push_back("saquery -g");
+  }
+  remedy.commands.push_back(command("ip link set {} mtu {}", end.name, mtu));
+  for (const ShellCommand& keep : keep_ipoib_with(node, end, connected ? "connected" : "datagram", mtu))
+    remedy.commands.push_back(keep);
+  return remedy;
 }
 
 bool may_lose_address(const Facts& facts, const NetInterface* interface) {

@@ -2,6 +2,7 @@
 // works.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,19 @@ std::vector<ShellCommand> show_errors_with(const RailEnd& end);
 
 // Returns commands that set the MTU: on the end's bond if it has one, and first on the port below a VLAN.
 std::vector<ShellCommand> set_mtu_with(const RailEnd& end, int mtu);
+
+// The MTU of IPoIB: of a partition until the subnet manager is configured for more, the largest of datagram mode
+// (the InfiniBand MTU less the header of 4 bytes, RFC 4391), and the largest of connected mode (RFC 4755).
+inline constexpr int kGroupMtu = 2044;
+inline constexpr int kLargestDatagram = 4092;
+inline constexpr int kLargestConnected = 65520;
+
+// Returns whether the end's adapter has IPoIB's connected mode: by its model, else by the adapters that
+// cluster.yaml lists for its node. nullopt if neither is known, or if several are listed that differ.
+std::optional<bool> has_connected_ipoib(const RailEnd& end, const Cluster& cluster);
+
+// Returns how an IPoIB interface gets this MTU, now and at boot, in connected or in datagram mode.
+Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int mtu, bool connected);
 
 // Returns true if the interface may lose its link or an address for a moment: it is not a bond, VLAN, or
 // member of a bond or bridge, and carries neither a VLAN with an address nor the node's default route.

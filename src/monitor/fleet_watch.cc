@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/moment.h"
+#include "base/wording.h"
 #include "monitor/live/live_meter.h"
 #include "monitor/node_source.h"
 #include "monitor/node_watch.h"
@@ -140,7 +141,7 @@ Result<void> FleetWatch::Parts::ask(FleetNode& node, std::stop_token stop) {
 
 void FleetWatch::Parts::tell_trouble(FleetNode& node, const Error& error, milliseconds again) {
   const std::lock_guard lock(mutex);
-  if (node.trouble.empty()) note(fmt::format("{}: {}", node.name, error.text));
+  if (node.trouble.empty()) note(fmt::format("{}: {}", node.name, without_node(error)));
   node.trouble = error.text;
   node.again_at = Steady::now() + again;
   news.push_back({node.name, fail(error)});

@@ -309,13 +309,16 @@ struct NodeWatch::Parts {
 NodeWatch::NodeWatch(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 NodeWatch::~NodeWatch() = default;
 
+Result<void> check_watched_node(const WatchOptions& options) {
+  if (options.cluster.empty()) return {};
+  ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.cluster));
+  if (find_node(cluster, options.node) != nullptr) return {};
+  const Error error = no_such_node(cluster, options.node);
+  return fail(error.kind, error.text + ". Name this machine by --node");
+}
+
 Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listener listener, Hear note) {
-  if (!options.cluster.empty()) {
-    ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.cluster));
-    if (find_node(cluster, options.node) == nullptr)
-      return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\": name this machine by --node",
-                                                    options.cluster, options.node));
-  }
+  if (auto known = check_watched_node(options); !known) return tl::unexpected<Error>(known.error());
   auto shared = std::make_shared<WatchedNode>();
   ASSIGN_OR_RETURN(auto machine, WatchedMachine::open(options.root, options.left_alone));
   shared->machine = std::move(machine);

@@ -29,6 +29,9 @@ struct WatchOptions {
   std::function<BmcFacts(std::stop_token)> ask_bmc = {};
 };
 
+// Fails if cluster.yaml cannot be read or does not name this node.
+Result<void> check_watched_node(const WatchOptions& options);
+
 // See the head of this file.
 class NodeWatch {
  public:

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/json_wrapped.h"
+#include "base/median.h"
 #include "nvidia/calls.h"
 #include "nvidia/cuda_library.h"
 #include "nvidia/gpu_probe.h"
@@ -167,36 +168,13 @@ class CudaBurn {
   cuda::Event after_ = nullptr;
 };
 
-// Counters that never fall.
-struct Counters {
-  Reading<std::uint32_t> replays;
-  Reading<std::uint64_t> uncorrectable;
-  Reading<std::uint64_t> corrected;
-  std::map<std::string, std::uint64_t> nvlink;
-};
-
-Counters read_counters(nvml::Nvml& nvml, nvml::Device device) {
-  constexpr int kCorrected = 0, kUncorrected = 1, kVolatile = 0;
-  const auto errors = [&](int type) {
-    return nvml.number<std::uint64_t, unsigned long long>("nvmlDeviceGetTotalEccErrors", device, type,
-                                                          kVolatile);
-  };
-  Counters counters{nvml.get<unsigned>("nvmlDeviceGetPcieReplayCounter", device),
-                    errors(kUncorrected),
-                    errors(kCorrected),
-                    {}};
-  for (const auto& [number, link] : nvml_links(nvml, device).value_or({}))
-    for (const auto& [name, count] : link.errors) counters.nvlink[name] += count;
-  return counters;
-}
-
 template <class T>
 Reading<T> risen(const Reading<T>& before, const Reading<T>& after) {
   if (!before) return before;
   return after.parsed([&](T value) { return std::optional<T>(value >= *before ? value - *before : 0); });
 }
 
-void compare(const Counters& before, const Counters& after, GpuLoad& load) {
+void compare(const GpuCounters& before, const GpuCounters& after, GpuLoad& load) {
   load.pcie_replays = risen(before.replays, after.replays);
   load.ecc_uncorrectable = risen(before.uncorrectable, after.uncorrectable);
   load.ecc_corrected = risen(before.corrected, after.corrected);
@@ -240,9 +218,7 @@ class Sampler {
   void finish() {
     load_.sm_clock_median = load_.sm_clock_min;
     if (clocks_.empty()) return;
-    const auto middle = clocks_.begin() + static_cast<std::ptrdiff_t>(clocks_.size() / 2);
-    std::nth_element(clocks_.begin(), middle, clocks_.end());
-    load_.sm_clock_median = Reading<int>(*middle, load_.sm_clock_min.from());
+    load_.sm_clock_median = Reading<int>(median_of(clocks_), load_.sm_clock_min.from());
   }
 
  private:
@@ -274,13 +250,6 @@ void run_load(CudaBurn& work, Sampler& sampler, const cuda::Cuda& cuda, millisec
   sampler.finish();
 }
 
-// Returns why a GPU must not be loaded: a user's process must not be disturbed. Empty if it may be.
-std::string why_busy(nvml::Nvml& nvml, nvml::Device device) {
-  const auto processes = nvml_processes(nvml, device);
-  if (!processes || processes->empty()) return "";
-  return fmt::format("busy: process {} runs on it", processes->front().pid);
-}
-
 GpuLoad load_gpu(const std::string& address, milliseconds length, const Turns& turns,
                  const NvidiaLibraries& from, const Say& about_to) {
   GpuLoad load;
@@ -288,8 +257,8 @@ GpuLoad load_gpu(const std::string& address, milliseconds length, const Turns& t
   if (const auto miss = start_nvml(nvml)) return load.error = miss->why, load;
   const auto device = find_gpu(nvml, address);
   if (!device) return load.error = device.error().text, load;
-  if (load.error = why_busy(nvml, *device); !load.error.empty()) return load;
-  const Counters before = read_counters(nvml, *device);
+  if (load.error = why_gpu_is_busy(nvml, *device); !load.error.empty()) return load;
+  const GpuCounters before = read_gpu_counters(nvml, *device);
   cuda::Cuda cuda(from.cuda, about_to);
   CudaBurn work(cuda);
   Sampler sampler(nvml, *device, load);
@@ -297,7 +266,7 @@ GpuLoad load_gpu(const std::string& address, milliseconds length, const Turns& t
     work.prepare();
     run_load(
         work, sampler, cuda, length, turns, [&] { about_to("the load on GPU " + address); }, load);
-    compare(before, read_counters(nvml, *device), load);
+    compare(before, read_gpu_counters(nvml, *device), load);
   }
   load.error = cuda.error();
   return load;

@@ -22,6 +22,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "os/orphans.h"
 
 namespace railbed {
 namespace {
@@ -158,30 +159,6 @@ void restore_locale() {
 }
 
 int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
-
-// ---- orphans
-
-// Returns a process's parent from "PID (NAME) STATE PARENT …": the name may hold anything (proc(5)).
-std::optional<pid_t> parent_of(const std::string& process) {
-  const Fd file(open(("/proc/" + process + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-  char bytes[512];
-  const ssize_t got = read(file.get(), bytes, sizeof bytes);
-  if (got <= 0) return std::nullopt;
-  std::string_view text(bytes, static_cast<std::size_t>(got));
-  text.remove_prefix(std::min(text.rfind(')') + 1, text.size()));
-  const auto fields = words(text);
-  return fields.size() > 1 ? parse_number<pid_t>(fields[1]) : std::nullopt;
-}
-
-// Signals our children only: their numbers cannot be reused before we have waited for them.
-void signal_children(int number) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    const auto pid = parse_number<pid_t>(name);
-    if (pid && parent_of(name) == getpid()) kill(*pid, number);
-  }
-}
 
 // ---- the supervisor
 

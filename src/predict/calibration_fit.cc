@@ -24,6 +24,7 @@
 #include <span>
 #include <utility>
 
+#include "base/median.h"
 #include "predict/path_limits.h"
 
 namespace railbed {
@@ -179,13 +180,6 @@ void set_spread(PathConstants& constants, const std::vector<double>& assumed,
   }
 }
 
-double middle_of(std::vector<double>& numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  if (numbers.size() % 2 == 1) return *middle;
-  return (*middle + *std::ranges::max_element(numbers.begin(), middle)) / 2;
-}
-
 }  // namespace
 
 double residual_of(const MeasuredTime& time, const Calibration& calibration) {
@@ -267,7 +261,7 @@ std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& time
   std::vector<MeasuredCurve> curves;
   for (auto& [subject, sizes] : left) {
     MeasuredCurve curve{subject, {}};
-    for (auto& [bytes, ratios] : sizes) curve.points.push_back({bytes, middle_of(ratios)});
+    for (auto& [bytes, ratios] : sizes) curve.points.push_back({bytes, median_of(ratios)});
     if (is_sound(curve)) curves.push_back(std::move(curve));
   }
   return curves;

@@ -20,6 +20,8 @@
 #include <queue>
 #include <utility>
 
+#include "base/median.h"
+
 namespace railbed {
 namespace {
 
@@ -126,7 +128,7 @@ void add_bottleneck(TrafficForecast& forecast, const Network& network, std::span
 void summarise(TrafficForecast& forecast, std::vector<double> pairs) {
   std::ranges::sort(pairs);
   forecast.slowest = {pairs.front()};
-  forecast.median = {pairs[pairs.size() / 2]};
+  forecast.median = {median_of(pairs)};
   forecast.fastest = {pairs.back()};
   forecast.slowed = static_cast<std::uint64_t>(
       std::ranges::lower_bound(pairs, kSlowed * forecast.alone.bits_per_second) - pairs.begin());

@@ -221,6 +221,33 @@ std::vector<SwitchFit> switches_that_fit(int nodes, int rails, Fabric fabric, Bi
   return fits;
 }
 
+Wiring wiring_of(const RailPlan& plan) {
+  Wiring wiring;
+  for (const Node& node : plan.cluster.nodes) wiring.nodes[node.name];
+  std::map<std::string, std::size_t> places;
+  const auto place_of = [&](const std::string& name) {
+    const auto [known, fresh] = places.emplace(name, wiring.switches.size());
+    if (fresh) wiring.switches.push_back({name, 2, {}});
+    return known->second;
+  };
+  for (const CableRun& cable : plan.cables) {
+    const auto from = wiring.nodes.find(cable.from.device);
+    const auto to = wiring.nodes.find(cable.to.device);
+    if (from != wiring.nodes.end() && to != wiring.nodes.end()) continue;  // back to back
+    if (from == wiring.nodes.end() && to == wiring.nodes.end()) {
+      const std::size_t one = place_of(cable.from.device), other = place_of(cable.to.device);
+      wiring.switches[one].next.push_back(other);
+      wiring.switches[other].next.push_back(one);
+      continue;
+    }
+    const std::size_t leaf = place_of(from == wiring.nodes.end() ? cable.from.device : cable.to.device);
+    wiring.switches[leaf].level = 1;
+    auto& its = (from == wiring.nodes.end() ? to : from)->second;
+    if (std::ranges::find(its, leaf) == its.end()) its.push_back(leaf);
+  }
+  return wiring;
+}
+
 Result<RailPlan> plan_rails(const RailPlanRequest& request) { return Planner(request).plan(); }
 
 }  // namespace railbed

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "inventory/cluster.h"
+#include "model/schedule_tree.h"
 
 namespace railbed {
 
@@ -74,6 +75,9 @@ struct RailPlan {
 // Returns the switches in the table that serve these nodes and rails: the fewest switches first, then the
 // slowest ports that suffice.
 std::vector<SwitchFit> switches_that_fit(int nodes, int rails, Fabric fabric, BitRate speed);
+
+// Returns the planned nodes and switches as schedulers see them.
+Wiring wiring_of(const RailPlan& plan);
 
 // Returns the plan. Fails if the request is out of range or no switch in the table serves it in two levels.
 Result<RailPlan> plan_rails(const RailPlanRequest& request);

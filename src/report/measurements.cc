@@ -129,9 +129,7 @@ std::string sum_up(const std::vector<Path>& paths, std::size_t from) {
 std::string render_text(const std::vector<Measurement>& measurements, const TextOptions& options) {
   std::vector<Path> paths = paths_of(measurements);
   const bool is_short = options.all || paths.size() <= kPathsShown;
-  if (!is_short)
-    std::stable_sort(paths.begin(), paths.end(),
-                     [](const Path& a, const Path& b) { return worth(a) < worth(b); });
+  if (!is_short) put_worst_first(paths, kPathsShown);
   const std::size_t shown = is_short ? paths.size() : kPathsShown;
   std::string text;
   ToldRoots told;

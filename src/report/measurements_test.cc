@@ -53,6 +53,36 @@ TEST(MeasurementsText, PutsTcpBesideRdmaAndEachBesideItsCeiling) {
 )");
 }
 
+// A port at half its speed has half the ceiling, which it reaches; beside the other rails it is slow.
+TEST(MeasurementsText, TheSlowRailIsAmongTheWorstPaths) {
+  std::vector<Measurement> all;
+  for (int rail = 0; rail < 8; ++rail)
+    for (const bool back : {false, true}) {
+      const bool slow = rail == 5;
+      all.push_back(slow ? bandwidth(Engine::kRdma, 1 << 20, 195, 197, "wire at MTU 4096")
+                         : bandwidth(Engine::kRdma, 1 << 20, 372, 394, "wire at MTU 4096"));
+      all.back().rail = fmt::format("rail{}", rail);
+      if (back) std::swap(all.back().from.node, all.back().to.node);
+    }
+  const std::string text = render_text(all);
+  EXPECT_THAT(text, testing::StartsWith("rail5  gpu01 → gpu02\n"));
+  EXPECT_THAT(text, HasSubstr("rail5  gpu02 → gpu01\n"));
+}
+
+// A rail that is slower by design does not take all places.
+TEST(MeasurementsText, TheWorstPathsAreOfSeveralRails) {
+  std::vector<Measurement> all;
+  for (int node = 0; node < 10; ++node) {
+    all.push_back(bandwidth(Engine::kTcp, 1 << 20, 23, 24, "wire at MTU 9000"));
+    all.back().rail = "storage";
+    all.back().to.node = fmt::format("gpu{}", node);
+    all.push_back(bandwidth(Engine::kTcp, 1 << 20, node == 7 ? 300 : 380, 394, "wire at MTU 9000"));
+    all.back().rail = "rail0";
+    all.back().to.node = fmt::format("gpu{}", node);
+  }
+  EXPECT_THAT(render_text(all), HasSubstr("rail0  gpu01 → gpu7\n"));
+}
+
 TEST(MeasurementsText, ALatencyStandsBesideItsFloor) {
   Measurement measurement = run(Engine::kRdma, Metric::kLatency, 8, 850);
   measurement.floor.parts = {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, ""}};

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "base/median.h"
 #include "predict/against.h"
 #include "results/all_rails.h"
 
@@ -76,13 +78,43 @@ const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uin
   return found == runs.end() ? nullptr : *found;
 }
 
-double worth(const Path& path) {
-  if (path.has_failure()) return -1;
-  double least = 2;
-  for (const EngineRuns& runs : path.engines)
-    if (const Measurement* fastest = runs.fastest())
-      least = std::min(least, fraction_of_ceiling(*fastest).value_or(2));
-  return least;
+void put_worst_first(std::vector<Path>& paths, std::size_t shown) {
+  constexpr std::size_t kSome = 3;  // fewer paths have no usual rate
+  constexpr int kOfARail = 2;
+  std::array<double, kEngines.size()> usual{};
+  for (std::size_t engine = 0; engine < kEngines.size(); ++engine) {
+    std::vector<double> rates;
+    for (const Path& path : paths)
+      if (const Measurement* fastest = path.engines[engine].fastest())
+        rates.push_back(fastest->summary.median);
+    if (rates.size() >= kSome) usual[engine] = median_of(std::move(rates));
+  }
+  struct Ranked {
+    bool first = false;  // among those that are shown for the sake of their rail
+    double worth = 2;    // 2: neither share is known
+    Path path;
+  };
+  std::vector<Ranked> ranked;
+  for (Path& path : paths) {
+    double worth = path.has_failure() ? -1 : 2;
+    for (std::size_t engine = 0; engine < kEngines.size(); ++engine) {
+      const Measurement* fastest = path.engines[engine].fastest();
+      if (fastest == nullptr) continue;
+      worth = std::min(worth, fraction_of_ceiling(*fastest).value_or(2));
+      if (usual[engine] > 0) worth = std::min(worth, fastest->summary.median / usual[engine]);
+    }
+    ranked.push_back({false, worth, std::move(path)});
+  }
+  std::ranges::stable_sort(ranked, {}, &Ranked::worth);
+  std::map<std::string, int> of_rail;
+  for (Ranked& one : ranked)
+    if (shown > 0 && ++of_rail[one.path.rail] <= kOfARail) {
+      one.first = true;
+      --shown;
+    }
+  std::ranges::stable_sort(ranked, std::greater<>(), &Ranked::first);
+  paths.clear();
+  for (Ranked& one : ranked) paths.push_back(std::move(one.path));
 }
 
 std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {

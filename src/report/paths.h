@@ -41,9 +41,11 @@ struct Path {
 // Returns the run with messages of this size; null if there is none.
 const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size);
 
-// Returns a key for sorting by urgency, the lowest first: -1 for failures, else the least share of a ceiling,
-// and 2 without one.
-double worth(const Path& path);
+// Sorts by urgency: failures first, then the least of two shares: of the path's own ceiling, and of the rate that most
+// paths of the engine reach. A link that runs at half its speed has half the ceiling, and only the second share shows it.
+// The first `shown` are from as many rails as possible, two paths of each at most: rails may differ by design, and one
+// slow rail shall not hide another.
+void put_worst_first(std::vector<Path>& paths, std::size_t shown);
 
 // Returns the paths in the order of their first appearance.
 std::vector<Path> paths_of(const std::vector<Measurement>& measurements);

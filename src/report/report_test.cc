@@ -64,12 +64,13 @@ TEST(ReportPage, WhatNodesSayStaysText) {
 }
 
 TEST(ReportPage, SaysTheVerdictFirst) {
-  EXPECT_TRUE(has(render_html(healthy_pair()), "<h1>Everything that was checked is as it should be.</h1>"));
+  EXPECT_TRUE(has(render_html(healthy_pair()), "<h1>Everything that was checked is as it should be</h1>"));
   EXPECT_THAT(
       render_html(broken_pair()),
-      HasSubstr("<h1>gpu02: ens1np0 is down (administratively); this explains 3 more findings.</h1>"));
-  EXPECT_THAT(render_html(infiniband_three()), HasSubstr("<h1>Nothing is broken; 1 warning.</h1>"));
-  EXPECT_TRUE(has(render_html(Report{}), "<h1>Nothing was checked.</h1>"));
+      HasSubstr(
+          "<h1>gpu02: ens1np0 is down (administratively)</h1><p class=\"reason\">It explains 3 more findings. </p>"));
+  EXPECT_THAT(render_html(infiniband_three()), HasSubstr("<h1>Nothing is broken; 1 warning</h1>"));
+  EXPECT_TRUE(has(render_html(Report{}), "<h1>Nothing was checked</h1>"));
 }
 
 TEST(ReportPage, ShowsEachNumberBesideItsCeiling) {

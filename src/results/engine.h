@@ -25,6 +25,7 @@ class Engine {
   static const Engine kTrain;
   static const Engine kGpuCopy;
   static const Engine kCollective;
+  static const Engine kBurn;
 
   constexpr std::string_view id() const { return {id_.data(), std::ranges::find(id_, '\0')}; }
 
@@ -61,5 +62,6 @@ inline constexpr Engine Engine::kStorage{"storage"};
 inline constexpr Engine Engine::kTrain{"train"};
 inline constexpr Engine Engine::kGpuCopy{"gpu"};
 inline constexpr Engine Engine::kCollective{"collective"};
+inline constexpr Engine Engine::kBurn{"burn"};
 
 }  // namespace railbed

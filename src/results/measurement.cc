@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/median.h"
+
 namespace railbed {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 void merge(Measurement& merged, std::vector<double> medians) {
   if (medians.size() < 2) return;
   std::sort(medians.begin(), medians.end());
-  merged.summary.median = (medians[(medians.size() - 1) / 2] + medians[medians.size() / 2]) / 2;
+  merged.summary.median = median_of(medians);
   merged.summary.low = medians.front();
   merged.summary.high = medians.back();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "results/burn.h"
 #include "results/collective.h"
 #include "results/ladder.h"
 #include "results/measurement.h"
@@ -41,8 +42,9 @@ struct BenchRun {
   std::vector<RailReport> pairs;
   std::vector<StoragePlace> storage;
   std::vector<TrainReport> trains;
+  std::vector<BurnReport> burns;
   FIELDS(BenchRun, version, id, started_at, label, command, railbed, asked, fingerprint, measurements,
-         ladders, collectives, pairs, storage, trains);
+         ladders, collectives, pairs, storage, trains, burns);
 };
 
 }  // namespace railbed

@@ -51,19 +51,37 @@ std::string lines_of(const std::vector<HostName>& names) {
   return lines;
 }
 
-// Maps gpu1 to " gpu1-rail0 gpu1-rail1".
-std::unordered_map<std::string_view, std::string> rail_names(const Cluster& cluster) {
+std::shared_ptr<const HostsTable> table_of(const std::vector<HostName>& names) {
+  auto table = std::make_shared<HostsTable>();
+  for (const HostName& name : names) table->add(name.name, name.address);
+  return table;
+}
+
+// Maps gpu1 to " gpu1-rail0 gpu1-rail1 192.168.1.1 10.0.0.1": the names of its rails, and all addresses that
+// cluster.yaml gives it, since a launcher may go by an address.
+std::unordered_map<std::string_view, std::string> other_names(const Cluster& cluster) {
   std::unordered_map<std::string_view, std::string> names;
   for (const Rail& rail : cluster.rails) {
     std::unordered_set<std::string_view> named;  // a rail may have two ports of one node
     for (const RailPort& port : rail.ports)
       if (named.insert(port.node).second) names[port.node] += fmt::format(" {}-{}", port.node, rail.name);
   }
+  std::unordered_set<std::string> told;
+  const auto add = [&](std::string_view node, const std::optional<IpAddress>& address) {
+    if (address && !is_loopback_address(*address) && told.insert(address->to_text()).second)
+      names[node] += " " + address->to_text();
+  };
+  for (const Node& node : cluster.nodes) {
+    add(node.name, own_address(node));
+    add(node.name, ssh_address(node));
+  }
+  for (const Rail& rail : cluster.rails)
+    for (const RailPort& port : rail.ports) add(port.node, port.address);
   return names;
 }
 
 std::string aliases_in(const Cluster& cluster) {
-  auto names = rail_names(cluster);
+  auto names = other_names(cluster);
   std::string text(kFileMark);
   for (const Node& node : cluster.nodes)
     text += fmt::format("Host {0}{1}\n    HostKeyAlias {0}\n", node.name, names[node.name]);
@@ -103,6 +121,7 @@ ClusterWide::ClusterWide(const Survey& all)
       rails_of_all(shared_rails(cluster())),
       host_names(names_in(cluster())),
       host_lines(lines_of(host_names)),
+      hosts_table(table_of(host_names)),
       host_key_aliases(aliases_in(cluster())),
       host_keys(host_keys_of(all)) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "model/survey.h"
 #include "settings/contact.h"
+#include "settings/hosts_lines.h"
 
 namespace railbed {
 
@@ -42,7 +44,9 @@ struct ClusterWide {
   std::set<const Rail*> rails_of_all;  // rails that every node is on
   std::vector<HostName> host_names;    // in the order of /etc/hosts
   std::string host_lines;
-  std::string host_key_aliases;       // sealed ssh_config(5) file: all names of a node have one host key
+  std::shared_ptr<const HostsTable> hosts_table;  // of host_names
+  std::string
+      host_key_aliases;  // sealed ssh_config(5) file: a node has one host key by all names and addresses
   std::vector<HostKeysOf> host_keys;  // of all nodes, in the order of cluster.yaml
 };
 

@@ -27,19 +27,18 @@ bool takes_only_open(const GpuModel& model) {
   return model.c2c || model.name == "B200" || model.name == "GB10";
 }
 
-std::vector<const GpuModel*> models_of(const Target& target) {
+std::vector<const GpuModel*> models_of(const NodeView& node) {
   std::vector<const GpuModel*> models;
-  for (const GpuModel* model : target.view.gpu_models)
+  for (const GpuModel* model : node.gpu_models)
     if (model != nullptr) models.push_back(model);
-  const auto& expected = target.node().expect.gpu_model;
-  if (models.empty() && expected)
-    if (const GpuModel* model = find_gpu_model(*expected)) models.push_back(model);
+  if (models.empty() && node.wanted != nullptr && node.wanted->expect.gpu_model)
+    if (const GpuModel* model = find_gpu_model(*node.wanted->expect.gpu_model)) models.push_back(model);
   return models;
 }
 
 template <class Is>
-bool any_model(const Target& target, Is&& is) {
-  return std::ranges::any_of(models_of(target), [&](const GpuModel* model) { return is(*model); });
+bool any_model(const NodeView& node, Is&& is) {
+  return std::ranges::any_of(models_of(node), [&](const GpuModel* model) { return is(*model); });
 }
 
 // Returns the headers that DKMS needs to build the module, if the running kernel has none.
@@ -53,14 +52,13 @@ std::vector<std::string> headers_of(const Target& target) {
   return {package};
 }
 
-// Canonical's own packages, server branches: packages.ubuntu.com, nvidia-driver-570-server-open
 PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
   const std::string flavour = fmt::format("{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
-  const std::string driver = "nvidia-driver-" + flavour;
+  const std::string driver = driver_package(target.platform, branch, kind);
   std::vector<std::string> packages = headers_of(target);
   packages.push_back(driver);
   PackagePlan plan;
-  if (any_model(target, [](const GpuModel& model) { return model.nvswitch; })) {
+  if (any_model(target.view, [](const GpuModel& model) { return model.nvswitch; })) {
     packages.push_back(fmt::format("nvidia-fabricmanager-{}", branch));
     plan.notes.push_back(
         "NVSwitch needs nvidia-fabricmanager of exactly the driver's version: `systemctl enable "
@@ -82,13 +80,11 @@ PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
 
 // NVIDIA's own packages.
 PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
-  const bool pinned = branch >= kFirstPinned;
-  const std::string name = kind == ModuleKind::kOpen ? "nvidia-open" : "cuda-drivers";
-  const std::string driver = pinned ? name : fmt::format("{}-{}", name, branch);
+  const std::string driver = driver_package(target.platform, branch, kind);
   std::vector<std::string> packages = headers_of(target);
   packages.push_back(driver);
   PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}}}};
-  if (pinned)
+  if (branch >= kFirstPinned)
     plan.steps.push_back({StepKind::kInstallPackages, {fmt::format("nvidia-driver-pinning-{}", branch)}});
   plan.steps.push_back({StepKind::kInstallPackages, packages});
   plan.steps.push_back({StepKind::kHoldPackages, {driver}});
@@ -103,7 +99,7 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
   if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
   const bool open = kind == ModuleKind::kOpen;
   std::vector<std::string> packages = headers_of(target);
-  packages.push_back(open ? "nvidia-open" : "cuda-drivers");
+  packages.push_back(driver_package(target.platform, branch, kind));
   const NodeStep lock{StepKind::kHoldPackages, {fmt::format("*nvidia*{}*", branch)}};
   const NodeStep install{StepKind::kInstallPackages, packages};
   PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}},
@@ -125,16 +121,26 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
 
 }  // namespace
 
-ModuleChoice module_choice(const Target& target, int branch) {
+ModuleChoice module_choice(const NodeView& node, int branch) {
   // In a mixed node the older GPU decides, per NVIDIA's guide.
-  if (any_model(target, takes_no_open)) return {ModuleKind::kProprietary, true};
-  if (any_model(target, takes_only_open)) return {ModuleKind::kOpen, true};
-  const auto& said = target.configure().driver_kind;
-  if (said) return {*said == "open" ? ModuleKind::kOpen : ModuleKind::kProprietary, false};
-  if (models_of(target).empty() ||
-      any_model(target, [](const GpuModel& model) { return model.name == "GeForce"; }))
+  if (any_model(node, takes_no_open)) return {ModuleKind::kProprietary, true};
+  if (any_model(node, takes_only_open)) return {ModuleKind::kOpen, true};
+  if (node.wanted != nullptr && node.wanted->configure.driver_kind)
+    return {*node.wanted->configure.driver_kind == "open" ? ModuleKind::kOpen : ModuleKind::kProprietary,
+            false};
+  if (models_of(node).empty() ||
+      any_model(node, [](const GpuModel& model) { return model.name == "GeForce"; }))
     return {};
   return {branch >= kFirstOpenByDefault ? ModuleKind::kOpen : ModuleKind::kProprietary, false};
+}
+
+// Canonical's own packages are those of its server branches: packages.ubuntu.com, nvidia-driver-570-server-open
+std::string driver_package(const Platform& platform, int branch, ModuleKind kind) {
+  const bool open = kind == ModuleKind::kOpen;
+  if (platform.os == "ubuntu") return fmt::format("nvidia-driver-{}-server{}", branch, open ? "-open" : "");
+  const std::string name = open ? "nvidia-open" : "cuda-drivers";
+  const bool has_branch = platform.family == OsFamily::kDebian && branch < kFirstPinned;
+  return has_branch ? fmt::format("{}-{}", name, branch) : name;
 }
 
 std::optional<int> driver_branch(std::string_view version) {
@@ -145,10 +151,10 @@ std::optional<int> driver_branch(std::string_view version) {
 }
 
 std::optional<std::string> why_no_driver(const Target& target, int branch) {
-  if (branch > kLastBeforeTuring && any_model(target, takes_no_open))
+  if (branch > kLastBeforeTuring && any_model(target.view, takes_no_open))
     return fmt::format("{} is the last branch of NVIDIA's driver that knows this GPU: expect one up to it.",
                        kLastBeforeTuring);
-  if (any_model(target, [](const GpuModel& model) { return model.name == "GB10"; }))
+  if (any_model(target.view, [](const GpuModel& model) { return model.name == "GB10"; }))
     return "DGX OS brings the driver that belongs to its kernel: update the system as a whole, with NVIDIA's "
            "dashboard or `apt full-upgrade`, never the driver alone.";
   return std::nullopt;

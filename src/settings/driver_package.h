@@ -21,10 +21,13 @@ struct ModuleChoice {
 };
 // Decides by the GPUs in the facts, else by `expect.gpu_model`. What they leave open, `configure.driver_kind`
 // decides, and else the branch.
-ModuleChoice module_choice(const Target& target, int branch);
+ModuleChoice module_choice(const NodeView& node, int branch);
 
 // Returns 570 for "570.124.06" or "570"; nullopt if the text does not start with a number of three digits.
 std::optional<int> driver_branch(std::string_view version);
+
+// Returns the package of the driver: of Ubuntu's server branch, else of NVIDIA's repository.
+std::string driver_package(const Platform& platform, int branch, ModuleKind kind);
 
 // Steps that install the driver.
 struct PackagePlan {

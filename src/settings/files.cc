@@ -4,6 +4,8 @@
 
 #include "base/sha256.h"
 
+#include "settings/hosts_lines.h"
+
 namespace railbed {
 namespace {
 
@@ -26,14 +28,14 @@ std::size_t find_line(std::string_view content, std::string_view mark, std::size
 }
 
 // Returns nullopt if the second mark is missing: a guess at the block's end could delete another author's
-// lines.
+// lines. For the same reason the block begins at the last first mark before the second one.
 std::optional<BlockPlace> find_block(std::string_view content) {
-  const std::size_t begin = find_line(content, kBlockBegin, 0);
+  std::size_t begin = find_line(content, kBlockBegin, 0);
   if (begin == std::string_view::npos) return std::nullopt;
-  const std::size_t line_end = content.find('\n', begin);
-  if (line_end == std::string_view::npos) return std::nullopt;
-  const std::size_t end = find_line(content, kBlockEnd, line_end + 1);
+  const std::size_t end = find_line(content, kBlockEnd, begin + 1);
   if (end == std::string_view::npos) return std::nullopt;
+  for (std::size_t next = begin; next < end; next = find_line(content, kBlockBegin, next + 1)) begin = next;
+  const std::size_t line_end = content.find('\n', begin);
   const std::size_t digest = begin + kBlockBegin.size();
   return BlockPlace{begin, line_end + 1, end, end + kBlockEnd.size(),
                     content.substr(digest, line_end - digest)};
@@ -95,7 +97,16 @@ std::optional<std::string> block_in(std::string_view content) {
 std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
 
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
-  return file.block ? with_block(now.value_or(""), file.content) : file.content;
+  if (!file.block) return file.content;
+  std::string content = now.value_or("");
+  if (const HostsTable* const table = file.hosts.table.get()) {
+    const std::string_view whole = content;
+    const auto place = find_block(whole).value_or(BlockPlace{whole.size(), 0, 0, whole.size(), {}});
+    content = table->corrected(whole.substr(0, place.outer), file.hosts.node) +
+              std::string(whole.substr(place.outer, place.outer_end - place.outer)) +
+              table->corrected(whole.substr(place.outer_end), file.hosts.node);
+  }
+  return with_block(content, file.content);
 }
 
 }  // namespace railbed

@@ -43,7 +43,7 @@ std::optional<std::string> block_in(std::string_view content);
 std::string aside_name(const std::string& path);
 
 // Returns the content of the whole file once `file` is in place. `now` is its present content; nullopt if it
-// does not exist.
+// does not exist. Lines outside of a block stay, except those of hosts(5) that contradict it.
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now);
 
 }  // namespace railbed

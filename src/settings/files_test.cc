@@ -48,5 +48,13 @@ TEST(Seal, TellsWhoWroteABlockLast) {
   EXPECT_EQ(author_of("a\n", true), Author::kRailbed);
 }
 
+// A person removed the second mark once: what stood below the first is not the new block's.
+TEST(Block, BeginsAtTheLastFirstMark) {
+  const std::string torn = std::string(kBlockBegin) + "x\n10.0.0.7 mine\n";
+  const std::string once = with_block(torn, "10.0.0.1 a\n");
+  EXPECT_EQ(with_block(once, "10.0.0.1 a\n"), once);
+  EXPECT_EQ(with_block(once, ""), torn);
+}
+
 }  // namespace
 }  // namespace railbed

@@ -103,8 +103,8 @@ void add_manager(const Target& target, const std::string& unit, std::vector<Sett
   settings.push_back(std::move(setting));
 }
 
-bool wants_large_group(const RailEnd& end) {
-  const auto wish = ipoib_of(end);
+bool wants_large_group(const RailEnd& end, const Cluster& cluster) {
+  const auto wish = ipoib_of(end, cluster);
   return wish && wish->mode == "datagram" && wish->mtu.value_or(0) > kGroupMtu;
 }
 
@@ -114,7 +114,7 @@ bool wants_large_group(const RailEnd& end) {
 Need carries_large_group(const Target& target, const std::string& unit) {
   Need need{.what = "IPoIB's multicast group carries datagrams of 4092 bytes"};
   for (const RailEnd& end : target.view.ends) {
-    if (!wants_large_group(end) || end.interface == nullptr) continue;
+    if (!wants_large_group(end, target.cluster()) || end.interface == nullptr) continue;
     if (end.interface->ipoib_mode.value_or("") != "datagram" || end.interface->mtu.value_or(0) <= kGroupMtu)
       return need;
     need.now = true;
@@ -128,10 +128,16 @@ Need carries_large_group(const Target& target, const std::string& unit) {
 constexpr std::string_view kLargePartition = "Default=0x7fff, ipoib, mtu=5 : ALL=full;\n";
 
 void add_partition(const Target& target, const std::string& unit, std::vector<Setting>& settings) {
-  if (std::ranges::none_of(target.view.ends, wants_large_group)) return;
+  if (std::ranges::none_of(target.view.ends,
+                           [&](const RailEnd& end) { return wants_large_group(end, target.cluster()); }))
+    return;
+  std::vector<std::string> rails;
+  for (const RailEnd& end : target.view.ends)
+    if (wants_large_group(end, target.cluster())) rails.push_back("rail:" + end.rail->name);
   settings.push_back(
       {.section = Section::kOpensm,
        .name = "opensm/partition",
+       .subjects = std::move(rails),
        .title = "OpenSM's partition for an IPoIB MTU of 4092",
        .reason = "the multicast group of the partition limits IPoIB to 2044, whatever the interface is told",
        .risk = Risk::kService,

@@ -89,7 +89,7 @@ void decide_driver(const Target& target, const std::string& wanted, Setting& set
     setting.notes.push_back(*why);
     return;
   }
-  const ModuleChoice choice = module_choice(target, *branch);
+  const ModuleChoice choice = module_choice(target.view, *branch);
   if (!choice.kind) {
     setting.notes.push_back(
         "The model of its GPU is not known yet: say \"driver_kind: open\" for Turing and newer, "

@@ -76,6 +76,12 @@ std::optional<NetworkKeeper> usual_keeper(const Platform& platform) {
 
 }  // namespace
 
+std::vector<std::string_view> systems_known() {
+  std::vector<std::string_view> all(std::begin(kDebianIds), std::end(kDebianIds));
+  all.insert(all.end(), std::begin(kRhelIds), std::end(kRhelIds));
+  return all;
+}
+
 std::optional<int> Platform::major_version() const {
   return parse_number<int>(version.substr(0, version.find('.')));
 }

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/result.h"
@@ -29,6 +31,9 @@ struct Platform {
   FIELDS(Platform, family, os, version, network, netplan_by_networkmanager);
   bool operator==(const Platform&) const = default;
 };
+
+// Returns the IDs of os-release(5) that railbed configures.
+std::vector<std::string_view> systems_known();
 
 // Determines the platform from cluster.yaml (`configure.network`) and the node's facts; without facts, from
 // `expect.os`. Fails with kBadInput if the operating system is unknown or not supported.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "settings/files.h"
 #include "settings/step.h"
 
@@ -20,6 +21,19 @@ constexpr std::array<std::string_view, 7> kFoldersThere = {"/etc",
                                                            "/etc/modules-load.d",
                                                            "/etc/modprobe.d"};
 
+// Returns the program of sed -E that corrects a line of hosts(5). Both texts have single spaces, and only
+// characters that is_line_of_hosts() allows. The line's own white space before a comment stays.
+std::string correction_of(std::string_view before, std::string_view after) {
+  std::string pattern;
+  for (const std::string_view word : words(before)) {
+    pattern += pattern.empty() ? "[[:space:]]*" : "[[:space:]]+";
+    for (const char c : word)
+      pattern += std::string_view(".{}$").find(c) == std::string_view::npos ? std::string(1, c)
+                                                                            : fmt::format("[{}]", c);
+  }
+  return fmt::format("s/^{}([[:space:]]*(#.*)?)$/{}\\1/", pattern, after);
+}
+
 // Removes railbed's lines, and appends the desired ones. A first mark without a second one stays, because the
 // end of its block is unknown. A last line without a newline gets one first.
 void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
@@ -27,6 +41,8 @@ void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
   const std::string range = fmt::format("/^{}/,/^{}$/d", sed_pattern(kBlockBegin), sed_pattern(end));
   commands.push_back(command("grep -qs {} {} && sed -i {} {}", ShellQuoted{"^" + end + "$"}, file.path,
                              ShellQuoted{range}, file.path));
+  for (const auto& [before, after] : file.hosts.seen)
+    commands.push_back(command("sed -i -E {} {}", ShellQuoted{correction_of(before, after)}, file.path));
   commands.push_back(command("test -s {} && sed -i {} {}", file.path, ShellQuoted{"$a\\"}, file.path));
   commands.push_back(
       command("printf {} >> {}", ShellQuoted{printf_text(with_block("", file.content))}, file.path));

@@ -44,6 +44,17 @@ TEST(RemedyOfASetting, LeavesTheLinesOfOthers) {
   EXPECT_EQ(lines[2], "printf '" + printf_text(with_block("", "10.0.0.1 a\n")) + "' >> /etc/hosts");
 }
 
+TEST(RemedyOfASetting, CorrectsLinesOfHosts) {
+  const HostsCorrection correction{.seen = {{"127.0.1.1 gpu1.x gpu1", "10.0.0.1 gpu1.x gpu1"}}};
+  const auto lines = by_hand(
+      {.files = {{.path = "/etc/hosts", .content = "10.0.0.1 gpu1\n", .block = true, .hosts = correction}}});
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(
+      lines[1],
+      "sed -i -E 's/^[[:space:]]*127[.]0[.]1[.]1[[:space:]]+gpu1[.]x[[:space:]]+gpu1([[:space:]]*(#.*)?)$/"
+      "10.0.0.1 gpu1.x gpu1\\1/' /etc/hosts");
+}
+
 // A name that cannot be one of a unit, an interface or a package is left out rather than quoted.
 TEST(RemedyOfASetting, TakesNoStepWithAHostileName) {
   EXPECT_THAT(by_hand({.steps = {{StepKind::kEnableUnit, {"x.service;reboot"}},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "base/fields.h"
 
 namespace railbed {
+
+class HostsTable;  // hosts_lines.h
 
 // Names for `--only`, in the order in which settings are applied.
 enum class Section {
@@ -95,13 +98,23 @@ struct NodeStep {
   bool operator==(const NodeStep&) const = default;
 };
 
+// Lines of hosts(5) in a shared file that give names of the block other addresses, and how they are corrected.
+struct HostsCorrection {
+  std::shared_ptr<const HostsTable> table = {};  // null: a file of another kind
+  std::string node = {};                         // the node of the file
+  // Lines that the facts show, before and after, for commands by hand.
+  std::vector<std::array<std::string, 2>> seen = {};
+  bool operator==(const HostsCorrection&) const = default;
+};
+
 // A file in its desired state. If others write the file, too, only the lines between railbed's two marks
 // (with_block() of files.h).
 struct DesiredFile {
   std::string path = {};
-  std::string content = {};  // ends with a newline
-  int mode = 0644;           // of a whole file; owner and group are root's
-  bool block = false;        // `content` goes between the marks, the rest of the file stays
+  std::string content = {};    // ends with a newline
+  int mode = 0644;             // of a whole file; owner and group are root's
+  bool block = false;          // `content` goes between the marks, the rest of the file stays
+  HostsCorrection hosts = {};  // of a block: lines outside of the marks that it corrects; not in JSON
   FIELDS(DesiredFile, path, content, mode, block);
   bool operator==(const DesiredFile&) const = default;
 };
@@ -129,10 +142,11 @@ struct Contradiction {
 // whatever the cause.
 struct Setting {
   Section section = Section::kNetwork;
-  std::string name = {};                   // "sysctl/socket-buffers"; rules refer to it by this name
-  std::vector<std::string> subjects = {};  // the interfaces or services that it concerns; empty: the node
-  std::string title = {};                  // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
-  std::string reason = {};                 // its purpose, one sentence
+  std::string name = {};  // "sysctl/socket-buffers"; rules refer to it by this name
+  // The interfaces or services that it concerns; empty: the node. "rail:NAME": the rail, at all of its nodes.
+  std::vector<std::string> subjects = {};
+  std::string title = {};   // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
+  std::string reason = {};  // its purpose, one sentence
   Risk risk = Risk::kNone;
   bool reboot = false;  // takes effect only after the next boot
   // True if cluster.yaml requests it. If false, verify expects it on every node of this kind, and it is

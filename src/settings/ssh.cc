@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/shell.h"
+#include "base/wording.h"
 #include "settings/files.h"
 #include "settings/known_hosts.h"
 #include "settings/render.h"
@@ -57,7 +58,7 @@ void add_client(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(
       {.section = Section::kSsh,
        .name = "ssh/client",
-       .title = fmt::format("one host key each for {} nodes", cluster.nodes.size()),
+       .title = fmt::format("one host key each for {}", counted(cluster.nodes.size(), "node")),
        .reason =
            "a node is the same one by each of its names: its host key is confirmed once, and then holds "
            "for every rail. To switch the check off (StrictHostKeyChecking no) would let anybody on the "
@@ -81,7 +82,7 @@ std::string some_of(const std::vector<std::string>& nodes) {
 }
 
 Need knows_nodes(const Target& target, const KnownHostsWish& wish) {
-  Need need{.what = fmt::format("ssh knows the host keys of {} nodes", wish.known)};
+  Need need{.what = fmt::format("ssh knows the host keys of {}", counted(wish.known, "node"))};
   const auto& known = target.facts().system.ssh.known_hosts;
   if (!target.looked() || (!known.ok() && !known.absent())) return need;
   need.now = need.at_boot = wish.strangers.empty();
@@ -98,7 +99,7 @@ void add_known_hosts(const Target& target, std::vector<Setting>& settings) {
   Setting setting{
       .section = Section::kSsh,
       .name = "ssh/known-hosts",
-      .title = fmt::format("host keys of {} nodes in /etc/ssh/ssh_known_hosts", wish.known),
+      .title = fmt::format("host keys of {} in /etc/ssh/ssh_known_hosts", counted(wish.known, "node")),
       .reason =
           "MPI and its kin ask no question on their way, and a machine that pretends to be a node "
           "is found out; the keys are those that each node itself has",

@@ -44,11 +44,11 @@ TEST(RenderSsh, KeysLieInAFolderOfRootsBesideTheUsersOwn) {
   EXPECT_EQ(settings[0].steps, (std::vector<NodeStep>{{StepKind::kReloadSshd, {}}}));
 }
 
-TEST(RenderSsh, ANodeHasOneHostKeyByEachOfItsNames) {
+TEST(RenderSsh, ANodeHasOneHostKeyByEachOfItsNamesAndAddresses) {
   const auto settings = sample(kWithKeys).render("gpu1", Section::kSsh);
   EXPECT_EQ(settings.at(1).files.at(0).content, std::string(kFileMark) +
-                                                    "Host gpu1 gpu1-rail0\n    HostKeyAlias gpu1\n"
-                                                    "Host gpu2 gpu2-rail0\n    HostKeyAlias gpu2\n");
+                                                    "Host gpu1 gpu1-rail0 10.0.0.1\n    HostKeyAlias gpu1\n"
+                                                    "Host gpu2 gpu2-rail0 10.0.0.2\n    HostKeyAlias gpu2\n");
   EXPECT_EQ(settings[1].files[0].content.find("StrictHostKeyChecking"), std::string::npos);
 }
 

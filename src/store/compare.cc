@@ -27,6 +27,7 @@
 #include <optional>
 #include <set>
 
+#include "base/median.h"
 #include "base/student.h"
 #include "store/sittings.h"
 #include "store/spread.h"

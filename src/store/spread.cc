@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/median.h"
 #include "base/student.h"
 
 namespace railbed {
@@ -33,13 +34,6 @@ double tail_of(double t, double freedom) {
 }
 
 }  // namespace
-
-double median_of(std::vector<double> numbers) {
-  const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), half, numbers.end());
-  if (numbers.size() % 2 == 1) return *half;
-  return (*half + *std::max_element(numbers.begin(), half)) / 2;
-}
 
 double median_share(std::size_t count) {
   return (count < 3 ? 1 : std::numbers::pi / 2) / static_cast<double>(count);

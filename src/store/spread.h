@@ -15,8 +15,6 @@ double robust_mean(std::vector<double> numbers);
 // Returns the variance of robust_mean() in multiples of that of one number: more than 1 ÷ count, because it
 // has 3 ÷ π of the mean's efficiency.
 double robust_share(std::size_t count);
-// Returns the median; `numbers` must not be empty.
-double median_of(std::vector<double> numbers);
 // Returns the variance of median_of() in multiples of that of one number: π ÷ 2 of the mean's.
 double median_share(std::size_t count);
 // Returns the mean of squares of which none counts for more than `cap` times the result; 0 without squares.

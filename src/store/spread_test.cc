@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/median.h"
 #include "base/student.h"
 
 namespace railbed {
@@ -14,7 +15,7 @@ TEST(Robust, AnOutlierMovesTheMeanLittle) {
   EXPECT_DOUBLE_EQ(robust_mean({1, 3}), 2);
   EXPECT_NEAR(robust_mean({1, 1.1, 0.9, 1, -50}), 1, 0.11);
   EXPECT_DOUBLE_EQ(robust_mean(std::vector<double>(2000, 7)), 7);
-  EXPECT_DOUBLE_EQ(median_of({4, 1, 3, 2}), 2.5);
+  EXPECT_DOUBLE_EQ(median_of<double>({4, 1, 3, 2}), 2.5);
 }
 
 TEST(Robust, NoSquareCountsForMoreThanTheCap) {

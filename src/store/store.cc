@@ -62,7 +62,8 @@ struct Details {
   std::vector<RailReport> pairs;
   std::vector<StoragePlace> storage;
   std::vector<TrainReport> trains;
-  FIELDS(Details, ladders, collectives, pairs, storage, trains);
+  std::vector<BurnReport> burns;
+  FIELDS(Details, ladders, collectives, pairs, storage, trains, burns);
 };
 
 // Returns why a run cannot be shown: rungs and nodes are referred to by index, and a file may hold any
@@ -115,6 +116,7 @@ Result<void> add_details(BenchRun& run, const std::string& asked_text, const std
   run.pairs = std::move(details->pairs);
   run.storage = std::move(details->storage);
   run.trains = std::move(details->trains);
+  run.burns = std::move(details->burns);
   if (const std::string why = nonsense_of(run); !why.empty())
     return fail(ErrorKind::kBadInput, fmt::format("run {}: {}", run.id, why));
   return {};
@@ -372,8 +374,8 @@ Result<std::int64_t> Store::add(const BenchRun& run) {
   const std::string fingerprint = json::dump(json::encode(run.fingerprint));
   const std::string measurements = json::dump(json::encode(run.measurements));
   const std::string asked = json::dump(json::encode(run.asked));
-  const std::string details =
-      json::dump(json::encode(Details{run.ladders, run.collectives, run.pairs, run.storage, run.trains}));
+  const std::string details = json::dump(
+      json::encode(Details{run.ladders, run.collectives, run.pairs, run.storage, run.trains, run.burns}));
   Statement insert(database_.get(),
                    "INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements, asked,"
                    " details) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");

@@ -280,6 +280,7 @@ TEST_F(StoreTest, KeepsWhatPicturesAreDrawnFrom) {
   run.pairs = {{"rail0", Engine::kRdma, {"gpu01", "gpu02"}, {}, {}}};
   run.storage.resize(1);
   run.trains.resize(1);
+  run.burns.resize(1);
   auto store = Store::open(path());
   const auto read = store->get(*store->add(run));
   ASSERT_TRUE(read) << read.error().text;
@@ -288,7 +289,7 @@ TEST_F(StoreTest, KeepsWhatPicturesAreDrawnFrom) {
   EXPECT_EQ(read->ladders[0].loser, 0);
   EXPECT_EQ(read->collectives.size(), 2u);
   EXPECT_EQ(read->pairs[0].nodes.size(), 2u);
-  EXPECT_EQ(read->storage.size() + read->trains.size(), 2u);
+  EXPECT_EQ(read->storage.size() + read->trains.size() + read->burns.size(), 3u);
 }
 
 TEST(RunJson, RefusesNumbersThatNameNothing) {

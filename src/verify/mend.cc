@@ -16,6 +16,7 @@ namespace {
 bool is_about(const std::vector<std::string>& subjects, const Finding& finding) {
   return subjects.empty() || std::ranges::any_of(subjects, [&](const std::string& subject) {
            return finding.subject == subject ||
+                  std::ranges::find(finding.touches, subject) != finding.touches.end() ||
                   std::ranges::find(finding.touches, "netdev:" + subject) != finding.touches.end();
          });
 }

@@ -19,6 +19,7 @@
 #include "hardware/gpu_product.h"
 #include "hardware/part_model.h"
 #include "hardware/processor.h"
+#include "model/link_remedy.h"
 #include "model/part_speed.h"
 
 namespace railbed {
@@ -58,6 +59,7 @@ class PartsJudge {
     for (const Rail& rail : cluster_.rails) {
       judge_link(rail);
       judge_fabric(rail);
+      judge_ipoib_mtu(rail);
     }
     judge_counts(PartKind::kSwitch);
     judge_counts(PartKind::kCable);
@@ -199,6 +201,32 @@ class PartsJudge {
         add(FitSeverity::kError, part,
             fmt::format("{} does no {}, and rail {} is", part.model, word, rail.name), source_of(part));
     });
+  }
+
+  // Compares the MTU of an InfiniBand rail with what IPoIB carries: more than a datagram needs connected mode.
+  void judge_ipoib_mtu(const Rail& rail) {
+    const int mtu = rail.mtu.value_or(0);
+    if (rail.fabric != Fabric::kInfiniband || mtu <= kLargestDatagram) return;
+    bool is_known = true;
+    bool is_listed = false;
+    each(PartKind::kAdapter, rail, [&](const ClusterPart& part) {
+      const NicModel* const nic = nic_of(part);
+      is_listed = true;
+      is_known = is_known && nic != nullptr;
+      if (nic == nullptr || nic->connected_ipoib) return;
+      add(FitSeverity::kError, part,
+          fmt::format(
+              "rail {} asks for MTU {}, which needs IPoIB's connected mode. {} has none: write mtu: {}",
+              rail.name, mtu, nic->name, kLargestDatagram),
+          nic->source);
+    });
+    if (!is_listed || !is_known)
+      found_.push_back(
+          {FitSeverity::kWarning, 0,
+           fmt::format("rail {} asks for MTU {}, which needs IPoIB's connected mode: ConnectX-4 and "
+                       "later have none, and carry {}. `parts: {{adapters: …}}` says which these are",
+                       rail.name, mtu, kLargestDatagram),
+           "hardware/nic.cc"});
   }
 
   // Checks that there are enough switch ports, or cables, for the rails that share them.
@@ -380,7 +408,7 @@ class PartsJudge {
       there += part.quantity;
       last = &part;
       const std::string wanted = node.expect.gpu_model.value_or("");
-      if (part.model.find(wanted) == std::string::npos)
+      if (!wanted.empty() && !is_gpu_called(part.model, wanted))
         add(FitSeverity::kWarning, part,
             fmt::format("expect says gpu_model: {}, and this is {}", wanted, part.model), kOfTheFile);
     }

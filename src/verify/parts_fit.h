@@ -16,7 +16,7 @@ constexpr auto enum_names(FitSeverity) { return std::array<std::string_view, 3>{
 
 struct FitFinding {
   FitSeverity severity = FitSeverity::kNote;
-  int line = 0;  // line in cluster.yaml of the part that does not fit
+  int line = 0;  // line in cluster.yaml of the part that does not fit; 0: no part is at fault
   std::string message;
   std::string source;
   FIELDS(FitFinding, severity, line, message, source);

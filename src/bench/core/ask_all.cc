@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/wording.h"
 #include "bench/core/chained_stop.h"
 
 namespace railbed {
@@ -15,7 +16,7 @@ namespace {
 Failure agent_failure(const std::string& node, const Error& error) {
   Failure failure;
   failure.stage = "run";
-  failure.cause = fmt::format("the agent on {}: {}", node, error.text);
+  failure.cause = fmt::format("the agent on {}: {}", node, without_node(error));
   failure.remedy = fmt::format("see whether {} is up and its railbed agent was not killed", node);
   return failure;
 }

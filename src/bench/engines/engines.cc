@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/burn/burn_engine.h"
 #include "bench/collective/collective_engine.h"
 #include "bench/gpu/gpu_engine.h"
 #include "bench/ping/ping_engine.h"
@@ -21,6 +22,7 @@ const std::vector<EngineRegistration>& engines() {
       train_engine(),       // all nodes
       gpu_engine(),         // a node's GPUs
       collective_engine(),  // the GPUs of all nodes
+      burn_engine(),        // the GPUs of all nodes, each by itself
   };
   return kEngines;
 }

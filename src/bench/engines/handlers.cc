@@ -1,5 +1,6 @@
 #include "bench/engines/handlers.h"
 
+#include "bench/burn/burn_engine.h"
 #include "bench/collective/collective_engine.h"
 #include "bench/core/child_session.h"
 #include "bench/core/link.h"
@@ -24,7 +25,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start) {
 Handlers gpu_handlers(const NvidiaLibraries& from) {
   AgentSide side(nullptr, from);
   Handlers all = child_handlers(side);
-  for (const EngineRegistration& engine : {gpu_engine(), collective_engine(), train_engine()})
+  for (const EngineRegistration& engine : {gpu_engine(), collective_engine(), train_engine(), burn_engine()})
     all.merge(engine.handlers(side));
   return all;
 }

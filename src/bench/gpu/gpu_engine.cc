@@ -18,25 +18,6 @@ Result<void> check_copies(const GpuCopyPlan& plan) {
   return {};
 }
 
-Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from) {
-  const auto answer = ask_in_child(
-      "GPUs",
-      [&](const Say& about_to) {
-        about_to("opening " + from.cuda.front());
-        cuda::Cuda cuda(from.cuda, about_to);
-        cuda.start();
-        VisibleGpus visible;
-        visible.gpus = find_visible_gpus(cuda, {});
-        visible.error = cuda.error();
-        return json::dump(json::encode(visible));
-      },
-      from.deadline);
-  if (!answer) return fail(ErrorKind::kUnavailable, answer.miss().why);
-  auto visible = json::read<VisibleGpus>(*answer);
-  if (visible && !visible->error.empty()) return fail(ErrorKind::kUnavailable, visible->error);
-  return visible;
-}
-
 Handlers gpu_copy_handlers(AgentSide& side) {
   Handlers handlers;
   handlers.emplace(kVisibleGpus,

@@ -4,7 +4,9 @@
 
 #include <array>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "os/process.h"
 
 namespace railbed {
 namespace {
@@ -42,6 +44,25 @@ std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<in
       gpus.push_back(visible_gpu(cuda, ordinal));
   }
   return gpus;
+}
+
+Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from, const std::vector<int>& ordinals) {
+  const auto answer = ask_in_child(
+      "GPUs",
+      [&](const Say& about_to) {
+        about_to("opening " + from.cuda.front());
+        cuda::Cuda cuda(from.cuda, about_to);
+        cuda.start();
+        VisibleGpus visible;
+        visible.gpus = find_visible_gpus(cuda, ordinals);
+        visible.error = cuda.error();
+        return json::dump(json::encode(visible));
+      },
+      from.deadline);
+  if (!answer) return fail(ErrorKind::kUnavailable, answer.miss().why);
+  auto visible = json::read<VisibleGpus>(*answer);
+  if (visible && !visible->error.empty()) return fail(ErrorKind::kUnavailable, visible->error);
+  return visible;
 }
 
 FailureKind failure_kind(const cuda::Cuda& cuda) {

@@ -21,6 +21,8 @@
 #include <map>
 #include <set>
 
+#include "base/median.h"
+
 namespace railbed {
 namespace {
 
@@ -29,11 +31,7 @@ constexpr int kPolishSteps = 30;
 constexpr double kSigmas = 5;  // an effect of this many of its own standard deviations is not chance
 constexpr int kGoodPartners = 2;
 
-double middle_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
+double middle_of(std::vector<double> values) { return values.empty() ? 0 : median_of(std::move(values)); }
 
 struct Cell {
   int from = 0;

@@ -52,9 +52,9 @@ Failure unanswered(const PingOrder& order, std::string cause) {
 // Sends one echo request after the other and waits for each reply, with a pause in between. The time from a
 // request to its reply is one sample; half of it is the latency. Requests of the warm-up give no sample, but
 // count as sent and lost.
-class Pinger {
+class EchoPinger {
  public:
-  Pinger(EchoSocket socket, const PingOrder& order, std::stop_token stop)
+  EchoPinger(EchoSocket socket, const PingOrder& order, std::stop_token stop)
       : socket_(std::move(socket)),
         order_(order),
         stop_(std::move(stop)),
@@ -126,7 +126,7 @@ Result<PingAnswer> ping(const PingOrder& order, std::stop_token stop) {
                              "sysctl -w net.ipv4.ping_group_range='0 2147483647' lets everybody ping"};
     return answer;
   }
-  return Pinger(std::move(*socket), order, std::move(stop)).run();
+  return EchoPinger(std::move(*socket), order, std::move(stop)).run();
 }
 
 Handlers ping_handlers(AgentSide&) {
@@ -158,7 +158,7 @@ class PingEngine : public PairEngine {
         kPingMargin;
     auto answer = ask<PingAnswer>(*from.peer, kPingMethod, order, deadline, stop_);
     if (!answer) {
-      measurement.failure = Failure{"run", fmt::format("{}: {}", from.peer->node(), answer.error().text), ""};
+      measurement.failure = Failure{"run", at_node(from.peer->node(), answer.error()).text, ""};
       return;
     }
     measurement.summary = answer->summary;

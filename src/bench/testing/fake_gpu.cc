@@ -1,13 +1,16 @@
-// A fake of CUDA's driver, cuBLAS and NCCL in one library, for machines that have none of them. Memory is the
+// A fake of CUDA's driver, cuBLAS, cuBLASLt, NCCL and a little of NVML in one library, for machines that have none of them. Memory is the
 // heap, a stream runs its work at once, and ranks are threads of one process, or of several that share a file
 // in the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed, but their matrices
 // must be in allocated memory. RAILBED_FAKE_FAULT chooses a fault: wrong (one element of each all_reduce),
 // hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free),
-// no-dma-buf, copy (from GPU to host).
+// no-dma-buf, copy (from GPU to host). Of a burn-in: burn-result (each 100th product of GPU 1 has a wrong bit),
+// burn-always (all products of GPU 1, the same one), burn-memory (a bit of what is written to GPU 1), burn-die (GPU 2
+// after some products), burn-hang (likewise), burn-brake (GPU 1 is held back), burn-xid (GPU 1 reports one), burn-busy.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -116,6 +119,61 @@ void pattern(void** arguments) {
       ++*wrong;
   }
 }
+
+// Only one GPU is opened by address in a process, by those that need to know which.
+int opened_by_address = -1;
+bool is_gpu(int device) { return opened_by_address == device; }
+
+std::uint64_t burn_word(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t x = index * 0x9E3779B97F4A7C15U + seed;
+  x ^= x >> 32;
+  x *= 0xBF58476D1CE4E5B9U;
+  return x ^ x >> 29;
+}
+void burn_found(std::uint64_t* found, std::uint64_t index, std::uint64_t bits) {
+  ++found[0];
+  found[1] = std::min(found[1], index);
+  found[2] |= bits;
+}
+void burn_words(void** arguments) {
+  const auto word = [&](int i) { return *static_cast<std::uint64_t*>(arguments[i]); };
+  auto* const memory = reinterpret_cast<std::uint64_t*>(word(0));
+  auto* const found = reinterpret_cast<std::uint64_t*>(word(5));
+  const std::uint64_t count = word(1) * 2;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t expected = (burn_word(word(2), i) & word(3)) ^ word(4);
+    if (found == nullptr)
+      memory[i] = expected;
+    else if (memory[i] != expected)
+      burn_found(found, i, memory[i] ^ expected);
+  }
+  if (found == nullptr && count >= 1 << 17 && fault("burn-memory") && is_gpu(1)) memory[5] ^= 8;
+}
+void burn_compare(void** arguments) {
+  const auto word = [&](int i) { return *static_cast<std::uint64_t*>(arguments[i]); };
+  const std::size_t width = std::size_t{1} << *static_cast<std::uint32_t*>(arguments[3]);
+  const auto* const a = reinterpret_cast<const char*>(word(0));
+  const auto* const b = reinterpret_cast<const char*>(word(1));
+  auto* const found = reinterpret_cast<std::uint64_t*>(word(4));
+  for (std::uint64_t i = 0; i < word(2) * 16 / width; ++i) {
+    std::uint64_t x = 0, y = 0;
+    std::memcpy(&x, a + i * width, width);
+    std::memcpy(&y, b + i * width, width);
+    if (x != y) burn_found(found, i, (x ^ y) << (i * width % 8 * 8));
+  }
+}
+void burn_digest(void** arguments) {
+  const auto word = [&](int i) { return *static_cast<std::uint64_t*>(arguments[i]); };
+  const auto* const a = reinterpret_cast<const std::uint64_t*>(word(0));
+  for (std::uint64_t i = 0; i < word(1) * 2; ++i)
+    *reinterpret_cast<std::uint64_t*>(word(2)) +=
+        burn_word(a[i], 0) + burn_word(a[i] ^ i * 0x9E3779B97F4A7C15U, 1);
+}
+
+struct Layout {
+  int type;
+  std::uint64_t rows;
+};
 
 struct Part {
   const void* send = nullptr;
@@ -279,10 +337,14 @@ int cuDeviceGetPCIBusId(char* address, int size, int device) {
 int cuDeviceGetByPCIBusId(int* device, const char* address) {
   unsigned bus = 0;
   if (std::sscanf(address, "0000:%x:00.0", &bus) != 1 || bus < 0x1a || bus >= 0x1a + kGpus) return 101;
-  return *device = static_cast<int>(bus) - 0x1a, 0;
+  return opened_by_address = *device = static_cast<int>(bus) - 0x1a, 0;
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
-  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : which == 75 ? 9 : which == 18 ? 0 : 1;
+  *value = which == 36                  ? 1'000'000
+           : which == 37                ? 1024
+           : which == 75                ? 9
+           : which == 18 || which == 76 ? 0
+                                        : 1;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -293,7 +355,15 @@ int cuCtxSetCurrent(void*) { return 0; }
 int cuCtxEnablePeerAccess(void*, unsigned) { return 704; }
 int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 1, 0; }
 int cuModuleLoadData(void** module, const void*) { return *module = nullptr, 0; }
-int cuModuleGetFunction(void** function, void*, const char*) { return *function = nullptr, 0; }
+int cuModuleGetFunction(void** function, void*, const char* name) {
+  using Kernel = void (*)(void**);
+  const std::map<std::string, Kernel> kernels{{"pattern", pattern},
+                                              {"burn_words", burn_words},
+                                              {"burn_compare", burn_compare},
+                                              {"burn_digest", burn_digest}};
+  const auto found = kernels.find(name);
+  return *function = found == kernels.end() ? nullptr : reinterpret_cast<void*>(found->second), 0;
+}
 int cuMemAlloc_v2(unsigned long long* address, std::size_t size) {
   *address = reinterpret_cast<unsigned long long>(std::malloc(size));
   const std::lock_guard lock(memory_mutex);
@@ -352,9 +422,9 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   *milliseconds = static_cast<float>((static_cast<Event*>(to)->ns - static_cast<Event*>(from)->ns) / 1e6);
   return 0;
 }
-int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+int cuLaunchKernel(void* kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                    void** arguments, void**) {
-  return pattern(arguments), 0;
+  return reinterpret_cast<void (*)(void**)>(kernel)(arguments), 0;
 }
 int cuStreamBeginCapture_v2(void* stream, int) { return static_cast<Stream*>(stream)->capturing = true, 0; }
 int cuStreamEndCapture(void* stream, void** graph) {
@@ -391,6 +461,73 @@ int cublasGemmEx(void* handle, int of_a, int of_b, int m, int n, int k, const vo
                  int type_c, int ldc, int compute, int algorithm) {
   return cublasGemmStridedBatchedEx(handle, of_a, of_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0,
                                     beta, c, type_c, ldc, 0, 1, compute, algorithm);
+}
+
+int cublasLtCreate(void** handle) { return *handle = nullptr, 0; }
+std::size_t cublasLtGetVersion() { return 120805; }
+int cublasLtMatmulDescCreate(void** description, int, int) { return *description = nullptr, 0; }
+int cublasLtMatmulDescSetAttribute(void*, int, const void*, std::size_t) { return 0; }
+int cublasLtMatrixLayoutCreate(void** layout, int type, std::uint64_t rows, std::uint64_t, std::int64_t) {
+  return *layout = new Layout{type, rows}, 0;
+}
+int cublasLtMatmulPreferenceCreate(void** preference) { return *preference = nullptr, 0; }
+int cublasLtMatmulPreferenceSetAttribute(void*, int, const void*, std::size_t) { return 0; }
+int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, void*, int* found) {
+  return *found = 1, 0;
+}
+// Does not compute: the result follows from the first numbers of the factors. Takes a millisecond.
+int cublasLtMatmul(void*, void*, const void*, const void* a, void*, const void* b, void*, const void*,
+                   const void*, void*, void* d, void* layout, const void*, void*, std::size_t, void*) {
+  static int count = 0;
+  ++count;
+  const auto* result = static_cast<const Layout*>(layout);
+  const std::size_t bytes = result->rows * result->rows * (result->type == 1 ? 8 : 2);
+  if (!is_allocated(d, bytes) || !is_allocated(a, result->rows) || !is_allocated(b, result->rows)) return 7;
+  if (count > 40 && is_gpu(2) && fault("burn-die")) std::abort();
+  if (count > 40 && is_gpu(2) && fault("burn-hang"))
+    for (;;) pause();
+  std::uint64_t seeds[2];
+  std::memcpy(&seeds[0], a, 8);
+  std::memcpy(&seeds[1], b, 8);
+  auto* words = static_cast<std::uint64_t*>(d);
+  for (std::size_t i = 0; i < bytes / 8; ++i) words[i] = burn_word(seeds[0] ^ seeds[1], i);
+  if (is_gpu(1) && (fault("burn-always") || (fault("burn-result") && count % 100 == 0))) words[7] ^= 4;
+  return usleep(1000), 0;
+}
+
+int nvmlInit_v2() { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, int** gpu) {
+  static int gpus[kGpus] = {0, 1, 2};
+  unsigned bus = 0;
+  if (std::sscanf(address, "0000:%x:00.0", &bus) != 1 || bus < 0x1a || bus >= 0x1a + kGpus) return 6;
+  return *gpu = &gpus[bus - 0x1a], 0;
+}
+int nvmlDeviceGetPowerUsage(int*, unsigned* milliwatts) { return *milliwatts = 650'000, 0; }
+int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) { return *milliwatts = 700'000, 0; }
+int nvmlDeviceGetClockInfo(int*, int, unsigned* clock) { return *clock = 1755, 0; }
+int nvmlDeviceGetMaxClockInfo(int*, int, unsigned* clock) { return *clock = 1980, 0; }
+int nvmlDeviceGetTemperature(int* gpu, int, unsigned* celsius) {
+  return *celsius = 60 + static_cast<unsigned>(*gpu), 0;
+}
+int nvmlDeviceGetCurrentClocksEventReasons(int* gpu, unsigned long long* reasons) {
+  return *reasons = 0x4 | (fault("burn-brake") && *gpu == 1 ? 0x80 : 0), 0;
+}
+int nvmlDeviceGetTotalEccErrors(int*, int, int, unsigned long long* count) { return *count = 3, 0; }
+int nvmlDeviceGetTotalEnergyConsumption(int*, unsigned long long* millijoules) {
+  return *millijoules = static_cast<unsigned long long>(now() / 1e9 * 650'000), 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(int*, unsigned* count, unsigned* processes) {
+  *count = fault("burn-busy") ? 1 : 0;
+  return *processes = 4711, 0;
+}
+int nvmlEventSetCreate(int*** events) { return *events = new int*(nullptr), 0; }
+int nvmlDeviceRegisterEvents(int* gpu, unsigned long long, int** events) { return *events = gpu, 0; }
+int nvmlEventSetWait_v2(int** events, unsigned long long* event, unsigned) {
+  if (!fault("burn-xid") || *events == nullptr || **events != 1) return 10;
+  *events = nullptr;
+  event[1] = 8;
+  event[2] = 79;
+  return 0;
 }
 
 int ncclGetVersion(int* version) { return *version = 29901, 0; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/median.h"
 #include "base/random.h"
 #include "bench/core/ask_all.h"
 #include "bench/core/ceiling_end.h"
@@ -107,8 +108,6 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
   lowest.note = "all ranks are one machine: no wire, memory and processor bind";
   return lowest;
 }
-
-double median_of(std::vector<double> values) { return median_interval(std::move(values)).median; }
 
 }  // namespace
 

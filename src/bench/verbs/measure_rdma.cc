@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/wording.h"
 #include "bench/core/ask_all.h"
 #include "bench/core/chained_stop.h"
 #include "bench/core/typed.h"
@@ -58,7 +59,8 @@ Answers<Answer> ask_ends(const PairEnd& a, const PairEnd& b, std::string_view me
 // so each can only report its own failure.
 template <class Answer>
 std::optional<Failure> own_failure(const std::string& node, const Result<Answer>& answer) {
-  if (!answer) return Failure{"connect", fmt::format("the agent on {}: {}", node, answer.error().text), ""};
+  if (!answer)
+    return Failure{"connect", fmt::format("the agent on {}: {}", node, without_node(answer.error())), ""};
   if (!answer->failure) return std::nullopt;
   Failure failure = *answer->failure;
   failure.cause = node + ": " + failure.cause;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/bounded.h"
+#include "base/wording.h"
 #include "campaign/change/rail_proof.h"
 #include "campaign/look/survey.h"
 #include "fleet/fleet.h"
@@ -77,13 +78,6 @@ std::string first_problem(const Statuses& statuses) {
     if (!status->why.text.empty()) return node + ": " + status->why.text;
   }
   return "";
-}
-
-// Returns the text of an error without the node's name, which stands before it.
-std::string without_node(const Error& error) {
-  const std::string prefix = error.node + ": ";
-  return !error.node.empty() && error.text.starts_with(prefix) ? error.text.substr(prefix.size())
-                                                               : error.text;
 }
 
 // Connections made after the nodes have switched. One that fails is made again when it is next needed.

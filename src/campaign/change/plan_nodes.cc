@@ -7,6 +7,7 @@
 
 #include "apply/node_apply.h"
 #include "base/json.h"
+#include "base/wording.h"
 #include "campaign/look/survey.h"
 #include "configure/answers.h"
 #include "fleet/fleet.h"
@@ -95,7 +96,7 @@ class LiveNodes {
     for (const fleet::Answer& answer :
          fleet::gather(fleet_, kApplyFree, std::string("{}"), kFilesDeadline, caller_.stop))
       if (const auto plan = plans.find(answer.node); !answer.result && plan != plans.end())
-        plan->second = {.node = answer.node, .error = answer.result.error().text};
+        plan->second = {.node = answer.node, .error = without_node(answer.result.error())};
   }
 
  private:
@@ -139,7 +140,8 @@ struct Planner {
 ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std::string, NodePlan> plans) {
   ClusterPlan all{.cluster = evidence.cluster.name};
   for (const Unreachable& unreachable : evidence.unreachable)
-    plans.emplace(unreachable.node, NodePlan{.node = unreachable.node, .error = unreachable.error.text});
+    plans.emplace(unreachable.node,
+                  NodePlan{.node = unreachable.node, .error = without_node(unreachable.error)});
   for (const Node& node : evidence.cluster.nodes) {
     if (!names.contains(node.name)) continue;
     const auto found = plans.find(node.name);

@@ -16,6 +16,7 @@
 #include "base/moment.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/wording.h"
 #include "bmc/console.h"
 
 namespace railbed {
@@ -94,7 +95,7 @@ class Recording {
     if (error.text == trouble_) return;
     trouble_ = error.text;
     write_line(fmt::format("[railbed: {}]", printable(error.text)));
-    caller_.note(fmt::format("{}: {}", target_.node, printable(error.text)));
+    caller_.note(fmt::format("{}: {}", target_.node, printable(without_node(error))));
   }
 
   BmcTarget target_;

@@ -34,6 +34,7 @@ Result<void> add_after_reboot(const std::string& cluster_file, ReachOptions reac
   }
   PlanRequest request;
   request.sources.cluster = cluster_file;
+  request.nodes = names;
   ASSIGN_OR_RETURN(const auto plan, plan_nodes(request, std::move(reach), caller));
   for (const NodePlan& node : plan.nodes) {
     AfterReboot& asked = evidence.after_reboot[node.node];

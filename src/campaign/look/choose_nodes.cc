@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fleet/kubernetes_launcher.h"
 #include "fleet/slurm_launcher.h"
+#include "inventory/hostlist.h"
 
 namespace railbed {
 namespace {
@@ -83,7 +84,13 @@ Result<Cluster> narrowed(Cluster cluster, const std::vector<std::string>& names)
 
 Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const Caller& caller) {
   RETURN_IF_ERROR(check_words(reach));
-  if (reach.launcher == fleet::Launcher::kSsh) return cluster;
+  if (reach.launcher == fleet::Launcher::kSsh) {
+    if (reach.nodelist.empty()) return cluster;
+    if (cluster.nodes.empty())
+      return fail(ErrorKind::kBadInput, "these are nodes of which cluster.yaml? Name it before them");
+    ASSIGN_OR_RETURN(const auto names, named_hosts(reach.nodelist));
+    return narrowed(std::move(cluster), names);
+  }
   if (!reach.nodelist.empty()) {
     ASSIGN_OR_RETURN(const auto names, fleet::slurm_names(reach.nodelist));
     return cluster.nodes.empty() ? cluster_of(name_of(reach.launcher), names)

@@ -46,6 +46,15 @@ void ask_what_is_expected(const Node* node, CollectOptions& options) {
   options.container_runtime = expect.container_runtime.value_or("");
 }
 
+SiteOrders orders_of(const std::vector<const SiteCheck*>& checks) {
+  SiteOrders all;
+  for (const SiteCheck* check : checks) {
+    all.orders.push_back({check->name, {check->run, check->user, check->timeout}});
+    all.seconds += check->timeout;
+  }
+  return all;
+}
+
 std::vector<std::string> asked_paths(const Cluster& cluster) {
   std::set<std::string> paths;
   for (const Node& node : cluster.nodes)
@@ -68,8 +77,13 @@ Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& n
   CollectOptions options;
   options.load_seconds = kLoadSeconds;  // reading a recorded window takes no time
   options.paths = asked_paths(evidence.cluster);
+  // A tree, a folder and a report return what was recorded: nothing of them runs.
+  const auto checks = site_checks_by_node(evidence.cluster);
   for (NamedHost& host : hosts) {
     ask_what_is_expected(find_node(evidence.cluster, host.node), options);
+    const auto own = checks.find(host.node);
+    options.site_checks =
+        orders_of(own == checks.end() ? std::vector<const SiteCheck*>() : own->second).orders;
     evidence.nodes.emplace(host.node, collect_facts(*host.host, options));
     if (auto bmc = sent_bmc(*host.host, host.node)) evidence.bmcs.emplace(host.node, std::move(*bmc));
   }

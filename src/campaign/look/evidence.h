@@ -18,6 +18,13 @@ std::vector<std::string> asked_paths(const Cluster& cluster);
 // is a machine that cluster.yaml does not name; then all three are empty.
 void ask_what_is_expected(const Node* node, CollectOptions& options);
 
+// Returns the site's own checks that run on the node as orders for its agent, and the seconds that they may take.
+struct SiteOrders {
+  std::vector<SiteCheckOrder> orders;
+  int seconds = 0;
+};
+SiteOrders orders_of(const std::vector<const SiteCheck*>& checks);
+
 // Adds the facts of every node under `root`: each that open_nodes() opens (host/open.h). Notes files that are not read. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
 // ClockReading), after-reboot.json and bmcs.json. A node that its cluster.yaml names and that has no tree
 // counts as unreachable. A cluster that `evidence` already has takes precedence over that cluster.yaml.

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "campaign/look/evidence.h"
 #include "campaign/look/gather.h"
 #include "campaign/look/sent_bmc.h"
@@ -218,7 +219,7 @@ bool Mixture::add_fabric(const std::string& path, std::string_view text) {
   evidence.fabric = std::move(*fabric);
   evidence.from = path;
   explanation.inputs.push_back(
-      {path, fmt::format("an InfiniBand subnet, {} nodes", evidence.fabric.nodes.size())});
+      {path, "an InfiniBand subnet, " + counted(evidence.fabric.nodes.size(), "node")});
   explanation.fabric = ExplainedFabric{path, evidence.fabric.nodes.size(), verify_fabric(evidence)};
   return true;
 }

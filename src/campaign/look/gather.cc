@@ -8,6 +8,7 @@
 #include "campaign/look/survey.h"
 #include "host/open.h"
 #include "host/without_devices.h"
+#include "inventory/hostlist.h"
 #include "inventory/load.h"
 #include "os/process.h"
 
@@ -45,6 +46,18 @@ CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
   return options;
 }
 
+// Keeps the evidence of these nodes of the cluster.
+Result<void> keep_nodes(const std::string& list, Evidence& evidence) {
+  ASSIGN_OR_RETURN(const auto names, named_hosts(list));
+  ASSIGN_OR_RETURN(auto cluster, narrowed(std::move(evidence.cluster), names));
+  evidence.cluster = std::move(cluster);
+  std::erase_if(evidence.nodes,
+                [&](const auto& node) { return find_node(evidence.cluster, node.first) == nullptr; });
+  std::erase_if(evidence.unreachable,
+                [&](const Unreachable& node) { return find_node(evidence.cluster, node.node) == nullptr; });
+  return {};
+}
+
 }  // namespace
 
 Result<Evidence> read_sources(const Sources& sources, const Hear& note) {
@@ -67,6 +80,8 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
   Evidence& evidence = *read;
   if (sources.live() && (sources.only || !sources.containers))
     for (Node& node : evidence.cluster.nodes) node.expect.container.reset();
+  if (!sources.live() && !reach.nodelist.empty())
+    if (auto kept = keep_nodes(reach.nodelist, evidence); !kept) return tl::unexpected<Error>(kept.error());
   if (sources.live() && !sources.only) {
     auto chosen = choose_nodes(std::move(evidence.cluster), reach, caller);
     if (!chosen) return tl::unexpected<Error>(chosen.error());

@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "campaign/look/ssh_way.h"
 #include "fleet/frame.h"
 #include "os/process.h"
@@ -336,7 +337,7 @@ ClusterHostKeys look_at_host_keys(const Cluster& cluster, const Names& names, co
     for (std::size_t i = next++; i < nodes.size(); i = next++) {
       look.nodes[i] = asking.ask(*nodes[i]);
       const std::lock_guard lock(mutex);
-      caller.progress(fmt::format("asking for host keys: {}/{} nodes", ++done, nodes.size()));
+      caller.progress(fmt::format("asking for host keys: {}/{}", ++done, counted(nodes.size(), "node")));
     }
   };
   std::vector<std::jthread> workers;

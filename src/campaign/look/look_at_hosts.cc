@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/wording.h"
 #include "campaign/look/ssh_way.h"
 #include "campaign/look/survey.h"
 #include "host/open.h"
@@ -83,7 +84,7 @@ Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptio
   fleet::Fleet fleet(fleet::targets_of(cluster), std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, caller);
   for (const Unreachable& dead : surveyed.unreachable)
-    caller.note(fmt::format("{}: left out: {}", dead.node, dead.error.text));
+    caller.note(fmt::format("{}: left out: {}", dead.node, without_node(dead.error)));
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted; nothing was written");
   if (surveyed.facts.empty()) return fail(ErrorKind::kUnavailable, "no host answered; nothing was written");
   LookedAt seen;

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/version.h"
+#include "bench/burn/cublaslt_library.h"
 #include "bench/gpu/cublas_library.h"
 #include "bench/gpu/nccl_library.h"
 #include "facts/fitted.h"
@@ -59,6 +60,8 @@ std::vector<KnownLibrary> known_libraries() {
       {"NCCL", nccl_files(), nullptr, "no collectives and no rehearsals between GPUs",
        "libnccl2 of NVIDIA, or PyTorch's nvidia-nccl"},
       {"cuBLAS", cublas_files(kNewestCuda), nullptr, "no computation in `railbed bench train` on GPUs",
+       "NVIDIA's CUDA toolkit, or PyTorch's nvidia-cublas"},
+      {"cuBLASLt", cublaslt_files(kNewestCuda), nullptr, "no products of matrices in `railbed burn`",
        "NVIDIA's CUDA toolkit, or PyTorch's nvidia-cublas"},
   };
 }

@@ -144,13 +144,20 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
     return std::ranges::any_of(cluster.nodes,
                                [&](const Node& node) { return (node.expect.*what).has_value(); });
   };
+  const auto checks = options.asks_site ? site_checks_by_node(cluster)
+                                        : std::map<std::string_view, std::vector<const SiteCheck*>>();
+  int check_seconds = 0;
+  for (const auto& [node, own] : checks) check_seconds = std::max(check_seconds, orders_of(own).seconds);
   const auto deadline =
       kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
       std::chrono::seconds(expects(&Expectations::venv) ? options.venv_seconds : 0) +
-      std::chrono::seconds(expects(&Expectations::container) ? options.container_seconds : 0);
+      std::chrono::seconds(expects(&Expectations::container) ? options.container_seconds : 0) +
+      std::chrono::seconds(check_seconds);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;
     if (const Node* node = find_node(cluster, name)) ask_what_is_expected(node, own);
+    if (const auto its = checks.find(name); its != checks.end())
+      own.site_checks = orders_of(its->second).orders;
     return json::dump(json::encode(own));
   };
   FactsDesk desk(fleet.size());

@@ -33,11 +33,16 @@ Result<void> add_places(const std::string& word, std::vector<GpuPlace>& places) 
 
 Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const std::vector<int>& own) {
   GpuPlaces places;
-  if (where.size() == 1 && is_description(where.front())) {
+  if (!where.empty() && is_description(where.front())) {
     const auto cluster = load_cluster(where.front());
     if (!cluster) return tl::unexpected<Error>(cluster.error());
     places.ssh_config = cluster->ssh_config;
+    ASSIGN_OR_RETURN(auto wanted, named_hosts(std::vector(where.begin() + 1, where.end())));
+    for (const std::string& name : wanted)
+      if (std::ranges::find(cluster->nodes, name, &Node::name) == cluster->nodes.end())
+        return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", where.front(), name));
     for (const Node& node : cluster->nodes) {
+      if (!wanted.empty() && std::ranges::find(wanted, node.name) == wanted.end()) continue;
       const fleet::Target target = fleet::target_of(node);
       places.nodes.push_back({node.name, target.local ? "localhost" : target.destination, {}});
     }
@@ -46,6 +51,16 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
   }
   if (places.nodes.empty()) places.nodes.push_back({"localhost", "localhost", own});
   return places;
+}
+
+fleet::Fleet open_fleet(const GpuPlaces& places, ReachOptions reach) {
+  std::vector<fleet::Target> targets;
+  for (const GpuPlace& place : places.nodes) {
+    const bool local = place.destination == "localhost";
+    targets.push_back({place.name, local ? "" : place.destination, local});
+  }
+  reach.ssh_config = places.ssh_config;
+  return {std::move(targets), std::move(reach)};
 }
 
 }  // namespace railbed

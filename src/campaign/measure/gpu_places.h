@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "campaign/reach.h"
 
 namespace railbed {
 
@@ -19,8 +20,11 @@ struct GpuPlaces {
   std::string ssh_config;  // ssh configuration of the cluster; empty: the user's own
 };
 
-// Parses `where`: one cluster.yaml, or lists of nodes such as "gpu[01-04],gpu07" and "gpu01:0,1"
+// Parses `where`: one cluster.yaml, with lists of some of its nodes behind it; or lists of nodes such as "gpu[01-04],gpu07" and "gpu01:0,1"
 // (inventory/hostlist.h). If it is empty, the result is this machine with its GPUs `own`.
 Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const std::vector<int>& own);
+
+// Returns a fleet of these nodes, in their order.
+fleet::Fleet open_fleet(const GpuPlaces& places, ReachOptions reach);
 
 }  // namespace railbed

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/wording.h"
 #include "bench/core/typed.h"
 #include "bench/storage/storage.h"
 #include "campaign/look/survey.h"
@@ -57,7 +58,7 @@ class StorageMeasurer {
     auto answer = ask<StorageAnswer>(peer, kStorage, request, storage_deadline(request), caller_.stop);
     if (!answer) {
       place.answer.failure =
-          Failure{"run", fmt::format("the agent on {}: {}", place.node, answer.error().text),
+          Failure{"run", fmt::format("the agent on {}: {}", place.node, without_node(answer.error())),
                   fmt::format("see whether {} is up and its railbed agent was not killed", place.node)};
       return;
     }

@@ -62,6 +62,7 @@ class Prover {
   Prover(const Cluster& cluster, const ProofPlan& plan, ReachOptions reach, const Caller& caller)
       : cluster_(cluster), plan_(plan), caller_(caller), fleet_(open_fleet(cluster, std::move(reach))) {
     options_.paths = asked_paths(cluster);
+    options_.asks_site = true;
   }
 
   void look() { surveyed_ = survey_nodes(fleet_, caller_, options_, cluster_); }

@@ -107,16 +107,6 @@ class CollectiveRuns {
   std::unique_ptr<LocalPeer> local_;
 };
 
-fleet::Fleet connect(const GpuPlaces& places, ReachOptions reach) {
-  std::vector<fleet::Target> targets;
-  for (const GpuPlace& place : places.nodes) {
-    const bool local = place.destination == "localhost";
-    targets.push_back({place.name, local ? "" : place.destination, local});
-  }
-  reach.ssh_config = places.ssh_config;
-  return {std::move(targets), std::move(reach)};
-}
-
 }  // namespace
 
 RanCollectives run_collectives(const GpuPlaces& places, const CollectivePlan& plan,
@@ -126,7 +116,7 @@ RanCollectives run_collectives(const GpuPlaces& places, const CollectivePlan& pl
   const GpuPlace& first = places.nodes.front();
   if (places.nodes.size() == 1 && first.destination == "localhost")
     return runs.run_on({runs.here(first.name, first.gpus)});
-  fleet::Fleet fleet = connect(places, std::move(reach));
+  fleet::Fleet fleet = open_fleet(places, std::move(reach));
   std::vector<GpuNodeEnd> nodes;
   for (std::size_t i = 0; i < places.nodes.size(); ++i)
     nodes.push_back({&fleet.peer(i), places.nodes[i].gpus});

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/wording.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
 #include "campaign/look/survey.h"
@@ -52,7 +53,7 @@ class RailMeasurer {
   std::vector<PairResult> operator()(const Round& round) {
     std::vector<PairResult> results(round.size());
     if (caller_.stop.stop_requested()) return results;
-    caller_.progress(fmt::format("{}: {} pairs at once", rail_.name, round.size()));
+    caller_.progress(fmt::format("{}: {} at once", rail_.name, counted(round.size(), "pair")));
     const char* company = round.size() == 1 ? "alone" : "together";
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < round.size(); ++i)

@@ -102,7 +102,7 @@ Result<Names> chosen_bmcs(const BmcCommand& command, const Cluster& cluster) {
 
 void add_bmc_options(CLI::App& app, BmcCommand& command) {
   app.add_option("cluster.yaml", command.cluster, "its nodes name their BMCs")->required();
-  app.add_option("NODE", command.nodes, "these nodes alone: names, or lists like gpu[01-08],nas");
+  add_nodes_options(app, command.nodes);
   app.add_option("--user", command.user, "user at the BMCs, instead of cluster.yaml's")
       ->type_name("USER")
       ->group(kReachGroup);

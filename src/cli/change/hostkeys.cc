@@ -179,7 +179,7 @@ int run_hostkeys(const HostkeysCommand& command) {
 Action declare_hostkeys(CLI::App& app) {
   auto command = std::make_shared<HostkeysCommand>();
   app.add_option("cluster.yaml", command->cluster, "the nodes")->required();
-  app.add_option("NODE", command->nodes, "these nodes alone: names, or lists like gpu[01-08],nas");
+  add_nodes_options(app, command->nodes);
   app.add_option(
          "--expect", command->expected,
          "compare with fingerprints from a trusted place: lines NODE SHA256:… or NODE ssh-ed25519 AAAA…")

@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "campaign/change/launch_nodes.h"
 #include "campaign/look/gather.h"
 #include "cli/command.h"
@@ -54,13 +55,13 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
   return {};
 }
 
-// Returns the nodes of --nodes, checked before any node is read.
-Result<std::vector<std::string>> chosen_ranks(const LaunchOptions& options) {
+// Reads the nodes of --nodes. All that is wrong without a look at them is said before any node is asked.
+Result<void> choose_ranks(const LaunchOptions& options, LaunchRequest& request) {
   ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.sources.cluster));
-  ASSIGN_OR_RETURN(auto names, named_hosts(options.request.nodes));
-  for (const std::string& node : names)
+  ASSIGN_OR_RETURN(request.nodes, named_hosts(options.request.nodes));
+  for (const std::string& node : request.nodes)
     if (find_node(cluster, node) == nullptr) return fail(no_such_node(cluster, node));
-  return names;
+  return check_launch(request, cluster);
 }
 
 Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest& request) {
@@ -78,7 +79,7 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
   if (options.exec) RETURN_IF_ERROR(check_reached(request, evidence));
   for (const Unreachable& unreachable : evidence.unreachable)
     print_to_stderr("railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
-                    unreachable.node, printable(unreachable.error.text));
+                    unreachable.node, printable(without_node(unreachable.error)));
   for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
   return evidence;
 }
@@ -154,9 +155,7 @@ int run_launch(const LaunchOptions& options) {
   if (!options.container.empty()) request.container = enum_of<ContainerForm>(options.container);
   if (options.exec)
     if (auto good = check_exec(request); !good) return report(good.error());
-  auto nodes = chosen_ranks(options);
-  if (!nodes) return report(nodes.error());
-  request.nodes = *std::move(nodes);
+  if (const auto chosen = choose_ranks(options, request); !chosen) return report(chosen.error());
   const auto evidence = look_at_nodes(options, request);
   if (!evidence) return report(evidence.error());
   const auto launch = plan_launch(Survey(*evidence), request);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/fleet_options.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 
@@ -9,7 +10,7 @@ namespace railbed {
 
 void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
   app.add_option("cluster.yaml", said.request.sources.cluster, "what the nodes shall be");
-  app.add_option("NODE", said.request.nodes, "these nodes alone: names, or lists like gpu[01-08],nas");
+  add_nodes_options(app, said.request.nodes);
   app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
       ->delimiter(',')
       ->check(one_of(words_of<Section>()));

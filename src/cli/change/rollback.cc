@@ -140,8 +140,6 @@ int run_rollback(PastCommand& command) {
 
 void add_past_options(CLI::App& app, PastCommand& command) {
   app.add_option("cluster", command.cluster, "the cluster")->required()->type_name("CLUSTER.YAML");
-  app.add_option("--nodes", command.nodes, "these nodes alone: names, or lists like gpu[01-08],nas")
-      ->type_name("NODE");
   app.add_flag("--json", command.json, "as JSON");
   add_fleet_options(app, command.reach);
   add_root_options(app, command.reach);
@@ -152,6 +150,7 @@ void add_past_options(CLI::App& app, PastCommand& command) {
 Action declare_history(CLI::App& app) {
   auto command = std::make_shared<PastCommand>();
   add_past_options(app, *command);
+  add_nodes_options(app, command->nodes);
   app.footer("\nEach node remembers its last twenty applies, with all that takes them back.");
   return [command] { return run_history(*command); };
 }
@@ -160,6 +159,10 @@ Action declare_rollback(CLI::App& app) {
   auto command = std::make_shared<PastCommand>();
   command->apply.unproven = true;
   add_past_options(app, *command);
+  // One list, so that the ID behind it is none of the nodes.
+  app.add_option("--nodes", command->nodes, "these nodes alone: names, or a list like gpu[01-08],nas")
+      ->allow_extra_args(false)
+      ->type_name("HOSTLIST");
   app.add_option(
          "apply", command->id,
          "take back this apply and all that came after it; else the latest, if it is the same on all nodes")

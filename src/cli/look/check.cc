@@ -25,7 +25,8 @@ struct CheckOptions {
 std::string fit_text(const Cluster& cluster, const std::vector<FitFinding>& findings) {
   std::string text;
   for (const FitFinding& finding : findings)
-    text += printable(fmt::format("{}:{}: {}: {} [{}]", cluster.file, finding.line,
+    text += printable(fmt::format("{}:{} {}: {} [{}]", cluster.file,
+                                  finding.line > 0 ? fmt::format("{}:", finding.line) : "",
                                   enum_names(finding.severity)[static_cast<std::size_t>(finding.severity)],
                                   finding.message, finding.source)) +
             '\n';

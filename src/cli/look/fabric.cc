@@ -193,6 +193,7 @@ Action declare_fabric(CLI::App& app) {
       "  railbed fabric verify --learn plan.topo        once it is healthy\n"
       "  railbed fabric verify --plan plan.topo\n"
       "  railbed fabric verify --from dump --plan plan.topo\n"
+      "  railbed fabric topology --format slurm > /etc/slurm/topology.conf\n"
       "  railbed fabric counters --prom --output /var/lib/prometheus/node-exporter/railbed-fabric.prom\n"
       "  railbed fabric sm\n\n"
       "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
@@ -222,6 +223,10 @@ Action declare_fabric(CLI::App& app) {
   auto* json = judged->add_flag("--json", options->json, "print one JSON document");
   judged->add_flag("--junit", options->junit, "print JUnit XML, for CI")->excludes(json);
   judged->add_flag("--all", options->all, "list what passed and what does not apply, too");
+
+  declare_fabric_topology(app, [options](const std::function<int()>& run) {
+    options->what = [run](const FabricOptions&) { return run(); };
+  });
 
   CLI::App* counted =
       declare_one(app, options, "counters", "what every port has counted, as totals for a monitor", count);

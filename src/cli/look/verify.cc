@@ -72,7 +72,12 @@ std::string render(const VerifyOptions& options, const Verdict& verdict, const R
 }
 
 int run_verify(const VerifyOptions& options) {
+  if (is_health_check(options) && !options.reach.nodelist.empty())
+    return report({ErrorKind::kBadInput, "a health check looks at this machine alone: leave the nodes out"});
   if (is_health_check(options)) return run_health_check(options);
+  if (!options.reach.nodelist.empty() && options.sources.cluster.empty() &&
+      options.reach.launcher == fleet::Launcher::kSsh)
+    return report({ErrorKind::kBadInput, "these are nodes of which cluster.yaml? Name it before them"});
   if (!options.output.empty())
     if (auto ready = check_writable(options.output); !ready) return report(ready.error());
   if (options.learn && options.sources.cluster.empty())
@@ -86,13 +91,14 @@ int run_verify(const VerifyOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   Sources sources = options.sources;
   sources.containers = options.form != "prom";  // a timer runs that one
+  sources.collect.asks_site = sources.containers;
   Run about;
   // Files give the same result on another day: only live machines are dated.
   if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   std::optional<BmcPlaces> bmcs;
   if (options.bmc) {
-    auto places = open_places({.cluster = sources.cluster});
+    auto places = open_places({.cluster = sources.cluster, .nodes = nodes_in(options.reach)});
     if (!places) return report(places.error());
     bmcs = std::move(*places);
   }
@@ -189,7 +195,7 @@ Action declare_verify(CLI::App& app) {
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
-  add_nodelist_option(app, options->reach);
+  add_node_arguments(app, options->reach);
   add_root_options(app, options->reach);
   app.footer(
       "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. "

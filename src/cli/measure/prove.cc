@@ -85,7 +85,7 @@ int run_prove(const ProveFlags& flags, const CLI::App& app) {
   if (!cluster) return railbed::report(cluster.error());
   ProofPlan plan{.measure = !flags.no_measure, .seconds = flags.seconds};
   if (flags.bmc) {
-    const auto places = open_places({.cluster = flags.cluster_file});
+    const auto places = open_places({.cluster = flags.cluster_file, .nodes = nodes_in(flags.reach)});
     if (!places) return railbed::report(places.error());
     plan.bmcs = look_at_all(*places);
   }
@@ -117,7 +117,7 @@ Action declare_prove(CLI::App& app) {
   add_history_options(app, flags->keep);
   add_fleet_options(app, flags->reach);
   add_launcher_options(app, flags->reach);
-  add_nodelist_option(app, flags->reach);
+  add_node_arguments(app, flags->reach);
   app.footer(
       "\nVerifies every node, measures TCP and RDMA each way on every rail between neighbouring nodes, "
       "and writes one\n"

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "campaign/look/gather.h"
 #include "campaign/look/technology_columns.h"
 #include "cli/command.h"
@@ -13,7 +15,10 @@
 #include "cli/output.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/terminal.h"
+#include "hardware/gpu_product.h"
+#include "hardware/part_model.h"
 #include "report/text/technology_table.h"
+#include "settings/platform.h"
 
 namespace railbed {
 namespace {
@@ -38,6 +43,38 @@ struct MatrixOutput {
   FIELDS(MatrixOutput, version, columns);
 };
 
+// Returns an error for a part that no table has, with the name that it resembles.
+template <class Rows>
+Error no_such_part(std::string_view what, std::string_view name, const Rows& rows) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) names.push_back(row.name);
+  std::string meant = did_you_mean(name, names);
+  // "Tesla T44": the last word is the model.
+  if (const std::size_t space = name.rfind(' '); meant.empty() && space != std::string_view::npos)
+    meant = did_you_mean(name.substr(space + 1), names);
+  return {ErrorKind::kBadInput, fmt::format("no {} \"{}\" is known{}", what, printable(name), meant)};
+}
+
+Result<void> check_named(const MatrixOptions& options) {
+  for (const std::string& gpu : options.gpus)
+    if (find_gpu_product(gpu) == nullptr)
+      return tl::unexpected<Error>(no_such_part("GPU", gpu, gpu_products()));
+  for (const std::string& adapter : options.adapters)
+    if (find_nic_of_part(adapter) == nullptr)
+      return tl::unexpected<Error>(no_such_part("adapter", adapter, nic_models()));
+  const std::string system = lower(options.os.substr(0, options.os.find(' ')));
+  const auto systems = systems_known();
+  if (!options.os.empty() && std::ranges::find(systems, system) == systems.end()) {
+    const std::string meant = did_you_mean(system, systems);
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format(
+            "no system \"{}\" is known{} Write ID and VERSION_ID of /etc/os-release, as in \"rhel 9\"",
+            printable(options.os), meant.empty() ? "." : meant));
+  }
+  return {};
+}
+
 // Returns one column for each GPU that was named.
 std::vector<TechnologyColumn> columns_named(const MatrixOptions& options) {
   TechnologyStack stack;
@@ -53,6 +90,7 @@ std::vector<TechnologyColumn> columns_named(const MatrixOptions& options) {
 }
 
 Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& options) {
+  RETURN_IF_ERROR(check_named(options));
   if (options.named()) return columns_named(options);
   if (options.planned && options.sources.cluster.empty())
     return fail(ErrorKind::kBadInput, "--planned goes by a cluster.yaml: name it");

@@ -11,6 +11,7 @@
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
+#include "cli/plan/schedule_output.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "predict/rail_plan.h"
@@ -28,6 +29,7 @@ struct RailsOptions {
   std::string labels;
   std::string page;
   bool force = false;
+  std::string topology;
   bool json = false;
 };
 
@@ -83,6 +85,10 @@ int run_rails(const RailsOptions& options) {
   if (!files) return report(files.error());
   for (const PlannedFile& file : *files)
     if (const auto written = write_file(file.path, file.text); !written) return report(written.error());
+  if (!options.topology.empty()) {
+    for (const PlannedFile& file : *files) print_to_stderr("railbed: wrote {}\n", file.path);
+    return print_schedule(schedule_tree(wiring_of(*plan)), options.topology);
+  }
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(RailsOutput{.plan = *plan})));
   else
@@ -117,7 +123,8 @@ Action declare_advise_rails(CLI::App& app) {
   app.add_option("--page", options->page,
                  "write a page to print: the drawing, the cabling list, sheets of labels");
   app.add_flag("--force", options->force, "replace files that are there already");
-  app.add_flag("--json", options->json, "print one JSON document");
+  auto* topology = add_schedule_format(app, "--topology", options->topology);
+  app.add_flag("--json", options->json, "print one JSON document")->excludes(topology);
   app.footer(
       "\nExamples:\n"
       "  railbed advise rails --nodes 4 --rails 2 --speed 100G\n"

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "base/wording.h"
 
 namespace railbed {
 
@@ -27,9 +28,9 @@ std::shared_ptr<Action> add_predict_subcommands(CLI::App& app) {
 Result<BitRate> rate_option(const std::string& option, const std::string& text) {
   const auto rate = parse_bit_rate(text);
   if (!rate || !(rate->bits_per_second > 0))
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format("{} {}: write a speed with its unit, as 100G or \"40 Gb/s\"", option, printable(text)));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} {}: write a speed with its unit, as 100G or \"40 Gb/s\"{}", option,
+                            printable(text), did_you_mean_rate(text)));
   return *rate;
 }
 

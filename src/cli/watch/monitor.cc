@@ -95,6 +95,8 @@ int run_monitor(MonitorCommand command) {
 
   auto options = web_options(command.web);
   if (!options) return report(options.error());
+  // Before the desk opens: for another node it would set aside what it remembers of this one.
+  if (auto known = check_watched_node(command.watch); !known) return report(known.error());
   auto opened = open_desk(command);
   if (!opened) return report(opened.error());
   const std::shared_ptr<EventDesk> desk = std::move(*opened);

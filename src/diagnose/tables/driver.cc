@@ -533,7 +533,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .remedy = "Let the host's fabric manager activate the partition of these GPUs, or pass the NVSwitches through with all eight GPUs.",
      .settle_by = "ls /dev/nvidia-nvswitch*; systemd-detect-virt",
      .source = "NVIDIA Fabric Manager user guide, virtualization models"},
-    {.id = "umad-not-loaded", .explains = {"fm-umad", "umad-abi"}, .common = kUsual, .stated = true,
+    {.id = "umad-needed", .explains = {"fm-umad", "umad-abi"}, .common = kUsual, .stated = true,
      .cause = "ib_umad makes /dev/infiniband/umad*, by which NVLink's and InfiniBand's subnet managers and tools work, and it is not loaded.",
      .remedy = "modprobe ib_umad (cloud kernels: apt install linux-modules-extra-$(uname -r) first); echo ib_umad > /etc/modules-load.d/ib_umad.conf; then start "
      "nvidia-fabricmanager (or opensm) again.",

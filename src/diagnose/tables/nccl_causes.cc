@@ -304,7 +304,7 @@ constexpr Hypothesis kHypotheses[] = {
      .remedy = "Unset NCCL_IB_GID_INDEX (2.21 and newer choose by address), or take the index of the RoCE v2 entry with the right address from `show_gids`.",
      .settle_by = "show_gids on that node",
      .source = "github.com/NVIDIA/nccl/issues/925"},
-    {.id = "qp-gid-zero", .explains = {"qp-device"}, .needs = {"gid-0-empty"}, .refuted_by = {"gid-index-set", "gid-0-there", "nccl-chooses-gid"}, .decisive = true,
+    {.id = "qp-gid-zero", .explains = {"qp-device"}, .common = kRare, .needs = {"gid-0-empty"}, .refuted_by = {"gid-index-set", "gid-0-there", "nccl-chooses-gid"}, .decisive = true,
      .title = "NCCL uses GID index 0, and that entry is empty where the process runs",
      .cause = "NCCL before 2.21 takes GID index 0 unless it is told another. A pod with an interface of its own sees the entries of that interface alone, and they begin at a higher index.",
      .remedy = "Set NCCL_IB_GID_INDEX to the index of the RoCE v2 entry with the pod's address in show_gids, on every node its own; NCCL 2.21 and newer choose by address.",

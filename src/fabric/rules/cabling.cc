@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/wording.h"
 #include "fabric/fabric_rules.h"
 
 namespace railbed {
@@ -13,10 +14,6 @@ namespace {
 using Kind = CablingMistake::Kind;
 
 constexpr std::size_t kCablesNamed = 3;
-
-std::string count_of(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string far_end(const FabricView& view, const IbEnd& end) {
   return fmt::format("{} port {}", name_of(view.fabric.at(end)), end.port);
@@ -46,7 +43,7 @@ void fail_missing_switch(const FabricView& view, Judge& judge, const PlanCompari
   std::string message = fmt::format("the switch {} is not in the subnet: its {} dark", name_of(node),
                                     cables == 1 ? "cable is" : fmt::format("{} cables are", cables));
   if (missing.behind > 0)
-    message += fmt::format(", and {} behind it cannot be reached", count_of(missing.behind, "node", "nodes"));
+    message += fmt::format(", and {} behind it cannot be reached", counted(missing.behind, "node", "nodes"));
   on_part(view, judge, name_of(node))
       .fail({.message = std::move(message),
              .expected = fmt::format("{} ({})", name_of(node), guid_text(node.guid)),
@@ -105,7 +102,7 @@ void judge_planned_nodes(const FabricView& view, Judge& judge) {
   if (view.compared->of_another_subnet())
     return on_part(view, judge, "plan")
         .fail({.message = "no node of the plan is in this subnet: is it the plan of another?",
-               .expected = count_of(view.evidence.plan->nodes.size(), "node", "nodes"),
+               .expected = counted(view.evidence.plan->nodes.size(), "node", "nodes"),
                .observed = "none of them",
                .remedy = {"Name the plan of this subnet, or write one with --learn once it is healthy."}});
   for (const auto& missing : view.compared->missing_switches) fail_missing_switch(view, judge, missing);
@@ -209,10 +206,10 @@ void fail_mixed_up(const FabricView& view, Judge& judge, const std::vector<IbEnd
   }
   on_port(view, judge, ends.front())
       .fail({.message = fmt::format("{} not where the plan wants them: {}{}",
-                                    count_of(wrong, "cable is", "cables are"), fmt::join(cables, "; "),
+                                    counted(wrong, "cable is", "cables are"), fmt::join(cables, "; "),
                                     wrong > cables.size() ? "; …" : ""),
              .expected = "the plan",
-             .observed = count_of(wrong, "hole with another cable", "holes with other cables"),
+             .observed = counted(wrong, "hole with another cable", "holes with other cables"),
              .remedy = {"Put each of them where the plan wants it."}});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "fabric/fabric_rules.h"
 
 namespace railbed {
@@ -82,7 +83,8 @@ void judge_errors(const FabricView& view, Judge& judge) {
   if (look == nullptr) return;
   for (const IbCounterReading& reading : look->ports)
     if (reading.second) judge_port_errors(view, judge, reading, look->seconds);
-  pass_unless_found(view, judge, fmt::format("{} ports in {:g} s", look->ports.size(), look->seconds));
+  pass_unless_found(view, judge,
+                    fmt::format("{} in {:g} s", counted(look->ports.size(), "port"), look->seconds));
 }
 
 void judge_congestion(const FabricView& view, Judge& judge) {
@@ -106,7 +108,8 @@ void judge_congestion(const FabricView& view, Judge& judge) {
                  "What it sends to is slower or shared: look for a narrow cable behind it, for many senders "
                  "to one receiver, and at the routing engine (railbed fabric sm)."}});
   }
-  pass_unless_found(view, judge, fmt::format("{} ports in {:g} s", look->ports.size(), look->seconds));
+  pass_unless_found(view, judge,
+                    fmt::format("{} in {:g} s", counted(look->ports.size(), "port"), look->seconds));
 }
 
 void judge_port_totals(const FabricView& view, Judge& judge, const IbCounterReading& reading) {
@@ -135,8 +138,10 @@ void judge_totals(const FabricView& view, Judge& judge) {
   if (look == nullptr) return;
   for (const IbCounterReading& reading : look->ports) judge_port_totals(view, judge, reading);
   if (look->unanswered > 0)
-    on_subnet(view, judge).unknown(fmt::format("{} ports did not return their counters", look->unanswered));
-  pass_unless_found(view, judge, fmt::format("{} ports", look->ports.size()));
+    on_subnet(view, judge)
+        .unknown(fmt::format("{} did not return {} counters", counted(look->unanswered, "port"),
+                             look->unanswered == 1 ? "its" : "their"));
+  pass_unless_found(view, judge, counted(look->ports.size(), "port"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/wording.h"
 #include "fabric/fabric_rules.h"
 
 namespace railbed {
@@ -43,7 +44,7 @@ void judge_width(const FabricView& view, Judge& judge) {
                .remedy = {"A lane of the cable or of a connector is broken: "
                           "clean and reseat it, then swap it."}});
   }
-  pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
+  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
 }
 
 void judge_speed(const FabricView& view, Judge& judge) {
@@ -60,7 +61,7 @@ void judge_speed(const FabricView& view, Judge& judge) {
                           "this speed, and that no port "
                           "is set to a lower one (ibportstate)."}});
   }
-  pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
+  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
 }
 
 void judge_asymmetry(const FabricView& view, Judge& judge) {
@@ -77,7 +78,7 @@ void judge_asymmetry(const FabricView& view, Judge& judge) {
                .remedy = {"Pull the cable and plug it in again, so that both "
                           "ends negotiate anew; then try another."}});
   }
-  pass_unless_found(view, judge, fmt::format("{} cables", view.cables.size()));
+  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
 }
 
 // Ends the rule as not applicable and returns true if the subnet was read from
@@ -101,7 +102,8 @@ void judge_port_states(const FabricView& view, Judge& judge) {
   // fabric.no-manager explains. A file does not state its managers.
   if (view.fabric.live && view.masters.empty() && !waiting.empty())
     return on_subnet(view, judge)
-        .fail({.message = fmt::format("{} cables wait for a subnet manager", waiting.size()),
+        .fail({.message = fmt::format("{} for a subnet manager",
+                                      counted(waiting.size(), "cable waits", "cables wait")),
                .expected = "ACTIVE",
                .observed = "INIT"});
   for (const IbCable& cable : waiting)
@@ -113,7 +115,7 @@ void judge_port_states(const FabricView& view, Judge& judge) {
                                        word(view.fabric.port(cable.other).state)),
                .remedy = {"See the subnet manager's log for this port; it may "
                           "not reach it, or be waiting."}});
-  pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
+  pass_unless_found(view, judge, counted(view.fabric.nodes.size(), "node"));
 }
 
 void judge_silence(const FabricView& view, Judge& judge) {
@@ -128,7 +130,7 @@ void judge_silence(const FabricView& view, Judge& judge) {
                .remedy = {"Its firmware hangs, or the cable loses packets: "
                           "restart what is behind it."}});
   }
-  pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
+  pass_unless_found(view, judge, counted(view.fabric.nodes.size(), "node"));
 }
 
 // The names of the nodes that claim a GUID or LID, by its text.
@@ -189,7 +191,7 @@ void judge_guids(const FabricView& view, Judge& judge) {
     return !kept.insert(claim.second).second;
   });
   fail_claimed_twice(view, judge, "the GUID", claims, remedy);
-  pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
+  pass_unless_found(view, judge, counted(view.fabric.nodes.size(), "node"));
 }
 
 void judge_lids(const FabricView& view, Judge& judge) {
@@ -209,7 +211,7 @@ void judge_lids(const FabricView& view, Judge& judge) {
   fail_claimed_twice(view, judge, "LID", claims,
                      {"Restart the subnet manager so that it gives addresses "
                       "anew, and see that there is one master."});
-  pass_unless_found(view, judge, fmt::format("{} nodes", view.fabric.nodes.size()));
+  pass_unless_found(view, judge, counted(view.fabric.nodes.size(), "node"));
 }
 
 void judge_manager(const FabricView& view, Judge& judge) {

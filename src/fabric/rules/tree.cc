@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/wording.h"
 #include "fabric/fabric_rules.h"
 
 namespace railbed {
@@ -192,13 +193,14 @@ void judge_uplinks(const FabricView& view, Judge& judge) {
   if (view.compared) return on_subnet(view, judge).not_applicable("the plan has the cables that are wanted");
   for (const LackingSwitch& lacking : lacking_switches(view)) {
     const std::string name = name_of(node_of(view, lacking.node));
-    const std::string how = lacking.has < lacking.usual
-                                ? fmt::format("{} has {} cables up, the switches beside it have {}", name,
-                                              lacking.has, lacking.usual)
-                                : fmt::format(
-                                      "{} spreads its {} cables up less evenly than the "
-                                      "switches beside it",
-                                      name, lacking.has);
+    const std::string how =
+        lacking.has < lacking.usual
+            ? fmt::format("{} has {} up, the switches beside it have {}", name,
+                          counted(static_cast<std::size_t>(lacking.has), "cable"), lacking.usual)
+            : fmt::format(
+                  "{} spreads its {} cables up less evenly than the "
+                  "switches beside it",
+                  name, lacking.has);
     on_part(view, judge, name)
         .warn({.message = fmt::format("{}{}{}", how, lacking.where.empty() ? "" : ": ", lacking.where),
                .expected = fmt::format("{} cables up", lacking.usual),

@@ -40,12 +40,18 @@ bool is_host_name(std::string_view name) {
 // Returns /etc/hosts with masked addresses and names, line by line. Names that Mask does not hide in texts
 // get a placeholder here.
 std::string known_hosts_file(std::string_view text, Mask& mask) {
+  constexpr std::string_view kVariables[] = {"{{hostname}}", "{{fqdn}}", "${hostname}", "${fqdn}"};
   std::string kept;
+  if (const std::string from = template_of_hosts(text); !from.empty()) kept = "# " + from + "\n";
   for (const auto line : lines(text)) {
     const auto columns = words(line.substr(0, line.find('#')));
     if (columns.size() > 1 && IpAddress::parse(columns.front())) {
       kept += mask(columns.front());
       for (std::size_t i = 1; i < columns.size(); ++i) {
+        if (std::ranges::find(kVariables, columns[i]) != std::end(kVariables)) {
+          kept += " " + std::string(columns[i]);
+          continue;
+        }
         const bool hidden = columns[i].size() >= kShortestHidden && is_host_name(columns[i]);
         kept += " " + (hidden || columns[i] == "localhost" ? mask(columns[i])
                                                            : mask.placeholder("name", columns[i]));
@@ -206,7 +212,8 @@ std::string masked_file(const Tree& tree, const std::string& path, const std::st
                         const KnownNames& known, Mask& mask) {
   if (path.ends_with("/vpd")) return only_mark(content);
   if (path.ends_with("/config")) return without_serial_number(content);
-  if (path == "/etc/hosts") return known_hosts_file(content, mask);
+  if (path == "/etc/hosts" || path.starts_with("/etc/cloud/templates/hosts."))
+    return known_hosts_file(content, mask);
   if (path.ends_with("/os-release")) return known_release(content);
   if (path.starts_with("/boot/") || path.starts_with("/lib/modules/")) return used_config(content);
   if (path == "/proc/self/mountinfo") return known_mounts(content, tree, mask);

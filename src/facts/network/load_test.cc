@@ -101,5 +101,27 @@ TEST(Hosts, LinesWithCommentsAndSeveralNames) {
   EXPECT_EQ(hosts->at(0).names, (std::vector<std::string>{"a", "a.b"}));
 }
 
+// The text of cloud-init's templates/hosts.debian.tmpl, and of what it makes of it.
+TEST(Hosts, TheTemplateThatWritesThemAtBoot) {
+  const std::string written =
+      "/etc/hosts <<END\n# a.) make changes to the master file in /etc/cloud/templates/hosts.debian.tmpl\n"
+      "127.0.1.1 gpu1\nEND\n";
+  const std::string from =
+      "/etc/cloud/templates/hosts.debian.tmpl <<END\n{# The value '{{hostname}}' -#}\n127.0.1.1 {{fqdn}} {{hostname}}\n"
+      "END\n";
+  const auto entries = collect_hosts_template(*host_of(written + from));
+  ASSERT_TRUE(entries);
+  EXPECT_EQ(entries.from(), "/etc/cloud/templates/hosts.debian.tmpl");
+  ASSERT_EQ(entries->size(), 1U);
+  EXPECT_EQ(entries->at(0).names, (std::vector<std::string>{"{{fqdn}}", "{{hostname}}"}));
+  EXPECT_TRUE(collect_hosts_template(*host_of(written)).absent());
+  EXPECT_TRUE(collect_hosts_template(*host_of(from)).absent());
+  EXPECT_TRUE(
+      collect_hosts_template(*host_of("/etc/hosts <<END\n127.0.0.1 localhost\nEND\n" + from)).absent());
+  EXPECT_EQ(
+      template_of_hosts("# /etc/cloud/templates/hosts.../x.tmpl\n /etc/cloud/templates/hosts.debian.tmpl\n"),
+      "");
+}
+
 }  // namespace
 }  // namespace railbed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/wording.h"
 #include "model/expected_rate.h"
 #include "model/survey.h"
 #include "report/causes.h"
@@ -146,7 +147,7 @@ std::vector<LiveNode> nodes_of(const Evidence& evidence, const Troubles& trouble
     }
     const auto missed = std::ranges::find(evidence.unreachable, name, &Unreachable::node);
     const bool asked = missed != evidence.unreachable.end();
-    node.why = asked ? missed->error.text : "not asked yet";
+    node.why = asked ? without_node(missed->error) : "not asked yet";
     node.health = asked ? Health::kUnreachable : Health::kUnknown;
   }
   return nodes;

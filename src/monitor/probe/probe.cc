@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -44,12 +45,6 @@ std::optional<ProbeRail> plan_rail(const Rail& rail, const Node& node) {
   found.traffic_class = node.expect.traffic_class.value_or(kUsualTrafficClass);
   if (rail.fabric == Fabric::kRoce) found.priority = priority_of(node);
   return found;
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 void add_burst(const ProbeBurst& burst, double when, ProbeSeries& series) {

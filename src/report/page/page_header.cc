@@ -1,17 +1,16 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "base/wording.h"
 #include "report/causes.h"
 #include "report/page/page_sections.h"
 #include "report/paths.h"
 
 namespace railbed {
 namespace {
-
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 // The least and the greatest value of something over all paths.
 struct Range {
@@ -88,6 +87,35 @@ Html tallies(const StatusCounts& counts) {
   return html(R"(<ul class="tallies">{}</ul>)", all);
 }
 
+// Splits "gpu02: ens17np0 runs at 200 Gb/s: the cable allows no more" before the reason.
+std::pair<std::string, std::string> split_headline(const Folded& root) {
+  const std::string text = headline(root);
+  const std::size_t names = text.size() - without_node(root.example->message, root.example->node).size();
+  const auto colon = text.find(": ", root.nodes.empty() ? 0 : names);
+  if (colon == std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 2)};
+}
+
+// Returns the reason of the headline, and how much else is broken; empty if nothing is.
+Html draw_reason(const Report& report) {
+  const auto causes = root_causes(report.verdict.findings);
+  const auto broken = std::ranges::count(causes, Status::kFail, &Cause::worst);
+  if (broken == 0) return {};
+  const Cause& first = causes.front();
+  std::string text = split_headline(first.root).second;
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    text += ". ";
+  }
+  if (first.explained > 0)
+    text += "It explains " + counted(first.explained, "more finding", "more findings") + ". ";
+  if (broken > 1)
+    text +=
+        counted(static_cast<std::size_t>(broken - 1), "other thing is broken", "other things are broken") +
+        ".";
+  return text.empty() ? Html{} : html(R"(<p class="reason">{}</p>)", text);
+}
+
 }  // namespace
 
 std::string verdict_sentence(const Report& report) {
@@ -99,16 +127,7 @@ std::string verdict_sentence(const Report& report) {
   const auto causes = root_causes(report.verdict.findings);
   const std::size_t broken = static_cast<std::size_t>(
       std::count_if(causes.begin(), causes.end(), [](const Cause& c) { return c.worst == Status::kFail; }));
-  if (broken > 0) {
-    const Cause& first = causes.front();
-    std::string text = headline(first.root);
-    if (first.explained > 0)
-      text += "; this explains " + counted(first.explained, "more finding", "more findings");
-    if (broken > 1)
-      text += fmt::format(". {} besides",
-                          counted(broken - 1, "other thing is broken", "other things are broken"));
-    return text;
-  }
+  if (broken > 0) return split_headline(causes.front().root).first;
   if (counts.warn > 0 && counts.unknown > 0)
     return fmt::format("Nothing is broken; {}, and {} could not be looked at",
                        counted(counts.warn, "warning", "warnings"),
@@ -138,8 +157,9 @@ Html draw_header(const Report& report) {
   const Html when =
       run.started_at.empty() ? Html{} : html(R"(<time datetime="{0}">{0}</time> · )", run.started_at);
   return html(
-      R"(<header class="{}"><p class="eyebrow"><strong>{}</strong><span>{}{}</span></p><h1>{}.</h1>{}{}</header>)",
-      css, name, when, facts, verdict_sentence(report), tallies(counts), figures(report));
+      R"(<header class="{}"><p class="eyebrow"><strong>{}</strong><span>{}{}</span></p><h1>{}</h1>{}{}{}</header>)",
+      css, name, when, facts, verdict_sentence(report), draw_reason(report), tallies(counts),
+      figures(report));
 }
 
 }  // namespace railbed

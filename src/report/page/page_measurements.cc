@@ -7,8 +7,7 @@
 namespace railbed {
 namespace {
 
-// Paths with charts of their own. If there are more, these are the ones with failures and those furthest from
-// their ceiling.
+// Paths with charts of their own. If there are more, put_worst_first() chooses.
 constexpr std::size_t kPathsDrawn = 8;
 constexpr std::size_t kPathsListed = 300;
 constexpr std::size_t kMethodsListed = 100;
@@ -123,9 +122,7 @@ Html draw_paths(const std::vector<Measurement>& measurements) {
   std::vector<Path> paths = paths_of(measurements);
   if (paths.empty()) return {};
   const bool is_many = paths.size() > kPathsDrawn;
-  if (is_many)
-    std::stable_sort(paths.begin(), paths.end(),
-                     [](const Path& a, const Path& b) { return worth(a) < worth(b); });
+  if (is_many) put_worst_first(paths, kPathsDrawn);
   Html all;
   for (std::size_t i = 0; i < std::min(paths.size(), kPathsDrawn); ++i) all += draw_path(paths[i]);
   if (is_many) all += path_table(paths);

@@ -30,7 +30,7 @@ TEST(RunsPage, GivesEachRunASectionWithWhatWasAskedFor) {
 
 TEST(RunsPage, WithoutNodesSaysSoAndDrawsNoCluster) {
   const std::string page = render_html(runs_only());
-  EXPECT_THAT(page, HasSubstr("<h1>4 runs measured, and no node was looked at.</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h1>4 runs measured, and no node was looked at</h1>"));
   EXPECT_THAT(page, Not(HasSubstr("id=\"cluster\"")));
   EXPECT_THAT(page, HasSubstr(R"(<header class="unjudged">)"));
 }

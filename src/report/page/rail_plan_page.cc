@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "base/wording.h"
 #include "report/picture/svg.h"
 #include "report/text/rail_plan_text.h"
 
@@ -53,11 +54,12 @@ class PlanDrawing {
     const std::size_t more = plan_.cluster.nodes.size() - drawn_;
     if (more > 0)
       boxes += svg::text(kPlanMargin, height() - 4, width_, svg::kLabel,
-                         fmt::format("and {} nodes more, wired alike", more));
-    return svg::picture(width_, height(), "plan", "The rails as planned",
-                        fmt::format("{} nodes, {} rails, {} cables", plan_.cluster.nodes.size(),
-                                    plan_.cluster.rails.size(), plan_.cables.size()),
-                        wires + boxes);
+                         fmt::format("and {} more, wired alike", counted(more, "node")));
+    return svg::picture(
+        width_, height(), "plan", "The rails as planned",
+        fmt::format("{}, {}, {}", counted(plan_.cluster.nodes.size(), "node"),
+                    counted(plan_.cluster.rails.size(), "rail"), counted(plan_.cables.size(), "cable")),
+        wires + boxes);
   }
 
  private:
@@ -153,8 +155,8 @@ Html label_sheets(const RailPlan& plan) {
 }  // namespace
 
 std::string rail_plan_page(const RailPlan& plan) {
-  const std::string title =
-      fmt::format("{} nodes × {} rails", plan.cluster.nodes.size(), plan.cluster.rails.size());
+  const std::string title = fmt::format("{} × {}", counted(plan.cluster.nodes.size(), "node"),
+                                        counted(plan.cluster.rails.size(), "rail"));
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><style>" +
          std::string(kPlanStyle) + "</style>" +
          html("<title>{}</title></head><body><h1>{}</h1>\n<figure>", title, title).markup +

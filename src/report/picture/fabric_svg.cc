@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "base/wording.h"
 #include "fabric/layout.h"
 #include "report/picture/svg.h"
 
@@ -116,7 +117,7 @@ class Drawing {
     inside += svg::text(box.centre(), box.y + 17, box.width - 8, svg::kLabel, name_of(here), Anchor::kMiddle);
     const std::string rail =
         fmt::format("{}", fmt::join(layout_.leaf_devices[static_cast<std::size_t>(n)], ", "));
-    std::string note = fmt::format("{} ports", here.last_port());
+    std::string note = counted(here.last_port(), "port");
     if (layout_.rails && !rail.empty()) note += " · " + rail;
     inside += svg::text(box.centre(), box.y + 31, box.width - 8, svg::kTiny, note, Anchor::kMiddle, "quiet");
     Html out = svg::group("", guid_text(here.guid), inside);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/wording.h"
 #include "report/picture/picture.h"
 #include "report/picture/svg.h"
 
@@ -22,7 +23,8 @@ std::string describe(const Scene& scene) {
 }
 
 std::string headline(const Scene& scene) {
-  return fmt::format("{} nodes on {} rails: {}", scene.nodes.size(), scene.rails.size(), describe(scene));
+  return fmt::format("{} on {}: {}", counted(scene.nodes.size(), "node"), counted(scene.rails.size(), "rail"),
+                     describe(scene));
 }
 
 std::string rail_line(const SceneRail& rail) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/wording.h"
 #include "report/picture/picture.h"
 #include "report/picture/svg.h"
 
@@ -219,7 +220,8 @@ class SpineLadder {
 Html draw_spine(const Scene& scene, Width width) {
   std::string description;
   for (const SceneRail& rail : scene.rails) description += rail_text(rail) + " " + second_text(rail) + ". ";
-  const std::string title = fmt::format("{} nodes on {} rails", scene.nodes.size(), scene.rails.size());
+  const std::string title =
+      fmt::format("{} on {}", counted(scene.nodes.size(), "node"), counted(scene.rails.size(), "rail"));
   if (width == Width::kWide) {
     const Spine spine(scene);
     return svg::picture(kPage, spine.height(), "wide", title, description, spine.draw());

@@ -7,6 +7,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "report/text/hostlist.h"
 
 namespace railbed {
@@ -80,7 +81,9 @@ std::string apply_text(const ApplyOutcome& outcome) {
   if (outcome.committed)
     text = fmt::format(
         "done: apply {}{}\n", outcome.id,
-        outcome.paths > 0 ? fmt::format("; {} paths of rails carry from both ends", outcome.paths) : "");
+        outcome.paths > 0 ? fmt::format("; {} from both ends", counted(outcome.paths, "path of rails carries",
+                                                                       "paths of rails carry"))
+                          : "");
   else
     text = fmt::format("{}: {}\n", outcome.was_begun() ? "TAKEN BACK" : "NOTHING WAS CHANGED",
                        printable_lines(trim(outcome.why.text)));

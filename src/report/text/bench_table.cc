@@ -18,12 +18,13 @@ struct EngineName {
   Engine engine;
   std::string_view name;
 };
-constexpr std::array kNames{EngineName{Engine::kPing, "ping"}, EngineName{Engine::kStorage, "storage"},
-                            EngineName{Engine::kTrain, "training"}, EngineName{Engine::kGpuCopy, "GPU copy"},
-                            EngineName{Engine::kCollective, "NCCL"}};
+constexpr std::array kNames{EngineName{Engine::kPing, "ping"},       EngineName{Engine::kStorage, "storage"},
+                            EngineName{Engine::kTrain, "training"},  EngineName{Engine::kGpuCopy, "GPU copy"},
+                            EngineName{Engine::kCollective, "NCCL"}, EngineName{Engine::kBurn, "burn-in"}};
 // Engines that measure on one node, or over all nodes at once. A latency of the others is half a round trip
 // between two nodes.
-constexpr std::array kNotOfPairs{Engine::kStorage, Engine::kTrain, Engine::kGpuCopy, Engine::kCollective};
+constexpr std::array kNotOfPairs{Engine::kStorage, Engine::kTrain, Engine::kGpuCopy, Engine::kCollective,
+                                 Engine::kBurn};
 
 // Returns an end as text that is safe for a terminal, since the names come from a node.
 std::string end_text(const Endpoint& end) {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "fabric/layout.h"
 
 namespace railbed {
@@ -30,9 +31,9 @@ std::string port_line(const IbFabric& fabric, const IbPort& port) {
 
 std::string node_head(const IbNode& node) {
   const unsigned lid = node.is_switch() ? node.ports[0].lid : 0;
-  return fmt::format("\n{} {}  {} ports{}, GUID {}, device 0x{:x}\n", word(node.type),
-                     printable(name_of(node)), node.last_port(), lid != 0 ? fmt::format(", lid {}", lid) : "",
-                     guid_text(node.guid), node.device);
+  return fmt::format("\n{} {}  {}{}, GUID {}, device 0x{:x}\n", word(node.type), printable(name_of(node)),
+                     counted(static_cast<std::size_t>(node.last_port()), "port"),
+                     lid != 0 ? fmt::format(", lid {}", lid) : "", guid_text(node.guid), node.device);
 }
 
 bool only_on_switches(const IbFabric& fabric, const IbNode& node) {
@@ -85,11 +86,11 @@ json::Value manager_json(const IbManager& manager, const std::string& node) {
 }  // namespace
 
 std::string fabric_text(const IbFabric& fabric) {
-  const auto switches = std::ranges::count_if(fabric.nodes, &IbNode::is_switch);
+  const auto switches = static_cast<std::size_t>(std::ranges::count_if(fabric.nodes, &IbNode::is_switch));
   std::size_t cables = 0;
   each_cable(fabric, [&](const IbEnd&, const IbEnd&) { ++cables; });
-  std::string out = fmt::format("{} switches, {} HCAs, {} cables: {}\n", switches,
-                                static_cast<std::ptrdiff_t>(fabric.nodes.size()) - switches, cables,
+  std::string out = fmt::format("{}, {}, {}: {}\n", counted(switches, "switch", "switches"),
+                                counted(fabric.nodes.size() - switches, "HCA"), counted(cables, "cable"),
                                 describe(fabric, layout_of(fabric)));
   for (const IbManager& manager : fabric.managers)
     out += fmt::format("subnet manager on {}, lid {}: {}, priority {}\n",

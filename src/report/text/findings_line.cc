@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "report/causes.h"
 #include "report/escape.h"
 #include "report/findings.h"
 
 namespace railbed {
-namespace {
-
-std::string plural(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string shortened_bytes(std::string text, std::size_t most) {
   constexpr std::string_view kEllipsis = "…";
@@ -41,9 +36,9 @@ std::string render_line(const Verdict& verdict, std::size_t most_bytes) {
   if (counts.unknown > 0) return render_line(*unknown, most_bytes);
   if (counts.pass + counts.warn == 0) return "nothing could be checked here";
   if (counts.warn > 0)
-    return shortened_bytes(fmt::format("{}, no failure: {}", plural(counts.warn, "warning"), first()),
+    return shortened_bytes(fmt::format("{}, no failure: {}", counted(counts.warn, "warning"), first()),
                            most_bytes);
-  return fmt::format("{} passed", plural(counts.pass, "check"));
+  return fmt::format("{} passed", counted(counts.pass, "check"));
 }
 
 }  // namespace railbed

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 #include "report/causes.h"
 #include "report/escape.h"
@@ -82,10 +83,6 @@ std::vector<std::string> fill_list(std::string_view folded, std::size_t width) {
     at = end;
   }
   return filled;
-}
-
-std::string plural(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 class Writer {
@@ -198,8 +195,8 @@ void Writer::could_not_look(const Cause& cause) {
   std::set<std::string_view> rules = {cause.root.example->rule};
   for (const Folded& folded : cause.consequences) rules.insert(folded.example->rule);
   detail("same reason",
-         fmt::format("{} could not look, {} in all; --all names them", plural(rules.size(), "rule", "rules"),
-                     plural(cause.explained + cause.root.count, "check", "checks")));
+         fmt::format("{} could not look, {} in all; --all names them", counted(rules.size(), "rule", "rules"),
+                     counted(cause.explained + cause.root.count, "check", "checks")));
 }
 
 void Writer::cause(const Cause& cause) {
@@ -232,7 +229,7 @@ void Writer::more_of(const std::vector<const Cause*>& rest) {
   for (const Cause* cause : rest)
     nodes.insert(nodes.end(), cause->root.nodes.begin(), cause->root.nodes.end());
   std::string line =
-      plural(rest.size(), "more", "more") + " of " + printable(rest.front()->root.example->rule);
+      counted(rest.size(), "more", "more") + " of " + printable(rest.front()->root.example->rule);
   if (!nodes.empty()) line += " on " + printable(fold_hosts(nodes));
   for (const auto& piece : wrap(line + "; --all shows them", options_.width - kMargin))
     text_ += fmt::format("{:{}}{}\n", "", kMargin, piece);
@@ -255,9 +252,9 @@ void Writer::differences(const std::vector<Difference>& differences) {
       }
       const std::string value = shortened(printable(same.value), kLongestValue);
       const bool most = &same == &difference.values.front() && same.nodes.size() > 2;
-      items.push_back(fmt::format("{} on {}", value,
-                                  most ? fmt::format("{} nodes", same.nodes.size())
-                                       : printable(listed_hosts(same.nodes, options_.all))));
+      items.push_back(fmt::format(
+          "{} on {}", value,
+          most ? counted(same.nodes.size(), "node") : printable(listed_hosts(same.nodes, options_.all))));
     }
     const std::size_t indent = label_width + 4;
     const auto lines = wrap_list(std::move(items), options_.width - std::min(indent, options_.width - 20));
@@ -271,6 +268,7 @@ void Writer::all_passed(const Run& run, const StatusCounts& counts) {
   const std::string where = run.cluster.empty() ? "" : printable(run.cluster) + ": ";
   const std::string what = counts.pass == 0   ? "nothing could be checked here"
                            : counts.pass == 1 ? "the one check passed"
+                           : counts.pass == 1 ? "its one check passed"
                                               : fmt::format("all {} checks passed", counts.pass);
   const Style style = style_of(counts.pass == 0 ? Status::kUnknown : Status::kPass);
   text_ += fmt::format("{}  {}{}\n", coloured(style.word, style.colour), where, what);
@@ -280,13 +278,13 @@ void Writer::summary(const Run& run, const StatusCounts& counts, const std::vect
   std::vector<std::string> parts;
   std::size_t explained = 0;
   for (const Cause& cause : causes) explained += cause.explained;
-  if (counts.fail > 0) parts.push_back(plural(counts.fail, "failure", "failures"));
-  if (counts.warn > 0) parts.push_back(plural(counts.warn, "warning", "warnings"));
+  if (counts.fail > 0) parts.push_back(counted(counts.fail, "failure", "failures"));
+  if (counts.warn > 0) parts.push_back(counted(counts.warn, "warning", "warnings"));
   if (counts.unknown > 0) parts.push_back(fmt::format("{} unknown", counts.unknown));
   if (explained > 0) parts.push_back(fmt::format("{} of them explained by others", explained));
   parts.push_back(fmt::format("{} passed", counts.pass));
   if (counts.not_applicable > 0) parts.push_back(fmt::format("{} not applicable", counts.not_applicable));
-  if (run.nodes > 0) parts.push_back(plural(run.nodes, "node", "nodes"));
+  if (run.nodes > 0) parts.push_back(counted(run.nodes, "node", "nodes"));
   if (run.seconds > 0) parts.push_back(fmt::format("{:.{}f} s", run.seconds, run.seconds < 10 ? 2 : 0));
   for (const auto& line : wrap_list(std::move(parts), options_.width))
     text_ += coloured(line, "\033[2m") + '\n';

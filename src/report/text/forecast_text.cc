@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "report/text/bench_table.h"
 #include "report/text/train_text.h"
 
@@ -55,9 +56,10 @@ std::string sync_table_text(const std::vector<SyncRow>& rows) {
 std::string traffic_text(const Network& network, const TrafficForecast& whole,
                          const std::optional<TrafficForecast>& broken) {
   const NetworkPlan& plan = network.plan();
-  std::string text = fmt::format("{}: {} nodes of {} ports at {}",
-                                 enum_names(plan.shape)[static_cast<std::size_t>(plan.shape)], plan.nodes,
-                                 plan.rails, to_text(plan.port));
+  std::string text =
+      fmt::format("{}: {} of {} at {}", enum_names(plan.shape)[static_cast<std::size_t>(plan.shape)],
+                  counted(static_cast<std::size_t>(plan.nodes), "node"),
+                  counted(static_cast<std::size_t>(plan.rails), "port"), to_text(plan.port));
   if (network.leaves() > 1)
     text += fmt::format("; {} leaves, {} spines, oversubscription {:.3g}", network.leaves(), network.spines(),
                         network.oversubscription());

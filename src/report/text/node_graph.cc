@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/wording.h"
 #include "hardware/pci_link.h"
 
 namespace railbed {
 namespace {
-
-std::string number_of(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
-}
 
 std::string adapter_text(const GraphAdapter& adapter) {
   BitRate rate;
@@ -47,7 +44,7 @@ std::string gpu_text(const NodeGraph& graph, std::size_t index) {
   if (gpu.up.socket)
     parts.push_back(
         fmt::format("NUMA node {}", graph.sockets[static_cast<std::size_t>(*gpu.up.socket)].numa_node));
-  if (gpu.nvlinks) parts.push_back(number_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink"));
+  if (gpu.nvlinks) parts.push_back(counted(static_cast<std::size_t>(*gpu.nvlinks), "NVLink"));
   if (gpu.mig.value_or(false)) parts.emplace_back("MIG");
   if (gpu.gpudirect && !*gpu.gpudirect) parts.emplace_back("no GPUDirect RDMA");
   return fmt::format("  {:<6} {}  {}; {}\n", gpu.name, gpu.address, fmt::join(parts, ", "),
@@ -60,10 +57,10 @@ std::string render_node_graph(const NodeGraph& graph) {
   constexpr std::size_t kMostShown = 64;
   const auto switches =
       static_cast<std::size_t>(std::ranges::count(graph.bridges, true, &GraphBridge::is_switch));
-  std::string text =
-      fmt::format("{}{}{}: {}, {}, {}, {}\n", graph.node, graph.node.empty() ? "" : ", ", graph.source,
-                  number_of(graph.gpus.size(), "GPU"), number_of(graph.adapters.size(), "adapter"),
-                  number_of(graph.sockets.size(), "NUMA node"), number_of(switches, "PCIe switch"));
+  std::string text = fmt::format(
+      "{}{}{}: {}, {}, {}, {}\n", graph.node, graph.node.empty() ? "" : ", ", graph.source,
+      counted(graph.gpus.size(), "GPU"), counted(graph.adapters.size(), "adapter"),
+      counted(graph.sockets.size(), "NUMA node"), counted(switches, "PCIe switch", "PCIe switches"));
   for (std::size_t i = 0; i < std::min(graph.gpus.size(), kMostShown); ++i) text += gpu_text(graph, i);
   if (graph.gpus.size() > kMostShown) text += fmt::format("  {} more GPUs\n", graph.gpus.size() - kMostShown);
   return text;

@@ -4,6 +4,7 @@
 
 #include "base/shell.h"
 #include "base/units.h"
+#include "base/wording.h"
 #include "report/escape.h"
 #include "report/text/bench_table.h"
 
@@ -82,12 +83,14 @@ HeatMap heat_map_of(const RailReport& rail) {
 std::string pairs_text(const RailReport& rail) {
   const SlowReport& report = rail.report;
   if (rail.nodes.size() < 2) return fmt::format("{}: fewer than two nodes to measure\n", rail.rail);
-  std::string text =
-      fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n", rail.rail,
-                  engine_name(rail.engine), report.nodes, report.rounds, to_text(BitRate{report.together}));
+  std::string text = fmt::format("{}, {}: {} nodes, {}, all pairs of a round at once: median {}\n", rail.rail,
+                                 engine_name(rail.engine), report.nodes,
+                                 counted(static_cast<std::size_t>(report.rounds), "round"),
+                                 to_text(BitRate{report.together}));
   if (report.alone > 0)
-    text += fmt::format("  {} pairs were measured again alone; those without a suspect reach {}\n",
-                        report.retests, to_text(BitRate{report.alone}));
+    text += fmt::format("  {} measured again alone; those without a suspect reach {}\n",
+                        counted(static_cast<std::size_t>(report.retests), "pair was", "pairs were"),
+                        to_text(BitRate{report.alone}));
   if (report.too_many)
     text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
                         report.slow.size(), report.nodes);

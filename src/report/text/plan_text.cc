@@ -7,6 +7,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "report/text/diff.h"
 #include "report/text/hostlist.h"
 #include "settings/step.h"
@@ -120,10 +121,6 @@ Tally tally_of(const ClusterPlan& plan) {
     tally.failed_nodes += !node.error.empty();
   }
   return tally;
-}
-
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string summary(const ClusterPlan& plan) {

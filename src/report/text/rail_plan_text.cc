@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "report/text/bench_table.h"
 
 namespace railbed {
@@ -57,7 +58,7 @@ std::string addresses_text(const Cluster& cluster) {
 std::string cables_text(const RailPlan& plan) {
   std::size_t widest = 0;
   for (const CableRun& cable : plan.cables) widest = std::max(widest, end_text(cable.from).size());
-  std::string text = fmt::format("\n{} cables of {:g} m\n", plan.cables.size(), plan.metres);
+  std::string text = fmt::format("\n{} of {:g} m\n", counted(plan.cables.size(), "cable"), plan.metres);
   for (const CableRun& cable : plan.cables)
     text += fmt::format("  {:<10}{:<{}}  to  {}\n", cable.label, end_text(cable.from), widest,
                         end_text(cable.to));
@@ -72,8 +73,9 @@ std::string label_text(const std::string& label, const CableEnd& here, const Cab
 
 std::string rail_plan_text(const RailPlan& plan) {
   const Cluster& cluster = plan.cluster;
-  return fmt::format("{} nodes × {} rails at {}: {}\n", cluster.nodes.size(), cluster.rails.size(),
-                     to_text(*cluster.rails.front().speed), layout_text(plan)) +
+  return fmt::format("{} × {} at {}: {}\n", counted(cluster.nodes.size(), "node"),
+                     counted(cluster.rails.size(), "rail"), to_text(*cluster.rails.front().speed),
+                     layout_text(plan)) +
          switches_text(plan) + addresses_text(cluster) + cables_text(plan);
 }
 

@@ -11,6 +11,7 @@
 #include "report/escape.h"
 #include "report/ladder.h"
 #include "report/text/bench_table.h"
+#include "report/text/burn_text.h"
 #include "report/text/collective_table.h"
 #include "report/text/pairs_text.h"
 #include "report/text/storage_table.h"
@@ -23,7 +24,8 @@ namespace {
 bool has_own_table(const BenchRun& run, Engine engine) {
   return (engine == Engine::kStorage && !run.storage.empty()) ||
          (engine == Engine::kTrain && !run.trains.empty()) ||
-         (engine == Engine::kCollective && !run.collectives.empty());
+         (engine == Engine::kCollective && !run.collectives.empty()) ||
+         (engine == Engine::kBurn && !run.burns.empty());
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ std::string run_text(const BenchRun& run) {
     text += '\n' + collective_table(report, {}, forecasts_of(report, Cluster{}, {}));
   for (const StoragePlace& place : run.storage) text += '\n' + storage_table(place);
   for (const TrainReport& report : run.trains) text += '\n' + train_text(report);
+  for (const BurnReport& report : run.burns) text += '\n' + burn_text(report, false);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "report/text/bench_table.h"
 #include "report/text/train_text.h"
 
@@ -35,9 +36,10 @@ std::string costs_text(const Goodput& row, const std::string& currency) {
 }  // namespace
 
 std::string training_text(const TrainingForecast& forecast) {
-  std::string text = fmt::format("training {}, {:.0f} million parameters, {} GPUs in {} {}\n", forecast.model,
-                                 forecast.parameters / 1e6, forecast.gpus, forecast.replicas,
-                                 forecast.replicas == 1 ? "replica" : "replicas");
+  std::string text =
+      fmt::format("training {}, {:.0f} million parameters, {} in {}\n", forecast.model,
+                  forecast.parameters / 1e6, counted(static_cast<std::size_t>(forecast.gpus), "GPU"),
+                  counted(static_cast<std::size_t>(forecast.replicas), "replica"));
   text += fmt::format("  {:<26}", "computing") + right_aligned(seconds_text(forecast.compute), 11) +
           fmt::format("  {} of it the backward pass\n", seconds_text(forecast.backward));
   if (forecast.bubble > 0)

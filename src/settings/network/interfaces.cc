@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hardware/spark.h"
 #include "settings/contact.h"
 #include "settings/network/ipoib.h"
 #include "settings/unit_instance.h"
@@ -16,7 +17,7 @@ namespace {
 void take_ipoib(const Target& target, const RailPort& port, WantedInterface& wanted) {
   wanted.kind = LinkKind::kInfiniband;
   const auto end = std::ranges::find(target.view.ends, &port, &RailEnd::port);
-  const auto wish = end == target.view.ends.end() ? std::nullopt : ipoib_of(*end);
+  const auto wish = end == target.view.ends.end() ? std::nullopt : ipoib_of(*end, target.cluster());
   if (!wish) return;
   wanted.connected = wish->mode == "connected";
   wanted.mtu = wish->mtu;
@@ -193,6 +194,12 @@ std::string why_not_taken_down(const Target& target, const std::string& interfac
     return fmt::format("{} carries the default route", interface);
   if (carries_ssh(target.node(), found, {.name = interface}))
     return fmt::format("ssh comes in by {}", interface);
+  for (const RailEnd& end : target.view.ends)
+    if (share_spark_cable(target.facts(), interface, end.name))
+      return fmt::format(
+          "{} has a cable: it is the second way to that of {}, with PCIe lanes of its own. Make it a rail in another "
+          "subnet, and take it out of configure.unused_interfaces",
+          interface, end.name);
   return found == nullptr ? "" : why_link_left_alone(*found);
 }
 

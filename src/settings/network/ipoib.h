@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "model/link_remedy.h"
 #include "settings/target.h"
 
 namespace railbed {
@@ -13,14 +14,8 @@ struct IpoibWish {
   std::optional<int> mtu = {};           // nullopt: leave it
 };
 
-// The MTU of an InfiniBand multicast group until the subnet manager is configured for more, and its maximum,
-// less IPoIB's header of 4 bytes (RFC 4391).
-inline constexpr int kGroupMtu = 2044;
-inline constexpr int kLargestDatagram = 4092;
-inline constexpr int kLargestConnected = 65520;  // RFC 4755
-
 // Returns nullopt if the end is not InfiniBand or has no address. An MTU that needs connected mode is lowered
-// if the adapter does not support that mode.
-std::optional<IpoibWish> ipoib_of(const RailEnd& end);
+// if the adapter is known not to have that mode, by facts or by the parts of cluster.yaml.
+std::optional<IpoibWish> ipoib_of(const RailEnd& end, const Cluster& cluster);
 
 }  // namespace railbed

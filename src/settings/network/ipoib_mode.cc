@@ -11,9 +11,9 @@
 namespace railbed {
 
 // ConnectX-4 and later have no connected mode: enhanced IPoIB is datagram only (hardware/nic.cc).
-std::optional<IpoibWish> ipoib_of(const RailEnd& end) {
+std::optional<IpoibWish> ipoib_of(const RailEnd& end, const Cluster& cluster) {
   if (end.rail == nullptr || !end.infiniband() || end.address() == nullptr) return std::nullopt;
-  const bool connects = end.model == nullptr || end.model->connected_ipoib;
+  const bool connects = has_connected_ipoib(end, cluster).value_or(true);
   const auto& mtu = end.rail->mtu;
   if (!mtu) return IpoibWish{.mode = connects ? std::nullopt : std::optional<std::string>("datagram")};
   if (*mtu > kLargestDatagram && connects)
@@ -63,10 +63,14 @@ void add_ipoib_notes(const Target& target, const RailEnd& end, const IpoibWish& 
     setting.notes.push_back(fmt::format(
         "cluster.yaml asks for MTU {}. {} has no connected mode: {} is the most that its datagrams carry.",
         *end.rail->mtu, end.model == nullptr ? "The adapter" : end.model->name, *wish.mtu));
-  if (wish.mode == "connected")
+  if (wish.mode == "connected") {
     setting.notes.push_back(
         fmt::format("The network's own file keeps the mode: {}.", mode_key(target.platform, *wish.mode)));
-  else if (wish.mtu && *wish.mtu > kGroupMtu)
+    if (!has_connected_ipoib(end, target.cluster()))
+      setting.notes.push_back(fmt::format(
+          "Which adapter this is, is unknown here. ConnectX-4 and later have no connected mode: write mtu: {} for them.",
+          kLargestDatagram));
+  } else if (wish.mtu && *wish.mtu > kGroupMtu)
     setting.notes.push_back(
         "The subnet manager's partition has to be as large (mtu=5): railbed writes that where "
         "expect.subnet_manager is said; a managed switch has its own setting. Then IPoIB has to start anew on "
@@ -77,15 +81,16 @@ void add_ipoib_notes(const Target& target, const RailEnd& end, const IpoibWish& 
 
 void render_ipoib(const Target& target, std::vector<Setting>& settings) {
   for (const RailEnd& end : target.view.ends) {
-    const auto wish = ipoib_of(end);
+    const auto wish = ipoib_of(end, target.cluster());
     if (!wish || (!wish->mode && !wish->mtu)) continue;
     Setting setting{.section = Section::kIpoib,
                     .name = "ipoib/mode",
                     .subjects = {end.name},
                     .title = fmt::format("IPoIB of {}", end.name),
-                    .reason =
-                        "guides for older adapters ask for connected mode and MTU 65520, which "
-                        "ConnectX-4 and later do not have",
+                    .reason = wish->mode == "connected"
+                                  ? "an MTU above 4092 needs connected mode, which ends with ConnectX-3"
+                                  : "guides for older adapters ask for connected mode and MTU 65520, which "
+                                    "ConnectX-4 and later do not have",
                     .risk = Risk::kTraffic};
     if (wish->mode) setting.needs.push_back(in_mode(end, *wish->mode));
     if (wish->mtu) setting.needs.push_back(has_ipoib_mtu(target, end, *wish->mtu));

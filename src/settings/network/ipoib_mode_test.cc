@@ -30,7 +30,7 @@ ConfiguredCluster ipoib_sample(std::uint16_t adapter, int mtu) {
 
 IpoibWish wish_for(std::uint16_t adapter, int mtu) {
   const ConfiguredCluster all = ipoib_sample(adapter, mtu);
-  const auto wish = ipoib_of(all.target("n1").view.ends.at(0));
+  const auto wish = ipoib_of(all.target("n1").view.ends.at(0), all.evidence->cluster);
   EXPECT_TRUE(wish);
   return wish.value_or(IpoibWish{});
 }
@@ -44,6 +44,25 @@ TEST(RenderIpoib, ConnectsOnlyWhereTheAdapterCan) {
   EXPECT_EQ(wish_for(kConnectX5, 65520).mode, "datagram");
   EXPECT_EQ(wish_for(kConnectX5, 65520).mtu, 4092);
   EXPECT_EQ(wish_for(0, 65520).mode, "connected");  // as in cluster.yaml, without facts
+}
+
+// Without facts, the parts of cluster.yaml show the adapter.
+TEST(RenderIpoib, TakesTheAdapterFromClusterYaml) {
+  const auto of = [](const std::string& parts) {
+    return sample(
+               "railbed: 1\ncluster: one\nfabric: infiniband\nexpect: {os: rhel 9}\nnodes: [n1]\n"
+               "rails: [{name: ib, subnet: 10.1.0.0/24, interface: ib0, first_address: 10.1.0.1, mtu: 65520}]\n" +
+               parts)
+        .render("n1", Section::kIpoib)
+        .at(0);
+  };
+  const Setting datagram = of("parts: {adapters: [{model: MCX455A-ECAT}]}\n");
+  EXPECT_EQ(datagram.needs.at(0).what, "ib0 is in datagram mode");
+  const Setting connected = of("parts: {adapters: [{model: ConnectX-3}]}\n");
+  EXPECT_EQ(connected.needs.at(0).what, "ib0 is in connected mode");
+  EXPECT_EQ(connected.reason, "an MTU above 4092 needs connected mode, which ends with ConnectX-3");
+  EXPECT_EQ(connected.notes.size(), 1U);
+  EXPECT_NE(of("").notes.back().find("write mtu: 4092 for them"), std::string::npos);
 }
 
 TEST(RenderIpoib, SaysWhatIsNotYetSoAndWhatItTakes) {

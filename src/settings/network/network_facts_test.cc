@@ -252,5 +252,28 @@ nodes: [{name: gpu1, configure: {unused_interfaces: [ens6, eno1]}}]
   EXPECT_EQ(all_unmet(settings[1]), "");
 }
 
+// Both halves of a DGX Spark's port reach its one cable.
+TEST(RenderNetworkFacts, LeavesTheSecondHalfOfASparksPortUp) {
+  constexpr std::string_view kPair = R"(
+railbed: 1
+cluster: pair
+topology: back-to-back
+configure: {unused_interfaces: [enp1s0f0np0, enp1s0f1np1]}
+nodes: [spark-01, spark-02]
+rails:
+  - {name: mesh, subnet: 192.168.100.0/24, interface: enP2p1s0f0np0, first_address: 192.168.100.1}
+)";
+  const auto settings = sample(kPair, facts_of_machine("spark-cx7")).render("spark-01", Section::kNetwork);
+  std::vector<const Setting*> unused;
+  for (const Setting& setting : settings)
+    if (setting.name == "network/unused") unused.push_back(&setting);
+  ASSERT_EQ(unused.size(), 2U);
+  EXPECT_EQ(unused[0]->subjects, std::vector<std::string>{"enp1s0f0np0"});
+  EXPECT_TRUE(unused[0]->files.empty() && unused[0]->steps.empty());
+  EXPECT_NE(unused[0]->notes.at(0).find("second way to that of enP2p1s0f0np0"), std::string::npos);
+  EXPECT_EQ(unused[1]->subjects, std::vector<std::string>{"enp1s0f1np1"});
+  EXPECT_FALSE(unused[1]->files.empty());
+}
+
 }  // namespace
 }  // namespace railbed

@@ -21,8 +21,26 @@ std::string_view why_mtu(const RailEnd& end, int have) {
   return ": a firmware update may leave one half of a DGX Spark's port so";
 }
 
+// Returns how an end gets the MTU that cluster.yaml asks for. On InfiniBand the subnet manager's partition limits
+// datagrams, and a larger MTU needs connected mode.
+Remedy give_mtu(const Survey& survey, const RailEnd& end, int want) {
+  if (!end.infiniband() || !end.interface->ipoib_mode.ok())
+    return {
+        "Set it now (traffic pauses for a moment), and in the network configuration; "
+        "prove it with a large ping.",
+        set_mtu_with(end, want)};
+  const bool connected = want > kLargestDatagram;
+  if (connected && has_connected_ipoib(end, survey.evidence.cluster) == false)
+    return {.text = fmt::format(
+                "Write mtu: {} for {} in cluster.yaml: a {} has no connected mode, and its datagrams "
+                "carry no more.",
+                kLargestDatagram, end.rail->name, end.model == nullptr ? "listed adapter" : end.model->name),
+            .by_hand_only = true};
+  return set_ipoib_mtu(*survey.find(*end.node), end, want, connected);
+}
+
 void mtu(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& verdict, const RailEnd& end) {
+  each_rail_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
     if (verdict.lacks_interface(end)) return;
     if (!end.rail->mtu) return verdict.not_applicable("cluster.yaml asks for no MTU on this rail");
     const int* have = verdict.read(end.interface->mtu);
@@ -33,9 +51,7 @@ void mtu(const Survey& survey, Judge& judge) {
                                          why_mtu(end, *have)),
                   .expected = std::to_string(want),
                   .observed = std::to_string(*have),
-                  .remedy = {"Set it now (traffic pauses for a moment), and in the network configuration; "
-                             "prove it with a large ping.",
-                             set_mtu_with(end, want)}});
+                  .remedy = give_mtu(survey, end, want)});
   });
 }
 
@@ -54,7 +70,9 @@ void mtu_equal(const Survey& survey, Judge& judge) {
         verdict.seen(end->interface->mtu);
         names.push_back(*end->node);
         if (by_mtu.size() > 1) verdict.touch("node:" + *end->node);
-        if (value != largest)
+        // In datagram mode the kernel takes no more (rdma.ipoib-mode-equal).
+        const bool datagram = end->infiniband() && end->interface->ipoib_mode.value_or("") == "datagram";
+        if (value != largest && (!datagram || largest <= kLargestDatagram))
           for (const ShellCommand& set : set_mtu_with(*end, largest))
             commands.push_back(command("{}  # on {}", set, *end->node));
       }
@@ -275,7 +293,7 @@ std::span<const Rule> address_rules() {
        .remedy = "ip link set mtu, and the network configuration.",
        .fixture = "v100-mtu-1500",
        .explained_by = {"net.vlan-mtu", "net.interface"},
-       .settings = {"network/rails"},
+       .settings = {"network/rails", "opensm/partition"},
        .check = mtu},
       {.id = "net.mtu-equal",
        .title = "ends of a rail have the same MTU",

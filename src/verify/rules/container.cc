@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/wording.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -196,7 +197,7 @@ void container_gpus(const Survey& survey, Judge& judge) {
         if (inside.gpus.size() < outside)
           return verdict.fail({.message = fmt::format("a container on {} has {} of {} GPUs", *node.name,
                                                       inside.gpus.size(), outside),
-                               .expected = fmt::format("{} GPUs", outside),
+                               .expected = counted(outside, "GPU"),
                                .observed = fmt::format("{} of /dev/nvidia0 and on", inside.gpus.size()),
                                .remedy = give_all_gpus(node)});
         if (!inside.libcuda)
@@ -212,8 +213,8 @@ void container_gpus(const Survey& survey, Judge& judge) {
               {.message = fmt::format("nvidia-smi in a container on {} lists {} of {} GPUs{}{}", *node.name,
                                       *inside.listed, outside, inside.complaint.empty() ? "" : ": ",
                                       inside.complaint),
-               .expected = fmt::format("{} GPUs", outside),
-               .observed = fmt::format("{} GPUs", *inside.listed),
+               .expected = counted(outside, "GPU"),
+               .observed = counted(*inside.listed, "GPU"),
                .remedy = give_all_gpus(node)});
         verdict.pass(fmt::format("{} GPUs, libcuda.so.1", inside.gpus.size()));
       });
@@ -238,8 +239,8 @@ void container_rdma(const Survey& survey, Judge& judge) {
                    fmt::format("a container on {} has {} of {} nodes /dev/infiniband/uverbs* although it was "
                                "given that folder: NCCL in it falls back to TCP without a word",
                                *node.name, found, outside),
-               .expected = fmt::format("{} nodes", outside),
-               .observed = fmt::format("{} nodes", found),
+               .expected = counted(outside, "node"),
+               .observed = counted(found, "node"),
                .remedy = {"See what keeps the device out.",
                           {run_by_hand(node, " --device /dev/infiniband", "ls /dev/infiniband")}}});
         if (inside.memlock != kUnlimited)

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "hardware/gpu_product.h"
 #include "model/tools.h"
+#include "settings/driver_package.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
 
@@ -165,7 +167,7 @@ void model_expected(const Survey& survey, Judge& judge) {
             const std::string* model =
                 verdict.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
             if (model == nullptr) return;
-            if (lower(*model).find(lower(want)) != std::string::npos) return verdict.pass(*model);
+            if (is_gpu_called(*model, want)) return verdict.pass(*model);
             verdict.fail({.message = fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address,
                                                  *node.name, *model, want),
                           .expected = want,
@@ -173,6 +175,18 @@ void model_expected(const Survey& survey, Judge& judge) {
                           .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.",
                                      {"nvidia-smi -L"}}});
           });
+}
+
+// Returns the commands that install a driver of this version: the package that `railbed plan` takes.
+std::vector<ShellCommand> install_driver_with(const NodeView& node, const std::string& version) {
+  const auto branch = driver_branch(version);
+  const auto platform = platform_of(node.wanted == nullptr ? Node{} : *node.wanted, *node.facts);
+  if (!branch || !platform) return {};
+  const auto kind = module_choice(node, *branch).kind;
+  if (platform->family == OsFamily::kRhel)
+    return {command("dnf list --showduplicates '*nvidia*driver*' | grep {}", version)};
+  if (!kind) return {command("apt-cache search {}", fmt::format("^nvidia-driver-{}", *branch))};
+  return {command("apt-get install {}", driver_package(*platform, *branch, *kind))};
 }
 
 void driver_expected(const Survey& survey, Judge& judge) {
@@ -188,10 +202,7 @@ void driver_expected(const Survey& survey, Judge& judge) {
         {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
          .expected = want,
          .observed = *have,
-         .remedy = {"Install the expected driver, then reboot.",
-                    for_system(node, {command("apt-get install nvidia-driver-{}", split(want, '.').front())},
-                               {command("dnf list --showduplicates '*nvidia*driver*' | grep {}", want)}),
-                    true}});
+         .remedy = {"Install the expected driver, then reboot.", install_driver_with(node, want), true}});
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
 
@@ -262,7 +263,7 @@ void peers(const Survey& survey, Judge& judge) {
     if (bad.empty() && !known)
       return verdict.unknown(
           "the report holds `nvidia-smi topo` in part: -p2p r, or -p2p n and -m, are missing");
-    if (bad.empty()) return verdict.pass(fmt::format("{} peers", row->second.size()));
+    if (bad.empty()) return verdict.pass(counted(row->second.size(), "peer"));
     verdict.fail(
         {.message = fmt::format("{} cannot reach the memory of {}: NCCL goes through host memory instead",
                                 gpu.where(), bad),

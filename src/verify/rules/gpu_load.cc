@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/gpu_slowdown.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
 #include "verify/load_window.h"
@@ -31,13 +32,11 @@ void load_ran(const Survey& survey, Judge& judge) {
   });
 }
 
-// Decodes nvmlClocksEventReasons (nvml.h). A sound GPU may show idle (0x1) and the power cap (0x4).
+// Names the reasons that a sound GPU does not show.
 std::string throttle_words(std::uint64_t reasons) {
   std::string words;
-  for (const auto& [bit, word] :
-       {std::pair{0x8U, "hardware slowdown"}, std::pair{0x20U, "software thermal slowdown"},
-        std::pair{0x40U, "hardware thermal slowdown"}, std::pair{0x80U, "power brake"}})
-    if ((reasons & bit) != 0) words += (words.empty() ? "" : ", ") + std::string(word);
+  for (const GpuSlowdown& one : kGpuSlowdowns)
+    if (!one.sound && (reasons & one.bit) != 0) words += (words.empty() ? "" : ", ") + std::string(one.word);
   return words;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "hardware/ceilings.h"
 #include "hardware/spark.h"
 #include "model/expected_rate.h"
@@ -190,7 +191,7 @@ void flaps(const Survey& survey, Judge& judge) {
     if (uptime == nullptr) return;
     const double days = std::max(1.0, *uptime / 86400);
     const double losses = static_cast<double>(*changes) / 2;  // each loss is a change down and a change up
-    if (losses / days < kLossesPerDay) return verdict.pass(fmt::format("{} changes", *changes));
+    if (losses / days < kLossesPerDay) return verdict.pass(counted(*changes, "change"));
     verdict.warn(
         {.message = fmt::format("{} lost its link {:.0f} times in {:.1f} days: a cable or port is failing",
                                 end.where(), losses, days),

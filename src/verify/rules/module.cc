@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -256,7 +257,7 @@ void verbs_devices(const Survey& survey, Judge& judge) {
     const auto* listed = verdict.read_if_there(rdma.verbs_devices, "not recorded");
     if (listed == nullptr) return;
     const auto unlisted = unlisted_devices(node, *listed);
-    if (unlisted.empty()) return verdict.pass(fmt::format("{} devices", listed->size()));
+    if (unlisted.empty()) return verdict.pass(counted(listed->size(), "device"));
     if (rdma.verbs_library.value_or("").empty())
       return verdict.not_applicable("libibverbs cannot be opened, which nccl.chooses-sockets judges");
     const std::string names = fmt::format("{}", fmt::join(unlisted, ", "));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "hardware/spark.h"
 #include "model/tools.h"
 #include "verify/areas.h"
@@ -134,7 +135,7 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
       if (direct == 0)
         verdict.not_applicable(pairs.front().why);
       else
-        verdict.pass(fmt::format("{} pairs", direct));
+        verdict.pass(counted(direct, "pair"));
       return;
     }
     const NcclVariable* const variable = effective(node.facts->nccl, lost->blocked_by);

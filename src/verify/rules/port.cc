@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/boot_network.h"
 #include "model/expected_rate.h"
+#include "model/link_remedy.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -550,31 +551,8 @@ void ipoib_link(const Survey& survey, Judge& judge) {
   });
 }
 
-// Returns the remedy. Datagrams are no larger than the partition's multicast group, whatever the interface is
-// set to: 2044 until the subnet manager is configured for more (ipoib_change_mtu in
-// drivers/infiniband/ulp/ipoib/ipoib_main.c).
-Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool connects) {
-  const ShellCommand set = command("ip link set {} mtu {}", end.name, most);
-  constexpr int kOfGroup = 2044;
-  const auto keep = keep_ipoib_with(node, end, connects ? "connected" : "datagram", most);
-  if (connects || most <= kOfGroup) {
-    Remedy remedy{"Set it on every node of the rail.", {set}};
-    remedy.commands.insert(remedy.commands.end(), keep.begin(), keep.end());
-    return remedy;
-  }
-  Remedy remedy{
-      fmt::format("Let the subnet manager make the partition as large: \"Default=0x7fff, ipoib, mtu=5 : "
-                  "ALL=full;\" in its {} and restart it; a managed switch has its own setting. Then restart "
-                  "IPoIB on every node, which cuts its connections, and set the MTU.",
-                  partitions_file(node)),
-      {"saquery -g", set}};
-  remedy.commands.insert(remedy.commands.end(), keep.begin(), keep.end());
-  return remedy;
-}
-
 void ipoib_mtu(const Survey& survey, Judge& judge) {
   constexpr int kEncapsulation = 4;  // RFC 4391: the IPoIB header
-  constexpr int kConnected = 65520;  // RFC 4755
   each_infiniband_end(survey, judge, [&](Case& verdict, const NodeView& node, const RailEnd& end) {
     if (verdict.lacks_interface(end)) return;
     const std::string* mode = verdict.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
@@ -585,7 +563,7 @@ void ipoib_mtu(const Survey& survey, Judge& judge) {
     const int* port = verdict.read(end.rdma.port->active_mtu);
     if (port == nullptr) return;
     const bool connects = *mode == "connected" && connects_ipoib(end);
-    const int most = connects ? kConnected : *port - kEncapsulation;
+    const int most = connects ? kLargestConnected : *port - kEncapsulation;
     if (*have == most) return verdict.pass(std::to_string(*have));
     verdict.warn(
         {.message = fmt::format("{} ({} mode) has MTU {}, best is {}", end.where(), *mode, *have, most),
@@ -784,7 +762,7 @@ std::span<const Rule> port_rules() {
        .remedy = "ip link set mtu on every node.",
        .fixture = "r730-ipoib-mtu",
        .explained_by = {"rdma.ipoib-mode", "rdma.ipoib-mode-equal", "net.mtu"},
-       .settings = {"network/rails", "ipoib/mode"},
+       .settings = {"network/rails", "ipoib/mode", "opensm/partition"},
        .check = ipoib_mtu},
       {.id = "rdma.ipoib-mode-equal",
        .title = "ends of a rail have the same IPoIB mode",

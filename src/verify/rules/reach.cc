@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "facts/readings.h"
 #include "model/firewall_path.h"
+#include "settings/hosts_lines.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
 
@@ -187,11 +188,6 @@ bool addresses_known(const NodeView& node) {
          });
 }
 
-bool is_loopback(const IpAddress& address) {
-  static const Subnet kFour = *Subnet::parse("127.0.0.0/8");
-  return kFour.contains(address) || address.to_text() == "::1";
-}
-
 // Names of nodes in a node's hosts file: their number, and the lines that point programs elsewhere.
 struct HostNames {
   std::size_t judged = 0;
@@ -203,10 +199,11 @@ HostNames judge_names(Case& verdict, const Survey& survey, const NodeView& node,
   for (const std::string& name : entry.names) {
     const NodeView* owner = survey.find(name);
     // A node's own name may map to itself (Debian's 127.0.1.1).
-    if (owner == nullptr || !addresses_known(*owner) || (owner == &node && is_loopback(entry.address)))
+    if (owner == nullptr || !addresses_known(*owner) ||
+        (owner == &node && is_loopback_address(entry.address)))
       continue;
     ++found.judged;
-    if (!is_loopback(entry.address) && owns(*owner, entry.address)) continue;
+    if (!is_loopback_address(entry.address) && owns(*owner, entry.address)) continue;
     found.wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
     verdict.touch("node:" + *owner->name);
     for (const RailEnd& end : owner->ends)
@@ -242,6 +239,7 @@ void hosts_file(const Survey& survey, Judge& judge) {
 using NamedAddresses = std::map<std::string, std::set<std::string>, std::less<>>;
 
 struct RailNames {
+  HostsTable wanted;                        // NODE-RAIL with the addresses of cluster.yaml
   std::map<IpAddress, std::string> owners;  // node by rail address in cluster.yaml
   std::vector<const Subnet*> subnets;       // subnets of rails whose ends all have an address there
   std::map<std::string, NamedAddresses> of_node = {};  // by node
@@ -252,7 +250,10 @@ RailNames rails_of(const Cluster& cluster) {
   for (const Rail& rail : cluster.rails) {
     bool all = rail.subnet.has_value();
     for (const RailPort& port : rail.ports) {
-      if (port.address) names.owners.emplace(*port.address, port.node);
+      if (port.address) {
+        names.owners.emplace(*port.address, port.node);
+        names.wanted.add(fmt::format("{}-{}", port.node, rail.name), *port.address);
+      }
       all = all && port.address;
     }
     if (all) names.subnets.push_back(&*rail.subnet);
@@ -338,26 +339,54 @@ std::string fault_of(const RailNames& names, const std::string& node, const Name
   return fmt::format("{} is {}, elsewhere {}", name, addresses_of(own->second), addresses_of(meant));
 }
 
+// Names that railbed gives rails (settings/hosts.cc), on one node.
+struct OwnNames {
+  std::size_t found = 0;
+  std::set<std::string> wrong = {};
+  std::vector<std::string> faults = {};
+};
+
+OwnNames judge_own_names(const RailNames& names, const std::vector<HostsEntry>& entries) {
+  OwnNames own;
+  for (const HostsEntry& entry : entries)
+    for (const std::string& name : entry.names) {
+      const std::vector<IpAddress>* const wanted = names.wanted.find(name);
+      if (wanted == nullptr) continue;
+      ++own.found;
+      if (!names.wanted.contradicts(name, entry.address)) continue;
+      own.wrong.insert(name);
+      own.faults.push_back(fmt::format("{} is {}, in cluster.yaml {}", name, entry.address.to_text(),
+                                       wanted->front().to_text()));
+    }
+  return own;
+}
+
 void rail_names(const Survey& survey, Judge& judge) {
   const RailNames names = read_rail_names(survey);
   const NamedAddresses meanings = meanings_of(names);
   each_node(survey, judge, "/etc/hosts", [&](Case& verdict, const NodeView& node) {
-    if (verdict.read_if_there(node.facts->system.hosts, "not recorded") == nullptr) return;
-    if (meanings.empty()) return verdict.not_applicable("no hosts file names the rails of other nodes");
+    const auto* entries = verdict.read_if_there(node.facts->system.hosts, "not recorded");
+    if (entries == nullptr) return;
+    const OwnNames own = judge_own_names(names, *entries);
+    if (meanings.empty() && own.found == 0)
+      return verdict.not_applicable("no hosts file names the rails of other nodes");
     const auto found = names.of_node.find(*node.name);
     const NamedAddresses mine = found == names.of_node.end() ? NamedAddresses() : found->second;
-    std::vector<std::string> faults;
-    for (const auto& [name, meant] : meanings)
+    std::vector<std::string> faults = own.faults;
+    for (const auto& [name, meant] : meanings) {
+      if (own.wrong.contains(name)) continue;
       if (std::string fault = fault_of(names, *node.name, mine, name, meant); !fault.empty())
         faults.push_back(std::move(fault));
-    if (faults.empty()) return verdict.pass(fmt::format("{} names", mine.size()));
+    }
+    if (faults.empty()) return verdict.pass(fmt::format("{} names", std::max(mine.size(), own.found)));
     const std::string observed = fmt::format("{}", fmt::join(faults, "; "));
     verdict.warn(
         {.message = fmt::format("/etc/hosts of {} disagrees about the rails: {}", *node.name, observed),
          .expected = "the same names on every node, with cluster.yaml's addresses",
          .observed = observed,
-         .remedy = {"Give every node the same lines, unless names come from DNS there.",
-                    {"grep -n . /etc/hosts"}}});
+         .remedy = {.text = "Give every node the same lines, unless names come from DNS there.",
+                    .commands = {"grep -n . /etc/hosts"},
+                    .by_hand_only = own.faults.empty()}});
   });
 }
 
@@ -394,10 +423,11 @@ std::span<const Rule> reach_rules() {
            "A name of a rail that means another node, or nothing, on one node sends a launcher astray there.",
        .source = "/etc/hosts of every node, compared with the rails' addresses",
        .standard = "names for addresses of rails that one node has for another are the same on all, "
-                   "and their addresses are in cluster.yaml",
+                   "and their addresses are in cluster.yaml; no line gives NODE-RAIL another address than it",
        .remedy = "Give every node the same lines.",
        .fixture = "spark-rail-names",
        .explained_by = {},
+       .settings = {"hosts/names"},
        .check = rail_names},
   };
   return kRules;

@@ -1,0 +1,36 @@
+#include "base/wording.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace railbed {
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  std::string text = std::to_string(count) + ' ';
+  if (count == 1) return text.append(one);
+  return many.empty() ? text.append(one) + 's' : text.append(many);
+}
+
+std::string without_node(const Error& error) {
+  const std::string prefix = error.node + ": ";
+  return !error.node.empty() && error.text.starts_with(prefix) ? error.text.substr(prefix.size())
+                                                               : error.text;
+}
+
+std::string did_you_mean_rate(std::string_view text) {
+  text = trim(text);
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = parse_real(text.substr(0, end));
+  const std::string_view unit = trim(text.substr(end));
+  // An Ethernet's name ("40GbE", "100GBASE-SR4"), or a unit in other letters ("gbps", "GB/s", "Gig").
+  const char prefix =
+      unit.empty() ? 'G' : static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front())));
+  if (!number || (prefix != 'K' && prefix != 'M' && prefix != 'G' && prefix != 'T')) return {};
+  const std::string meant = std::string(text.substr(0, end)) + ' ' + (prefix == 'K' ? 'k' : prefix) + "b/s";
+  return parse_bit_rate(meant) ? ", did you mean \"" + meant + "\"?" : std::string();
+}
+
+}  // namespace railbed

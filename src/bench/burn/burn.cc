@@ -1,0 +1,86 @@
+#include "bench/burn/burn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace railbed {
+namespace {
+
+constexpr double kLongestRound = 120;  // seconds
+constexpr int kFewestBurnRounds = 2;       // so that each phase also meets a GPU that is hot from the others
+constexpr std::size_t kMostDrills = 16;
+constexpr int kMostShare = 1000;
+
+int sum_of_shares(const std::vector<BurnShare>& phases) {
+  return std::accumulate(phases.begin(), phases.end(), 0,
+                         [](int sum, const BurnShare& one) { return sum + one.share; });
+}
+
+}  // namespace
+
+Result<void> check_burn(const BurnPlan& plan) {
+  const auto refuse = [](const char* what) { return fail(ErrorKind::kBadInput, what); };
+  if (!(plan.seconds >= 1) || plan.seconds > kLongestBurn) return refuse("seconds: 1 to 14 days");
+  if (plan.gpus.size() > kMostBurnGpus) return refuse("gpus: at most 64");
+  if (plan.phases.empty() || plan.phases.size() > kBurnPhases) return refuse("phases: 1 to 6");
+  for (const BurnShare& one : plan.phases)
+    if (one.share < 1 || one.share > kMostShare) return refuse("shares: 1 to 1000");
+  if (!(plan.watts >= 0) || plan.watts > 1e5) return refuse("watts: up to 100000");
+  if (!(plan.patience >= 1) || plan.patience > 86'400) return refuse("patience: a second to a day");
+  if (plan.side != 0 && (plan.side < 64 || plan.side > 32'768 || plan.side % 64 != 0))
+    return refuse("side: a multiple of 64 up to 32768");
+  if (plan.drills.size() > kMostDrills) return refuse("drills: at most 16");
+  for (const BurnDrill& drill : plan.drills)
+    if (!(drill.amount >= 0) || (drill.kind == BurnInjection::kSlow && drill.amount > 90))
+      return refuse("drills: a moment, or 0 to 90 percent");
+  return {};
+}
+
+std::vector<BurnShare> default_burn_phases() {
+  return {{BurnPhase::kBf16, 25}, {BurnPhase::kMemory, 15}, {BurnPhase::kFp8, 20},
+          {BurnPhase::kPcie, 10}, {BurnPhase::kFp64, 15},   {BurnPhase::kFp16, 15}};
+}
+
+BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at) {
+  const double rounds = std::max<double>(kFewestBurnRounds, std::ceil(seconds / kLongestRound));
+  const double length = seconds / rounds;
+  const double whole = std::clamp(std::floor(at / length), 0.0, rounds - 1);
+  const double unit = length / sum_of_shares(phases);
+  double end = whole * length;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    end += phases[i].share * unit;
+    if (at < end) return {i, end};
+  }
+  return {phases.size() - 1, (whole + 1) * length};
+}
+
+void BurnCourseKeeper::add(double seconds, int watts, int clock, int temperature) {
+  // A gap in the samples leaves a gap of the last values, so that each point has its place.
+  while (sum_.count > 0 && seconds >= static_cast<double>(course_.watts.size() + 1) * course_.interval)
+    close();
+  ++sum_.count;
+  sum_.watts += watts;
+  sum_.clock += clock;
+  sum_.temperature += temperature;
+}
+
+void BurnCourseKeeper::close() {
+  const auto mean = [&](double sum) { return static_cast<int>(std::lround(sum / sum_.count)); };
+  course_.watts.push_back(mean(sum_.watts));
+  course_.clock.push_back(mean(sum_.clock));
+  course_.temperature.push_back(mean(sum_.temperature));
+  // The last values stay as one sample: they fill a gap, and weigh little in an interval with samples.
+  sum_ = {1, mean(sum_.watts) * 1.0, mean(sum_.clock) * 1.0, mean(sum_.temperature) * 1.0};
+  if (course_.watts.size() < kMostBurnPoints) return;
+  for (std::vector<int>* values : {&course_.watts, &course_.clock, &course_.temperature}) {
+    for (std::size_t i = 0; i < values->size() / 2; ++i)
+      (*values)[i] = ((*values)[2 * i] + (*values)[2 * i + 1]) / 2;
+    values->resize(values->size() / 2);
+  }
+  course_.interval *= 2;
+}
+
+}  // namespace railbed

@@ -1,0 +1,89 @@
+// Burn-in of a node's GPUs, as it runs on the node: the request to an agent, and its reply.
+//
+// Each GPU has a child process of its own, so that one that hangs or falls off the bus disturbs no other. A child
+// sends the whole state of its GPU (BurnGpu) every second or two; the agent keeps the last one. The controller
+// asks for it whenever it likes, so a burn costs no memory for the time that it lasts.
+//
+// All children follow the same timetable, counted from the same moment: all GPUs are in the same phase, and load
+// the power supplies and the cooling together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+#include "results/burn.h"
+
+namespace railbed {
+
+inline constexpr double kLongestBurn = 14 * 86'400;  // seconds
+inline constexpr int kMostBurnGpus = 64;
+
+struct BurnPlan {
+  std::vector<int> gpus;  // ordinals; empty: all
+  double seconds = 3600;
+  std::vector<BurnShare> phases;
+  double watts = 0;          // mean of each GPU that must not be exceeded; 0: no limit
+  double patience = 60;      // seconds that one step may take
+  std::uint64_t memory = 0;  // bytes that each GPU's memory phase takes at most; 0: what can be spared
+  std::uint64_t side = 0;    // of the matrices; 0: by the memory
+  std::string cublas;        // cublasLt's file; empty: the usual places
+  std::vector<BurnDrill> drills;
+  FIELDS(BurnPlan, gpus, seconds, phases, watts, patience, memory, side, cublas, drills);
+};
+// Checks a plan from an untrusted caller. Fails if a number is outside its limits.
+Result<void> check_burn(const BurnPlan& plan);
+
+// Returns the phases and shares of a burn that names none.
+std::vector<BurnShare> default_burn_phases();
+
+// The timetable: the time is divided into rounds of at most two minutes, at least two of them, and each round into all
+// phases by their shares.
+struct BurnTurn {
+  std::size_t phase = 0;  // index in the plan's phases
+  double ends = 0;        // seconds from the start of the burn
+};
+// Returns the turn at this moment, in seconds from the start. Precondition: there is a phase with a share above 0.
+BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at);
+
+// Adds a sample to the course. Samples come about once in a second.
+class BurnCourseKeeper {
+ public:
+  void add(double seconds, int watts, int clock, int temperature);
+  const BurnCourse& course() const { return course_; }
+
+ private:
+  struct Sum {
+    int count = 0;
+    double watts = 0, clock = 0, temperature = 0;
+  };
+  void close();
+  BurnCourse course_;
+  Sum sum_;
+};
+
+inline constexpr std::string_view kBurnFind = "bench.burn.find";    // BurnPlan → BurnFound; loads nothing
+inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan → BurnName
+inline constexpr std::string_view kBurnLook = "bench.burn.look";    // BurnName → BurnState
+inline constexpr std::string_view kBurnEnd = "bench.burn.end";  // BurnName → BurnState, and stops the work
+
+// The GPUs that a plan would burn in.
+struct BurnFound {
+  std::vector<std::string> names;
+  std::vector<double> watts;  // power limit of each; 0: not known
+  FIELDS(BurnFound, names, watts);
+};
+struct BurnName {
+  std::string session;
+  FIELDS(BurnName, session);
+};
+struct BurnState {
+  std::vector<BurnGpu> gpus;
+  bool ended = false;  // the work of all GPUs
+  FIELDS(BurnState, gpus, ended);
+};
+
+}  // namespace railbed

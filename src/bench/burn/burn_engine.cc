@@ -1,0 +1,140 @@
+#include "bench/burn/burn_engine.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "bench/burn/burn_child.h"
+#include "bench/core/clock.h"
+#include "bench/core/sessions.h"
+#include "bench/core/typed.h"
+#include "bench/gpu/visible_gpus.h"
+#include "nvidia/gpu_probe.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMostBurns = 4;  // sessions that an agent keeps
+
+// The burn-in of one node: a child for each GPU, and the last state of each. Thread-safe.
+class BurnSession {
+ public:
+  BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, const NvidiaLibraries& from)
+      : gpus_(gpus.size()), running_(gpus.size()) {
+    const std::uint64_t begin = now_ns();
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      gpus_[i].ordinal = gpus[i].ordinal;
+      gpus_[i].address = gpus[i].address;
+      gpus_[i].name = gpus[i].name;
+      const BurnChild child{gpus[i], begin, static_cast<int>(gpus.size())};
+      threads_.emplace_back(
+          [this, i, plan, child, from](const std::stop_token& stop) { follow(i, plan, child, from, stop); });
+    }
+  }
+
+  BurnState state() {
+    const std::lock_guard lock(mutex_);
+    return {gpus_, running_ == 0};
+  }
+  // Kills what still runs, and waits until it has ended.
+  void stop() {
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+  }
+
+ private:
+  void follow(std::size_t index, const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from,
+              const std::stop_token& stop) {
+    ChildListener listener;
+    listener.step = [](std::string_view) {};
+    listener.printed = [](std::string_view) {};
+    listener.result = [&](std::string_view line) {
+      auto now = json::read<BurnGpu>(line);
+      const std::lock_guard lock(mutex_);
+      if (now) gpus_[index] = std::move(*now);
+    };
+    const auto miss =
+        follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
+                     std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3)), stop);
+    const std::lock_guard lock(mutex_);
+    --running_;
+    BurnGpu& gpu = gpus_[index];
+    if (!miss || gpu.ended || !gpu.trouble.empty() || stop.stop_requested()) return;
+    gpu.trouble = miss->missing == Missing::kTimeout ? "hangs in: " + miss->why : miss->why;
+  }
+
+  std::mutex mutex_;
+  std::vector<BurnGpu> gpus_;
+  std::size_t running_;
+  std::vector<std::jthread> threads_;  // the last member, because they use the others
+};
+
+Result<BurnFound> find_gpus(const BurnPlan& plan, const NvidiaLibraries& from) {
+  RETURN_IF_ERROR(check_burn(plan));
+  ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
+  BurnFound found;
+  for (const VisibleGpu& gpu : visible.gpus) found.names.push_back(gpu.name);
+  const auto limits = ask_in_child(
+      "power limits",
+      [&](const Say& about_to) {
+        nvml::Nvml nvml(from.nvml, about_to);
+        std::vector<double> watts;
+        const bool started = !start_nvml(nvml);
+        for (const VisibleGpu& gpu : visible.gpus) {
+          watts.push_back(0);
+          if (!started) continue;
+          if (const auto device = find_gpu(nvml, gpu.address))
+            watts.back() =
+                nvml.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", *device).value_or(0) / 1000.0;
+        }
+        return json::dump(json::encode(watts));
+      },
+      from.deadline);
+  if (limits)
+    if (auto watts = json::read<std::vector<double>>(*limits)) found.watts = std::move(*watts);
+  found.watts.resize(found.names.size());
+  return found;
+}
+
+using BurnSessions = Sessions<BurnSession, kMostBurns>;
+
+Handlers burn_handlers(AgentSide& side) {
+  const auto sessions = std::make_shared<BurnSessions>();
+  Handlers handlers;
+  handlers.emplace(kBurnFind,
+                   typed_handler<BurnPlan>([from = side.nvidia](const BurnPlan& plan, std::stop_token) {
+                     return find_gpus(plan, from);
+                   }));
+  handlers.emplace(kBurnBegin,
+                   typed_handler<BurnPlan>([sessions, from = side.nvidia](
+                                               const BurnPlan& plan, std::stop_token) -> Result<BurnName> {
+                     RETURN_IF_ERROR(check_burn(plan));
+                     ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
+                     if (visible.gpus.size() > kMostBurnGpus)
+                       return fail(ErrorKind::kUnavailable,
+                                   fmt::format("{} GPUs: more than any node has", visible.gpus.size()));
+                     return BurnName{sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, from))};
+                   }));
+  handlers.emplace(kBurnLook, typed_handler<BurnName>(
+                                  [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
+                                    ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+                                    return session->state();
+                                  }));
+  handlers.emplace(kBurnEnd, typed_handler<BurnName>(
+                                 [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
+                                   ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+                                   sessions->remove(name.session);
+                                   session->stop();
+                                   return session->state();
+                                 }));
+  return handlers;
+}
+
+}  // namespace
+
+EngineRegistration burn_engine() { return {Engine::kBurn, burn_handlers}; }
+
+}  // namespace railbed

@@ -1,0 +1,466 @@
+#include "bench/burn/burn_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/result.h"
+#include "base/student.h"
+#include "hardware/gpu_slowdown.h"
+#include "hardware/gpu_speed.h"
+#include "hardware/xid.h"
+
+namespace railbed {
+namespace {
+
+// Our own values.
+constexpr double kFailsFrom = 0.10;        // slower than its siblings: it holds back the whole job that much
+constexpr double kSlowedFailsFrom = 0.05;  // share of the time
+constexpr double kSlowedNamedFrom = 0.001;
+constexpr std::uint64_t kSlowedSamples = 2;  // a single sample may be the start of the load
+constexpr double kReasonExcess = 0.01;       // of the time, beyond the siblings, to be called a cause
+constexpr double kClockExcess = 0.01;        // below the siblings' clock, likewise
+constexpr double kOfDataSheet = 0.5;         // sound products reach 60 to 80 % of their data sheet
+constexpr double kMad = 1.4826;   // from the median deviation to the standard deviation of a normal spread
+constexpr double kFound = 1.645;  // standard deviations: 95 % of a normal spread are above the limit
+constexpr double kLeastScale = 1e-6;
+
+std::string_view burn_phase_word(BurnPhase phase) {
+  return enum_names(phase)[static_cast<std::size_t>(phase)];
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
+
+std::string time_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+double burn_median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+struct Member {
+  const BurnNode* node;
+  const BurnGpu* gpu;
+  const BurnTally* tally;
+};
+using Members = std::vector<Member>;
+
+std::optional<double> data_sheet_of(const std::string& name, BurnPhase phase) {
+  const GpuSpeed* speed = find_gpu_speed(name);
+  if (speed == nullptr) return std::nullopt;
+  double rate = 0;
+  switch (phase) {
+    case BurnPhase::kBf16:
+      rate = speed->teraflops(MatrixType::kBf16) * 1e12;
+      break;
+    case BurnPhase::kFp16:
+      rate = speed->teraflops(MatrixType::kFp16) * 1e12;
+      break;
+    case BurnPhase::kFp8:
+      rate = speed->teraflops(MatrixType::kFp8) * 1e12;
+      break;
+    case BurnPhase::kFp64:
+      rate = speed->fp64 * 1e12;
+      break;
+    case BurnPhase::kMemory:
+      rate = speed->bandwidth * 1e9;
+      break;
+    case BurnPhase::kPcie:
+      break;
+  }
+  return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+double share_of(const BurnGpu& gpu, std::string_view reason) {
+  const auto found = std::ranges::find(gpu.slowdowns, reason, &BurnSlowdown::reason);
+  if (found == gpu.slowdowns.end() || gpu.samples == 0) return 0;
+  return static_cast<double>(found->samples) / static_cast<double>(gpu.samples);
+}
+
+class BurnJudge {
+ public:
+  explicit BurnJudge(BurnReport& report) : report_(report) {}
+
+  void judge() {
+    report_.families.clear();
+    report_.findings.clear();
+    gather();
+    for (const BurnNode& node : report_.nodes) {
+      judge_node(node);
+      for (const BurnGpu& gpu : node.gpus) judge_gpu(node, gpu);
+    }
+    compare_digests();
+    judge_rates();
+    judge_slowdowns();
+    name_skipped();
+    if (report_.stopped)
+      add({.status = BurnStatus::kNote,
+           .what = "stopped",
+           .message = fmt::format("stopped on request after {} of {}: what is above was measured until then",
+                                  time_text(report_.seconds), time_text(report_.planned))});
+    std::ranges::stable_sort(report_.findings, {}, &BurnFinding::status);
+  }
+
+ private:
+  void add(BurnFinding finding) { report_.findings.push_back(std::move(finding)); }
+  BurnFinding about(const BurnNode& node, const BurnGpu& gpu, BurnStatus status, std::string what) const {
+    BurnFinding finding;
+    finding.status = status;
+    finding.node = node.node;
+    finding.gpu = gpu.ordinal;
+    finding.what = std::move(what);
+    return finding;
+  }
+  static std::string where(const BurnNode& node, const BurnGpu& gpu) {
+    return fmt::format("GPU {} of {}", gpu.ordinal, node.node);
+  }
+  // Drills are on the first node only.
+  bool is_slowed_by_drill(const BurnNode& node, const BurnGpu& gpu) const {
+    return &node == report_.nodes.data() &&
+           std::ranges::any_of(report_.injected, [&](const BurnDrill& drill) {
+             return drill.kind == BurnInjection::kSlow && drill.gpu == gpu.ordinal;
+           });
+  }
+
+  void gather() {
+    for (const BurnNode& node : report_.nodes)
+      for (const BurnGpu& gpu : node.gpus)
+        for (const BurnTally& tally : gpu.tallies)
+          if (tally.skipped.empty() && tally.rate > 0) {
+            families_[{gpu.name, tally.phase}].push_back({&node, &gpu, &tally});
+            ++tests_;
+          }
+  }
+
+  void judge_node(const BurnNode& node) {
+    BurnFinding finding;
+    finding.node = node.node;
+    if (node.lost) {
+      finding.status = BurnStatus::kFailure;
+      finding.what = "lost";
+      finding.message =
+          fmt::format("{} was lost after {}: {}", node.node, time_text(node.lost_after), node.trouble);
+      finding.remedy =
+          "Look at its console, its BMC's event log and its power supplies; what it did until then counts.";
+      add(std::move(finding));
+    } else if (!node.trouble.empty()) {
+      finding.status = BurnStatus::kUnknown;
+      finding.what = "not-begun";
+      finding.message = fmt::format("{} could not be burned in: {}", node.node, node.trouble);
+      add(std::move(finding));
+    }
+  }
+
+  void judge_gpu(const BurnNode& node, const BurnGpu& gpu) {
+    judge_results(node, gpu);
+    if (!gpu.trouble.empty()) {
+      BurnFinding finding = about(node, gpu, gpu.began ? BurnStatus::kFailure : BurnStatus::kUnknown,
+                                  gpu.began ? "ended" : "not-begun");
+      finding.message =
+          gpu.began
+              ? fmt::format("{} ended after {}: {}", where(node, gpu), time_text(gpu.seconds), gpu.trouble)
+              : fmt::format("{} could not be burned in: {}", where(node, gpu), gpu.trouble);
+      if (gpu.began)
+        finding.remedy = "Read the kernel log for Xid messages of that moment: dmesg | grep -i xid";
+      add(std::move(finding));
+    }
+    judge_errors(node, gpu);
+    if (report_.watts_cap > 0 && gpu.samples > 0 && gpu.watts > report_.watts_cap) {
+      BurnFinding finding = about(node, gpu, BurnStatus::kWarning, "above-watts");
+      finding.message = fmt::format(
+          "{} took {:.0f} W on average, more than the {:.0f} W of --watts: idle, it takes "
+          "more than pauses can save",
+          where(node, gpu), gpu.watts, report_.watts_cap);
+      add(std::move(finding));
+    }
+    if (!gpu.began) return;
+    if (!gpu.no_samples.empty()) {
+      BurnFinding finding = about(node, gpu, BurnStatus::kWarning, "no-samples");
+      finding.message = fmt::format("{}: power, clocks, temperature and errors are not known{}: {}",
+                                    where(node, gpu), gpu.samples > 0 ? " to the end" : "", gpu.no_samples);
+      add(std::move(finding));
+    }
+  }
+
+  void judge_results(const BurnNode& node, const BurnGpu& gpu) {
+    if (gpu.fault_count == 0) return;
+    BurnFinding finding = about(node, gpu, BurnStatus::kFailure, "wrong-result");
+    finding.injected =
+        gpu.faults.size() == gpu.fault_count && std::ranges::all_of(gpu.faults, &BurnFault::injected);
+    std::uint64_t wrong = 0;
+    for (const BurnTally& tally : gpu.tallies) wrong += tally.wrong;
+    finding.message = fmt::format("{} gave wrong results: {} in {} of its comparisons", where(node, gpu),
+                                  wrong, gpu.fault_count);
+    if (!gpu.faults.empty()) {
+      const BurnFault& first = gpu.faults.front();
+      finding.message += fmt::format(
+          "; first in {} after {}: {} {} (index {}, bits {}){}", burn_phase_word(first.phase),
+          time_text(first.at), first.elements,
+          first.of == "result"        ? "elements of a product"
+          : first.of == "factors"     ? "elements, because factors changed in memory"
+          : first.of == "reference"   ? "elements, because the reference changed in memory or was made wrong"
+          : first.of == "copy"        ? "words of a copy over PCI Express"
+          : first.of == "memory kept" ? "words that memory had kept since the phase before"
+                                      : "words just written to memory",
+          first.first, first.bits, first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
+    }
+    finding.remedy = "Take this GPU out of service: it computes wrong without an error message.";
+    add(std::move(finding));
+  }
+
+  void judge_errors(const BurnNode& node, const BurnGpu& gpu) {
+    for (const BurnXid& xid : gpu.xids) {
+      const Xid* known = find_xid(xid.code);
+      const bool mild = known == nullptr || known->action == XidAction::kApplication ||
+                        known->action == XidAction::kInformation;
+      BurnFinding finding = about(node, gpu, mild ? BurnStatus::kWarning : BurnStatus::kFailure, "xid");
+      finding.message =
+          fmt::format("{} reported Xid {} after {}{}", where(node, gpu), xid.code, time_text(xid.at),
+                      known == nullptr ? "" : fmt::format(": {}", known->meaning));
+      finding.remedy = known == nullptr ? "" : std::string(advice(known->action));
+      add(std::move(finding));
+    }
+    const auto count = [&](const std::optional<std::uint64_t>& more, BurnStatus status, const char* what,
+                           const char* words) {
+      if (more.value_or(0) == 0) return;
+      BurnFinding finding = about(node, gpu, status, what);
+      finding.message = fmt::format("{}: {} {} during the burn", where(node, gpu), *more, words);
+      add(std::move(finding));
+    };
+    count(gpu.ecc_uncorrectable, BurnStatus::kFailure, "ecc-uncorrectable",
+          "uncorrectable memory errors (ECC)");
+    count(gpu.ecc_corrected, BurnStatus::kWarning, "ecc-corrected", "corrected memory errors (ECC)");
+    count(gpu.pcie_replays, BurnStatus::kNote, "pcie-replays", "replays on PCI Express");
+    for (const auto& [name, more] : gpu.nvlink_errors)
+      count(more, BurnStatus::kNote, "nvlink-errors", fmt::format("NVLink errors ({})", name).c_str());
+  }
+
+  // The same product must be the same on all GPUs of a kind.
+  void compare_digests() {
+    using Kind = std::tuple<std::string, std::string, std::uint64_t, BurnPhase>;
+    std::map<Kind, std::map<std::string, Members>> kinds;
+    for (const BurnNode& node : report_.nodes)
+      for (const BurnGpu& gpu : node.gpus)
+        for (const BurnTally& tally : gpu.tallies)
+          if (!tally.digest.empty())
+            kinds[{gpu.name, gpu.library, gpu.side, tally.phase}][tally.digest].push_back(
+                {&node, &gpu, &tally});
+    for (const auto& [kind, digests] : kinds)
+      if (digests.size() > 1) name_different(std::get<BurnPhase>(kind), digests);
+  }
+
+  void name_different(BurnPhase phase, const std::map<std::string, Members>& digests) {
+    std::size_t all = 0;
+    const Members* most = nullptr;
+    for (const auto& [digest, members] : digests) {
+      all += members.size();
+      if (most == nullptr || members.size() > most->size()) most = &members;
+    }
+    // Faults are rare. If many GPUs differ, the cause is another one, and the right result is unknown.
+    const bool clear = most->size() >= 2 && (all - most->size()) * 4 <= all;
+    for (const auto& [digest, members] : digests) {
+      if (clear && &members == most) continue;
+      for (const Member& one : members) {
+        BurnFinding finding = about(*one.node, *one.gpu, clear ? BurnStatus::kFailure : BurnStatus::kWarning,
+                                    "different-result");
+        finding.message =
+            clear
+                ? fmt::format(
+                      "{} computes another product of {} than {} others of its kind do with the same factors, "
+                      "and the same wrong one each time",
+                      where(*one.node, *one.gpu), burn_phase_word(phase), most->size())
+                : fmt::format(
+                      "{} and others of its kind compute different products of {} from the same factors: {} "
+                      "results on {} GPUs, so nobody can tell which is right",
+                      where(*one.node, *one.gpu), burn_phase_word(phase), digests.size(), all);
+        finding.remedy = clear ? "Take this GPU out of service." : "";
+        add(std::move(finding));
+        if (!clear) return;
+      }
+    }
+  }
+
+  void judge_rates() {
+    std::map<const BurnGpu*, std::vector<std::pair<BurnPhase, double>>> slow;
+    for (auto& [key, members] : families_) {
+      const auto& [name, phase] = key;
+      std::vector<double> rates;
+      double watts = 0;
+      for (const Member& one : members) {
+        rates.push_back(one.tally->rate);
+        watts += one.tally->watts;
+      }
+      BurnFamily family;
+      family.name = name;
+      family.phase = phase;
+      family.gpus = static_cast<int>(members.size());
+      family.median = burn_median(rates);
+      family.low = *std::ranges::min_element(rates);
+      family.high = *std::ranges::max_element(rates);
+      family.watts = watts / static_cast<double>(members.size());
+      family.data_sheet = data_sheet_of(name, phase);
+      std::vector<double> deviations;
+      std::vector<double> sizes;
+      std::vector<double> lower;
+      for (const double rate : rates) {
+        deviations.push_back(std::log(family.median / rate));
+        sizes.push_back(std::abs(deviations.back()));
+        if (deviations.back() > 0) lower.push_back(deviations.back());
+      }
+      family.spread = kMad * std::max(burn_median(sizes), burn_median(lower));
+      if (family.gpus >= kFewestSiblings) {
+        const double scale = std::max(family.spread, kLeastScale);
+        const double limit = std::max(burn_limit(family.gpus, tests_) * scale, -std::log(1 - kWorthNaming));
+        family.smallest = 1 - std::exp(-limit - kFound * scale);
+        for (std::size_t i = 0; i < members.size(); ++i)
+          if (deviations[i] > limit) slow[members[i].gpu].emplace_back(phase, 1 - std::exp(-deviations[i]));
+      }
+      if (family.data_sheet && family.median < *family.data_sheet * kOfDataSheet)
+        add({.status = BurnStatus::kWarning,
+             .what = "below-data-sheet",
+             .message =
+                 fmt::format("{} {} reached only {} of the data sheet's rate in {}: all are slow",
+                             family.gpus == 1 ? "the one" : fmt::format("half of {}", family.gpus), name,
+                             percent(family.median / *family.data_sheet), burn_phase_word(phase)),
+             .remedy =
+                 "Compare clocks, power limits and temperatures: nvidia-smi -q -d CLOCK,POWER,PERFORMANCE"});
+      report_.families.push_back(std::move(family));
+    }
+    for (const BurnNode& node : report_.nodes)
+      for (const BurnGpu& gpu : node.gpus)
+        if (const auto found = slow.find(&gpu); found != slow.end())
+          name_slow(node, gpu, std::move(found->second));
+  }
+
+  void name_slow(const BurnNode& node, const BurnGpu& gpu, std::vector<std::pair<BurnPhase, double>> phases) {
+    std::ranges::stable_sort(phases, [](const auto& a, const auto& b) { return a.second > b.second; });
+    const auto [worst, share] = phases.front();
+    BurnFinding finding =
+        about(node, gpu, share >= kFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slow");
+    finding.injected = is_slowed_by_drill(node, gpu);
+    std::string others;
+    for (std::size_t i = 1; i < phases.size(); ++i)
+      others += fmt::format("{}{} {}", i > 1 ? ", " : "", burn_phase_word(phases[i].first),
+                            percent(phases[i].second));
+    const Members& siblings = families_.at({gpu.name, worst});
+    finding.message =
+        fmt::format("{} is {} slower in {} than the median of {} siblings{}{}", where(node, gpu),
+                    percent(share), burn_phase_word(worst), siblings.size() - 1,
+                    others.empty() ? "" : " (" + others + ")", cause_of_slow(gpu, siblings, worst));
+    finding.remedy =
+        "Look at its cooling, its power cables and its clocks; move it to another slot to tell GPU from place.";
+    add(std::move(finding));
+  }
+
+  // Returns ", held back by power brake 4 % of the time", or what else sets it apart from its siblings.
+  static std::string cause_of_slow(const BurnGpu& gpu, const Members& siblings, BurnPhase phase) {
+    std::string_view cause;
+    double most = kReasonExcess;
+    for (const GpuSlowdown& one : kGpuSlowdowns) {
+      std::vector<double> shares;
+      for (const Member& sibling : siblings) shares.push_back(share_of(*sibling.gpu, one.word));
+      const double excess = share_of(gpu, one.word) - burn_median(shares);
+      if (excess > most) {
+        most = excess;
+        cause = one.word;
+      }
+    }
+    if (!cause.empty())
+      return fmt::format(", held back by {} {} of the time", cause, percent(share_of(gpu, cause)));
+    std::vector<double> clocks;
+    double own = 0;
+    for (const Member& sibling : siblings) {
+      clocks.push_back(sibling.tally->clock);
+      if (sibling.gpu == &gpu) own = sibling.tally->clock;
+    }
+    const double usual = burn_median(clocks);
+    if (gpu.samples == 0 || own <= 0) return ", and its clock is not known";
+    if (phase != BurnPhase::kPcie && own < usual * (1 - kClockExcess))
+      return fmt::format(", at {:.0f} MHz where they run at {:.0f}", own, usual);
+    return ", with no reason that NVML names";
+  }
+
+  void judge_slowdowns() {
+    for (const BurnNode& node : report_.nodes)
+      for (const BurnGpu& gpu : node.gpus)
+        for (const GpuSlowdown& one : kGpuSlowdowns) {
+          const double share = share_of(gpu, one.word);
+          const auto found = std::ranges::find(gpu.slowdowns, one.word, &BurnSlowdown::reason);
+          if (one.sound || share < kSlowedNamedFrom || found->samples < kSlowedSamples) continue;
+          BurnFinding finding =
+              about(node, gpu, share >= kSlowedFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
+                    "slowed-down");
+          finding.message = fmt::format("{} was slowed down by {} {} of the time", where(node, gpu), one.word,
+                                        percent(share));
+          finding.remedy = one.word.find("thermal") != std::string_view::npos
+                               ? "Look at fans, air flow, heat sink and the room."
+                               : "Look at power supplies and their cables.";
+          add(std::move(finding));
+        }
+  }
+
+  // Reports phases that could not run, but not those for which the GPU has no units.
+  void name_skipped() {
+    std::map<std::string, std::pair<std::set<BurnPhase>, std::set<const BurnGpu*>>> reasons;
+    for (const BurnNode& node : report_.nodes)
+      for (const BurnGpu& gpu : node.gpus)
+        for (const BurnTally& tally : gpu.tallies) {
+          if (tally.skipped.empty() || tally.no_units) continue;
+          auto& [phases, gpus] = reasons[tally.skipped];
+          phases.insert(tally.phase);
+          gpus.insert(&gpu);
+        }
+    for (const auto& [why, which] : reasons) {
+      std::string phases;
+      for (const BurnPhase phase : which.first)
+        phases += (phases.empty() ? "" : ", ") + std::string(burn_phase_word(phase));
+      add({.status = BurnStatus::kUnknown,
+           .what = "not-run",
+           .message = fmt::format("{} did not run on {} GPU{}: {}", phases, which.second.size(),
+                                  which.second.size() == 1 ? "" : "s", why),
+           .remedy = ""});
+    }
+  }
+
+  BurnReport& report_;
+  std::map<std::pair<std::string, BurnPhase>, Members> families_;
+  int tests_ = 0;
+};
+
+}  // namespace
+
+double burn_limit(int siblings, int tests) {
+  const double freedom = (siblings - 1) / 2.0;
+  return student_quantile(kFalseAlarms / std::max(tests, 1), freedom);
+}
+
+void judge_burn(BurnReport& report) { BurnJudge(report).judge(); }
+
+int burn_exit_code(const BurnReport& report) {
+  const auto has = [&](BurnStatus status) {
+    return std::ranges::find(report.findings, status, &BurnFinding::status) != report.findings.end();
+  };
+  if (has(BurnStatus::kFailure)) return kExitFailures;
+  if (has(BurnStatus::kUnknown)) return kExitCouldNotLook;
+  const bool any = std::ranges::any_of(report.nodes, [](const BurnNode& node) {
+    return std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
+      return std::ranges::any_of(gpu.tallies, [](const BurnTally& tally) { return tally.work > 0; });
+    });
+  });
+  if (!any || report.stopped) return kExitCouldNotLook;
+  return has(BurnStatus::kWarning) ? kExitWarnings : kExitClean;
+}
+
+}  // namespace railbed

@@ -1,0 +1,39 @@
+// The verdict on a burn-in: which GPUs are wrong, slow, slowed down or lost. A pure function of what was measured.
+//
+// A GPU is compared with its siblings: GPUs of the same name in the same phase, over all nodes.
+// * Deviations are ln(median / rate), so that a share means the same for every product.
+// * Their scale is 1.4826 times the median of their sizes (the MAD, which half of the GPUs may spoil without harm), or
+//   that of the slow half alone if it is larger: rates of sound GPUs at their power cap have a longer tail there.
+// * A GPU is slow if its deviation in scales has a probability below kFalseAlarms / tests, by Student's t with
+//   (siblings − 1) / 2 degrees of freedom. Tests are all GPUs times all phases of the burn, so all of it together gives
+//   a false alarm in at most one burn of a hundred. Half of the usual degrees pays for the MAD, which of few
+//   numbers is often too small: by simulation (burn_verdict_test.cc) alarms are 0.1 to 0.8 % of burns from 4 to 1,024
+//   GPUs with a normal spread.
+// * Less than kWorthNaming is never named, and fewer than kFewestSiblings are not compared.
+//
+// The spread of sound GPUs decides how small a lag is found. With 1,024 GPUs and six phases the limit is 4.7 scales, so
+// a GPU that is 3 % slower is found in 95 of 100 burns if it is slow in a phase whose spread (standard deviation) is at
+// most 0.47 %. At the power cap the spread is larger: Sinha et al. ("Not All GPUs Are Created Equal", SC 2022) saw
+// products on five clusters vary by 8 % among GPUs of one kind, which we take for a deviation of 1.5 %; there such a
+// GPU is not found. For FP64 below the cap, where sound GPUs run at one clock, the simulation assumes 0.45 %: our own
+// value, for which we know no publication. BurnFamily::smallest is computed from the spread of the burn itself.
+#pragma once
+
+#include "results/burn.h"
+
+namespace railbed {
+
+inline constexpr double kFalseAlarms = 0.01;  // probability, of a whole burn of sound GPUs
+inline constexpr double kWorthNaming = 0.01;  // share of the median
+inline constexpr int kFewestSiblings = 4;
+
+// Fills in `families` and `findings` from the rest of the report.
+void judge_burn(BurnReport& report);
+
+// Returns the exit code that the findings and a stop before the end give.
+int burn_exit_code(const BurnReport& report);
+
+// Returns the limit beyond which a deviation counts, in scales.
+double burn_limit(int siblings, int tests);
+
+}  // namespace railbed

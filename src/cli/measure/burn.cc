@@ -1,0 +1,234 @@
+// railbed burn: hours of full load on the GPUs of many nodes, with every result compared.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "bench/burn/burn_verdict.h"
+#include "campaign/measure/run_burn.h"
+#include "cli/command.h"
+#include "cli/fleet_options.h"
+#include "cli/measure/kept_run.h"
+#include "cli/option_checks.h"
+#include "cli/terminal.h"
+#include "report/text/burn_text.h"
+
+namespace railbed {
+namespace {
+
+struct BurnOptions {
+  std::vector<std::string> where;
+  double hours = 0;
+  double minutes = 0;
+  std::vector<int> gpus;
+  std::vector<std::string> phases;
+  std::string memory;
+  std::vector<std::string> inject;
+  bool json = false;
+  bool all = false;
+  BurnPlan plan;
+  KeepOptions keep;
+  ReachOptions reach;
+};
+
+struct BurnOutput {
+  std::string format = "railbed-burn";
+  int version = 1;
+  std::map<std::string, std::string> units = {
+      {"work", "FLOP of products, else B"},
+      {"rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
+      {"watts", "W"},
+      {"clock", "MHz"},
+      {"temperature", "°C"},
+      {"times", "s"}};
+  BurnReport burn;
+  FIELDS(BurnOutput, format, version, units, burn);
+};
+
+// Parses "bf16" and "bf16:30".
+Result<BurnShare> share_of_text(const std::string& text) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const auto names = enum_names(BurnPhase{});
+  const auto name = std::ranges::find(names, std::string_view(text).substr(0, colon));
+  const auto share = colon < text.size() ? parse_number<int>(std::string_view(text).substr(colon + 1)) : 1;
+  if (name == names.end() || !share || *share < 1 || *share > 1000)
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format(
+            "--phases {}: write bf16, fp16, fp8, fp64, memory or pcie, each with a share if you want: "
+            "bf16:30,memory:10",
+            text));
+  return BurnShare{static_cast<BurnPhase>(name - names.begin()), *share};
+}
+
+// Parses "wrong-result:0@30" and "slow:1:5".
+Result<BurnDrill> drill_of_text(const std::string& text) {
+  const std::string_view all = text;
+  const auto first = all.find(':');
+  const bool flips = all.substr(0, first) == "wrong-result";
+  const bool slows = all.substr(0, first) == "slow";
+  if (first != std::string_view::npos && (flips || slows)) {
+    const std::string_view rest = all.substr(first + 1);
+    const auto second = rest.find(flips ? '@' : ':');
+    if (second != std::string_view::npos) {
+      const auto gpu = parse_number<int>(rest.substr(0, second));
+      const auto amount = parse_real(std::string(rest.substr(second + 1)));
+      if (gpu && *gpu >= 0 && amount && *amount >= 0 && (flips || *amount <= 90))
+        return BurnDrill{flips ? BurnInjection::kWrongResult : BurnInjection::kSlow, *gpu, *amount};
+    }
+  }
+  return fail(ErrorKind::kBadInput,
+              fmt::format("--inject {}: write wrong-result:GPU@SECONDS or slow:GPU:PERCENT", text));
+}
+
+Result<void> fill_plan(BurnOptions& options) {
+  BurnPlan& plan = options.plan;
+  plan.seconds = options.hours > 0 ? options.hours * 3600 : options.minutes * 60;
+  if (plan.seconds <= 0)
+    return fail(ErrorKind::kBadInput,
+                "say how long: --hours 12 before production, --minutes 10 for a first look");
+  plan.phases = default_burn_phases();
+  if (!options.phases.empty()) plan.phases.clear();
+  std::set<BurnPhase> named;
+  for (const std::string& text : options.phases) {
+    ASSIGN_OR_RETURN(const BurnShare share, share_of_text(text));
+    if (!named.insert(share.phase).second)
+      return fail(ErrorKind::kBadInput, fmt::format("--phases: {} is named twice", text));
+    plan.phases.push_back(share);
+  }
+  if (!options.memory.empty()) {
+    const auto memory = parse_byte_count(options.memory);
+    if (!memory || memory->bytes < (1U << 20))
+      return fail(ErrorKind::kBadInput, fmt::format("--memory {}: write 8G, at least 1M", options.memory));
+    plan.memory = memory->bytes;
+  }
+  for (const std::string& text : options.inject) {
+    ASSIGN_OR_RETURN(const BurnDrill drill, drill_of_text(text));
+    plan.drills.push_back(drill);
+  }
+  return check_burn(plan);
+}
+
+std::string duration_text(double seconds) {
+  return seconds < 7200 ? fmt::format("{:.3g} minutes", seconds / 60)
+                        : fmt::format("{:.3g} hours", seconds / 3600);
+}
+
+void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
+  std::string watts = outlook.watts < 10'000 ? fmt::format("{:.0f} W", outlook.watts)
+                                             : fmt::format("{:.1f} kW", outlook.watts / 1000);
+  std::string text;
+  if (outlook.unknown < outlook.gpus)
+    text = fmt::format(
+        "up to {} by {}{}", watts, plan.watts > 0 ? "--watts" : "their power limits",
+        outlook.unknown > 0 ? fmt::format(", and {} GPUs whose limit is not known", outlook.unknown) : "");
+  else
+    text = "nobody knows how many watts: no power limit can be read";
+  say_to_person(
+      fmt::format("full load on {} GPU{} of {} node{} for {}: {}, all of it heat, and processors, fans and "
+                  "power supplies add to it. Ctrl-C ends it.",
+                  outlook.gpus, outlook.gpus == 1 ? "" : "s", outlook.nodes, outlook.nodes == 1 ? "" : "s",
+                  duration_text(plan.seconds), text));
+}
+
+// A terminal gets one line that changes, anything else a line each minute, so that a log stays short.
+std::function<void(const BurnReport&, double)> show_progress() {
+  const auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+  return [last](const BurnReport& now, double left) {
+    if (isatty(STDERR_FILENO) == 1) return progress("burn-in, " + burn_line(now, left));
+    constexpr std::chrono::seconds kLinePeriod{60};
+    if (std::chrono::steady_clock::now() - *last < kLinePeriod) return;
+    *last = std::chrono::steady_clock::now();
+    say_to_person("burn-in, " + burn_line(now, left));
+  };
+}
+
+int run_burn_command(BurnOptions& options, const CLI::App& app) {
+  if (auto filled = fill_plan(options); !filled) return report(filled.error());
+  auto places = find_gpu_places(options.where, options.gpus);
+  if (!places) return report(places.error());
+  std::set<std::string> names;
+  for (GpuPlace& place : places->nodes) {
+    if (!names.insert(place.name).second)
+      return report({ErrorKind::kBadInput, fmt::format("{} is named twice", place.name)});
+    if (place.gpus.empty()) place.gpus = options.gpus;
+  }
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
+  const BurnPlan& plan = options.plan;
+  auto run = run_burn(*places, plan, request_of(app, options.keep), options.reach, terminal_caller(),
+                      {[&](const BurnOutlook& outlook) { warn_of_heat(outlook, plan); }, show_progress()});
+  clear_progress();
+  if (!run) return report(run.error());
+  const BurnReport& burn = run->burns.front();
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(BurnOutput{.burn = burn})));
+  else
+    fmt::print("{}", burn_text(burn, options.all));
+  const int code = burn_exit_code(burn);
+  // A drill would spoil comparisons with later burns.
+  if (plan.drills.empty()) keep(options.keep, *run);
+  return code;
+}
+
+}  // namespace
+
+Action declare_burn(CLI::App& app) {
+  auto options = std::make_shared<BurnOptions>();
+  app.add_option(
+      "WHERE", options->where,
+      "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04], gpu07:0,1 for some of its GPUs "
+      "(default: this machine)");
+  auto* hours =
+      app.add_option("--hours", options->hours, "how long: 12, or 0.5")->check(between(0.01, 336.0));
+  app.add_option("--minutes", options->minutes, "how long, in minutes")
+      ->check(between(0.02, 20160.0))
+      ->excludes(hours);
+  app.add_option("--gpus", options->gpus, "these GPUs of each node only, in PCI order from 0: 0,1")
+      ->delimiter(',');
+  app.add_option(
+         "--phases", options->phases,
+         "what to do in turn, each with its share of the time: bf16:25,memory:15,fp8:20,pcie:10,fp64:15,fp16:15 "
+         "(the default)")
+      ->delimiter(',');
+  app.add_option("--watts", options->plan.watts,
+                 "pause each GPU so that it takes less than this on average; sets no power limit")
+      ->check(between(1.0, 100000.0));
+  app.add_option("--memory", options->memory,
+                 "of each GPU to test at most: 8G (default: most of what is free)");
+  app.add_option("--side", options->plan.side,
+                 "of the matrices: a multiple of 64 (default: 8192, less where memory is short)");
+  app.add_option("--cublas", options->plan.cublas,
+                 "cuBLASLt's file (default: libcublasLt.so of the driver's CUDA)");
+  app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
+      ->check(between(1.0, 3600.0));
+  app.add_option(
+      "--inject", options->inject,
+      "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
+      "slow:GPU:PERCENT pauses a GPU so much of the time");
+  app.add_flag("--all", options->all, "list every GPU and every finding");
+  app.add_flag("--json", options->json, "machine-readable (docs/reference/burn.md)");
+  add_history_options(app, options->keep);
+  add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
+  app.footer(
+      "\nrailbed burn --minutes 10                      this machine's GPUs\n"
+      "railbed burn cluster.yaml --hours 12           all GPUs of all nodes at once, before production\n"
+      "railbed burn cluster.yaml gpu07 --hours 1 --watts 500 --phases bf16,memory\n"
+      "railbed burn --minutes 2 --inject wrong-result:0@30   a drill: is it found?\n\n"
+      "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
+      "the memory, and copies to the host take turns; every result is compared bit for bit on the GPU. NVML is\n"
+      "sampled once a second. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
+      "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
+      "Exit code 1: warnings; 2: wrong results, a GPU or a node lost, errors; 3: something could not be tested,\n"
+      "or stopped before the end.");
+  return [options, &app] { return run_burn_command(*options, app); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,228 @@
+#include "report/text/burn_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/units.h"
+#include "inventory/hostlist.h"
+#include "report/escape.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMostGpusListed = 16;
+constexpr std::size_t kMostFindings = 40;
+constexpr std::size_t kMostNamed = 200;  // characters of a list of nodes
+
+std::string_view phase_word(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
+
+std::string lasting(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string watts_text(double watts) {
+  return watts < 10'000 ? fmt::format("{:.0f} W", watts) : fmt::format("{:.1f} kW", watts / 1000);
+}
+
+std::string rate_text(BurnPhase phase, double rate) {
+  return is_product(phase) ? fmt::format("{:.4g} TFLOP/s", rate / 1e12)
+                           : fmt::format("{:.4g} GB/s", rate / 1e9);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string_view status_word(BurnStatus status) {
+  switch (status) {
+    case BurnStatus::kFailure:
+      return "FAIL";
+    case BurnStatus::kUnknown:
+      return "UNKNOWN";
+    case BurnStatus::kWarning:
+      return "WARN";
+    case BurnStatus::kNote:
+      return "NOTE";
+  }
+  return "";
+}
+
+std::size_t count_of(const BurnReport& report, BurnStatus status) {
+  return static_cast<std::size_t>(std::ranges::count(report.findings, status, &BurnFinding::status));
+}
+
+std::size_t burned_gpus(const BurnReport& report) {
+  std::size_t count = 0;
+  for (const BurnNode& node : report.nodes)
+    count += static_cast<std::size_t>(std::ranges::count_if(node.gpus, &BurnGpu::began));
+  return count;
+}
+
+std::string head_text(const BurnReport& report) {
+  std::string verdict;
+  for (const auto& [status, word] :
+       {std::pair{BurnStatus::kFailure, "failure"}, std::pair{BurnStatus::kUnknown, "unknown"},
+        std::pair{BurnStatus::kWarning, "warning"}})
+    if (const std::size_t count = count_of(report, status); count > 0)
+      verdict += fmt::format("{}{}{}", verdict.empty() ? "" : ", ", fmt::format("{} {}", count, word),
+                             count == 1 || status == BurnStatus::kUnknown ? "" : "s");
+  std::string text = fmt::format(
+      "burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
+      counted(report.nodes.size(), "node"),
+      report.stopped ? fmt::format("stopped after {} of {}", lasting(report.seconds), lasting(report.planned))
+                     : lasting(report.planned),
+      verdict.empty() ? "nothing wrong was found" : verdict);
+  if (report.watts_cap > 0)
+    text += fmt::format("  --watts: each GPU paused to stay below {:.0f} W on average\n", report.watts_cap);
+  for (const BurnDrill& drill : report.injected)
+    text +=
+        drill.kind == BurnInjection::kSlow
+            ? fmt::format("  INJECTED, a drill: GPU {} of {} paused {:.3g} % of the time\n", drill.gpu,
+                          printable(report.nodes.empty() ? "" : report.nodes.front().node), drill.amount)
+            : fmt::format("  INJECTED, a drill: one bit of a result of GPU {} of {} flipped after {:.0f} s\n",
+                          drill.gpu, printable(report.nodes.empty() ? "" : report.nodes.front().node),
+                          drill.amount);
+  return text;
+}
+
+std::string families_text(const BurnReport& report) {
+  std::string text;
+  std::string name;
+  for (const BurnFamily& family : report.families) {
+    if (family.name != name) {
+      name = family.name;
+      text += fmt::format("\n  {}\n  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n",
+                          printable(shortened(name, 60)), "phase", "GPUs", "median", "slowest", "fastest",
+                          "spread", "data sheet", "power", "found from");
+    }
+    const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
+    text += fmt::format(
+        "  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n", phase_word(family.phase), family.gpus,
+        rate_text(family.phase, family.median), rate_text(family.phase, family.low),
+        rate_text(family.phase, family.high), family.gpus > 1 ? percent(family.spread) : "–",
+        family.data_sheet ? fmt::format("{:.0f} %", family.median / *family.data_sheet * 100) : "–",
+        family.watts > 0 ? fmt::format("{:.0f} W", family.watts) : "–",
+        family.smallest ? percent(*family.smallest) : "–");
+  }
+  const bool alone =
+      std::ranges::any_of(report.families, [](const BurnFamily& one) { return !one.smallest; });
+  if (alone) text += "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
+  return text;
+}
+
+// The same finding about many GPUs differs in its numbers, so only the first of many are printed.
+std::string findings_text(const BurnReport& report, bool all) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const BurnFinding& finding : report.findings) {
+    if (!all && shown >= kMostFindings) break;
+    ++shown;
+    text += fmt::format("{}{:<8}{}{}\n", shown == 1 ? "\n" : "", status_word(finding.status),
+                        finding.injected ? "INJECTED: " : "", printable(finding.message));
+    if (!finding.remedy.empty()) text += fmt::format("        do: {}\n", printable(finding.remedy));
+  }
+  if (shown < report.findings.size())
+    text += fmt::format("        and {} more; --all lists them\n", report.findings.size() - shown);
+  return text;
+}
+
+bool has_finding(const BurnReport& report, const BurnNode& node, const BurnGpu& gpu) {
+  return std::ranges::any_of(report.findings, [&](const BurnFinding& finding) {
+    return finding.node == node.node && finding.gpu == gpu.ordinal;
+  });
+}
+
+std::string gpu_line(const BurnNode& node, const BurnGpu& gpu) {
+  std::string text = fmt::format("  {:<16}{:>4}", printable(shortened(node.node, 15)), gpu.ordinal);
+  for (std::size_t i = 0; i < kBurnPhases; ++i) {
+    const auto phase = static_cast<BurnPhase>(i);
+    const auto tally = std::ranges::find(gpu.tallies, phase, &BurnTally::phase);
+    const bool has = tally != gpu.tallies.end() && tally->rate > 0;
+    text += fmt::format("{:>8}",
+                        has ? fmt::format("{:.4g}", tally->rate / (is_product(phase) ? 1e12 : 1e9)) : "–");
+  }
+  text +=
+      fmt::format("{:>9}", gpu.samples > 0 ? fmt::format("{:.0f}/{:.0f}", gpu.watts, gpu.watts_max) : "–");
+  text += fmt::format("{:>5}", gpu.temperature > 0 ? std::to_string(gpu.temperature) : "–");
+  std::uint64_t wrong = 0;
+  for (const BurnTally& tally : gpu.tallies) wrong += tally.wrong;
+  text += fmt::format("{:>7}", wrong);
+  std::string held;
+  for (const BurnSlowdown& one : gpu.slowdowns)
+    if (gpu.samples > 0)
+      held += fmt::format("{}{} {:.0f} %", held.empty() ? "" : ", ", printable(shortened(one.reason, 30)),
+                          100.0 * static_cast<double>(one.samples) / static_cast<double>(gpu.samples));
+  return text + (held.empty() ? "" : "  " + held) + '\n';
+}
+
+std::string gpus_text(const BurnReport& report, bool all) {
+  const bool few = burned_gpus(report) <= kMostGpusListed;
+  std::string text;
+  for (const BurnNode& node : report.nodes)
+    for (const BurnGpu& gpu : node.gpus)
+      if (gpu.began && (all || few || has_finding(report, node, gpu))) text += gpu_line(node, gpu);
+  if (text.empty()) return "";
+  std::string head = fmt::format("\n  {:<16}{:>4}", "node", "GPU");
+  for (const std::string_view word : enum_names(BurnPhase{})) head += fmt::format("{:>8}", word);
+  return head + fmt::format("{:>9}{:>5}{:>7}  {}\n", "W", "°C", "wrong", "held back by") + text +
+         "  TFLOP/s and GB/s; W: mean and highest\n";
+}
+
+std::string compared_text(const BurnReport& report) {
+  std::uint64_t compared = 0;
+  std::uint64_t memory = 0;
+  for (const BurnNode& node : report.nodes)
+    for (const BurnGpu& gpu : node.gpus) {
+      memory += gpu.memory;
+      for (const BurnTally& tally : gpu.tallies) compared += tally.compared;
+    }
+  if (compared == 0) return "";
+  return fmt::format("  {:.3g} results compared bit for bit; {} of GPU memory tested\n",
+                     static_cast<double>(compared), to_text(ByteCount{memory}));
+}
+
+}  // namespace
+
+std::string burn_text(const BurnReport& report, bool all) {
+  return head_text(report) + compared_text(report) + families_text(report) + findings_text(report, all) +
+         gpus_text(report, all);
+}
+
+std::string burn_line(const BurnReport& report, double left) {
+  std::size_t gpus = 0;
+  std::size_t nodes = 0;
+  std::size_t wrong = 0;
+  std::size_t ended = 0;
+  double watts = 0;
+  std::map<std::string, int> phases;
+  std::vector<std::string> lost;
+  for (const BurnNode& node : report.nodes) {
+    if (node.lost) lost.push_back(node.node);
+    if (node.lost || node.gpus.empty()) continue;
+    ++nodes;
+    for (const BurnGpu& gpu : node.gpus) {
+      wrong += gpu.fault_count > 0 ? 1 : 0;
+      ended += gpu.trouble.empty() ? 0 : 1;
+      if (!gpu.trouble.empty()) continue;
+      ++gpus;
+      watts += gpu.course.watts.empty() ? gpu.watts : gpu.course.watts.back();
+      ++phases[gpu.phase];
+    }
+  }
+  const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
+  std::string text =
+      fmt::format("{} left: {} on {}", lasting(left), counted(gpus, "GPU"), counted(nodes, "node"));
+  if (watts > 0) text += ", " + watts_text(watts);
+  if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
+  if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
+  if (ended > 0) text += fmt::format("; {} ended early", counted(ended, "GPU"));
+  if (!lost.empty()) text += fmt::format("; lost: {}", shortened(fold_hosts(lost), kMostNamed));
+  return printable(text);
+}
+
+}  // namespace railbed

@@ -1,0 +1,16 @@
+// A burn-in as text: rates by kind of GPU, findings, and a line for each GPU.
+#pragma once
+
+#include <string>
+
+#include "results/burn.h"
+
+namespace railbed {
+
+// Returns the whole report. Of more than a few GPUs only those with a finding are listed, unless `all`.
+std::string burn_text(const BurnReport& report, bool all);
+
+// Returns the present state in one line: "12 min left: 16 GPUs on 2 nodes, 11.0 kW, bf16; 1 GPU gave wrong results".
+std::string burn_line(const BurnReport& report, double left);
+
+}  // namespace railbed

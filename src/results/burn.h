@@ -1,0 +1,190 @@
+// The result of a burn-in (`railbed burn`): what each GPU did for hours under full load, and the verdict on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "results/measurement.h"
+
+namespace railbed {
+
+// A kind of load. The first four are products of matrices on the units of that precision.
+enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie };
+constexpr auto enum_names(BurnPhase) {
+  return std::array<std::string_view, 6>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie"};
+}
+inline constexpr std::size_t kBurnPhases = enum_names(BurnPhase{}).size();
+inline bool is_product(BurnPhase phase) { return phase < BurnPhase::kMemory; }
+
+// A phase and its part of the time.
+struct BurnShare {
+  BurnPhase phase = BurnPhase::kBf16;
+  int share = 1;  // of the sum of all
+  FIELDS(BurnShare, phase, share);
+};
+
+// A fault that the test itself made on a GPU (`--inject`). Whatever it causes is marked as injected.
+enum class BurnInjection { kWrongResult, kSlow };
+constexpr auto enum_names(BurnInjection) { return std::array<std::string_view, 2>{"wrong-result", "slow"}; }
+struct BurnDrill {
+  BurnInjection kind = BurnInjection::kWrongResult;
+  int gpu = 0;        // ordinal, on the first node
+  double amount = 0;  // seconds from the start, or percent of the time in which nothing is computed
+  FIELDS(BurnDrill, kind, gpu, amount);
+};
+
+// The work of one GPU in one phase, summed over all its turns.
+struct BurnTally {
+  BurnPhase phase = BurnPhase::kBf16;
+  std::string skipped = {};    // why it did not run; empty if it did
+  bool no_units = false;       // it did not run because the GPU has no units of this precision
+  double seconds = 0;          // that the GPU worked, by its own clock
+  double work = 0;             // floating-point operations, or bytes that were read and written
+  double rate = 0;             // work in a second: the median of short pieces
+  std::uint64_t compared = 0;  // results compared, of a product its elements, of memory its words of 8 bytes
+  std::uint64_t wrong = 0;     // of these, those that differed
+  double watts = 0;            // mean of the samples in the phase; 0: none
+  double clock = 0;            // MHz, likewise
+  int temperature = 0;         // °C, the highest; 0: not known
+  std::string digest = {};  // of the reference result; equal on sound GPUs of one kind. Empty: of no product
+  FIELDS(BurnTally, phase, skipped, no_units, seconds, work, rate, compared, wrong, watts, clock, temperature,
+         digest);
+};
+
+// One comparison in which results differed.
+struct BurnFault {
+  BurnPhase phase = BurnPhase::kBf16;
+  double at = 0;               // seconds from the start of the burn
+  std::uint64_t elements = 0;  // that differed
+  std::uint64_t first = 0;     // index of the first of them; of memory the offset in 8 bytes
+  std::string bits = {};       // all bits that differed, "0000000000000400"
+  std::string of = {};  // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
+  std::optional<int> temperature = {};
+  bool injected = false;
+  FIELDS(BurnFault, phase, at, elements, first, bits, of, temperature, injected);
+};
+
+struct BurnXid {
+  int code = 0;
+  double at = 0;  // seconds from the start of the burn
+  FIELDS(BurnXid, code, at);
+};
+
+// The course of a burn: means over equal intervals, at most kMostBurnPoints of them. When they are full, two
+// become one and the interval doubles, so that memory does not grow with the time.
+inline constexpr std::size_t kMostBurnPoints = 120;
+struct BurnCourse {
+  double interval = 1;  // seconds
+  std::vector<int> watts = {};
+  std::vector<int> clock = {};        // MHz
+  std::vector<int> temperature = {};  // °C
+  FIELDS(BurnCourse, interval, watts, clock, temperature);
+};
+
+// A reason for lower clocks, and the number of samples in which NVML gave it.
+struct BurnSlowdown {
+  std::string reason = {};  // "power cap", "power brake", …
+  std::uint64_t samples = 0;
+  FIELDS(BurnSlowdown, reason, samples);
+};
+
+// All of one GPU.
+struct BurnGpu {
+  int ordinal = 0;  // in PCI order on its node
+  std::string address = {};
+  std::string name = {};
+  bool began = false;        // its first phase began
+  bool ended = false;        // its work came to its end
+  std::string trouble = {};  // why it ended early; empty if it did not
+  double seconds = 0;        // from the start of the burn to this report
+  std::string phase = {};    // the present one; empty after the end
+  std::string library = {};  // cuBLAS's version
+  std::uint64_t side = 0;    // of the matrices
+  std::uint64_t memory = 0;  // bytes of its memory that were tested
+  std::vector<BurnTally> tallies = {};
+  std::uint64_t fault_count = 0;
+  std::vector<BurnFault> faults = {};  // the first of them
+  std::vector<BurnXid> xids = {};      // likewise
+  std::string no_samples = {};         // why NVML gave none; empty if it did
+  std::uint64_t samples = 0;
+  double watts = 0;  // mean of all samples
+  double watts_max = 0;
+  double watts_limit = 0;  // enforced; 0: not known
+  double paused = 0;       // seconds without work, so that --watts is kept
+  int temperature = 0;     // °C, the highest; 0: not known
+  int memory_temperature = 0;
+  int clock_max = 0;  // MHz that the GPU can have
+  std::vector<BurnSlowdown> slowdowns = {};
+  std::optional<std::uint64_t> ecc_uncorrectable = {};  // more than at the start; nullopt: not known
+  std::optional<std::uint64_t> ecc_corrected = {};
+  std::optional<std::uint64_t> pcie_replays = {};
+  std::map<std::string, std::uint64_t> nvlink_errors = {};
+  BurnCourse course = {};
+  FIELDS(BurnGpu, ordinal, address, name, began, ended, trouble, seconds, phase, library, side, memory,
+         tallies, fault_count, faults, xids, no_samples, samples, watts, watts_max, watts_limit, paused,
+         temperature, memory_temperature, clock_max, slowdowns, ecc_uncorrectable, ecc_corrected,
+         pcie_replays, nvlink_errors, course);
+};
+
+struct BurnNode {
+  std::string node = {};
+  std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
+  bool lost = false;         // it had started
+  double lost_after = 0;     // seconds from its start to its last report
+  std::vector<BurnGpu> gpus = {};
+  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus);
+};
+
+// In the order in which they are shown. kUnknown: it could not be tested, so nothing is known.
+enum class BurnStatus { kFailure, kUnknown, kWarning, kNote };
+constexpr auto enum_names(BurnStatus) {
+  return std::array<std::string_view, 4>{"fail", "unknown", "warn", "note"};
+}
+
+// One thing that the verdict names.
+struct BurnFinding {
+  BurnStatus status = BurnStatus::kNote;
+  std::string node = {};     // empty: all
+  int gpu = -1;              // ordinal; -1: the node, or all
+  std::string what = {};     // "wrong-result", "slow", "lost", …: docs/reference/burn.md lists them
+  std::string message = {};  // one sentence
+  std::string remedy = {};   // what to do; may be empty
+  bool injected = false;
+  FIELDS(BurnFinding, status, node, gpu, what, message, remedy, injected);
+};
+
+// The GPUs of one product in one phase.
+struct BurnFamily {
+  std::string name = {};
+  BurnPhase phase = BurnPhase::kBf16;
+  int gpus = 0;
+  double median = 0;                      // work in a second
+  double low = 0;                         // the slowest
+  double high = 0;                        // the fastest
+  double spread = 0;                      // robust standard deviation as a share of the median
+  std::optional<double> smallest = {};    // the smallest share that a GPU may be slower and still be found
+  std::optional<double> data_sheet = {};  // of the product; nullopt: no table has it
+  double watts = 0;                       // mean
+  FIELDS(BurnFamily, name, phase, gpus, median, low, high, spread, smallest, data_sheet, watts);
+};
+
+struct BurnReport {
+  double planned = 0;    // seconds
+  double seconds = 0;    // that the burn lasted
+  bool stopped = false;  // by Ctrl-C
+  double watts_cap = 0;  // of --watts, for each GPU; 0: none
+  std::vector<BurnShare> phases = {};
+  std::vector<BurnDrill> injected = {};
+  std::vector<BurnNode> nodes = {};
+  std::vector<BurnFamily> families = {};
+  std::vector<BurnFinding> findings = {};  // failures first
+  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, nodes, families, findings);
+};
+
+}  // namespace railbed

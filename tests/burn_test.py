@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""railbed burn whole: the command, its agents and their children, on GPUs made for it (src/bench/testing/fake_gpu.cc, the
+first argument). The stand-in for ssh starts an agent on this machine."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import guardian
+
+RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
+FAKE = pathlib.Path(sys.argv.pop(1)).resolve()
+PATIENCE = 120  # seconds: a limit, not an expectation
+SMALL = ["--side", "64", "--memory", "1M", "--no-store"]
+CLUSTER = "railbed: 1\ncluster: rack\nnodes: [gpu01, gpu02, gpu03]\n"
+
+
+class Burn(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="railbed-burn-")
+        self.addCleanup(self.folder.cleanup)
+        root = pathlib.Path(self.folder.name)
+        for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libcublasLt.so.12"):
+            (root / name).symlink_to(FAKE)
+        (root / "bin").mkdir()
+        # The last words before the script are the node's name; what it would run there is of no matter here.
+        (root / "bin/ssh").write_text(f"""#!/bin/sh
+case "$*" in
+  *gpu03*) echo 'ssh: connect to host gpu03 port 22: No route to host' >&2; exit 255 ;;
+  *gpu02*) echo $$ > '{root}/gpu02.pid' ;;
+esac
+exec '{RAILBED}' agent
+""")
+        (root / "bin/ssh").chmod(0o755)
+        (root / "cluster.yaml").write_text(CLUSTER)
+        usual = {name: value for name, value in os.environ.items() if not name.startswith(("CUDA_", "RAILBED_FAKE"))}
+        self.environment = usual | {"LD_LIBRARY_PATH": str(root), "HOME": str(root), "XDG_STATE_HOME": str(root / "state"),
+                                    "LC_ALL": "C.UTF-8", "PATH": f"{root}/bin:{os.environ['PATH']}"}
+        self.root = root
+
+    def start(self, *words, fault="", more=SMALL):
+        return subprocess.Popen([RAILBED, "burn", *words, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, cwd=self.root,
+                                env=self.environment | ({"RAILBED_FAKE_FAULT": fault} if fault else {}))
+
+    def finish(self, process):
+        try:
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+        return process.returncode, out, err
+
+    def burn(self, *words, **how):
+        return self.finish(self.start(*words, **how))
+
+    def test_sound_gpus(self):
+        code, out, err = self.burn("--minutes", "0.1", "--json")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("full load on 3 GPUs of 1 node for 0.1 minutes: up to 2100 W by their power limits", err)
+        document = json.loads(out)
+        self.assertEqual((document["format"], document["version"]), ("railbed-burn", 1))
+        gpus = document["burn"]["nodes"][0]["gpus"]
+        self.assertEqual([gpu["ordinal"] for gpu in gpus], [0, 1, 2])
+        for gpu in gpus:
+            self.assertTrue(gpu["ended"], gpu["trouble"])
+            self.assertEqual(len(gpu["tallies"]), 6)
+            for tally in gpu["tallies"]:
+                self.assertGreater(tally["compared"], 0, tally)
+                self.assertEqual((tally["wrong"], tally["skipped"]), (0, ""))
+        self.assertEqual(document["burn"]["findings"], [])
+        self.assertEqual(len(document["burn"]["families"]), 6)
+
+    def test_a_wrong_gpu_is_named_and_a_drill_is_marked(self):
+        code, out, _ = self.burn("--minutes", "0.06", "--phases", "bf16,memory", fault="burn-result")
+        self.assertEqual(code, 2, out)
+        self.assertRegex(out, r"(?m)^FAIL +GPU 1 of localhost gave wrong results: \d+ in \d+ of its comparisons; first in bf16")
+        self.assertIn("bits 0000000000000004", out)
+        self.assertNotIn("INJECTED", out)
+        code, out, err = self.burn("--minutes", "0.06", "--gpus", "0,2", "--inject", "wrong-result:2@1", more=SMALL[:-1])
+        self.assertEqual(code, 2, out)
+        self.assertRegex(out, r"(?m)^FAIL +INJECTED: GPU 2 of localhost gave wrong results: 1 in 1")
+        self.assertIn("INJECTED, a drill: one bit of a result of GPU 2 of localhost flipped after 1 s", out)
+        self.assertNotIn("kept as run", err)
+
+    def test_the_history_keeps_and_shows_it(self):
+        code, out, err = self.burn("--minutes", "0.05", "--gpus", "0", "--phases", "bf16,pcie", more=SMALL[:-1])
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("kept as run 1", err)
+        shown = subprocess.run([RAILBED, "runs", "show", "1"], env=self.environment, capture_output=True, text=True, check=True).stdout
+        self.assertIn("burn-in of 1 GPU on 1 node", shown)
+        exported = subprocess.run([RAILBED, "runs", "export", "1"], env=self.environment, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(len(json.loads(exported)["burns"]), 1)
+
+    def test_a_lost_node_and_one_that_cannot_be_reached(self):
+        process = self.start("cluster.yaml", "--minutes", "0.12", "--phases", "bf16", "--no-share", "--json")
+        pid = self.root / "gpu02.pid"
+        for _ in range(PATIENCE * 10):
+            if pid.exists() and pid.read_text().strip():
+                break
+            time.sleep(0.1)
+        time.sleep(4)
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 2, out + err)
+        burn = json.loads(out)["burn"]
+        nodes = {node["node"]: node for node in burn["nodes"]}
+        self.assertTrue(nodes["gpu02"]["lost"])
+        self.assertGreater(nodes["gpu02"]["lost_after"], 0)
+        self.assertIn("gpu03", nodes["gpu03"]["trouble"])
+        self.assertTrue(all(gpu["ended"] for gpu in nodes["gpu01"]["gpus"]))
+        told = {(finding["what"], finding["node"], finding["status"]) for finding in burn["findings"]}
+        self.assertIn(("lost", "gpu02", "fail"), told)
+        self.assertIn(("not-begun", "gpu03", "unknown"), told)
+
+    def test_ctrl_c_ends_the_load_and_tells_what_was_measured(self):
+        process = self.start("--hours", "1", "--phases", "bf16,memory")
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 3, out + err)
+        self.assertRegex(out, r"burn-in of 3 GPUs on 1 node, stopped after \d+ s of 60 min: nothing wrong was found")
+        self.assertRegex(out, r"(?m)^NOTE +stopped on request")
+        self.assertRegex(out, r"(?m)^  bf16 +3 ")
+
+    def test_without_a_gpu_and_with_wrong_words(self):
+        for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+            (self.root / name).unlink()
+        code, out, err = self.burn("--minutes", "1")
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("no GPU to burn in", err)
+        self.assertIn("libcuda.so.1", err)
+        for words, told in ((["cluster.yaml"], "say how long"), (["--minutes", "1", "--phases", "bf17"], "write bf16, fp16"),
+                            (["--minutes", "1", "--phases", "bf16,bf16"], "named twice"),
+                            (["--minutes", "1", "--inject", "wrong-result:x"], "wrong-result:GPU@SECONDS"),
+                            (["cluster.yaml", "gpu09", "--minutes", "1"], "has no node \"gpu09\""),
+                            (["a", "a", "--minutes", "1"], "a is named twice")):
+            code, out, err = self.burn(*words)
+            self.assertEqual((code, out), (64, ""), err)
+            self.assertIn(told, err)
+
+
+if __name__ == "__main__":
+    guardian.begin()
+    unittest.main(verbosity=1)
