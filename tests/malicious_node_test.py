@@ -184,6 +184,7 @@ COMMANDS = {
     "apply": ("apply", "cluster.yaml", "--yes", "--timeout", "30"),
     "history": ("history", "cluster.yaml"),
     "init": ("init", "evil1", "evil2", "-o", "new.yaml"),
+    "init cables": ("init", "evil1", "evil2", "--cables", "--listen", "1", "-o", "new.yaml"),
     "launch": ("launch", "torchrun", "cluster.yaml", "--exec", "--", "train.py"),
     "bench tcp": ("bench", "tcp", "evil1", "evil2", "--cluster", "cluster.yaml"),
     "bench rdma": ("bench", "rdma", "evil1", "evil2", "--cluster", "cluster.yaml", "--json"),

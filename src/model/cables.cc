@@ -20,6 +20,14 @@ bool has_port(const std::vector<CablePort>& ports, const CablePort& port) {
   return std::ranges::find(ports, port) != ports.end();
 }
 
+// NetworkManager makes no link-local address on a device that it has not connected.
+std::string link_local_hint(const std::string& interface) {
+  return fmt::format(
+      ". If it has no link-local address, as on a port that NetworkManager has not connected, `{}` makes one until the "
+      "next boot",
+      shell_line({"sysctl", "-w", fmt::format("net/ipv6/conf/{}/addr_gen_mode=0", interface)}));
+}
+
 constexpr std::size_t kMostPlainly = 6;
 
 // Names the ports: many of them by interface, "ens6 of gpu[01-64]; ens7 of gpu[01-64]".
@@ -258,7 +266,8 @@ class CablingFinder {
           name,
           shell_line({"sysctl", "-w", fmt::format("net/ipv6/conf/{}/disable_ipv6=0", end.port.interface)}));
     else if (end.sent == 0)
-      note("{}: nothing could be sent: {}", name, end.error.empty() ? "its node did not answer" : end.error);
+      note("{}: nothing could be sent: {}{}", name, end.error.empty() ? "its node did not answer" : end.error,
+           end.up == true ? link_local_hint(end.port.interface) : "");
     else if (!end.lldp.empty())
       note("{} has carrier and hears none of these nodes: no rail. LLDP names the other end: {}", name,
            end.lldp);

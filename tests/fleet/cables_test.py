@@ -48,8 +48,8 @@ class Lab(unittest.TestCase):
         return self.fleet.inside([RAILBED, "init", *self.nodes, "-F", self.fleet.ssh_config, "-o", str(self.file), "--force", "--no-share",
                                   "--json", "--listen", str(listen), *words])
 
-    def init(self, *words, status=0):
-        done = subprocess.run(self.words(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+    def init(self, *words, status=0, listen=1):
+        done = subprocess.run(self.words(*words, listen=listen), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["description"], self.file.read_text())
@@ -119,6 +119,31 @@ class CablesTest(Lab):
         self.assertGreater(stranger["foreign"], 10)
         self.assertEqual(stranger["heard"], [])
         self.assertEqual(sorted(link["kind"] for link in found["links"]), ["loop", "management", "switch"])
+
+    def test_firewalls_hide_no_cable(self):
+        self.start("node1", "node2")
+        self.fleet.cable("node1", "ens6", "node2", "ens6")
+        for node, note in (("node1", "ens6 of node2 heard ens6 of node1, but not the other way: most likely a firewall on node1"),
+                           ("node2", "ens6 of node1 and ens6 of node2 answer each other's pings only")):
+            words = ["ip6tables", "-A", "INPUT", "-i", "ens6", "-p", "udp", "--dport", "51737", "-j", "DROP"]
+            if subprocess.run(self.fleet.on(node, words), capture_output=True).returncode:
+                self.skipTest("no firewall can be had here")
+            found = self.init("--ports", "ens6")
+            self.assertEqual(len(self.rails(found)), 1)
+            self.assertIn(note, found["text"])
+
+    def test_ports_that_networkmanager_left_alone(self):
+        self.start("node1", "node2")
+        self.fleet.cable("node1", "ens6", "node2", "ens6", up=False)
+        for node in self.nodes:
+            subprocess.run(self.fleet.on(node, ["sysctl", "-qw", "net/ipv6/conf/ens6/addr_gen_mode=1"]), check=True)
+            self.fleet._ip(node, "link set ens6 up")
+        found = self.init("--ports", "ens6")
+        self.assertEqual(self.rails(found), [])
+        self.assertIn("ens6 of node1: nothing could be sent", found["text"])
+        for node in self.nodes:  # as the note proposes
+            subprocess.run(self.fleet.on(node, ["sysctl", "-qw", "net/ipv6/conf/ens6/addr_gen_mode=0"]), check=True)
+        self.assertEqual(len(self.rails(self.init("--ports", "ens6", listen=3))), 1)
 
     def test_a_name_that_no_node_has(self):
         self.start("node1", "node2")
