@@ -192,7 +192,7 @@ class Process(unittest.TestCase):
 class Refusals(unittest.TestCase):
     def test_a_cluster_that_does_not_know_this_machine(self):
         said = once(MACHINE / 'cluster.yaml', '--node', 'elsewhere', status=64)
-        self.assertIn('knows no node "elsewhere"', said)
+        self.assertIn('has no node "elsewhere"; it has gpu01, gpu02', said)
         self.assertIn('--node', said)
 
     def test_no_such_file(self):

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/student.h"
+#include "base/wording.h"
 #include "hardware/gpu_slowdown.h"
 #include "hardware/gpu_speed.h"
 #include "hardware/xid.h"
@@ -19,7 +20,9 @@ namespace railbed {
 namespace {
 
 // Our own values.
-constexpr double kFailsFrom = 0.10;        // slower than its siblings: it holds back the whole job that much
+constexpr double kFailsFrom = 0.10;  // slower than its siblings: it holds back the whole job that much
+// Sound GPUs of one kind differ by up to 8 % in products (Sinha et al., burn_verdict.h).
+constexpr double kApart = 0.08;
 constexpr double kSlowedFailsFrom = 0.05;  // share of the time
 constexpr double kSlowedNamedFrom = 0.001;
 constexpr std::uint64_t kSlowedSamples = 2;  // a single sample may be the start of the load
@@ -205,19 +208,28 @@ class BurnJudge {
                                   wrong, gpu.fault_count);
     if (!gpu.faults.empty()) {
       const BurnFault& first = gpu.faults.front();
-      finding.message += fmt::format(
-          "; first in {} after {}: {} {} (index {}, bits {}){}", burn_phase_word(first.phase),
-          time_text(first.at), first.elements,
-          first.of == "result"        ? "elements of a product"
-          : first.of == "factors"     ? "elements, because factors changed in memory"
-          : first.of == "reference"   ? "elements, because the reference changed in memory or was made wrong"
-          : first.of == "copy"        ? "words of a copy over PCI Express"
-          : first.of == "memory kept" ? "words that memory had kept since the phase before"
-                                      : "words just written to memory",
-          first.first, first.bits, first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
+      finding.message +=
+          fmt::format("; first in {} after {}: {} (index {}, bits {}){}", burn_phase_word(first.phase),
+                      time_text(first.at), elements_text(first), first.first, first.bits,
+                      first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
     }
     finding.remedy = "Take this GPU out of service: it computes wrong without an error message.";
     add(std::move(finding));
+  }
+
+  // Returns how many elements of what were wrong.
+  static std::string elements_text(const BurnFault& fault) {
+    if (fault.of == "copy")
+      return counted(fault.elements, "word of a copy over PCI Express", "words of a copy over PCI Express");
+    if (fault.of == "memory")
+      return counted(fault.elements, "word just written to memory", "words just written to memory");
+    if (fault.of == "memory kept")
+      return counted(fault.elements, "word that memory had kept since the phase before",
+                     "words that memory had kept since the phase before");
+    return counted(fault.elements, "element of a product", "elements of a product") +
+           (fault.of == "factors"     ? ", because factors changed in memory"
+            : fault.of == "reference" ? ", because the reference changed in memory or was made wrong"
+                                      : "");
   }
 
   void judge_errors(const BurnNode& node, const BurnGpu& gpu) {
@@ -326,6 +338,10 @@ class BurnJudge {
         family.smallest = 1 - std::exp(-limit - kFound * scale);
         for (std::size_t i = 0; i < members.size(); ++i)
           if (deviations[i] > limit) slow[members[i].gpu].emplace_back(phase, 1 - std::exp(-deviations[i]));
+      } else {
+        for (const Member& one : members)
+          if (const double share = 1 - one.tally->rate / family.high; share > kApart)
+            slow[one.gpu].emplace_back(phase, share);
       }
       if (family.data_sheet && family.median < *family.data_sheet * kOfDataSheet)
         add({.status = BurnStatus::kWarning,
@@ -356,12 +372,19 @@ class BurnJudge {
                             percent(phases[i].second));
     const Members& siblings = families_.at({gpu.name, worst});
     finding.message =
-        fmt::format("{} is {} slower in {} than the median of {} siblings{}{}", where(node, gpu),
-                    percent(share), burn_phase_word(worst), siblings.size() - 1,
+        fmt::format("{} is {} slower in {} than {}{}{}", where(node, gpu), percent(share),
+                    burn_phase_word(worst), siblings_text(siblings.size()),
                     others.empty() ? "" : " (" + others + ")", cause_of_slow(gpu, siblings, worst));
     finding.remedy =
         "Look at its cooling, its power cables and its clocks; move it to another slot to tell GPU from place.";
     add(std::move(finding));
+  }
+
+  // Returns what a GPU of so many of its kind is compared with.
+  static std::string siblings_text(std::size_t members) {
+    return members >= kFewestSiblings ? fmt::format("the median of {} siblings", members - 1)
+           : members > 2              ? std::string("the fastest of its siblings")
+                                      : std::string("its sibling");
   }
 
   // Returns ", held back by power brake 4 % of the time", or what else sets it apart from its siblings.

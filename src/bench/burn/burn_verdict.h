@@ -9,7 +9,8 @@
 //   a false alarm in at most one burn of a hundred. Half of the usual degrees pays for the MAD, which of few
 //   numbers is often too small: by simulation (burn_verdict_test.cc) alarms are 0.1 to 0.8 % of burns from 4 to 1,024
 //   GPUs with a normal spread.
-// * Less than kWorthNaming is never named, and fewer than kFewestSiblings are not compared.
+// * Less than kWorthNaming is never named.
+// * Of fewer than kFewestSiblings a GPU is slow that lags behind the fastest by more than sound GPUs of one kind do.
 //
 // The spread of sound GPUs decides how small a lag is found. With 1,024 GPUs and six phases the limit is 4.7 scales, so
 // a GPU that is 3 % slower is found in 95 of 100 burns if it is slow in a phase whose spread (standard deviation) is at

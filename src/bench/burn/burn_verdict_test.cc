@@ -122,12 +122,20 @@ TEST(BurnVerdict, ATenthSlowerFailsAndACauseThatNobodyNamesIsSaid) {
   EXPECT_THAT(cluster.find("slow")->message, HasSubstr("at 1500 MHz where they run at 1700"));
 }
 
-TEST(BurnVerdict, ThreeSiblingsAreTooFew) {
-  BurnedCluster cluster(3, 4);
+TEST(BurnVerdict, OfTwoSiblingsNamesTheOneThatLagsByMoreThanSoundOnesDiffer) {
+  BurnedCluster sound(2, 4);
+  sound.slow_down(1, 0.04);
+  EXPECT_FALSE(sound.judged().families[0].smallest);
+  EXPECT_EQ(sound.find("slow"), nullptr) << "two H200 differed as much";
+  BurnedCluster cluster(2, 4);
   cluster.slow_down(1, 0.3);
-  const BurnReport& report = cluster.judged();
-  EXPECT_EQ(cluster.find("slow"), nullptr);
-  EXPECT_FALSE(report.families[0].smallest);
+  cluster.judged();
+  const BurnFinding* slow = cluster.find("slow");
+  ASSERT_NE(slow, nullptr);
+  EXPECT_EQ(slow->gpu, 1);
+  EXPECT_EQ(slow->status, BurnStatus::kFailure);
+  EXPECT_THAT(slow->message, HasSubstr("slower in"));
+  EXPECT_THAT(slow->message, HasSubstr("than its sibling"));
 }
 
 TEST(BurnVerdict, AllSlowTogetherIsSeenByTheDataSheet) {

@@ -154,7 +154,7 @@ std::vector<std::string> commands_of_findings(const Rule& rule, std::string_view
 // The text that printf writes stays as it is.
 std::string below(const fs::path& root, std::string command) {
   const bool prints = command.starts_with("printf ");
-  const auto starts = {"mkdir -p ", "mv ", "chmod ", "grep -qs ", "test -e ", "test -s "};
+  const auto starts = {"mkdir -p ", "mv ", "chmod ", "grep -qs ", "sed -i ", "test -e ", "test -s "};
   if (!prints && std::ranges::none_of(starts, [&](const char* one) { return command.starts_with(one); }))
     return "";
   for (const std::string_view begin : {" /etc/", " '/etc/"}) {

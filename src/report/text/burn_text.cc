@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 #include "report/escape.h"
 
@@ -32,10 +33,6 @@ std::string watts_text(double watts) {
 std::string rate_text(BurnPhase phase, double rate) {
   return is_product(phase) ? fmt::format("{:.4g} TFLOP/s", rate / 1e12)
                            : fmt::format("{:.4g} GB/s", rate / 1e9);
-}
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string_view status_word(BurnStatus status) {
