@@ -48,7 +48,7 @@ class Lab(unittest.TestCase):
         return self.fleet.inside([RAILBED, "init", *self.nodes, "-F", self.fleet.ssh_config, "-o", str(self.file), "--force", "--no-share",
                                   "--json", "--listen", str(listen), *words])
 
-    def init(self, *words, status=0, listen=1):
+    def init(self, *words, status=0, listen=4):
         done = subprocess.run(self.words(*words, listen=listen), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         found = json.loads(done.stdout)
