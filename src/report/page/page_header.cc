@@ -17,12 +17,19 @@ struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
   std::size_t count = 0;
-  void take(double value) {
-    least = std::min(least, value);
+  std::string where = {};  // the path of the least
+  void take(double value, const Path& path) {
+    if (value < least) {
+      least = value;
+      where = fmt::format("{} {} → {}", path.rail, path.from, path.to);
+    }
     most = std::max(most, value);
     ++count;
   }
 };
+
+// Below this share of the fastest path the slowest one is named beside its figure.
+constexpr double kWorthNamingPath = 0.9;
 
 template <class Quantity>
 std::string range_text(const Range& range) {
@@ -48,18 +55,19 @@ Html figures_of(Engine engine, const std::vector<Path>& paths) {
   for (const Path& path : paths) {
     const EngineRuns& runs = path.of(engine);
     if (const Measurement* fastest = runs.fastest()) {
-      bandwidth.take(fastest->summary.median);
-      if (const auto share = fraction_of_ceiling(*fastest)) fraction.take(*share * 100);
+      bandwidth.take(fastest->summary.median, path);
+      if (const auto share = fraction_of_ceiling(*fastest)) fraction.take(*share * 100, path);
     }
-    if (const Measurement* quickest = smallest_latency(runs)) latency.take(quickest->summary.median);
+    if (const Measurement* quickest = smallest_latency(runs)) latency.take(quickest->summary.median, path);
   }
   const std::string_view css = engine == Engine::kTcp ? "tcp" : "rdma";
   Html all;
   if (bandwidth.count > 0) {
-    const std::string note =
-        fraction.count == 0 ? "" : fmt::format("{:.0f} % of its ceiling", fraction.least);
-    all += figure(css, fmt::format("{} bandwidth", title(engine)), range_text<BitRate>(bandwidth),
-                  fraction.most > fraction.least ? "at least " + note : note);
+    std::string note = fraction.count == 0 ? "" : fmt::format("{:.0f} % of its ceiling", fraction.least);
+    if (fraction.most > fraction.least) note = "at least " + note;
+    // A link at half its speed has half the ceiling, too.
+    if (bandwidth.least < kWorthNamingPath * bandwidth.most) note = "least on " + bandwidth.where;
+    all += figure(css, fmt::format("{} bandwidth", title(engine)), range_text<BitRate>(bandwidth), note);
   }
   if (latency.count > 0)
     all += figure(css, fmt::format("{} latency", title(engine)), range_text<Nanoseconds>(latency),
