@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
 #include "fleet/fleet.h"
 
@@ -147,7 +148,7 @@ class BurnCampaign {
         "looking for GPUs",
         [&](std::size_t i, Result<BurnFound> found) {
           if (!found) {
-            report_.nodes[i].trouble = found.error().text;
+            report_.nodes[i].trouble = without_node(found.error());
             shorten(report_.nodes[i].trouble);
             return;
           }
@@ -191,7 +192,7 @@ class BurnCampaign {
           if (name)
             nodes_[i].session = name->session;
           else
-            report_.nodes[i].trouble = name.error().text;
+            report_.nodes[i].trouble = without_node(name.error());
           shorten(report_.nodes[i].trouble);
         });
     caller_.progress("");
@@ -233,7 +234,7 @@ class BurnCampaign {
     if (state.error().kind == ErrorKind::kTimeout && ++node.missed < kMostMissedLooks) return;
     node.running = false;
     into.lost = true;
-    into.trouble = state.error().text;
+    into.trouble = without_node(state.error());
     shorten(into.trouble);
   }
 
