@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <random>
+
+#include "base/json.h"
 
 namespace railbed {
 namespace {
@@ -144,6 +148,42 @@ TEST(BurnVerdict, AllSlowTogetherIsSeenByTheDataSheet) {
   cluster.judged();
   ASSERT_NE(cluster.find("below-data-sheet"), nullptr);
   EXPECT_EQ(cluster.find("slow"), nullptr);
+}
+
+struct BurnDocument {
+  BurnReport burn;
+  FIELDS(BurnDocument, burn);
+};
+
+// Judges a burn of two H200 again (tests/burn_on_gpus wrote it).
+BurnReport judged_again(const std::string& name) {
+  std::ifstream file(RAILBED_SOURCE_DIR "/tests/burn/h200x2-" + name + ".json");
+  auto document = json::read<BurnDocument>(
+      std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  if (!document) {
+    ADD_FAILURE() << document.error().text;
+    return {};
+  }
+  document->burn.findings.clear();
+  document->burn.families.clear();
+  judge_burn(document->burn);
+  return document->burn;
+}
+
+TEST(BurnVerdict, OfTwoRealGpus) {
+  const BurnReport sound = judged_again("sound");
+  EXPECT_TRUE(sound.findings.empty());
+  ASSERT_EQ(sound.families.size(), kBurnPhases);
+  for (const BurnFamily& family : sound.families) EXPECT_GT(family.low, .95 * family.high);
+  const BurnReport wrong = judged_again("wrong");
+  ASSERT_EQ(wrong.findings.size(), 1U);
+  EXPECT_EQ(wrong.findings[0].what, "wrong-result");
+  EXPECT_THAT(wrong.findings[0].message, HasSubstr("1 word just written to memory"));
+  const BurnReport slow = judged_again("slow");
+  ASSERT_EQ(slow.findings.size(), 1U);
+  EXPECT_EQ(slow.findings[0].what, "slow");
+  EXPECT_EQ(slow.findings[0].gpu, 0);
+  EXPECT_TRUE(slow.findings[0].injected);
 }
 
 TEST(BurnVerdict, WrongResultsFailAndDrillsAreMarked) {
