@@ -75,7 +75,7 @@ class ApplyRailsTest(unittest.TestCase):
         self.cut("rail1")
         done = self.railbed("apply", "--only", "hosts", status=0)
         self.assertIn("done: apply", done.stdout)
-        self.assertIn("1 paths of rails carry", done.stdout)
+        self.assertIn("1 path of rails carries", done.stdout)
         self.assertRegex(done.stdout, r"rail1, node1 to node2: carried nothing before this change either.*rail1 is down")
         self.assertTrue(all(self.hosts()[node] != self.before[node] for node in NODES))
         lines = done.stderr.splitlines()
