@@ -44,7 +44,7 @@ struct Metric {
 struct Metrics {
   unsigned version, count;
   void* samples[2];
-  Metric values[1];
+  Metric values[210];  // NVML_GPM_METRIC_MAX; only `count` of them are there
 };
 
 }  // namespace
