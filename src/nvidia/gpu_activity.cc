@@ -138,9 +138,10 @@ std::map<unsigned, Reading<double>> gpm_values(Nvml& nvml, const SampledGpu& gpu
     for (std::size_t i = 0; i < std::size(kGpmMetrics); ++i) question.values[i].id = kGpmMetrics[i];
     able = Nvml::judged(nvml.call(function, &question), true, function);
   }
-  for (const GpmValue& one : question.values)
-    if (able) values.emplace(one.id, Nvml::judged(one.code, one.value, function));
-  for (const unsigned metric : kGpmMetrics) values.try_emplace(metric, able.miss(), able.from());
+  for (std::size_t i = 0; i < std::size(kGpmMetrics); ++i)
+    values.emplace(kGpmMetrics[i],
+                   able ? Nvml::judged(question.values[i].code, question.values[i].value, function)
+                        : Reading<double>{able.miss(), able.from()});
   return values;
 }
 
