@@ -40,6 +40,12 @@ bool IpAddress::is_link_local() const {
   return bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
 }
 
+bool IpAddress::is_loopback() const {
+  if (is_v4()) return bytes_[12] == 127;
+  return bytes_[15] == 1 &&
+         std::all_of(bytes_.begin(), bytes_.begin() + 15, [](std::uint8_t byte) { return byte == 0; });
+}
+
 bool IpAddress::is_zero() const {
   const auto first = is_v4() ? bytes_.begin() + 12 : bytes_.begin();
   return std::all_of(first, bytes_.end(), [](std::uint8_t byte) { return byte == 0; });

@@ -22,7 +22,8 @@ class IpAddress {
 
   bool is_v4() const;
   bool is_link_local() const;
-  bool is_zero() const;  // :: and 0.0.0.0
+  bool is_loopback() const;  // 127.0.0.0/8 and ::1
+  bool is_zero() const;      // :: and 0.0.0.0
   // Returns the address `count` higher; nullopt past the end of its family.
   std::optional<IpAddress> plus(std::uint32_t count) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }

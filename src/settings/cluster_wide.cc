@@ -68,7 +68,7 @@ std::unordered_map<std::string_view, std::string> other_names(const Cluster& clu
   }
   std::unordered_set<std::string> told;
   const auto add = [&](std::string_view node, const std::optional<IpAddress>& address) {
-    if (address && !is_loopback_address(*address) && told.insert(address->to_text()).second)
+    if (address && !address->is_loopback() && told.insert(address->to_text()).second)
       names[node] += " " + address->to_text();
   };
   for (const Node& node : cluster.nodes) {

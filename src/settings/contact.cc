@@ -7,15 +7,8 @@
 namespace railbed {
 namespace {
 
-bool is_loopback(const IpAddress& address) {
-  constexpr std::size_t kFirstOfV4 = 12;
-  constexpr std::uint8_t kLoopback = 127;
-  if (address.is_v4()) return address.bytes()[kFirstOfV4] == kLoopback;
-  return address == IpAddress::parse("::1");
-}
-
 bool leaves_the_node(const IpAddress& address) {
-  return !is_loopback(address) && !address.is_link_local() && !address.is_zero();
+  return !address.is_loopback() && !address.is_link_local() && !address.is_zero();
 }
 
 const InterfaceAddress* first_usable(const NetInterface& interface) {

@@ -27,12 +27,6 @@ bool is_line_of_hosts(std::string_view line) {
          std::string_view::npos;
 }
 
-bool is_loopback_address(const IpAddress& address) {
-  static const Subnet kFour = *Subnet::parse("127.0.0.0/8");
-  static const IpAddress kSix = *IpAddress::parse("::1");
-  return kFour.contains(address) || address == kSix;
-}
-
 void HostsTable::add(std::string_view name, const IpAddress& address) {
   addresses_[lower(name)].push_back(address);
 }
@@ -45,7 +39,7 @@ const std::vector<IpAddress>* HostsTable::find(std::string_view name) const {
 bool HostsTable::contradicts(std::string_view name, const IpAddress& address) const {
   const std::vector<IpAddress>* const wanted = find(name);
   if (wanted == nullptr || std::ranges::find(*wanted, address) != wanted->end()) return false;
-  return is_loopback_address(address) || std::ranges::any_of(*wanted, [&](const IpAddress& right) {
+  return address.is_loopback() || std::ranges::any_of(*wanted, [&](const IpAddress& right) {
            return right.is_v4() == address.is_v4();
          });
 }

@@ -14,9 +14,6 @@
 
 namespace railbed {
 
-// Returns true for 127.0.0.0/8 and ::1.
-bool is_loopback_address(const IpAddress& address);
-
 // Returns the node's name for {{hostname}} and ${hostname} of a template, a name below it for {{fqdn}} and
 // ${fqdn}, and any other word unchanged.
 std::string name_meant(std::string_view word, std::string_view node);

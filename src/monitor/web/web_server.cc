@@ -63,10 +63,6 @@ std::optional<WebPlace> parse_web_place(std::string_view listen) {
   return WebPlace{*address, *port, false};
 }
 
-bool is_loopback_address(const IpAddress& address) {
-  return address.is_v4() ? address.bytes()[12] == 127 : address == *IpAddress::parse("::1");
-}
-
 // Returns the limit for connections. The process could not accept more than it may open files.
 std::size_t readers_that_fit(std::size_t wanted) {
   rlimit limit{};
@@ -343,7 +339,7 @@ Result<void> check_listen(std::string_view listen) {
 
 bool is_loopback(std::string_view listen) {
   const auto place = parse_web_place(listen);
-  return place && is_loopback_address(place->address);
+  return place && place->address.is_loopback();
 }
 
 Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandler handler) {
@@ -365,8 +361,8 @@ Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandle
                 fmt::format("cannot listen on {}: {}", host_and_port(address.to_text(), place->port),
                             std::strerror(errno)));
   std::string shown = host_and_port(address.to_text(), port_of(listener.get()));
-  auto service = std::make_unique<WebService>(std::move(options), std::move(handler),
-                                              is_loopback_address(address), std::move(tls));
+  auto service = std::make_unique<WebService>(std::move(options), std::move(handler), address.is_loopback(),
+                                              std::move(tls));
   if (auto taken =
           service->take_over(std::move(listener), address.is_v4() ? AF_INET : AF_INET6, std::move(shown));
       !taken)

@@ -199,11 +199,10 @@ HostNames judge_names(Case& verdict, const Survey& survey, const NodeView& node,
   for (const std::string& name : entry.names) {
     const NodeView* owner = survey.find(name);
     // A node's own name may map to itself (Debian's 127.0.1.1).
-    if (owner == nullptr || !addresses_known(*owner) ||
-        (owner == &node && is_loopback_address(entry.address)))
+    if (owner == nullptr || !addresses_known(*owner) || (owner == &node && entry.address.is_loopback()))
       continue;
     ++found.judged;
-    if (!is_loopback_address(entry.address) && owns(*owner, entry.address)) continue;
+    if (!entry.address.is_loopback() && owns(*owner, entry.address)) continue;
     found.wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
     verdict.touch("node:" + *owner->name);
     for (const RailEnd& end : owner->ends)
