@@ -16,6 +16,7 @@
 #include "monitor/live/live_meter.h"
 #include "monitor/node_source.h"
 #include "monitor/node_watch.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {
@@ -77,7 +78,6 @@ struct FleetWatch::Parts {
       : options(std::move(given)), desk(told), note(std::move(hears)) {}
 
   // Waits for `time`. Returns false if the thread has to stop.
-  bool pause(std::stop_token stop, milliseconds time);
   // Records the failure and passes it to the judging thread. Only the first of a row is noted.
   void tell_trouble(FleetNode& node, const Error& error, milliseconds again);
   Result<void> look(FleetNode& node, std::stop_token stop);
@@ -89,14 +89,6 @@ struct FleetWatch::Parts {
   void judge(Evidence& evidence);
   void judge_all(std::stop_token stop);
 };
-
-bool FleetWatch::Parts::pause(std::stop_token stop, milliseconds time) {
-  std::mutex own;
-  std::condition_variable_any waits;
-  std::unique_lock lock(own);
-  waits.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
 
 Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
   places.acquire();
@@ -160,7 +152,7 @@ void FleetWatch::Parts::watch(FleetNode& node, std::stop_token stop) {
       node.source->renew();
       node.known.reset();
     }
-    if (!pause(stop, pause_now)) return;
+    if (!wait_unless_stopped(pause_now, stop)) return;
     if (!asked) pause_now = std::min<milliseconds>(pause_now * 2, kLongestPause);
   }
 }
@@ -206,7 +198,7 @@ void FleetWatch::Parts::judge_all(std::stop_token stop) {
     if (!is_new || (!all_asked && Steady::now() < until)) continue;
     judge(evidence);
     is_new = false;
-    pause(stop, kBetweenJudgements);
+    (void)wait_unless_stopped(kBetweenJudgements, stop);
   }
 }
 

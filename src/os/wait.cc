@@ -3,6 +3,8 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 namespace railbed {
 namespace {
@@ -27,6 +29,14 @@ Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const 
 
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
   return wait_for_event(fd, POLLOUT, until, stop);
+}
+
+bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
 }
 
 }  // namespace railbed

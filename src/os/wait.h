@@ -1,4 +1,4 @@
-// Waits for a descriptor until a point in time or a stop request.
+// Waits for a descriptor or for time to pass, until a stop request.
 #pragma once
 
 #include <chrono>
@@ -14,5 +14,8 @@ enum class Waited { kReady, kTimeout, kStopped };
 // A socket that was closed or has failed counts as ready; reading or writing it then reports that.
 Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
+
+// Lets this time pass. Returns false, and at once, after a stop request.
+bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop);
 
 }  // namespace railbed

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -182,14 +180,6 @@ bool is_same_job(const diagnose::RasAnswer& one, const diagnose::RasAnswer& othe
   });
 }
 
-bool waits_out(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
-
 }  // namespace
 
 std::optional<RasAddress> RasAddress::parse(std::string_view text) {
@@ -256,7 +246,7 @@ Result<RasLook> look_at_ras(const std::vector<RasAddress>& addresses, std::chron
     const auto began = RasClock::now();
     caller.progress(fmt::format("asking RAS at {} again in {:.0f} s", look.address,
                                 std::chrono::duration<double>(apart).count()));
-    if (!waits_out(apart, caller.stop)) return fail(ErrorKind::kCancelled, "stopped");
+    if (!wait_unless_stopped(apart, caller.stop)) return fail(ErrorKind::kCancelled, "stopped");
     for (int i = 0; i < kAsksForSameJob; ++i) {
       look.pair.seconds = std::chrono::duration<double>(RasClock::now() - began).count();
       auto second = ask_ras(address, limits, caller.stop);

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/json.h"
 #include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
 #include "fleet/fleet.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {
@@ -204,13 +203,9 @@ class BurnCampaign {
 
   // Returns false after a request to stop.
   bool wait() {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
     const milliseconds period = std::min<milliseconds>(
         kLookPeriod, milliseconds(static_cast<std::int64_t>(std::max(plan_.seconds * 100, 200.0))));
-    never.wait_for(lock, caller_.stop, period, [] { return false; });
-    return !caller_.stop.stop_requested();
+    return wait_unless_stopped(period, caller_.stop);
   }
 
   void look() {
@@ -283,7 +278,7 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
         if (tally.rate <= 0) continue;
         Measurement measurement;
         measurement.engine = Engine::kBurn;
-        measurement.operation = enum_names(tally.phase)[static_cast<std::size_t>(tally.phase)];
+        measurement.operation = burn_phase_word(tally.phase);
         measurement.from.node = measurement.to.node = node.node;
         measurement.from.interface = measurement.to.interface = fmt::format("GPU {}", gpu.ordinal);
         measurement.from.device = measurement.to.device = gpu.address;
