@@ -141,7 +141,7 @@ BurnGpu BurnWatch::look() {
 
 void BurnWatch::finish() {
   over_.store(true);
-  if (device_ == nullptr || !nvml_mutex_.try_lock_for(kLastSample)) return;
+  if (!xid_watch_ || !nvml_mutex_.try_lock_for(kLastSample)) return;  // start() began no samples
   sample(true);
   nvml_mutex_.unlock();
 }

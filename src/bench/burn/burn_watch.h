@@ -37,7 +37,7 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   BurnTally& tally(BurnPhase phase);           // to be used under change() only
   // Returns the state of this moment.
   BurnGpu look();
-  // Takes a last sample, unless NVML does not answer within seconds, and ends the thread.
+  // Takes a last sample if start() began to take some, unless NVML does not answer within seconds, and ends the thread.
   void finish();
   std::optional<double> watts();     // of the last sample
   std::optional<int> temperature();  // likewise
@@ -60,7 +60,7 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   nvml::Nvml nvml_;   // of the sampling thread
   nvml::Nvml meter_;  // of the working thread
   nvml::Device device_ = nullptr;
-  std::optional<XidWatch> xid_watch_;
+  std::optional<XidWatch> xid_watch_;  // there once samples are taken
   GpuCounters before_;
   std::atomic<bool> over_{false};
   std::atomic<int> phase_{-1};
