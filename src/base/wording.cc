@@ -1,5 +1,7 @@
 #include "base/wording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -12,6 +14,12 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   std::string text = std::to_string(count) + ' ';
   if (count == 1) return text.append(one);
   return many.empty() ? text.append(one) + 's' : text.append(many);
+}
+
+std::string short_time_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 std::string without_node(const Error& error) {

@@ -12,6 +12,9 @@ namespace railbed {
 // Returns a number of things: "1 path", "2 paths". `many` is the plural if that is not `one` with an "s".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
 
+// Returns a span of time in a unit that suits it: "90 s", "15 min", "2.5 h".
+std::string short_time_text(double seconds);
+
 // Returns the text of an error without the node's name that at_node() put before it: for a line that names the node.
 std::string without_node(const Error& error);
 

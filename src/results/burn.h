@@ -20,6 +20,9 @@ constexpr auto enum_names(BurnPhase) {
   return std::array<std::string_view, 6>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie"};
 }
 inline constexpr std::size_t kBurnPhases = enum_names(BurnPhase{}).size();
+constexpr std::string_view burn_phase_word(BurnPhase phase) {
+  return enum_names(phase)[static_cast<std::size_t>(phase)];
+}
 inline bool is_product(BurnPhase phase) { return phase < BurnPhase::kMemory; }
 
 // A phase and its part of the time.

@@ -2,7 +2,7 @@
 //
 // Each GPU has a child process of its own, so that one that hangs or falls off the bus disturbs no other. A child
 // sends the whole state of its GPU (BurnGpu) every second or two; the agent keeps the last one. The controller
-// asks for it whenever it likes, so a burn costs no memory for the time that it lasts.
+// reads it at any time, so a burn costs no memory for the time that it lasts.
 //
 // All children follow the same timetable, counted from the same moment: all GPUs are in the same phase, and load
 // the power supplies and the cooling together.

@@ -6,7 +6,7 @@
 // The reference is the first product of these factors on this GPU, made twice. A GPU that is wrong in the same way
 // each time is found by the reference's digest, which must be equal on all sound GPUs of one kind (burn_verdict.h).
 // After a difference the factors are compared with the numbers they follow from, and the reference with its digest:
-// that tells a wrong product from memory that changed.
+// both distinguish a wrong product from memory that changed.
 //
 // The memory phase writes patterns to most of the free memory and compares them. What it writes last stays there
 // during the other phases and is compared before it writes again: cells that lose their charge when hot show there.
@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/median.h"
 #include "bench/burn/burn_kernels.h"
 #include "bench/burn/burn_watch.h"
 #include "bench/burn/cublaslt_library.h"
@@ -46,8 +47,6 @@ constexpr double kPauseStep = 0.02;
 constexpr int kComputeMinor = 76;                              // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 constexpr int kComputeMajorOfBurn = 75;                        // …_MAJOR
 constexpr std::uint64_t kFlippedBit = std::uint64_t{1} << 10;  // by --inject wrong-result
-
-std::string_view phase_name(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
 
 // Numbers of both signs from 0.5 to 2, with a random mantissa: zeros and small whole numbers take less power.
 BurnWords factor_words(BurnPhase phase, std::uint64_t seed) {
@@ -95,13 +94,7 @@ class BurnRates {
     rates_.resize(rates_.size() / 2);
     stride_ *= 2;
   }
-  double median() const {
-    if (rates_.empty()) return 0;
-    std::vector<double> sorted = rates_;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
-  }
+  double median() const { return rates_.empty() ? 0 : median_of(rates_); }
 
  private:
   std::vector<double> rates_;
@@ -283,7 +276,7 @@ class BurnWork {
     ReadyProduct& mine = ready(phase);
     mine.product.phase = phase;
     mine.product.side = side;
-    tell_.about_to(fmt::format("choosing a product of {}", phase_name(phase)));
+    tell_.about_to(fmt::format("choosing a product of {}", burn_phase_word(phase)));
     if (const std::string why = lt_->prepare(mine.product, kWorkspace); !why.empty()) return skip(phase, why);
     mine.reference = take(mine.product.result_bytes());
   }
@@ -344,7 +337,7 @@ class BurnWork {
   }
 
   void step(BurnPhase phase) {
-    tell_.about_to(fmt::format("{} on GPU {}", phase_name(phase), child_.gpu.address));
+    tell_.about_to(fmt::format("{} on GPU {}", burn_phase_word(phase), child_.gpu.address));
   }
 
   void queue_product(const ReadyProduct& mine, cuda::DevicePointer to) {

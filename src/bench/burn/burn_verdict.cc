@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/median.h"
 #include "base/result.h"
 #include "base/student.h"
 #include "base/wording.h"
@@ -33,25 +34,7 @@ constexpr double kMad = 1.4826;   // from the median deviation to the standard d
 constexpr double kFound = 1.645;  // standard deviations: 95 % of a normal spread are above the limit
 constexpr double kLeastScale = 1e-6;
 
-std::string_view burn_phase_word(BurnPhase phase) {
-  return enum_names(phase)[static_cast<std::size_t>(phase)];
-}
-
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
-
-std::string time_text(double seconds) {
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-double burn_median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 struct Member {
   const BurnNode* node;
@@ -112,7 +95,7 @@ class BurnJudge {
       add({.status = BurnStatus::kNote,
            .what = "stopped",
            .message = fmt::format("stopped on request after {} of {}: what is above was measured until then",
-                                  time_text(report_.seconds), time_text(report_.planned))});
+                                  short_time_text(report_.seconds), short_time_text(report_.planned))});
     std::ranges::stable_sort(report_.findings, {}, &BurnFinding::status);
   }
 
@@ -154,7 +137,7 @@ class BurnJudge {
       finding.status = BurnStatus::kFailure;
       finding.what = "lost";
       finding.message =
-          fmt::format("{} was lost after {}: {}", node.node, time_text(node.lost_after), node.trouble);
+          fmt::format("{} was lost after {}: {}", node.node, short_time_text(node.lost_after), node.trouble);
       finding.remedy =
           "Look at its console, its BMC's event log and its power supplies; what it did until then counts.";
       add(std::move(finding));
@@ -171,10 +154,10 @@ class BurnJudge {
     if (!gpu.trouble.empty()) {
       BurnFinding finding = about(node, gpu, gpu.began ? BurnStatus::kFailure : BurnStatus::kUnknown,
                                   gpu.began ? "ended" : "not-begun");
-      finding.message =
-          gpu.began
-              ? fmt::format("{} ended after {}: {}", where(node, gpu), time_text(gpu.seconds), gpu.trouble)
-              : fmt::format("{} could not be burned in: {}", where(node, gpu), gpu.trouble);
+      finding.message = gpu.began
+                            ? fmt::format("{} ended after {}: {}", where(node, gpu),
+                                          short_time_text(gpu.seconds), gpu.trouble)
+                            : fmt::format("{} could not be burned in: {}", where(node, gpu), gpu.trouble);
       if (gpu.began)
         finding.remedy = "Read the kernel log for Xid messages of that moment: dmesg | grep -i xid";
       add(std::move(finding));
@@ -210,7 +193,7 @@ class BurnJudge {
       const BurnFault& first = gpu.faults.front();
       finding.message +=
           fmt::format("; first in {} after {}: {} (index {}, bits {}){}", burn_phase_word(first.phase),
-                      time_text(first.at), elements_text(first), first.first, first.bits,
+                      short_time_text(first.at), elements_text(first), first.first, first.bits,
                       first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
     }
     finding.remedy = "Take this GPU out of service: it computes wrong without an error message.";
@@ -239,7 +222,7 @@ class BurnJudge {
                         known->action == XidAction::kInformation;
       BurnFinding finding = about(node, gpu, mild ? BurnStatus::kWarning : BurnStatus::kFailure, "xid");
       finding.message =
-          fmt::format("{} reported Xid {} after {}{}", where(node, gpu), xid.code, time_text(xid.at),
+          fmt::format("{} reported Xid {} after {}{}", where(node, gpu), xid.code, short_time_text(xid.at),
                       known == nullptr ? "" : fmt::format(": {}", known->meaning));
       finding.remedy = known == nullptr ? "" : std::string(advice(known->action));
       add(std::move(finding));
@@ -318,7 +301,7 @@ class BurnJudge {
       family.name = name;
       family.phase = phase;
       family.gpus = static_cast<int>(members.size());
-      family.median = burn_median(rates);
+      family.median = median_of(rates);
       family.low = *std::ranges::min_element(rates);
       family.high = *std::ranges::max_element(rates);
       family.watts = watts / static_cast<double>(members.size());
@@ -331,7 +314,7 @@ class BurnJudge {
         sizes.push_back(std::abs(deviations.back()));
         if (deviations.back() > 0) lower.push_back(deviations.back());
       }
-      family.spread = kMad * std::max(burn_median(sizes), burn_median(lower));
+      family.spread = kMad * std::max(median_of(sizes), (lower.empty() ? 0 : median_of(lower)));
       if (family.gpus >= kFewestSiblings) {
         const double scale = std::max(family.spread, kLeastScale);
         const double limit = std::max(burn_limit(family.gpus, tests_) * scale, -std::log(1 - kWorthNaming));
@@ -394,7 +377,7 @@ class BurnJudge {
     for (const GpuSlowdown& one : kGpuSlowdowns) {
       std::vector<double> shares;
       for (const Member& sibling : siblings) shares.push_back(share_of(*sibling.gpu, one.word));
-      const double excess = share_of(gpu, one.word) - burn_median(shares);
+      const double excess = share_of(gpu, one.word) - median_of(shares);
       if (excess > most) {
         most = excess;
         cause = one.word;
@@ -408,7 +391,7 @@ class BurnJudge {
       clocks.push_back(sibling.tally->clock);
       if (sibling.gpu == &gpu) own = sibling.tally->clock;
     }
-    const double usual = burn_median(clocks);
+    const double usual = median_of(clocks);
     if (gpu.samples == 0 || own <= 0) return ", and its clock is not known";
     if (phase != BurnPhase::kPcie && own < usual * (1 - kClockExcess))
       return fmt::format(", at {:.0f} MHz where they run at {:.0f}", own, usual);
@@ -451,8 +434,8 @@ class BurnJudge {
         phases += (phases.empty() ? "" : ", ") + std::string(burn_phase_word(phase));
       add({.status = BurnStatus::kUnknown,
            .what = "not-run",
-           .message = fmt::format("{} did not run on {} GPU{}: {}", phases, which.second.size(),
-                                  which.second.size() == 1 ? "" : "s", why),
+           .message =
+               fmt::format("{} did not run on {}: {}", phases, counted(which.second.size(), "GPU"), why),
            .remedy = ""});
     }
   }

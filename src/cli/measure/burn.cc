@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
 #include "campaign/measure/run_burn.h"
 #include "cli/command.h"
@@ -122,20 +123,18 @@ std::string duration_text(double seconds) {
 }
 
 void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
-  std::string watts = outlook.watts < 10'000 ? fmt::format("{:.0f} W", outlook.watts)
-                                             : fmt::format("{:.1f} kW", outlook.watts / 1000);
   std::string text;
   if (outlook.unknown < outlook.gpus)
     text = fmt::format(
-        "up to {} by {}{}", watts, plan.watts > 0 ? "--watts" : "their power limits",
+        "up to {} by {}{}", watts_text(outlook.watts), plan.watts > 0 ? "--watts" : "their power limits",
         outlook.unknown > 0 ? fmt::format(", and {} GPUs whose limit is not known", outlook.unknown) : "");
   else
     text = "nobody knows how many watts: no power limit can be read";
-  say_to_person(
-      fmt::format("full load on {} GPU{} of {} node{} for {}: {}, all of it heat, and processors, fans and "
-                  "power supplies add to it. Ctrl-C ends it.",
-                  outlook.gpus, outlook.gpus == 1 ? "" : "s", outlook.nodes, outlook.nodes == 1 ? "" : "s",
-                  duration_text(plan.seconds), text));
+  say_to_person(fmt::format(
+      "full load on {} of {} for {}: {}, all of it heat, and processors, fans and "
+      "power supplies add to it. Ctrl-C ends it.",
+      counted(static_cast<std::size_t>(outlook.gpus), "GPU"),
+      counted(static_cast<std::size_t>(outlook.nodes), "node"), duration_text(plan.seconds), text));
 }
 
 // A terminal gets one line that changes, anything else a line each minute, so that a log stays short.

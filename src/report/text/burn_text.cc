@@ -18,18 +18,6 @@ constexpr std::size_t kMostGpusListed = 16;
 constexpr std::size_t kMostFindings = 40;
 constexpr std::size_t kMostNamed = 200;  // characters of a list of nodes
 
-std::string_view phase_word(BurnPhase phase) { return enum_names(phase)[static_cast<std::size_t>(phase)]; }
-
-std::string lasting(double seconds) {
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-std::string watts_text(double watts) {
-  return watts < 10'000 ? fmt::format("{:.0f} W", watts) : fmt::format("{:.1f} kW", watts / 1000);
-}
-
 std::string rate_text(BurnPhase phase, double rate) {
   return is_product(phase) ? fmt::format("{:.4g} TFLOP/s", rate / 1e12)
                            : fmt::format("{:.4g} GB/s", rate / 1e9);
@@ -68,12 +56,13 @@ std::string head_text(const BurnReport& report) {
     if (const std::size_t count = count_of(report, status); count > 0)
       verdict += fmt::format("{}{}{}", verdict.empty() ? "" : ", ", fmt::format("{} {}", count, word),
                              count == 1 || status == BurnStatus::kUnknown ? "" : "s");
-  std::string text = fmt::format(
-      "burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
-      counted(report.nodes.size(), "node"),
-      report.stopped ? fmt::format("stopped after {} of {}", lasting(report.seconds), lasting(report.planned))
-                     : lasting(report.planned),
-      verdict.empty() ? "nothing wrong was found" : verdict);
+  std::string text =
+      fmt::format("burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
+                  counted(report.nodes.size(), "node"),
+                  report.stopped ? fmt::format("stopped after {} of {}", short_time_text(report.seconds),
+                                               short_time_text(report.planned))
+                                 : short_time_text(report.planned),
+                  verdict.empty() ? "nothing wrong was found" : verdict);
   if (report.watts_cap > 0)
     text += fmt::format("  --watts: each GPU paused to stay below {:.0f} W on average\n", report.watts_cap);
   for (const BurnDrill& drill : report.injected)
@@ -99,7 +88,7 @@ std::string families_text(const BurnReport& report) {
     }
     const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
     text += fmt::format(
-        "  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n", phase_word(family.phase), family.gpus,
+        "  {:<8}{:>6}{:>18}{:>18}{:>18}{:>9}{:>12}{:>9}{:>13}\n", burn_phase_word(family.phase), family.gpus,
         rate_text(family.phase, family.median), rate_text(family.phase, family.low),
         rate_text(family.phase, family.high), family.gpus > 1 ? percent(family.spread) : "–",
         family.data_sheet ? fmt::format("{:.0f} %", family.median / *family.data_sheet * 100) : "–",
@@ -185,6 +174,10 @@ std::string compared_text(const BurnReport& report) {
 
 }  // namespace
 
+std::string watts_text(double watts) {
+  return watts < 10'000 ? fmt::format("{:.0f} W", watts) : fmt::format("{:.1f} kW", watts / 1000);
+}
+
 std::string burn_text(const BurnReport& report, bool all) {
   return head_text(report) + compared_text(report) + families_text(report) + findings_text(report, all) +
          gpus_text(report, all);
@@ -213,7 +206,7 @@ std::string burn_line(const BurnReport& report, double left) {
   }
   const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
   std::string text =
-      fmt::format("{} left: {} on {}", lasting(left), counted(gpus, "GPU"), counted(nodes, "node"));
+      fmt::format("{} left: {} on {}", short_time_text(left), counted(gpus, "GPU"), counted(nodes, "node"));
   if (watts > 0) text += ", " + watts_text(watts);
   if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));

@@ -7,6 +7,9 @@
 
 namespace railbed {
 
+// Returns "691 W" or "11.0 kW".
+std::string watts_text(double watts);
+
 // Returns the whole report. Of more than a few GPUs only those with a finding are listed, unless `all`.
 std::string burn_text(const BurnReport& report, bool all);
 
