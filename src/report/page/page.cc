@@ -21,7 +21,8 @@ Html draw_picture(const Scene& scene) {
 
 std::string render_html(const Report& report) {
   const std::string name = report.cluster.name.empty() ? "railbed" : report.cluster.name;
-  Html body = draw_header(report);
+  const PageVerdict verdict = verdict_of(report);
+  Html body = draw_header(report, verdict);
   const Scene scene = scene_of(report);
   if (!scene.nodes.empty() || report.runs.empty()) body += draw_picture(scene);
   if (!report.verdict.findings.empty() || report.runs.empty()) body += draw_findings(report);
@@ -36,8 +37,8 @@ std::string render_html(const Report& report) {
              R"(<meta http-equiv="Content-Security-Policy" content="{}">)"
              "<title>{}: "
              "{}</title>\n<style>{}</style></head>\n<body><main>{}</main>\n<script>{}</script></body></html>\n",
-             Html{std::string(kPolicy)}, name, verdict_sentence(report), Html{std::string(page_style())},
-             body, Html{std::string(page_script())})
+             Html{std::string(kPolicy)}, name, verdict.headline, Html{std::string(page_style())}, body,
+             Html{std::string(page_script())})
       .markup;
 }
 

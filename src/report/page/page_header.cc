@@ -104,38 +104,18 @@ std::pair<std::string, std::string> split_headline(const Folded& root) {
   return {text.substr(0, colon), text.substr(colon + 2)};
 }
 
-// Returns the reason of the headline, and how much else is broken; empty if nothing is.
-Html draw_reason(const Report& report) {
-  const auto causes = root_causes(report.verdict.findings);
-  const auto broken = std::ranges::count(causes, Status::kFail, &Cause::worst);
-  if (broken == 0) return {};
-  const Cause& first = causes.front();
-  std::string text = split_headline(first.root).second;
-  if (!text.empty()) {
-    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-    text += ". ";
+// Returns the reason of the headline, what it explains, and how much else is broken.
+std::string reason_text(std::string reason, std::size_t explained, std::size_t others) {
+  if (!reason.empty()) {
+    reason.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(reason.front())));
+    reason += ". ";
   }
-  if (first.explained > 0)
-    text += "It explains " + counted(first.explained, "more finding", "more findings") + ". ";
-  if (broken > 1)
-    text +=
-        counted(static_cast<std::size_t>(broken - 1), "other thing is broken", "other things are broken") +
-        ".";
-  return text.empty() ? Html{} : html(R"(<p class="reason">{}</p>)", text);
+  if (explained > 0) reason += "It explains " + counted(explained, "more finding", "more findings") + ". ";
+  if (others > 0) reason += counted(others, "other thing is broken", "other things are broken") + ".";
+  return reason;
 }
 
-}  // namespace
-
-std::string verdict_sentence(const Report& report) {
-  const StatusCounts counts = report.verdict.findings.counts();
-  if (counts.pass + counts.fail + counts.warn + counts.unknown == 0)
-    return report.runs.empty()
-               ? "Nothing was checked"
-               : counted(report.runs.size(), "run", "runs") + " measured, and no node was looked at";
-  const auto causes = root_causes(report.verdict.findings);
-  const std::size_t broken = static_cast<std::size_t>(
-      std::count_if(causes.begin(), causes.end(), [](const Cause& c) { return c.worst == Status::kFail; }));
-  if (broken > 0) return split_headline(causes.front().root).first;
+std::string headline_of_unbroken(const StatusCounts& counts) {
   if (counts.warn > 0 && counts.unknown > 0)
     return fmt::format("Nothing is broken; {}, and {} could not be looked at",
                        counted(counts.warn, "warning", "warnings"),
@@ -148,7 +128,23 @@ std::string verdict_sentence(const Report& report) {
   return "Everything that was checked is as it should be";
 }
 
-Html draw_header(const Report& report) {
+}  // namespace
+
+PageVerdict verdict_of(const Report& report) {
+  const StatusCounts counts = report.verdict.findings.counts();
+  if (counts.pass + counts.fail + counts.warn + counts.unknown == 0)
+    return {report.runs.empty()
+                ? "Nothing was checked"
+                : counted(report.runs.size(), "run", "runs") + " measured, and no node was looked at",
+            ""};
+  const auto causes = root_causes(report.verdict.findings);
+  const auto broken = static_cast<std::size_t>(std::ranges::count(causes, Status::kFail, &Cause::worst));
+  if (broken == 0) return {headline_of_unbroken(counts), ""};
+  const auto [headline, reason] = split_headline(causes.front().root);
+  return {headline, reason_text(reason, causes.front().explained, broken - 1)};
+}
+
+Html draw_header(const Report& report, const PageVerdict& verdict) {
   const StatusCounts counts = report.verdict.findings.counts();
   const Run run = run_of(report);
   const bool runs_alone = run.nodes == 0 && !report.runs.empty();
@@ -166,7 +162,8 @@ Html draw_header(const Report& report) {
       run.started_at.empty() ? Html{} : html(R"(<time datetime="{0}">{0}</time> · )", run.started_at);
   return html(
       R"(<header class="{}"><p class="eyebrow"><strong>{}</strong><span>{}{}</span></p><h1>{}</h1>{}{}{}</header>)",
-      css, name, when, facts, verdict_sentence(report), draw_reason(report), tallies(counts),
+      css, name, when, facts, verdict.headline,
+      verdict.reason.empty() ? Html{} : html(R"(<p class="reason">{}</p>)", verdict.reason), tallies(counts),
       figures(report));
 }
 

@@ -6,10 +6,14 @@
 
 namespace railbed {
 
-// Returns the verdict in one sentence; also the page's title.
-std::string verdict_sentence(const Report& report);
+// The top of the page: what is broken worst, or that nothing is.
+struct PageVerdict {
+  std::string headline;  // in one line; also the page's title
+  std::string reason;    // why that is, and how much else is broken; empty if nothing is
+};
+PageVerdict verdict_of(const Report& report);
 
-Html draw_header(const Report& report);
+Html draw_header(const Report& report, const PageVerdict& verdict);
 Html draw_findings(const Report& report);
 Html draw_measurements(const Report& report);
 Html draw_runs(const Report& report);
