@@ -11,6 +11,7 @@
 #include "apply/node_apply.h"
 #include "apply/request.h"
 #include "base/json.h"
+#include "base/wording.h"
 #include "campaign/change/propose.h"
 #include "campaign/look/cables.h"
 #include "campaign/look/survey.h"
@@ -61,7 +62,7 @@ class RaisedLinks {
       if (status)
         open_.insert(node);
       else
-        caller_.note(fmt::format("the links of {} stay down: {}", node, status.error().text));
+        caller_.note(fmt::format("the links of {} stay down: {}", node, without_node(status.error())));
     }
     (void)ask_open(kApplySwitch);
     wait_until(

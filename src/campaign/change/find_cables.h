@@ -25,8 +25,8 @@ struct CableChoice {
 };
 
 // Returns the observations of all ports; none if all ports have addresses, or there are fewer than two nodes.
-// Nothing on a node stays changed. Links that are set up are set down again before it
-// returns, whatever happens: by the node itself half a minute after the listening if this process dies (apply/keeper.h).
+// Changes nothing for longer than the look: it sets links that it set up down again before it returns, whatever
+// happens: by the node itself half a minute after the listening if this process dies (apply/keeper.h).
 // Fails if stopped, and if a named port does not exist. Reports what it could not do by caller.note().
 Result<CablesSeen> find_cables(const LookedAt& seen, const CableChoice& choice, ReachOptions reach,
                                const Caller& caller);

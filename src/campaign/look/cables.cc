@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "bench/core/typed.h"
 #include "os/link_tokens.h"
 #include "os/neighbours.h"
@@ -169,7 +170,7 @@ Result<CablesSeen> look_at_cables(fleet::Fleet& fleet, const std::vector<CableAs
     if (links)
       answers.emplace(answer.node, *std::move(links));
     else
-      errors.emplace(answer.node, links.error().text);
+      errors.emplace(answer.node, without_node(links.error()));
   }
   caller.progress("");
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted; nothing was written");

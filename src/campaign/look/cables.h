@@ -64,7 +64,7 @@ struct CableAsk {
   bool addressed = false;   // it has an address that is not link-local
 };
 
-// Lets every node with ports among `asks` send and receive for `duration`, all at once, with new tokens. The
+// Exchanges new tokens between all nodes with ports among `asks` for `duration`, and returns what each port received. The
 // ports of a node without a response have its error. `facts` add what lldpd knows. Fails if stopped.
 Result<CablesSeen> look_at_cables(fleet::Fleet& fleet, const std::vector<CableAsk>& asks,
                                   const std::map<std::string, Facts>& facts,
