@@ -95,7 +95,7 @@ Result<std::string> swap_edited(WritableHost& host, const KeptEdit& edit, const 
 }
 
 // Returns `text` with each line outside of railbed's marks that the change corrected as it was before; nullopt
-// if a line cannot be told: a person changed it, or it is there more than once.
+// if a line cannot be identified: a person changed it, or it is there more than once.
 std::optional<std::string> with_old_lines(const std::string& text, const std::string& before,
                                           const std::string& after) {
   const std::string outside_before = with_block(before, "");

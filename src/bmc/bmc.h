@@ -68,9 +68,9 @@ class Bmc {
   virtual Reading<std::vector<BmcSensor>> sensors() = 0;
   // The event log, the oldest event first.
   virtual Reading<std::vector<BmcEvent>> events() = 0;
-  // How much room the event log has left.
+  // Returns the room that the event log has left.
   virtual Reading<BmcLog> log() = 0;
-  // The access by network that the BMC grants.
+  // Returns the access by network that the BMC grants.
   virtual Reading<BmcLan> lan() = 0;
   // Seconds that the BMC's clock is ahead of this machine's.
   virtual Reading<double> clock_offset() = 0;

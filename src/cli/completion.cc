@@ -143,7 +143,7 @@ complete -o filenames -F _railbed railbed
 // zsh reads bash completions through its own bridge.
 std::string zsh_script(const CLI::App& app) {
   return "# railbed completion for zsh:  source <(railbed completion zsh)\n"
-         // compinit takes time, and asks about folders that others may write: it runs only if the shell has not done it, and
+         // compinit takes time, and prompts about folders that others may write: it runs only if the shell has not done it, and
          // then leaves such folders out (-i) instead of trusting them (-u).
          "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -i }\n"
          "autoload -U +X bashcompinit && bashcompinit\n" +

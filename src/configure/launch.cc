@@ -112,8 +112,8 @@ bool has_other_ports(const Facts& facts, std::string_view list) {
 
 // The rails for UCX and NVSHMEM, in their syntax: DEVICE:PORT, without NCCL's "=". PyTorch copies NCCL_IB_HCA with its
 // "=" into NVSHMEM_HCA_LIST unless that is set, and NVSHMEM finds no device then (c10d's nvshmem_extension.cu).
-// NVSHMEM picks the device nearest to each GPU; told to obey the list (NVSHMEM_ENABLE_NIC_PE_MAPPING) it deals out the
-// devices in turn. So it is told only where it could pick one that is no rail.
+// NVSHMEM picks the device nearest to each GPU; with NVSHMEM_ENABLE_NIC_PE_MAPPING it obeys the list and deals
+// out its devices in turn. So that is set only where it could pick one that is no rail.
 void add_rails(const Facts& facts, const std::string& nccl_hca,
                std::vector<EnvironmentVariable>& environment) {
   const std::string list = nccl_hca.substr(nccl_hca.starts_with('=') ? 1 : 0);

@@ -378,7 +378,7 @@ TEST(Launch, RefusesWhatItCannotKnow) {
       "");
 }
 
-// Else ssh says "Host key verification failed" to what mpirun's --host names.
+// Without them ssh refuses the hosts of mpirun's --host: "Host key verification failed".
 TEST(Launch, SshKnowsTheHostsOfMpirunByTheirAddresses) {
   const ConfiguredCluster pair = sample(cluster_in("examples/v100-pair.yaml"));
   const Launch launch = launched(pair, {.launcher = Launcher::kNcclTests});

@@ -14,7 +14,7 @@ namespace railbed {
 // GPU has sets the error of `cuda`. To be used only in a child process.
 std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<int>& ordinals);
 
-// The same, asked in a child process. Fails if CUDA cannot be used, shows no GPU, or not one of these.
+// Returns the same from a child process. Fails if CUDA cannot be used, shows no GPU, or not one of these.
 Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from, const std::vector<int>& ordinals = {});
 
 // Returns the kind of the first failure of `cuda`.

@@ -55,7 +55,7 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
   return {};
 }
 
-// Reads the nodes of --nodes. All that is wrong without a look at them is said before any node is asked.
+// Reads the nodes of --nodes. Reports every error that needs no look at a node before it connects to one.
 Result<void> choose_ranks(const LaunchOptions& options, LaunchRequest& request) {
   ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.sources.cluster));
   ASSIGN_OR_RETURN(request.nodes, named_hosts(options.request.nodes));
