@@ -30,6 +30,9 @@ endif()
 
 add_library(railbed_options INTERFACE)
 target_compile_options(railbed_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+# An index beyond a vector's end or a look into an empty optional ends the program instead of printing what is there by
+# chance.
+target_compile_definitions(railbed_options INTERFACE _GLIBCXX_ASSERTIONS)
 # A program takes from a room what it uses: the agent is a fifth of railbed.
 target_compile_options(railbed_options INTERFACE $<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
