@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ['RAILBED']).resolve().parent
 
 
@@ -26,8 +27,9 @@ class Install(unittest.TestCase):
     def test_everything_is_in_its_place(self):
         self.install('--prefix', self.place)
         files = sorted(str(file.relative_to(self.place)) for file in self.place.rglob('*') if file.is_file())
-        examples = [file for file in files if file.startswith('share/doc/railbed/examples/')]
+        examples = [file for file in files if file.startswith(('share/doc/railbed/examples/', 'share/doc/railbed/schema/'))]
         self.assertIn('share/doc/railbed/examples/v100-pair.yaml', examples)
+        self.assertIn('share/doc/railbed/schema/findings.schema.json', examples)
         self.assertEqual(sorted(set(files) - set(examples)),
                          ['bin/railbed', 'lib/systemd/system/railbed-monitor.service', 'share/bash-completion/completions/railbed',
                           'share/fish/vendor_completions.d/railbed.fish', 'share/man/man1/railbed.1'])
@@ -55,6 +57,13 @@ class Install(unittest.TestCase):
         self.assertTrue((self.place / 'usr/bin/railbed').is_file())
         self.assertTrue((self.place / 'usr/share/bash-completion/completions/railbed').is_file())
         self.assertEqual([folder.name for folder in self.place.iterdir()], ['usr'])
+
+    def test_the_build_shows_how_far_it_is(self):
+        ninja = "for i in 1 2; do echo \"[$i/2] Building CXX object a.o\"; done; echo 'a.cc:1: error: no'; exit 7"
+        shown = subprocess.run([ROOT / 'scripts/build-with-progress', 'sh', '-c', ninja], capture_output=True, text=True, timeout=60)
+        self.assertEqual((shown.returncode, shown.stdout), (7, ''))
+        self.assertIn('a.cc:1: error: no\n', shown.stderr)
+        self.assertNotIn('Building', shown.stderr)
 
 
 if __name__ == '__main__':

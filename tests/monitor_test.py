@@ -171,7 +171,7 @@ class Process(unittest.TestCase):
         self.assertEqual(self.since(), first)
         listed = subprocess.run([RAILBED, 'events', '--state', self.state, '--json', '-n', '1000'], check=True, capture_output=True,
                                 text=True, timeout=PATIENCE)
-        told = [(one['kind'], one['rule']) for one in json.loads(listed.stdout)]
+        told = [(one['kind'], one['rule']) for one in json.loads(listed.stdout)['events']]
         self.assertEqual([kind for kind, _ in told].count('started'), 3)
         self.assertEqual(told.count(('appeared', 'rdma.cable-error')), 1)
 

@@ -148,7 +148,7 @@ class Package(unittest.TestCase):
         root = self.empty_root()
         run('tar', '-xf', archive, '-C', root)
         program = self.one(root, '*/bin/railbed')
-        self.assertEqual(self.self_check(program)['version'], self.version)
+        self.assertEqual(self.self_check(program)['railbed'], self.version)
         run(program, 'check', program.parent.parent / 'share/doc/railbed/examples/v100-pair.yaml')
 
     def test_what_is_linked_in_is_said(self):

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cli/document.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -92,6 +93,7 @@ int report_usage_error(const CLI::App& app, std::string_view complaint, int argc
       bare.size() >= commands.size() || option.empty() ? wrong_command_text(commands, bare) : "";
   if (why.empty()) why = option.empty() ? std::string(complaint) : wrong_option_text(option, last);
   print_to_stderr("railbed: {}\nSee: {} --help\n", why, line);
+  keep_error({ErrorKind::kBadInput, fmt::format("{}\nSee: {} --help", why, line)});
   return kExitUsage;
 }
 
@@ -114,6 +116,7 @@ int ends_with_output(const Action& action) {
   int why = 0;
   try {
     if (action) status = action();
+    print_kept_error(status);
     if (std::fflush(stdout) != 0) why = errno;
   } catch (const std::system_error& error) {  // {fmt} reports by throwing
     why = error.code().value();
@@ -129,6 +132,15 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
   const int status = app.exit(error, text, text);
   fmt::print("{}", text.str());
   return status;
+}
+
+// Returns whether --json is among the words of railbed itself; those behind "--" are another program's.
+bool wants_json(const std::vector<const char*>& words) {
+  for (const std::string_view word : words) {
+    if (word == "--") return false;
+    if (word == "--json") return true;
+  }
+  return false;
 }
 
 // Occupies the numbers of closed standard streams, because a file or a socket opened later must not get such
@@ -191,7 +203,7 @@ int run_typed(const std::vector<const char*>& words, std::span<const Command> co
     const auto chosen = typed_commands(*app);
     const bool unknown = bare.size() >= chosen.size() && !wrong_command_text(chosen, bare).empty();
     if (wanted && !unknown) return ends_with_output([&] { return print_help(*app, error); });
-    return report_usage_error(*app, error.what(), argc, argv);
+    return ends_with_output([&] { return report_usage_error(*app, error.what(), argc, argv); });
   }
   return ends_with_output(action);
 }
@@ -209,7 +221,9 @@ int run_railbed(int argc, const char* const* argv, std::span<const Command> comm
   // In a log that takes both outputs, a line of stderr must not appear inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   adapt_output();
-  return run_typed(as_options(argc, argv), commands);
+  const auto words = as_options(argc, argv);
+  if (wants_json(words)) report_errors_as_json();
+  return run_typed(words, commands);
 }
 
 }  // namespace railbed

@@ -59,6 +59,7 @@ Action declare_report(CLI::App& app);
 Action declare_rollback(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
+Action declare_schema(CLI::App& app);
 Action declare_sel(CLI::App& app);
 Action declare_self_check(CLI::App& app);
 Action declare_sensors(CLI::App& app);

@@ -67,6 +67,7 @@ constexpr Command kCommands[] = {
      declare_console},
     {kOutOfBand, "bmc", "show the BMCs themselves, and set their serial rate and passwords", declare_bmc},
     {kOutOfBand, "identify", "turn on the light that finds a machine in a rack", declare_identify},
+    {kOther, "schema", "print the JSON Schema of a document that --json prints", declare_schema},
     {kOther, "completion", "print a completion script for bash, zsh or fish", declare_completion},
     {kOther, "agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
 };

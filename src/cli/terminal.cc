@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/document.h"
 
 namespace railbed {
 namespace {
@@ -67,6 +68,7 @@ void write_to_stderr(std::string_view text) { (void)!std::fwrite(text.data(), 1,
 
 int report(const Error& error) {
   clear_progress();
+  keep_error(error);
   // "cluster.yaml:4:1: …" gets no prefix, so that editors find every line of a list.
   write_to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
   return exit_code(error.kind);

@@ -25,11 +25,11 @@ struct TextOptions {
 };
 
 std::string render_text(const Verdict& verdict, const Run& run, const TextOptions& options = {});
-// Returns the bare document; ends with a newline. Its schema is schema/findings.schema.json.
+// Returns the document; ends with a newline (report/documents.h).
 std::string render_json(const Verdict& verdict, const Run& run);
 std::string render_junit(const Verdict& verdict, const Run& run);
 std::string render_prometheus(const Verdict& verdict, const Run& run);
-// Returns one line that names the worst cause first ("rdma.port-down mlx5_0/1: …"), or that there is none.
+// Returns one line that names the worst cause first ("rdma.port-state mlx5_0/1: …"), or that there is none.
 std::string render_line(const Verdict& verdict, std::size_t most_bytes);
 std::string render_line(const Finding& finding, std::size_t most_bytes);
 // Cuts the text to at most `most` bytes, between two characters, with "…" at the end if something is missing.

@@ -1,41 +1,34 @@
-#include "base/json.h"
 #include "report/causes.h"
+#include "report/documents.h"
 #include "report/findings.h"
 #include "report/report.h"
 
 namespace railbed {
 namespace {
 
-json::Value document_of(const Verdict& verdict, const Run& run) {
+FindingsDocument findings_document(const Verdict& verdict, const Run& run) {
   const StatusCounts counts = verdict.findings.counts();
-  json::Value document;
-  document["format"] = "railbed-findings";
-  document["version"] = 1;
-  document["cluster"] = run.cluster;
-  document["started_at"] = run.started_at;
-  document["seconds"] = run.seconds;
-  document["nodes"] = run.nodes;
-  document["counts"] = {{"fail", counts.fail},
-                        {"warn", counts.warn},
-                        {"unknown", counts.unknown},
-                        {"pass", counts.pass},
-                        {"n/a", counts.not_applicable}};
-  document["differences"] = json::encode(run.differences);
-  document["findings"] = json::encode(verdict.findings);
-  return document;
+  return {.cluster = run.cluster,
+          .started_at = run.started_at,
+          .seconds = run.seconds,
+          .nodes = run.nodes,
+          .counts = {counts.fail, counts.warn, counts.unknown, counts.pass, counts.not_applicable},
+          .differences = run.differences,
+          .findings = FindingsView(verdict.findings)};
 }
 
 }  // namespace
 
 std::string render_json(const Verdict& verdict, const Run& run) {
-  return json::dump_pretty(document_of(verdict, run));
+  return document_text(kFindingsDocument, findings_document(verdict, run));
 }
 
 std::string render_json(const Report& report) {
-  json::Value document = document_of(report.verdict, run_of(report));
-  document["measurements"] = json::encode(report.measurements);
-  if (!report.runs.empty()) document["runs"] = json::encode(report.runs);
-  return json::dump_pretty(document);
+  const Run run = run_of(report);
+  FindingsDocument document = findings_document(report.verdict, run);
+  document.measurements = report.measurements;
+  document.runs = report.runs;
+  return document_text(kFindingsDocument, document);
 }
 
 }  // namespace railbed

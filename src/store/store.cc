@@ -479,8 +479,6 @@ Result<void> Store::set_baseline(std::int64_t id) {
   return {};
 }
 
-std::string run_to_json(const BenchRun& run) { return json::dump_pretty(json::encode(run)); }
-
 Result<BenchRun> run_from_json(std::string_view text) {
   if (text.size() > kMaxRunBytes) return fail(ErrorKind::kBadInput, "a run larger than 64 MiB");
   auto run = json::read<BenchRun>(text);

@@ -66,8 +66,7 @@ class Store {
   std::string path_;
 };
 
-// JSON both ways: `railbed runs export`, `railbed runs import`. run_from_json() accepts untrusted text.
-std::string run_to_json(const BenchRun& run);
+// Reads what `railbed runs export` wrote. The text is untrusted.
 Result<BenchRun> run_from_json(std::string_view text);
 
 }  // namespace railbed

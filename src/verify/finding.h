@@ -36,7 +36,7 @@ constexpr int severity(Status status) {
 
 // The verdict of one rule on one subject.
 struct Finding {
-  std::string_view rule;  // rdma.port-down: the id of a row of the table
+  std::string_view rule;  // rdma.port-state: the id of a row of the table
   std::string node;       // empty if it concerns the whole cluster
   std::string subject;    // mlx4_0/1, ens6, rail0
   Status status = Status::kUnknown;

@@ -22,7 +22,7 @@ using Check = void (*)(const Subject& subject, Judge& judge);
 
 // One row of a rule table.
 struct Rule {
-  std::string_view id;        // area.name: "rdma.port-down"
+  std::string_view id;        // area.name: "rdma.port-state"
   std::string_view title;     // "RDMA port is active"
   std::string_view why;       // consequences when it is red, for `railbed explain`
   std::string_view source;    // where the fact is read

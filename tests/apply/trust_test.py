@@ -286,7 +286,7 @@ def no_node_decides_for_another():
                                 "PATH": "/mnt/bin:" + os.environ["PATH"]}
     done = run("apply", "/mnt/good.yaml", "--only", "hosts", "--yes", "--timeout", "30", env=environment)
     assert "railbed begin" in text_of("/etc/hosts"), done.stdout
-    name = json.loads(run("history", "/mnt/good.yaml", "--json", stderr=subprocess.DEVNULL, env=environment).stdout)[0]["applies"][0]["id"]
+    name = json.loads(run("history", "/mnt/good.yaml", "--json", stderr=subprocess.DEVNULL, env=environment).stdout)["nodes"][0]["applies"][0]["id"]
     for history in ("99991231T235959Z-ffff", f"99991231T235959Z-ffff {name}", "", "00000101T000000Z-0000"):
         done = run("rollback", "/mnt/both.yaml", "--yes", env=environment | {"HISTORY": history})
         assert done.returncode == 64 and "last applies differ" in done.stdout, (history, done.returncode, done.stdout)

@@ -127,7 +127,7 @@ class OneByOne(RedfishTest):
 
     def test_sensors_in_two_documents(self):
         bmc = self.start()
-        facts = json.loads(self.railbed('sensors', self.cluster, '--json', status=1))[0]
+        facts = json.loads(self.railbed('sensors', self.cluster, '--json', status=1))['nodes'][0]
         rows = {(one['name'], one['reading'], one['units'], one['severity']) for one in facts['sensors']['value']}
         self.assertEqual(rows, {('CPU1 Temp', 41, 'C', 'nominal'), ('Chassis Intake Temp', 25, 'C', 'nominal'),
                                 ('BaseBoard System Fan', 2100, 'RPM', 'nominal'), ('BaseBoard System Fan Backup', 2050, 'RPM', 'nominal'),
@@ -151,7 +151,7 @@ class OneByOne(RedfishTest):
             bmc.asked.clear()
             connections = bmc.connections
             done = self.run_railbed('sensors', self.cluster, '--json')
-            sensors = json.loads(done.stdout)[0]['sensors']['value']
+            sensors = json.loads(done.stdout)['nodes'][0]['sensors']['value']
             self.assertLessEqual(there, {one['name'] for one in sensors}, expands)
             self.assertIn('Power Supply', {one['type'] for one in sensors})
             self.assertEqual(bmc.connections - connections, 1, 'each question greeted anew')
@@ -159,7 +159,7 @@ class OneByOne(RedfishTest):
 
     def test_events(self):
         bmc = self.start()
-        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))[0]['events']['value']
+        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))['nodes'][0]['events']['value']
         self.assertEqual([(one['id'], one['time'], one['type'], one['severity'], one['event']) for one in facts],
                          [(1, '2012-03-07 14:44:00', 'Temperature', 'critical', 'Temperature threshold exceeded'),
                           (2, '2012-03-07 14:45:00', 'Temperature', 'critical', 'Temperature threshold exceeded')])
@@ -218,7 +218,7 @@ class Makers(RedfishTest):
                 (3, [{'Member': 'Power Supply'}], [{'Member': 'Assert'}], 'Power Supply Failure detected'),
                 (4, 'Temperature', 'Deassert', 'Upper Critical - going high - Deassertion'),
                 (5, 'OS Boot', 'Assert', 'C: boot completed'))]
-        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))[0]['events']['value']
+        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))['nodes'][0]['events']['value']
         self.assertEqual([(event['type'], event['severity']) for event in facts],
                          [('Memory', 'warning'), ('Memory', 'critical'), ('Power Supply', 'critical'), ('Temperature', 'nominal'),
                           ('OS Boot', 'unknown')])
@@ -232,10 +232,10 @@ class Makers(RedfishTest):
         bmc = self.start()
         hot = bmc.at('Chassis/1U/Thermal')['Temperatures'][0]
         hot.update(ReadingCelsius=44, Status={'State': 'Enabled'}, UpperThresholdNonCritical=42, UpperThresholdCritical=45, UpperThresholdFatal=48)
-        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)[0]
+        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)['nodes'][0]
         self.assertEqual({row['severity'] for row in facts['sensors']['value'] if row['name'] == hot['Name']}, {'warning'})
         hot.update(ReadingCelsius=49, UpperThresholdCritical=None)
-        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)[0]
+        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json').stdout)['nodes'][0]
         self.assertEqual({row['severity'] for row in facts['sensors']['value'] if row['name'] == hot['Name']}, {'critical'})
 
     def test_a_mode_that_cannot_be_written(self):
@@ -448,7 +448,7 @@ class FoundOut(RedfishTest):
     def test_redfish_where_only_that_answers(self):
         self.start()
         self.write(protocol='')
-        facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))[0]
+        facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))['nodes'][0]
         self.assertEqual(facts['protocol'], 'redfish')
         self.railbed('power', 'off', self.cluster)
         self.assertEqual(self.bmcs[0].at(SYSTEM)['PowerState'], 'Off')
@@ -461,7 +461,7 @@ class FoundOut(RedfishTest):
             bmc.user, bmc.password = ipmi.user, ipmi.password
             self.bmcs = [bmc]
             self.write(protocol='')
-            facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))[0]
+            facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))['nodes'][0]
             self.assertEqual((facts['protocol'], facts['power']['value']), ('ipmi', 'on'))
             self.assertFalse(bmc.asked)
 

@@ -117,7 +117,7 @@ class OneByOne(BmcTest):
         bmc.say('sensor_set_bit 0x20 0 0x20 1 0 0')
         self.railbed('sel', self.cluster, 'gpu02', '--clear')
         self.assertEqual(self.railbed('sel', self.cluster, 'gpu02'), 'gpu02: 0 events\n')
-        facts = json.loads(self.railbed('sensors', self.cluster, 'gpu00', '--json'))
+        facts = json.loads(self.railbed('sensors', self.cluster, 'gpu00', '--json'))['nodes']
         self.assertEqual(facts[0]['sensors']['value'][0]['name'], 'CPU1 Temp')
 
     def test_no_secret_is_seen(self):

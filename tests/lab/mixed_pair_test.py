@@ -92,7 +92,7 @@ class MixedPair(unittest.TestCase):
         self.assertEqual([one for one in found if one['status'] == 'unknown'], [], done.stderr)
         failed = [one for one in found if one['status'] == 'fail']
         self.assertEqual([one for one in failed if one['rule'] not in OF_EMULATION], [], done.stderr)
-        measured = json.loads((self.folder / 'measurements.json').read_text())
+        measured = json.loads((self.folder / 'measurements.json').read_text())['measurements']
         for one in measured:
             self.assertIsNone(one['failure'], one)
             self.assertEqual(one['wrong_bytes'], 0, one)

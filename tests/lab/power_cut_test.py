@@ -252,7 +252,7 @@ class PowerCut(unittest.TestCase):
         listed = subprocess.run([str(RAILBED), 'runs', '--json'], capture_output=True, text=True,
                                 env=os.environ | {'XDG_STATE_HOME': str(state)})
         self.assertEqual(listed.returncode, 0, listed.stderr)
-        runs = {one['id'] for one in json.loads(listed.stdout)}
+        runs = {one['id'] for one in json.loads(listed.stdout)['runs']}
         for run in sorted(runs)[-2:]:
             shown = subprocess.run([str(RAILBED), 'runs', 'export', str(run)], capture_output=True, text=True,
                                    env=os.environ | {'XDG_STATE_HOME': str(state)})

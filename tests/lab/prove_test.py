@@ -68,7 +68,7 @@ class ProveTest(unittest.TestCase):
             self.addCleanup(PAIR.fault, node, 'clear')
 
     def measurements(self):
-        return json.loads(pathlib.Path(self.folder, 'measurements.json').read_text())
+        return json.loads(pathlib.Path(self.folder, 'measurements.json').read_text())['measurements']
 
     def assert_named(self, done, rule, first_line, remedy):
         """The first line says what is broken; its rule and the remedy follow; the exit code says failures."""

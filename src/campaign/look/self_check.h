@@ -36,13 +36,13 @@ struct Binary {
 };
 
 struct SelfCheck {
-  std::string version;
+  std::string railbed;  // version of this program
   std::string glibc;
   Binary self;
   std::vector<Binary> agents;  // the agents that it can send: embedded, and installed for other architectures
   std::vector<Part> libraries;
   std::vector<Part> programs;
-  FIELDS(SelfCheck, version, glibc, self, agents, libraries, programs);
+  FIELDS(SelfCheck, railbed, glibc, self, agents, libraries, programs);
 };
 
 // The functions that find parts; tests replace them.

@@ -56,7 +56,7 @@ class SelfCheckTest : public testing::Test {
 TEST_F(SelfCheckTest, SaysWhatItIs) {
   const auto found = check();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->version, railbed_version());
+  EXPECT_EQ(found->railbed, railbed_version());
   EXPECT_THAT(found->self.architecture, AnyOf("x86_64", "aarch64"));
   EXPECT_EQ(found->self.bytes, fs::file_size("/proc/self/exe"));
   EXPECT_EQ(found->self.sha256.size(), 64);

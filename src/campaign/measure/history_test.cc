@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/testing/temporary_folder.h"
 
 namespace railbed {
@@ -80,7 +81,7 @@ TEST_F(HistoryTest, AnUnknownWordSaysWhatWouldBeUnderstood) {
 
 TEST_F(HistoryTest, AnExportedFileIsARun) {
   const std::string file = folder_ / "x.json";
-  std::ofstream(file) << run_to_json(*find_run(path(), "1"));
+  std::ofstream(file) << json::dump(json::encode(*find_run(path(), "1")));
   EXPECT_EQ(find_run(path(), file)->label, "back-to-back");
   std::ofstream(file) << "{";
   const auto broken = find_run(path(), file);

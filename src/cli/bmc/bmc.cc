@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/wipe.h"
 #include "cli/bmc/bmc_options.h"
 #include "cli/change/ask_password.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 
@@ -65,7 +65,7 @@ int run_show(const BmcCommand& command) {
   auto& [cluster, names, reach] = *places;
   const BmcQuestions questions{.device = true, .clock = true, .serial = true, .default_login = true};
   const auto looks = look_at_bmcs(cluster, names, questions, reach, terminal_caller());
-  if (command.json) fmt::print("{}", json::dump_pretty(json::encode(looks)));
+  if (command.json) print_document(kBmcDocument, looks);
   bool lost = false;
   bool open_to_all = false;
   for (const BmcFacts& facts : looks) {

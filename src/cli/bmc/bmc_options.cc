@@ -11,11 +11,11 @@
 
 #include "base/cache_folder.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
 #include "base/wipe.h"
 #include "cli/change/ask_password.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -118,7 +118,7 @@ void add_bmc_options(CLI::App& app, BmcCommand& command) {
       ->capture_default_str()
       ->check(between(1, 1024))
       ->group(kReachGroup);
-  app.add_flag("--json", command.json, "print one JSON document");
+  add_json_flag(app, command.json, "print one JSON document", kBmcDocument, kBmcChangesDocument);
 }
 
 Result<BmcPlaces> open_places_unknown(const BmcCommand& command) {
@@ -181,7 +181,7 @@ std::string answers_text(const std::vector<std::pair<std::string, std::string>>&
 
 int print_changes(const std::vector<BmcChange>& changes, std::string_view done, bool json) {
   if (json) {
-    fmt::print("{}", json::dump_pretty(json::encode(changes)));
+    print_document(kBmcChangesDocument, changes);
     return exit_code_of(changes);
   }
   std::vector<std::pair<std::string, std::string>> answers;

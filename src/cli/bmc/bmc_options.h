@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document.h"
 #include "base/result.h"
 #include "campaign/change/bmc_nodes.h"
 #include "cli/command.h"
@@ -16,6 +17,9 @@ class App;
 }
 
 namespace railbed {
+
+inline constexpr Document<std::vector<BmcFacts>> kBmcDocument{"railbed-bmc", 1, "nodes"};
+inline constexpr Document<std::vector<BmcChange>> kBmcChangesDocument{"railbed-bmc-changes", 1, "nodes"};
 
 // The options as typed.
 struct BmcCommand {

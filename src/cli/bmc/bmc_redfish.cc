@@ -4,14 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/bmc/bmc_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 
 namespace railbed {
 namespace {
+
+constexpr Document<std::vector<ShownCertificate>> kCertificatesDocument{"railbed-bmc-certificates", 1,
+                                                                        "nodes"};
 
 struct MediaCommand : BmcCommand {
   std::string image;
@@ -33,7 +36,7 @@ int run_certificates(const BmcCommand& command) {
   auto places = open_places_unknown(command);
   if (!places) return report(places.error());
   const auto shown = show_certificates(places->cluster, places->names, places->reach, terminal_caller());
-  if (command.json) fmt::print("{}", json::dump_pretty(json::encode(shown)));
+  if (command.json) print_document(kCertificatesDocument, shown);
   bool lost = false;
   bool changed = false;
   for (const ShownCertificate& certificate : shown) {

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/bmc/bmc_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -29,7 +29,7 @@ std::string power_word(const BmcFacts& facts) {
 }
 
 int print_power(const std::vector<BmcFacts>& looks, bool json) {
-  if (json) fmt::print("{}", json::dump_pretty(json::encode(looks)));
+  if (json) print_document(kBmcDocument, looks);
   std::vector<std::pair<std::string, std::string>> answers;
   bool all = true;
   for (const BmcFacts& facts : looks) {

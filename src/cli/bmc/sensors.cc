@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/json.h"
 #include "cli/bmc/bmc_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 #include "report/text/bmc_text.h"
 
@@ -42,7 +42,7 @@ int run_sensors(const SensorsCommand& command) {
   const auto looks =
       look_at_bmcs(cluster, names, {.power = false, .sensors = true}, reach, terminal_caller());
   if (command.json)
-    fmt::print("{}", json::dump_pretty(json::encode(looks)));
+    print_document(kBmcDocument, looks);
   else
     fmt::print("{}", sensors_text(looks, {.colour = use_colour(STDOUT_FILENO), .all = command.all}));
   return exit_code_of(looks, &BmcFacts::sensors);
@@ -71,7 +71,10 @@ int run_sel(const SelCommand& command) {
   if (command.clear) return run_clear(command, *places);
   const auto looks = look_at_bmcs(cluster, names, {.power = false, .events = true}, reach, terminal_caller());
   const BmcTextOptions options{.colour = use_colour(STDOUT_FILENO), .all = command.all, .most = command.most};
-  fmt::print("{}", command.json ? json::dump_pretty(json::encode(looks)) : events_text(looks, options));
+  if (command.json)
+    print_document(kBmcDocument, looks);
+  else
+    fmt::print("{}", events_text(looks, options));
   return exit_code_of(looks, &BmcFacts::events);
 }
 

@@ -6,8 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "cli/change/plan_options.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/text/apply_text.h"
@@ -51,7 +52,10 @@ bool is_agreed(const ApplyOptionsSaid& said, std::string_view question) {
 }
 
 int print_outcome(const ApplyOutcome& outcome, bool json) {
-  fmt::print("{}", json ? json::dump_pretty(json::encode(outcome)) : apply_text(outcome));
+  if (json)
+    print_document(kApplyDocument, outcome);
+  else
+    fmt::print("{}", apply_text(outcome));
   if (outcome.committed) return kExitClean;
   return outcome.was_begun() ? kExitFailures : kExitCouldNotLook;
 }

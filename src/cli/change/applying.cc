@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/json.h"
 #include "campaign/change/plan_nodes.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
@@ -34,7 +34,10 @@ class Applying {
       return {report(checked.error())};
     }
     const bool nothing = plan->exit_code() == kExitClean;
-    if (!command_.said.json || nothing) fmt::print("{}", shown(*plan));
+    if (nothing && command_.said.json)
+      print_document(kPlanDocument, *plan);
+    else if (!command_.said.json)
+      fmt::print("{}", shown(*plan));
     if (nothing) return {reboot(*plan)};
     if (!is_agreed(command_.apply, question())) {
       fmt::print("nothing was changed\n");
@@ -50,7 +53,7 @@ class Applying {
     return plan_nodes(request_of(command_.said), command_.reach, terminal_caller());
   }
   std::string shown(const ClusterPlan& plan) const {
-    if (command_.said.json) return json::dump_pretty(json::encode(plan));
+    if (command_.said.json) return document_text(kPlanDocument, plan);
     PlanTextOptions text = command_.text;
     text.colour = use_colour(STDOUT_FILENO);
     return plan_text(plan, text);
@@ -104,7 +107,10 @@ class Applying {
     choice.who = choice_.who;
     const RebootOutcome outcome =
         reboot_nodes(cluster_, request_of(command_.said), nodes, choice, command_.reach, terminal_caller());
-    fmt::print("{}", command_.said.json ? json::dump_pretty(json::encode(outcome)) : reboot_text(outcome));
+    if (command_.said.json)
+      print_document(kRebootDocument, outcome);
+    else
+      fmt::print("{}", reboot_text(outcome));
     return outcome.is_complete() ? kExitClean : kExitFailures;
   }
 

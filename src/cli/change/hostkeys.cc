@@ -9,17 +9,19 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "campaign/look/host_keys.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 
 namespace railbed {
 namespace {
+
+constexpr Document<ClusterHostKeys> kHostkeysDocument{"railbed-hostkeys"};
 
 struct HostkeysCommand {
   std::string cluster;
@@ -160,7 +162,7 @@ int run_look(const HostkeysCommand& command, const Cluster& cluster, const Expec
     fmt::print("{}--add puts {} into known_hosts{}.\n", compared ? "\n" : "", addable == 1 ? "it" : "them",
                compared ? "" : ", after a question");
   }
-  if (command.json) fmt::print("{}", json::dump_pretty(json::encode(look)));
+  if (command.json) print_document(kHostkeysDocument, look);
   return look.exit_code();
 }
 
@@ -186,7 +188,7 @@ Action declare_hostkeys(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--add", command->add,
                "add new keys to your known_hosts: those that are as expected, else all, after a question");
-  app.add_flag("--json", command->json, "print one JSON document");
+  add_json_flag(app, command->json, "print one JSON document", kHostkeysDocument);
   add_connect_options(app, command->reach);
   app.footer(
       "\nAsks each node's sshd for its host keys by ssh-keyscan, as your ssh would find it, and compares them with\n"

@@ -16,6 +16,7 @@
 #include "campaign/look/look_at_hosts.h"
 #include "cli/change/apply_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
@@ -45,8 +46,6 @@ struct InitOptions {
 
 // The document of `init --json` (docs/reference/output.md).
 struct InitAnswer {
-  std::string format = "railbed-init";
-  int version = 1;
   std::string file = {};  // empty: nothing was written
   json::Lines description = {};
   bool complete = true;
@@ -55,8 +54,9 @@ struct InitAnswer {
   std::vector<std::string> cables = {};
   std::vector<std::string> notes = {};
   std::vector<std::string> next = {};
-  FIELDS(InitAnswer, format, version, file, description, complete, ports, links, cables, notes, next);
+  FIELDS(InitAnswer, file, description, complete, ports, links, cables, notes, next);
 };
+constexpr Document<InitAnswer> kInitDocument{"railbed-init"};
 
 ReachOptions reach_of(const InitOptions& options) {
   ReachOptions reach = options.reach;
@@ -168,7 +168,7 @@ int run_init(const InitOptions& options) {
   answer.notes = proposal.notes;
   answer.next = next_steps(options, proposal);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(answer)));
+    print_document(kInitDocument, answer);
   else if (options.output != "-")
     print_for_person(answer, *checked);
   for (const std::string& note : proposal.notes) print_to_stderr("railbed: {}\n", printable(note));
@@ -203,7 +203,7 @@ Action declare_init(CLI::App& app) {
       ->check(between(1, 50))
       ->capture_default_str()
       ->type_name("SECONDS");
-  app.add_flag("--json", options->json, "print what was found as JSON; the file is written, too");
+  add_json_flag(app, options->json, "print what was found as JSON; the file is written, too", kInitDocument);
   add_fleet_options(app, options->reach);
   add_root_options(app, options->as_root);
   app.footer(

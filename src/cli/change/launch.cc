@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/wording.h"
 #include "campaign/change/launch_nodes.h"
 #include "campaign/look/gather.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
@@ -30,6 +30,8 @@
 
 namespace railbed {
 namespace {
+
+constexpr Document<Launch> kLaunchDocument{"railbed-launch"};
 
 struct LaunchOptions {
   Sources sources;
@@ -162,7 +164,10 @@ int run_launch(const LaunchOptions& options) {
   if (!launch) return report(launch.error());
   if (options.exec) return run_on_nodes(options, *evidence, *launch);
   keep_lines_whole();
-  fmt::print("{}", options.json ? json::dump_pretty(json::encode(*launch)) : to_text(*launch));
+  if (options.json)
+    print_document(kLaunchDocument, *launch);
+  else
+    fmt::print("{}", to_text(*launch));
   return evidence->unreachable.empty() ? kExitClean : kExitCouldNotLook;
 }
 
@@ -196,8 +201,8 @@ Action declare_launch(CLI::App& app) {
   app.add_flag("--no-look", options->no_look, "take cluster.yaml alone; RDMA devices are then left to NCCL")
       ->excludes(root)
       ->excludes(facts);
-  auto* json = app.add_flag("--json", options->json,
-                            "print JSON: the words of each command, without a shell's quotes");
+  auto* json = add_json_flag(
+      app, options->json, "print JSON: the words of each command, without a shell's quotes", kLaunchDocument);
   auto* exec = app.add_flag("--exec", options->exec,
                             "run the commands: their output here, each line behind its node's name")
                    ->excludes(json);

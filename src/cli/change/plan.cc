@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "campaign/change/plan_nodes.h"
 #include "cli/change/plan_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/terminal.h"
 #include "report/text/plan_text.h"
@@ -27,7 +27,10 @@ int run_plan(const PlanCommand& command) {
   if (!plan) return report(plan.error());
   PlanTextOptions text = command.text;
   text.colour = use_colour(STDOUT_FILENO);
-  fmt::print("{}", command.said.json ? json::dump_pretty(json::encode(*plan)) : plan_text(*plan, text));
+  if (command.said.json)
+    print_document(kPlanDocument, *plan);
+  else
+    fmt::print("{}", plan_text(*plan, text));
   return plan->exit_code();
 }
 

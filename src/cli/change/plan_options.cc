@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
@@ -14,7 +15,8 @@ void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
   app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
       ->delimiter(',')
       ->check(one_of(words_of<Section>()));
-  app.add_flag("--json", said.json, "print one JSON document");
+  add_json_flag(app, said.json, "print one JSON document", kPlanDocument, kApplyDocument, kRebootDocument,
+                kRenderDocument);
 }
 
 PlanRequest request_of(const PlanOptionsSaid& said) {

@@ -4,13 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "base/document.h"
+#include "campaign/change/apply_nodes.h"
 #include "campaign/change/plan_nodes.h"
+#include "campaign/change/reboot_nodes.h"
 
 namespace CLI {
 class App;
 }
 
 namespace railbed {
+
+inline constexpr Document<ClusterPlan> kPlanDocument{"railbed-plan"};
+inline constexpr Document<ApplyOutcome> kApplyDocument{"railbed-apply"};
+inline constexpr Document<RebootOutcome> kRebootDocument{"railbed-reboot"};
+inline constexpr Document<std::vector<NodeSettings>> kRenderDocument{"railbed-render", 1, "nodes"};
 
 struct PlanOptionsSaid {
   PlanRequest request;

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "campaign/change/plan_nodes.h"
 #include "cli/change/plan_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/text/plan_text.h"
@@ -41,7 +41,10 @@ int run_render(const RenderCommand& command) {
     if (const auto written = write_files(*nodes, command.folder); !written) return report(written.error());
   } else {
     keep_lines_whole();
-    fmt::print("{}", command.said.json ? json::dump_pretty(json::encode(*nodes)) : settings_text(*nodes));
+    if (command.said.json)
+      print_document(kRenderDocument, *nodes);
+    else
+      fmt::print("{}", settings_text(*nodes));
   }
   for (const NodeSettings& node : *nodes)
     if (!node.error.empty()) return report({ErrorKind::kBadInput, node.error});

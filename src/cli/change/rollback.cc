@@ -7,12 +7,13 @@
 #include <map>
 #include <memory>
 
-#include "base/json.h"
 #include "base/wipe.h"
 #include "campaign/change/apply_nodes.h"
 #include "campaign/change/plan_nodes.h"
 #include "cli/change/apply_options.h"
+#include "cli/change/plan_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
@@ -36,6 +37,8 @@ struct Remembered {
   std::vector<NodeHistory> histories;
 };
 
+constexpr Document<std::vector<NodeHistory>> kHistoryDocument{"railbed-history", 1, "nodes"};
+
 Result<Remembered> remember(const PastCommand& command) {
   ASSIGN_OR_RETURN(auto cluster, load_cluster(command.cluster));
   ASSIGN_OR_RETURN(const auto names, chosen_nodes(command.nodes, cluster));
@@ -48,8 +51,10 @@ int run_history(PastCommand& command) {
   const auto all = remember(command);
   wipe(command.reach.sudo_password);
   if (!all) return report(all.error());
-  fmt::print("{}",
-             command.json ? json::dump_pretty(json::encode(all->histories)) : history_text(all->histories));
+  if (command.json)
+    print_document(kHistoryDocument, all->histories);
+  else
+    fmt::print("{}", history_text(all->histories));
   const bool missing =
       std::ranges::any_of(all->histories, [](const auto& one) { return !one.error.empty(); });
   return missing ? kExitCouldNotLook : kExitClean;
@@ -140,7 +145,7 @@ int run_rollback(PastCommand& command) {
 
 void add_past_options(CLI::App& app, PastCommand& command) {
   app.add_option("cluster", command.cluster, "the cluster")->required()->type_name("CLUSTER.YAML");
-  app.add_flag("--json", command.json, "as JSON");
+  add_json_flag(app, command.json, "print one JSON document", kHistoryDocument, kApplyDocument);
   add_fleet_options(app, command.reach);
   add_root_options(app, command.reach);
 }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 #include "inventory/describe.h"
 #include "inventory/load.h"
@@ -20,6 +20,15 @@ struct CheckOptions {
   std::string file = "cluster.yaml";
   bool json = false;
 };
+
+struct CheckedCluster : Cluster {
+  std::vector<FitFinding> fit = {};
+  static void fields(auto&& field) {
+    Cluster::fields(field);
+    field("fit", &CheckedCluster::fit);
+  }
+};
+constexpr Document<CheckedCluster> kClusterDocument{"railbed-check"};
 
 // Returns "cluster.yaml:31: warning: …", in the form of a compiler's messages.
 std::string fit_text(const Cluster& cluster, const std::vector<FitFinding>& findings) {
@@ -47,9 +56,7 @@ int run_check(const CheckOptions& options) {
   if (!cluster) return report(cluster.error());
   const auto findings = check_parts(*cluster);
   if (options.json) {
-    json::Value document = json::encode(*cluster);
-    document["fit"] = json::encode(findings);
-    fmt::print("{}", json::dump_pretty(document));
+    print_document(kClusterDocument, {*cluster, findings});
   } else {
     fmt::print("{}{}{}", describe(*cluster), findings.empty() ? "" : "\n", fit_text(*cluster, findings));
   }
@@ -61,7 +68,7 @@ int run_check(const CheckOptions& options) {
 Action declare_check(CLI::App& app) {
   auto options = std::make_shared<CheckOptions>();
   app.add_option("cluster.yaml", options->file, "the file to check")->capture_default_str();
-  app.add_flag("--json", options->json, "print the cluster with every default filled in");
+  add_json_flag(app, options->json, "print the cluster with every default filled in", kClusterDocument);
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
       "What was bought (`parts:`) is compared with itself and with the rest: each part that does not fit is named with its\n"

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "campaign/measure/history.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/measure/kept_run.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -15,6 +15,8 @@
 
 namespace railbed {
 namespace {
+
+constexpr Document<CompareResult> kCompareDocument{"railbed-compare"};
 
 struct CompareFlags {
   std::string a;
@@ -34,7 +36,7 @@ int run_compare(const CompareFlags& options) {
   const CompareResult result =
       compare(*a, *b, earlier_runs(options.store, b->front(), terminal_caller()), compare_options);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(result)));
+    print_document(kCompareDocument, result);
   else
     fmt::print("{}", compare_table(*a, *b, result, compare_options));
   return exit_code_of(result.outcome);
@@ -53,7 +55,7 @@ Action declare_compare(CLI::App& app) {
                  "percent; a smaller change for the worse does not count (default 3)")
       ->check(between(0.0, 1000.0));
   add_store_option(app, options->store);
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/history.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/history.md)", kCompareDocument);
   app.footer(
       "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
       "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"

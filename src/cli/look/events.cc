@@ -5,10 +5,10 @@
 #include <limits>
 #include <memory>
 
-#include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "monitor/events/event_log.h"
@@ -16,6 +16,8 @@
 
 namespace railbed {
 namespace {
+
+constexpr Document<std::vector<NodeEvent>> kEventsDocument{"railbed-events", 1, "events"};
 
 struct EventsOptions {
   std::string folder;
@@ -44,7 +46,7 @@ int events(const EventsOptions& options) {
     print_to_stderr("railbed: {} lines in {} are no events, and are left out\n", logged->unreadable,
                     printable(folder));
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(logged->events)));
+    print_document(kEventsDocument, logged->events);
   else if (logged->events.empty())
     fmt::print("Nothing came or went{}.\n", options.since.empty() ? " yet" : " since then");
   else
@@ -63,7 +65,7 @@ Action declare_events(CLI::App& app) {
   auto* most = app.add_option("-n,--lines", options->most, "the latest so many (default: 100)")
                    ->check(between(1, 1'000'000));
   app.add_flag("--all", options->all, "all that are kept")->excludes(most);
-  app.add_flag("--json", options->json, "as a JSON array");
+  add_json_flag(app, options->json, "as one JSON document", kEventsDocument);
   app.footer(
       "\nThe latest stands last. An event is a finding of `railbed verify` that appeared, changed or went,\n"
       "or a fact that changed: firmware, driver, MTU, kernel. Below what appeared stands\n"
@@ -72,7 +74,7 @@ Action declare_events(CLI::App& app) {
       "is reported once, as flapping, with how often and since when, until it has been still for as long.\n\n"
       "railbed events --since 1h\n"
       "railbed events -n 20\n"
-      "railbed events --all --json | jq '.[] | select(.rule == \"rdma.port-down\")'");
+      "railbed events --all --json | jq '.events[] | select(.rule == \"rdma.port-state\")'");
   return [options] { return events(*options); };
 }
 

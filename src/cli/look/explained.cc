@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/look/nccl_log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -83,23 +83,21 @@ std::string text_of(const Explanation& explanation) {
   return text + read_text(explanation);
 }
 
-std::string json_of(const Explanation& explanation) {
-  json::Value document;
-  document["inputs"] = json::encode(explanation.inputs);
-  if (explanation.job) document["job"] = json::encode(*explanation.job);
-  if (explanation.flight) document["flight"] = json::encode(*explanation.flight);
-  if (!explanation.topologies.empty()) document["topologies"] = json::encode(explanation.topologies);
-  std::vector<json::Value> findings;
-  for (const Finding& finding : explanation.machines.findings)
-    if (is_red(finding) || finding.status == Status::kUnknown) findings.push_back(json::encode(finding));
-  document["findings"] = json::encode(findings);
-  if (explanation.fabric) {
-    std::vector<json::Value> found;
-    for (const Finding& finding : explanation.fabric->verdict.findings)
-      if (is_red(finding) || finding.status == Status::kUnknown) found.push_back(json::encode(finding));
-    document["fabric"] = json::encode(found);
-  }
-  return json::dump_pretty(document);
+std::vector<Finding> unsound(const Findings& findings) {
+  std::vector<Finding> found;
+  for (const Finding& finding : findings)
+    if (is_red(finding) || finding.status == Status::kUnknown) found.push_back(finding);
+  return found;
+}
+
+ExplanationDocument explanation_document(const Explanation& explanation) {
+  ExplanationDocument document{.inputs = explanation.inputs,
+                               .job = explanation.job,
+                               .flight = explanation.flight,
+                               .topologies = explanation.topologies,
+                               .findings = unsound(explanation.machines.findings)};
+  if (explanation.fabric) document.fabric = unsound(explanation.fabric->verdict.findings);
+  return document;
 }
 
 int exit_code_without_fabric(const Explanation& explanation) {
@@ -126,8 +124,12 @@ int explanation_exit_code(const Explanation& explanation) {
 
 int show_explanation(const Result<Explanation>& explanation, bool as_json) {
   if (!explanation) return report(explanation.error());
-  if (as_json) keep_lines_whole();
-  fmt::print("{}", as_json ? json_of(*explanation) : text_of(*explanation));
+  if (as_json) {
+    keep_lines_whole();
+    print_document(kExplanationDocument, explanation_document(*explanation));
+  } else {
+    fmt::print("{}", text_of(*explanation));
+  }
   return explanation_exit_code(*explanation);
 }
 

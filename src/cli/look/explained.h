@@ -1,9 +1,26 @@
 // Shows what `railbed explain` found in the files that it was given.
 #pragma once
 
+#include <optional>
+#include <vector>
+
+#include "base/document.h"
+#include "base/fields.h"
 #include "campaign/look/explain.h"
 
 namespace railbed {
+
+// What `railbed explain --json` prints of files.
+struct ExplanationDocument {
+  std::vector<ExplainedInput> inputs = {};
+  std::optional<diagnose::Log> job = {};
+  std::optional<diagnose::FlightVerdict> flight = {};
+  std::vector<NodeGraph> topologies = {};
+  std::vector<Finding> findings = {};               // of the machines, those that are red or unknown
+  std::optional<std::vector<Finding>> fabric = {};  // likewise, of the subnet
+  FIELDS(ExplanationDocument, inputs, job, flight, topologies, findings, fabric);
+};
+inline constexpr Document<ExplanationDocument> kExplanationDocument{"railbed-explanation"};
 
 // Prints the explanation, or its error, and returns the exit code: 0 nothing is wrong, 1 warnings, 2 errors found, 3
 // nothing was recognised.

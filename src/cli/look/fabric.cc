@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/moment.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/look/fabric_look.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
@@ -21,6 +22,7 @@
 #include "fabric/topology_file.h"
 #include "host/open.h"
 #include "inventory/load.h"
+#include "report/documents.h"
 #include "report/findings.h"
 #include "report/picture/fabric_svg.h"
 #include "report/text/fabric_counters.h"
@@ -60,7 +62,7 @@ int discover(const FabricOptions& options) {
     if (const auto written = write_file(options.svg, fabric_svg(looked->fabric)); !written)
       return report(written.error());
   if (options.json)
-    fmt::print("{}", fabric_json(looked->fabric));
+    print_document(fabric_json(looked->fabric));
   else if (options.dump)
     fmt::print("{}", topology_text(looked->fabric));
   else if (options.svg.empty())
@@ -120,12 +122,10 @@ int verify_it(const FabricOptions& options) {
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  if (options.json)
-    fmt::print("{}", render_json(verdict, about));
-  else if (options.junit)
-    fmt::print("{}", render_junit(verdict, about));
-  else
-    fmt::print("{}", render_text(verdict, about, {use_colour(STDOUT_FILENO), 100, options.all}));
+  print_document(options.json ? render_json(verdict, about)
+                 : options.junit
+                     ? render_junit(verdict, about)
+                     : render_text(verdict, about, {use_colour(STDOUT_FILENO), 100, options.all}));
   return options.learn.empty() ? verdict.exit_code() : learn_plan(options, *evidence, verdict);
 }
 
@@ -141,7 +141,7 @@ int count(const FabricOptions& options) {
                            : options.json ? counters_json(looked->fabric, *counters)
                                           : counters_text(looked->fabric, *counters);
   if (options.output.empty()) {
-    fmt::print("{}", text);
+    print_document(text);
   } else if (const auto written = write_file(options.output, text); !written) {
     return report(written.error());
   }
@@ -161,7 +161,7 @@ int look_at_sm(const FabricOptions& options) {
   ask_managers(*looked->door, looked->fabric, limits_of_terminal());
   ManagerLook managers = look_at_managers(before, looked->fabric, options.window);
   managers.routing = configured_routing(*open_this_machine());
-  fmt::print("{}", options.json ? managers_json(managers) : managers_text(managers));
+  print_document(options.json ? managers_json(managers) : managers_text(managers));
   return managers.exit_code();
 }
 
@@ -202,7 +202,7 @@ Action declare_fabric(CLI::App& app) {
       declare_one(app, options, "discover", "switches, HCAs and the cables between them", discover);
   add_from(*found, *options);
   auto* dump = found->add_flag("--ibnetdiscover", options->dump, "print it in the format of ibnetdiscover");
-  found->add_flag("--json", options->json, "print one JSON document")->excludes(dump);
+  add_json_flag(*found, options->json, "print one JSON document", kFabricDocument)->excludes(dump);
   found->add_option("--svg", options->svg, "draw it into this file");
 
   CLI::App* judged =
@@ -220,7 +220,7 @@ Action declare_fabric(CLI::App& app) {
   judged
       ->add_option("--oversubscription", options->oversubscription, "the most that a leaf may have: 2 is 2:1")
       ->check(between(0.01, 1000.0));
-  auto* json = judged->add_flag("--json", options->json, "print one JSON document");
+  auto* json = add_json_flag(*judged, options->json, "print one JSON document", kFindingsDocument);
   judged->add_flag("--junit", options->junit, "print JUnit XML, for CI")->excludes(json);
   judged->add_flag("--all", options->all, "list what passed and what does not apply, too");
 
@@ -232,7 +232,7 @@ Action declare_fabric(CLI::App& app) {
       declare_one(app, options, "counters", "what every port has counted, as totals for a monitor", count);
   auto* prometheus = counted->add_flag("--prom", options->prom,
                                        "print Prometheus text, for node_exporter's textfile collector");
-  counted->add_flag("--json", options->json, "print one JSON document")->excludes(prometheus);
+  add_json_flag(*counted, options->json, "print one JSON document", kCountersDocument)->excludes(prometheus);
   counted->add_option("--output,-o", options->output,
                       "write it there: the old file or the whole new one, never half");
 
@@ -241,7 +241,7 @@ Action declare_fabric(CLI::App& app) {
   managers->add_option("--window", options->window, "seconds between two looks at a manager's activity")
       ->check(between(0.0, 86400.0))
       ->capture_default_str();
-  managers->add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(*managers, options->json, "print one JSON document", kManagersDocument);
   return [options] { return options->what(*options); };
 }
 

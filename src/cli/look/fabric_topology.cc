@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/look/fabric_look.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
@@ -11,6 +12,7 @@
 #include "fabric/judge.h"
 #include "fabric/wiring.h"
 #include "inventory/load.h"
+#include "report/text/schedule_text.h"
 
 namespace railbed {
 namespace {
@@ -46,7 +48,7 @@ void declare_fabric_topology(CLI::App& fabric,
   app->add_option("cluster.yaml", options->cluster,
                   "take only the nodes of its InfiniBand rails, and by these names");
   auto* format = add_schedule_format(*app, "--format", options->format);
-  app->add_flag("--json", options->json, "print one JSON document")->excludes(format);
+  add_json_flag(*app, options->json, "print one JSON document", kScheduleDocument)->excludes(format);
   auto* device = app->add_option("--device", options->device,
                                  "ask through this device: mlx5_0; else the first with a link");
   app->add_option("--port", options->port, "and this port of it")->check(between(1, 254))->needs(device);

@@ -5,12 +5,19 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 #include "host/open.h"
 #include "report/text/facts_text.h"
 #include "report/text/topology.h"
 
 namespace railbed {
+namespace {
+
+constexpr Document<Facts> kFactsDocument{"railbed-facts", kFactsVersion};
+constexpr Document<TopologyMatrix> kTopologyDocument{"railbed-topology"};
+
+}  // namespace
 
 Action declare_facts(CLI::App& app) {
   struct Options {
@@ -19,7 +26,8 @@ Action declare_facts(CLI::App& app) {
     bool topology = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_flag("--json", options->json, "the whole document (docs/reference/facts.md)");
+  add_json_flag(app, options->json, "the whole document (docs/reference/facts.md)", kFactsDocument,
+                kTopologyDocument);
   app.add_flag("--topology", options->topology,
                "how near GPUs and network adapters are to each other, and the nearest adapter of each GPU");
   app.add_option(
@@ -39,9 +47,14 @@ Action declare_facts(CLI::App& app) {
     const Facts facts = collect_facts(**host);
     if (options->topology) {
       const TopologyMatrix matrix = topology_of(facts);
-      fmt::print("{}", options->json ? topology_json(matrix) : render_topology(matrix));
+      if (options->json)
+        print_document(kTopologyDocument, matrix);
+      else
+        fmt::print("{}", render_topology(matrix));
+    } else if (options->json) {
+      print_document(kFactsDocument, facts);
     } else {
-      fmt::print("{}", options->json ? facts_to_json(facts) : render_facts(facts));
+      fmt::print("{}", render_facts(facts));
     }
     return looked_at_anything(facts) ? kExitClean : kExitCouldNotLook;
   };

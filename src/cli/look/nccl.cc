@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/look/nccl_log.h"
 #include "cli/look/nccl_ras.h"
 #include "cli/look/nccl_running.h"
@@ -32,6 +32,15 @@ struct NcclOptions {
   bool rails = false;
   bool json = false;
 };
+
+struct NcclOutput {
+  std::vector<nccl::Complaint> complaints;
+  nccl::Choices choices;
+  std::string nccl_version;
+  bool version_assumed = false;
+  FIELDS(NcclOutput, complaints, choices, nccl_version, version_assumed);
+};
+constexpr Document<NcclOutput> kNcclDocument{"railbed-nccl"};
 
 int exit_code(const std::vector<nccl::Complaint>& complaints) {
   if (complaints.empty() || complaints.front().severity == nccl::Severity::kNote) return kExitClean;
@@ -60,12 +69,7 @@ int look_at_node(const NcclOptions& options) {
   const auto complaints = nccl::lint(facts, expected);
   const auto choices = nccl::predict(facts, expected.version);
   if (options.json) {
-    json::Value document;
-    document["complaints"] = json::encode(complaints);
-    document["choices"] = json::encode(choices);
-    document["version"] = version.to_text();
-    document["version_assumed"] = !known;
-    fmt::print("{}", json::dump_pretty(document));
+    print_document(kNcclDocument, {complaints, choices, version.to_text(), !known});
   } else {
     const auto* gap = untold(facts.nccl);
     if (gap != nullptr)
@@ -122,7 +126,8 @@ Action declare_nccl(CLI::App& app) {
                  "the NCCL that will run, for variables that came or went; else the installed one");
   app.add_option("--traffic-class", options->traffic_class, "what NCCL_IB_TC should be: 104 is DSCP 26");
   app.add_flag("--rails", options->rails, "each NIC of a node has a switch of its own");
-  app.add_flag("--json", options->json, "print JSON");
+  add_json_flag(app, options->json, "print one JSON document", kNcclDocument, kLogDocument, kRunningDocument,
+                kRasDocument);
   app.footer(R"(
 Examples:
   railbed nccl                         this node: what is set wrongly, what NCCL will choose and why

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 #include "diagnose/log/job_log.h"
 
@@ -52,7 +53,10 @@ int log_exit_code(const diagnose::Log& log) {
 int explain_nccl_log(const std::string& path, bool json) {
   const auto log = read_log(path);
   if (!log) return report(log.error());
-  fmt::print("{}", json ? diagnose::to_json(*log) : diagnose::to_text(*log));
+  if (json)
+    print_document(kLogDocument, *log);
+  else
+    fmt::print("{}", diagnose::to_text(*log));
   return log_exit_code(*log);
 }
 

@@ -3,9 +3,12 @@
 
 #include <string>
 
+#include "base/document.h"
 #include "diagnose/log/job_log.h"
 
 namespace railbed {
+
+inline constexpr Document<diagnose::Log> kLogDocument{"railbed-nccl-log"};
 
 // Returns the exit code for a log: 0 all is well, 1 warnings, 2 something failed, 3 no line of NCCL and no symptom is
 // in it.

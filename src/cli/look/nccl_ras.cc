@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "campaign/look/ras.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
-#include "diagnose/ras/ras_verdict.h"
 #include "facts/software/nccl.h"
 #include "facts/software/process.h"
 #include "nccl/severity.h"
@@ -27,13 +26,6 @@ namespace {
 
 constexpr nccl::Version kFirstWithRas{2, 24, 0};
 constexpr std::size_t kMostRasPlaces = 8;  // the environment of other users' processes adds addresses, too
-
-struct RasOutput {
-  std::string address;
-  diagnose::RasVerdict verdict;
-  diagnose::RasPair answers;
-  FIELDS(RasOutput, address, verdict, answers);
-};
 
 // The addresses at which processes of this node listen, and the reasons why others do not.
 struct ListeningProcesses {
@@ -121,7 +113,7 @@ int look_at_job(Host& host, const RasOptions& options, bool json) {
   if (!look) return report_silence(look.error(), asked.obstacles);
   RasOutput output{std::move(look->address), diagnose::judge_ras(look->pair), std::move(look->pair)};
   if (json)
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    print_document(kRasDocument, output);
   else
     fmt::print("{}Asked at {}, twice within {:.1f} s.\n", diagnose::to_text(output.answers, output.verdict),
                printable(output.address), output.answers.seconds);

@@ -3,9 +3,20 @@
 
 #include <string>
 
+#include "base/document.h"
+#include "base/fields.h"
+#include "diagnose/ras/ras_verdict.h"
 #include "host/host.h"
 
 namespace railbed {
+
+struct RasOutput {
+  std::string address;
+  diagnose::RasVerdict verdict;
+  diagnose::RasPair answers;
+  FIELDS(RasOutput, address, verdict, answers);
+};
+inline constexpr Document<RasOutput> kRasDocument{"railbed-nccl-ras"};
 
 struct RasOptions {
   bool asked = false;

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "base/fields.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "facts/software/process.h"
@@ -14,12 +13,6 @@
 
 namespace railbed {
 namespace {
-
-struct RunningOutput {
-  std::vector<nccl::ProcessVerdict> processes;
-  std::vector<std::string> left_out;
-  FIELDS(RunningOutput, processes, left_out);
-};
 
 Result<Processes> collect(Host& host, const RunningOptions& which) {
   if (which.pid) return collect_process(host, *which.pid);
@@ -56,7 +49,7 @@ int look_at_running(Host& host, const RunningOptions& which, const nccl::Expecta
       output.processes.push_back(nccl::judge_process(process, node, expected));
   }
   if (json)
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    print_document(kRunningDocument, output);
   else
     print_text(output);
   return exit_code_of(output);

@@ -4,10 +4,21 @@
 #include <optional>
 #include <string>
 
+#include "base/document.h"
+#include "base/fields.h"
 #include "host/host.h"
 #include "nccl/lint.h"
+#include "nccl/process_lint.h"
 
 namespace railbed {
+
+// What `railbed nccl --running` and its like print.
+struct RunningOutput {
+  std::vector<nccl::ProcessVerdict> processes;
+  std::vector<std::string> left_out;
+  FIELDS(RunningOutput, processes, left_out);
+};
+inline constexpr Document<RunningOutput> kRunningDocument{"railbed-nccl-processes"};
 
 // The processes to read; only one of the three is set.
 struct RunningOptions {

@@ -15,9 +15,11 @@
 #include "campaign/look/evidence.h"
 #include "campaign/measure/history.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/measure/kept_run.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
+#include "report/documents.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -119,7 +121,7 @@ int run_report(const ReportFlags& flags) {
   }
   if (const auto written = write_file(flags.output, page); !written) return report(written.error());
   if (flags.json) {
-    fmt::print("{}", render_json(*made));
+    print_document(render_json(*made));
     return made->verdict.exit_code();
   }
   TextOptions options;
@@ -146,8 +148,8 @@ Action declare_report(CLI::App& app) {
                  "exported file; again for more");
   add_store_option(app, flags->store);
   app.add_option("-o,--output", flags->output, "where the page goes (default report.html; - for stdout)");
-  app.add_flag("--json", flags->json,
-               "findings, measurements and runs as one JSON document on standard output");
+  add_json_flag(app, flags->json, "findings, measurements and runs as one JSON document on standard output",
+                kFindingsDocument);
   app.add_flag("--all", flags->all, "also show what passed");
   app.footer(
       "\nWrites one page that needs no network to view, from what was captured and measured before: no node is "

@@ -7,9 +7,9 @@
 
 #include "base/fields.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "campaign/measure/history.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/measure/kept_run.h"
 #include "cli/terminal.h"
 #include "report/escape.h"
@@ -35,6 +35,9 @@ struct Listed {
   bool baseline = false;
   FIELDS(Listed, id, started_at, label, command, baseline);
 };
+constexpr Document<std::vector<Listed>> kRunsDocument{"railbed-runs", 1, "runs"};
+// What `railbed runs export` writes, and `import` reads.
+constexpr Document<BenchRun> kRunDocument{"railbed-run", kRunVersion};
 
 int list(const RunsOptions& options) {
   auto store = open_history(options.store);
@@ -51,7 +54,7 @@ int list(const RunsOptions& options) {
     label_width = std::clamp(run.label.size(), label_width, kWidestLabel);
   }
   if (options.json) {
-    fmt::print("{}", json::dump_pretty(json::encode(listed)));
+    print_document(kRunsDocument, listed);
     return kExitClean;
   }
   if (listed.empty()) fmt::print("No run is kept yet: `railbed bench` keeps what it measures.\n");
@@ -79,10 +82,10 @@ int export_run(const RunsOptions& options) {
   const auto run = find_run(options.store, options.run, terminal_caller());
   if (!run) return report(run.error());
   if (options.file.empty() || options.file == "-") {
-    fmt::print("{}", run_to_json(*run));
+    print_document(kRunDocument, *run);
     return kExitClean;
   }
-  if (const auto written = write_file(options.file, run_to_json(*run)); !written)
+  if (const auto written = write_file(options.file, document_text(kRunDocument, *run)); !written)
     return report(written.error());
   return kExitClean;
 }
@@ -123,7 +126,7 @@ Action declare_runs(CLI::App& app) {
   auto options = std::make_shared<RunsOptions>();
   options->what = list;
   add_store_option(app, options->store);
-  app.add_flag("--json", options->json, "the list as a JSON array");
+  add_json_flag(app, options->json, "the list as one JSON document", kRunsDocument, kRunDocument);
   const auto with_run = [&](CLI::App* command) {
     command->add_option("RUN", options->run, "a number, a label, last or baseline")->required();
     return command;

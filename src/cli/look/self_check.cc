@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/terminal.h"
 
 namespace railbed {
 namespace {
+
+constexpr Document<SelfCheck> kSelfCheckDocument{"railbed-self-check"};
 
 void print_binary(std::string_view title, const Binary& binary) {
   fmt::print("{:<14}{}, {} bytes{}\n", title, printable(binary.path), binary.bytes,
@@ -34,7 +36,7 @@ void print_parts(std::string_view title, const std::vector<Part>& parts) {
 }
 
 void print_text(const SelfCheck& check) {
-  fmt::print("railbed {} for {}, on glibc {}\n", check.version, check.self.architecture, check.glibc);
+  fmt::print("railbed {} for {}, on glibc {}\n", check.railbed, check.self.architecture, check.glibc);
   print_binary("program", check.self);
   for (const Binary& agent : check.agents) print_binary("agent " + agent.architecture, agent);
   const bool others = std::ranges::any_of(
@@ -53,7 +55,7 @@ int run_self_check(bool as_json) {
     return kExitCouldNotLook;
   }
   if (as_json)
-    fmt::print("{}", json::dump_pretty(json::encode(*check)));
+    print_document(kSelfCheckDocument, *check);
   else
     print_text(*check);
   return exit_code(*check);
@@ -63,7 +65,7 @@ int run_self_check(bool as_json) {
 
 Action declare_self_check(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
-  app.add_flag("--json", *as_json, "the same as one JSON object");
+  add_json_flag(app, *as_json, "the same as one JSON object", kSelfCheckDocument);
   app.footer(
       "\nExits with 1 where a library is missing whose hardware is in this machine, with 2 where an agent is broken,\n"
       "with 3 where it cannot read its own file.");

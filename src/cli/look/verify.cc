@@ -19,12 +19,14 @@
 #include "cli/bmc/bmc_options.h"
 #include "cli/change/learn.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
+#include "report/documents.h"
 #include "report/findings.h"
 
 namespace railbed {
@@ -123,7 +125,7 @@ int run_verify(const VerifyOptions& options) {
   const std::string text = render(options, verdict, about);
   if (!options.form.empty()) keep_lines_whole();
   if (options.output.empty())
-    fmt::print("{}", text);
+    print_document(text);
   else if (const auto written = write_file(options.output, text); !written)
     return report(written.error());
   return verdict.exit_code();
@@ -152,6 +154,7 @@ Action declare_verify(CLI::App& app) {
     return app.add_flag_callback(
         flag, [options, name] { options->form = name; }, help);
   };
+  declare_document(kFindingsDocument);
   auto* json = form("--json", "json", "print one JSON document");
   auto* junit = form("--junit", "junit", "print JUnit XML, for CI");
   auto* prometheus = form("--prom", "prom", "print Prometheus text, for node_exporter's textfile collector");

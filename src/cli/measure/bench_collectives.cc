@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "bench/collective/measure_collective.h"
 #include "bench/core/local_peer.h"
@@ -15,6 +14,7 @@
 #include "campaign/look/survey.h"
 #include "campaign/measure/gpu_remedy.h"
 #include "campaign/measure/run_collectives.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/enum_words.h"
@@ -47,13 +47,13 @@ struct BenchCollectivesOptions {
 };
 
 struct BenchCollectivesOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}, {"memory_clock", "kHz"}};
   std::vector<CollectiveReport> runs;
   diagnose::Log nccl;
-  FIELDS(BenchCollectivesOutput, version, units, runs, nccl);
+  FIELDS(BenchCollectivesOutput, units, runs, nccl);
 };
+constexpr Document<BenchCollectivesOutput> kBenchCollectivesDocument{"railbed-bench-collectives"};
 
 Result<void> fill_plan(BenchCollectivesOptions& options) {
   const auto from = parse_byte_count(options.from);
@@ -74,8 +74,8 @@ void print(const BenchCollectivesOptions& options, const RanCollectives& ran) {
   clear_progress();
   const std::vector<CollectiveReport>& reports = ran.run.collectives;
   if (options.json)
-    return fmt::print(
-        "{}", json::dump_pretty(json::encode(BenchCollectivesOutput{.runs = reports, .nccl = ran.nccl})));
+    return print_document(kBenchCollectivesDocument,
+                          BenchCollectivesOutput{.runs = reports, .nccl = ran.nccl});
   if (!options.format.empty())
     for (const CollectiveReport& report : reports)
       if (report.failure) say_to_person(words_of(*report.failure));
@@ -163,7 +163,8 @@ Action declare_bench_collectives(CLI::App& app) {
                  "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(between(1.0, 3600.0));
-  auto* json = app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  auto* json = add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)",
+                             kBenchCollectivesDocument);
   app.add_option("--format", options->format, "print as another tool does: nccl-tests")
       ->check(one_of({"nccl-tests"}))
       ->excludes(json);

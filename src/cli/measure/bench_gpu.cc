@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "bench/gpu/gpu_copy.h"
 #include "campaign/look/survey.h"
 #include "campaign/measure/measure_gpus.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
@@ -33,15 +33,15 @@ struct BenchGpuOptions {
 };
 
 struct BenchGpuOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
   std::vector<VisibleGpu> gpus;
   std::vector<Measurement> measurements;
   std::string cut;
   std::optional<Failure> failure;
-  FIELDS(BenchGpuOutput, version, units, gpus, measurements, cut, failure);
+  FIELDS(BenchGpuOutput, units, gpus, measurements, cut, failure);
 };
+constexpr Document<BenchGpuOutput> kBenchGpuDocument{"railbed-bench-gpu"};
 
 int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   const auto size = parse_byte_count(options.size);
@@ -58,10 +58,10 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   BenchRun& run = measured->run;
   const std::optional<Failure>& failure = measured->failure;
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(BenchGpuOutput{.gpus = measured->gpus,
-                                                                   .measurements = run.measurements,
-                                                                   .cut = measured->cut,
-                                                                   .failure = failure})));
+    print_document(kBenchGpuDocument, BenchGpuOutput{.gpus = measured->gpus,
+                                                     .measurements = run.measurements,
+                                                     .cut = measured->cut,
+                                                     .failure = failure});
   if (!measured->cut.empty() && !options.json) fmt::print("  copies {}\n", printable(measured->cut));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   if (failure) print_to_stderr("railbed: {}: {}\n", options.node, printable(failure->cause));
@@ -82,7 +82,7 @@ Action declare_bench_gpu(CLI::App& app) {
       ->check(between(6, 10000));
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(between(1.0, 3600.0));
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)", kBenchGpuDocument);
   add_keep_options(app, options->keep);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);

@@ -9,8 +9,8 @@
 
 #include "base/fields.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "campaign/measure/climb_ladders.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
@@ -33,13 +33,13 @@ struct BenchLadderOptions {
 };
 
 struct BenchLadderOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"bandwidth, rate", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}, {"share, of_wire", "1"}};
   std::vector<Ladder> ladders;
   std::vector<Measurement> all_rails;  // all rails at once: the share of each, and the total
-  FIELDS(BenchLadderOutput, version, units, ladders, all_rails);
+  FIELDS(BenchLadderOutput, units, ladders, all_rails);
 };
+constexpr Document<BenchLadderOutput> kLadderDocument{"railbed-bench-ladder"};
 
 // Checks that all output files can be written, before anything is measured.
 Result<void> check_outputs(const BenchLadderOptions& options) {
@@ -56,7 +56,7 @@ int run_bench_ladder(const BenchLadderOptions& options, const CLI::App& app) {
   BenchLadderOutput output;
   output.ladders = run->ladders;
   std::ranges::copy_if(merge_repeats(run->measurements), std::back_inserter(output.all_rails), is_at_once);
-  if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
+  if (options.json) print_document(kLadderDocument, output);
   for (const Ladder& ladder : output.ladders)
     if (!options.json) fmt::print("{}", ladder_text(ladder));
   if (!options.json) fmt::print("{}", at_once_text(run->measurements));
@@ -79,7 +79,7 @@ Action declare_bench_ladder(CLI::App& app) {
       ->check(between(0.1, 600.0));
   app.add_option("--svg", options->svg, "write the chart as a picture");
   add_keep_options(app, options->keep);
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)", kLadderDocument);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
   app.footer(

@@ -7,19 +7,20 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "bench/pairs/measure.h"
 #include "bench/verbs/gpu_choice.h"
 #include "campaign/measure/measure_ways.h"
 #include "campaign/measure/open_pair.h"
 #include "campaign/measure/pair_ways.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
 #include "cli/measure/pair_options.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
+#include "report/documents.h"
 #include "report/text/bench_table.h"
 #include "report/text/familiar.h"
 
@@ -44,12 +45,6 @@ struct BenchPairOptions {
   ReachOptions reach;
 };
 
-struct BenchPairOutput {
-  int version = 1;
-  std::vector<Measurement> measurements;
-  FIELDS(BenchPairOutput, version, measurements);
-};
-
 // Reports failures on stderr, because another tool's table has no place for them.
 void say_failures(const std::vector<Measurement>& measurements) {
   for (const Measurement& measurement : measurements)
@@ -63,7 +58,7 @@ void print(const std::vector<Measurement>& measurements, const BenchPairOptions&
   clear_progress();
   if (!options.format.empty()) say_failures(measurements);
   if (options.json) {
-    fmt::print("{}", json::dump_pretty(json::encode(BenchPairOutput{1, measurements})));
+    print_document(kMeasurementsDocument, measurements);
     return;
   }
   if (options.format == "perftest") return fmt::print("{}", perftest_text(measurements));
@@ -203,7 +198,8 @@ void declare_bandwidth_options(CLI::App& app, BenchPairOptions& options) {
 
 void declare_outputs(CLI::App& app, BenchPairOptions& options, bool as_other_tools) {
   add_keep_options(app, options.keep);
-  auto* json = app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+  auto* json =
+      add_json_flag(app, options.json, "machine-readable (docs/reference/bench.md)", kMeasurementsDocument);
   if (!as_other_tools) return;
   app.add_option("--format", options.format, "print as another tool does: perftest, iperf3, iperf3-json")
       ->check(one_of({"perftest", "iperf3", "iperf3-json"}))

@@ -6,12 +6,12 @@
 
 #include "base/fields.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
 #include "campaign/look/choose_nodes.h"
 #include "campaign/measure/pair_ways.h"
 #include "campaign/measure/search_pairs.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
@@ -40,10 +40,10 @@ struct BenchPairsOptions {
 };
 
 struct BenchPairsOutput {
-  int version = 1;
   std::vector<RailReport> rails;
-  FIELDS(BenchPairsOutput, version, rails);
+  FIELDS(BenchPairsOutput, rails);
 };
+constexpr Document<BenchPairsOutput> kBenchPairsDocument{"railbed-bench-pairs"};
 
 Result<PairSearch> search_of(const BenchPairsOptions& options) {
   PairSearch search;
@@ -108,7 +108,7 @@ int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
   if (!options.svg.empty())
     if (const auto error = write_pictures(rails, options.svg)) return report(*error);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(BenchPairsOutput{1, rails})));
+    print_document(kBenchPairsDocument, BenchPairsOutput{rails});
   else
     for (const RailReport& rail : rails) fmt::print("{}", pairs_text(rail));
   keep(options.keep, found->run);
@@ -135,7 +135,7 @@ Action declare_bench_pairs(CLI::App& app) {
       ->check(between(1.0, 90.0));
   app.add_option("--svg", options->svg, "write the matrix as a picture");
   add_history_options(app, options->keep);
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)", kBenchPairsDocument);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
   add_nodelist_option(app, options->reach);

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "bench/storage/storage.h"
 #include "campaign/look/survey.h"
 #include "campaign/measure/measure_storage_places.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
@@ -37,7 +37,6 @@ struct PlaceOutput {
   FIELDS(PlaceOutput, node, answer);
 };
 struct BenchStorageOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {{"bandwidth", "bit/s"},
                                               {"latency", "ns"},
                                               {"bytes_per_second", "B/s"},
@@ -45,8 +44,9 @@ struct BenchStorageOutput {
                                               {"seconds", "s"}};
   std::vector<PlaceOutput> places;
   std::vector<Measurement> measurements;
-  FIELDS(BenchStorageOutput, version, units, places, measurements);
+  FIELDS(BenchStorageOutput, units, places, measurements);
 };
+constexpr Document<BenchStorageOutput> kBenchStorageDocument{"railbed-bench-storage"};
 
 void print(const std::vector<StoragePlace>& places, const std::vector<Measurement>& measurements, bool json) {
   clear_progress();
@@ -54,7 +54,7 @@ void print(const std::vector<StoragePlace>& places, const std::vector<Measuremen
     BenchStorageOutput output;
     for (const StoragePlace& place : places) output.places.push_back({place.node, place.answer});
     output.measurements = measurements;
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    print_document(kBenchStorageDocument, output);
     return;
   }
   for (const StoragePlace& place : places)
@@ -102,7 +102,7 @@ Action declare_bench_storage(CLI::App& app) {
   app.add_option("--seconds", options->plan.seconds, "seconds of each run but the checkpoint (default 3)")
       ->check(between(0.1, 600.0));
   add_keep_options(app, options->keep);
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)", kBenchStorageDocument);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
   app.footer(

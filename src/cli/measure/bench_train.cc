@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "campaign/measure/rehearse.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/bench_commands.h"
 #include "cli/measure/kept_run.h"
@@ -32,7 +32,6 @@ struct TrainOptions {
 };
 
 struct BenchTrainOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {{"step", "s"},
                                               {"exchange", "s"},
                                               {"compute", "s"},
@@ -42,8 +41,9 @@ struct BenchTrainOutput {
                                               {"flops_per_second", "FLOP/s"}};
   std::vector<TrainReport> reports;  // one for each repeat and transport
   std::vector<Measurement> measurements;
-  FIELDS(BenchTrainOutput, version, units, reports, measurements);
+  FIELDS(BenchTrainOutput, units, reports, measurements);
 };
+constexpr Document<BenchTrainOutput> kBenchTrainDocument{"railbed-bench-train"};
 
 // Parses a rate of operations: "100T", "312e12", "989 TFLOP/s".
 std::optional<double> parse_flops(std::string text) {
@@ -89,8 +89,8 @@ Result<TrainChoice> choice_of(const TrainOptions& options) {
 void print(const BenchRun& run, bool json) {
   clear_progress();
   if (json)
-    fmt::print("{}", json::dump_pretty(json::encode(
-                         BenchTrainOutput{.reports = run.trains, .measurements = run.measurements})));
+    print_document(kBenchTrainDocument,
+                   BenchTrainOutput{.reports = run.trains, .measurements = run.measurements});
   else
     for (const TrainReport& report : run.trains) fmt::print("{}", train_text(report));
 }
@@ -153,7 +153,7 @@ Action declare_bench_train(CLI::App& app) {
   app.add_option("--rail", options->choice.rail,
                  "in host buffers: the rail of the cluster (default: the first)");
   add_keep_options(app, options->keep);
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/bench.md)", kBenchTrainDocument);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
   app.footer(

@@ -8,13 +8,13 @@
 #include <memory>
 #include <set>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
 #include "campaign/measure/run_burn.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/kept_run.h"
 #include "cli/option_checks.h"
@@ -40,8 +40,6 @@ struct BurnOptions {
 };
 
 struct BurnOutput {
-  std::string format = "railbed-burn";
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"work", "FLOP of products, else B"},
       {"rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
@@ -50,8 +48,9 @@ struct BurnOutput {
       {"temperature", "°C"},
       {"times", "s"}};
   BurnReport burn;
-  FIELDS(BurnOutput, format, version, units, burn);
+  FIELDS(BurnOutput, units, burn);
 };
+constexpr Document<BurnOutput> kBurnDocument{"railbed-burn"};
 
 // Parses "bf16" and "bf16:30".
 Result<BurnShare> share_of_text(const std::string& text) {
@@ -167,7 +166,7 @@ int run_burn_command(BurnOptions& options, const CLI::App& app) {
   if (!run) return report(run.error());
   const BurnReport& burn = run->burns.front();
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(BurnOutput{.burn = burn})));
+    print_document(kBurnDocument, BurnOutput{.burn = burn});
   else
     fmt::print("{}", burn_text(burn, options.all));
   const int code = burn_exit_code(burn);
@@ -212,7 +211,7 @@ Action declare_burn(CLI::App& app) {
       "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
       "slow:GPU:PERCENT pauses a GPU so much of the time");
   app.add_flag("--all", options->all, "list every GPU and every finding");
-  app.add_flag("--json", options->json, "machine-readable (docs/reference/burn.md)");
+  add_json_flag(app, options->json, "machine-readable (docs/reference/burn.md)", kBurnDocument);
   add_history_options(app, options->keep);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);

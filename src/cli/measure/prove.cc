@@ -17,11 +17,13 @@
 #include "campaign/measure/prove.h"
 #include "cli/bmc/bmc_options.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/measure/kept_run.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
+#include "report/documents.h"
 #include "report/report.h"
 
 namespace railbed {
@@ -59,11 +61,11 @@ Report report_of(Cluster cluster, Proof proof, std::map<std::string, BmcFacts> b
 Result<void> write_files(const Report& report, const ProveFlags& flags) {
   if (auto written = write_file(flags.output, render_html(report)); !written) return written;
   if (flags.measurements_file.empty()) return {};
-  return write_file(flags.measurements_file, json::dump_pretty(json::encode(report.measurements)));
+  return write_file(flags.measurements_file, document_text(kMeasurementsDocument, report.measurements));
 }
 
 void print(const Report& report, const ProveFlags& flags) {
-  if (flags.json) return fmt::print("{}", render_json(report));
+  if (flags.json) return print_document(render_json(report));
   TextOptions options;
   options.colour = use_colour(STDOUT_FILENO);
   options.all = flags.all;
@@ -112,7 +114,8 @@ Action declare_prove(CLI::App& app) {
                "ask each node's BMC as well, before anything is measured; the page shows them");
   app.add_flag("--no-measure", flags->no_measure, "look and judge only");
   app.add_option("--measurements", flags->measurements_file, "also write the measurements as JSON");
-  app.add_flag("--json", flags->json, "findings and measurements as one JSON document on standard output");
+  add_json_flag(app, flags->json, "findings and measurements as one JSON document on standard output",
+                kFindingsDocument);
   app.add_flag("--all", flags->all, "also show what passed");
   add_history_options(app, flags->keep);
   add_fleet_options(app, flags->reach);

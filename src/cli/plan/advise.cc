@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "campaign/look/gather.h"
 #include "campaign/look/technology_columns.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/output.h"
 #include "cli/plan/planning_commands.h"
@@ -38,10 +38,10 @@ struct MatrixOptions {
 };
 
 struct MatrixOutput {
-  int version = 1;
   std::vector<TechnologyColumn> columns;
-  FIELDS(MatrixOutput, version, columns);
+  FIELDS(MatrixOutput, columns);
 };
+constexpr Document<MatrixOutput> kMatrixDocument{"railbed-advise-matrix"};
 
 // Returns an error for a part that no table has, with the name that it resembles.
 template <class Rows>
@@ -107,7 +107,7 @@ int run_matrix(const MatrixOptions& options) {
   if (!columns) return report(columns.error());
   if (options.markdown) keep_lines_whole();
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(MatrixOutput{.columns = *columns})));
+    print_document(kMatrixDocument, MatrixOutput{.columns = *columns});
   else
     fmt::print("{}", options.markdown ? technology_markdown(*columns) : technology_text(*columns));
   return kExitClean;
@@ -131,7 +131,7 @@ Action declare_matrix(CLI::App& app) {
       app.add_option("--cpu", options->processor, "the processor: \"Xeon E5-2697 v2\"")};
   for (CLI::Option* option : said)
     for (CLI::Option* source : {cluster, planned, root, facts}) option->excludes(source);
-  auto* json = app.add_flag("--json", options->json, "print one JSON document");
+  auto* json = add_json_flag(app, options->json, "print one JSON document", kMatrixDocument);
   app.add_flag("--markdown", options->markdown, "print a table in Markdown")->excludes(json);
   add_fleet_options(app, options->reach);
   app.footer(

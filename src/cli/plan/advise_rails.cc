@@ -7,7 +7,7 @@
 
 #include "base/fields.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "cli/document.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
@@ -34,10 +34,10 @@ struct RailsOptions {
 };
 
 struct RailsOutput {
-  int version = 1;
   RailPlan plan;
-  FIELDS(RailsOutput, version, plan);
+  FIELDS(RailsOutput, plan);
 };
+constexpr Document<RailsOutput> kRailsDocument{"railbed-advise-rails"};
 
 Result<RailPlan> plan_of(const RailsOptions& options) {
   RailPlanRequest request = options.request;
@@ -90,7 +90,7 @@ int run_rails(const RailsOptions& options) {
     return print_schedule(schedule_tree(wiring_of(*plan)), options.topology);
   }
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(RailsOutput{.plan = *plan})));
+    print_document(kRailsDocument, RailsOutput{.plan = *plan});
   else
     fmt::print("{}", rail_plan_text(*plan));
   for (const PlannedFile& file : *files) print_to_stderr("railbed: wrote {}\n", file.path);
@@ -124,7 +124,7 @@ Action declare_advise_rails(CLI::App& app) {
                  "write a page to print: the drawing, the cabling list, sheets of labels");
   app.add_flag("--force", options->force, "replace files that are there already");
   auto* topology = add_schedule_format(app, "--topology", options->topology);
-  app.add_flag("--json", options->json, "print one JSON document")->excludes(topology);
+  add_json_flag(app, options->json, "print one JSON document", kRailsDocument)->excludes(topology);
   app.footer(
       "\nExamples:\n"
       "  railbed advise rails --nodes 4 --rails 2 --speed 100G\n"

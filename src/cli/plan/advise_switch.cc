@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
+#include "cli/document.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
@@ -26,10 +26,10 @@ struct SwitchOptions {
 };
 
 struct SwitchOutput {
-  int version = 1;
   SwitchAdvice advice;
-  FIELDS(SwitchOutput, version, advice);
+  FIELDS(SwitchOutput, advice);
 };
+constexpr Document<SwitchOutput> kSwitchDocument{"railbed-advise-switch"};
 
 int run_switch(const SwitchOptions& options) {
   SwitchQuestion question = options.question;
@@ -42,7 +42,7 @@ int run_switch(const SwitchOptions& options) {
   question.latency = Nanoseconds{options.microseconds * 1000};
   const SwitchAdvice advice = advise_switch(question);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(SwitchOutput{.advice = advice})));
+    print_document(kSwitchDocument, SwitchOutput{.advice = advice});
   else
     fmt::print("{}", switch_advice_text(advice, question.nodes));
   return kExitClean;
@@ -65,7 +65,7 @@ Action declare_advise_switch(CLI::App& app) {
   app.add_option("--latency", options->microseconds,
                  "microseconds of a message back to back, as `railbed bench rdma` measures (default 0.85)")
       ->check(between(0.1, 10000.0));
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kSwitchDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed advise switch --nodes 2 --rails 2 --speed 40G\n"

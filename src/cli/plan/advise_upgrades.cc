@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "campaign/look/gather.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/terminal.h"
@@ -25,11 +25,11 @@ struct UpgradesOptions {
 };
 
 struct UpgradesOutput {
-  int version = 1;
   std::string currency;
   std::vector<NodeUpgrades> upgrades;
-  FIELDS(UpgradesOutput, version, currency, upgrades);
+  FIELDS(UpgradesOutput, currency, upgrades);
 };
+constexpr Document<UpgradesOutput> kUpgradesDocument{"railbed-advise-upgrades"};
 
 int run_upgrades(const UpgradesOptions& options) {
   const auto prices = read_prices(options.prices);
@@ -41,7 +41,7 @@ int run_upgrades(const UpgradesOptions& options) {
   const auto upgrades = advise_upgrades(evidence->cluster, evidence->nodes, *prices);
   clear_progress();
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(UpgradesOutput{1, prices->currency, upgrades})));
+    print_document(kUpgradesDocument, UpgradesOutput{prices->currency, upgrades});
   else
     fmt::print("{}", upgrades_text(upgrades, prices->currency));
   return evidence->nodes.empty() || !evidence->unreachable.empty() ? kExitCouldNotLook : kExitClean;
@@ -58,7 +58,7 @@ Action declare_advise_upgrades(CLI::App& app) {
   app.add_option("--facts", options->sources.facts, "go by facts that `railbed facts --json` printed");
   app.add_option("--prices", options->prices,
                  "your own, as YAML: {currency: EUR, MCX416A-CCAT: 75, cable: 20, switch: 900}");
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kUpgradesDocument);
   add_fleet_options(app, options->reach);
   app.footer(
       "\nExamples:\n"

@@ -7,9 +7,9 @@
 
 #include "base/fields.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "campaign/look/predicted.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/output.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/plan/predict_options.h"
@@ -21,25 +21,27 @@ namespace railbed {
 namespace {
 
 struct PredictOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"times", "ns"}, {"algbw, busbw, rate, low, high", "bit/s"}, {"bytes", "B"}};
   ClusterShape shape;
   Collective operation = Collective::kAllReduce;
   std::vector<Forecast> forecasts;    // with open questions: of the slowest answers
   std::vector<ForecastRange> ranges;  // over all answers; empty if no open question matters
-  FIELDS(PredictOutput, version, units, shape, operation, forecasts, ranges);
+  FIELDS(PredictOutput, units, shape, operation, forecasts, ranges);
 };
+constexpr Document<PredictOutput> kPredictDocument{"railbed-predict"};
 
 struct CheckOutput {
-  int version = 1;
   ClusterShape shape;
   ForecastFit verdict = ForecastFit::kFits;
   std::vector<PooledCheck> pooled;
   std::vector<ForecastCheck> checks;
   std::vector<Finding> explaining;
-  FIELDS(CheckOutput, version, shape, verdict, pooled, checks, explaining);
+  FIELDS(CheckOutput, shape, verdict, pooled, checks, explaining);
 };
+constexpr Document<CheckOutput> kAgainstDocument{"railbed-predict-against"};
+// Also what --calibration reads.
+constexpr Document<Calibration> kCalibrationDocument{"railbed-calibration"};
 
 int exit_of(ForecastFit fit) {
   return fit == ForecastFit::kFits       ? kExitClean
@@ -70,7 +72,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (made.verdict != ForecastFit::kFits && !subject.evidence.nodes.empty())
     made.explaining = explaining(verify(subject.evidence).findings, network);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(made)));
+    print_document(kAgainstDocument, made);
   else
     fmt::print("{}{}", check_table(made.checks, verdict, made.explaining), notes_text(made.shape));
   return exit_of(made.verdict);
@@ -99,10 +101,13 @@ int run_calibrate(const PredictOptions& options, const Subject& subject) {
       times, shipped_calibration(), fmt::format("measured here: {}", fmt::join(options.calibrate, ", ")));
   Calibration kept = fitted;
   kept.curves = measured_curves(times, fitted);
-  const std::string document = json::dump_pretty(json::encode(kept));
+  const std::string document = document_text(kCalibrationDocument, kept);
   if (!options.output.empty())
     if (const auto written = write_file(options.output, document); !written) return report(written.error());
-  fmt::print("{}", options.json ? document : calibration_table(fitted, times));
+  if (options.json)
+    print_document(document);
+  else
+    fmt::print("{}", calibration_table(fitted, times));
   if (!options.json && options.output.empty()) fmt::print("-o FILE keeps them for --calibration FILE\n");
   return kExitClean;
 }
@@ -131,7 +136,7 @@ int print_forecasts(const PredictOptions& options, const Subject& subject, const
     made.ranges.clear();
   }
   if (options.json) {
-    fmt::print("{}", json::dump_pretty(json::encode(made)));
+    print_document(kPredictDocument, made);
     return kExitClean;
   }
   fmt::print("{}", open ? forecast_range_table(made.shape, *operation, made.ranges, options.said)
@@ -162,6 +167,8 @@ int run_predict(const PredictOptions& options) {
 Action declare_predict(CLI::App& app) {
   auto options = std::make_shared<PredictOptions>();
   declare_predict_options(app, *options);
+  add_json_flag(app, options->json, "print one JSON document (docs/reference/predict.md)", kPredictDocument,
+                kAgainstDocument, kCalibrationDocument);
   const auto chosen = add_predict_subcommands(app);
   app.footer(
       "\nWithout a subcommand: collectives. Examples:\n"

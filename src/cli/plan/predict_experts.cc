@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/plan/predict_options.h"
@@ -25,14 +25,14 @@ struct ExpertOptions {
 };
 
 struct ExpertOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"seconds", "s"}, {"low", "s"}, {"high", "s"}, {"bandwidth", "B/s"}, {"limit.rate", "bit/s"}};
   ClusterShape shape;
   ExpertReach reach;
   std::vector<ExpertForecast> forecasts;
-  FIELDS(ExpertOutput, version, units, shape, reach, forecasts);
+  FIELDS(ExpertOutput, units, shape, reach, forecasts);
 };
+constexpr Document<ExpertOutput> kExpertDocument{"railbed-predict-experts"};
 
 Result<ExpertOutput> forecast_all(const ExpertOptions& options) {
   ExpertBatch batch = options.batch;
@@ -55,7 +55,7 @@ int run_experts(const ExpertOptions& options) {
   const auto output = forecast_all(options);
   if (!output) return report(output.error());
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(*output)));
+    print_document(kExpertDocument, *output);
   else
     fmt::print("{}\n{}", describe(output->shape),
                experts_text(options.batch, output->reach, output->forecasts));
@@ -79,7 +79,7 @@ Action declare_predict_experts(CLI::App& app) {
       ->check(between(1, 4096));
   app.add_option("--dispatch", options->dispatch, "type of dispatched values: fp8 (default), bf16")
       ->check(one_of({"fp8", "bf16"}));
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kExpertDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed predict experts --gpu H800 --nodes 4 --nic 8x400ib --groups 4             DeepSeek-V3, training\n"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/plan/training_options.h"
@@ -32,14 +32,14 @@ struct GoodputOptions {
 };
 
 struct GoodputOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"write", "s"}, {"between", "s"}, {"interval", "s"}, {"best_interval", "s"}, {"step", "s"}};
   std::string currency;
   TrainingForecast training;
   GoodputForecast goodput;
-  FIELDS(GoodputOutput, version, units, currency, training, goodput);
+  FIELDS(GoodputOutput, units, currency, training, goodput);
 };
+constexpr Document<GoodputOutput> kGoodputDocument{"railbed-predict-goodput"};
 
 // Returns the rated watts; 0 if the table does not have them.
 double watts_of(const ClusterShape& shape) {
@@ -75,8 +75,8 @@ int run_predict_goodput(const GoodputOptions& options) {
   if (!plan) return report(plan.error());
   const GoodputForecast goodput = forecast_goodput(*plan);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(GoodputOutput{
-                         .currency = prices->currency, .training = *forecast, .goodput = goodput})));
+    print_document(kGoodputDocument,
+                   GoodputOutput{.currency = prices->currency, .training = *forecast, .goodput = goodput});
   else
     fmt::print("{}\n{}{}", describe(training->shape()), taken_line(training->shape()),
                goodput_text(*plan, goodput, prices->currency));
@@ -116,7 +116,7 @@ Action declare_predict_goodput(CLI::App& app) {
       ->check(between(1.0, 5.0));
   app.add_option("--prices", options->prices,
                  "your prices: {currency: EUR, kilowatt-hour: 0.25, gpu-hour: 2}");
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kGoodputDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed predict goodput --model llama3-405b --gpu H100 --nodes 2048 --nic 8x400roce --tensor 8 --pipeline 16 \\\n"

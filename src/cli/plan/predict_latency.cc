@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "campaign/measure/history.h"
+#include "cli/document.h"
 #include "cli/measure/enum_words.h"
 #include "cli/measure/kept_run.h"
 #include "cli/option_checks.h"
@@ -35,13 +35,13 @@ struct LatencyOptions {
 };
 
 struct LatencyOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"low", "ns"}, {"high", "ns"}, {"measured", "ns"}, {"tcp", "ns"}, {"rdma", "ns"}};
   std::vector<LatencyBudget> budgets;
   std::vector<SyncRow> syncs;
-  FIELDS(LatencyOutput, version, units, budgets, syncs);
+  FIELDS(LatencyOutput, units, budgets, syncs);
 };
+constexpr Document<LatencyOutput> kLatencyDocument{"railbed-predict-latency"};
 
 Result<std::vector<LatencyBudget>> budgets_of_run(const LatencyOptions& options, const LatencyPath& path) {
   ASSIGN_OR_RETURN(const auto run, find_run(options.store, options.run, terminal_caller()));
@@ -83,7 +83,7 @@ int run_latency(const LatencyOptions& options) {
   output.budgets = *budgets;
   output.syncs = sync_table(shown(*budgets, "TCP", kGuideTcp), shown(*budgets, "RDMA", kGuideRdma));
   if (options.json) {
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    print_document(kLatencyDocument, output);
     return kExitClean;
   }
   for (const LatencyBudget& budget : output.budgets) fmt::print("{}\n", latency_budget_text(budget));
@@ -119,7 +119,7 @@ Action declare_predict_latency(CLI::App& app) {
       ->check(between(0.01, 1e6))
       ->excludes(run);
   add_store_option(app, options->store);
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kLatencyDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed predict latency --speed 40G --rdma 0.85 --tcp 21.9      the V100 guide's pair\n"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "cli/document.h"
 #include "cli/measure/enum_words.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
@@ -30,14 +30,14 @@ struct NetworkOptions {
 };
 
 struct NetworkOutput {
-  int version = 1;
   int leaves = 0;
   int spines = 0;
   double oversubscription = 1;
   TrafficForecast whole;
   std::optional<TrafficForecast> broken;
-  FIELDS(NetworkOutput, version, leaves, spines, oversubscription, whole, broken);
+  FIELDS(NetworkOutput, leaves, spines, oversubscription, whole, broken);
 };
+constexpr Document<NetworkOutput> kNetworkDocument{"railbed-predict-network"};
 
 // Parses a broken part: "port:3,0", "uplink:1,2", "leaf:0", "spine:4".
 Result<BrokenPart> part_of(const std::string& text) {
@@ -89,7 +89,7 @@ int run_network(const NetworkOptions& options) {
   if (!network) return report(network.error());
   const auto whole = forecast_of(options, *network);
   if (!whole) return report(whole.error());
-  NetworkOutput output{1, network->leaves(), network->spines(), network->oversubscription(), *whole, {}};
+  NetworkOutput output{network->leaves(), network->spines(), network->oversubscription(), *whole, {}};
   if (!options.broken.empty()) {
     std::vector<BrokenPart> parts;
     for (const std::string& text : options.broken) {
@@ -104,7 +104,7 @@ int run_network(const NetworkOptions& options) {
     output.broken = *broken;
   }
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    print_document(kNetworkDocument, output);
   else
     fmt::print("{}", traffic_text(*network, output.whole, output.broken));
   return kExitClean;
@@ -137,7 +137,7 @@ Action declare_predict_network(CLI::App& app) {
   app.add_option("--seed", options->plan.seed, "seed of the switches' hashes (default 0)");
   app.add_option("--broken", options->broken,
                  "port:NODE,RAIL uplink:LEAF,SPINE leaf:LEAF spine:SPINE; may be repeated");
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kNetworkDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed predict network --nodes 64 --rails 8 --topology leaf-spine        hashing against …\n"

@@ -138,7 +138,6 @@ void declare_predict_options(CLI::App& app, PredictOptions& options) {
   app.add_flag("--tuner-csv", options.csv, "print the file that NCCL's example tuner plugin reads")
       ->excludes(against);
   add_store_option(app, options.store);
-  app.add_flag("--json", options.json, "print one JSON document (docs/reference/predict.md)");
 }
 
 }  // namespace railbed

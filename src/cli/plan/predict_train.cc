@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/fields.h"
-#include "base/json.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/plan/planning_commands.h"
 #include "cli/plan/training_options.h"
@@ -31,7 +31,6 @@ struct TrainForecastOptions {
 };
 
 struct TrainForecastOutput {
-  int version = 1;
   std::map<std::string, std::string> units = {
       {"compute", "s"}, {"backward", "s"}, {"seconds", "s"},   {"exposed", "s"},          {"memory", "bytes"},
       {"step", "s"},    {"bubble", "s"},   {"least", "bit/s"}, {"least_adapter", "bit/s"}};
@@ -42,8 +41,9 @@ struct TrainForecastOutput {
   std::optional<CheckpointForecast> checkpoint;
   std::optional<std::vector<NetworkNeed>> needs;
   std::optional<Scaling> scaling;
-  FIELDS(TrainForecastOutput, version, units, memory, fit, would_fit, forecast, checkpoint, needs, scaling);
+  FIELDS(TrainForecastOutput, units, memory, fit, would_fit, forecast, checkpoint, needs, scaling);
 };
+constexpr Document<TrainForecastOutput> kTrainForecastDocument{"railbed-predict-train"};
 
 // The memory is judged first: without room there is no step to forecast, but for --anyway.
 Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const TrainingPlan& plan,
@@ -88,7 +88,7 @@ int run_predict_train(const TrainForecastOptions& options) {
   const auto output = output_of(options, *plan, checkpoint);
   if (!output) return report(output.error());
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(*output)));
+    print_document(kTrainForecastDocument, *output);
   else
     print_output(*output, *plan, checkpoint);
   return output->fit == MemoryFit::kTooMuch ? kExitFailures
@@ -119,7 +119,7 @@ Action declare_predict_train(CLI::App& app) {
   app.add_option("--checkpoint-bytes", options->checkpoint.bytes_per_parameter,
                  "of a parameter (default 14: with Adam)")
       ->check(between(0.5, 64.0));
-  app.add_flag("--json", options->json, "print one JSON document");
+  add_json_flag(app, options->json, "print one JSON document", kTrainForecastDocument);
   app.footer(
       "\nExamples:\n"
       "  railbed predict train cluster.yaml --model bert-large\n"

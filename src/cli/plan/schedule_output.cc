@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -25,10 +26,12 @@ int print_schedule(const ScheduleTree& tree, const std::string& format) {
   for (const std::string& note : tree.notes) print_to_stderr("railbed: {}\n", note);
   if (tree.switches.empty())
     return report({ErrorKind::kUnavailable, "no switch has a node on it: there is no tree to write"});
-  fmt::print("{}", format == "json"         ? schedule_json(tree)
-                   : format == "slurm-yaml" ? slurm_topology_yaml(tree)
-                   : format == "kubernetes" ? kubernetes_labels(tree)
-                                            : slurm_topology_conf(tree));
+  if (format == "json")
+    print_document(schedule_json(tree));
+  else
+    fmt::print("{}", format == "slurm-yaml"   ? slurm_topology_yaml(tree)
+                     : format == "kubernetes" ? kubernetes_labels(tree)
+                                              : slurm_topology_conf(tree));
   return tree.notes.empty() ? kExitClean : kExitWarnings;
 }
 

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "base/json.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/fleet_options.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
@@ -24,6 +24,8 @@
 
 namespace railbed {
 namespace {
+
+constexpr Document<LiveView> kTopDocument{"railbed-live"};
 
 constexpr std::chrono::seconds kEvery{1};
 constexpr std::chrono::milliseconds kKeyWait{200};
@@ -124,7 +126,7 @@ int print_once(const Source& source, const TopCommand& command) {
   TopStyle style = TopTerminal::style();
   style.height = 0;
   if (command.json)
-    fmt::print("{}\n", json::dump_pretty(json::encode(*view)));
+    print_document(kTopDocument, *view);
   else
     for (const std::string& line : top_frame(*view, {}, style)) fmt::print("{}\n", line);
   return exit_code(*view);
@@ -211,7 +213,7 @@ Action declare_top(CLI::App& app) {
       ->type_name("FOLDER");
   app.add_option("--root", command->root, "watch captured machines instead")->type_name("PATH");
   app.add_flag("--once", command->once, "print one frame as text, and end");
-  app.add_flag("--json", command->json, "print the view as JSON, and end");
+  add_json_flag(app, command->json, "print the view as JSON, and end", kTopDocument);
   add_fleet_options(app, command->reach);
   app.footer(
       "\nWhat is wrong, since when, and what had changed before it; rails and their rates, GPUs, events. Keys: j and k go through\n"

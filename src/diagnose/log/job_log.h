@@ -213,7 +213,6 @@ std::string to_text(const Log& log);
 // The two parts of that text: the verdict, and all the rest, which is empty if the log shows nothing of NCCL.
 std::string verdict_text(const Log& log);
 std::string details_text(const Log& log);
-std::string to_json(const Log& log);
 
 // Returns the ranks as "0-3, 7".
 std::string rank_list(const std::vector<int>& ranks);

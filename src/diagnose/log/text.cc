@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "diagnose/log/state.h"
@@ -276,7 +275,5 @@ std::string to_text(const Log& log) {
   const std::string details = details_text(log);
   return verdict_text(log) + (details.empty() ? "" : "\n" + details);
 }
-
-std::string to_json(const Log& log) { return json::dump_pretty(json::encode(log)); }
 
 }  // namespace railbed::diagnose

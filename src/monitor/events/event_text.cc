@@ -42,7 +42,7 @@ std::string times_text(std::uint64_t times_before) {
   return times_before == 1 ? " (once before)" : fmt::format(" ({} times before)", times_before);
 }
 
-// Returns the rule and its subject: "rdma.port-down mlx5_0/1". The subject is left out if the message starts
+// Returns the rule and its subject: "rdma.port-state mlx5_0/1". The subject is left out if the message starts
 // with it, as most do.
 std::string title_of(const NodeEvent& event) {
   if (event.subject.empty() || event.message.starts_with(event.subject)) return event.rule;

@@ -15,7 +15,7 @@ std::string span_text(double seconds);
 // one that does not flap.
 std::string flaps_text(const NodeEvent& event);
 
-// Returns one line: "gpu01 rdma.port-down mlx5_0/1 fails: … (2 times before)".
+// Returns one line: "gpu01 rdma.port-state mlx5_0/1 fails: … (2 times before)".
 std::string event_summary(const NodeEvent& event);
 
 // Returns one line for each event with its local time and its subject, followed by the changes before it and

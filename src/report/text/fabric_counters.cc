@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "report/documents.h"
 #include "report/escape.h"
 #include "report/exposition.h"
 
@@ -182,29 +182,20 @@ std::string counters_text(const IbFabric& fabric, const IbCounterLook& look) {
 }
 
 std::string counters_json(const IbFabric& fabric, const IbCounterLook& look) {
-  json::Value document;
-  document["format"] = "railbed-fabric-counters";
-  document["version"] = 1;
-  json::Value ports = json::Value::array();
+  CountersDocument document{.unanswered = look.unanswered};
   for (const IbCounterReading* reading : ports_to_tell(fabric, look)) {
     const IbNode& node = fabric.at(reading->end);
-    json::Value entry;
-    entry["guid"] = guid_text(node.guid);
-    entry["node"] = name_of(node);
-    entry["type"] = kind_of(node);
-    entry["port"] = reading->end.port;
+    CountedPortDocument& port = document.ports.emplace_back();
+    port.guid = guid_text(node.guid);
+    port.node = name_of(node);
+    port.type = kind_of(node);
+    port.port = reading->end.port;
     if (const IbEnd peer = fabric.port(reading->end).peer)
-      entry["peer"] = {
-          {"guid", guid_text(fabric.at(peer).guid)}, {"node", name_of(fabric.at(peer))}, {"port", peer.port}};
-    json::Value counters;
+      port.peer = {guid_text(fabric.at(peer).guid), name_of(fabric.at(peer)), peer.port};
     for (std::size_t i = 0; i < kIbCounters; ++i)
-      counters[std::string(ib_counter_rows()[i].name)] = reading->first.value[i];
-    entry["counters"] = std::move(counters);
-    ports.push_back(std::move(entry));
+      port.counters.emplace(ib_counter_rows()[i].name, reading->first.value[i]);
   }
-  document["ports"] = std::move(ports);
-  document["unanswered"] = look.unanswered;
-  return json::dump_pretty(document);
+  return document_text(kCountersDocument, document);
 }
 
 std::string counters_prometheus(const IbFabric& fabric, const IbCounterLook& look, std::size_t most_ports) {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/wording.h"
 #include "fabric/layout.h"
+#include "report/documents.h"
 
 namespace railbed {
 namespace {
@@ -42,45 +42,34 @@ bool only_on_switches(const IbFabric& fabric, const IbNode& node) {
   }) && std::ranges::any_of(node.ports, [](const IbPort& port) { return bool(port.peer); });
 }
 
-json::Value link_json(const IbLink& link) {
-  return {{"width", link.width}, {"speed", link.width == 0 ? "" : railbed::word(link.speed)}};
+FabricLinkDocument link_document(const IbLink& link) {
+  return {link.width, std::string(link.width == 0 ? "" : railbed::word(link.speed))};
 }
 
-json::Value port_json(const IbFabric& fabric, const IbPort& port) {
-  json::Value value;
-  value["number"] = port.number;
-  if (port.guid != 0) value["guid"] = guid_text(port.guid);
-  value["lid"] = port.lid;
+FabricPortDocument port_document(const IbFabric& fabric, const IbPort& port) {
+  FabricPortDocument document{.number = port.number, .lid = port.lid, .active = link_document(port.active)};
+  if (port.guid != 0) document.guid = guid_text(port.guid);
   if (fabric.live) {
-    value["state"] = railbed::word(port.state);
-    value["link_up"] = port.link_up;
-    value["supported"] = link_json(port.supported);
+    document.state = railbed::word(port.state);
+    document.link_up = port.link_up;
+    document.supported = link_document(port.supported);
   }
-  value["active"] = link_json(port.active);
   if (port.peer)
-    value["peer"] = {{"node", guid_text(fabric.at(port.peer).guid)},
-                     {"description", fabric.at(port.peer).description},
-                     {"port", port.peer.port}};
-  return value;
+    document.peer = {guid_text(fabric.at(port.peer).guid), fabric.at(port.peer).description, port.peer.port};
+  return document;
 }
 
 std::string mute_text(const std::string& place) {
   return fmt::format("subnet manager on {}: it does not answer (IsSM is set)\n", printable(place));
 }
 
-json::Value mute_json(const std::vector<std::string>& places) {
-  json::Value all = json::Value::array();
-  for (const std::string& place : places) all.push_back(place);
-  return all;
-}
-
-json::Value manager_json(const IbManager& manager, const std::string& node) {
-  return {{"node", node},
-          {"guid", guid_text(manager.port_guid)},
-          {"lid", manager.lid},
-          {"state", railbed::word(manager.state)},
-          {"priority", manager.priority},
-          {"activity", manager.activity}};
+FabricManagerDocument manager_document(const IbManager& manager, const std::string& node) {
+  return {.node = node,
+          .guid = guid_text(manager.port_guid),
+          .lid = manager.lid,
+          .state = std::string(railbed::word(manager.state)),
+          .priority = manager.priority,
+          .activity = manager.activity};
 }
 
 }  // namespace
@@ -108,36 +97,24 @@ std::string fabric_text(const IbFabric& fabric) {
 }
 
 std::string fabric_json(const IbFabric& fabric) {
-  json::Value document;
-  document["format"] = "railbed-fabric";
-  document["version"] = 1;
-  document["layout"] = describe(fabric, layout_of(fabric));
-  json::Value nodes = json::Value::array();
+  FabricDocument document{.layout = describe(fabric, layout_of(fabric))};
   for (const IbNode& node : fabric.nodes) {
-    json::Value value;
-    value["type"] = word(node.type);
-    value["guid"] = guid_text(node.guid);
-    value["system_guid"] = guid_text(node.system_guid);
-    value["description"] = node.description;
-    value["vendor"] = node.vendor;
-    value["device"] = node.device;
-    value["revision"] = node.revision;
-    value["lid"] = node.is_switch() ? node.ports[0].lid : 0;
-    json::Value ports = json::Value::array();
+    FabricNodeDocument& added = document.nodes.emplace_back();
+    added.type = word(node.type);
+    added.guid = guid_text(node.guid);
+    added.system_guid = guid_text(node.system_guid);
+    added.description = node.description;
+    added.vendor = node.vendor;
+    added.device = node.device;
+    added.revision = node.revision;
+    added.lid = node.is_switch() ? node.ports[0].lid : 0;
     for (const IbPort& port : node.ports)
-      if (port.number > 0 && (fabric.live || port.peer)) ports.push_back(port_json(fabric, port));
-    value["ports"] = std::move(ports);
-    nodes.push_back(std::move(value));
+      if (port.number > 0 && (fabric.live || port.peer)) added.ports.push_back(port_document(fabric, port));
   }
-  document["nodes"] = std::move(nodes);
-  json::Value managers = json::Value::array();
   for (const IbManager& manager : fabric.managers)
-    managers.push_back(manager_json(manager, name_of(fabric.at(manager.end))));
-  document["managers"] = std::move(managers);
-  std::vector<std::string> mute;
-  for (const IbEnd& end : fabric.mute_managers) mute.push_back(place_of(fabric, end));
-  document["mute_managers"] = mute_json(mute);
-  return json::dump_pretty(document);
+    document.managers.push_back(manager_document(manager, name_of(fabric.at(manager.end))));
+  for (const IbEnd& end : fabric.mute_managers) document.mute_managers.push_back(place_of(fabric, end));
+  return document_text(kFabricDocument, document);
 }
 
 std::string managers_text(const ManagerLook& look) {
@@ -163,22 +140,16 @@ std::string managers_text(const ManagerLook& look) {
 }
 
 std::string managers_json(const ManagerLook& look) {
-  json::Value document;
-  document["format"] = "railbed-subnet-managers";
-  document["version"] = 1;
-  json::Value managers = json::Value::array();
+  ManagersDocument document{.mute_managers = look.mute,
+                            .seconds = look.seconds,
+                            .layout = look.shape,
+                            .routing_engine = look.routing,
+                            .routing_advice = std::string(look.advice.engines)};
   for (const ManagerSeen& seen : look.managers) {
-    json::Value entry = manager_json(seen.manager, seen.node);
-    entry["activity_before"] = seen.before;
-    managers.push_back(std::move(entry));
+    document.managers.push_back(manager_document(seen.manager, seen.node));
+    document.managers.back().activity_before = seen.before;
   }
-  document["managers"] = std::move(managers);
-  document["mute_managers"] = mute_json(look.mute);
-  document["seconds"] = look.seconds;
-  document["layout"] = look.shape;
-  document["routing_engine"] = json::encode(look.routing);
-  document["routing_advice"] = look.advice.engines;
-  return json::dump_pretty(document);
+  return document_text(kManagersDocument, document);
 }
 
 }  // namespace railbed

@@ -95,10 +95,6 @@ std::string kubernetes_labels(const ScheduleTree& tree) {
   return text;
 }
 
-std::string schedule_json(const ScheduleTree& tree) {
-  json::Value document = json::encode(tree);
-  document["version"] = 1;
-  return json::dump_pretty(document);
-}
+std::string schedule_json(const ScheduleTree& tree) { return document_text(kScheduleDocument, tree); }
 
 }  // namespace railbed

@@ -3,9 +3,12 @@
 
 #include <string>
 
+#include "base/document.h"
 #include "model/schedule_tree.h"
 
 namespace railbed {
+
+inline constexpr Document<ScheduleTree> kScheduleDocument{"railbed-schedule"};
 
 // topology.conf(5) for topology/tree.
 std::string slurm_topology_conf(const ScheduleTree& tree);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/json.h"
 #include "hardware/pci_path.h"
 
 namespace railbed {
@@ -108,7 +107,5 @@ std::string render_topology(const TopologyMatrix& matrix) {
   }
   return out + kLegend;
 }
-
-std::string topology_json(const TopologyMatrix& matrix) { return json::dump_pretty(json::encode(matrix)); }
 
 }  // namespace railbed

@@ -37,6 +37,5 @@ TopologyMatrix topology_of(const Facts& facts);
 
 // Returns one screen: the matrix, the nearest adapters, the legend.
 std::string render_topology(const TopologyMatrix& matrix);
-std::string topology_json(const TopologyMatrix& matrix);
 
 }  // namespace railbed

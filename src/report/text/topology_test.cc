@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
+
 namespace railbed {
 namespace {
 
@@ -52,7 +54,7 @@ TEST(Topology, NamesPathsAndTheNearestAdapters) {
   EXPECT_THAT(matrix.nearest[0].adapters, ElementsAre("mlx5_0", "0000:04:00.1"));
   EXPECT_EQ(matrix.nearest[0].path, "PIX");
   EXPECT_THAT(render_topology(matrix), HasSubstr("GPU0 is nearest to mlx5_0, 0000:04:00.1 (PIX)\n"));
-  EXPECT_THAT(topology_json(matrix), HasSubstr("\"nearest\""));
+  EXPECT_THAT(json::dump(json::encode(matrix)), HasSubstr("\"nearest\""));
 }
 
 TEST(Topology, OfNothingSaysSo) {
