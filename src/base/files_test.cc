@@ -1,12 +1,15 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/testing/temporary_folder.h"
@@ -67,6 +70,36 @@ TEST_F(Files, ADeviceStaysADevice) {
   struct stat status = {};
   ASSERT_EQ(stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
+}
+
+TEST_F(Files, APipeOfThisProcessIsReadToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  std::thread feeder([&] {
+    ASSERT_EQ(write(writer.get(), "from ", 5), 5);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ASSERT_EQ(write(writer.get(), "<(…)", 6), 6);
+    writer.reset();
+  });
+  EXPECT_EQ(*read_file(fmt::format("/dev/fd/{}", reader.get())), "from <(…)");
+  feeder.join();
+}
+
+TEST_F(Files, AFileOfThisProcessIsReadFromItsBeginning) {
+  ASSERT_TRUE(write_file(in("file"), "whole"));
+  const Fd fd(open(in("file").c_str(), O_RDONLY));
+  char piece[3];
+  ASSERT_EQ(read(fd.get(), piece, sizeof piece), 3);
+  EXPECT_EQ(*read_file(fmt::format("/proc/self/fd/{}", fd.get())), "whole");
+}
+
+TEST_F(Files, APlaceThatCannotBeWrittenIsBadInput) {
+  EXPECT_EQ(write_file(in("no/folder"), "text").error().kind, ErrorKind::kBadInput);
+  EXPECT_EQ(check_writable(in("no/folder")).error().kind, ErrorKind::kBadInput);
+  EXPECT_EQ(write_file(in(""), "text").error().kind, ErrorKind::kBadInput);
+  EXPECT_EQ(write_file("/dev/full", "text").error().kind, ErrorKind::kUnavailable);
 }
 
 TEST_F(Files, APipeTakesTheTextAndIsNotWaitedFor) {

@@ -23,6 +23,7 @@ Result<BenchRun> from_file(const std::string& file, const Caller& caller) {
 }
 
 bool is_file(const std::string& path) {
+  if (path == "-") return true;  // standard input
   std::error_code ignored;
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }

@@ -35,6 +35,7 @@ struct CaptureOptions {
 Result<void> write_capture(const CaptureOptions& options, std::string_view text) {
   if (options.output == "-") return write_file("/dev/stdout", text);
   if (options.force) return write_file(options.output, text, 0600);
+  RETURN_IF_ERROR(check_writable(options.output));
   const FoundEntry place = find_entry(options.output, Strangers::kMayWrite);
   if (!place) return cannot("write", options.output, place.error());
   const Fd fd = place->open(O_WRONLY | O_CREAT | O_EXCL, 0600);
