@@ -141,6 +141,10 @@ Words words_of_text(std::string_view text) {
       first.find(" port ") != first.npos && first.find(" ==> ") != first.npos)
     return {"ibdev2netdev"};
   if (head.starts_with("Architecture:") && has("CPU(s):")) return {"lscpu"};
+  if (head.starts_with("Linux ") && head.substr(0, head.find('\n')).ends_with(" GNU/Linux"))
+    return {"uname", "-a"};
+  if (trim(head).starts_with("Local time: ") && has("Universal time: ")) return {"timedatectl"};
+  if (has("\nkernel.osrelease = ") && has("\nkernel.hostname = ")) return {"sysctl", "-a"};
   if (head.starts_with("available: ") && has("node 0 cpus:")) return {"numactl", "--hardware"};
   if (head.starts_with("Module ") && has("Used by")) return {"lsmod"};
   if (head.starts_with("1: lo: <")) return {"ip", has("promiscuity") ? "-d" : "-s", "address"};
@@ -164,6 +168,8 @@ bool states_command(const Words& by_name, const Words& by_text) {
   if (by_text.empty()) return true;
   const auto is_log = [](const Words& words) { return words[0] == "dmesg" || words[0] == "journalctl"; };
   if (is_log(by_name) && is_log(by_text)) return true;
+  // ethtool prints which interface it is of.
+  if (by_text[0] == "ethtool") return by_name == by_text;
   return by_name[0] == by_text[0] && (by_name.size() < 2 || !by_name[1].starts_with('.'));
 }
 

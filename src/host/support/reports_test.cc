@@ -213,5 +213,20 @@ TEST_F(ReportsTest, AnEmptyFileIsCalledEmpty) {
   EXPECT_NE(opened.error().text.find("is empty"), std::string::npos) << opened.error().text;
 }
 
+TEST_F(ReportsTest, WhatStatesItselfNeedsNoName) {
+  put("a", "Linux gpu07 6.8.0-40-generic #40-Ubuntu SMP x86_64 x86_64 x86_64 GNU/Linux\n");
+  put("b",
+      "               Local time: Tue 2026-03-10 17:53:21 CET\n           Universal time: Tue 2026-03-10 16:53:21 UTC\n"
+      "                Time zone: Europe/Berlin (CET, +0100)\nSystem clock synchronized: yes\n");
+  put("c",
+      "fs.file-max = 9223372036854775807\nkernel.hostname = gpu07\nkernel.osrelease = 6.8.0-40-generic\n"
+      "net.core.rmem_max = 212992\n");
+  ASSERT_EQ(nodes(), (Names{"gpu07"}));
+  Host& host = *opened_->front().host;
+  EXPECT_EQ(host.read_line("/proc/sys/kernel/osrelease").value_or(""), "6.8.0-40-generic");
+  EXPECT_EQ(host.read_line("/proc/sys/net/core/rmem_max").value_or(""), "212992");
+  EXPECT_TRUE(unread_.empty());
+}
+
 }  // namespace
 }  // namespace railbed
