@@ -46,7 +46,7 @@ Listing listing_of(const Output& output) {
   return {&output, all && !output.filtered, std::count(flags.begin(), flags.end(), 'v')};
 }
 
-// Returns true for a list in which one person chose one function: it does not tell how many others there are.
+// Returns true for a list of one function, or of one that somebody chose: there may be any number of others.
 bool is_choice(const Listing& listing) {
   const auto& words = listing.output->words;
   const bool by_slot = std::any_of(words.begin() + 1, words.end(),
