@@ -68,7 +68,7 @@ void as_dump(std::string_view text) {
 // What is read of other tools can be written as a dump.
 void as_other_file(std::string_view text) {
   require(bool(parse_fabric_file(text, "file")) == bool(parse_fabric_file(text, "again")));
-  for (const auto parse : {parse_link_list, parse_fabric_tables})
+  for (const auto parse : {parse_port_list, parse_link_list, parse_fabric_tables})
     if (const auto fabric = parse(text, "file")) {
       require(fabric->nodes.size() <= kMostIbNodes);
       require(!topology_text(*fabric).empty());

@@ -32,6 +32,7 @@ FabricFile fabric_file(std::string_view text) {
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   for (const std::string_view line : {"START_NODES\n", "START_NODES\r\n"})
     if (head.starts_with(line) || has(std::string("\n").append(line))) return FabricFile::kTables;
+  if (is_port_list(head)) return FabricFile::kPortList;
   if (is_link_list(head)) return FabricFile::kLinkList;
   const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t");
   if (node && (has("switchguid=0x") || has("caguid=0x") || has("rtguid=0x"))) return FabricFile::kTopology;
@@ -40,6 +41,8 @@ FabricFile fabric_file(std::string_view text) {
 
 Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file) {
   switch (fabric_file(text)) {
+    case FabricFile::kPortList:
+      return parse_port_list(text, file);
     case FabricFile::kLinkList:
       return parse_link_list(text, file);
     case FabricFile::kTables:

@@ -1,5 +1,5 @@
-// A subnet from a file of any tool: ibnetdiscover's dump, iblinkinfo's list of links (plain, or with -l), or
-// ibdiagnet's tables (ibdiagnet2.db_csv), recognised by their content.
+// A subnet from a file of any tool: ibnetdiscover's dump or its list of ports (-p), iblinkinfo's list of links (plain,
+// or with -l), or ibdiagnet's tables (ibdiagnet2.db_csv), recognised by their content.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-enum class FabricFile { kNone, kTopology, kLinkList, kTables };
+enum class FabricFile { kNone, kTopology, kPortList, kLinkList, kTables };
 
 // Returns what a text is, by its first 64 KiB.
 FabricFile fabric_file(std::string_view text);
@@ -17,7 +17,11 @@ FabricFile fabric_file(std::string_view text);
 // Parse a text. An error lists what is wrong, each with its line; `file` is the name to show. parse_fabric_file() reads
 // a text of no known form as ibnetdiscover's dump, whose complaints say what is missing.
 Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file);
+Result<IbFabric> parse_port_list(std::string_view text, std::string_view file);
 Result<IbFabric> parse_link_list(std::string_view text, std::string_view file);
 Result<IbFabric> parse_fabric_tables(std::string_view text, std::string_view file);
+
+// Returns whether the first line of a text is one of ibnetdiscover -p.
+bool is_port_list(std::string_view head);
 
 }  // namespace railbed

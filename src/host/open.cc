@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "host/support/pieces.h"
 #include "host/support/support.h"
 #include "host/tree.h"
 
@@ -29,6 +30,7 @@ bool is_sent_name(const fs::path& path) {
 bool is_machine(const fs::path& folder) {
   std::error_code error;
   if (fs::is_directory(folder / "sos_commands", error)) return false;
+  if (fs::exists(folder / kGatherMark, error)) return false;
   return std::ranges::any_of(std::array{"proc", "sys", "etc"},
                              [&](const char* name) { return fs::is_directory(folder / name, error); });
 }

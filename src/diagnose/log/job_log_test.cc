@@ -238,6 +238,37 @@ const Post kPosts[] = {
     {"plugin_on_some_hosts_before_any_communicator",
      "n0:10:11 [0] NCCL INFO Using network AWS Libfabric\nn1:20:21 [0] NCCL INFO Using network Socket\n",
      "Ranks chose different networks: AWS Libfabric (1 processes), Socket (1 processes)"},
+    {"fabric_manager_reports_a_fatal_error",
+     "[Jul 23 2024 07:53:55] [ERROR] [tid 841] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id "
+     "00000000:86:00.0 physical id 3 port 33\n",
+     "An NVSwitch reported a fatal error"},
+    {"fabric_manager_reports_another_error",
+     "[Feb 27 2025 15:10:02] [ERROR] [tid 127] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci bus id "
+     "00000000:86:00.0 physical id 3 port 61\n",
+     "An NVSwitch reported an error that is not fatal"},
+    {"nvswitch_error_in_the_kernel_log",
+     "[ 5123.1] nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error (First)\n",
+     "An NVSwitch reported an error that is not fatal"},
+    {"fabric_manager_misses_switches",
+     "[Feb 27 2025 15:10:02] [ERROR] [tid 9] detected number of NVSwitches don't match with any supported system topology, "
+     "aborting fabric manager\n",
+     "The fabric manager ended: it found another number of NVSwitches"},
+    {"peermem_context",
+     "[25033.2] nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing\n",
+     "nvidia-peermem was told that GPU memory is freed"},
+    {"crash_in_a_library",
+     "kern  :warn  : 2025-01-21T04:41:44,285060+00:00 pt_main_thread[25364]: segfault at 7f797fe00000 ip 00007f7c7ac69996 sp "
+     "00007f7c12fd7c30 error 4 in libnccl.so.2[7f7c7ac00000+d3d3000]\n",
+     "A process crashed in a library (SIGSEGV)"},
+    {"crash_in_the_program",
+     "[99.1] worker[25364]: segfault at 0 ip 0000561000000996 sp 00007ffc12fd7c30 error 4 in worker[561000000000+1000]\n",
+     "A process crashed with a segmentation fault"},
+    {"no_more_files", "kern  :warn  : 2025-01-21T04:41:44,285060+00:00 VFS: file-max limit 1000000 reached\n",
+     "The machine has no more file handles"},
+    {"fault_of_the_kernel",
+     "<1>[  201.65] BUG: unable to handle kernel NULL pointer dereference at           (null)\n<1>[  201.65] IP: "
+     "[<ffffffffa01a2b3c>] some_call+0x1c/0x40 [some_module]\n",
+     "The kernel failed: it used memory that is not there"},
     {"docker_bridge",
      "n0:10:11 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
      "n1:20:21 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n",

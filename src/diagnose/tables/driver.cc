@@ -15,6 +15,7 @@ constexpr std::string_view kMoby = "github.com/moby/moby";
 constexpr std::string_view kTorchCuda = "PyTorch c10/cuda, torch/cuda/__init__.py";
 constexpr std::string_view kXidCatalog = "NVIDIA Xid catalog; src/hardware/xid.cc";
 constexpr std::string_view kFmGuide = "NVIDIA Fabric Manager user guide";
+constexpr std::string_view kFmLog = "/var/log/fabricmanager.log; github.com/leptonai/gpud, fabric-manager";
 constexpr std::string_view kCompatGuide = "CUDA Compatibility guide, Forward Compatibility";
 
 constexpr std::string_view kNoDeviceTitle = "The process sees no GPU";
@@ -72,6 +73,18 @@ constexpr Symptom kDriverSymptoms[] = {
     {"sxid",                  kError,   kCause, kAnyone, {"SXid (", ", Fatal"},
      kFmGuide,
      "An NVSwitch reported a fatal error"},
+    {"fm-switch-fatal",       kError,   kCause, kAnyone, {"detected NVSwitch fatal error "},
+     kFmLog,
+     "An NVSwitch reported a fatal error"},
+    {"fm-switch-nonfatal",    kWarning, kCause, kAnyone, {"detected NVSwitch non-fatal error "},
+     kFmLog,
+     "An NVSwitch reported an error that is not fatal"},
+    {"sxid-nonfatal",         kWarning, kCause, kAnyone, {"SXid (", ", Non-fatal"},
+     kFmGuide,
+     "An NVSwitch reported an error that is not fatal"},
+    {"fm-switches-missing",   kError,   kCause, kAnyone, {"detected number of NVSwitches don't match with any supported system topology"},
+     kFmLog,
+     "The fabric manager ended: it found another number of NVSwitches than any machine of this kind has"},
     {"gpu-shared-by-library",  kWarning, kCause, kAnyone, {"[HAMI-core "}, "github.com/Project-HAMi/HAMi-core",
      "A library that shares GPUs (HAMi's libvgpu.so) stands between the program and CUDA"},
     {"xid-45",                kNote,    kEcho,  kAnyone, {"NVRM: Xid", "): 45,"},
@@ -986,7 +999,15 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .cause = "This number follows from another event, or announces one; by itself it ends no job.",
      .remedy = "Look for another Xid of the same moment: dmesg | grep -i xid.",
      .source = kXidCatalog},
-    {.id = "sxid", .explains = {"sxid"}, .common = kUsual, .stated = true,
+    {.id = "sxid-nonfatal", .explains = {"fm-switch-nonfatal", "sxid-nonfatal"}, .common = kUsual, .stated = true,
+     .cause = "An NVSwitch discarded or repeated a transfer on the port that the line names and goes on. The program whose transfer it was may have failed; by itself it stops no other.",
+     .remedy = "railbed explain sxid NUMBER names the part. If one port shows it again and again, drain the node and have the baseboard looked at.",
+     .source = kFmGuide},
+    {.id = "fm-switches-missing", .explains = {"fm-switches-missing"}, .common = kUsual, .stated = true,
+     .cause = "An NVSwitch does not answer on PCI (or a virtual machine got only some of them), so the fabric is not set up and CUDA does not start.",
+     .remedy = "Compare lspci -d 10de: | grep Bridge with the machine's data sheet; dmesg | grep nvidia-nvswitch names those that started. Power the machine off and on; if one stays away, have the baseboard looked at.",
+     .source = kFmLog},
+    {.id = "sxid", .explains = {"sxid", "fm-switch-fatal"}, .common = kUsual, .stated = true,
      .cause = "An NVSwitch, or the NVLink to it, failed; jobs over NVLink end on this node.",
      .remedy = "Drain the node and restart it; if it returns, have the baseboard looked at. /var/log/fabricmanager.log names the link.",
      .source = kFmGuide},

@@ -15,6 +15,8 @@ constexpr std::string_view kSlurmd = "Slurm src/slurmd, src/slurmctld";
 constexpr std::string_view kMungeSource = "munge src/munged/dec.c; Slurm auth_munge.c";
 constexpr std::string_view kSshSource = "OpenSSH ssh(1)";
 constexpr std::string_view kPrrte = "PRRTE help-errmgr-base.txt; Open MPI help texts";
+constexpr std::string_view kFileTable = "Linux fs/file_table.c";
+constexpr std::string_view kFault = "Linux arch/x86/mm/fault.c, show_signal_msg";
 constexpr std::string_view kSignals = "signal(7)";
 constexpr std::string_view kOwnError =
     "The task ended by itself or was ended: its own error stands before this line, or in the log of that rank.";
@@ -48,6 +50,9 @@ constexpr Symptom kLauncherSymptoms[] = {
     {"mooncake-gid",          kError,   kCause, kAnyone, {"GID is NULL", "MC_GID_INDEX"}, "Mooncake rdma_context.cpp",
      "Mooncake chose an empty GID of the RDMA device"},
     // Memory and signals
+    {"file-max",              kError,   kCause, kAnyone, {"VFS: file-max limit ", " reached"},
+     kFileTable,
+     "The machine has no more file handles: fs.file-max is reached"},
     {"kernel-oom",            kError,   kCause, kAnyone, {"Out of memory: Kill"},
      "Linux mm/oom_kill.c",
      "A node ran out of memory, and the kernel killed a process"},
@@ -569,6 +574,10 @@ constexpr Symptom kLauncherSymptoms[] = {
     {"slurm-cancelled",       kError,   kEcho,  kAnyone, {"CANCELLED AT"},
      kSlurmd,
      "Slurm ended the job or the step"},
+    {"crash-of-library",      kError,   kEcho,  kAnyone, {"]: segfault at ", " ip ", ".so"},
+     kFault, "A process crashed in a library (SIGSEGV)"},
+    {"crash-of-program",      kError,   kEcho,  kAnyone, {"]: segfault at ", " ip "},
+     kFault, kCrashTitle},
     {"crash-signal",          kError,   kEcho,  kAnyone, {"exited on signal 11"},
      kSignals, kCrashTitle},
     {"crash-elastic",         kError,   kEcho,  kAnyone, {"exitcode", ": -11"},
@@ -663,6 +672,10 @@ constexpr Hypothesis kLauncherHypotheses[] = {
      .remedy = "Set MC_GID_INDEX to the RoCE v2 entry with the node's address: show_gids lists them (bonds fill other entries).",
      .source = "github.com/sgl-project/sglang/pull/30737"},
     // Memory and signals
+    {.id = "file-max", .explains = {"file-max"}, .common = kUsual, .stated = true,
+     .cause = "All processes of the machine together hold as many open files as fs.file-max allows; every open(2), socket(2) and pipe(2) of a program without privileges fails with ENFILE.",
+     .remedy = "lsof -n | awk '{print $1, $2}' | sort | uniq -c | sort -rn | head names who holds them; sysctl -w fs.file-max=NUMBER raises the limit.",
+     .source = kFileTable},
     {.id = "kernel-oom", .explains = {"kernel-oom"}, .common = kUsual, .stated = true,
      .cause = "The kernel had no memory left to give on that node; the line names the process that it chose.",
      .remedy = "dmesg -T | grep -A40 'invoked oom-killer' lists who used how much (constraint=CONSTRAINT_MEMORY_POLICY or CPUSET: one NUMA node alone was full); use less (data loader workers, pinned memory, files in /dev/shm) or give the job the node alone.",
@@ -741,7 +754,11 @@ constexpr Hypothesis kLauncherHypotheses[] = {
      .remedy = "dmesg -T | grep -i -e 'I/O error' -e nfs -e lustre on that node; repair the storage, and never write over files that a job has mapped.",
      .settle_by = "dmesg -T | grep -i -e 'I/O error' -e nfs -e lustre on that node, at that time",
      .source = "mmap(2), SIGBUS"},
-    {.id = "process-crashed", .explains = {"crash-signal", "crash-elastic", "crash-task"}, .common = kUsual, .stated = true,
+    {.id = "process-crashed-in-library", .explains = {"crash-of-library"}, .common = kUsual, .stated = true,
+     .cause = "The kernel's line names the program, and behind `in` the library whose code used memory that it may not. What the library was given may be at fault as well.",
+     .remedy = "coredumpctl gdb, or PYTHONFAULTHANDLER=1 for a trace of Python, names the call; update that library, and look at what other ranks printed before that moment.",
+     .source = kFault},
+    {.id = "process-crashed", .explains = {"crash-signal", "crash-elastic", "crash-task", "crash-of-program"}, .common = kUsual, .stated = true,
      .cause = "The process used memory that it may not. The signal does not name the code that did.",
      .remedy = "coredumpctl gdb, or PYTHONFAULTHANDLER=1 for a trace of Python; the library on top of the trace is the one to look at.",
      .source = kSignals},

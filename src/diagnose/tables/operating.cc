@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kIpmiSource =
     "github.com/ipmitool/ipmitool, plugins/open; Linux drivers/char/ipmi";
+constexpr std::string_view kKernelSource = "Linux arch/x86/mm/fault.c, lib/bug.c";
 constexpr std::string_view kDcgmSource = "github.com/NVIDIA/dcgm-exporter; github.com/NVIDIA/DCGM";
 constexpr std::string_view kMadSource = "rdma-core libibmad/rpc.c; github.com/linux-rdma/rdma-core/pull/1794";
 constexpr std::string_view kGdsSource = "github.com/NVIDIA/gds-nvidia-fs; NVIDIA GPUDirect RDMA guide";
@@ -25,6 +26,12 @@ constexpr std::string_view kNoVfTitle =
 
 // clang-format off
 constexpr Symptom kOperatingSymptoms[] = {
+    // The kernel itself
+    {"kernel-fault",          kError,   kCause, kAnyone, {"BUG: unable to handle "}, kKernelSource,
+     "The kernel failed: it used memory that is not there"},
+    {"kernel-bug",            kError,   kCause, kAnyone, {"kernel BUG at "}, kKernelSource,
+     "The kernel failed: it found itself in a state that it takes for impossible"},
+
     // Modules of the kernel
     {"module-symbol-version", kError,   kCause, kAnyone, {"disagrees about version of symbol "}, kVersionSource,
      "The kernel refuses a module: it was built against other versions of the symbols it uses"},
@@ -157,6 +164,10 @@ constexpr Symptom kOperatingSymptoms[] = {
 };
 
 constexpr Hypothesis kOperatingHypotheses[] = {
+    {.id = "kernel-failed", .explains = {"kernel-fault", "kernel-bug"}, .common = kUsual, .stated = true,
+     .cause = "A driver or the kernel has a fault, or memory is damaged. What the kernel still does cannot be relied on.",
+     .remedy = "The name in square brackets behind RIP or IP is the driver to update; without one, test the memory. Restart the node.",
+     .source = kKernelSource},
     {.id = "module-for-inbox-rdma", .explains = {"module-symbol-version"}, .common = kUsual, .needs = {"ofed-seen"}, .refuted_by = {"module-symbol-other"},
      .title = "A module was built against the kernel's own RDMA headers, and the RDMA core of MLNX_OFED or DOCA-OFED is loaded",
      .cause = "MLNX_OFED replaces ib_core and its symbols; a module that was built for the distribution's RDMA does not fit it.",

@@ -8,6 +8,8 @@ constexpr std::string_view kVerbs = "rdma-core libibverbs/init.c, libibverbs/dyn
 constexpr std::string_view kUcxIb = "UCX src/uct/ib/base";
 constexpr std::string_view kUcxLog = "UCX src/uct/ib/mlx5/ib_mlx5_log.c";
 constexpr std::string_view kPerftest = "perftest src/perftest_resources.c; ibv_wc_status of libibverbs";
+constexpr std::string_view kPeermemSource =
+    "NVIDIA open kernel modules, nvidia-peermem.c; github.com/Mellanox/nv_peer_memory/issues/53, 112, 120";
 constexpr std::string_view kNvshmem = "NVSHMEM src/modules/transport";
 constexpr std::string_view kOfi = "github.com/aws/aws-ofi-nccl";
 constexpr std::string_view kRetryTitle = "RDMA messages were sent and never acknowledged (status 12)";
@@ -100,6 +102,12 @@ constexpr Symptom kRdmaSymptoms[] = {
     {"rdmacm-crash",          kError,   kCause, kAnyone, {"segfault at ", "librdmacm.so"},
      "Linux arch/x86/mm/fault.c; rdma-core librdmacm",
      "A program crashed in librdmacm"},
+    {"peermem-context",       kWarning, kCause, kAnyone, {"nv_get_p2p_free_callback", "ERROR detected invalid context"},
+     kPeermemSource,
+     "nvidia-peermem was told that GPU memory is freed whose registration is gone already"},
+    {"peermem-page-table",    kWarning, kCause, kAnyone, {"nv_get_p2p_free_callback -- invalid page_table"},
+     kPeermemSource,
+     "The peer memory module was told twice that GPU memory is freed"},
     {"peermem-symbols",       kError,   kCause, kAnyone, {"disagrees about version of symbol ib_register_peer_memory_client"},
      "Linux kernel/module; nvidia-peermem",
      "The kernel refuses the peer memory module: it was built for another RDMA driver"},
@@ -513,6 +521,14 @@ constexpr Hypothesis kRdmaHypotheses[] = {
      "modules, Linux 5.12 or newer) needs no such module.",
      .settle_by = "find /lib/modules/$(uname -r) -name 'nvidia*.ko*'",
      .source = "NVIDIA driver, README: nvidia-peermem"},
+    {.id = "peermem-context", .explains = {"peermem-context"}, .common = kUsual, .stated = true,
+     .cause = "GPU memory was freed while its RDMA registration was torn down, as at the end of a process; nvidia-peermem saw that its record was gone and did nothing. By itself the line stops no job.",
+     .remedy = "Look for what ended the process at that moment. If it comes in the middle of runs, update the GPU driver, or go by DMA-BUF (open kernel modules), which needs no nvidia-peermem.",
+     .source = kPeermemSource},
+    {.id = "peermem-page-table", .explains = {"peermem-page-table"}, .common = kUsual, .stated = true,
+     .cause = "GPU memory was freed while its RDMA registration was torn down. Drivers before R515, and of R470 before May 2021, have a fault that shows as this line.",
+     .remedy = "Update the GPU driver, or go by DMA-BUF (open kernel modules), which needs no nvidia-peermem.",
+     .source = kPeermemSource},
     {.id = "peermem-symbols", .explains = {"peermem-symbols"}, .common = kUsual, .stated = true,
      .cause = "The module was built against another RDMA driver (ib_core) than the one that is loaded.",
      .remedy = "Build the NVIDIA driver again with the present RDMA driver in place (dkms remove and dkms install of nvidia; with the GPU operator restart the driver "

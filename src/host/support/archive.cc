@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -164,6 +165,9 @@ Result<Sent> take_all(Unpacking& unpacking, Intake& intake) {
 }  // namespace
 
 Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0)
+    return fail(ErrorKind::kBadInput, file + ": is empty");
   Unpacking unpacking(file, limits);
   RETURN_IF_ERROR(unpacking.open());
   Intake intake(file, limits);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "host/support/date_text.h"
 #include "host/support/nvidia_smi.h"
@@ -45,7 +46,17 @@ Listing listing_of(const Output& output) {
   return {&output, all && !output.filtered, std::count(flags.begin(), flags.end(), 'v')};
 }
 
-void add_pci(const Outputs& outputs, ReportTree& report) {
+// Returns true for a list of one function, or of one that somebody chose: there may be any number of others.
+bool is_choice(const Listing& listing) {
+  const auto& words = listing.output->words;
+  const bool by_slot = std::any_of(words.begin() + 1, words.end(),
+                                   [](const std::string& word) { return word.starts_with("-s"); });
+  return by_slot || count_lspci(listing.output->text) < 2;
+}
+
+// Adds the PCI functions. Returns the addresses of the GPUs if the lists are of some functions only: the folder of all
+// is unknown then, and these are what there is to look at.
+std::vector<std::string> add_pci(const Outputs& outputs, ReportTree& report) {
   std::vector<Listing> listings;
   std::string_view tree;
   for (const Output* output : outputs.of("lspci")) {
@@ -62,6 +73,16 @@ void add_pci(const Outputs& outputs, ReportTree& report) {
   if (listings.empty() && !tree.empty())
     report.leave_out(
         "`lspci -t`: it shows places without classes and numbers; add the output of lspci -nn of the same machine");
+  std::vector<std::string> gpus;
+  if (std::ranges::any_of(listings, &Listing::all) || std::ranges::all_of(listings, is_choice)) return gpus;
+  const std::string functions = "/sys/bus/pci/devices";
+  for (const std::string& address : report.names(functions)) {
+    const std::string folder = functions + "/" + address;
+    if (report.text(folder + "/vendor").starts_with("0x10de") &&
+        report.text(folder + "/class").starts_with("0x03"))
+      gpus.push_back(address);
+  }
+  return gpus;
 }
 
 // An `ip` command: flags, object, "show".
@@ -300,14 +321,21 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("numactl", {"hardware", "H"}), add_numactl, report);
   add_online(report);
   add_if(outputs.find("timedatectl", {"", "status"}), add_timedatectl, report);
-  add_pci(outputs, report);
+  const auto listed_gpus = add_pci(outputs, report);
   add_net(outputs, report);
   add_if(outputs.find("ibstatus", {""}), add_ibstatus, report);
   add_if(outputs.find("ibstat", {""}), add_ibstat, report);
   add_if(outputs.find("ibv_devinfo", {"v", ""}), add_ibv_devinfo, report);
+  add_if(outputs.find("show_gids", {""}), add_show_gids, report);
+  add_if(outputs.find("ibdev2netdev", {"v", ""}), add_ibdev2netdev, report);
+  add_if(outputs.find("rdma", {"link", "linkshow", "jlink", "jlinkshow", "dlink", "djlink", "jdlink",
+                               "pjlink", "jplink", "linkj"}),
+         add_rdma_link, report);
   add_links(outputs, report);
   add_adapter_texts(outputs, report);
   add_gpus(outputs, report);
+  if (!listed_gpus.empty() && !report.has_call("nvml list"))
+    report.call("nvml list", json::dump(json::encode(listed_gpus)));
   add_tests_of_gpus(outputs, report);
   add_bmc(outputs, report);
   add_log(outputs, report);

@@ -80,7 +80,10 @@ std::optional<Stamp> bracket_stamp(std::string_view inside) {
   std::string date(inside);  // dmesg -H: "Feb23 16:24"
   if (const auto digit = date.find_first_of("0123456789"); digit == 3) date.insert(digit, " ");
   stamp.date = parse_date(date);
-  return stamp.date ? std::optional(stamp) : std::nullopt;
+  // dmesg prints no year behind a day: "[Feb 27 2025 15:10:02]" is of NVIDIA's fabric manager.
+  constexpr std::size_t kWordsOfOthers = 4;
+  const bool is_other = words(inside).size() == kWordsOfOthers && stamp.date && stamp.date->year;
+  return stamp.date && !is_other ? std::optional(stamp) : std::nullopt;
 }
 
 // Removes "gpu01 kernel: " or "kernel: " before the text of a line whose stamp is in brackets.

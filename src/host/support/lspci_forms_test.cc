@@ -117,5 +117,25 @@ TEST(LspciForms, ADrawingAloneIsNoListOfFunctions) {
   EXPECT_NE(reports.error().text.find("lspci -nn"), std::string::npos) << reports.error().text;
 }
 
+// A list that does not begin at the first function is of some; those of NVIDIA in it are the GPUs to look at.
+TEST(LspciForms, AListOfSomeFunctionsNamesItsGpus) {
+  const auto gpus = [](const std::string& text) {
+    Sent sent;
+    sent.files[std::string(kSingleFile)] = {text, 0};
+    auto reports = reports_of(std::move(sent), "x");
+    const auto host = reports ? host_of(std::move(reports->nodes.front().tree)) : nullptr;
+    return host == nullptr ? std::string("no report") : host->call("nvml list").value_or("none");
+  };
+  const std::string gpu =
+      "0001:00:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A100 SXM4 80GB] [10de:20b2] (rev a1)\n";
+  const std::string bridge = "0005:00:00.0 Bridge [0680]: NVIDIA Corporation Device [10de:1af1] (rev a1)\n";
+  EXPECT_EQ(gpus(gpu + bridge), "[\"0001:00:00.0\"]");
+  EXPECT_EQ(gpus(gpu), "none") << "one function does not tell how many there are";
+  EXPECT_EQ(gpus(bridge + bridge), "none");
+  EXPECT_EQ(gpus("root@gpu01:~# lspci -nn -s 0001:00:00.0\n" + gpu + bridge), "none");
+  EXPECT_EQ(gpus("00:00.0 Host bridge: Intel Corporation Device 09a2\n" + gpu), "none")
+      << "the whole list is the folder";
+}
+
 }  // namespace
 }  // namespace railbed

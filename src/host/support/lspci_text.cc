@@ -483,6 +483,8 @@ std::string full_pci_address(std::string_view text) {
   return is_hex_number(address.substr(0, colon)) ? address : "";
 }
 
+std::size_t count_lspci(std::string_view text) { return functions_in(text).size(); }
+
 bool is_lspci_tree(std::string_view text) { return !bridges_in(text.substr(0, 64 << 10)).empty(); }
 
 void add_lspci(std::string_view text, bool all, ReportTree& report, std::string_view tree) {

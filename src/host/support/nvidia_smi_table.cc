@@ -64,10 +64,10 @@ void read_first_row(const Cells& cells, SmiValues& values) {
   values.emplace("Persistence Mode", spelled(name.back()));
   if (cells[2].empty()) return;
   const auto errors = cells[2].front();
-  // "Off" where ECC is off.
-  values.emplace("ECC Mode/Current", errors == "Off" || errors == "N/A" ? spelled(errors)
-                                     : is_digits(errors)                ? "Enabled"
-                                                                        : std::string(errors));
+  // "Off" where ECC is off, "On" where it is on and MIG hides the count.
+  values.emplace("ECC Mode/Current", errors == "Off" || errors == "On" || errors == "N/A" ? spelled(errors)
+                                     : is_digits(errors)                                  ? "Enabled"
+                                                         : std::string(errors));
   if (is_digits(errors)) values.emplace("ECC Errors/Volatile/Double Bit/Total", std::string(errors));
 }
 

@@ -13,10 +13,11 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "mlxfwmanager", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "mlxconfig", "mstconfig",
-    "hostname",     "ipmitool",   "ibstatus",    "ethtool",     "numactl",    "mlxlink",   "mstlink",
-    "ibstat",       "uptime",     "sysctl",      "lspci",       "dmesg",      "lscpu",     "lsmod",
-    "mlxup",        "dcgmi",      "uname",       "date",        "ip"};
+    "mlxfwmanager", "ibdev2netdev", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl",
+    "mlxconfig",    "mstconfig",    "show_gids",  "hostname",    "ipmitool",    "ibstatus",
+    "ethtool",      "numactl",      "mlxlink",    "mstlink",     "ibstat",      "uptime",
+    "sysctl",       "lspci",        "dmesg",      "lscpu",       "lsmod",       "mlxup",
+    "dcgmi",        "uname",        "rdma",       "date",        "ip"};
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
 

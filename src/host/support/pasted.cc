@@ -97,6 +97,15 @@ bool is_adapter_text(std::string_view head) {
          (has("\nConfigurations:") || has("\n  PCI Device Name:"));
 }
 
+// Returns true for what `rdma link` prints, as text or JSON.
+bool is_rdma_link(std::string_view head) {
+  const auto first = head.substr(0, head.find('\n'));
+  const auto parts = words(first.substr(0, 4096));
+  const bool names_port =
+      parts.size() > 3 && parts[1].find('/') != first.npos && first.find(" state ") != first.npos;
+  return first.find("physical_state") != first.npos && (names_port || head.starts_with("[{\"ifindex\":"));
+}
+
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.
 Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
@@ -126,7 +135,16 @@ Words words_of_text(std::string_view text) {
   if (head.starts_with("CA '")) return {"ibstat"};
   if (head.starts_with("hca_id:")) return {"ibv_devinfo", "-v"};
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};
+  if (is_rdma_link(head)) return {"rdma", "link"};
+  if (head.starts_with("DEV") && has("INDEX") && has("VER")) return {"show_gids"};
+  if (const auto first = head.substr(0, head.find('\n'));
+      first.find(" port ") != first.npos && first.find(" ==> ") != first.npos)
+    return {"ibdev2netdev"};
   if (head.starts_with("Architecture:") && has("CPU(s):")) return {"lscpu"};
+  if (head.starts_with("Linux ") && head.substr(0, head.find('\n')).ends_with(" GNU/Linux"))
+    return {"uname", "-a"};
+  if (trim(head).starts_with("Local time: ") && has("Universal time: ")) return {"timedatectl"};
+  if (has("\nkernel.osrelease = ") && has("\nkernel.hostname = ")) return {"sysctl", "-a"};
   if (head.starts_with("available: ") && has("node 0 cpus:")) return {"numactl", "--hardware"};
   if (head.starts_with("Module ") && has("Used by")) return {"lsmod"};
   if (head.starts_with("1: lo: <")) return {"ip", has("promiscuity") ? "-d" : "-s", "address"};
@@ -140,6 +158,19 @@ Words words_of_text(std::string_view text) {
   if ((head.starts_with("-[") || head.starts_with("-+-[")) && is_lspci_tree(head)) return {"lspci", "-tv"};
   if (holds_kernel_log(head)) return {"dmesg"};
   return {};
+}
+
+// Returns true if a file's name counts and not its text: it states the flags, which a text does not. The text counts if
+// it is visibly of another program ("rdma-trouble.txt" with a kernel's log), or if the name only begins like a command
+// ("lspci.old.gpu01").
+bool states_command(const Words& by_name, const Words& by_text) {
+  if (by_name.empty()) return false;
+  if (by_text.empty()) return true;
+  const auto is_log = [](const Words& words) { return words[0] == "dmesg" || words[0] == "journalctl"; };
+  if (is_log(by_name) && is_log(by_text)) return true;
+  // ethtool prints which interface it is of.
+  if (by_text[0] == "ethtool") return by_name == by_text;
+  return by_name[0] == by_text[0] && (by_name.size() < 2 || !by_name[1].starts_with('.'));
 }
 
 }  // namespace
@@ -160,12 +191,11 @@ Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) 
   text.erase(0, std::min(text.find_first_not_of("\r\n"), text.size()));
   ASSIGN_OR_RETURN(auto session, session_in(name, text));
   if (!session.empty()) return session;
-  // A name states the flags, which a text does not.
   Output output;
   output.words = words_of_name(name.substr(name.rfind('/') + 1));
-  if (output.words.empty()) {
-    output.words = words_of_text(text);
-    if (output.words.empty()) return std::vector<Output>();
+  if (Words by_text = words_of_text(text); !states_command(output.words, by_text)) {
+    if (by_text.empty()) return std::vector<Output>();
+    output.words = std::move(by_text);
     output.filtered = !begins_whole(output.words, text);
   }
   output.text = std::move(text);

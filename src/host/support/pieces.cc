@@ -3,6 +3,8 @@
 // outputs of one command. Then each file is a machine of its own, so that facts of two machines never mix.
 #include "host/support/pieces.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -70,6 +72,46 @@ Piece read_sosreport(Sent sent, std::string path) {
     if (is_copy(name)) piece.copies.link("/" + name, target);
   for (const auto folder : kWhole)
     if (piece.copies.has(folder)) piece.copies.whole(folder);
+  piece.node = node_in(piece.outputs, piece.copies);
+  return piece;
+}
+
+// Returns the folders, each with its slash, in which hwloc-gather-topology put copies.
+std::set<std::string> gathers_in(const Sent& sent) {
+  std::set<std::string> tops;
+  for (const auto& [path, file] : sent.files)
+    if (path == kGatherMark || path.ends_with("/" + std::string(kGatherMark)))
+      tops.insert(path.substr(0, path.size() - kGatherMark.size()));
+  return tops;
+}
+
+// Folders that the script copies with everything in them, or (its option --io) not at all.
+constexpr std::string_view kGathered[] = {"/sys/devices/system/node", "/sys/devices/system/cpu",
+                                          "/sys/bus/pci/devices",     "/sys/class/net",
+                                          "/sys/class/infiniband",    "/sys/class/block"};
+
+// Reads what hwloc-gather-topology copied. Its own file states what uname(2) does: "OSRelease: 6.17.0-1014-nvidia".
+Piece read_gather(Sent sent, std::string path) {
+  Piece piece;
+  piece.kind = Piece::Kind::kGather;
+  piece.path = std::move(path);
+  const std::string mark = sent.files[std::string(kGatherMark)].content;
+  const auto value = [&](std::string_view key) -> std::string_view {
+    for (const auto line : lines(mark))
+      if (const auto pair = key_value(line, ':'); pair && pair->first == key) return pair->second;
+    return {};
+  };
+  if (!value("HostName").empty() && !value("OSRelease").empty())
+    piece.outputs.add({{"uname", "-a"},
+                       fmt::format("{} {} {} {} {} GNU/Linux\n", value("OSName"), value("HostName"),
+                                   value("OSRelease"), value("OSVersion"), value("Architecture")),
+                       0});
+  for (auto& [name, file] : sent.files)
+    if (is_copy(name)) piece.copies.copy("/" + name, std::move(file.content));
+  for (const auto& [name, target] : sent.links)
+    if (is_copy(name)) piece.copies.link("/" + name, target);
+  for (const auto folder : kGathered)
+    if (!piece.copies.names(folder).empty()) piece.copies.whole(folder);
   piece.node = node_in(piece.outputs, piece.copies);
   return piece;
 }
@@ -240,6 +282,10 @@ Pieces pieces_of(Sent sent, const std::string& from, const std::string& folder) 
       found.unread.push_back({path, "holds no output of a command that railbed reads"});
     else
       found.pieces.push_back(std::move(piece));
+  }
+  for (const std::string& top : gathers_in(sent)) {
+    const std::string path = top.empty() ? from : from + "/" + top.substr(0, top.size() - 1);
+    found.pieces.push_back(read_gather(take_below(top, sent), path));
   }
   read_loose(std::move(sent), from, folder, found);
   return found;

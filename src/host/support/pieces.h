@@ -11,8 +11,12 @@
 
 namespace railbed {
 
+// The file by which the folder of hwloc-gather-topology is known. The script copies some of /proc and /sys: what it lacks
+// is unknown.
+inline constexpr std::string_view kGatherMark = "proc/hwloc-nofile-info";
+
 struct Piece {
-  enum class Kind { kSosreport, kBugReport, kSnapshot, kOutputs };
+  enum class Kind { kSosreport, kGather, kBugReport, kSnapshot, kOutputs };
   Kind kind = Kind::kOutputs;
   std::string path;    // of the file or folder that it is from, as the user may write it
   std::string folder;  // the folder that it shares with others of its node; empty at the top

@@ -1,7 +1,7 @@
-// Parses ibstatus, ibstat, ibv_devinfo -v and mlxlink into files of /sys/class/infiniband and into the results of
-// libibverbs. None of them names the PCI function of a device. Its GIDs reveal it: the kernel derives the
-// first GID of an Ethernet port from its interface's MAC address, and IPoIB's hardware address ends in the
-// port's GUID.
+// Parses ibstatus, ibstat, ibv_devinfo -v, mlxlink, rdma link, ibdev2netdev and show_gids into files of
+// /sys/class/infiniband and into the results of libibverbs. Only ibdev2netdev -v names the PCI function of a device. Its
+// GIDs reveal it: the kernel derives the first GID of an Ethernet port from its interface's MAC address, and IPoIB's
+// hardware address ends in the port's GUID. An interface whose function is known reveals it, too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -23,7 +24,9 @@ const std::string kRdma = "/sys/class/infiniband";
 const std::string kInterfaces = "/sys/class/net";
 constexpr std::size_t kMostDevices = 1024;
 
-bool is_device(std::string_view name) { return is_plain_word(name, 63) && name.find('/') == name.npos; }
+bool is_device(std::string_view name) {
+  return is_plain_word(name, 63) && name.find('/') == name.npos && !name.starts_with('.');
+}
 
 std::string port_folder(std::string_view device, std::string_view port) {
   return fmt::format("{}/{}/ports/{}", kRdma, device, port);
@@ -62,6 +65,7 @@ std::string_view physical_text(std::string_view word) {
       {"DISABLED", "3: Disabled"},
       {"LINK_UP", "5: LinkUp"},
       {"LinkErrorRecovery", "6: LinkErrorRecovery"},
+      {"LINK_ERROR_RECOVER", "6: LinkErrorRecovery"},  // of rdma(8)
       {"LINK_ERROR_RECOVERY", "6: LinkErrorRecovery"}};
   for (const auto& [theirs, ours] : kStates)
     if (word == theirs) return ours;
@@ -220,6 +224,65 @@ void add_info_device_line(const std::string& folder, std::string_view key, std::
   if (key == "sys_image_guid") line_if(folder + "/sys_image_guid", guid_text(value), report);
 }
 
+// One port of `rdma -j link`; the text is converted to it.
+struct RdmaLink {
+  std::string ifname;  // of the device
+  int port = 0;
+  std::string state;
+  std::string physical_state;
+  std::string netdev;
+  std::optional<int> lid;
+  std::optional<int> sm_lid;
+  FIELDS(RdmaLink, ifname, port, state, physical_state, netdev, lid, sm_lid);
+};
+
+// Takes the PCI function of a device from its interface, if the report has that of the interface.
+void tie_to_interface(std::string_view device, std::string_view interface, ReportTree& report) {
+  if (!is_device(interface)) return;
+  const std::string function = report.resolved(fmt::format("{}/{}/device", kInterfaces, interface));
+  if (!full_pci_address(std::string_view(function).substr(function.rfind('/') + 1)).empty())
+    report.link(fmt::format("{}/{}/device", kRdma, device), function);
+}
+
+// Reads "mlx5_0/1", after which older versions have a colon; false if it is none.
+bool read_link_name(std::string_view word, RdmaLink& link) {
+  if (word.ends_with(':')) word.remove_suffix(1);
+  const auto slash = word.rfind('/');
+  const auto port = slash == word.npos ? std::nullopt : parse_number<int>(word.substr(slash + 1));
+  if (!port || *port < 1 || *port > 255 || !is_device(word.substr(0, slash))) return false;
+  link.ifname = word.substr(0, slash);
+  link.port = *port;
+  return true;
+}
+
+// Reads "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev ens1", or of older versions "1/1: mlx5_0/1: state …".
+std::optional<RdmaLink> rdma_link_in(std::string_view line) {
+  const auto parts = words(line);
+  RdmaLink link;
+  if (parts.size() < 4 || !read_link_name(parts[1], link)) return std::nullopt;
+  for (std::size_t i = 2; i + 1 < parts.size(); i += 2) {
+    if (parts[i] == "state") link.state = parts[i + 1];
+    if (parts[i] == "physical_state") link.physical_state = parts[i + 1];
+    if (parts[i] == "netdev") link.netdev = parts[i + 1];
+    if (parts[i] == "lid") link.lid = parse_number<int>(parts[i + 1]);
+    if (parts[i] == "sm_lid") link.sm_lid = parse_number<int>(parts[i + 1]);
+  }
+  return link.state.empty() ? std::nullopt : std::optional(std::move(link));
+}
+
+void add_rdma_port(const RdmaLink& link, ReportTree& report) {
+  if (!is_device(link.ifname) || link.port < 1 || link.port > 255) return;
+  begin_device(link.ifname, report);
+  const std::string folder = port_folder(link.ifname, fmt::format("{}", link.port));
+  line_if(folder + "/state", state_text(link.state), report);
+  line_if(folder + "/phys_state", physical_text(link.physical_state), report);
+  // A port of InfiniBand alone has LIDs.
+  if (link.lid) report.line(folder + "/link_layer", "InfiniBand");
+  if (link.lid) report.line(folder + "/lid", fmt::format("{:#x}", *link.lid));
+  if (link.sm_lid) report.line(folder + "/sm_lid", fmt::format("{:#x}", *link.sm_lid));
+  tie_to_interface(link.ifname, link.netdev, report);
+}
+
 // Returns the kernel's text for the state of the port's physical layer as mlxlink prints it (mstflint,
 // mlxlink_maps.cpp, _pmFsmState); empty for a state that the kernel does not have.
 std::string_view mlxlink_state(std::string_view state) {
@@ -349,6 +412,76 @@ void add_ibv_devinfo(std::string_view text, ReportTree& report) {
     }
   }
   if (!answer.devices.empty()) report.call("verbs", json::dump(json::encode(answer)));
+}
+
+// Reads `rdma link`, as text or as JSON (-j).
+void add_rdma_link(std::string_view text, ReportTree& report) {
+  if (trim(text).starts_with('[')) {
+    const auto links = json::read<std::vector<RdmaLink>>(text);
+    if (links && links->size() <= kMostDevices)
+      for (const RdmaLink& link : *links) add_rdma_port(link, report);
+    return;
+  }
+  std::size_t count = 0;
+  for (const auto line : lines(text))
+    if (const auto link = rdma_link_in(line); link && ++count <= kMostDevices) add_rdma_port(*link, report);
+}
+
+// Reads "mlx5_0 port 1 ==> ens1 (Up)", and with -v "0000:17:00.0 mlx5_0 (MT4123 - MCX653105A-HDAT) ConnectX-6 … fw
+// 20.28.1002 port 1 (ACTIVE) ==> ens1 (Up)". (Up) is the interface's state.
+void add_ibdev2netdev(std::string_view text, ReportTree& report) {
+  std::size_t count = 0;
+  for (const auto line : lines(text)) {
+    const auto arrow = line.find(" ==> ");
+    const auto at = line.substr(0, arrow).rfind(" port ");
+    if (arrow == line.npos || at == line.npos) continue;
+    const auto before = words(line.substr(0, at));
+    const auto behind = words(line.substr(at + 6, arrow - at - 6));
+    const auto interface = words(line.substr(arrow + 5));
+    if (before.empty() || behind.empty() || !parse_number<int>(behind[0])) continue;
+    const std::string function = full_pci_address(before[0]);
+    if (!function.empty() && before.size() < 2) continue;
+    const auto device = function.empty() ? before[0] : before[1];
+    if (!is_device(device) || ++count > kMostDevices) continue;
+    begin_device(device, report);
+    const std::string folder = port_folder(device, behind[0]);
+    if (!function.empty())
+      report.link(fmt::format("{}/{}/device", kRdma, device), "/sys/bus/pci/devices/" + function);
+    else if (!interface.empty())
+      tie_to_interface(device, interface[0], report);
+    if (before.size() > 2 && before[before.size() - 2] == "fw")
+      report.line(fmt::format("{}/{}/fw_ver", kRdma, device), before.back());
+    // "(ACTIVE)", "(DOWN  )"
+    if (behind.size() > 1 && behind[1].starts_with('('))
+      line_if(folder + "/state", state_text(behind[1].substr(1, behind[1].find(')') - 1)), report);
+  }
+}
+
+// Reads "mlx5_0  1  3  0000:…:ffff:0a1f:0402  10.31.4.2  v2  ens1"; the address is there for one of IPv4, and the
+// interface for RoCE. Empty entries of the table are left out.
+void add_show_gids(std::string_view text, ReportTree& report) {
+  constexpr std::size_t kMostGids = 65'536;
+  std::size_t count = 0;
+  for (const auto line : lines(text)) {
+    const auto parts = words(line);
+    if (parts.size() < 5 || !is_device(parts[0])) continue;
+    const auto port = parse_number<int>(parts[1]);
+    const auto index = parse_number<int>(parts[2]);
+    const auto gid = IpAddress::parse(parts[3]);
+    const auto version = std::ranges::find_if(
+        parts.begin() + 4, parts.end(), [](std::string_view part) { return part == "v1" || part == "v2"; });
+    if (!port || *port < 1 || *port > 255 || !index || *index < 0 || *index > 4095 || !gid) continue;
+    if (version == parts.end() || ++count > kMostGids) continue;
+    begin_device(parts[0], report);
+    const std::string folder = port_folder(parts[0], parts[1]);
+    report.whole(folder + "/gids");
+    report.line(fmt::format("{}/gids/{}", folder, *index), parts[3]);
+    report.line(fmt::format("{}/gid_attrs/types/{}", folder, *index),
+                *version == "v2" ? "RoCE v2" : "IB/RoCE v1");
+    if (version + 1 == parts.end() || !is_device(*(version + 1))) continue;
+    report.line(fmt::format("{}/gid_attrs/ndevs/{}", folder, *index), *(version + 1));
+    tie_to_interface(parts[0], *(version + 1), report);
+  }
 }
 
 }  // namespace railbed

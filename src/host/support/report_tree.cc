@@ -15,7 +15,12 @@ void ReportTree::copy(std::string_view path, std::string content) {
 }
 
 void ReportTree::link(std::string_view path, std::string target) {
+  // A function that only a link names is there, though nothing else is known of it: without it the link leads nowhere.
+  constexpr std::string_view kFunctions = "/sys/bus/pci/devices";
+  const bool is_function = target.starts_with(kFunctions) && !gaps_.whole.contains(kFunctions);
+  const std::string named = is_function ? target : "";
   set(path, {TreeEntry::Kind::kLink, std::move(target), 0});
+  if (!named.empty()) set(named, {});
 }
 
 void ReportTree::line(std::string_view path, std::string_view value) {

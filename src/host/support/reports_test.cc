@@ -184,5 +184,49 @@ TEST(ReportsInAnArchive, MachinesAreNodesByTheirFolders) {
   EXPECT_EQ(reports->nodes[1].node, "gpu02");
 }
 
+// hwloc-gather-topology copies a part of /proc and /sys: no adapter in it is no adapter on the machine.
+TEST_F(ReportsTest, TheGatherOfHwlocIsAPart) {
+  put("spark/proc/hwloc-nofile-info",
+      "OSName: Linux\nOSRelease: 6.17.0-1014-nvidia\nOSVersion: #14-Ubuntu SMP\nHostName: farm107\nArchitecture: aarch64\n");
+  put("spark/proc/meminfo", "MemTotal:       125511424 kB\n");
+  put("spark/sys/devices/system/node/node0/cpulist", "0-19\n");
+  put("spark/sys/class/dmi/id/board_name", "Board\n");
+  for (const fs::path& root : {root_, root_ / "spark"}) {
+    const auto opened = open_nodes(root.string());
+    ASSERT_TRUE(opened) << opened.error().text;
+    ASSERT_EQ(opened->size(), 1U);
+    EXPECT_EQ(opened->front().node, "farm107");
+    Host& host = *opened->front().host;
+    EXPECT_TRUE(host.read("/proc/meminfo").ok());
+    EXPECT_EQ(host.read_line("/proc/sys/kernel/osrelease").value_or(""), "6.17.0-1014-nvidia");
+    EXPECT_EQ(host.list("/sys/devices/system/node").value_or({}), Names{"node0"});
+    for (const char* folder : {"/sys/class/infiniband", "/sys/bus/pci/devices", "/sys/class/net"})
+      EXPECT_TRUE(host.list(folder).unknown()) << folder;
+  }
+  EXPECT_TRUE(holds_reports((root_ / "spark").string()));
+}
+
+TEST_F(ReportsTest, AnEmptyFileIsCalledEmpty) {
+  put("none.txt", "");
+  const auto opened = open_nodes((root_ / "none.txt").string());
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().text.find("is empty"), std::string::npos) << opened.error().text;
+}
+
+TEST_F(ReportsTest, WhatStatesItselfNeedsNoName) {
+  put("a", "Linux gpu07 6.8.0-40-generic #40-Ubuntu SMP x86_64 x86_64 x86_64 GNU/Linux\n");
+  put("b",
+      "               Local time: Tue 2026-03-10 17:53:21 CET\n           Universal time: Tue 2026-03-10 16:53:21 UTC\n"
+      "                Time zone: Europe/Berlin (CET, +0100)\nSystem clock synchronized: yes\n");
+  put("c",
+      "fs.file-max = 9223372036854775807\nkernel.hostname = gpu07\nkernel.osrelease = 6.8.0-40-generic\n"
+      "net.core.rmem_max = 212992\n");
+  ASSERT_EQ(nodes(), (Names{"gpu07"}));
+  Host& host = *opened_->front().host;
+  EXPECT_EQ(host.read_line("/proc/sys/kernel/osrelease").value_or(""), "6.8.0-40-generic");
+  EXPECT_EQ(host.read_line("/proc/sys/net/core/rmem_max").value_or(""), "212992");
+  EXPECT_TRUE(unread_.empty());
+}
+
 }  // namespace
 }  // namespace railbed

@@ -626,5 +626,42 @@ TEST(SupportReport, ABugReportKeepsItsEvidence) {
   EXPECT_EQ(utc_text(log->lines[0].last), "2025-09-13T09:46:10Z");
 }
 
+TEST(SupportReport, TheFabricManagersLogIsNoKernelLog) {
+  EXPECT_FALSE(holds_kernel_log("[Feb 27 2025 15:10:02] [INFO] [tid 1803] multicast group 0 is freed.\n"));
+  EXPECT_TRUE(holds_kernel_log("[Thu Feb 27 15:10:02 2025] a line\n"));
+  EXPECT_TRUE(holds_kernel_log("[Feb27 15:10] a line\n"));
+}
+
+TEST(SupportReport, EccIsOnWhereMigHidesTheCount) {
+  ReportTree report;
+  add_nvidia_smi(
+      "| NVIDIA-SMI 515.86.01    Driver Version: 515.86.01    CUDA Version: 11.7     |\n"
+      "|   0  NVIDIA A100 80G...  On   | 00000001:00:00.0 Off |                   On |\n"
+      "| N/A   34C    P0    44W / 300W |     45MiB / 81920MiB |     N/A      Default |\n"
+      "|                               |                      |              Enabled |\n",
+      "", report);
+  const auto host = host_of(std::move(report));
+  EXPECT_NE(host->call("nvml 0001:00:00.0").value_or("").find("\"ecc\":{\"value\":true"), std::string::npos)
+      << host->call("nvml 0001:00:00.0").value_or("");
+}
+
+// ip -d names the function that an interface stands for, also where no list of functions was sent.
+TEST(SupportReport, AnInterfacesFunctionNeedsNoLspci) {
+  const auto host_of_ip = [](bool with_lspci) {
+    ReportTree report;
+    if (with_lspci) add_lspci("00:00.0 Host bridge: Intel Corporation Device 09a2\n", true, report);
+    add_ip_address(
+        "2: ens1: <BROADCAST,UP> mtu 9000 qdisc mq state UP qlen 1000\n"
+        "    link/ether a0:88:c2:03:f1:a2 brd ff:ff:ff:ff:ff:ff promiscuity 0 parentbus pci parentdev 0000:17:00.0\n",
+        true, report);
+    return host_of(std::move(report));
+  };
+  EXPECT_EQ(host_of_ip(false)->resolve("/sys/class/net/ens1/device").value_or(""),
+            "/sys/bus/pci/devices/0000:17:00.0");
+  EXPECT_TRUE(host_of_ip(false)->list("/sys/bus/pci/devices").unknown());
+  EXPECT_TRUE(host_of_ip(true)->read("/sys/bus/pci/devices/0000:17:00.0/class").absent())
+      << "the whole list does not have it";
+}
+
 }  // namespace
 }  // namespace railbed

@@ -20,6 +20,7 @@ std::string full_pci_address(std::string_view text);
 // the bridges above. `all`: the output is of the whole machine. `tree`: the output of lspci -t for the whole machine,
 // which shows these bridges as well; may be empty.
 void add_lspci(std::string_view text, bool all, ReportTree& report, std::string_view tree = {});
+std::size_t count_lspci(std::string_view text);  // functions in such a list
 bool is_lspci_tree(std::string_view text);
 // nvidia-smi -q, as text or XML (-x), or the table of nvidia-smi. `named` is the output of
 // `nvidia-smi nvlink -s` with the links, of `nvidia-smi -L`, or both; may be empty.
@@ -50,6 +51,9 @@ void add_ethtool_driver(const std::string& interface, std::string_view text, Rep
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
+void add_rdma_link(std::string_view text, ReportTree& report);     // rdma link, with or without -j
+void add_ibdev2netdev(std::string_view text, ReportTree& report);  // with or without -v
+void add_show_gids(std::string_view text, ReportTree& report);
 // mlxlink (mstlink) of one port: the state of its physical layer and its rate. `device`: that of -d, empty if unknown.
 void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report);
 // mlxconfig (mstconfig) and mlxfwmanager (mlxup): firmware, PSID and settings of adapters. Call this after the RDMA
