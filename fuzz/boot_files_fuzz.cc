@@ -8,6 +8,7 @@
 #include <string>
 
 #include "facts/boot/boot_section.h"
+#include "facts/collectors.h"
 #include "fuzz/require.h"
 
 namespace {
@@ -57,6 +58,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require_sound(sections[i]);
       require_same(sections[i], kept[i]);
     }
+  }
+  for (const std::string_view path :
+       {"/etc/apt/sources.list", "/etc/apt/sources.list.d/x.sources", "/etc/yum.repos.d/x.repo"}) {
+    const auto sources = parse_package_sources(text, path);
+    require(sources.size() <= 1024);
+    for (const PackageSource& source : sources) require(source.uri.size() <= 400);
+    require(parse_package_sources(used_package_sources(path, text), path) == sources);
   }
   return 0;
 }

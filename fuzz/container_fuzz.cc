@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/image_reference.h"
+#include "facts/collectors.h"
 #include "facts/software/container.h"
 #include "facts/software/toolkit.h"
 #include "fuzz/require.h"
@@ -26,5 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const auto version = parse_cuda_version(std::string(text))) require_printable(*version);
   if (const auto version = parse_nccl_header(text)) require(version->size() <= 16);
+  if (const auto spec = parse_cdi_spec(text)) {
+    require_printable(spec->driver_version);
+    require(spec->gone.size() <= 512);
+    for (const std::string& path : spec->gone)
+      require(path.starts_with('/') && path.find("/../") == std::string::npos);
+    const auto kept = parse_cdi_spec(used_cdi_spec(text));
+    require(kept && kept->gone == spec->gone && kept->driver_version == spec->driver_version);
+  }
+  const std::string runtimes = used_docker_runtimes(text);
+  require(used_docker_runtimes(runtimes) == runtimes);
   return 0;
 }

@@ -40,6 +40,8 @@ TAKEN = [
     NODES + "configure: {network: netplan, management_interface: eno1, management_address: 192.168.1.70/24}\n",
     NODES + "configure: {management_dns: [1.1.1.1, 8.8.8.8], unused_interfaces: eno2, pfc_priority: 3, console: ttyS1}\n",
     NODES + "configure: {console_rate: 57600, user: ops, authorized_keys: ssh-ed25519 AAAAC3Nza ops, driver_kind: open}\n",
+    NODES + "configure: {nvidia_repository: none, nvidia_key: EB69 3B30 35CD 5710 E231  E123 A4B4 6996 3BF8 63CC}\n",
+    NODES + "configure: {nvidia_repository: https://mirror.example:8443/cuda/repos/}\n",
     NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
             "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
             "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
@@ -76,7 +78,9 @@ REFUSED = [
     NODES + "configure: {network: ifupdown}\n", NODES + "configure: {management_address: 192.168.1.70}\n",
     NODES + "configure: {pfc_priority: 8}\n", NODES + "configure: {console: tty1}\n", NODES + "configure: {console_rate: 1200}\n",
     NODES + 'configure: {user: "Ops; rm"}\n', NODES + "configure: {authorized_keys: 'command=\"x\" ssh-rsa A'}\n",
-    NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {management_gateway: gateway}\n",
+    NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {nvidia_key: 3BF863CC}\n",
+    NODES + "configure: {nvidia_repository: https://me:word@mirror.example/x}\n",
+    NODES + "configure: {nvidia_repository: ftp://mirror.example/x}\n", NODES + "configure: {management_gateway: gateway}\n",
     NODES + "parts: {gpu: []}\n", NODES + "parts: {switches: [{ports: 8}]}\n", NODES + "parts: {switches: [{model: x, ports: 0}]}\n",
     NODES + "parts: {cables: [{model: x, quantity: 2, length: 2 feet}]}\n", NODES + "parts: {cables: [{model: x}]}\n",
     NODES + "parts: {cables: [{model: x, quantity: 2, medium: glas}]}\n", NODES + "parts: {adapters: [{model: y, slot: 8}]}\n",

@@ -86,6 +86,7 @@ int seconds_for(StepKind kind) {
   switch (kind) {
     case StepKind::kInstallPackages:
     case StepKind::kRefreshPackages:
+    case StepKind::kFetchKey:
       return 2400;
     case StepKind::kUpdateGrub:
     case StepKind::kSetKernelArguments:
@@ -154,6 +155,17 @@ bool speaks_of(const Journal& journal, std::string_view interface) {
          });
 }
 
+// Returns what a person can do about a command of fetch-key that failed; empty for other commands.
+std::string_view advice_about(const std::vector<std::string>& words) {
+  if (words.front() == "curl")
+    return "\nThe node has to reach this address. Behind a proxy or without the internet, name a mirror that it "
+           "reaches in configure.nvidia_repository, or say \"none\" there and install the packages another way.";
+  if (words.front() == "gpg" && std::ranges::find(words, "--list-keys") != words.end())
+    return "\nWhat was fetched has no key with this fingerprint, and nothing trusts it: it is no mirror of NVIDIA's, or "
+           "NVIDIA has a new key. Compare with NVIDIA's announcement, then name it in configure.nvidia_key.";
+  return "";
+}
+
 std::string last_lines(std::string_view text) {
   constexpr std::size_t kMost = 2000;
   text = trim(text);
@@ -167,8 +179,10 @@ Result<Transaction> Transaction::stage(WritableHost& host, const ApplyRequest& r
   Journal journal{.request = request};
   for (const FileEdit& edit : request.files) RETURN_IF_ERROR(add_edit(host, edit, journal.files));
   for (const NodeStep& step : request.steps) {
-    // A unit is stopped through the file that it was started from.
-    auto& commands = step.kind == StepKind::kDisableUnit ? journal.first : journal.then;
+    // A unit is stopped through the file that it was started from. A key has to be there before a file names it:
+    // apt refuses to refresh anything else as long as it is not.
+    const bool before_files = step.kind == StepKind::kDisableUnit || step.kind == StepKind::kFetchKey;
+    auto& commands = before_files ? journal.first : journal.then;
     for (auto& words : commands_of(step, Platform{.family = request.family}))
       commands.push_back({std::move(words), seconds_for(step.kind)});
   }
@@ -372,6 +386,7 @@ Result<void> Transaction::run_all(const std::vector<TimedCommand>& commands) {
       problem = fmt::format("{} ended with {}: {}", line, ended->exit_code,
                             last_lines(ended->error_output.empty() ? ended->output : ended->error_output));
     if (problem.empty()) continue;
+    problem += advice_about(command.words);
     if (command.must) return fail(ErrorKind::kUnavailable, std::move(problem));
     say(problem);
   }

@@ -112,6 +112,67 @@ TEST(Transaction, AProgramThatFailsLeavesNothing) {
   }
 }
 
+ApplyRequest repository_request(const std::string& id = kFirst) {
+  ApplyRequest request{.id = id, .who = "alice@head", .cluster = "pair", .seconds = 5, .titles = {"CUDA"}};
+  request.files = {
+      {.path = "/etc/apt/railbed-x.sources", .after = FileContent{"URIs: https://a.example/\n"}}};
+  request.steps = {
+      {StepKind::kFetchKey, {"/etc/apt/railbed-x.asc", "https://a.example/k.pub", std::string(40, 'A')}},
+      {StepKind::kRefreshPackages, {}}};
+  return request;
+}
+
+TEST(Transaction, AKeyIsThereBeforeAFileNamesItAndGoesWithIt) {
+  ToyMachine toy;
+  prepare(toy);
+  const auto before = toy.state();
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, repository_request()));
+  ASSERT_EQ(make_whole(host, kFirst), Decision::kCommit);
+  EXPECT_EQ(toy.text("/etc/apt/railbed-x.asc"), "key " + std::string(40, 'A'));
+  const std::string log = Transaction::open(host, kFirst)->log();
+  EXPECT_LT(log.find("--export"), log.find("write /etc/apt/railbed-x.sources"));
+  EXPECT_LT(log.find("write /etc/apt/railbed-x.sources"), log.rfind("apt-get update"));
+  ApplyRequest back{.id = kSecond, .who = "alice@head", .cluster = "pair", .seconds = 5};
+  ASSERT_TRUE(Transaction::stage_rollback(host, back, kFirst));
+  ASSERT_EQ(make_whole(host, kSecond), Decision::kCommit);
+  EXPECT_EQ(toy.state(), before);
+}
+
+TEST(Transaction, AKeyOfAnotherFingerprintOrNoneChangesNothing) {
+  for (const char* program : {"curl",
+                              "gpg --homedir /run/railbed-key --batch --no-autostart --trust-model always "
+                              "--list-keys",
+                              "apt-get update"}) {
+    ToyMachine toy;
+    prepare(toy);
+    const auto before = toy.state();
+    WritableHost host = toy.host();
+    ASSERT_TRUE(stage_apply(host, repository_request()));
+    toy.fails = program;
+    ASSERT_EQ(make_whole(host, kFirst), Decision::kRevert) << program;
+    EXPECT_EQ(toy.state(), before) << program;
+    const std::string why = Transaction::open(host, kFirst)->why();
+    const bool of_key = why.find("configure.nvidia_") != std::string::npos;
+    EXPECT_EQ(of_key, std::string_view(program).find("apt-get") == std::string_view::npos) << why;
+  }
+}
+
+TEST(UndoCommand, FetchesAndRemovesKeysOfItsOwnAlone) {
+  const NodeStep step{StepKind::kFetchKey,
+                      {"/etc/apt/railbed-x.asc", "https://a.example/k.pub", std::string(40, 'A')}};
+  for (const auto& words : commands_of(step, Platform{.family = OsFamily::kDebian}))
+    EXPECT_TRUE(is_command_of_ours(words)) << fmt::format("{}", fmt::join(words, " "));
+  EXPECT_TRUE(is_command_of_ours({"rm", "--force", "--", "/etc/apt/railbed-x.asc"}));
+  EXPECT_FALSE(is_command_of_ours({"rm", "--force", "--", "/etc/apt/sources.list"}));
+  EXPECT_FALSE(is_command_of_ours({"rm", "-r", "--", "/etc/apt/railbed-x.asc"}));
+  EXPECT_FALSE(is_command_of_ours({"chmod", "0644", "/etc/shadow"}));
+  EXPECT_FALSE(is_command_of_ours({"chmod", "4755", "/etc/apt/railbed-x.asc"}));
+  EXPECT_FALSE(is_command_of_ours({"curl", "--output", "/etc/cron.d/x", "https://a.example/k.pub"}));
+  EXPECT_FALSE(is_command_of_ours({"gpg", "--homedir", "/root", "--import", "/run/railbed-key/fetched.asc"}));
+  EXPECT_FALSE(is_command_of_ours({"mkdir", "-p", "-m", "0700", "/etc/x"}));
+}
+
 // Ends the process before its operation number `stop`; returns false if it ran to its end. `work` gets the
 // host.
 template <class Work>
@@ -481,6 +542,8 @@ TEST(Transaction, ItsOwnCommandsAreKnown) {
       NodeStep step{static_cast<StepKind>(kind), {"/etc/sysctl.d/90-railbed.conf"}};
       if (!check_step(step)) step.arguments = {"irqbalance.service"};
       if (!check_step(step)) step.arguments = {"irqbalance"};
+      if (!check_step(step))
+        step.arguments = {"/etc/apt/railbed-x.asc", "https://a.example/k.pub", std::string(40, 'A')};
       if (!check_step(step)) step.arguments.clear();
       ASSERT_TRUE(check_step(step)) << kinds[kind];
       ApplyRequest request{.id = kFirst, .who = "a@b", .seconds = 60, .family = family, .steps = {step}};

@@ -11,6 +11,7 @@
 //                     the same step again, with the old files
 //   set-kernel-arguments  arguments that were not set are removed
 //   hold-packages     packages that were not held are released
+//   fetch-key         a key that was not there is removed
 //   set-link-down, set-link-up  network_state.h sets the link as it was
 //
 // Installed packages, package lists and enabled streams stay. Settings of a unit that was stopped (the
@@ -71,6 +72,22 @@ const std::vector<Action> kActions = {
     {"dnf", "versionlock", "delete"},
     {"/usr/sbin/sshd", "-t"}};
 
+// Commands of the step fetch-key and its undo: each is the step's own, to the letter, or removes its file.
+bool is_about_key(const UndoWords& words) {
+  if (words.size() == 4 && words[0] == "rm")
+    return words[1] == "--force" && words[2] == "--" && is_key_file(words[3]);
+  // A file, an address and a fingerprint, as far as this command has them.
+  NodeStep step{StepKind::kFetchKey, {"/etc/apt/railbed-.asc", "https://-", std::string(40, '0')}};
+  for (const std::string& word : words) {
+    if (is_key_file(word)) step.arguments[0] = word;
+    if (word.starts_with("http")) step.arguments[1] = word;
+    if (is_openpgp_fingerprint(word)) step.arguments[2] = word;
+  }
+  if (!check_step(step)) return false;
+  const auto known = commands_of(step, Platform{.family = OsFamily::kRhel});
+  return std::ranges::find(known, words) != known.end();
+}
+
 class UndoMaker {
  public:
   UndoMaker(const ApplyRequest& request, const WritableHost& host) : request_(request), host_(host) {}
@@ -96,6 +113,8 @@ class UndoMaker {
         return kernel_arguments(step);
       case StepKind::kHoldPackages:
         return holds(step);
+      case StepKind::kFetchKey:
+        return key(step);
       case StepKind::kUpdateGrub:
         return again(step, true);
       case StepKind::kReloadUnits:
@@ -225,6 +244,12 @@ class UndoMaker {
     }
   }
 
+  void key(const NodeStep& step) {
+    const std::string& file = step.arguments.front();
+    const auto there = host_.read(file);
+    if (there && !*there) after(true, true, {"rm", "--force", "--", file});
+  }
+
   const ApplyRequest& request_;
   const WritableHost& host_;
   std::vector<UndoCommand> commands_;
@@ -233,6 +258,7 @@ class UndoMaker {
 }  // namespace
 
 bool is_command_of_ours(const UndoWords& words) {
+  if (is_about_key(words)) return true;
   const auto is_argument = [&](const std::string& word) {
     if (word.starts_with('-'))
       return words[0] == "grubby" && (word.starts_with("--args=") || word.starts_with("--remove-args="));

@@ -128,6 +128,61 @@ TEST(Plan, ChangesOnlyItsLinesOfASharedFile) {
   EXPECT_EQ(made.changes[0].files[0].after, with_block("127.0.0.1 localhost\n", "10.0.0.1 gpu1\n"));
 }
 
+TEST(Plan, JoinsAMemberIntoAJsonFileOfOthersOnce) {
+  Setting wanted = setting();
+  wanted.files = {{.path = "/etc/docker/daemon.json",
+                   .content = R"({"runtimes": {"nvidia": {"path": "x"}}})",
+                   .block = true,
+                   .json = true}};
+  const NodePlan made =
+      plan(wanted, {{"/etc/docker/daemon.json", there("{\"data-root\": \"/mnt\"}\n", 0600)}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_EQ(made.changes[0].held, "");
+  EXPECT_EQ(made.changes[0].files.at(0).mode, 0600);
+  const std::string after = made.changes[0].files[0].after.value_or("");
+  EXPECT_NE(after.find("\"data-root\": \"/mnt\""), std::string::npos) << after;
+  EXPECT_NE(after.find("\"nvidia\""), std::string::npos) << after;
+  EXPECT_TRUE(plan(wanted, {{"/etc/docker/daemon.json", there(after, 0600)}}).changes.empty());
+}
+
+TEST(Plan, PutsNvidiasRepositoryInPlaceOnceAndLeavesItThere) {
+  constexpr std::string_view kToolkit = R"(
+railbed: 1
+cluster: one
+expect: {cuda_toolkit: "12.8"}
+configure: {packages: true}
+nodes: [gpu1]
+)";
+  Facts facts;
+  facts.railbed = "0";
+  facts.system.os.id = {"ubuntu", "test"};
+  facts.system.os.version = {"24.04", "test"};
+  facts.system.os.architecture = {"x86_64", "test"};
+  facts.system.package_sources = {std::vector<PackageSource>(), "test"};
+  const auto plan_of = [&](const FileStates& states) {
+    const auto cluster = sample(kToolkit, {{"gpu1", facts}});
+    const Target target = cluster.target("gpu1");
+    return plan_node(target, render_settings(target), states, {});
+  };
+  const std::string source = "/etc/apt/sources.list.d/railbed-nvidia-cuda.sources";
+  const std::string path = "/etc/profile.d/railbed-cuda.sh";
+  const NodePlan made = plan_of({{source, gone()}, {path, gone()}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  ASSERT_EQ(made.changes[0].files.size(), 2U);
+  EXPECT_EQ(made.changes[0].steps.at(0).kind, StepKind::kFetchKey);
+  const FileStates after = {{source, there(*made.changes[0].files[0].after)},
+                            {path, there(*made.changes[0].files[1].after)}};
+  facts.toolkit.cuda = {std::vector<CudaToolkit>{{"/usr/local/cuda-12.8", "12.8.1", true}}, "test"};
+  facts.system.package_sources = {
+      std::vector<PackageSource>{
+          {source, "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/"}},
+      "test"};
+  EXPECT_TRUE(plan_of(after).changes.empty());
+  // Where somebody else installed it, nothing is added.
+  facts.system.package_sources = {std::vector<PackageSource>(), "test"};
+  EXPECT_TRUE(plan_of({{source, gone()}, {path, gone()}}).changes.empty());
+}
+
 TEST(Plan, MovesAsideWhatSaysOtherwise) {
   Setting wanted = setting();
   wanted.contradictions = {{"/etc/y.conf", "it sets a to 2"}, {"/etc/z.conf", "it is not there"}};

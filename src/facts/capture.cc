@@ -57,6 +57,9 @@ Tree capture(Host& host, const CollectOptions& options) {
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
     if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
       entry.content = used_sysctl(entry.content);
+    if (path.find("/cdi/") != std::string::npos) entry.content = used_cdi_spec(entry.content);
+    if (path == "/etc/docker/daemon.json") entry.content = used_docker_runtimes(entry.content);
+    if (is_package_source_file(path)) entry.content = used_package_sources(path, entry.content);
     if (is_boot_menu_file(path)) entry.content = used_boot_menu(entry.content);
     if (path.starts_with("/etc/ssh/") || path.ends_with(".pub"))
       entry.content = used_ssh(path, entry.content);

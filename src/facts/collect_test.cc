@@ -16,6 +16,154 @@ std::unique_ptr<Host> machine(std::string_view lines) {
   return open_tree(tree ? std::move(*tree) : Tree{});
 }
 
+// As cuda-keyring 1.1-1 writes it on Ubuntu 22.04, as Ubuntu 24.04 comes, as NVIDIA's cuda-rhel9.repo is, and as a site
+// with a mirror has it.
+TEST(CollectPackageSources, AreThoseThatAreSwitchedOn) {
+  const auto apt = machine(R"(
+/etc/apt/sources.list <<END
+# deb cdrom:[Ubuntu-Server 22.04]/ jammy main
+deb http://archive.ubuntu.com/ubuntu jammy main restricted
+deb-src http://archive.ubuntu.com/ubuntu jammy main
+END
+/etc/apt/sources.list.d/cuda-ubuntu2204-x86_64.list <<END
+deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64/ /
+END
+/etc/apt/sources.list.d/site.sources <<END
+Types: deb
+URIs: https://ci:s3cret@mirror.example/cuda
+ https://other.example/cuda
+Suites: /
+
+Enabled: no
+Types: deb
+URIs: https://off.example/x
+END
+/etc/apt/sources.list.d/old.list.save = deb http://gone.example/ x
+)");
+  const auto sources = collect_package_sources(*apt);
+  ASSERT_TRUE(sources.ok());
+  ASSERT_EQ(sources->size(), 4U);
+  EXPECT_EQ((*sources)[0].uri, "http://archive.ubuntu.com/ubuntu");
+  EXPECT_EQ((*sources)[1].uri, "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64/");
+  EXPECT_EQ((*sources)[1].file, "/etc/apt/sources.list.d/cuda-ubuntu2204-x86_64.list");
+  EXPECT_EQ((*sources)[2].uri, "https://mirror.example/cuda");
+  EXPECT_EQ((*sources)[3].uri, "https://other.example/cuda");
+  const auto dnf = machine(R"(
+/etc/yum.repos.d/cuda-rhel9.repo <<END
+[cuda-rhel9-x86_64]
+name=cuda-rhel9-x86_64
+baseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64
+enabled=1
+gpgcheck=1
+gpgkey=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64/D42D0685.pub
+[off]
+baseurl = https://off.example/x
+enabled = 0
+END
+)");
+  const auto rhel = collect_package_sources(*dnf);
+  ASSERT_TRUE(rhel.ok());
+  ASSERT_EQ(rhel->size(), 1U);
+  EXPECT_EQ((*rhel)[0].uri, "https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64");
+  EXPECT_TRUE(collect_package_sources(*machine("")).absent());
+  EXPECT_FALSE(collect_package_sources(*machine("/etc/apt/sources.list.d/x.list ! EACCES\n")).ok());
+}
+
+TEST(CollectPackageSources, AreKeptInACaptureWithoutPasswords) {
+  const std::string_view text =
+      "Types: deb\nURIs: https://ci:s3cret@mirror.example/cuda\nSuites: /\nTrusted: yes\n";
+  for (const std::string_view path :
+       {"/etc/apt/sources.list.d/x.sources", "/etc/apt/sources.list.d/x.list", "/etc/yum.repos.d/x.repo"}) {
+    const std::string kept =
+        used_package_sources(path, path.ends_with(".list") ? "deb https://u:s3cret@m.example/x /\n" : text);
+    EXPECT_EQ(kept.find("s3cret"), std::string::npos) << kept;
+  }
+  EXPECT_EQ(used_package_sources("/etc/apt/sources.list.d/x.sources", text),
+            "URIs: https://mirror.example/cuda\n\n");
+  EXPECT_EQ(used_package_sources("/etc/apt/sources.list.d/x.sources", text,
+                                 "https://developer.download.nvidia.com/"),
+            "");
+}
+
+// As nvidia-ctk 1.17 wrote it on an EC2 g4dn.xlarge (Docker's documentation, build/building/cdi), cut down.
+constexpr std::string_view kCdiSpec = R"(cdiVersion: 0.6.0
+containerEdits:
+  deviceNodes:
+  - path: /dev/nvidia-uvm
+  hooks:
+  - args:
+    - nvidia-cdi-hook
+    - create-symlinks
+    - --link
+    - libcuda.so.1::/usr/lib/x86_64-linux-gnu/libcuda.so
+    hookName: createContainer
+    path: /usr/bin/nvidia-cdi-hook
+  mounts:
+  - containerPath: /run/nvidia-persistenced/socket
+    hostPath: /run/nvidia-persistenced/socket
+  - containerPath: /usr/bin/nvidia-smi
+    hostPath: /usr/bin/nvidia-smi
+  - containerPath: /usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20
+    hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20
+    options:
+    - ro
+  - containerPath: /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.570.133.20
+    hostPath: /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.570.133.20
+devices:
+- containerEdits:
+    deviceNodes:
+    - path: /dev/nvidia0
+  name: "0"
+kind: nvidia.com/gpu
+)";
+
+TEST(CollectEngines, FindTheDriverThatCdiDescribes) {
+  const auto spec = parse_cdi_spec(kCdiSpec);
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->driver_version, "570.133.20");
+  EXPECT_EQ(spec->gone.size(), 2U);  // sockets and programs come and go
+  EXPECT_EQ(parse_cdi_spec(used_cdi_spec(kCdiSpec))->gone, spec->gone);
+  EXPECT_FALSE(parse_cdi_spec("kind: vendor1.com/device\n- hostPath: /usr/lib/libcuda.so.1.2\n"));
+  const auto json = parse_cdi_spec(R"({
+  "kind": "nvidia.com/gpu",
+    "hostPath": "/usr/lib64/libcuda.so.580.95.05",
+})");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->driver_version, "580.95.05");
+  EXPECT_TRUE(parse_cdi_spec("kind: nvidia.com/gpu\nhostPath: /x/../etc/shadow.so.1\n")->gone.empty());
+}
+
+TEST(CollectEngines, SayWhatIsGone) {
+  const std::string tree =
+      "/etc/cdi/nvidia.yaml <<END\n" + std::string(kCdiSpec) + "END\n" +
+      "/usr/bin/nvidia-ctk =\n"
+      "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.570.133.20 =\n"
+      "/etc/docker/daemon.json = {\"data-root\": \"/mnt\", \"runtimes\": {\"nvidia\": {}, \"kata\": {}}}\n";
+  const ContainerEngines engines = collect_engines(*machine(tree));
+  ASSERT_TRUE(engines.cdi.ok());
+  ASSERT_EQ(engines.cdi->size(), 1U);
+  EXPECT_EQ(engines.cdi->at(0).file, "/etc/cdi/nvidia.yaml");
+  EXPECT_EQ(engines.cdi->at(0).gone,
+            std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20"});
+  EXPECT_FALSE(is_current(engines.cdi->at(0), "570.133.20"));
+  EXPECT_TRUE(is_current({"f", "570.133.20", {}}, "570.133.20"));
+  EXPECT_FALSE(is_current({"f", "570.133.20", {}}, "580.95.05"));
+  EXPECT_EQ(engines.toolkit.value_or(false), true);
+  EXPECT_TRUE(engines.hook.absent());
+  EXPECT_EQ(*engines.docker_runtimes, (std::vector<std::string>{"nvidia", "kata"}));
+  EXPECT_TRUE(collect_engines(*machine("")).cdi.absent());
+  EXPECT_EQ(used_docker_runtimes(
+                R"({"proxies": {"http-proxy": "http://u:s3cret@p"}, "runtimes": {"nvidia": {"path": "x"}}})"),
+            "{\"runtimes\":{\"nvidia\":{}}}\n");
+}
+
+TEST(CollectMemoryGuards, AreServicesThatRun) {
+  EXPECT_EQ(*collect_memory_guards(*machine("/sys/fs/cgroup/system.slice/earlyoom.service/cgroup.procs = 7\n"
+                                            "/sys/fs/cgroup/system.slice/ssh.service/cgroup.procs = 8\n")),
+            std::vector<std::string>{"earlyoom"});
+  EXPECT_TRUE(collect_memory_guards(*machine("")).absent());
+}
+
 TEST(CollectRdma, OneOddCounterCostsNoOther) {
   const auto host = machine(R"(
 /sys/class/infiniband/mlx4_0/ports/1/state = 4: ACTIVE

@@ -2,6 +2,11 @@
 // functions used_*() return the lines of a file that the collector reads; a capture keeps only those.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "facts/system.h"
 
 namespace railbed {
@@ -35,6 +40,21 @@ std::string spaced(std::string_view text);
 Reading<std::vector<Service>> collect_services(Host& host);
 // Returns the state of these units, including units that systemd does not find. `units` have no ".service".
 Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units);
+Reading<std::vector<PackageSource>> collect_package_sources(Host& host);
+// Returns the sources that a file of apt (*.list, *.sources) or of dnf (*.repo) switches on; untrusted text.
+std::vector<PackageSource> parse_package_sources(std::string_view text, std::string_view file);
+// Returns such a file with these sources alone, and of them those that begin with `only`.
+std::string used_package_sources(std::string_view file, std::string_view text, std::string_view only = "");
+bool is_package_source_file(std::string_view path);
+ContainerEngines collect_engines(Host& host);
+// Returns what a file of CDI says of NVIDIA's GPUs, with every file of the driver that it mounts in `gone`; nullopt if
+// it is of another kind. Untrusted text, YAML as nvidia-ctk writes it, or JSON.
+std::optional<CdiSpec> parse_cdi_spec(std::string_view text);
+// Returns the lines of such a file that parse_cdi_spec() reads.
+std::string used_cdi_spec(std::string_view text);
+// Returns dockerd's configuration with its runtimes alone: it may name registries, proxies and their users.
+std::string used_docker_runtimes(std::string_view text);
+Reading<std::vector<std::string>> collect_memory_guards(Host& host);
 ConsoleFacts collect_console(Host& host, const Reading<std::string>& command_line);
 // Returns the lines of a GRUB settings file that collect_console() reads.
 std::string used_boot_menu(std::string_view text);

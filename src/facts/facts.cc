@@ -118,6 +118,9 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
   system.hosts_template = timed("hosts_template", runs, [&] { return collect_hosts_template(host); });
+  system.package_sources = timed("package_sources", runs, [&] { return collect_package_sources(host); });
+  system.engines = timed("engines", runs, [&] { return collect_engines(host); });
+  system.memory_guards = timed("memory_guards", runs, [&] { return collect_memory_guards(host); });
   system.ssh = timed("ssh", runs, [&] { return collect_ssh(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });

@@ -28,6 +28,8 @@ const std::string kOwnFolders[] = {"/etc/netplan",
                                    "/etc/default/grub.d",
                                    "/etc/ssh/sshd_config.d",
                                    "/etc/ssh/ssh_config.d",
+                                   "/etc/apt/sources.list.d",
+                                   "/etc/yum.repos.d",
                                    "/etc/profile.d",
                                    "/etc/default"};
 const std::string kUnitFolder = "/etc/systemd/system";

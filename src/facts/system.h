@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
@@ -227,6 +228,38 @@ struct Display {
   FIELDS(Display, address, vendor, device, boot_vga);
 };
 
+// A place that apt or dnf takes packages from, of those that are switched on.
+struct PackageSource {
+  std::string file;  // /etc/apt/sources.list.d/cuda.list, /etc/yum.repos.d/cuda-rhel9.repo
+  std::string uri;   // without the user and password that it may have
+  FIELDS(PackageSource, file, uri);
+  bool operator==(const PackageSource&) const = default;
+};
+
+// A file that describes NVIDIA's GPUs to container engines: the Container Device Interface, kind nvidia.com/gpu.
+struct CdiSpec {
+  std::string file;            // /etc/cdi/nvidia.yaml, /run/cdi/nvidia.yaml
+  std::string driver_version;  // of the libcuda.so.VERSION that it mounts; empty if it names none
+  // The first few files of this driver that it mounts and that are gone; a container with a GPU does not start then.
+  std::vector<std::string> gone;
+  FIELDS(CdiSpec, file, driver_version, gone);
+};
+
+// Returns true if containers can start with the files that a description names while this driver is loaded.
+inline bool is_current(const CdiSpec& spec, std::string_view driver) {
+  return spec.gone.empty() && (spec.driver_version.empty() || spec.driver_version == driver);
+}
+
+// What hands GPUs to containers on this machine.
+struct ContainerEngines {
+  Reading<bool> toolkit;      // /usr/bin/nvidia-ctk exists
+  Reading<bool> hook;         // /usr/bin/nvidia-container-runtime-hook: `docker run --gpus`
+  Reading<bool> cdi_refresh;  // the toolkit's own nvidia-cdi-refresh.service is installed
+  Reading<std::vector<std::string>> docker_runtimes;  // names below "runtimes" in /etc/docker/daemon.json
+  Reading<std::vector<CdiSpec>> cdi;                  // /etc/cdi, /run/cdi
+  FIELDS(ContainerEngines, toolkit, hook, cdi_refresh, docker_runtimes, cdi);
+};
+
 // The consoles of this machine that work without a network, from the boot menu to the login.
 struct ConsoleFacts {
   Reading<std::vector<std::string>> active;  // /sys/class/tty/console/active: where the kernel writes
@@ -266,8 +299,14 @@ struct System {
   Ssh ssh;
   Reading<std::vector<AdapterInterrupts>> interrupts;
   ConsoleFacts console;
+  // /etc/apt/sources.list, /etc/apt/sources.list.d, else /etc/yum.repos.d
+  Reading<std::vector<PackageSource>> package_sources;
+  ContainerEngines engines;
+  // Services that run and end processes before memory is used up (earlyoom, nohang, systemd-oomd), by their control
+  // groups: /sys/fs/cgroup/system.slice
+  Reading<std::vector<std::string>> memory_guards;
   FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, firmware, stuck,
-         firewall, hosts, hosts_template, ssh, interrupts, console);
+         firewall, hosts, hosts_template, ssh, interrupts, console, package_sources, engines, memory_guards);
 };
 
 // Collects the fields of System except ssh, interrupts and console. collect_facts() does not use it: it calls

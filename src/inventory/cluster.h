@@ -83,9 +83,15 @@ struct Configuration {
   std::optional<bool> exporters;  // node_exporter, railbed's own timer, and dcgm-exporter on nodes with GPUs
   std::optional<bool> packages;   // install drivers, CUDA, NCCL and MPI in the versions of `expect`
   std::optional<std::string> driver_kind;  // NVIDIA's kernel modules: open or proprietary
+  // Where the folders of NVIDIA's CUDA repository are: "nvidia" (default), an address of a mirror, or "none".
+  std::optional<std::string> nvidia_repository;
+  // Fingerprint of that repository's key, 40 capitals; default: the one railbed knows.
+  std::optional<std::string> nvidia_key;
+  std::optional<bool> memory_guard;  // earlyoom ends a process before memory is used up
   FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
          management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
-         nccl_profile, user, authorized_keys, exporters, packages, driver_kind);
+         nccl_profile, user, authorized_keys, exporters, packages, driver_kind, nvidia_repository, nvidia_key,
+         memory_guard);
   bool operator==(const Configuration&) const = default;
 };
 

@@ -81,6 +81,31 @@ std::optional<std::string> parse_console(std::string_view text) {
   return known && digits ? std::optional(std::string(text)) : std::nullopt;
 }
 
+std::optional<std::string> parse_repository(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:~%";
+  if (text == "nvidia" || text == "none") return std::string(text);
+  const bool web = text.starts_with("https://") || text.starts_with("http://");
+  while (text.ends_with('/')) text.remove_suffix(1);
+  const std::size_t host = text.find("//") + 2;
+  if (!web || text.size() > 200 || text.size() <= host || text.find("/../") != std::string_view::npos ||
+      text.find_first_not_of(kAllowed) != std::string_view::npos ||
+      text.find("//", host) != std::string_view::npos)
+    return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<std::string> parse_fingerprint(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c == ' ' && digits.size() % 4 == 0) continue;  // as gpg prints it
+    const bool letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (!letter && !is_digit(c)) return std::nullopt;
+    digits += c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return digits.size() == 40 ? std::optional(std::move(digits)) : std::nullopt;
+}
+
 std::optional<int> parse_console_rate(std::string_view text) {
   static constexpr int kRates[] = {9600, 19200, 38400, 57600, 115200};  // rates of IPMI's serial-over-LAN
   const auto rate = parse_number<int>(text);
@@ -348,8 +373,17 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
       truth(values.exporters);
     else if (key == "packages")
       truth(values.packages);
-    else
+    else if (key == "driver_kind")
       take(values.driver_kind, choice(key_at, item, {"open", "proprietary"}));
+    else if (key == "memory_guard")
+      truth(values.memory_guard);
+    else if (key == "nvidia_repository")
+      take(values.nvidia_repository,
+           parsed(key_at, item, parse_repository,
+                  "nvidia, none, or an address without a user, as in https://mirror.example/cuda/repos"));
+    else
+      take(values.nvidia_key,
+           parsed(key_at, item, parse_fingerprint, "a fingerprint of 40 hexadecimal digits"));
   });
   return raw;
 }

@@ -88,7 +88,7 @@ PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
     plan.steps.push_back({StepKind::kInstallPackages, {fmt::format("nvidia-driver-pinning-{}", branch)}});
   plan.steps.push_back({StepKind::kInstallPackages, packages});
   plan.steps.push_back({StepKind::kHoldPackages, {driver}});
-  plan.notes = {nvidia_repository(target, driver)};
+  plan.from_nvidia = driver;
   return plan;
 }
 
@@ -114,7 +114,7 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
                     "nvidia-driver` first.",
                     stream));
   }
-  plan.notes.push_back(nvidia_repository(target, packages.back()));
+  plan.from_nvidia = packages.back();
   plan.notes.push_back("The module is built by DKMS, which is in EPEL.");
   return plan;
 }
@@ -163,20 +163,6 @@ std::optional<std::string> why_no_driver(const Target& target, int branch) {
 PackagePlan driver_packages(const Target& target, int branch, ModuleKind kind) {
   if (target.platform.family == OsFamily::kRhel) return of_rhel(target, branch, kind);
   return target.platform.os == "ubuntu" ? of_ubuntu(target, branch, kind) : of_debian(target, branch, kind);
-}
-
-std::string nvidia_repository(const Target& target, std::string_view package) {
-  const Platform& platform = target.platform;
-  const bool rhel = platform.family == OsFamily::kRhel;
-  std::string release = rhel ? platform.version.substr(0, platform.version.find('.')) : platform.version;
-  std::erase(release, '.');
-  const bool known = is_digits(release);
-  const std::string folder = known ? fmt::format("{}{}/", rhel ? "rhel" : platform.os, release) : "";
-  return fmt::format(
-      "{0} is in NVIDIA's CUDA repository, https://developer.download.nvidia.com/compute/cuda/repos/{1}, which a "
-      "person has to add once; `{2}` tells whether this node has it.",
-      package, folder,
-      (rhel ? command("dnf list {}", package) : command("apt-cache policy {}", package)).text());
 }
 
 }  // namespace railbed

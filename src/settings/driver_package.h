@@ -33,15 +33,12 @@ std::string driver_package(const Platform& platform, int branch, ModuleKind kind
 struct PackagePlan {
   std::vector<NodeStep> steps = {};  // empty if a person has to act; the notes explain it
   std::vector<std::string> notes = {};
+  std::string from_nvidia = {};  // the package that is in NVIDIA's repository; empty: none
 };
 PackagePlan driver_packages(const Target& target, int branch, ModuleKind kind);
 
 // Returns why this branch cannot be installed, such as "570 is the last branch for this GPU"; nullopt if it
 // can.
 std::optional<std::string> why_no_driver(const Target& target, int branch);
-
-// Returns a note that names NVIDIA's repository of the package for this system, and the command that shows
-// whether the node uses it.
-std::string nvidia_repository(const Target& target, std::string_view package);
 
 }  // namespace railbed

@@ -5,6 +5,7 @@
 
 #include "base/host_port.h"
 #include "settings/files.h"
+#include "settings/nvidia_repository.h"
 #include "settings/render.h"
 
 namespace railbed {
@@ -128,13 +129,8 @@ void add_dcgm_exporter(const Target& target, std::vector<Setting>& settings) {
                 {StepKind::kReloadUnits, {}},
                 {StepKind::kEnableUnit, {unit + ".service"}},
                 {StepKind::kRestartUnit, {unit + ".service"}}},
-      .notes = {
-          fmt::format("datacenter-gpu-manager-exporter is in NVIDIA's CUDA repository; `{}` tells whether "
-                      "this node has that one.",
-                      target.platform.family == OsFamily::kDebian
-                          ? "apt-cache policy datacenter-gpu-manager-exporter"
-                          : "dnf list datacenter-gpu-manager-exporter"),
-          "It works with the DCGM of its own release: update both together."}};
+      .notes = {"It works with the DCGM of its own release: update both together."}};
+  use_nvidia_repository(target, "datacenter-gpu-manager-exporter", setting);
   note_loopback(target, setting);
   settings.push_back(std::move(setting));
 }

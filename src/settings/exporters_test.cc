@@ -30,9 +30,10 @@ TEST(RenderExporters, ListenOnTheManagementAddressAndWaitForIt) {
             std::string(kFileMark) +
                 "[Unit]\nWants=network-online.target\nAfter=network-online.target\n"
                 "[Service]\nRestart=on-failure\nRestartSec=5s\n");
-  EXPECT_EQ(settings[2].files.at(0).path,
+  EXPECT_EQ(settings[2].files.at(0).path, "/etc/apt/sources.list.d/railbed-nvidia-cuda.sources");
+  EXPECT_EQ(settings[2].files.at(1).path,
             "/etc/systemd/system/nvidia-dcgm-exporter.service.d/90-railbed.conf");
-  EXPECT_THAT(settings[2].files[0].content,
+  EXPECT_THAT(settings[2].files[1].content,
               HasSubstr("Environment=DCGM_EXPORTER_LISTEN=192.168.1.70:9400\n"));
 }
 

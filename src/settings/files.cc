@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/sha256.h"
-
+#include "base/text.h"
 #include "settings/hosts_lines.h"
 
 namespace railbed {
@@ -94,11 +95,38 @@ std::optional<std::string> block_in(std::string_view content) {
   return std::string(content.substr(place->inner, place->inner_end - place->inner));
 }
 
+namespace {
+
+// Members that are objects on both sides are joined; others are replaced. A file that is no JSON object stays as it is:
+// whoever wrote it has to mend it first.
+void join_members(json::Value& into, const json::Value& from) {
+  for (const auto& [name, value] : from.items()) {
+    json::Value& member = into[name];
+    if (member.is_object() && value.is_object())
+      join_members(member, value);
+    else
+      member = value;
+  }
+}
+
+}  // namespace
+
+std::string with_members(std::string_view content, std::string_view members) {
+  const bool blank = trim(content).empty();
+  auto whole = blank ? Result<json::Value>(json::Value::object()) : json::parse(content);
+  const auto wanted = json::parse(members);
+  if (!whole || !whole->is_object() || !wanted || !wanted->is_object()) return std::string(content);
+  const json::Value before = *whole;
+  join_members(*whole, *wanted);
+  return !blank && *whole == before ? std::string(content) : json::dump_pretty(*whole);
+}
+
 std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
 
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
   if (!file.block) return file.content;
   std::string content = now.value_or("");
+  if (file.json) return with_members(content, file.content);
   if (const HostsTable* const table = file.hosts.table.get()) {
     const std::string_view whole = content;
     const auto place = find_block(whole).value_or(BlockPlace{whole.size(), 0, 0, whole.size(), {}});

@@ -38,6 +38,10 @@ std::string with_block(std::string_view content, std::string_view block);
 // Returns the lines between the marks; nullopt if there are no marks.
 std::optional<std::string> block_in(std::string_view content);
 
+// Returns a file of one JSON object with these members joined into it; every other member stays. Returns it unchanged if
+// it has them, or is no JSON object.
+std::string with_members(std::string_view content, std::string_view members);
+
 // Returns the path to which a file that contradicts a setting is moved. Programs that read a folder ignore
 // names that end with '~'.
 std::string aside_name(const std::string& path);

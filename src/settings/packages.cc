@@ -10,6 +10,7 @@
 #include "model/differences.h"
 #include "settings/driver_package.h"
 #include "settings/files.h"
+#include "settings/nvidia_repository.h"
 #include "settings/render.h"
 
 namespace railbed {
@@ -99,6 +100,7 @@ void decide_driver(const Target& target, const std::string& wanted, Setting& set
   PackagePlan plan = driver_packages(target, *branch, *choice.kind);
   setting.steps = std::move(plan.steps);
   setting.notes = std::move(plan.notes);
+  if (!plan.from_nvidia.empty()) use_nvidia_repository(target, plan.from_nvidia, setting);
   const char* said = *choice.kind == ModuleKind::kOpen ? "open" : "proprietary";
   if (choice.by_hardware && target.configure().driver_kind.value_or(said) != said)
     setting.notes.push_back(
@@ -173,8 +175,8 @@ void add_toolkit(const Target& target, std::vector<Setting>& settings) {
     std::string package = "cuda-toolkit-" + release;
     std::ranges::replace(package, '.', '-');
     setting.files = {cuda_path(release)};
-    setting.notes = {nvidia_repository(target, package)};
-    setting.steps = install_steps({std::move(package)});
+    setting.steps = install_steps({package});
+    use_nvidia_repository(target, package, setting);
   } else {
     setting.notes = {fmt::format("expect.cuda_toolkit {} is no version, as in \"12.8\".", *wanted)};
   }
@@ -221,7 +223,7 @@ void add_nccl(const Target& target, std::vector<Setting>& settings) {
         "NCCL's packages are one for each CUDA: say expect.cuda_toolkit, and expect.nccl as in "
         "\"2.28.9\"."};
   }
-  setting.notes.push_back(nvidia_repository(target, debian ? "libnccl2" : "libnccl"));
+  if (!setting.steps.empty()) use_nvidia_repository(target, debian ? "libnccl2" : "libnccl", setting);
   setting.notes.push_back(
       debian ? "`apt-cache madison libnccl2` shows which NCCL there is for which CUDA."
              : "`dnf list --showduplicates libnccl` shows which NCCL there is for which CUDA.");
@@ -285,12 +287,11 @@ void add_container_toolkit(const Target& target, std::vector<Setting>& settings)
       installed("the container runtime hands out GPUs", toolkit_hands_out(target), "it does not")};
   setting.steps = install_steps({"nvidia-container-toolkit"});
   const bool podman = target.node().expect.container_runtime.value_or("docker") == "podman";
-  setting.notes = {
-      nvidia_repository(target, "nvidia-container-toolkit"),
+  use_nvidia_repository(target, "nvidia-container-toolkit", setting);
+  setting.notes.push_back(
       podman
-          ? "Then `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, and again after each new driver."
-          : "Then `nvidia-ctk runtime configure --runtime=docker` and `systemctl restart docker`, which ends "
-            "containers that run."};
+          ? "Once it is there, the section services makes CDI's description of the GPUs, at each boot anew."
+          : "Once it is there, the section services tells docker, whose restart ends containers that run.");
   settings.push_back(std::move(setting));
 }
 

@@ -81,8 +81,8 @@ TEST(RenderPackages, NcclIsThatOfItsCuda) {
   const auto settings = packages("os: ubuntu 24.04, cuda_toolkit: '12.8', nccl: 2.28.9");
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_THAT(settings[0].steps, Contains(install_of("cuda-toolkit-12-8")));
-  EXPECT_THAT(settings[0].files.at(0).content, HasSubstr("PATH=/usr/local/cuda-12.8/bin:$PATH"));
-  EXPECT_THAT(settings[0].notes, Contains(HasSubstr("compute/cuda/repos/ubuntu2404/")));
+  EXPECT_THAT(settings[0].files.at(1).content, HasSubstr("PATH=/usr/local/cuda-12.8/bin:$PATH"));
+  EXPECT_THAT(settings[0].notes, Contains(HasSubstr("compute/cuda/repos/ubuntu2404/x86_64/")));
   EXPECT_THAT(settings[1].steps,
               Contains(NodeStep{StepKind::kInstallPackages,
                                 {"libnccl2=2.28.9-*+cuda12.?", "libnccl-dev=2.28.9-*+cuda12.?"}}));
@@ -93,6 +93,88 @@ TEST(RenderPackages, NcclIsThatOfItsCuda) {
   EXPECT_THAT(packages("os: rhel 9.4, cuda: '13.0', nccl: '2.28'").at(0).steps,
               Contains(NodeStep{StepKind::kInstallPackages,
                                 {"libnccl-2.28.*+cuda13.*", "libnccl-devel-2.28.*+cuda13.*"}}));
+}
+
+// The toolkit of a node of which nothing but its system is known.
+Setting toolkit_on(std::string_view os, std::string_view version, std::string_view machine,
+                   std::string_view more = "", std::vector<PackageSource> sources = {}) {
+  Facts facts;
+  facts.railbed = "0";
+  facts.system.os.id = {std::string(os), "test"};
+  facts.system.os.version = {std::string(version), "test"};
+  facts.system.os.architecture = {std::string(machine), "test"};
+  facts.system.package_sources = {std::move(sources), "test"};
+  return packages("cuda_toolkit: '12.8'", more, {{"gpu1", facts}}).at(0);
+}
+
+TEST(NvidiaRepository, IsPutInPlaceOnANodeThatHasNothing) {
+  const auto expect_source = [](const Setting& setting, std::string_view file, std::string_view url,
+                                std::string_view key) {
+    ASSERT_EQ(setting.files.size(), 2U);
+    EXPECT_EQ(setting.files[0].path, file);
+    EXPECT_THAT(setting.files[0].content, HasSubstr(std::string(url) + "\n"));
+    ASSERT_EQ(setting.steps.size(), 3U);
+    EXPECT_EQ(setting.steps[0].kind, StepKind::kFetchKey);  // then the lists, then the package
+    EXPECT_THAT(setting.files[0].content, HasSubstr(setting.steps[0].arguments.at(0) + "\n"));
+    EXPECT_EQ(setting.steps[0].arguments.at(1), std::string(url) + std::string(key));
+  };
+  const std::string at = "https://developer.download.nvidia.com/compute/cuda/repos/";
+  const std::string_view apt = "/etc/apt/sources.list.d/railbed-nvidia-cuda.sources";
+  const std::string_view dnf = "/etc/yum.repos.d/railbed-nvidia-cuda.repo";
+  expect_source(toolkit_on("ubuntu", "22.04", "x86_64"), apt, at + "ubuntu2204/x86_64/", "3bf863cc.pub");
+  expect_source(toolkit_on("ubuntu", "24.04", "aarch64"), apt, at + "ubuntu2404/sbsa/", "3bf863cc.pub");
+  expect_source(toolkit_on("debian", "12", "x86_64"), apt, at + "debian12/x86_64/", "3bf863cc.pub");
+  expect_source(toolkit_on("rocky", "8.10", "x86_64"), dnf, at + "rhel8/x86_64/", "D42D0685.pub");
+  expect_source(toolkit_on("rhel", "9.4", "aarch64"), dnf, at + "rhel9/sbsa/", "D42D0685.pub");
+  const auto ubuntu = toolkit_on("ubuntu", "24.04", "x86_64");
+  EXPECT_EQ(ubuntu.files[0].content,
+            std::string(kFileMark) + "Types: deb\nURIs: " + at +
+                "ubuntu2404/x86_64/\nSuites: /\nSigned-By: /etc/apt/railbed-nvidia-cuda.asc\n");
+  EXPECT_EQ(ubuntu.steps[0].arguments.at(2), "EB693B3035CD5710E231E123A4B469963BF863CC");
+  EXPECT_THAT(toolkit_on("rocky", "9.4", "x86_64").files[0].content, HasSubstr("gpgcheck=1\n"));
+}
+
+TEST(NvidiaRepository, TakesAMirrorAndAnotherKey) {
+  const auto mirrored =
+      toolkit_on("ubuntu", "22.04", "x86_64", ", nvidia_repository: 'http://mirror.example/cuda/'");
+  EXPECT_EQ(mirrored.steps.at(0).arguments.at(1),
+            "http://mirror.example/cuda/ubuntu2204/x86_64/3bf863cc.pub");
+  const std::string key = "0123456789ABCDEF0123456789ABCDEFCDF6BA43";
+  const auto other = toolkit_on("rhel", "9.4", "x86_64", ", nvidia_key: '" + key + "'");
+  EXPECT_EQ(other.steps.at(0).arguments.at(1),
+            "https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64/CDF6BA43.pub");
+  EXPECT_EQ(other.steps[0].arguments.at(2), key);
+  EXPECT_EQ(toolkit_on("rocky", "10.0", "x86_64", ", nvidia_key: '" + key + "'").steps.at(0).arguments.at(2),
+            key);
+}
+
+TEST(NvidiaRepository, IsLeftAloneWhereAnyoneHasItAndWhereNoneIsKnown) {
+  const auto only_notes = [](const Setting& setting, std::string_view why) {
+    EXPECT_EQ(setting.files.size(), 1U) << why;
+    EXPECT_EQ(setting.steps.at(0).kind, StepKind::kRefreshPackages) << why;
+    EXPECT_THAT(setting.notes, Contains(HasSubstr(std::string(why))));
+  };
+  const std::string uri = "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64";
+  const std::vector<PackageSource> theirs = {
+      {"/etc/apt/sources.list.d/cuda-ubuntu2404-x86_64.list", uri + "/"}};
+  only_notes(toolkit_on("ubuntu", "24.04", "x86_64", "", theirs), "cuda-ubuntu2404-x86_64.list names it");
+  const std::vector<PackageSource> own = {{"/etc/apt/sources.list.d/railbed-nvidia-cuda.sources", uri}};
+  EXPECT_EQ(toolkit_on("ubuntu", "24.04", "x86_64", "", own).files.size(), 2U);
+  // That of another system is none.
+  EXPECT_EQ(toolkit_on("ubuntu", "22.04", "x86_64", "", theirs).files.size(), 2U);
+  only_notes(toolkit_on("ubuntu", "24.04", "x86_64", ", nvidia_repository: none"),
+             "leaves it to somebody else");
+  only_notes(toolkit_on("rhel", "10.0", "x86_64"), "CDF6BA43.pub");
+  Facts closed;
+  closed.railbed = "0";
+  closed.system.os.id = {"ubuntu", "test"};
+  closed.system.os.version = {"24.04", "test"};
+  closed.system.package_sources = {Miss{Missing::kDenied, "permission denied"},
+                                   "/etc/apt/sources.list.d/x.list"};
+  only_notes(packages("cuda_toolkit: '12.8'", "", {{"gpu1", closed}}).at(0), "x.list cannot be read");
+  only_notes(toolkit_on("debian", "12", "aarch64"), "no packages in it for this processor");
+  only_notes(toolkit_on("ubuntu", "24.04", "riscv64"), "no packages in it for this processor");
+  only_notes(toolkit_on("debian", "13", "x86_64"), "knows no folder");
 }
 
 TEST(RenderPackages, ProposesNothingWhereAllIsThere) {

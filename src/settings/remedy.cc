@@ -61,20 +61,27 @@ void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
   const std::string folder = file.path.substr(0, file.path.rfind('/'));
   if (std::ranges::find(kFoldersThere, folder) == kFoldersThere.end())
     commands.push_back(command("mkdir -p {}", folder));
-  file.block ? add_block(file, commands) : add_whole(file, commands);
+  if (file.json)  // docker's is the only one
+    commands.push_back("nvidia-ctk runtime configure --runtime=docker");
+  else
+    file.block ? add_block(file, commands) : add_whole(file, commands);
 }
 
 }  // namespace
 
 std::vector<ShellCommand> commands_by_hand(const Setting& setting, const Platform& platform) {
   std::vector<ShellCommand> commands;
+  const auto add_steps = [&](bool before_files) {
+    for (const NodeStep& step : setting.steps)
+      if ((step.kind == StepKind::kFetchKey) == before_files && check_step(step))
+        for (const auto& words : commands_of(step, platform))
+          commands.push_back(command("{}", ShellWords{words}));
+  };
+  add_steps(true);
   for (const DesiredFile& file : setting.files) add_file(file, commands);
   for (const Contradiction& contradiction : setting.contradictions)
     commands.push_back(command("mv {} {}", contradiction.path, aside_name(contradiction.path)));
-  for (const NodeStep& step : setting.steps)
-    if (check_step(step))
-      for (const auto& words : commands_of(step, platform))
-        commands.push_back(command("{}", ShellWords{words}));
+  add_steps(false);
   return commands;
 }
 

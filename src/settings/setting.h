@@ -79,15 +79,17 @@ enum class StepKind {
   kHoldPackages,        // NAME…: no upgrade touches them
   kRefreshPackages,     // the lists of available packages
   kEnableStream,        // MODULE:STREAM: selects the packages that dnf uses (RHEL 8 and 9)
+  kFetchKey,            // FILE URL FINGERPRINT: of the keys at URL, FILE gets the one with this fingerprint
   kReloadSshd,          // sshd reads its settings again, if they are valid; connections stay
   kSetLinkUp            // INTERFACE…: no setting has it; `init --bring-up` does, and always goes back
 };
 constexpr auto enum_names(StepKind) {
-  return std::array<std::string_view, 19>{
-      "load-sysctl",      "load-module",   "reload-units",         "enable-unit",      "restart-unit",
-      "disable-unit",     "apply-netplan", "load-connections",     "reload-networkd",  "set-link-down",
-      "reload-udev",      "update-grub",   "set-kernel-arguments", "install-packages", "hold-packages",
-      "refresh-packages", "enable-stream", "reload-sshd"};
+  return std::array<std::string_view, 20>{
+      "load-sysctl",          "load-module",      "reload-units",  "enable-unit",
+      "restart-unit",         "disable-unit",     "apply-netplan", "load-connections",
+      "reload-networkd",      "set-link-down",    "reload-udev",   "update-grub",
+      "set-kernel-arguments", "install-packages", "hold-packages", "refresh-packages",
+      "enable-stream",        "fetch-key",        "reload-sshd"};
 }
 
 // One step. Its arguments depend on the kind.
@@ -111,11 +113,13 @@ struct HostsCorrection {
 // (with_block() of files.h).
 struct DesiredFile {
   std::string path = {};
-  std::string content = {};    // ends with a newline
-  int mode = 0644;             // of a whole file; owner and group are root's
-  bool block = false;          // `content` goes between the marks, the rest of the file stays
+  std::string content = {};  // ends with a newline
+  int mode = 0644;           // of a whole file; owner and group are root's
+  bool block = false;        // `content` goes between the marks, the rest of the file stays
+  // Of a block: the file is a JSON object, which has no marks. It gets the members of `content`, and keeps all others.
+  bool json = false;
   HostsCorrection hosts = {};  // of a block: lines outside of the marks that it corrects; not in JSON
-  FIELDS(DesiredFile, path, content, mode, block);
+  FIELDS(DesiredFile, path, content, mode, block, json);
   bool operator==(const DesiredFile&) const = default;
 };
 

@@ -68,8 +68,31 @@ Commands reload_sshd(OsFamily family) {
       {"systemctl", "try-reload-or-restart", family == OsFamily::kDebian ? "ssh.service" : "sshd.service"}};
 }
 
+// Fetches keys into a folder of root's in memory, and writes the one with the fingerprint: whatever else came
+// with it stays there. `gpg --list-keys` fails if there is none, `gpg --export` would not.
+Commands fetch_key(const Words& given, OsFamily family) {
+  if (given.size() != 3) return {};
+  const std::string& file = given[0];
+  const Words gpg = {"gpg",           "--homedir", std::string(kKeyFolder), "--batch", "--no-autostart",
+                     "--trust-model", "always"};
+  const std::string fetched = std::string(kKeyFolder) + "/fetched.asc";
+  Commands commands = {{"mkdir", "-p", "-m", "0700", std::string(kKeyFolder)},
+                       {"curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=http,https",
+                        "--max-time", "60", "--max-filesize", "1048576", "--output", fetched, given[1]},
+                       with(gpg, {"--import", fetched}),
+                       with(gpg, {"--list-keys", given[2]}),
+                       with(gpg, {"--yes", "--armor", "--export", "--output", file, given[2]}),
+                       {"chmod", "0644", file}};
+  // Debian has neither program by default, RHEL both.
+  if (family == OsFamily::kDebian) {
+    commands.insert(commands.begin(), install({"ca-certificates", "curl", "gnupg"}, family).front());
+    commands.insert(commands.begin(), {"apt-get", "update"});
+  }
+  return commands;
+}
+
 // The form that a step's arguments must have.
-enum class Form { kNothing, kFile, kName, kPackage, kKernelArgument };
+enum class Form { kNothing, kFile, kName, kPackage, kKernelArgument, kKey };
 
 Form form_of(StepKind kind) {
   switch (kind) {
@@ -82,6 +105,8 @@ Form form_of(StepKind kind) {
       return Form::kPackage;
     case StepKind::kSetKernelArguments:
       return Form::kKernelArgument;
+    case StepKind::kFetchKey:
+      return Form::kKey;
     case StepKind::kLoadModule:
     case StepKind::kEnableUnit:
     case StepKind::kRestartUnit:
@@ -106,6 +131,12 @@ bool consists_of(std::string_view text, std::string_view more) {
   });
 }
 
+// Returns true if `text` is an address of http or https without a user in it.
+bool is_url(std::string_view text) {
+  const bool web = text.starts_with("https://") || text.starts_with("http://");
+  return web && consists_of(text, "/._-:~%");
+}
+
 bool fits(std::string_view argument, Form form) {
   switch (form) {
     case Form::kNothing:
@@ -119,11 +150,23 @@ bool fits(std::string_view argument, Form form) {
       return consists_of(argument, "._-+=:~*?");
     case Form::kKernelArgument:
       return consists_of(argument, "._-=,:");
+    case Form::kKey:
+      return is_key_file(argument) || is_url(argument) || is_openpgp_fingerprint(argument);
   }
   return false;
 }
 
 }  // namespace
+
+bool is_key_file(std::string_view path) {
+  return (path.starts_with("/etc/apt/railbed-") || path.starts_with("/etc/pki/rpm-gpg/railbed-")) &&
+         path.ends_with(".asc") && std::ranges::count(path, '/') <= 4 &&
+         path.find("..") == std::string_view::npos && consists_of(path, "/._-");
+}
+
+bool is_openpgp_fingerprint(std::string_view text) {
+  return text.size() == 40 && text.find_first_not_of("0123456789ABCDEF") == std::string_view::npos;
+}
 
 std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Platform& platform) {
   const Words& given = step.arguments;
@@ -165,6 +208,8 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
       return {{"dnf", "makecache"}};
     case StepKind::kEnableStream:
       return each({"dnf", "--assumeyes", "module", "enable"}, given);
+    case StepKind::kFetchKey:
+      return fetch_key(given, platform.family);
     case StepKind::kReloadSshd:
       return reload_sshd(platform.family);
   }
@@ -187,6 +232,10 @@ Result<void> check_step(const NodeStep& step) {
     if (!fits(argument, form))
       return fail(ErrorKind::kBadInput,
                   fmt::format("step {} does not take \"{}\"", kind, printable(argument)));
+  if (form == Form::kKey && (step.arguments.size() != 3 || !is_key_file(step.arguments[0]) ||
+                             !is_url(step.arguments[1]) || !is_openpgp_fingerprint(step.arguments[2])))
+    return fail(ErrorKind::kBadInput,
+                fmt::format("step {} takes a file, an address and a fingerprint", kind));
   return {};
 }
 

@@ -25,8 +25,9 @@ namespace railbed {
 class ToyMachine {
  public:
   ToyMachine() {
-    for (const char* one : {"/etc/sysctl.d", "/etc/netplan", "/etc/systemd/system/sysinit.target.wants",
-                            "/var/lib", "/live/sysctl", "/live/active", "/live/enabled", "/sys/module"})
+    for (const char* one :
+         {"/etc/sysctl.d", "/etc/netplan", "/etc/apt", "/etc/systemd/system/sysinit.target.wants", "/var/lib",
+          "/live/sysctl", "/live/active", "/live/enabled", "/sys/module"})
       std::filesystem::create_directories(root_ + one);
     put("/etc/systemd/system/sysinit.target.wants/other.service", "");
   }
@@ -93,6 +94,9 @@ class ToyMachine {
       std::filesystem::create_directories(root_ + "/sys/module/" + last);
     if (words[0] == "modprobe" && verb == "--remove") remove("/sys/module/" + last);
     if (words[0] == "netplan" && verb == "apply") apply_netplan();
+    if (words[0] == "gpg" && words[words.size() - 3] == "--output")
+      put(words[words.size() - 2], "key " + last);
+    if (words[0] == "rm") remove(last);
     if (words[0] == "systemctl") return systemctl(words, verb, last);
     return "";
   }
