@@ -182,10 +182,12 @@ Action declare_runs(CLI::App& app) {
           "--older-than", options->older,
           "those without a label that are older: 90d, or 2026-01-19T10:00:00Z (default: none by their age)")
       ->type_name("AGE");
-  pruned->add_option("--keep", options->keep, "at most so many: the newest, and those with a label last")
+  pruned
+      ->add_option("--keep", options->keep,
+                   "keep at most so many: the oldest go first, those with a label last")
       ->check(between(1, 100'000))
       ->capture_default_str();
-  pruned->add_option("--mib", options->mib, "at most this size of all")
+  pruned->add_option("--mib", options->mib, "keep at most this size of them all")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
   pruned->add_flag("--dry-run", options->dry, "remove nothing, but print how much would go");
