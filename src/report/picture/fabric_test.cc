@@ -89,7 +89,9 @@ FabricEvidence sick_tree() {
 
 TEST(FabricSvg, MarksFindingsWhereTheyAre) {
   const std::string svg = verified_svg(sick_tree());
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) EXPECT_TRUE(write_file(kGolden, svg));
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    EXPECT_TRUE(write_file(kGolden, svg));
+  }
   EXPECT_EQ(svg, read_file(kGolden).value_or("")) << "UPDATE_GOLDEN=1 writes it anew";
   // By shape, with the number of the finding, and not by color alone.
   EXPECT_THAT(svg, HasSubstr("class=\"wire bad\""));
