@@ -120,7 +120,8 @@ class Drawing {
     const Html frames = group_frames();
     for (const auto& [pair, bundle] : bundles_) wires += wire(pair.first, pair.second, bundle);
     for (std::size_t b = 0; b < boxes_.size(); ++b) boxes += column(b);
-    const Html below = key() + list();
+    Html below = key();
+    below += list();  // each adds to the height
     return html(
                R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title>)",
                width_ + 2 * kEdge, height_ + kEdge, describe(fabric_, layout_)) +
