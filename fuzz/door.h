@@ -54,7 +54,7 @@ inline std::string read_text(const Fd& from) {
   return got > 0 ? std::string(bytes.data(), static_cast<std::size_t>(got)) : std::string();
 }
 
-// Behind a greeting ("railbed-ranks 1 NONCE\n"): what this listener's nonce is.
+// Behind a greeting ("railbed-ranks 2 NONCE\n"): what this listener's nonce is.
 inline std::string nonce_of(const std::string& greeting) {
   require(greeting.ends_with('\n') && greeting.rfind(' ') != std::string::npos);
   return greeting.substr(greeting.rfind(' ') + 1, greeting.size() - greeting.rfind(' ') - 2);

@@ -175,6 +175,33 @@ class Process(unittest.TestCase):
         self.assertEqual([kind for kind, _ in told].count('started'), 3)
         self.assertEqual(told.count(('appeared', 'rdma.cable-error')), 1)
 
+    def test_a_state_of_a_newer_railbed_is_left_as_it_is(self):
+        running = self.begin()
+        first = self.since()
+        running.terminate()
+        running.wait(PATIENCE)
+        file = self.state / 'monitor.state'
+        kept = json.loads(file.read_text())
+        self.assertEqual((kept['version'], kept['railbed']), (2, subprocess.run([RAILBED, 'version'], check=True, capture_output=True,
+                                                                               text=True, timeout=PATIENCE).stdout.split()[1]))
+        newer = json.dumps({**kept, 'version': 3, 'railbed': '99.0.0'})
+        file.write_text(newer)
+        refused = self.begin()
+        self.assertEqual(refused.wait(PATIENCE), 64)
+        said = refused.stderr.read()
+        for part in (str(file), 'version 3', '99.0.0', '--fresh-state'):
+            self.assertIn(part, said)
+        self.assertEqual(file.read_text(), newer)
+        running = self.begin('--fresh-state')
+        self.assertNotEqual(self.since(), first)
+        self.assertEqual((self.state / 'monitor.state.set-aside').read_text(), newer)
+        running.terminate()
+        running.wait(PATIENCE)
+        # An older form, as another railbed would have left it.
+        file.write_text(json.dumps({key: value for key, value in kept.items() if key != 'railbed'} | {'version': 1}))
+        self.begin()
+        self.assertEqual(self.since(), first)
+
     def test_one_state_one_monitor(self):
         self.begin()
         self.scrape()

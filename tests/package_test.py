@@ -109,6 +109,20 @@ class Package(unittest.TestCase):
         run(*dpkg, '--purge', 'railbed')
         self.assertEqual(everything_in(root, 'var/lib/dpkg'), before)
 
+    def test_an_upgrade_restarts_the_monitor_once(self):
+        place = pathlib.Path(tempfile.mkdtemp(dir=self.place))
+        run('dpkg-deb', '--control', self.one(self.new, '*.deb'), place / 'control')
+        (place / 'systemctl').write_text(f'#!/bin/sh\necho "$@" >> {place}/told\n')
+        (place / 'systemctl').chmod(0o755)
+        for script, words, expected in (('postinst', 'configure 0.0.1-1', ['daemon-reload', 'try-restart railbed-monitor.service']),
+                                        ('postinst', 'configure ""', ['daemon-reload']),
+                                        ('prerm', 'upgrade 9.9.9-1', []), ('postrm', 'upgrade 9.9.9-1', []),
+                                        ('prerm', 'remove', ['--no-reload disable --now railbed-monitor.service'])):
+            (place / 'told').write_text('')
+            within = f'mount -t tmpfs none /run && mkdir -p /run/systemd/system && PATH={place}:$PATH {place}/control/{script} {words}'
+            run('unshare', '-m', *(['-r'] if AS_ROOT else []), 'sh', '-c', within)
+            self.assertEqual((place / 'told').read_text().splitlines(), expected, (script, words))
+
     def test_rpm_installs_upgrades_and_removes(self):
         root = self.empty_root('var/lib/rpm', 'usr/bin', 'usr/lib/systemd/system', 'usr/share/doc', 'usr/share/man/man1')
         rpm = [*AS_ROOT, 'rpm', '--root', root, '--dbpath', '/var/lib/rpm']

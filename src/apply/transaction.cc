@@ -172,6 +172,14 @@ std::string last_lines(std::string_view text) {
   return std::string(text.substr(text.size() > kMost ? text.size() - kMost : 0));
 }
 
+std::string journal_path(const std::string& id) { return fmt::format("{}/{}/journal", kApplyFolder, id); }
+
+// Fails if a newer railbed wrote the record. A document that is no record passes: its decoding says so.
+Result<void> check_record_version(const json::Value& document, const std::string& id) {
+  const auto stamp = json::decode<KeptStamp>(document);
+  return stamp ? check_kept(Kept::kApply, journal_path(id), *stamp) : Result<void>();
+}
+
 }  // namespace
 
 Result<Transaction> Transaction::stage(WritableHost& host, const ApplyRequest& request) {
@@ -269,9 +277,12 @@ Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
 
 Result<Transaction> Transaction::open(WritableHost& host, const std::string& id) {
   if (!is_apply_id(id)) return fail(ErrorKind::kBadInput, "\"" + printable(id) + "\" is no apply's name");
-  ASSIGN_OR_RETURN(auto file, host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id)));
+  ASSIGN_OR_RETURN(auto file, host.read_own(journal_path(id)));
   if (!file) return fail(ErrorKind::kBadInput, "this node knows no apply " + id);
-  auto journal = json::read<Journal>(file->content.bytes);
+  const auto document = json::parse(file->content.bytes);
+  if (!document) return fail(document.error(), "the journal of apply " + id);
+  RETURN_IF_ERROR(check_record_version(*document, id));
+  auto journal = json::decode<Journal>(*document);
   if (!journal) return fail(journal.error(), "the journal of apply " + id);
   if (journal->request.id != id)
     return fail(ErrorKind::kBadInput, "the journal of apply " + id + " is of another");
@@ -536,8 +547,16 @@ Result<std::vector<std::string>> apply_ids(const WritableHost& host) {
 Result<std::vector<Transaction>> past_applies(WritableHost& host) {
   ASSIGN_OR_RETURN(const auto ids, apply_ids(host));
   std::vector<Transaction> all;
-  for (const std::string& id : ids)
-    if (auto past = Transaction::open(host, id)) all.push_back(*std::move(past));
+  for (const std::string& id : ids) {
+    if (auto past = Transaction::open(host, id)) {
+      all.push_back(*std::move(past));
+      continue;
+    }
+    const auto file = host.read_own(journal_path(id));
+    if (!file || !*file) continue;
+    if (const auto document = json::parse((*file)->content.bytes))
+      RETURN_IF_ERROR(check_record_version(*document, id));
+  }
   std::ranges::stable_sort(all, {},
                            [](const Transaction& transaction) { return transaction.journal().number; });
   return all;

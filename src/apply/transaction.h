@@ -36,7 +36,9 @@
 #include "apply/undo.h"
 #include "apply/writable_host.h"
 #include "base/fields.h"
+#include "base/kept_format.h"
 #include "base/result.h"
+#include "base/version.h"
 
 namespace railbed {
 
@@ -67,6 +69,8 @@ struct TimedCommand {
 
 // The record of an apply, written before the first change.
 struct Journal {
+  int version = format_of(Kept::kApply).written;
+  std::string railbed = railbed_version();  // the railbed that wrote the record
   ApplyRequest request = {};
   std::uint64_t number = 0;  // the node numbers its applies; each number is greater than the last
   std::string begun = {};    // RFC 3339, for people: clocks may be set
@@ -81,8 +85,8 @@ struct Journal {
   std::optional<NetworkState> to_network = {};  // state to reach at the end; rollbacks only
   std::vector<UndoCommand> undo = {};
   NetworkState network = {};  // the state before
-  FIELDS(Journal, request, number, begun, boot, uptime, first, files, folders, emptied, then, to_network,
-         undo, network);
+  FIELDS(Journal, version, railbed, request, number, begun, boot, uptime, first, files, folders, emptied,
+         then, to_network, undo, network);
 };
 
 // One apply of a node. Keeps a pointer to the host, which must outlive it.
@@ -169,7 +173,8 @@ double uptime_now();
 
 // Returns the names of all records of this node; fails if another user could have put records there.
 Result<std::vector<std::string>> apply_ids(const WritableHost& host);
-// Returns the records that can be read, oldest first.
+// Returns the records that can be read, oldest first. Fails if a newer railbed wrote one of them: what follows from
+// the others alone could undo half of a change.
 Result<std::vector<Transaction>> past_applies(WritableHost& host);
 
 // Fails if a record contains more than an apply may do: only files below /etc without special modes, and

@@ -461,6 +461,29 @@ Journal journal_of(const ToyMachine& toy) {
   return *json::read<Journal>(toy.text(fmt::format("{}/{}/journal", kApplyFolder, kFirst)));
 }
 
+// Half of what is in it would be undone, and the changes after it would be put in a wrong order.
+TEST(Transaction, ARecordOfANewerRailbedIsLeftAlone) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  const std::string path = fmt::format("{}/{}/journal", kApplyFolder, kFirst);
+  const std::string ours = toy.text(path);
+  EXPECT_TRUE(ours.starts_with("{\"version\":1,\"railbed\":\"")) << ours.substr(0, 60);
+  // Before records had a version.
+  toy.put(path, "{" + ours.substr(ours.find("\"request\"")));
+  EXPECT_TRUE(Transaction::open(host, kFirst));
+  EXPECT_EQ(past_applies(host)->size(), 1U);
+  const std::string newer = R"({"version":2,"railbed":"9.0.0","request":[]})";
+  toy.put(path, newer);
+  for (const auto& refused : {Transaction::open(host, kFirst).error(), past_applies(host).error(),
+                              recover_applies(host, kFirst, {}).error()}) {
+    EXPECT_NE(refused.text.find("version 2"), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find("9.0.0"), std::string::npos) << refused.text;
+  }
+  EXPECT_EQ(toy.text(path), newer);
+}
+
 TEST(Transaction, ARecordThatNoApplyWouldWriteIsNotCarriedOut) {
   const auto is_refused = [](auto spoil) {
     ToyMachine toy;

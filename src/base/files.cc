@@ -81,8 +81,11 @@ Result<void> replace_file(const FolderEntry& place, const std::string& path, std
   if (!fd) return unwritable(path);
   const int folder = place.folder.get();
   if (fchmod(fd.get(), mode) == 0 && write_all(fd.get(), text) && fsync(fd.get()) == 0 &&
-      renameat(folder, temporary.name.c_str(), folder, place.name.c_str()) == 0)
+      renameat(folder, temporary.name.c_str(), folder, place.name.c_str()) == 0) {
+    // If this fails, a power cut may bring the old file back, as a whole.
+    (void)place.sync();
     return {};
+  }
   const auto error = unwritable(path);
   unlinkat(folder, temporary.name.c_str(), 0);
   return error;

@@ -25,8 +25,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxR
 // failure, with the reason in errno. `flags` are added to O_RDONLY.
 Fd open_named(const std::string& path, int flags = 0);
 
-// Replaces the file atomically: writes a temporary file in the same folder, syncs it and renames it over
-// `path`. After a failure the old file is intact. A link made by root or the caller is followed, and its
+// Replaces the file atomically: writes a temporary file in the same folder, syncs it, renames it over
+// `path` and syncs the folder. After a failure the old file is intact. A link made by root or the caller is followed, and its
 // target is replaced. Other file types are never replaced: a pipe, a character device (/dev/null) or one of
 // our own descriptors (/dev/stdout, /dev/fd/3) receives the text; anything else is an error. A place that cannot be
 // written is kBadInput, a full or broken disk kUnavailable.

@@ -69,6 +69,55 @@ bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   return tree;
 }
 
+// Finds groups. Where some cables between switches go up or down, what these join is a group. Else two switches
+// of one level are of one group if they share half of their neighbours: within a group all do, across groups few or
+// none. Groups of one switch, and a single group, are none.
+void find_groups(const IbFabric& fabric, IbLayout& layout) {
+  layout.group.assign(fabric.nodes.size(), -1);
+  std::map<int, std::set<int>> beside;
+  std::vector<std::pair<int, int>> vertical;
+  each_cable(fabric, [&](const IbEnd& end, const IbEnd& other) {
+    if (!fabric.at(end).is_switch() || !fabric.at(other).is_switch() || end.node == other.node) return;
+    if (layout.level[static_cast<std::size_t>(end.node)] !=
+        layout.level[static_cast<std::size_t>(other.node)])
+      return vertical.emplace_back(end.node, other.node), void();
+    beside[end.node].insert(other.node);
+    beside[other.node].insert(end.node);
+  });
+  if (beside.empty()) return;
+  std::vector<int> root(fabric.nodes.size());
+  for (std::size_t n = 0; n < root.size(); ++n) root[n] = static_cast<int>(n);
+  const auto root_of = [&](int n) {
+    while (root[static_cast<std::size_t>(n)] != n)
+      n = root[static_cast<std::size_t>(n)] =
+          root[static_cast<std::size_t>(root[static_cast<std::size_t>(n)])];
+    return n;
+  };
+  const auto unite = [&](int a, int b) {
+    a = root_of(a), b = root_of(b);
+    root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+  };
+  for (const auto& [a, b] : vertical) unite(a, b);
+  if (vertical.empty())
+    for (const auto& [a, near] : beside)
+      for (const int b : near) {
+        const std::set<int>& others = beside.at(b);
+        const auto shared = std::ranges::count_if(near, [&](int one) { return others.contains(one); });
+        if (2 * static_cast<std::size_t>(shared) + 1 >= std::min(near.size(), others.size()) && shared > 0)
+          unite(a, b);
+      }
+  std::map<int, int> sizes;
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+    if (fabric.nodes[n].is_switch()) ++sizes[root_of(static_cast<int>(n))];
+  if (sizes.size() < 2 || std::ranges::any_of(sizes, [](const auto& size) { return size.second < 2; }))
+    return;
+  std::map<int, int> numbers;
+  for (const auto& [first, size] : sizes) numbers.emplace(first, static_cast<int>(numbers.size()));
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+    if (fabric.nodes[n].is_switch()) layout.group[n] = numbers.at(root_of(static_cast<int>(n)));
+  layout.groups = static_cast<int>(numbers.size());
+}
+
 // A host's HCAs: device → node and leaf. Hosts are alike if they have the same
 // devices.
 struct HostPorts {
@@ -159,6 +208,7 @@ IbLayout layout_of(const IbFabric& fabric) {
   layout.level = levels_of(fabric);
   for (const int level : layout.level) layout.top = std::max(layout.top, level);
   find_rails(fabric, layout);
+  find_groups(fabric, layout);
   const auto switches = std::ranges::count_if(fabric.nodes, &IbNode::is_switch);
   if (switches == 0)
     layout.shape = IbShape::kBackToBack;
@@ -185,7 +235,8 @@ std::string describe(const IbFabric& fabric, const IbLayout& layout) {
     case IbShape::kOther:
       break;
   }
-  return fmt::format("{} switches, no tree{}", switches, rails);
+  return fmt::format("{} switches{}, no tree{}", switches,
+                     layout.groups > 0 ? fmt::format(" in {} groups", layout.groups) : "", rails);
 }
 
 RoutingAdvice routing_for(const IbLayout& layout) {

@@ -16,6 +16,11 @@ struct IbLayout {
   IbShape shape = IbShape::kOther;
   std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: none of these
   int top = 0;             // the highest level
+  // By node: the group of switches to which it belongs, as in a dragonfly: the switches of a group are cabled to each
+  // other, by each other or through switches above them, and groups by few cables between switches of one level. From
+  // 0 in the order of the nodes; -1 if the switches do not fall into groups, or for an HCA.
+  std::vector<int> group;
+  int groups = 0;
   // By node: the devices ("mlx5_0") that most hosts have on this leaf; empty if hosts are not cabled alike.
   std::vector<std::vector<std::string>> leaf_devices;
   // By node: the leaf to which most hosts beside this HCA's host cable the same device, and how many hosts

@@ -1,7 +1,7 @@
 // The handshake between rank 0 and another rank, and its sockets. Used by rendezvous.cc and
 // rank_reception.cc; the proofs also by secret_door.cc.
 //
-//   rank 0 → rank   railbed-ranks 1 NONCE
+//   rank 0 → rank   railbed-ranks 2 NONCE
 //   rank → rank 0   {"introduction": {…}, "nonce": "…", "proof": "…"}
 //   rank 0 → rank   proof PROOF, or: no REASON
 #pragma once
@@ -19,7 +19,8 @@
 
 namespace railbed::fleet {
 
-inline constexpr std::string_view kGreeting = "railbed-ranks 1 ";
+inline constexpr std::string_view kGreetingName = "railbed-ranks ";
+inline constexpr std::string_view kGreeting = "railbed-ranks 2 ";
 inline constexpr std::string_view kWelcome = "proof ";
 inline constexpr std::string_view kRefusal = "no ";
 inline constexpr std::size_t kNonceBytes = 16;

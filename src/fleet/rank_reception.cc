@@ -85,6 +85,9 @@ std::string RankReception::let_in(Guest& guest) {
   if (!same_secret(hello->proof, proof_of(at_, Prover::kRank, guest.told, hello->nonce, who)))
     return "it knows another secret than rank 0. "
            "Give all ranks one RAILBED_SECRET in their environment, or a home folder that they share";
+  if (who.railbed != railbed_version())
+    return fmt::format("it runs railbed {}, rank 0 {}: start the same program on all nodes",
+                       printable(who.railbed.substr(0, 64)), railbed_version());
   if (who.ranks != ranks_) return fmt::format("it is one of {} ranks, rank 0 one of {}", who.ranks, ranks_);
   if (who.rank < 1 || who.rank >= ranks_) return fmt::format("there is no rank {} to wait for", who.rank);
   if (arrived_.contains(who.rank)) return fmt::format("rank {} is here already", who.rank);

@@ -85,6 +85,12 @@ class Knock {
     // Rank 0 may send its greeting long after the kernel has accepted the connection.
     ASSIGN_OR_RETURN(const auto greeting, read_line(fd.get(), until_, stop_));
     if (!greeting) return std::nullopt;
+    if (greeting->starts_with(kGreetingName) && !greeting->starts_with(kGreeting))
+      return fail(
+          ErrorKind::kUnavailable,
+          fmt::format("rank 0 at {} port {} runs another version of railbed than this rank ({}): start the "
+                      "same program on all nodes",
+                      at_.host, at_.port, railbed_version()));
     if (!greeting->starts_with(kGreeting)) return stranger("says \"" + quotable(*greeting, 60) + '"');
     return introduce(std::move(fd), greeting->substr(kGreeting.size()));
   }

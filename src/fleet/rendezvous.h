@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "base/peer.h"
 #include "base/result.h"
+#include "base/version.h"
 #include "fleet/launcher.h"
 
 namespace railbed::fleet {
@@ -39,7 +40,8 @@ struct RankIntroduction {
   int ranks = 0;
   std::string host;
   std::vector<int> gpus;  // CUDA ordinals
-  FIELDS(RankIntroduction, rank, ranks, host, gpus);
+  std::string railbed = railbed_version();
+  FIELDS(RankIntroduction, rank, ranks, host, gpus, railbed);
 };
 
 // A rank that has connected to rank 0.

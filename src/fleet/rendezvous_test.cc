@@ -229,6 +229,31 @@ TEST_F(RendezvousTest, WhatWasHeardCannotBePlayedBack) {
   EXPECT_TRUE(zero.get());
 }
 
+TEST_F(RendezvousTest, RanksOfTwoVersionsAreNotMixed) {
+  at_.patience = 2s;
+  auto zero = std::async(std::launch::async, [&] { return receive(2); });
+  const auto refused = reach_rank_zero(at_, {1, 2, "gpu01", {0}, "9.0.0"}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("it runs railbed 9.0.0, rank 0 "));
+  const auto missing = zero.get();
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().text, HasSubstr("start the same program on all nodes"));
+}
+
+// Before the handshake named the program, its greeting had another number.
+TEST_F(RendezvousTest, ARankZeroOfAnotherVersionIsNoStranger) {
+  const Fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(at_.port);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  auto rank = std::async(std::launch::async, [&] { return reach_rank_zero(at_, {1, 2, "gpu01", {0}}, {}); });
+  const Fd guest(accept(listener.get(), nullptr, nullptr));
+  say(guest, "railbed-ranks 1 00112233445566778899aabbccddeeff\n");
+  const auto reached = rank.get();
+  ASSERT_FALSE(reached);
+  EXPECT_THAT(reached.error().text, HasSubstr("another version of railbed"));
+}
+
 TEST_F(RendezvousTest, ARankThatDiesIsNamed) {
   auto zero = std::async(std::launch::async, [&] { return receive(2); });
   auto socket = reach_rank_zero(at_, {1, 2, "gpu01", {0}}, {});

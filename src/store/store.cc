@@ -13,13 +13,14 @@
 #include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/kept_format.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
 
 namespace railbed {
 namespace {
 
-constexpr int kSchema = 2;
+const int kSchema = format_of(Kept::kHistory).written;
 constexpr int kApplication = 0x7261696c;  // "rail": PRAGMA application_id distinguishes our files from others
 constexpr int kBusyMilliseconds = 5000;
 constexpr std::size_t kMaxRunBytes = 64 << 20;
@@ -322,12 +323,9 @@ Result<void> Store::prepare() {
   Result<void> sound;
   if (!fresh && application != kApplication)
     sound = fail(not_ours("a database of another program"));
-  else if (schema > kSchema)
-    sound = fail(
-        ErrorKind::kBadInput,
-        fmt::format("{}: written by a newer railbed (schema {}, this one knows {})", path_, schema, kSchema));
   else if (!fresh)
-    sound = check_tables(static_cast<int>(schema));
+    sound = check_kept(Kept::kHistory, path_, {static_cast<int>(schema), ""});
+  if (sound && !fresh) sound = check_tables(static_cast<int>(schema));
   if (!sound) {
     if (const auto left = execute("ROLLBACK"); !left)
       return fail(sound.error().kind, sound.error().text + ", " + left.error().text);
@@ -462,6 +460,74 @@ Result<void> Store::remove(std::int64_t id) {
   return {};
 }
 
+Result<std::int64_t> Store::number(const char* sql) {
+  Statement select(database_.get(), sql);
+  if (select.step() != SQLITE_ROW) return tl::unexpected<Error>(failed("cannot read it"));
+  return select.integer(0);
+}
+
+Result<std::uint64_t> Store::used_bytes() {
+  ASSIGN_OR_RETURN(const auto pages, number("PRAGMA page_count"));
+  ASSIGN_OR_RETURN(const auto unused, number("PRAGMA freelist_count"));
+  ASSIGN_OR_RETURN(const auto size, number("PRAGMA page_size"));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(pages - unused, 0) * size);
+}
+
+Result<Pruned> Store::prune_within(const HistoryLimits& limits) {
+  ASSIGN_OR_RETURN(const auto before, used_bytes());
+  Pruned pruned;
+  const auto erase = [&](Statement& statement) -> Result<std::size_t> {
+    if (statement.step() != SQLITE_DONE) return tl::unexpected<Error>(failed("cannot remove runs"));
+    const auto removed = static_cast<std::size_t>(sqlite3_changes(database_.get()));
+    pruned.runs += removed;
+    return removed;
+  };
+  if (!limits.before.empty()) {
+    Statement old(database_.get(),
+                  "DELETE FROM runs WHERE started_at <> '' AND started_at < ? AND label = ''"
+                  " AND id NOT IN (SELECT run FROM baseline)");
+    RETURN_IF_ERROR(erase(old.bind(limits.before)));
+  }
+  // Numbers grow and are never used twice, so their span is at least the number of runs, and costs no scan.
+  ASSIGN_OR_RETURN(const auto span, number("SELECT coalesce(max(id) - min(id) + 1, 0) FROM runs"));
+  std::uint64_t bytes = before;
+  for (;;) {
+    ASSIGN_OR_RETURN(bytes, used_bytes());
+    std::uint64_t excess = 0;
+    if (static_cast<std::uint64_t>(span) > limits.runs || bytes > limits.bytes) {
+      ASSIGN_OR_RETURN(const auto counted, number("SELECT count(*) FROM runs"));
+      const auto runs = static_cast<std::uint64_t>(counted);
+      if (runs > limits.runs) excess = runs - limits.runs;
+      // Half of what is too much, at the mean size of a run: none goes that need not, whatever their sizes are.
+      if (bytes > limits.bytes)
+        excess = std::max({excess, std::uint64_t{1}, (bytes - limits.bytes) * runs / bytes / 2});
+    }
+    if (excess == 0) break;
+    Statement oldest(
+        database_.get(),
+        "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id <> (SELECT max(id) FROM runs)"
+        " AND id NOT IN (SELECT run FROM baseline) ORDER BY label <> '', id LIMIT ?)");
+    ASSIGN_OR_RETURN(const auto removed, erase(oldest.bind(static_cast<std::int64_t>(excess))));
+    if (removed == 0) break;
+  }
+  pruned.bytes = before - std::min(before, bytes);
+  return pruned;
+}
+
+Result<Pruned> Store::prune(const HistoryLimits& limits, bool shrink, bool dry) {
+  RETURN_IF_ERROR(execute("BEGIN IMMEDIATE"));
+  auto pruned = prune_within(limits);
+  if (const auto ended = execute(pruned && !dry ? "COMMIT" : "ROLLBACK"); pruned && !ended)
+    return tl::unexpected<Error>(ended.error());
+  if (!pruned || dry || !shrink) return pruned;
+  // VACUUM attaches the copy that it makes.
+  sqlite3_limit(database_.get(), SQLITE_LIMIT_ATTACHED, 1);
+  const auto shrunk = execute("VACUUM");
+  sqlite3_limit(database_.get(), SQLITE_LIMIT_ATTACHED, 0);
+  if (!shrunk) return fail(shrunk.error(), "the runs are removed, but the file is as large as before");
+  return pruned;
+}
+
 Result<std::optional<std::int64_t>> Store::baseline() {
   Statement select(database_.get(), "SELECT run FROM baseline");
   const int found = select.step();
@@ -481,11 +547,14 @@ Result<void> Store::set_baseline(std::int64_t id) {
 
 Result<BenchRun> run_from_json(std::string_view text) {
   if (text.size() > kMaxRunBytes) return fail(ErrorKind::kBadInput, "a run larger than 64 MiB");
-  auto run = json::read<BenchRun>(text);
+  const auto document = json::parse(text);
+  if (!document) return fail(document.error(), "run");
+  // A newer form may differ in any member but these, so that they are looked at first.
+  const auto stamp = json::decode<KeptStamp>(*document);
+  if (!stamp) return fail(stamp.error(), "run");
+  RETURN_IF_ERROR(check_kept(Kept::kRun, "run", *stamp));
+  auto run = json::decode<BenchRun>(*document);
   if (!run) return fail(run.error(), "run");
-  if (run->version != kRunVersion)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("a run of version {}: this railbed reads version {}", run->version, kRunVersion));
   if (const std::string why = nonsense_of(*run); !why.empty())
     return fail(ErrorKind::kBadInput, "run: " + why);
   return run;

@@ -21,6 +21,18 @@ namespace railbed {
 // Specification). Empty if neither variable is set.
 std::string default_store_path();
 
+// What a history keeps.
+struct HistoryLimits {
+  std::size_t runs = 50'000;      // half of what list() can list
+  std::uint64_t bytes = 1 << 30;  // of the file, without the room that removed runs left in it
+  std::string before = {};        // RFC 3339; runs of a time before it go, too. Empty: none goes by its age
+};
+
+struct Pruned {
+  std::size_t runs = 0;     // removed
+  std::uint64_t bytes = 0;  // that they took
+};
+
 // An open history. Several processes may use one file at once; each waits up to 5 s for the file's lock.
 class Store {
  public:
@@ -41,6 +53,12 @@ class Store {
   // Removes a run; an error if there is no run of that id.
   Result<void> remove(std::int64_t id);
 
+  // Removes runs beyond the limits, in one transaction: by their age those without a label, by their number and
+  // size the oldest, and of them first those without a label. The baseline stays, and by number and size so does the
+  // newest run. The room is reused; with `shrink` the file gets smaller, for which the disk needs as much room again.
+  // With `dry` nothing is changed.
+  Result<Pruned> prune(const HistoryLimits& limits, bool shrink = false, bool dry = false);
+
   // Returns the run that others are compared with; nullopt if none was chosen or it was removed.
   Result<std::optional<std::int64_t>> baseline();
   Result<void> set_baseline(std::int64_t id);
@@ -58,6 +76,9 @@ class Store {
   Result<void> check_tables(int schema);
   Result<void> execute(const char* sql);
   Result<bool> has(std::int64_t id);
+  Result<std::int64_t> number(const char* sql);
+  Result<std::uint64_t> used_bytes();
+  Result<Pruned> prune_within(const HistoryLimits& limits);
   Error failed(std::string_view doing) const;
   Error not_ours(std::string_view why) const;
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/kept_format.h"
 #include "base/testing/temporary_folder.h"
 #include "facts/facts.h"
 #include "store/fingerprint.h"
@@ -224,6 +225,62 @@ TEST_F(StoreTest, RefusesANewerSchema) {
   const auto refused = Store::open(path());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text.find("newer railbed"), std::string::npos);
+  EXPECT_NE(refused.error().text.find("version 99"), std::string::npos);
+}
+
+TEST_F(StoreTest, RefusesARunOfANewerRailbedBeforeItIsRead) {
+  EXPECT_EQ(kRunVersion, format_of(Kept::kRun).written);
+  const auto refused = run_from_json(R"({"version": 2, "railbed": "9.0.0", "measurements": {}})");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("9.0.0"), std::string::npos) << refused.error().text;
+}
+
+// Runs of 20 KiB until the limits count.
+TEST_F(StoreTest, OldRunsGoByNumberSizeAndAge) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store);
+  BenchRun run = sample("");
+  run.fingerprint["gpu01 kernel"] = std::string(20 << 10, 'k');
+  for (int i = 1; i <= 300; ++i) {
+    run.label = i % 50 == 0 ? "kept" : "";
+    run.started_at = fmt::format("2026-{:02}-{:02}T10:00:00Z", 1 + i / 28, 1 + i % 28);
+    ASSERT_TRUE(store->add(run));
+  }
+  ASSERT_TRUE(store->set_baseline(7));
+  const auto large = fs::file_size(path());
+  const auto dry = store->prune({.runs = 100}, true, true);
+  ASSERT_TRUE(dry) << dry.error().text;
+  EXPECT_EQ(dry->runs, 200U);
+  EXPECT_EQ(store->list()->size(), 300U);
+  EXPECT_EQ(store->prune({.runs = 100})->runs, 200U);
+  const auto ids = [&] {
+    std::vector<std::int64_t> found;
+    const auto listed = store->list().value();
+    for (const BenchRun& kept : listed) found.push_back(kept.id);
+    return found;
+  };
+  EXPECT_EQ(ids().size(), 100U);
+  EXPECT_EQ(ids().back(), 7) << "the baseline";
+  EXPECT_EQ(ids()[98], 50) << "and labels";
+  EXPECT_EQ(store->prune({.runs = 100})->runs, 0U);
+  EXPECT_EQ(fs::file_size(path()), large) << "the room is used again";
+
+  const auto aged = store->prune({.before = "2026-10-01T00:00:00Z"}, true);
+  ASSERT_TRUE(aged) << aged.error().text;
+  EXPECT_GT(aged->runs, 0U);
+  EXPECT_LT(fs::file_size(path()), large / 2);
+  const auto left = store->list().value();
+  for (const BenchRun& kept : left)
+    EXPECT_TRUE(kept.started_at >= "2026-10" || kept.label == "kept" || kept.id == 7) << kept.id;
+
+  ASSERT_TRUE(store->prune({.bytes = 400 << 10}));
+  EXPECT_LE(ids().size(), 20U);
+  EXPECT_GT(ids().size(), 10U) << "no more than must";
+  ASSERT_TRUE(store->prune({.runs = 1, .bytes = 1}));
+  EXPECT_EQ(ids(), (std::vector<std::int64_t>{300, 7})) << "the newest and the baseline stay";
+  EXPECT_EQ(*store->baseline(), 7);
+  EXPECT_EQ(*store->add(sample("new")), 301);
+  EXPECT_TRUE(Store::open(path())) << "still a history";
 }
 
 // The statements of schema 1, as railbed made it before runs kept the request.

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/wording.h"
 #include "results/foreign/foreign.h"
 
 namespace railbed {
@@ -145,6 +146,11 @@ void keep_run(const std::string& store_path, BenchRun& run, const Caller& caller
   }
   run.id = *id;
   caller.note(fmt::format("kept as run {}", *id));
+  const auto pruned = store->prune({});
+  if (!pruned)
+    caller.note(fmt::format("the history is not kept within its limits: {}", pruned.error().text));
+  else if (pruned->runs > 0)
+    caller.note(fmt::format("the history is full: {} removed, the oldest", counted(pruned->runs, "run")));
 }
 
 }  // namespace railbed

@@ -37,7 +37,8 @@ Result<std::vector<BenchRun>> find_runs(const std::string& store_path, const std
 // empty and is not made; for one that cannot be read `caller` gets a note.
 std::vector<BenchRun> earlier_runs(const std::string& store_path, const BenchRun& like, const Caller& caller);
 
-// Adds a run to the history, sets its number and reports it as a note. If the history cannot be written, the
+// Adds a run to the history, removes the oldest beyond HistoryLimits, sets the run's number and reports it as a note.
+// If the history cannot be written, the
 // note has the error, and `run` is unchanged.
 void keep_run(const std::string& store_path, BenchRun& run, const Caller& caller);
 

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include "base/files.h"
 #include "base/moment.h"
@@ -22,6 +21,7 @@
 #include "fabric/topology_file.h"
 #include "host/open.h"
 #include "inventory/load.h"
+#include "os/wait.h"
 #include "report/documents.h"
 #include "report/findings.h"
 #include "report/picture/fabric_svg.h"
@@ -43,12 +43,7 @@ struct FabricOptions {
 
 // Sleeps; returns false if Ctrl-C interrupted it.
 bool wait_for(std::chrono::duration<double> span) {
-  const auto until = std::chrono::steady_clock::now() + span;
-  while (std::chrono::steady_clock::now() < until) {
-    if (interrupted().stop_requested()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
+  return wait_unless_stopped(std::chrono::duration_cast<std::chrono::milliseconds>(span), interrupted());
 }
 
 Result<FabricLook> look(const FabricOptions& options) {
@@ -116,6 +111,10 @@ int verify_it(const FabricOptions& options) {
   const auto evidence = gather(options);
   if (!evidence) return report(evidence.error());
   const Verdict verdict = verify_fabric(*evidence);
+  if (!options.svg.empty())
+    if (const auto written = write_file(options.svg, fabric_svg(FabricView(*evidence), verdict.findings));
+        !written)
+      return report(written.error());
   Run about;
   about.nodes = evidence->fabric.nodes.size();
   if (options.from.empty()) {
@@ -192,7 +191,7 @@ Action declare_fabric(CLI::App& app) {
       "  railbed fabric discover --svg fabric.svg\n"
       "  railbed fabric verify --learn plan.topo        once it is healthy\n"
       "  railbed fabric verify --plan plan.topo\n"
-      "  railbed fabric verify --from dump --plan plan.topo\n"
+      "  railbed fabric verify --from dump --plan plan.topo --svg fabric.svg\n"
       "  railbed fabric topology --format slurm > /etc/slurm/topology.conf\n"
       "  railbed fabric counters --prom --output /var/lib/prometheus/node-exporter/railbed-fabric.prom\n"
       "  railbed fabric sm\n\n"
@@ -212,6 +211,8 @@ Action declare_fabric(CLI::App& app) {
   add_from(*judged, *options);
   judged->add_option("--plan", options->plan, "the cables as they should be, in the format of ibnetdiscover");
   judged->add_option("--learn", options->learn, "write the plan there, unless something is broken");
+  judged->add_option("--svg", options->svg,
+                     "draw the subnet into this file, with the findings where they are");
   judged
       ->add_option("--window", options->window,
                    "seconds between two readings of the error counters; 0: one reading")

@@ -7,10 +7,13 @@
 
 #include "base/fields.h"
 #include "base/files.h"
+#include "base/moment.h"
+#include "base/wording.h"
 #include "campaign/measure/history.h"
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/measure/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/escape.h"
 #include "report/text/run_text.h"
@@ -22,6 +25,10 @@ struct RunsOptions {
   std::string store;
   std::string run;
   std::string file;
+  std::string older;
+  int keep = 50'000;
+  int mib = 1024;
+  bool dry = false;
   std::function<int(const RunsOptions&)> what;  // the subcommand; the list if there is none
   bool json = false;
 };
@@ -103,6 +110,38 @@ int import_run(const RunsOptions& options) {
   return kExitClean;
 }
 
+// What `railbed runs prune` did, also in JSON.
+struct PruneReport {
+  std::size_t removed = 0;
+  std::uint64_t bytes = 0;
+  bool dry_run = false;
+  FIELDS(PruneReport, removed, bytes, dry_run);
+};
+constexpr Document<PruneReport> kPruneDocument{"railbed-runs-pruned"};
+
+int prune(const RunsOptions& options) {
+  HistoryLimits limits{.runs = static_cast<std::size_t>(options.keep),
+                       .bytes = static_cast<std::uint64_t>(options.mib) << 20};
+  if (!options.older.empty()) {
+    const auto moment = parse_since(options.older, now_unix());
+    if (!moment)
+      return report(
+          {ErrorKind::kBadInput, fmt::format("--older-than {}: write \"90d\" or \"2026-01-19T10:00:00Z\"",
+                                             printable(options.older))});
+    limits.before = utc_text(*moment);
+  }
+  auto store = open_history(options.store);
+  if (!store) return report(store.error());
+  const auto pruned = store->prune(limits, true, options.dry);
+  if (!pruned) return report(pruned.error());
+  if (options.json)
+    print_document(kPruneDocument, {pruned->runs, pruned->bytes, options.dry});
+  else
+    fmt::print("{}{}, {:.1f} MiB\n", options.dry ? "would remove " : "removed ", counted(pruned->runs, "run"),
+               static_cast<double>(pruned->bytes) / (1 << 20));
+  return kExitClean;
+}
+
 int change(const RunsOptions& options, Result<void> (Store::*action)(std::int64_t)) {
   const auto run = find_run(options.store, options.run, terminal_caller());
   if (!run) return report(run.error());
@@ -141,11 +180,29 @@ Action declare_runs(CLI::App& app) {
                        [](const RunsOptions& chosen) { return change(chosen, &Store::set_baseline); }));
   with_run(declare_one(app, options, "remove", "forget a run",
                        [](const RunsOptions& chosen) { return change(chosen, &Store::remove); }));
+  CLI::App* pruned = declare_one(app, options, "prune", "forget old runs, and make the file smaller", prune);
+  pruned
+      ->add_option(
+          "--older-than", options->older,
+          "those without a label that are older: 90d, or 2026-01-19T10:00:00Z (default: none by their age)")
+      ->type_name("AGE");
+  pruned
+      ->add_option("--keep", options->keep,
+                   "keep at most so many: the oldest go first, those with a label last")
+      ->check(between(1, 100'000))
+      ->capture_default_str();
+  pruned->add_option("--mib", options->mib, "keep at most this size of them all")
+      ->check(between(1, 1'000'000))
+      ->capture_default_str();
+  pruned->add_flag("--dry-run", options->dry, "remove nothing, but print how much would go");
+  add_json_flag(*pruned, options->json, "print one JSON document", kPruneDocument);
   app.footer(
       "\nWithout a subcommand: lists all runs, the newest first.\n\n"
       "railbed runs baseline 12\n"
       "railbed bench rdma gpu01 gpu02 --repeat 5 --baseline\n"
-      "railbed runs export last -o today.json");
+      "railbed runs export last -o today.json\n"
+      "railbed runs prune --older-than 365d --dry-run\n\n"
+      "Each kept run removes the oldest beyond 50,000 runs or 1 GiB; the baseline stays, and labels go last.");
   return [options] { return options->what(*options); };
 }
 

@@ -32,7 +32,7 @@ constexpr const char* kDefaultListen = "127.0.0.1:9885";
 struct MonitorCommand {
   WatchOptions watch;
   WebServiceOptions web{.listen = kDefaultListen};
-  std::string state;
+  MemoryOptions memory;
   WebhookOptions webhook;
   int every = 60;
   bool once = false;
@@ -63,10 +63,9 @@ WebAnswer answer(NodeWatch& watch, const EventDesk& desk, const ProbeWatch* prob
 }
 
 Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
-  EventDeskOptions options{.node = command.watch.node};
-  if (!command.state.empty()) options.folder = command.state;
+  EventDeskOptions options = desk_options(command.memory);
+  options.node = command.watch.node;
   if (!command.webhook.url.empty()) options.webhook = command.webhook;
-  options.note = [](const std::string& line) { say_to_person(line); };
   return EventDesk::open(std::move(options));
 }
 
@@ -133,9 +132,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
                  "devices that are not opened, by name: for functions that log an error at each look")
       ->delimiter(',')
       ->type_name("DEVICE");
-  app.add_option("--state", command.state,
-                 "folder that remembers events and findings (default: /var/lib/railbed-monitor for root)")
-      ->type_name("FOLDER");
+  add_memory_options(app, command.memory, "/var/lib/railbed-monitor for root");
   auto* webhook =
       app.add_option("--webhook", command.webhook.url, "send events there, in Alertmanager's format")
           ->type_name("URL");

@@ -22,7 +22,7 @@ constexpr const char* kWatchListen = "127.0.0.1:9886";
 struct WatchCommand {
   std::string file = "cluster.yaml";
   WebServiceOptions web{.listen = kWatchListen};
-  std::string state;
+  MemoryOptions memory;
   FleetWatchOptions watch;
   int every = 5;
 };
@@ -35,11 +35,10 @@ std::string default_state(const Cluster& cluster) {
 }
 
 Result<std::unique_ptr<EventDesk>> open_desk(const WatchCommand& command) {
-  EventDeskOptions options;
+  EventDeskOptions options = desk_options(command.memory);
   options.node = command.watch.cluster.name.empty() ? "cluster" : command.watch.cluster.name;
   for (const Node& node : command.watch.cluster.nodes) options.nodes.push_back(node.name);
-  options.folder = command.state.empty() ? default_state(command.watch.cluster) : command.state;
-  options.note = [](const std::string& line) { say_to_person(line); };
+  if (command.memory.folder.empty()) options.folder = default_state(command.watch.cluster);
   return EventDesk::open(std::move(options));
 }
 
@@ -79,9 +78,7 @@ Action declare_watch(CLI::App& app) {
   app.add_option("--every", command->every, "seconds between two counts of a node")
       ->check(between(1, 60))
       ->capture_default_str();
-  app.add_option("--state", command->state,
-                 "folder that remembers events and findings (default: beside the history of runs)")
-      ->type_name("FOLDER");
+  add_memory_options(app, command->memory, "beside the history of runs");
   app.add_option("--root", command->watch.root, "watch captured machines instead: NODE.tree in this folder")
       ->type_name("FOLDER");
   add_fleet_options(app, command->watch.reach);

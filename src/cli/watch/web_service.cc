@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "os/file_limit.h"
 
@@ -38,6 +39,31 @@ Result<WebOptions> web_options(const WebServiceOptions& given) {
             "read, --plain-http serves everybody without either",
             given.listen));
   }
+  return options;
+}
+
+void add_memory_options(CLI::App& app, MemoryOptions& options, const std::string& place) {
+  app.add_option("--state", options.folder,
+                 fmt::format("folder that remembers events and findings (default: {})", place))
+      ->type_name("FOLDER");
+  app.add_flag("--fresh-state", options.fresh,
+               "begin without what is remembered: renames it, also if a newer railbed wrote it; events stay");
+  app.add_option("--keep-days", options.keep_days, "remove events that are older; 0: never by their age")
+      ->check(between(0, 36500))
+      ->capture_default_str();
+  app.add_option("--keep-mib", options.keep_mib, "remove the oldest events beyond this size of them all")
+      ->check(between(1, static_cast<int>(3 * kMostEventLogBytes >> 20)))
+      ->type_name("MIB")
+      ->capture_default_str();
+}
+
+EventDeskOptions desk_options(const MemoryOptions& given) {
+  EventDeskOptions options;
+  if (!given.folder.empty()) options.folder = given.folder;
+  options.fresh = given.fresh;
+  options.keep_seconds = given.keep_days * 86400.0;
+  options.log_bytes = (static_cast<std::size_t>(given.keep_mib) << 20) / 3;
+  options.note = say_to_person;
   return options;
 }
 

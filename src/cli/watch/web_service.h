@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "monitor/events/event_desk.h"
 #include "monitor/live/live_feed.h"
 #include "monitor/web/web_server.h"
 
@@ -25,6 +26,20 @@ void add_web_options(CLI::App& app, WebServiceOptions& options);
 // Parses the options. Fails if other machines could reach the address and neither --web-config nor
 // --plain-http was given.
 Result<WebOptions> web_options(const WebServiceOptions& options);
+
+// What a process that watches remembers, as its options name it.
+struct MemoryOptions {
+  std::string folder = {};
+  bool fresh = false;
+  int keep_days = static_cast<int>(kKeepEventsSeconds / 86400);
+  int keep_mib = static_cast<int>(3 * kEventLogBytes >> 20);
+};
+
+// Adds --state, --fresh-state, --keep-days and --keep-mib, bound to `options`, which must outlive the parsing.
+// `place` says which folder is the default.
+void add_memory_options(CLI::App& app, MemoryOptions& options, const std::string& place);
+// Returns the desk's options that follow, with notes to the terminal. The folder is unchanged if none was named.
+EventDeskOptions desk_options(const MemoryOptions& given);
 
 // Tune this process: freed memory returns to the system, and many files may be open at once.
 void keep_memory_small();

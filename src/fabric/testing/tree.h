@@ -70,6 +70,35 @@ inline IbFabric fat_tree(const TreeSize& size = {}) {
   return fabric;
 }
 
+// A dragonfly: groups of switches that are all cabled to each other, with HCAs, and one cable between each two groups.
+// Ports: HCAs first, then the group's own switches, then other groups.
+inline IbFabric dragonfly(int groups, int switches, int hcas) {
+  IbFabric fabric;
+  const int across = (groups - 1 + switches - 1) / switches;
+  for (int n = 0; n < groups * switches; ++n)
+    fabric.nodes.push_back(ib_node(IbNodeType::kSwitch, 0x1000U + static_cast<unsigned>(n),
+                                   hcas + switches - 1 + across,
+                                   fmt::format("g{}s{}", n / switches, n % switches)));
+  for (int n = 0; n < groups * switches; ++n)
+    for (int hca = 0; hca < hcas; ++hca) {
+      fabric.nodes.push_back(ib_node(IbNodeType::kHca, 0x8000U + static_cast<unsigned>(n * hcas + hca), 1,
+                                     fmt::format("node{} mlx5_0", n * hcas + hca)));
+      plug(fabric, {n, hca + 1}, {static_cast<int>(fabric.nodes.size()) - 1, 1});
+    }
+  for (int group = 0; group < groups; ++group) {
+    for (int a = 0; a < switches; ++a)
+      for (int b = a + 1; b < switches; ++b)
+        plug(fabric, {group * switches + a, hcas + b}, {group * switches + b, hcas + a + 1});
+    // The n-th other group of a group is cabled to its switch n / across.
+    for (int other = group + 1; other < groups; ++other) {
+      const int n = other - 1, m = group;
+      plug(fabric, {group * switches + n / across, hcas + switches + n % across},
+           {other * switches + m / across, hcas + switches + m % across});
+    }
+  }
+  return fabric;
+}
+
 // A tree in rails: leaf L holds mlx5_L of three hosts. The HCAs follow the leaves and two spines.
 inline IbFabric rails_tree(int leaves) {
   IbFabric fabric = fat_tree({leaves, 3, 2});

@@ -8,34 +8,52 @@
 
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/kept_format.h"
 #include "base/moment.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "facts/facts.h"
 #include "monitor/events/event_text.h"
 
 namespace railbed {
 namespace {
 
-constexpr int kDeskVersion = 1;
 constexpr std::size_t kMostRecent = 1000;
 constexpr std::size_t kMostUnwritten = 1000;
 // Interval of state writes while there are no events. A crash loses at most this much, which shortens the gap
 // that is reported after a restart.
 constexpr double kKeepSeconds = 30;
+constexpr double kPruneSeconds = 86400;
+constexpr double kMostAgedAtOnce = 31 * 86400.0;
 
-// The contents of the state file.
+// The contents of the state file. It begins with a KeptStamp.
 struct DeskState {
-  int version = 0;
+  int version = format_of(Kept::kWatch).written;
+  std::string railbed = railbed_version();
   WatchState watch;
   std::vector<WatchState> nodes;
   std::vector<Alert> unsent;
-  FIELDS(DeskState, version, watch, nodes, unsent);
+  FIELDS(DeskState, version, railbed, watch, nodes, unsent);
 };
 
-Result<DeskState> parse_state(std::string_view text) {
-  ASSIGN_OR_RETURN(auto state, json::read<DeskState>(text));
-  if (state.version != kDeskVersion)
-    return fail(ErrorKind::kBadInput, fmt::format("version {} is not known", state.version));
+// Converts version 1: until findings were held, one that flapped had neither a count nor a time of its first
+// change. Both follow from the changes that it kept, which were the latest of them.
+void convert_from_one(WatchState& watch) {
+  for (TrackedFinding& finding : watch.findings) {
+    if (!finding.flapping || finding.flaps > 0) continue;
+    finding.flaps = std::max<std::uint64_t>(finding.turns.size(), 1);
+    finding.flapping_since = finding.turns.empty()
+                                 ? finding.since
+                                 : std::max(watch.last_look - (watch.age - finding.turns.front()), 0.0);
+  }
+}
+
+Result<DeskState> parse_state(const json::Value& document, int version) {
+  ASSIGN_OR_RETURN(auto state, json::decode<DeskState>(document));
+  if (version == 1) {
+    convert_from_one(state.watch);
+    for (WatchState& watch : state.nodes) convert_from_one(watch);
+  }
   return state;
 }
 
@@ -82,7 +100,7 @@ EventDesk::EventDesk(EventDeskOptions options, EventLog log)
     : options_(std::move(options)), log_(std::move(log)), watch_(options_.node) {}
 
 Result<std::unique_ptr<EventDesk>> EventDesk::open(EventDeskOptions options) {
-  ASSIGN_OR_RETURN(auto log, EventLog::open(options.folder));
+  ASSIGN_OR_RETURN(auto log, EventLog::open(options.folder, options.log_bytes));
   std::unique_ptr<EventDesk> desk(new EventDesk(std::move(options), std::move(log)));
   if (desk->options_.journal) desk->journal_.emplace(desk->options_.journal_socket);
   if (desk->options_.webhook) {
@@ -91,7 +109,7 @@ Result<std::unique_ptr<EventDesk>> EventDesk::open(EventDeskOptions options) {
     ASSIGN_OR_RETURN(auto opened, Webhook::open(std::move(webhook)));
     desk->webhook_ = std::move(opened);
   }
-  desk->restore();
+  RETURN_IF_ERROR(desk->restore());
   return desk;
 }
 
@@ -103,14 +121,26 @@ void EventDesk::note(const std::string& text) const {
   if (options_.note) options_.note(printable(text));
 }
 
-void EventDesk::restore() {
-  const auto text = log_.read_state();
-  Result<DeskState> state = !text           ? Result<DeskState>(fail(text.error()))
-                            : text->empty() ? Result<DeskState>(DeskState{kDeskVersion, {}, {}, {}})
-                                            : parse_state(*text);
-  if (state && !text->empty()) {
-    const auto went_on = go_on(std::move(state->watch), std::move(state->nodes));
-    if (!went_on) state = fail(went_on.error());
+Result<void> EventDesk::restore() {
+  auto text = log_.read_state();
+  if (options_.fresh && !(text && text->empty())) {
+    ASSIGN_OR_RETURN(const auto aside, log_.set_state_aside());
+    note(fmt::format("begins without what the watch remembered, which is now {}", aside));
+    text = std::string();
+  }
+  Result<DeskState> state = text ? Result<DeskState>(DeskState{}) : Result<DeskState>(fail(text.error()));
+  if (text && !text->empty()) {
+    const auto document = json::parse(*text);
+    const auto stamp =
+        document ? json::decode<KeptStamp>(*document) : Result<KeptStamp>(fail(document.error()));
+    const KeptFormat& format = format_of(Kept::kWatch);
+    if (stamp && stamp->version > format.written) return check_kept(Kept::kWatch, log_.state_path(), *stamp);
+    state = stamp ? parse_state(*document, stamp->version) : Result<DeskState>(fail(stamp.error()));
+    if (state)
+      if (const auto went_on = go_on(std::move(state->watch), std::move(state->nodes)); !went_on)
+        state = fail(went_on.error());
+    if (state && stamp->version < format.written)
+      if (const auto kept = log_.keep_older_state(stamp->version); !kept) note(kept.error().text);
   }
   if (!state) {
     const auto aside = log_.set_state_aside();
@@ -121,12 +151,14 @@ void EventDesk::restore() {
     recent_.assign(logged->events.begin(), logged->events.end());
   since_ = all_since();
   present_ = all_present(now_unix());
+  age_clock_ = last_look_ = watch_.state().last_look;
   restored_ = true;
-  if (webhook_ == nullptr) return;
+  if (webhook_ == nullptr) return {};
   // The receiver may be a different one now, so it gets every present finding; then come the alerts that were
   // waiting, which hold more.
   for (const NodeEvent& event : present_) webhook_->send(alerts_of(event));
   if (state) webhook_->send(std::move(state->unsent));
+  return {};
 }
 
 Result<void> EventDesk::go_on(WatchState state, std::vector<WatchState> nodes) {
@@ -188,6 +220,7 @@ void EventDesk::take(std::vector<NodeEvent> events, double now) {
   for (const NodeEvent& event : events) tell(event);
   write_waiting();
   keep_state(now, !events.empty());
+  prune(now);
   const std::lock_guard lock(mutex_);
   for (const NodeEvent& event : events) ++counts_.events[event.kind];
   counts_.unwritten = waiting_.size();
@@ -214,15 +247,26 @@ void EventDesk::write_waiting() {
     trouble(log_trouble_, written, "events are written again");
     if (!written) break;
     waiting_.pop_front();
+    if (waiting_.empty()) trouble(sync_trouble_, log_.sync(), "events are on the disk again");
   }
   const std::lock_guard lock(mutex_);
   for (; waiting_.size() > kMostUnwritten; ++counts_.lost) waiting_.pop_front();
 }
 
+void EventDesk::prune(double now) {
+  if (last_look_ == 0) age_clock_ = now;
+  age_clock_ = std::min(age_clock_ + std::clamp(now - last_look_, 0.0, kMostAgedAtOnce), now);
+  last_look_ = now;
+  if (options_.keep_seconds <= 0 || std::abs(now - pruned_at_) < kPruneSeconds) return;
+  pruned_at_ = now;
+  trouble(prune_trouble_, log_.prune(age_clock_ - options_.keep_seconds), "old events are removed again");
+}
+
 void EventDesk::keep_state(double now, bool at_once) {
   if (!at_once && std::abs(now - kept_at_) < kKeepSeconds) return;
   kept_at_ = now;
-  DeskState state{kDeskVersion, watch_.state(), {}, {}};
+  DeskState state;
+  state.watch = watch_.state();
   for (const auto& [name, watch] : node_watches_) state.nodes.push_back(watch.state());
   if (webhook_ != nullptr) state.unsent = webhook_->waiting();
   trouble(state_trouble_, log_.write_state(json::dump(json::encode(state)) + '\n'),

@@ -25,10 +25,16 @@
 
 namespace railbed {
 
+// A year, and a month in which to look at it.
+inline constexpr double kKeepEventsSeconds = 400 * 86400.0;
+
 struct EventDeskOptions {
   std::string folder = default_state_folder();
   std::string node;                     // the node's name in findings; for a fleet, the name of the cluster
   std::vector<std::string> nodes = {};  // for a fleet: the names of its nodes
+  bool fresh = false;  // renames the saved state and begins without it, of whatever version it is
+  std::size_t log_bytes = kEventLogBytes;    // for each of the three files of events
+  double keep_seconds = kKeepEventsSeconds;  // older events are removed; 0: none is
   bool journal = true;
   std::string journal_socket = "/run/systemd/journal/socket";
   std::optional<WebhookOptions> webhook = {};  // the publisher sets its note
@@ -47,8 +53,10 @@ struct EventCounts {
 // See the head of this file. The state folder is locked for as long as the publisher exists.
 class EventDesk {
  public:
-  // Opens the state folder and restores what the previous process saved. A state that cannot be used is set
-  // aside and reported, not an error. Sends the findings that were present to the webhook again.
+  // Opens the state folder and restores what the previous process saved, also if that was of an older version. A
+  // state that cannot be used is set aside and reported, not an error. A state of a newer railbed is an error
+  // (kBadInput) and stays as it is, unless `fresh` is set. Sends the findings that were present to the webhook
+  // again.
   static Result<std::unique_ptr<EventDesk>> open(EventDeskOptions options);
   ~EventDesk();  // saves the state
 
@@ -71,7 +79,7 @@ class EventDesk {
 
  private:
   EventDesk(EventDeskOptions options, EventLog log);
-  void restore();
+  Result<void> restore();
   // Restores the watches from a saved state. Uses all of it or, on error, nothing. Skips nodes that are no
   // longer watched.
   Result<void> go_on(WatchState state, std::vector<WatchState> nodes);
@@ -83,6 +91,8 @@ class EventDesk {
   void tell(const NodeEvent& event);
   // Appends queued lines to the log until one fails; drops the oldest if more than 1000 are left.
   void write_waiting();
+  // Removes events that are too old, once a day.
+  void prune(double now);
   // Writes the state file if `at_once` or if the last write is 30 seconds old.
   void keep_state(double now, bool at_once);
   void note(const std::string& text) const;
@@ -104,10 +114,13 @@ class EventDesk {
   EventCounts counts_;
 
   std::deque<std::string> waiting_;  // lines for the log
-  std::optional<std::string> log_trouble_, state_trouble_, journal_trouble_;
+  std::optional<std::string> log_trouble_, sync_trouble_, state_trouble_, prune_trouble_, journal_trouble_;
   bool told_left_out_ = false;
   bool restored_ = false;
   double kept_at_ = 0;
+  // The time by which events are too old. It goes on with the clock, but never by more than a month between two
+  // looks: a clock that is set wrong does not remove events.
+  double age_clock_ = 0, last_look_ = 0, pruned_at_ = 0;
 };
 
 }  // namespace railbed

@@ -130,7 +130,7 @@ TEST_F(EventDeskTest, ABrokenStateIsSetAsideAndTheWatchBeginsAnew) {
   whole = *read_file(folder_ + "/monitor.state");
   for (const std::string& broken :
        {whole.substr(0, whole.size() / 2), std::string("\x00\xff", 2), std::string("[]"),
-        std::string("{\"version\": 7}"), std::string(1000, '['),
+        std::string("{\"version\": \"7\"}"), std::string(1000, '['),
         whole.substr(0, whole.find("gpu01")) + "other" + whole.substr(whole.find("gpu01") + 5)}) {
     std::ofstream(folder_ + "/monitor.state") << broken;
     notes_.clear();
@@ -140,7 +140,103 @@ TEST_F(EventDeskTest, ABrokenStateIsSetAsideAndTheWatchBeginsAnew) {
     desk->look(down(), Facts{}, kNow);
     EXPECT_EQ(desk->since().size(), 1U);
     EXPECT_EQ(*read_file(folder_ + "/monitor.state.set-aside"), broken);
+    std::filesystem::remove(folder_ + "/monitor.state.set-aside");
   }
+}
+
+// What FindingWatch::state() wrote before findings were held (finding_watch.cc of 2ca9bdfb^): a port that flaps,
+// with neither a count nor a time of its first change, and an MTU.
+constexpr const char* kFirstForm =
+    R"({"version":1,"watch":{"node":"gpu01","boot_id":"5f0c1c0e-5d0e-4e1d-9a53-0a6d7f1f0001","last_look":1795000720.0,"age":720.0,"findings":[{"rule":"net.mtu","node":"gpu01","subject":"ens6","status":"warn","told":"warn","message":"ens6 has MTU 1500","remedy":"Plug the cable in at both ends.","since":1795000000.0,"present":true,"unknown_looks":0,"turns":[0.0],"flapping":false,"times":1,"seen":720.0,"changes_before":[]},{"rule":"rdma.port-down","node":"gpu01","subject":"mlx5_0/1","status":"fail","told":"fail","message":"mlx5_0/1 is DOWN","remedy":"Plug the cable in at both ends.","since":1795000600.0,"present":false,"unknown_looks":0,"turns":[240.0,360.0,480.0,600.0,720.0],"flapping":true,"times":3,"seen":720.0,"changes_before":[]}],"changes":[],"facts":{"facts":{"kernel":{"value":"6.1.0-21-amd64","kind":"","things":[]}},"kinds":[]}},"nodes":[],"unsent":[]})";
+// An event of that time.
+constexpr const char* kFirstEvent =
+    R"({"time":"2026-11-18T11:06:40Z","kind":"appeared","node":"gpu01","rule":"net.mtu","subject":"ens6","status":"warn","was":null,"present":true,"message":"ens6 has MTU 1500","remedy":"Plug the cable in at both ends.","since":"2026-11-18T11:06:40Z","times_before":0,"changes_before":[],"gap_seconds":null})";
+
+TEST_F(EventDeskTest, AStateOfAnOlderRailbedGoesOn) {
+  std::ofstream(folder_ + "/monitor.state") << kFirstForm << '\n';
+  std::ofstream(folder_ + "/events.jsonl") << kFirstEvent << '\n';
+  for (int start = 0; start < 2; ++start) {
+    auto desk = open();
+    EXPECT_EQ(notes_, "");
+    ASSERT_EQ(desk->since().size(), 1U + static_cast<unsigned>(start));
+    EXPECT_EQ(desk->since().begin()->first.rule, "net.mtu");
+    EXPECT_EQ(desk->since().begin()->second, 1795000000);
+    ASSERT_EQ(desk->present().size(), 2U) << "the port still flaps";
+    const NodeEvent port = desk->present()[1];
+    EXPECT_EQ(port.kind, EventKind::kFlapping);
+    EXPECT_EQ(port.flaps, 5U + static_cast<unsigned>(start));
+    EXPECT_EQ(port.flapping_since->unix_seconds, 1795000240);
+    EXPECT_EQ(desk->recent(10)[0].rule, "net.mtu");
+    Verdict verdict = down();
+    Finding mtu;
+    mtu.rule = "net.mtu";
+    mtu.node = "gpu01";
+    mtu.subject = "ens6";
+    mtu.status = Status::kWarn;
+    mtu.message = "ens6 has MTU 1500";
+    verdict.findings.push_back(mtu);
+    desk->look(verdict, Facts{}, 1795000780);
+    ASSERT_EQ(desk->recent(10).size(), static_cast<std::size_t>(start) + 2);
+    EXPECT_EQ(desk->recent(1)[0].kind, EventKind::kStarted) << "nothing else is an event";
+  }
+  EXPECT_EQ(*read_file(folder_ + "/monitor.state.version-1"), std::string(kFirstForm) + '\n')
+      << "for whoever goes back";
+  EXPECT_THAT(*read_file(folder_ + "/monitor.state"), HasSubstr("\"version\":2"));
+}
+
+TEST_F(EventDeskTest, AStateOfANewerRailbedIsLeftAsItIs) {
+  const std::string newer = R"({"version":3,"railbed":"9.0.0","watch":{"node":5},"more":[]})";
+  std::ofstream(folder_ + "/monitor.state") << newer;
+  {
+    const auto refused = EventDesk::open(options_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::kBadInput);
+    for (const std::string& part :
+         {folder_ + "/monitor.state", std::string("version 3"), std::string("9.0.0"), std::string("1 to 2"),
+          std::string("--fresh-state")})
+      EXPECT_THAT(refused.error().text, HasSubstr(part));
+  }
+  EXPECT_EQ(*read_file(folder_ + "/monitor.state"), newer);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/events.jsonl"));
+  options_.fresh = true;
+  for (const char* kept : {"/monitor.state.set-aside", "/monitor.state.set-aside.2"}) {
+    auto desk = open();
+    desk->look(down(), Facts{}, kNow);
+    EXPECT_THAT(notes_, HasSubstr(kept));
+  }
+  EXPECT_EQ(*read_file(folder_ + "/monitor.state.set-aside"), newer);
+}
+
+// Eight months, in which a finding comes and goes once a day.
+TEST_F(EventDeskTest, EightMonthsOfEventsStayWithinTheirAgeAndSize) {
+  options_.log_bytes = 40 << 10;
+  options_.keep_seconds = 50 * 86400.0;
+  auto desk = open();
+  double now = kNow;
+  for (int look = 0; look < 1000; ++look)
+    desk->look(look % 4 == 0 ? down() : Verdict{}, Facts{}, now += 6 * 3600);
+  const auto logged = read_events(folder_, 0, 1'000'000);
+  ASSERT_TRUE(logged);
+  EXPECT_EQ(logged->unreadable, 0U);
+  EXPECT_GE(logged->events.front().time.unix_seconds, now - options_.keep_seconds - 86400);
+  EXPECT_LE(logged->events.front().time.unix_seconds, now - options_.keep_seconds + 86400);
+  EXPECT_GT(logged->events.size(), 90U) << "what is younger stays";
+  for (const auto& file : std::filesystem::directory_iterator(folder_))
+    EXPECT_LE(file.file_size(), options_.log_bytes) << file.path();
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(EventDeskTest, AClockThatIsSetWrongRemovesNoEvents) {
+  {
+    auto desk = open();
+    desk->look(down(), Facts{}, kNow);
+    for (int day = 0; day < 5; ++day) desk->look(down(), Facts{}, kNow + 1e9 + day * 90'000);
+  }
+  EXPECT_EQ(read_events(folder_, 0, 100)->events.front().time.unix_seconds, kNow);
+  auto desk = open();
+  desk->look(down(), Facts{}, kNow + 86400);
+  desk->look(down(), Facts{}, kNow + 2 * 86400);
+  EXPECT_EQ(read_events(folder_, 0, 100)->events.front().time.unix_seconds, kNow);
 }
 
 // Runs in its own process with a limit for the size of its files, which acts like a full disk.

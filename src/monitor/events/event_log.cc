@@ -25,6 +25,7 @@ constexpr std::string_view kEventFile = "events.jsonl";
 constexpr std::string_view kStateFile = "monitor.state";
 constexpr std::string_view kLockFile = "monitor.lock";
 constexpr std::size_t kLongestState = 16 << 20;
+constexpr int kMostSetAside = 9;
 constexpr std::size_t kTemporaryDigits = 6;  // random digits that write_file() appends
 constexpr const char* kRootsFolder = "/var/lib/railbed-monitor";
 
@@ -78,6 +79,22 @@ void sweep(const Fd& in) {
       unlinkat(in.get(), entry->d_name, 0);
 }
 
+// Returns the text without the events before `oldest` at its start. Lines that decide nothing go with the older
+// event that follows them.
+std::string_view not_older(std::string_view text, double oldest) {
+  std::size_t cut = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    const auto event = line.size() <= kLongestEventLine ? parse_event_line(trim(line)) : std::nullopt;
+    const double time = event ? event->time.unix_seconds : 0;
+    if (time >= oldest) break;
+    if (time >= kClockIsSet) cut = end;
+    begin = end;
+  }
+  return text.substr(cut);
+}
+
 std::string event_file(int generation) {
   return fmt::format("{}{}", kEventFile, generation == 0 ? "" : fmt::format(".{}", generation));
 }
@@ -125,6 +142,34 @@ Result<void> EventLog::open_file() {
     ++size_;
   }
   file_ = std::move(fd);
+  (void)at(".").sync();  // so that a power cut does not take a new file; not every file system can
+  return {};
+}
+
+Result<void> EventLog::sync() const {
+  if (file_ && fdatasync(file_.get()) != 0) return cannot("sync", name_of(folder_, 0));
+  return {};
+}
+
+Result<void> EventLog::prune(double oldest) {
+  for (const int generation : {2, 1, 0}) {
+    const FolderEntry place = at(event_file(generation));
+    const std::string path = name_of(folder_, generation);
+    struct stat status = {};
+    if (!place.look(status)) {
+      if (errno == ENOENT) continue;
+      return cannot("look at", path);
+    }
+    ASSIGN_OR_RETURN(const auto text, read_file(place, path, 2 * kMostEventLogBytes));
+    const std::string_view rest = not_older(text, oldest);
+    if (rest.size() == text.size()) continue;
+    if (generation == 0) file_ = Fd();
+    if (generation > 0 && rest.empty()) {
+      if (unlinkat(in_.get(), place.name.c_str(), 0) != 0) return cannot("remove", path);
+      continue;
+    }
+    RETURN_IF_ERROR(write_file(place, path, rest, 0600));
+  }
   return {};
 }
 
@@ -154,6 +199,8 @@ Result<void> EventLog::append(std::string_view line) {
   return error;
 }
 
+std::string EventLog::state_path() const { return file(kStateFile); }
+
 Result<std::string> EventLog::read_state() const {
   const FolderEntry place = at(kStateFile);
   struct stat status = {};
@@ -166,10 +213,24 @@ Result<void> EventLog::write_state(std::string_view text) const {
 }
 
 Result<std::string> EventLog::set_state_aside() const {
-  const std::string aside = std::string(kStateFile) + ".set-aside";
-  if (renameat(in_.get(), std::string(kStateFile).c_str(), in_.get(), aside.c_str()) != 0)
-    return cannot("rename", file(kStateFile));
-  return file(aside);
+  const std::string state(kStateFile);
+  for (int number = 1; number <= kMostSetAside; ++number) {
+    const std::string aside =
+        fmt::format("{}.set-aside{}", state, number == 1 ? "" : fmt::format(".{}", number));
+    struct stat status = {};
+    if (number < kMostSetAside && at(aside).look(status)) continue;
+    if (renameat(in_.get(), state.c_str(), in_.get(), aside.c_str()) != 0) break;
+    return file(aside);
+  }
+  return cannot("rename", file(kStateFile));
+}
+
+Result<void> EventLog::keep_older_state(int version) const {
+  const std::string state(kStateFile);
+  const std::string kept = fmt::format("{}.version-{}", state, version);
+  if (unlinkat(in_.get(), kept.c_str(), 0) != 0 && errno != ENOENT) return cannot("replace", file(kept));
+  if (linkat(in_.get(), state.c_str(), in_.get(), kept.c_str(), 0) != 0) return cannot("keep", file(kept));
+  return {};
 }
 
 LoggedEvents parse_events(std::string_view text, double since) {
@@ -205,7 +266,7 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
   for (const int generation : {0, 1, 2}) {
     const FolderEntry place = entry_in(newest->folder, event_file(generation), folder);
     if (generation > 0 && !place.look(status)) break;
-    ASSIGN_OR_RETURN(auto text, read_file(place, name_of(folder, generation), 2 * kEventLogBytes));
+    ASSIGN_OR_RETURN(auto text, read_file(place, name_of(folder, generation), 2 * kMostEventLogBytes));
     const bool twice = !texts.empty() && !texts.back().empty() && text.starts_with(texts.back());
     if (twice) texts.pop_back();
     texts.push_back(std::move(text));

@@ -3,6 +3,9 @@
 //
 // After a kill at any moment, at most one line is truncated. Readers skip it, and the next writer ends it
 // with a line break. Files have mode 0600, because events name hardware, its addresses and its faults.
+//
+// The folder's size is limited by that of the three files, and events older than a given time are removed by
+// prune(). A state that another version wrote, or that cannot be used, is renamed and never overwritten.
 #pragma once
 
 #include <sys/types.h>
@@ -21,6 +24,7 @@ namespace railbed {
 
 // Limit for each of the three files; room for thousands of events.
 inline constexpr std::size_t kEventLogBytes = 4 << 20;
+inline constexpr std::size_t kMostEventLogBytes = 16 << 20;  // the largest limit that may be chosen
 inline constexpr std::size_t kLongestEventLine = 64 << 10;
 
 // Returns /var/lib/railbed-monitor for root, or if its events.jsonl is readable. Otherwise returns
@@ -38,11 +42,23 @@ class EventLog {
   // limit. If the line does not fit on the disk, removes the part that was written.
   Result<void> append(std::string_view line);
 
+  // Flushes what was appended to the disk, so that a power cut does not take it.
+  Result<void> sync() const;
+  // Removes the events before `oldest` (Unix time) from the start of each file, up to the first one that is not
+  // older, and files of which nothing is left. A time before 2020 is of a clock that was not set, and decides
+  // nothing. After a failure the old files are intact.
+  Result<void> prune(double oldest);
+
+  std::string state_path() const;
   // Returns the text of the state file; empty if there is none.
   Result<std::string> read_state() const;
   Result<void> write_state(std::string_view text) const;
-  // Renames a state file that cannot be used, so that it can be inspected. Returns its new path.
+  // Renames the state file to monitor.state.set-aside, so that it can be inspected, or put back for the railbed
+  // that wrote it. If that name is taken, appends a number; the tenth replaces the ninth. Returns its new path.
   Result<std::string> set_state_aside() const;
+  // Keeps the state file, which is of an older version, as monitor.state.version-N beside the one that will be
+  // written.
+  Result<void> keep_older_state(int version) const;
 
  private:
   EventLog() = default;

@@ -172,6 +172,28 @@ TEST_F(EventLogTest, OfALineThatDoesNotFitNothingStays) {
   EXPECT_EQ(read().unreadable, 0U);
 }
 
+TEST_F(EventLogTest, PrunesFromTheStartOfEachFile) {
+  auto log = EventLog::open(folder_, 2000);
+  ASSERT_TRUE(log);
+  constexpr double kYear2026 = 1'767'225'600;
+  ASSERT_TRUE(log->append(event_line(event_at(100))));  // before the clock was set
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(log->append(event_line(event_at(kYear2026 + i))));
+  const std::size_t all = read().events.size();
+  ASSERT_TRUE(log->prune(kYear2026));
+  EXPECT_EQ(read().events.size(), all) << "nothing is that old";
+  const double oldest = read().events[all / 2].time.unix_seconds;
+  ASSERT_TRUE(log->prune(oldest));
+  EXPECT_EQ(read().events.front().time.unix_seconds, oldest);
+  EXPECT_EQ(read().events.back().time.unix_seconds, kYear2026 + 29);
+  ASSERT_TRUE(log->append(event_line(event_at(kYear2026 + 40))));
+  EXPECT_EQ(read().events.back().time.unix_seconds, kYear2026 + 40);
+  ASSERT_TRUE(log->prune(kYear2026 + 1000));
+  EXPECT_TRUE(read().events.empty()) << "an empty log is one all the same";
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/events.jsonl.1"));
+  ASSERT_TRUE(log->append(event_line(event_at(kYear2026 + 2000))));
+  EXPECT_EQ(read().events.size(), 1U);
+}
+
 TEST_F(EventLogTest, NoMonitorHasWritten) {
   const auto logged = read_events(folder_, 0, 10);
   ASSERT_FALSE(logged);

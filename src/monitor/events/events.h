@@ -14,6 +14,9 @@
 
 namespace railbed {
 
+// The year 2020; a clock with an earlier time has not been set.
+inline constexpr double kClockIsSet = 1577836800;
+
 // A point in time. In JSON it is RFC 3339, UTC, with whole seconds.
 struct UtcTime {
   double unix_seconds = 0;

@@ -14,8 +14,6 @@
 namespace railbed {
 namespace {
 
-// The year 2020; a clock with an earlier time has not been set.
-constexpr double kClockIsSet = 1577836800;
 constexpr std::size_t kLongestMessage = 2048;
 constexpr std::size_t kLongestSubject = 256;
 constexpr double kLatest = 253402300800.0;  // the year 10000
