@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <map>
+#include <utility>
 
 #include "base/json.h"
 #include "base/json_wrapped.h"
@@ -108,6 +110,27 @@ void ask_remapping(Nvml& nvml, Device device, NvmlGpu& gpu) {
             {"none", "reset", "reboot", "drain P2P", "drain and reset", "recover IMEX domain"});
 }
 
+// The fields of nvml.h for the time that a reason held the clocks back. Driver 580 counts all of them, older ones the
+// first two.
+Reading<std::map<std::string, std::uint64_t>> ask_held_back(Nvml& nvml, Device device) {
+  constexpr std::pair<unsigned, const char*> kReasons[] = {
+      {74, "power cap"},
+      {76, "sync boost"},
+      {269, "software thermal slowdown"},
+      {270, "hardware thermal slowdown"},
+      {271, "power brake"},
+  };
+  const char* function = "NVML_FI_DEV_CLOCKS_EVENT_REASON";
+  std::map<std::string, std::uint64_t> found;
+  Reading<std::uint64_t> time;
+  for (const auto& [field, word] : kReasons) {
+    time = nvml.field(device, field, function);
+    if (time) found.emplace(word, *time);
+  }
+  if (found.empty()) return {time.miss(), function};
+  return {std::move(found), function};
+}
+
 void ask_state(Nvml& nvml, Device device, NvmlGpu& gpu) {
   constexpr int kSm = 1, kMemory = 2;  // nvmlClockType_t
   gpu.sm_clock = nvml.number<int, unsigned>("nvmlDeviceGetClockInfo", device, kSm);
@@ -115,6 +138,7 @@ void ask_state(Nvml& nvml, Device device, NvmlGpu& gpu) {
   gpu.memory_clock = nvml.number<int, unsigned>("nvmlDeviceGetClockInfo", device, kMemory);
   gpu.memory_clock_max = nvml.number<int, unsigned>("nvmlDeviceGetMaxClockInfo", device, kMemory);
   gpu.event_reasons = nvml_event_reasons(nvml, device);
+  gpu.held_back = ask_held_back(nvml, device);
   gpu.power = watts(nvml.get<unsigned>("nvmlDeviceGetPowerUsage", device));
   gpu.power_limit = watts(nvml.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", device));
   gpu.power_limit_default = watts(nvml.get<unsigned>("nvmlDeviceGetPowerManagementDefaultLimit", device));

@@ -14,6 +14,11 @@ namespace {
 // message. Our value.
 constexpr double kSameFailure = 5;
 
+// Seconds that the driver takes to stop a program whose memory access was invalid. Our value.
+constexpr double kGivenUpWithin = 60;
+
+bool follows(double effect, double cause) { return effect >= cause && effect - cause <= kGivenUpWithin; }
+
 // Adds what a PCI address touches: the device, the devices below a bridge, and their rails. An address that
 // is no longer on PCI is taken for a GPU if the GPU driver reported the event.
 void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
@@ -70,6 +75,33 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
 }
 
 }  // namespace
+
+std::optional<XidAction> xid_action_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
+  if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
+  if (event.kind != LogKind::kXid) return std::nullopt;
+  const Xid* row = find_xid(event.code);
+  // a code that is newer than the table must not be ignored
+  if (row == nullptr) return XidAction::kApplication;
+  if (row->action != XidAction::kDriverSays) return row->action;
+  return action_of_xid_154(event.text).value_or(XidAction::kReset);
+}
+
+std::string xid_meaning_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
+  if (event.kind == LogKind::kXidNvlinkFatal) return fmt::format("Xid {}, a fatal NVLink error", event.code);
+  const Xid* row = find_xid(event.code);
+  return fmt::format("Xid {}, {}", event.code,
+                     row == nullptr ? "a number that railbed does not know" : row->meaning);
+}
+
+bool is_xid_of_program(int code) { return code == 13 || code == 31; }
+
+bool xid_follows_program(int code) { return code == 109; }
+
+bool xid_came_before(const LogEvent& cause, double effect) {
+  return follows(effect, cause.first) || follows(effect, cause.last);
+}
 
 void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
                const JudgeTold& look) {

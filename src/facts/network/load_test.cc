@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/counter.h"
 #include "facts/collectors.h"
 #include "facts/network/rdma.h"
 #include "host/calls.h"

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "base/counter.h"
 #include "base/json.h"
 
 namespace railbed {
