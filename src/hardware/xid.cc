@@ -1,7 +1,6 @@
 #include "hardware/xid.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace railbed {
 namespace {
@@ -144,24 +143,6 @@ std::string_view advice(XidAction action) {
       return "Do what the message says.";
   }
   return {};
-}
-
-// The catalog's trigger conditions: what it calls a memory, link or power fault is hardware; an access outside of what a
-// program may touch is the program. Actions decide about the rest: the catalog asks for a reset or a restart where the GPU
-// or its driver failed.
-XidOrigin origin_of_xid(int code) {
-  const auto is_one_of = [&](std::initializer_list<int> codes) {
-    return std::ranges::find(codes, code) != codes.end();
-  };
-  if (is_one_of({13, 31, 43, 137})) return XidOrigin::kProgram;
-  if (is_one_of({48, 54, 63, 64, 74, 79, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
-    return XidOrigin::kHardware;
-  if (is_one_of({14, 45, 49, 91, 106, 107, 155})) return XidOrigin::kNobody;
-  if (code == 109) return XidOrigin::kEither;  // a program that hangs the GPU's channels, or the GPU
-  const Xid* row = find_xid(code);
-  if (row == nullptr) return XidOrigin::kEither;
-  return row->action == kReboot || row->action == kReset || row->action == kIsolate ? XidOrigin::kNode
-                                                                                    : XidOrigin::kEither;
 }
 
 std::span<const Xid> xids() { return kXids; }

@@ -99,6 +99,9 @@ struct LoadAnswer {
   std::vector<PciLoad> pci;
   FIELDS(LoadAnswer, seconds, ports, interfaces, pci);
 };
+// Returns the increase of a counter; a 32-bit counter may have wrapped around. Returns nullopt if the counter
+// was reset: it fell without wrapping.
+std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
 // Runs the call `name` on this machine; kUnsupported if there is no call of that name.
 Reading<std::string> call_system(std::string_view name);
 // `except` names devices that must not even be opened.

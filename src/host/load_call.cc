@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/counter.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "host/calls.h"
@@ -105,6 +104,14 @@ LoadAnswer differences(const LoadAnswer& before, const LoadAnswer& after) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after) {
+  if (after >= before) return after - before;
+  // Queue pair counters of mlx5 have 32 bits.
+  constexpr std::uint64_t kRound = std::uint64_t{1} << 32;
+  if (before < kRound && before - after > kRound / 2) return kRound - before + after;
+  return std::nullopt;
+}
 
 Reading<std::string> call_load(int seconds) {
   const auto machine = open_this_machine();

@@ -96,9 +96,6 @@ struct NvmlGpu {
   Reading<int> memory_clock;
   Reading<int> memory_clock_max;
   Reading<std::uint64_t> event_reasons;  // bits: why clocks are not at their maximum
-  // Nanoseconds since the driver was loaded in which a reason held the clocks back, by the words of
-  // hardware/gpu_slowdown.h; only the reasons that this driver counts.
-  Reading<std::map<std::string, std::uint64_t>> held_back;
   Reading<double> power;
   Reading<double> power_limit;  // enforced
   Reading<double> power_limit_default;
@@ -130,11 +127,11 @@ struct NvmlGpu {
          ecc_volatile_uncorrectable, ecc_volatile_corrected, ecc_aggregate_uncorrectable,
          sram_aggregate_uncorrectable, sram_threshold_exceeded, remapped_correctable, remapped_uncorrectable,
          remap_pending, remap_failed, remap_banks, retired_pages, retired_pending, recovery_action, sm_clock,
-         sm_clock_max, memory_clock, memory_clock_max, event_reasons, held_back, power, power_limit,
-         power_limit_default, temperature, temperature_margin, memory_temperature, fan_speed, pcie_generation,
-         pcie_generation_max, pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory,
-         memory_used, memory_free, processes, utilisation, memory_utilisation, encoder_utilisation,
-         decoder_utilisation, energy, gsp_firmware, nvlinks, fabric);
+         sm_clock_max, memory_clock, memory_clock_max, event_reasons, power, power_limit, power_limit_default,
+         temperature, temperature_margin, memory_temperature, fan_speed, pcie_generation, pcie_generation_max,
+         pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory, memory_used,
+         memory_free, processes, utilisation, memory_utilisation, encoder_utilisation, decoder_utilisation,
+         energy, gsp_firmware, nvlinks, fabric);
 };
 
 // "nvml activity": what a GPU does within a tenth of a second. Shares are 0 to 1, and absent before Hopper; rates are

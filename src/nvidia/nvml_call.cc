@@ -20,6 +20,7 @@ using nvml::Nvml;
 constexpr std::string_view kPeersCall = "nvml p2p";
 constexpr std::string_view kListCall = "nvml list";
 constexpr std::string_view kActivityCall = "nvml activity";
+constexpr std::string_view kHeldBackCall = "nvml held-back";
 constexpr std::string_view kGpuCall = "nvml ";
 
 // Returns the enumerator's name by its number; "unknown (N)" for one that is newer than this table.
@@ -110,27 +111,6 @@ void ask_remapping(Nvml& nvml, Device device, NvmlGpu& gpu) {
             {"none", "reset", "reboot", "drain P2P", "drain and reset", "recover IMEX domain"});
 }
 
-// The fields of nvml.h for the time that a reason held the clocks back. Driver 580 counts all of them, older ones the
-// first two.
-Reading<std::map<std::string, std::uint64_t>> ask_held_back(Nvml& nvml, Device device) {
-  constexpr std::pair<unsigned, const char*> kReasons[] = {
-      {74, "power cap"},
-      {76, "sync boost"},
-      {269, "software thermal slowdown"},
-      {270, "hardware thermal slowdown"},
-      {271, "power brake"},
-  };
-  const char* function = "NVML_FI_DEV_CLOCKS_EVENT_REASON";
-  std::map<std::string, std::uint64_t> found;
-  Reading<std::uint64_t> time;
-  for (const auto& [field, word] : kReasons) {
-    time = nvml.field(device, field, function);
-    if (time) found.emplace(word, *time);
-  }
-  if (found.empty()) return {time.miss(), function};
-  return {std::move(found), function};
-}
-
 void ask_state(Nvml& nvml, Device device, NvmlGpu& gpu) {
   constexpr int kSm = 1, kMemory = 2;  // nvmlClockType_t
   gpu.sm_clock = nvml.number<int, unsigned>("nvmlDeviceGetClockInfo", device, kSm);
@@ -138,7 +118,6 @@ void ask_state(Nvml& nvml, Device device, NvmlGpu& gpu) {
   gpu.memory_clock = nvml.number<int, unsigned>("nvmlDeviceGetClockInfo", device, kMemory);
   gpu.memory_clock_max = nvml.number<int, unsigned>("nvmlDeviceGetMaxClockInfo", device, kMemory);
   gpu.event_reasons = nvml_event_reasons(nvml, device);
-  gpu.held_back = ask_held_back(nvml, device);
   gpu.power = watts(nvml.get<unsigned>("nvmlDeviceGetPowerUsage", device));
   gpu.power_limit = watts(nvml.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", device));
   gpu.power_limit_default = watts(nvml.get<unsigned>("nvmlDeviceGetPowerManagementDefaultLimit", device));
@@ -259,6 +238,26 @@ std::string ask_gpu(Nvml& nvml, Device device) {
 
 std::string address_of(const nvml::PciInfo& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+}
+
+// The fields of nvml.h for the time that a reason held the clocks back. Driver 580 counts all of them, older ones the
+// first two.
+std::string ask_held_back(Nvml& nvml) {
+  constexpr std::pair<unsigned, const char*> kReasons[] = {
+      {74, "power cap"},
+      {76, "sync boost"},
+      {269, "software thermal slowdown"},
+      {270, "hardware thermal slowdown"},
+      {271, "power brake"},
+  };
+  std::map<std::string, std::map<std::string, std::uint64_t>> found;
+  for (const auto& [address, device] : nvml_gpus(nvml)) {
+    nvml.now(address);
+    for (const auto& [field, word] : kReasons)
+      if (const auto time = nvml.field(device, field, "NVML_FI_DEV_CLOCKS_EVENT_REASON"))
+        found[address].emplace(word, *time);
+  }
+  return json::dump_wrapped(json::encode(found));
 }
 
 std::string ask_list(Nvml& nvml) {
@@ -418,6 +417,7 @@ Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& fro
     if (name == kPeersCall) return ask_peers(nvml);
     if (name == kListCall) return ask_list(nvml);
     if (name == kActivityCall) return json::dump_wrapped(json::encode(measure_activity(nvml)));
+    if (name == kHeldBackCall) return ask_held_back(nvml);
     if (!name.starts_with(kGpuCall)) return ask_system(nvml);
     const auto device = find_gpu(nvml, std::string(name.substr(kGpuCall.size())));
     if (!device) return refused({Missing::kGarbled, device.error().text});

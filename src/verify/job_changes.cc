@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/counter.h"
 #include "base/moment.h"
 #include "base/text.h"
 #include "base/wording.h"
+#include "facts/network/load.h"
 #include "hardware/gpu_slowdown.h"
 #include "hardware/xid.h"
 #include "verify/load_window.h"

@@ -39,8 +39,9 @@ struct SharedGlance {
   std::mutex mutex;
   std::condition_variable done;
   JobGlance glance;
-  bool closed = false;                              // the look is over: later results are dropped
-  std::map<std::string, std::string> running = {};  // part → GPU's address; empty for other parts
+  std::map<std::string, JobCounters> held_back = {};  // by the GPU's address
+  bool closed = false;                                // the look is over: later results are dropped
+  std::map<std::string, std::string> running = {};    // part → GPU's address; empty for other parts
 };
 
 // Gives the result of one part to the look, unless that is over.
@@ -153,7 +154,6 @@ JobGpu job_gpu_of(const NvmlGpu& nvml) {
     }
     gpu.nvlinks = active;
   }
-  if (nvml.held_back) gpu.held_back = *nvml.held_back;
   gpu.remap_pending = nvml.remap_pending.to_optional();
   gpu.remap_failed = nvml.remap_failed.to_optional();
   gpu.recovery_action = nvml.recovery_action.value_or("");
@@ -178,6 +178,17 @@ void look_at_gpu(Host& host, SharedGlance& shared, const std::string& address) {
   else
     gpu.unread = nvml.miss().why;
   deliver(shared, [&](JobGlance& glance) { glance.look.gpus.insert_or_assign(address, std::move(gpu)); });
+}
+
+// Reads for how long each GPU was held back. Without an answer that is not known, which is no failure: before driver 580
+// there is none.
+void look_at_slowdowns(Host& host, SharedGlance& shared) {
+  const auto answer = host.call("nvml held-back");
+  if (!answer) return;
+  const auto held = json::read<std::map<std::string, JobCounters>>(*answer);
+  if (!held) return;
+  const std::lock_guard lock(shared.mutex);
+  if (!shared.closed) shared.held_back = *held;
 }
 
 void look_at_log(Host& host, SharedGlance& shared, double since) {
@@ -232,12 +243,15 @@ JobGlance glance_at_node(const std::shared_ptr<Host>& host, std::chrono::millise
     if (is_gpu_at(*host, address) && ++gpus <= kMostLooked) {
       // Without a driver there is nothing that could be asked, and nothing that a job could use.
       if (look.driver.empty()) {
-        deliver(*shared, [&](JobGlance& glance) { glance.look.gpus[address].unread = "no driver is loaded"; });
+        deliver(*shared,
+                [&](JobGlance& glance) { glance.look.gpus[address].unread = "no driver is loaded"; });
         continue;
       }
       start_part(host, shared, "GPU " + address, address,
                  [address](Host& of, SharedGlance& into) { look_at_gpu(of, into, address); });
     }
+  if (!look.driver.empty() && gpus > 0)
+    start_part(host, shared, "how long GPUs were held back", "", look_at_slowdowns);
   start_part(host, shared, "PCI errors", "",
              [addresses](Host& of, SharedGlance& into) { look_at_pci(of, into, addresses); });
   const auto devices = device_names(*host, kInfiniband, kLongestDevice, kMostLooked);

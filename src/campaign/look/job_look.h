@@ -14,8 +14,8 @@ namespace railbed {
 
 // What one look gave.
 struct JobGlance {
-  JobLook look;
-  Reading<KernelLog> log;  // absent unless it was wanted
+  JobLook look = {};
+  Reading<KernelLog> log = {};  // absent unless it was wanted
   // Some read did not return in time. Its thread goes on and uses the host: the process should end without running
   // destructors of static objects.
   bool hangs = false;

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/counter.h"
 #include "facts/collectors.h"
 #include "facts/network/rdma.h"
 #include "host/calls.h"

@@ -9,7 +9,6 @@
 
 #include <utility>
 
-#include "base/counter.h"
 #include "base/json.h"
 
 namespace railbed {
