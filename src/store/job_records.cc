@@ -65,21 +65,23 @@ std::string complaint_about_job_id(std::string_view id) {
 Result<JobRecords> JobRecords::open(const std::string& folder, Missing missing) {
   // For another user than root, others may write to a parent (such as a volume of a container), but no link of theirs may
   // lead to the folder.
-  const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
-  auto opened = open_folder_at(folder, strangers, missing == Missing::kIsMade ? 0700 : -1);
-  if (!opened && opened.error().code == ENOENT && missing == Missing::kIsAnError)
+  // Who only reads believes nothing of what is there.
+  const bool writes = missing == Missing::kIsMade;
+  const Strangers strangers = writes && geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
+  auto opened = open_folder_at(folder, strangers, writes ? 0700 : -1);
+  if (!opened && opened.error().code == ENOENT && !writes)
     return fail(
         ErrorKind::kUnavailable,
         fmt::format(
             "no job has been recorded in {}: `railbed job begin` does; --dir names another folder, and root's "
             "is for root alone",
             printable(folder)));
-  if (!opened) return cannot(missing == Missing::kIsMade ? "write to" : "read", folder, opened.error());
+  if (!opened) return cannot(writes ? "write to" : "read", folder, opened.error());
   struct stat status = {};
   if (fstat(opened->get(), &status) != 0)
     return fail(ErrorKind::kUnavailable,
                 fmt::format("cannot look at {}: {}", printable(folder), std::strerror(errno)));
-  if (!is_ours(status) || (status.st_mode & 022) != 0)
+  if (writes && (!is_ours(status) || (status.st_mode & 022) != 0))
     return fail(ErrorKind::kUnavailable,
                 fmt::format("others may write to {}: `{}`, or name another folder", printable(folder),
                             command("chmod go-w {}", folder).text()));
@@ -96,6 +98,8 @@ Result<JobRecord> JobRecords::read(const std::string& name) const {
   ASSIGN_OR_RETURN(const auto text, read_file(entry_in(folder_, name, path_), path, kLongestRecord));
   auto record = job_record_from_json(text);
   if (!record) return fail(record.error(), path);
+  if (file_of(record->id) != name)
+    return fail(ErrorKind::kUnavailable, fmt::format("{} is the record of another job", printable(path)));
   return record;
 }
 
@@ -104,9 +108,6 @@ Result<std::optional<JobRecord>> JobRecords::find(std::string_view id) const {
   struct stat status = {};
   if (!entry_in(folder_, name, path_).look(status) && errno == ENOENT) return std::optional<JobRecord>();
   ASSIGN_OR_RETURN(auto record, read(name));
-  if (record.id != id)
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("{}/{} is the record of another job", printable(path_), name));
   return std::optional(std::move(record));
 }
 

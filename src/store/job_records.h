@@ -33,7 +33,7 @@ std::string complaint_about_job_id(std::string_view id);
 class JobRecords {
  public:
   enum class Missing { kIsMade, kIsAnError };
-  // Opens the folder. Fails if users other than root and the caller may write to it.
+  // Opens the folder, to write there with kIsMade: this fails if users other than root and the caller may write to it.
   static Result<JobRecords> open(const std::string& folder, Missing missing);
 
   Result<void> write(const JobRecord& record) const;

@@ -37,7 +37,7 @@ std::uint32_t pcie_replays_allowed(int generation, int width, double seconds) {
   constexpr double kPerLane[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
   const double rate = kPerLane[std::clamp(generation, 1, 6)] * width;
   constexpr double kMost = 4e9;  // what the counter holds
-  return static_cast<std::uint32_t>(std::min(std::ceil(rate * 1e-12 * seconds), kMost));
+  return static_cast<std::uint32_t>(std::clamp(std::ceil(rate * 1e-12 * seconds), 0.0, kMost));
 }
 
 const Load* load_of(Case& verdict, const RailEnd& end) {

@@ -3,21 +3,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/json.h"
-#include "base/moment.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "base/wording.h"
-#include "campaign/look/job_look.h"
+#include "campaign/look/jobs.h"
 #include "cli/command.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
@@ -26,13 +22,9 @@
 #include "os/host_name.h"
 #include "report/text/job_text.h"
 #include "store/job_records.h"
-#include "verify/job_changes.h"
 
 namespace railbed {
 namespace {
-
-// Records among which other jobs of the same time are searched: the latest, so that the search costs little.
-constexpr std::size_t kMostBeside = 32;
 
 struct JobOptions {
   std::string id;
@@ -80,16 +72,10 @@ Result<JobRecords> open_records(const JobOptions& options, JobRecords::Missing m
   return JobRecords::open(folder, missing);
 }
 
-Result<JobGlance> glance(const JobOptions& options, std::optional<double> log_since) {
-  std::shared_ptr<Host> host;
-  if (options.root.empty()) {
-    host = open_this_machine();
-  } else {
-    ASSIGN_OR_RETURN(auto opened, open_root(options.root));
-    host = std::move(opened);
-  }
-  const std::chrono::milliseconds patience(static_cast<int>(options.patience * 1000));
-  return glance_at_node(host, patience, log_since);
+Result<std::shared_ptr<Host>> machine_of(const JobOptions& options) {
+  if (options.root.empty()) return std::shared_ptr<Host>(open_this_machine());
+  ASSIGN_OR_RETURN(auto opened, open_root(options.root));
+  return std::shared_ptr<Host>(std::move(opened));
 }
 
 // What a prolog or an epilog returns: a fault of railbed is told and is no reason to hold a job or to drain a node.
@@ -106,86 +92,44 @@ int ended(const JobOptions& options, int code, bool hangs) {
   _exit(code);
 }
 
-int begin_job(const JobOptions& options) {
-  const auto id = job_id(options);
-  if (!id) return told(options, id.error());
-  const auto records = open_records(options, JobRecords::Missing::kIsMade);
-  if (!records) return told(options, records.error());
-  const auto seen = glance(options, std::nullopt);
-  if (!seen) return told(options, seen.error());
-  JobRecord record;
-  record.id = *id;
-  record.node = node_of_environment();
-  record.railbed = railbed_version();
-  if (const char* gpus = std::getenv("SLURM_JOB_GPUS"); gpus != nullptr)
-    record.gpus = printable(gpus).substr(0, 1024);
-  record.begun = 1;
-  if (const auto before = records->find(*id); before && *before) record.begun = (*before)->begun + 1;
-  record.begin = seen->look;
-  const auto written = records->write(record);
-  records->prune(now_unix());
-  if (!written) {
-    const int code = told(options, written.error());
-    return ended(options, code, seen->hangs);
-  }
-  if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(record)));
-  else
-    fmt::print("job {} on {}: {} before it, read in {:.2f} s\n", printable(record.id), printable(record.node),
-               looked_at_text(seen->look), seen->look.took);
-  for (const std::string& what : seen->look.unread)
-    print_to_stderr("railbed: not read: {}\n", printable(what));
-  for (const auto& [address, gpu] : seen->look.gpus)
+void print_begun(const JobRecord& record) {
+  const JobLook& look = *record.begin;
+  fmt::print("job {} on {}: {} before it, read in {:.2f} s\n", printable(record.id), printable(record.node),
+             looked_at_text(look), look.took);
+  for (const std::string& what : look.unread) print_to_stderr("railbed: not read: {}\n", printable(what));
+  for (const auto& [address, gpu] : look.gpus)
     if (!gpu.unread.empty())
       print_to_stderr("railbed: not read: GPU {}: {}\n", printable(address), printable(gpu.unread));
-  const bool all = seen->look.unread.empty() && std::ranges::all_of(seen->look.gpus, [](const auto& one) {
-                     return one.second.unread.empty();
-                   });
-  return ended(options, all ? kExitClean : kExitCouldNotLook, seen->hangs);
 }
 
-// Returns the jobs that ran on this node in the time of the record, and since the same start of it.
-std::vector<std::string> jobs_beside(const JobRecords& records, const JobRecord& record) {
-  std::vector<std::string> beside;
-  for (const JobRecord& other : records.newest(kMostBeside).records) {
-    if (other.id == record.id || !other.begin || other.node != record.node) continue;
-    const bool before_our_end = other.begin->time < record.end->time;
-    const bool after_our_begin =
-        other.end ? other.end->time > record.begin->time : other.begin->boot_id == record.end->boot_id;
-    if (before_our_end && after_our_begin) beside.push_back(other.id);
-  }
-  std::ranges::sort(beside);
-  return beside;
-}
-
-int end_job(const JobOptions& options) {
+int record_job(const JobOptions& options, bool begins) {
   const auto id = job_id(options);
   if (!id) return told(options, id.error());
   const auto records = open_records(options, JobRecords::Missing::kIsMade);
   if (!records) return told(options, records.error());
-  auto found = records->find(*id);
-  if (!found) return told(options, found.error());
-  JobRecord record = found->value_or(JobRecord{});
-  const auto seen = glance(options, record.begin ? std::optional(record.begin->time) : std::nullopt);
-  if (!seen) return told(options, seen.error());
-  record.id = *id;
-  record.railbed = railbed_version();
-  if (record.node.empty()) record.node = node_of_environment();
-  record.end = seen->look;
-  if (record.begin) {
-    record.beside = jobs_beside(*records, record);
-    record.changes = judge_job(record, seen->log);
-  }
-  if (const auto written = records->write(record); !written) {
-    const int code = told(options, written.error());
-    return ended(options, code, seen->hangs);
-  }
+  const auto host = machine_of(options);
+  if (!host) return told(options, host.error());
+  JobRequest request{*id, node_of_environment()};
+  request.patience = std::chrono::milliseconds(static_cast<int>(options.patience * 1000));
+  if (const char* gpus = std::getenv("SLURM_JOB_GPUS"); gpus != nullptr)
+    request.gpus = printable(gpus).substr(0, kLongestJobId);
+  const auto outcome =
+      begins ? Result<JobOutcome>(begin_job(*host, *records, request)) : end_job(*host, *records, request);
+  if (!outcome) return told(options, outcome.error());
+  const JobRecord& record = outcome->record;
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(record)));
+  else if (begins)
+    print_begun(record);
   else
     fmt::print("{}", job_text(record));
-  return ended(options, exit_code(record), seen->hangs);
+  int code = begins ? (outcome->whole ? kExitClean : kExitCouldNotLook) : exit_code(record);
+  if (outcome->not_written) code = report(*outcome->not_written);
+  return ended(options, code, outcome->hangs);
 }
+
+int begin_job_here(const JobOptions& options) { return record_job(options, true); }
+int end_job_here(const JobOptions& options) { return record_job(options, false); }
 
 int show_job(const JobOptions& options) {
   const auto records = open_records(options, JobRecords::Missing::kIsAnError);
@@ -233,8 +177,8 @@ Action declare_job(CLI::App& app) {
     return command;
   };
   for (CLI::App* command :
-       {add("begin", "record this node before a job: for a prolog", begin_job),
-        add("end", "record it after the job, and judge what changed: for an epilog", end_job)}) {
+       {add("begin", "record this node before a job: for a prolog", begin_job_here),
+        add("end", "record it after the job, and judge what changed: for an epilog", end_job_here)}) {
     command->add_option("--id", options->id,
                         "the job's ID (default: SLURM_JOB_ID; in Kubernetes the pod's name)");
     command

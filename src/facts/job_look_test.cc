@@ -1,4 +1,4 @@
-#include "campaign/look/job_look.h"
+#include "facts/job_look.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "base/text.h"
 #include "host/open.h"
 
 namespace railbed {

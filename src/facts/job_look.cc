@@ -1,4 +1,4 @@
-#include "campaign/look/job_look.h"
+#include "facts/job_look.h"
 
 #include <fmt/format.h>
 
@@ -50,10 +50,10 @@ void deliver(SharedGlance& shared, const std::function<void(JobGlance&)>& put) {
   if (!shared.closed) put(shared.glance);
 }
 
-using Part = std::function<void(Host&, SharedGlance&)>;
+using GlancePart = std::function<void(Host&, SharedGlance&)>;
 
 void start_part(const std::shared_ptr<Host>& host, const std::shared_ptr<SharedGlance>& shared,
-                const std::string& name, const std::string& gpu, Part part) {
+                const std::string& name, const std::string& gpu, GlancePart part) {
   {
     const std::lock_guard lock(shared->mutex);
     shared->running.emplace(name, gpu);
@@ -193,6 +193,7 @@ void look_at_slowdowns(Host& host, SharedGlance& shared) {
 
 void look_at_log(Host& host, SharedGlance& shared, double since) {
   auto log = collect_kernel_log(host, utc_text(since));
+  if (!log && log.absent()) log = collect_kernel_log(host, "");  // a captured log is kept whole
   if (log) {
     KernelLog of_job = *log;
     std::erase_if(of_job.events, [&](const LogEvent& event) { return event.last < since; });
