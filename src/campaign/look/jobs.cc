@@ -42,8 +42,7 @@ void keep(const JobRecords& records, JobOutcome& outcome) {
 
 }  // namespace
 
-JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& records,
-                     const JobRequest& request) {
+JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& records, const JobOrder& request) {
   JobGlance seen = glance_at_node(host, request.patience, std::nullopt);
   JobOutcome outcome;
   outcome.whole = is_whole(seen.look);
@@ -62,7 +61,7 @@ JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& record
 }
 
 Result<JobOutcome> end_job(const std::shared_ptr<Host>& host, const JobRecords& records,
-                           const JobRequest& request) {
+                           const JobOrder& request) {
   ASSIGN_OR_RETURN(auto found, records.find(request.id));
   JobOutcome outcome;
   JobRecord& record = outcome.record;

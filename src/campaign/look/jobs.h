@@ -13,7 +13,7 @@
 
 namespace railbed {
 
-struct JobRequest {
+struct JobOrder {
   std::string id;
   std::string node;
   std::string gpus = {};  // as Slurm names them
@@ -28,8 +28,8 @@ struct JobOutcome {
 };
 
 // Look at the node and keep the record: a new one, or the end of the one that began.
-JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& records, const JobRequest& request);
+JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& records, const JobOrder& request);
 Result<JobOutcome> end_job(const std::shared_ptr<Host>& host, const JobRecords& records,
-                           const JobRequest& request);
+                           const JobOrder& request);
 
 }  // namespace railbed

@@ -48,10 +48,12 @@ std::string id_of_environment() {
   return {};
 }
 
+// Returns Slurm's name of this node, else NODE_NAME, as which a pod gets its node's, else the host's.
 std::string node_of_environment() {
-  for (const char* name : {"RAILBED_NODE", "NODE_NAME"})
-    if (const char* found = std::getenv(name); found != nullptr && *found != '\0') return printable(found);
-  return slurm_node_name();
+  const char* node = std::getenv("NODE_NAME");
+  if (std::getenv("SLURMD_NODENAME") != nullptr || node == nullptr || *node == '\0')
+    return printable(slurm_node_name());
+  return printable(node);
 }
 
 Result<std::string> job_id(const JobOptions& options) {
@@ -109,7 +111,7 @@ int record_job(const JobOptions& options, bool begins) {
   if (!records) return told(options, records.error());
   const auto host = machine_of(options);
   if (!host) return told(options, host.error());
-  JobRequest request{*id, node_of_environment()};
+  JobOrder request{*id, node_of_environment()};
   request.patience = std::chrono::milliseconds(static_cast<int>(options.patience * 1000));
   if (const char* gpus = std::getenv("SLURM_JOB_GPUS"); gpus != nullptr)
     request.gpus = printable(gpus).substr(0, kLongestJobId);
