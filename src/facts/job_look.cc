@@ -274,6 +274,9 @@ JobGlance glance_at_node(const std::shared_ptr<Host>& host, std::chrono::millise
   shared->done.wait_until(lock, began + patience, [&] { return shared->running.empty(); });
   shared->closed = true;
   JobGlance glance = std::move(shared->glance);
+  for (auto& [address, held] : shared->held_back)
+    if (const auto gpu = glance.look.gpus.find(address); gpu != glance.look.gpus.end())
+      gpu->second.held_back = std::move(held);
   const std::string late =
       fmt::format("no answer within {:.3g} s", std::chrono::duration<double>(patience).count());
   for (const auto& [part, gpu] : shared->running) {

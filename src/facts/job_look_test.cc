@@ -42,7 +42,7 @@ TEST(JobLook, ReadsPortsInterfacesAndGpusOfACapturedNode) {
   EXPECT_FALSE(seen.look.interfaces.empty());
 }
 
-// A machine on which reading one GPU hangs, like a broken driver.
+// A captured machine whose GPUs were held back, and on which one call hangs, like a broken driver.
 class HangingHost : public Host {
  public:
   HangingHost(std::shared_ptr<Host> real, std::string hangs)
@@ -58,6 +58,9 @@ class HangingHost : public Host {
   }
   Reading<std::string> call(std::string_view name) override {
     if (name == hangs_) std::this_thread::sleep_for(3s);
+    if (name == "nvml held-back")
+      return {R"({"0000:17:00.0": {"power brake": 5000000000}, "0000:99:00.0": {"power cap": 1}})",
+              std::string(name)};
     return real_->call(name);
   }
 
@@ -65,6 +68,15 @@ class HangingHost : public Host {
   std::shared_ptr<Host> real_;
   std::string hangs_;
 };
+
+TEST(JobLook, ReadsForHowLongGpusWereHeldBack) {
+  const auto real = machine("tests/machines/h100-cx7/gpu01.tree");
+  ASSERT_TRUE(real);
+  const JobGlance seen = glance_at_node(std::make_shared<HangingHost>(real, ""), 20s, std::nullopt);
+  ASSERT_TRUE(seen.look.gpus.contains("0000:17:00.0"));
+  EXPECT_EQ(seen.look.gpus.at("0000:17:00.0").held_back.at("power brake"), 5'000'000'000U);
+  EXPECT_FALSE(seen.look.gpus.contains("0000:99:00.0")) << "no such GPU is on PCI";
+}
 
 TEST(JobLook, LeavesOutTheGpuThatHangsAndNamesIt) {
   const auto real = machine("tests/machines/h100-cx7/gpu01.tree");

@@ -142,6 +142,11 @@ JobRecords::Found JobRecords::newest(std::size_t most) const {
     else
       ++found.unreadable;
   }
+  // Files of one moment, such as copies, are in the order of their jobs.
+  const auto time_of = [](const JobRecord& record) {
+    return record.begin ? record.begin->time : record.end ? record.end->time : 0;
+  };
+  std::ranges::stable_sort(found.records, std::ranges::greater(), time_of);
   return found;
 }
 

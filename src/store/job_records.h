@@ -39,7 +39,7 @@ class JobRecords {
   Result<void> write(const JobRecord& record) const;
   // Returns the record of a job; nullopt if there is none. A file that is no record is an error.
   Result<std::optional<JobRecord>> find(std::string_view id) const;
-  // Returns at most `most` records, the latest written first. Files that are no records are left out, and counted in
+  // Returns the `most` records that were written last, the job that began last first. Files that are no records are left out, and counted in
   // `unreadable`.
   struct Found {
     std::vector<JobRecord> records;
