@@ -34,7 +34,7 @@ constexpr const char* kInfiniband = "/sys/class/infiniband";
 constexpr const char* kNet = "/sys/class/net";
 constexpr const char* kPci = "/sys/bus/pci/devices";
 
-// What the threads of a look share. A thread whose read hangs keeps it alive.
+// State that the threads of a look share. A thread whose read hangs keeps it alive.
 struct SharedGlance {
   std::mutex mutex;
   std::condition_variable done;
@@ -180,8 +180,7 @@ void look_at_gpu(Host& host, SharedGlance& shared, const std::string& address) {
   deliver(shared, [&](JobGlance& glance) { glance.look.gpus.insert_or_assign(address, std::move(gpu)); });
 }
 
-// Reads for how long each GPU was held back. Without an answer that is not known, which is no failure: before driver 580
-// there is none.
+// Reads for how long each GPU was held back. A call that fails leaves the times unknown, which is no failure: drivers before 580 do not count most of them.
 void look_at_slowdowns(Host& host, SharedGlance& shared) {
   const auto answer = host.call("nvml held-back");
   if (!answer) return;
@@ -242,7 +241,7 @@ JobGlance glance_at_node(const std::shared_ptr<Host>& host, std::chrono::millise
   std::size_t gpus = 0;
   for (const std::string& address : addresses)
     if (is_gpu_at(*host, address) && ++gpus <= kMostLooked) {
-      // Without a driver there is nothing that could be asked, and nothing that a job could use.
+      // NVML needs the driver.
       if (look.driver.empty()) {
         deliver(*shared,
                 [&](JobGlance& glance) { glance.look.gpus[address].unread = "no driver is loaded"; });

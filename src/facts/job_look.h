@@ -12,7 +12,7 @@
 
 namespace railbed {
 
-// What one look gave.
+// The result of one look.
 struct JobGlance {
   JobLook look = {};
   Reading<KernelLog> log = {};  // absent unless it was wanted
@@ -21,8 +21,7 @@ struct JobGlance {
   bool hangs = false;
 };
 
-// Reads everything at once, each device on a thread of its own, and waits at most `patience`: what has not answered by then
-// is named in JobLook::unread or JobGpu::unread. With `log_since` (Unix time) the kernel's log from then on is read, too.
+// Reads everything at once, each device on a thread of its own, and waits at most `patience`: JobLook::unread and JobGpu::unread name the rest. With `log_since` (Unix time) the kernel's log from then on is read, too.
 // `host` has to be thread-safe.
 JobGlance glance_at_node(const std::shared_ptr<Host>& host, std::chrono::milliseconds patience,
                          std::optional<double> log_since);

@@ -1,5 +1,4 @@
-// What a node was before a job and after it (`railbed job begin`, `railbed job end`), and what changed in between. One
-// record is one job on one node. Records are read back from files and from other nodes: their texts are untrusted.
+// The record of a job on a node (`railbed job`): a look before it, a look after it, and the changes in between.  Records are read back from files and from other nodes: their texts are untrusted.
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@ struct JobPort {
 struct JobInterface {
   std::string rdma = {};             // the RDMA device on it: "mlx5_0"; empty if none
   std::optional<bool> on = {};       // `ip link set up`
-  std::optional<bool> carrier = {};  // the other end answers
+  std::optional<bool> carrier = {};  // the link is there
   JobCounters counters = {};
   FIELDS(JobInterface, rdma, on, carrier, counters);
 };
@@ -122,7 +121,7 @@ struct JobRecord {
   int begun = 0;             // how often `job begin` ran: more than once if the job was started again
   std::optional<JobLook> begin = {};
   std::optional<JobLook> end = {};
-  std::vector<std::string> beside = {};  // other jobs that ran on this node meanwhile
+  std::vector<std::string> beside = {};  // other jobs of the same time on this node
   std::vector<JobChange> changes = {};   // the worst first; judged at the end
   FIELDS(JobRecord, version, id, node, railbed, gpus, begun, begin, end, beside, changes);
 };

@@ -65,7 +65,7 @@ std::string complaint_about_job_id(std::string_view id) {
 Result<JobRecords> JobRecords::open(const std::string& folder, Missing missing) {
   // For another user than root, others may write to a parent (such as a volume of a container), but no link of theirs may
   // lead to the folder.
-  // Who only reads believes nothing of what is there.
+  // Reading trusts no record, so any folder will do.
   const bool writes = missing == Missing::kIsMade;
   const Strangers strangers = writes && geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
   auto opened = open_folder_at(folder, strangers, writes ? 0700 : -1);

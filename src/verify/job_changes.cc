@@ -22,7 +22,7 @@
 namespace railbed {
 namespace {
 
-// How a counter of a port or of its interface is judged; its limit and meaning are in limit_of().
+// The verdict on a counter of a port or of its interface; limit_of() has its limit and its meaning.
 struct JobPortWatch {
   std::string_view name;
   JobStatus status;
@@ -69,7 +69,7 @@ constexpr std::pair<std::string_view, std::uint64_t> kHighestCounts[] = {
     {"excessive_buffer_overrun_errors", 15},
 };
 
-// How an event of the kernel's log is judged. Events of GPUs' Xids and of AER are judged apart.
+// The verdict on an event of the kernel's log. Events of GPUs' Xids and of AER are judged apart.
 struct JobLogWatch {
   LogKind kind;
   JobStatus status;
@@ -227,7 +227,7 @@ class JobJudge {
     }
   }
 
-  // Returns whether somebody has switched off the interface of an RDMA device since.
+  // Returns whether the interface of an RDMA device was switched off since.
   bool is_switched_off(std::string_view port) const {
     const std::string_view device = port.substr(0, port.find('/'));
     return std::ranges::any_of(after_.interfaces, [&](const auto& one) {
@@ -324,7 +324,7 @@ class JobJudge {
     const std::string thing = "interface " + name;
     name_new_beginning(moved.began_again, name, thing);
     for (const JobPortWatch& watch : kDriverWatches) judge_counter(watch, name, thing, moved);
-    // A port that counts the loss itself has told of it.
+    // judge_port() has named the loss if the port counts it.
     if (!before.rdma.empty() && lost_.contains(before.rdma)) return;
     const std::uint64_t changes = count_in(moved.by, "carrier_changes").value_or(0);
     const bool off = before.on == true && after.on == false;
@@ -417,7 +417,7 @@ class JobJudge {
       add({JobStatus::kFailure, JobFault::kHardware, "pages-retired", address,
            fmt::format("{} retired {} of its memory: the GPU, not the job", gpu, counted(pages, "page")),
            "Reset the GPU, so that the pages are no longer used."});
-    // What judge_gpu_counters() sees of the same errors is lost with a restart or a reset.
+    // A restart or a reset hides the same errors from judge_gpu_counters().
     const auto counted_now = count_in(after.counters, "ecc_uncorrectable");
     if (const auto errors = more("ecc_lifetime");
         errors > 0 && (restarted(record_) || counted_now.value_or(0) < errors))

@@ -1,4 +1,4 @@
-// What changed on a node during a job, and whose fault it may be. Pure: two looks and the log of the time between.
+// Judges the changes on a node during a job, and whose fault they may be. Pure: reads two looks and the log of the time between.
 #pragma once
 
 #include <vector>

@@ -80,7 +80,7 @@ Result<std::shared_ptr<Host>> machine_of(const JobOptions& options) {
   return std::shared_ptr<Host>(std::move(opened));
 }
 
-// What a prolog or an epilog returns: a fault of railbed is told and is no reason to hold a job or to drain a node.
+// Prints an error and returns the exit code: 0 without --strict, because a fault of railbed must not hold a job or drain a node.
 int told(const JobOptions& options, const Error& error) {
   const int code = report(error);
   return options.strict ? code : kExitClean;

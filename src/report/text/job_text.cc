@@ -37,7 +37,7 @@ std::size_t changes_of(const JobRecord& record, JobStatus status) {
   return static_cast<std::size_t>(std::ranges::count(record.changes, status, &JobChange::status));
 }
 
-// Returns "2 failures, 1 warning, 1 unknown", or what else is to be said of the whole.
+// Returns "2 failures, 1 warning, 1 unknown", or why there is no such count.
 std::string verdict_of(const JobRecord& record) {
   if (!record.begin) return "no begin was recorded";
   if (!record.end) return "not ended";
