@@ -1,4 +1,5 @@
-// The record of a job on a node (`railbed job`): a look before it, a look after it, and the changes in between.  Records are read back from files and from other nodes: their texts are untrusted.
+// The record of a job on a node (`railbed job`): a look before it, a look after it, and the changes in between. Records
+// are read back from files that others may have written: their texts are untrusted.
 #pragma once
 
 #include <array>

@@ -249,7 +249,7 @@ class JobJudge {
            fmt::format("port {} went down {}{} during the job: {}", name,
                        moved.began_again ? "at least " : "", times_text(*downs),
                        off ? "somebody or a service switched its interface off, not the job"
-                           : "the cable or the switch port, not the job"),
+                           : "the cable or the port at its other end, not the job"),
            off ? ""
                : "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it."});
     }
@@ -259,7 +259,7 @@ class JobJudge {
            fmt::format("port {} was ACTIVE before the job and is {} after it: {}", name,
                        clean_name(after.state),
                        off ? "somebody or a service switched its interface off, not the job"
-                           : "the cable, the switch port, or somebody; not the job"),
+                           : "the cable, the port at its other end, or somebody; not the job"),
            "Look at it: railbed verify."});
     else if (after.state == "ACTIVE" && !before.rate.empty() && !after.rate.empty() &&
              before.rate != after.rate)

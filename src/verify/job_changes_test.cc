@@ -112,7 +112,7 @@ TEST(JobChanges, ALostLinkIsTheCablesOrTheSwitchs) {
   port_after(record).counters["link_downed"] = 4;
   record.end->interfaces["ens2"].counters["carrier_changes"] = 9;  // the same losses, seen by the interface
   expect(only(judged(record)), JobStatus::kFailure, JobFault::kLink, "link-lost",
-         "port mlx5_2/1 went down 3 times during the job: the cable or the switch port, not the job");
+         "port mlx5_2/1 went down 3 times during the job: the cable or the port at its other end, not the job");
 }
 
 TEST(JobChanges, ALinkThatSomebodySwitchedOffIsNotTheCables) {
