@@ -42,8 +42,10 @@ def free_ports(count):
 
 
 class Slurm:
-    def __init__(self, folder):
+    def __init__(self, folder, records_jobs=False):
+        """With records_jobs each job has the prolog and the epilog of docs/how-to/jobs.md."""
         self.folder = folder
+        self.records_jobs = records_jobs
         self.processes = []
         self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "LC_ALL": "C"}
 
@@ -59,7 +61,6 @@ class Slurm:
                           f"> {self.folder}/log/health-$SLURMD_NODENAME.new 2>&1\n"
                           f"mv {self.folder}/log/health-$SLURMD_NODENAME.new {self.folder}/log/health-$SLURMD_NODENAME\n")
         health.chmod(0o755)
-        self.write_job_scripts()
         lines = [f"ClusterName=railbedtest\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nAuthType=auth/munge",
                  f"AuthInfo=socket={self.folder}/run/munge.sock\nCredType=cred/munge\nSlurmctldPort={ports[0]}",
                  f"SlurmctldPidFile={self.folder}/run/slurmctld.pid\nSlurmdPidFile={self.folder}/run/slurmd-%n.pid",
@@ -67,8 +68,10 @@ class Slurm:
                  "ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSwitchType=switch/none\nMpiDefault=none",
                  "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2",
                  f"SlurmdParameters=config_overrides\nHealthCheckProgram={health}\nHealthCheckInterval=2",
-                 f"Prolog={self.folder}/prolog\nEpilog={self.folder}/epilog\nPrologFlags=Alloc",
                  "HealthCheckNodeState=ANY\nSlurmdTimeout=60\nGresTypes=gpu"]
+        if self.records_jobs:
+            self.write_job_scripts()
+            lines.append(f"Prolog={self.folder}/prolog\nEpilog={self.folder}/epilog\nPrologFlags=Alloc")
         lines += [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 Gres=gpu:1 State=UNKNOWN"
                   for node, port in zip(NODES, ports[1:])]
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
@@ -388,6 +391,25 @@ def read(path):
         return b""  # it has ended
 
 
+def in_slurm(checks, **options):
+    """Runs checks in a Slurm of their own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-slurm-"))
+    slurm = Slurm(folder, **options)
+    try:
+        slurm.write()
+        slurm.up()
+        wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+        for one in checks:
+            one(slurm)
+    except BaseException:
+        for log in sorted((folder / "log").iterdir()):
+            print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)
+        raise
+    finally:
+        slurm.down()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     for program in ("munged", "slurmctld", "slurmd", "scontrol", "srun"):
         if not shutil.which(program):
@@ -396,26 +418,9 @@ def main():
     if os.geteuid() != 0:
         print("slurmd and munged want root", file=sys.stderr)
         return 77
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-slurm-"))
-    slurm = Slurm(folder)
-    try:
-        slurm.write()
-        slurm.up()
-        wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
-        check_jobs(slurm)
-        check_launch(slurm)
-        if len(sys.argv) > 1:
-            check_ranks(slurm, sys.argv[1])
-        check_fleet_in_jobs(slurm)
-        check(slurm)
-        check_fleet_of_sick(slurm)
-    except BaseException:
-        for log in sorted((folder / "log").iterdir()):
-            print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)
-        raise
-    finally:
-        slurm.down()
-        shutil.rmtree(folder, ignore_errors=True)
+    in_slurm([check_jobs], records_jobs=True)
+    ranks = [lambda slurm: check_ranks(slurm, sys.argv[1])] if len(sys.argv) > 1 else []
+    in_slurm([check_launch, *ranks, check_fleet_in_jobs, check, check_fleet_of_sick])
     print("Slurm drained and took back what it should")
     return 0
 
