@@ -37,7 +37,8 @@ RUNS = [
     ["advise", "matrix", "--gpu", "T4", "--nic", "ConnectX-4", "--os", "rhel 9"], ["advise", "rails", "--nodes", "8", "--rails", "2"],
     ["advise", "switch", "--nodes", "3"], ["advise", "upgrades", "--root", SICK],
     ["predict", "--gpu", "H100", "--nodes", "2", "--nic", "8x400ib"], ["predict", "latency"], ["predict", "network"],
-    ["predict", "experts", "--gpu", "H100", "--nodes", "2", "--nic", "8x400ib"], ["predict", "train"], ["events", "--state", str(ROOT / "tests/sessions/events")], ["top", "--once", "--root", f"{SICK}/gpu01.tree"],
+    ["predict", "experts", "--gpu", "H100", "--nodes", "2", "--nic", "8x400ib"], ["predict", "train"], ["events", "--state", str(ROOT / "tests/sessions/events")], ["job", "show", "4711", "--dir", str(ROOT / "tests/sessions/jobs")],
+    ["job", "show", "--dir", str(ROOT / "tests/sessions/jobs")], ["top", "--once", "--root", f"{SICK}/gpu01.tree"],
     ["monitor", "--once", "--root", f"{SICK}/gpu01.tree"], ["completion", "bash"], ["tour"],
     ["bench", "tcp", "localhost", "localhost", "--seconds", "0.1", "--warm-up", "0", "--no-store"],
 ]

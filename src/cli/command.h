@@ -45,6 +45,7 @@ Action declare_history(CLI::App& app);
 Action declare_hostkeys(CLI::App& app);
 Action declare_identify(CLI::App& app);
 Action declare_init(CLI::App& app);
+Action declare_job(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_monitor(CLI::App& app);
 Action declare_watch(CLI::App& app);

@@ -55,6 +55,8 @@ constexpr Command kCommands[] = {
     {kWatch, "top", "show what is watched in a terminal: faults, rails, GPUs, what happened", declare_top},
     {kWatch, "events", "list what a monitor saw come and go on this machine, and what had changed before",
      declare_events},
+    {kWatch, "job", "record a node before and after a job, and name what changed and whose fault it may be",
+     declare_job},
     {kPlan, "advise", "advise what to buy and how to wire it: rails, switches, NVIDIA's technologies",
      declare_advise},
     {kPlan, "predict", "compute what a cluster should give: collectives, latency, contention, training",

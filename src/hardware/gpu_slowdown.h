@@ -22,4 +22,14 @@ inline constexpr GpuSlowdown kGpuSlowdowns[] = {
     {0x80, "power brake", false},
 };
 
+// Shares of the time for which a reason that a sound GPU does not show is a warning, and a failure. Our values.
+inline constexpr double kSlowdownNamedFrom = 0.001;
+inline constexpr double kSlowdownFailsFrom = 0.05;
+
+// Returns what to look at where such a reason held a GPU back.
+constexpr std::string_view remedy_of_slowdown(std::string_view word) {
+  return word.find("thermal") != std::string_view::npos ? "Look at fans, air flow, heat sink and the room."
+                                                        : "Look at power supplies and their cables.";
+}
+
 }  // namespace railbed

@@ -1,6 +1,7 @@
 // The calls behind Host::call that use the NVIDIA driver's libraries: "nvml", "nvml list", "nvml p2p",
 // "nvml activity", "nvml ADDRESS", "cuda ADDRESS" and "gpu-load SECONDS". Each runs in a child process and returns the JSON of a
-// struct of gpu_answers.h.
+// struct of gpu_answers.h. "nvml held-back" returns an object of objects: by PCI address, the nanoseconds since the driver
+// was loaded in which a reason held the clocks back, by the words of hardware/gpu_slowdown.h; those that the driver counts.
 #pragma once
 
 #include <chrono>

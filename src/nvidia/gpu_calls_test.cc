@@ -1,6 +1,9 @@
 // Tests the fault paths of the calls to NVIDIA's libraries, with fake libraries (testing/).
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "base/json.h"
 #include "nvidia/calls.h"
 #include "nvidia/gpu_answers.h"
@@ -95,6 +98,13 @@ TEST(Nvml, MeasuresWhatTheGpusDo) {
   ASSERT_FALSE(other.tensor.ok());
   EXPECT_EQ(other.tensor.miss().why, "this GPU has no GPM");
   EXPECT_FALSE(other.pcie_sent.ok());
+}
+
+TEST(Nvml, SaysForHowLongReasonsHeldTheClocksBack) {
+  using Times = std::map<std::string, std::map<std::string, std::uint64_t>>;
+  const auto held = parsed<Times>(call_nvml("nvml held-back", kFakes));
+  ASSERT_EQ(held.size(), 1U) << "a GPU that counts none is not there";
+  EXPECT_EQ(held.at("0000:01:00.0"), (std::map<std::string, std::uint64_t>{{"power brake", 2000000}}));
 }
 
 TEST(Nvml, ALostGpuIsAMissWithNvmlsWord) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <map>
+#include <utility>
 
 #include "base/json.h"
 #include "base/json_wrapped.h"
@@ -18,6 +20,7 @@ using nvml::Nvml;
 constexpr std::string_view kPeersCall = "nvml p2p";
 constexpr std::string_view kListCall = "nvml list";
 constexpr std::string_view kActivityCall = "nvml activity";
+constexpr std::string_view kHeldBackCall = "nvml held-back";
 constexpr std::string_view kGpuCall = "nvml ";
 
 // Returns the enumerator's name by its number; "unknown (N)" for one that is newer than this table.
@@ -237,6 +240,26 @@ std::string address_of(const nvml::PciInfo& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 
+// The fields of nvml.h for the time that a reason held the clocks back. Driver 580 counts all of them, older ones the
+// first two.
+std::string ask_held_back(Nvml& nvml) {
+  constexpr std::pair<unsigned, const char*> kReasons[] = {
+      {74, "power cap"},
+      {76, "sync boost"},
+      {269, "software thermal slowdown"},
+      {270, "hardware thermal slowdown"},
+      {271, "power brake"},
+  };
+  std::map<std::string, std::map<std::string, std::uint64_t>> found;
+  for (const auto& [address, device] : nvml_gpus(nvml)) {
+    nvml.now(address);
+    for (const auto& [field, word] : kReasons)
+      if (const auto time = nvml.field(device, field, "NVML_FI_DEV_CLOCKS_EVENT_REASON"))
+        found[address].emplace(word, *time);
+  }
+  return json::dump_wrapped(json::encode(found));
+}
+
 std::string ask_list(Nvml& nvml) {
   std::vector<std::string> addresses;
   for (const auto& [address, device] : nvml_gpus(nvml)) addresses.push_back(address);
@@ -394,6 +417,7 @@ Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& fro
     if (name == kPeersCall) return ask_peers(nvml);
     if (name == kListCall) return ask_list(nvml);
     if (name == kActivityCall) return json::dump_wrapped(json::encode(measure_activity(nvml)));
+    if (name == kHeldBackCall) return ask_held_back(nvml);
     if (!name.starts_with(kGpuCall)) return ask_system(nvml);
     const auto device = find_gpu(nvml, std::string(name.substr(kGpuCall.size())));
     if (!device) return refused({Missing::kGarbled, device.error().text});

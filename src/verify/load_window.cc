@@ -3,8 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <vector>
 
 namespace railbed {
+
+const CounterLimit& limit_of(std::string_view name) {
+  static const std::vector<CounterLimit> kLimits = {
+      {"link_downed", 0, "the link was lost"},
+      {"local_link_integrity_errors", 0, "errors came faster than the link may correct"},
+      {"excessive_buffer_overrun_errors", 0, "flow control is broken"},
+      {"symbol_error", kSymbolErrorsAnHour / 3600.0, "the signal is weak"},
+      {"link_error_recovery", kLinkRecoveriesAMinute / 60.0, "the link had to retrain"},
+      {"port_rcv_errors", kReceiveErrorsASecond, "damaged packets arrive"},
+      {"local_ack_timeout_err", kAckTimeoutsASecond, "answers never come: black hole, flap or dead peer"},
+      {"port_xmit_discards", kDiscardsASecond, "packets are thrown away because the port cannot send them"},
+      {"roce_slow_restart", kRestartsASecond, "connections fall back to their slowest rate again and again"},
+      {"roce_adp_retrans", kRestartsASecond, "adaptive retransmission resends all the time"},
+      {"rp_cnp_ignored", 0, "the peer asks to slow down and is ignored: ECN is off on this adapter"},
+      {"out_of_buffer", 0, "messages came and no buffer was posted"},
+      {"rnr_nak_retry_err", 0, "a sender gave up waiting for a buffer"},
+      {"rx_icrc_encapsulated", 0, "packets are corrupted between the two adapters"},
+      {"tx_pause_storm_error_events", 0, "this host stopped its peer for so long that the adapter gave up"},
+      {"tx_pause_storm_warning_events", 0, "this host stops its peer for long"},
+  };
+  const auto found = std::ranges::find(kLimits, name, &CounterLimit::name);
+  assert(found != kLimits.end());
+  return *found;
+}
+
+std::uint32_t pcie_replays_allowed(int generation, int width, double seconds) {
+  constexpr double kPerLane[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
+  const double rate = kPerLane[std::clamp(generation, 1, 6)] * width;
+  constexpr double kMost = 4e9;  // what the counter holds
+  return static_cast<std::uint32_t>(std::clamp(std::ceil(rate * 1e-12 * seconds), 0.0, kMost));
+}
 
 const Load* load_of(Case& verdict, const RailEnd& end) {
   return verdict.lacks_rdma(end) ? nullptr : verdict.read_if_there(end.facts->load, std::string(kNeedsLoad));

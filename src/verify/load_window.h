@@ -1,6 +1,7 @@
 // Walks over the rail ends that were under load (railbed verify --load), and the limits on their counters.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,14 @@ struct CounterLimit {
   double per_second;  // a higher rate is red; 0: any increase is red
   std::string_view means;
 };
+
+// Returns the row of one of the counters that are watched while a node works; asserts that there is one.
+const CounterLimit& limit_of(std::string_view name);
+
+// Returns the number of packets that PCI Express may repeat in that time: DCGM's limit, one error in 10^12 bits, at the
+// link's full rate.
+std::uint32_t pcie_replays_allowed(int generation, int width, double seconds);
+inline constexpr int kCorrectedPcieErrorsASecond = 1;  // AER
 
 // A group of counters with its limits, and the texts of the finding.
 struct Watch {

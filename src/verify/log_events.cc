@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 
 #include "base/moment.h"
@@ -13,6 +14,11 @@ namespace {
 // A driver takes a few seconds to report a failure: the longest time, in seconds, between its first and last
 // message. Our value.
 constexpr double kSameFailure = 5;
+
+// Seconds that the driver takes to stop a program whose memory access was invalid. Our value.
+constexpr double kGivenUpWithin = 60;
+
+bool follows(double effect, double cause) { return effect >= cause && effect - cause <= kGivenUpWithin; }
 
 // Adds what a PCI address touches: the device, the devices below a bridge, and their rails. An address that
 // is no longer on PCI is taken for a GPU if the GPU driver reported the event.
@@ -70,6 +76,52 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
 }
 
 }  // namespace
+
+std::optional<XidAction> xid_action_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
+  if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
+  if (event.kind != LogKind::kXid) return std::nullopt;
+  const Xid* row = find_xid(event.code);
+  // a code that is newer than the table must not be ignored
+  if (row == nullptr) return XidAction::kApplication;
+  if (row->action != XidAction::kDriverSays) return row->action;
+  return action_of_xid_154(event.text).value_or(XidAction::kReset);
+}
+
+std::string xid_meaning_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
+  if (event.kind == LogKind::kXidNvlinkFatal) return fmt::format("Xid {}, a fatal NVLink error", event.code);
+  const Xid* row = find_xid(event.code);
+  return fmt::format("Xid {}, {}", event.code,
+                     row == nullptr ? "a number that railbed does not know" : row->meaning);
+}
+
+bool is_xid_of_program(int code) { return code == 13 || code == 31; }
+
+bool xid_follows_program(int code) { return code == 109; }
+
+// The trigger conditions of NVIDIA's Xid catalog: what it calls a memory, link or power fault is hardware; an access
+// outside of what a program may touch is the program. Actions decide about the rest: the catalog asks for a reset or a
+// restart where the GPU or its driver failed.
+XidOrigin origin_of_xid(int code) {
+  const auto is_one_of = [&](std::initializer_list<int> codes) {
+    return std::ranges::find(codes, code) != codes.end();
+  };
+  if (is_one_of({13, 31, 43, 137})) return XidOrigin::kProgram;
+  if (is_one_of({48, 54, 63, 64, 74, 79, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
+    return XidOrigin::kHardware;
+  if (is_one_of({14, 45, 49, 91, 106, 107, 155})) return XidOrigin::kNobody;
+  if (code == 109) return XidOrigin::kEither;  // a program that hangs the GPU's channels, or the GPU
+  const Xid* row = find_xid(code);
+  if (row == nullptr) return XidOrigin::kEither;
+  const bool of_node = row->action == XidAction::kReboot || row->action == XidAction::kReset ||
+                       row->action == XidAction::kIsolate;
+  return of_node ? XidOrigin::kNode : XidOrigin::kEither;
+}
+
+bool xid_came_before(const LogEvent& cause, double effect) {
+  return follows(effect, cause.first) || follows(effect, cause.last);
+}
 
 void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
                const JudgeTold& look) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """railbed verify --slurm as HealthCheckProgram of a real Slurm: four slurmd, each with a machine of its own made of a
-captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays. A job by
+captured tree. A prolog and an epilog that record each job. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays. A job by
 railbed launch srun --exec. And railbed bench collectives as srun starts it, with GPUs and an NCCL made for it (the first
 argument; left out without).
 
@@ -26,6 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 NODES = ["gpu1", "gpu2", "gpu3", "gpu4"]
 SOUND = (ROOT / "tests/machines/v100-cx3pro/gpuserver1.tree").read_text()
+LINK_DOWNED = re.search(r"^(/\S+/ports/1/counters/link_downed) = (\d+)$", SOUND, re.M)
+LOSES_LINKS = SOUND.replace(LINK_DOWNED[0], f"{LINK_DOWNED[1]} = {int(LINK_DOWNED[2]) + 3}")
+PAGE = ROOT / "docs/how-to/jobs.md"
 SICK = SOUND + "/sys/devices/system/edac/mc/mc0/ue_count = 3\n"
 PATIENCE = 60  # seconds until a state must have been reached
 
@@ -39,8 +42,10 @@ def free_ports(count):
 
 
 class Slurm:
-    def __init__(self, folder):
+    def __init__(self, folder, records_jobs=False):
+        """With records_jobs each job has the prolog and the epilog of docs/how-to/jobs.md."""
         self.folder = folder
+        self.records_jobs = records_jobs
         self.processes = []
         self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "LC_ALL": "C"}
 
@@ -64,6 +69,9 @@ class Slurm:
                  "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2",
                  f"SlurmdParameters=config_overrides\nHealthCheckProgram={health}\nHealthCheckInterval=2",
                  "HealthCheckNodeState=ANY\nSlurmdTimeout=60\nGresTypes=gpu"]
+        if self.records_jobs:
+            self.write_job_scripts()
+            lines.append(f"Prolog={self.folder}/prolog\nEpilog={self.folder}/epilog\nPrologFlags=Alloc")
         lines += [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 Gres=gpu:1 State=UNKNOWN"
                   for node, port in zip(NODES, ports[1:])]
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
@@ -74,6 +82,28 @@ class Slurm:
         key = self.folder / "run/munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
+
+    def write_job_scripts(self):
+        """The two files of docs/how-to/jobs.md as they stand there, but for railbed's path: each node has a machine and a folder of its own."""
+        own = self.folder / "railbed-job"
+        for name in ("prolog", "epilog"):
+            text = re.search(rf"^#!/bin/sh\n# /etc/slurm/railbed-job-{name}\n.*?(?=^```)", PAGE.read_text(), re.M | re.S)[0]
+            assert text.count("/usr/local/bin/railbed") == 2 and text.endswith("exit 0\n"), text
+            (self.folder / name).write_text(text.replace("/usr/local/bin/railbed", str(own)))
+            (self.folder / name).chmod(0o755)
+        self.job_program(f"""began=$(date +%s%N)
+{RAILBED} "$@" --dir {self.folder}/jobs/$SLURMD_NODENAME --root {self.folder}/trees/$SLURMD_NODENAME.tree
+code=$?
+echo "$2 $code $(( ($(date +%s%N) - began) / 1000000 ))" >> {self.folder}/log/job-costs
+exit $code
+""")
+
+    def job_program(self, text):
+        """What the prolog and the epilog start in the place of railbed."""
+        new = self.folder / "railbed-job.new"
+        new.write_text("#!/bin/sh\n" + text)
+        new.chmod(0o755)
+        new.rename(self.folder / "railbed-job")
 
     def machine(self, node, tree):
         """What the health check of this node looks at from now on."""
@@ -166,6 +196,58 @@ def check(slurm):
     slurm.machine("gpu3", SOUND)
     wait_for("gpu3 sound", lambda: "left alone" in slurm.health("gpu3") and "uncorrectable" not in slurm.health("gpu3"))
     assert "DRAIN" in slurm.node("gpu3")[0], slurm.node("gpu3")
+
+
+def job_record(slurm, node, number):
+    done = subprocess.run([RAILBED, "job", "show", number, "--json", "--dir", slurm.folder / "jobs" / node], capture_output=True, text=True,
+                          timeout=60)
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def ended_records(slurm, number):
+    records = [job_record(slurm, node, number) for node in NODES]
+    return records if all(record and record["end"] for record in records) else None
+
+
+def run_job(slurm, meanwhile):
+    """Runs a job on all four nodes, during which something happens; returns its number when the nodes are idle again."""
+    job = subprocess.Popen(["srun", "-Q", "--nodes=4", "--ntasks=4", "sh", "-c", "echo $SLURM_JOB_ID; exec cat"], env=slurm.environment,
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    number = job.stdout.readline().strip()
+    meanwhile(number)
+    job.communicate("", timeout=60)
+    assert job.returncode == 0, job.returncode
+    wait_for("four nodes idle after a job", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+    return number
+
+
+def check_jobs(slurm):
+    """A prolog and an epilog record a job on each node; one node loses its link meanwhile. Neither fails, whatever railbed does."""
+    def lose_link(number):
+        begun = [job_record(slurm, node, number) for node in NODES]
+        assert all(record and record["begin"] and not record["end"] for record in begun), begun
+        slurm.machine("gpu2", LOSES_LINKS)
+    number = run_job(slurm, lose_link)
+    wait_for("four records", lambda: ended_records(slurm, number))
+    for node, record in zip(NODES, ended_records(slurm, number)):
+        lost = [change["message"] for change in record["changes"] if change["what"] == "link-lost"]
+        assert record["node"] == node and len(lost) == (node == "gpu2"), (node, record["changes"])
+        assert all("went down 3 times during the job: the cable or the port at its other end, not the job" in one for one in lost), lost
+    slurm.machine("gpu2", SOUND)
+    costs = [line.split() for line in (slurm.folder / "log/job-costs").read_text().splitlines()]
+    assert {code for _, code, _ in costs} == {"0"} and len(costs) == 8, costs
+    for what in ("begin", "end"):
+        print(f"railbed job {what}:", *sorted(int(ms) for one, _, ms in costs if one == what), "ms")
+
+    # railbed that crashes, hangs, and is not there: jobs run on, and no node is drained.
+    for text in ("exit 70\n", "exec sleep 600\n"):
+        slurm.job_program(text)
+        run_job(slurm, lambda number: None)
+        assert all(slurm.node(name)[1] == "" for name in NODES), [slurm.node(name) for name in NODES]
+    (slurm.folder / "railbed-job").unlink()
+    run_job(slurm, lambda number: None)
+    slurm.write_job_scripts()
+    print("prolog and epilog recorded a job on four nodes, and held none where railbed fails, hangs or is not there")
 
 
 def check_ranks(slurm, fake):
@@ -309,6 +391,25 @@ def read(path):
         return b""  # it has ended
 
 
+def in_slurm(checks, **options):
+    """Runs checks in a Slurm of their own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-slurm-"))
+    slurm = Slurm(folder, **options)
+    try:
+        slurm.write()
+        slurm.up()
+        wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+        for one in checks:
+            one(slurm)
+    except BaseException:
+        for log in sorted((folder / "log").iterdir()):
+            print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)
+        raise
+    finally:
+        slurm.down()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     for program in ("munged", "slurmctld", "slurmd", "scontrol", "srun"):
         if not shutil.which(program):
@@ -317,25 +418,9 @@ def main():
     if os.geteuid() != 0:
         print("slurmd and munged want root", file=sys.stderr)
         return 77
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-slurm-"))
-    slurm = Slurm(folder)
-    try:
-        slurm.write()
-        slurm.up()
-        wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
-        check_launch(slurm)
-        if len(sys.argv) > 1:
-            check_ranks(slurm, sys.argv[1])
-        check_fleet_in_jobs(slurm)
-        check(slurm)
-        check_fleet_of_sick(slurm)
-    except BaseException:
-        for log in sorted((folder / "log").iterdir()):
-            print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)
-        raise
-    finally:
-        slurm.down()
-        shutil.rmtree(folder, ignore_errors=True)
+    in_slurm([check_jobs], records_jobs=True)
+    ranks = [lambda slurm: check_ranks(slurm, sys.argv[1])] if len(sys.argv) > 1 else []
+    in_slurm([check_launch, *ranks, check_fleet_in_jobs, check, check_fleet_of_sick])
     print("Slurm drained and took back what it should")
     return 0
 

@@ -24,8 +24,6 @@ namespace {
 constexpr double kFailsFrom = 0.10;  // slower than its siblings: it holds back the whole job that much
 // Sound GPUs of one kind differ by up to 8 % in products (Sinha et al., burn_verdict.h).
 constexpr double kApart = 0.08;
-constexpr double kSlowedFailsFrom = 0.05;  // share of the time
-constexpr double kSlowedNamedFrom = 0.001;
 constexpr std::uint64_t kSlowedSamples = 2;  // a single sample may be the start of the load
 constexpr double kReasonExcess = 0.01;       // of the time, beyond the siblings, to be called a cause
 constexpr double kClockExcess = 0.01;        // below the siblings' clock, likewise
@@ -404,15 +402,13 @@ class BurnJudge {
         for (const GpuSlowdown& one : kGpuSlowdowns) {
           const double share = share_of(gpu, one.word);
           const auto found = std::ranges::find(gpu.slowdowns, one.word, &BurnSlowdown::reason);
-          if (one.sound || share < kSlowedNamedFrom || found->samples < kSlowedSamples) continue;
+          if (one.sound || share < kSlowdownNamedFrom || found->samples < kSlowedSamples) continue;
           BurnFinding finding =
-              about(node, gpu, share >= kSlowedFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
+              about(node, gpu, share >= kSlowdownFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
                     "slowed-down");
           finding.message = fmt::format("{} was slowed down by {} {} of the time", where(node, gpu), one.word,
                                         percent(share));
-          finding.remedy = one.word.find("thermal") != std::string_view::npos
-                               ? "Look at fans, air flow, heat sink and the room."
-                               : "Look at power supplies and their cables.";
+          finding.remedy = remedy_of_slowdown(one.word);
           add(std::move(finding));
         }
   }

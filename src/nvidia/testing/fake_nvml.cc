@@ -2,7 +2,7 @@
 //   0000:01:00.0 works · :02: hangs in the query of its ECC mode · :03: returns "not available" everywhere ·
 //   :04: supports nothing · :05: ends the process · anything else is lost
 // The list of GPUs has the first and the fourth. The first has performance samples, and counters that grow by 2,000,000
-// bytes from one reading to the next.
+// bytes from one reading to the next; it counts the time of the power brake, and of no other reason.
 // The functions that it lacks are those that an old driver lacks.
 #include <unistd.h>
 
@@ -69,9 +69,9 @@ int nvmlDeviceGetPciInfo_v3(Gpu* gpu, PciInfo* info) {
   return 0;
 }
 int nvmlDeviceGetFieldValues(Gpu* gpu, int count, FieldValue* values) {
-  static unsigned long long counted[256];
+  static unsigned long long counted[512];
   for (int i = 0; i < count; ++i) {
-    const bool has = gpu->kind == '1' && (values[i].id == 197 || values[i].id == 198);
+    const bool has = gpu->kind == '1' && (values[i].id == 197 || values[i].id == 198 || values[i].id == 271);
     values[i].type = 3;  // NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
     values[i].code = has ? 0 : kNotSupported;
     if (has) values[i].value = counted[values[i].id] += 2000000;

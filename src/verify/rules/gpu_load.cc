@@ -167,19 +167,12 @@ void copies(const Survey& survey, Judge& judge) {
   });
 }
 
-// Returns DCGM's limit: one error in 10^12 bits, which PCI Express allows, at the link's full rate.
-std::uint32_t replays_allowed(int generation, int width, double seconds) {
-  constexpr double kPerLane[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
-  const double rate = kPerLane[std::clamp(generation, 1, 6)] * width;
-  return static_cast<std::uint32_t>(std::ceil(rate * 1e-12 * seconds));
-}
-
 void replays(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& verdict, const GpuView& gpu, const GpuLoad& load) {
     const auto* count = said(verdict, load.pcie_replays);
     if (count == nullptr) return;
-    const auto allowed = replays_allowed(gpu.nvml.pcie_generation_max.value_or(1),
-                                         gpu.nvml.pcie_width_max.value_or(1), load.seconds);
+    const auto allowed = pcie_replays_allowed(gpu.nvml.pcie_generation_max.value_or(1),
+                                              gpu.nvml.pcie_width_max.value_or(1), load.seconds);
     if (*count <= allowed) return verdict.pass(std::to_string(*count));
     verdict.warn({.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load",
                                          gpu.where(), *count, load.seconds),

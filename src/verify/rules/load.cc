@@ -13,9 +13,8 @@ namespace {
 void link_lost_under_load(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"link_downed", 0, "the link was lost"},
-               {"local_link_integrity_errors", 0, "errors came faster than the link may correct"},
-               {"excessive_buffer_overrun_errors", 0, "flow control is broken"}},
+              {limit_of("link_downed"), limit_of("local_link_integrity_errors"),
+               limit_of("excessive_buffer_overrun_errors")},
               Status::kFail,
               "0",
               {"Reseat the cable, then swap it; then the port.", {"journalctl -k | grep -i 'link'"}}});
@@ -24,7 +23,7 @@ void link_lost_under_load(const Survey& survey, Judge& judge) {
 void symbol_errors(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"symbol_error", kSymbolErrorsAnHour / 3600.0, "the signal is weak"}},
+              {limit_of("symbol_error")},
               Status::kWarn,
               "at most 120 an hour",
               {"Clean and reseat the cable, then swap it."},
@@ -34,7 +33,7 @@ void symbol_errors(const Survey& survey, Judge& judge) {
 void link_recovery(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"link_error_recovery", kLinkRecoveriesAMinute / 60.0, "the link had to retrain"}},
+              {limit_of("link_error_recovery")},
               Status::kWarn,
               "at most 5 a minute",
               {"Clean and reseat the cable, then swap it."},
@@ -44,7 +43,7 @@ void link_recovery(const Survey& survey, Judge& judge) {
 void receive_errors_under_load(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"port_rcv_errors", kReceiveErrorsASecond, "damaged packets arrive"}},
+              {limit_of("port_rcv_errors")},
               Status::kFail,
               "at most 10 a second",
               {"Swap the cable; then look at the peer's port."},
@@ -52,21 +51,19 @@ void receive_errors_under_load(const Survey& survey, Judge& judge) {
 }
 
 void ack_timeouts(const Survey& survey, Judge& judge) {
-  watch_ends(
-      survey, judge,
-      {hardware_counters,
-       {{"local_ack_timeout_err", kAckTimeoutsASecond, "answers never come: black hole, flap or dead peer"}},
-       Status::kWarn,
-       "at most 1 a second",
-       {"Find the pair that times out by railbed bench pairs, then the hop between them.",
-        {"rdma statistic show"}}});
+  watch_ends(survey, judge,
+             {hardware_counters,
+              {limit_of("local_ack_timeout_err")},
+              Status::kWarn,
+              "at most 1 a second",
+              {"Find the pair that times out by railbed bench pairs, then the hop between them.",
+               {"rdma statistic show"}}});
 }
 
 void discards(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
-              {{"port_xmit_discards", kDiscardsASecond,
-                "packets are thrown away because the port cannot send them"}},
+              {limit_of("port_xmit_discards")},
               Status::kWarn,
               "at most 100 a second",
               {"Look for a congested or dead peer port behind it."},
@@ -76,9 +73,7 @@ void discards(const Survey& survey, Judge& judge) {
 void slow_restart(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {hardware_counters,
-              {{"roce_slow_restart", kRestartsASecond,
-                "connections fall back to their slowest rate again and again"},
-               {"roce_adp_retrans", kRestartsASecond, "adaptive retransmission resends all the time"}},
+              {limit_of("roce_slow_restart"), limit_of("roce_adp_retrans")},
               Status::kWarn,
               "at most 10 a second",
               {"Packets are lost: check PFC and ECN along the path.", {"rdma statistic show"}}});
@@ -108,7 +103,7 @@ void cnp_ignored(const Survey& survey, Judge& judge) {
   watch_ends(
       survey, judge,
       {hardware_counters,
-       {{"rp_cnp_ignored", 0, "the peer asks to slow down and is ignored: ECN is off on this adapter"}},
+       {limit_of("rp_cnp_ignored")},
        Status::kWarn,
        "0",
        {"Turn ECN on for the lossless priority; where the driver has no switch, in the firmware (reboot)."},
@@ -118,8 +113,7 @@ void cnp_ignored(const Survey& survey, Judge& judge) {
 void receiver_late(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {hardware_counters,
-              {{"out_of_buffer", 0, "messages came and no buffer was posted"},
-               {"rnr_nak_retry_err", 0, "a sender gave up waiting for a buffer"}},
+              {limit_of("out_of_buffer"), limit_of("rnr_nak_retry_err")},
               Status::kWarn,
               "0",
               {"It is the program, not the network: it posts too few receives, or its process is starved."}});
@@ -129,22 +123,20 @@ void corruption(const Survey& survey, Judge& judge) {
   watch_ends(
       survey, judge,
       {hardware_counters,
-       {{"rx_icrc_encapsulated", 0, "packets are corrupted between the two adapters"}},
+       {limit_of("rx_icrc_encapsulated")},
        Status::kFail,
        "0",
        {"A switch or cable on the path changes packets: swap them one by one.", {"rdma statistic show"}}});
 }
 
 void pause_storm(const Survey& survey, Judge& judge) {
-  watch_ends(
-      survey, judge,
-      {driver_counters,
-       {{"tx_pause_storm_error_events", 0, "this host stopped its peer for so long that the adapter gave up"},
-        {"tx_pause_storm_warning_events", 0, "this host stops its peer for long"}},
-       Status::kFail,
-       "0",
-       {"Something on this host does not take its data: PCIe, IOMMU, a stuck process."},
-       count_pauses_with});
+  watch_ends(survey, judge,
+             {driver_counters,
+              {limit_of("tx_pause_storm_error_events"), limit_of("tx_pause_storm_warning_events")},
+              Status::kFail,
+              "0",
+              {"Something on this host does not take its data: PCIe, IOMMU, a stuck process."},
+              count_pauses_with});
 }
 
 void lossless_discards(const Survey& survey, Judge& judge) {

@@ -101,7 +101,7 @@ void transmit_wait(const Survey& survey, Judge& judge) {
 void judge_pcie(Case& verdict, const NodeView& node, const Load& load, const PciLoad& pci) {
   const std::uint64_t hard = move_of(pci.errors, "nonfatal") + move_of(pci.errors, "fatal");
   const std::uint64_t soft = move_of(pci.errors, "correctable");
-  const bool often = static_cast<double>(soft) > load.seconds;
+  const bool often = static_cast<double>(soft) > kCorrectedPcieErrorsASecond * load.seconds;
   if (hard == 0 && !often) return verdict.pass(fmt::format("{} corrected", soft));
   verdict.red(
       hard > 0 ? Status::kFail : Status::kWarn,

@@ -12,47 +12,11 @@
 namespace railbed {
 namespace {
 
-// Returns the action that an event of a GPU requires; nullopt for other events.
-std::optional<XidAction> action_of(const LogEvent& event) {
-  if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
-  if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
-  if (event.kind != LogKind::kXid) return std::nullopt;
-  const Xid* row = find_xid(event.code);
-  // a code that is newer than the table must not be ignored
-  if (row == nullptr) return XidAction::kApplication;
-  if (row->action != XidAction::kDriverSays) return row->action;
-  return action_of_xid_154(event.text).value_or(XidAction::kReset);
-}
-
-std::string meaning_of(const LogEvent& event) {
-  if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
-  if (event.kind == LogKind::kXidNvlinkFatal) return fmt::format("Xid {}, a fatal NVLink error", event.code);
-  const Xid* row = find_xid(event.code);
-  return fmt::format("Xid {}, {}", event.code,
-                     row == nullptr ? "a number that railbed does not know" : row->meaning);
-}
-
 std::string codes_of(const Told& told) {
   std::vector<std::string> codes;
   for (const LogEvent* event : told.events)
     codes.push_back(event->kind == LogKind::kGpuLost ? "off the bus" : fmt::format("Xid {}", event->code));
   return fmt::format("{}", fmt::join(codes, ", "));
-}
-
-// Xids that a program causes by invalid memory accesses, and one that the driver reports of its own work when
-// such a program hangs the GPU's channels: NVIDIA Xid catalog.
-bool is_of_program(int code) { return code == 13 || code == 31; }
-bool follows_program(int code) { return code == 109; }
-
-// Seconds that the driver takes to stop such a program. Our value.
-constexpr double kGivenUpWithin = 60;
-
-bool follows(double effect, double cause) { return effect >= cause && effect - cause <= kGivenUpWithin; }
-
-// Returns true if the cause came just before `effect`. An event that occurred several times keeps only its
-// first and last time.
-bool came_before(const LogEvent& cause, double effect) {
-  return follows(effect, cause.first) || follows(effect, cause.last);
 }
 
 // Index of the errors of programs by GPU, since a log may hold a hundred thousand events. The log has one
@@ -63,7 +27,7 @@ class ProgramErrors {
     for (const NodeView& node : survey.nodes) {
       if (!node.facts->kernel_log) continue;
       for (const LogEvent& event : node.facts->kernel_log->events)
-        if (event.kind == LogKind::kXid && is_of_program(event.code))
+        if (event.kind == LogKind::kXid && is_xid_of_program(event.code))
           errors_[{&node, event.subject}].try_emplace(event.code, &event);
     }
   }
@@ -71,27 +35,27 @@ class ProgramErrors {
   // Returns the program error just before this event, both before its first and before its last time; null if
   // there is none.
   const LogEvent* before(const NodeView& node, const LogEvent& event) const {
-    if (event.kind != LogKind::kXid || is_of_program(event.code)) return nullptr;
+    if (event.kind != LogKind::kXid || is_xid_of_program(event.code)) return nullptr;
     const auto found = errors_.find({&node, event.subject});
     if (found == errors_.end()) return nullptr;
     for (const auto& [code, error] : found->second)
-      if (came_before(*error, event.first) && came_before(*error, event.last)) return error;
+      if (xid_came_before(*error, event.first) && xid_came_before(*error, event.last)) return error;
     return nullptr;
   }
 
   // Returns true if a program's error explains this event.
   bool explain(const NodeView& node, const LogEvent& event) const {
-    return follows_program(event.code) && before(node, event) != nullptr;
+    return xid_follows_program(event.code) && before(node, event) != nullptr;
   }
 
  private:
   std::map<std::pair<const NodeView*, std::string_view>, std::map<int, const LogEvent*>> errors_;
 };
 
-// Like action_of(), but an event that follows from a program's error is the application's to fix, as that
+// Like xid_action_of(), but an event that follows from a program's error is the application's to fix, as that
 // error is.
 std::optional<XidAction> action_on(const ProgramErrors& errors, const NodeView& node, const LogEvent& event) {
-  return errors.explain(node, event) ? XidAction::kApplication : action_of(event);
+  return errors.explain(node, event) ? XidAction::kApplication : xid_action_of(event);
 }
 
 // Returns the events without consequences of others, which would count one failure twice.
@@ -129,7 +93,7 @@ void of_no_device(Case& verdict, const Told& told, const LogEvent& main) {
   verdict.warn(
       {.message =
            fmt::format("the kernel log of {} tells of {} on GPU {} ({}), and nothing is at that address now",
-                       *told.node.name, meaning_of(main), main.subject, told.how_often()),
+                       *told.node.name, xid_meaning_of(main), main.subject, told.how_often()),
        .expected = "no Xid",
        .observed = main.text,
        .remedy = {"If a GPU was taken out, this is its past. If one is missing, look at its seat and power.",
@@ -155,7 +119,7 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
           commands.push_back(command("nvidia-smi --gpu-reset -i {}", main.subject));
         verdict.red(over ? Status::kWarn : status,
                     {.message = fmt::format(
-                         "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
+                         "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, xid_meaning_of(main),
                          without_consequences(errors, told).how_often(),
                          over ? "; the driver asks for nothing any more" : beside_program(errors, told)),
                      .expected = "no Xid",

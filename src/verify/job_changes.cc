@@ -1,0 +1,684 @@
+#include "verify/job_changes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/moment.h"
+#include "base/text.h"
+#include "base/wording.h"
+#include "facts/network/load.h"
+#include "hardware/gpu_slowdown.h"
+#include "hardware/xid.h"
+#include "verify/load_window.h"
+#include "verify/log_events.h"
+
+namespace railbed {
+namespace {
+
+// The verdict on a counter of a port or of its interface; limit_of() has its limit and its meaning.
+struct JobPortWatch {
+  std::string_view name;
+  JobStatus status;
+  JobFault fault;
+  std::string_view says;  // whose fault it may be
+};
+constexpr std::string_view kOfTheLink = "the cable, its module or the port at either end, not the job";
+constexpr std::string_view kOfTheWay = "the network or a peer, not this node's program";
+constexpr JobPortWatch kJobPortWatches[] = {
+    {"local_link_integrity_errors", JobStatus::kFailure, JobFault::kLink, kOfTheLink},
+    {"excessive_buffer_overrun_errors", JobStatus::kFailure, JobFault::kLink, kOfTheLink},
+    {"symbol_error", JobStatus::kWarning, JobFault::kLink, kOfTheLink},
+    {"link_error_recovery", JobStatus::kWarning, JobFault::kLink, kOfTheLink},
+    {"port_rcv_errors", JobStatus::kFailure, JobFault::kLink, kOfTheLink},
+    {"rx_icrc_encapsulated", JobStatus::kFailure, JobFault::kNetwork,
+     "a switch or an adapter on the way, not the job"},
+    {"local_ack_timeout_err", JobStatus::kWarning, JobFault::kUndecided,
+     "a hop on the way, or the peer: its node may be gone, or the job may have ended there first"},
+    {"port_xmit_discards", JobStatus::kWarning, JobFault::kNetwork, kOfTheWay},
+    {"roce_slow_restart", JobStatus::kWarning, JobFault::kNetwork, kOfTheWay},
+    {"roce_adp_retrans", JobStatus::kWarning, JobFault::kNetwork, kOfTheWay},
+    {"rp_cnp_ignored", JobStatus::kWarning, JobFault::kNode, "this adapter's settings, not the job"},
+    {"out_of_buffer", JobStatus::kWarning, JobFault::kProgram,
+     "the program, which posts too few receives, or whose process was starved"},
+    {"rnr_nak_retry_err", JobStatus::kWarning, JobFault::kUndecided,
+     "the program at the other end, or its node"},
+};
+constexpr JobPortWatch kDriverWatches[] = {
+    {"tx_pause_storm_error_events", JobStatus::kFailure, JobFault::kNode,
+     "something on this node does not take its data: PCIe, the IOMMU, a stuck process"},
+    {"tx_pause_storm_warning_events", JobStatus::kWarning, JobFault::kNode,
+     "something on this node does not take its data: PCIe, the IOMMU, a stuck process"},
+};
+
+// Counters of InfiniBand's PortCounters that stop at their highest value, where the adapter has no wider ones (InfiniBand
+// Architecture 16.1.3.5).
+constexpr std::pair<std::string_view, std::uint64_t> kHighestCounts[] = {
+    {"link_downed", 255},
+    {"link_error_recovery", 255},
+    {"symbol_error", 65535},
+    {"port_rcv_errors", 65535},
+    {"port_xmit_discards", 65535},
+    {"local_link_integrity_errors", 15},
+    {"excessive_buffer_overrun_errors", 15},
+};
+
+// The verdict on an event of the kernel's log. Events of GPUs' Xids and of AER are judged apart.
+struct JobLogWatch {
+  LogKind kind;
+  JobStatus status;
+  JobFault fault;
+  std::string_view says;  // {} is the subject
+};
+constexpr JobLogWatch kJobLogWatches[] = {
+    {LogKind::kSxidFatal, JobStatus::kFailure, JobFault::kHardware,
+     "NVSwitch {} reported a fatal error: it, a GPU or an NVLink between them, not the job"},
+    {LogKind::kSxidNonFatal, JobStatus::kNote, JobFault::kHardware,
+     "NVSwitch {} reported an error that is not fatal"},
+    {LogKind::kGpuInitFailed, JobStatus::kFailure, JobFault::kNode,
+     "the driver could not start GPU {}: the GPU or its driver, not the job"},
+    {LogKind::kAdapterHealth, JobStatus::kFailure, JobFault::kHardware,
+     "the firmware of adapter {} failed: the adapter, not the job"},
+    {LogKind::kAdapterHot, JobStatus::kWarning, JobFault::kHardware,
+     "adapter {} or its module was too hot: the cooling, not the job"},
+    {LogKind::kCableUnplugged, JobStatus::kWarning, JobFault::kUndecided,
+     "the module of adapter {} was unplugged: somebody's hand, or a module that is loose; not the job"},
+    {LogKind::kCableError, JobStatus::kFailure, JobFault::kLink,
+     "adapter {} refused its cable or module: the module, not the job"},
+    {LogKind::kSlotLinkDown, JobStatus::kFailure, JobFault::kHardware,
+     "the slot {} lost its card: the card or its slot, not the job"},
+    {LogKind::kTransmitTimeout, JobStatus::kWarning, JobFault::kNode,
+     "{} could not send: the adapter or its driver, not the job"},
+    {LogKind::kIommuFault, JobStatus::kWarning, JobFault::kNode,
+     "the IOMMU refused a transfer of {}: the device, its driver or the IOMMU's settings, not the job"},
+    {LogKind::kOutOfMemory, JobStatus::kWarning, JobFault::kUndecided,
+     "the node had no memory left, and the kernel killed {}: the job's programs, or what else ran here"},
+    {LogKind::kJobOutOfMemory, JobStatus::kWarning, JobFault::kProgram,
+     "a control group reached its memory limit, and the kernel killed {}: a program that asks for more than the job has"},
+    {LogKind::kHungTask, JobStatus::kWarning, JobFault::kUndecided,
+     "{} waited in the kernel for minutes: a disk, a file server or a driver, or what the program asked of them"},
+    {LogKind::kLockup, JobStatus::kFailure, JobFault::kNode,
+     "a processor made no progress: the kernel, a driver or the hardware, not the job"},
+    {LogKind::kOops, JobStatus::kFailure, JobFault::kNode,
+     "the kernel failed: the kernel, a driver or the hardware, not the job"},
+    {LogKind::kMachineCheck, JobStatus::kFailure, JobFault::kHardware,
+     "the processors reported an uncorrected hardware error: not the job"},
+    {LogKind::kCorrectedCheck, JobStatus::kNote, JobFault::kHardware,
+     "the processors corrected hardware errors: not the job"},
+    {LogKind::kCpuThrottled, JobStatus::kWarning, JobFault::kHardware,
+     "processors were slowed down by heat: the cooling, not the job"},
+    {LogKind::kDiskError, JobStatus::kWarning, JobFault::kHardware,
+     "drive {} reported errors: the drive, not the job"},
+    {LogKind::kDiskTimeout, JobStatus::kWarning, JobFault::kHardware,
+     "drive {} did not answer in time: the drive or its link, not the job"},
+    {LogKind::kDiskLost, JobStatus::kFailure, JobFault::kHardware,
+     "the kernel removed drive {}: the drive or its link, not the job"},
+    {LogKind::kReadOnly, JobStatus::kFailure, JobFault::kNode,
+     "file system {} stopped writing: its drive or its structure, not the job"},
+    {LogKind::kArrayDegraded, JobStatus::kFailure, JobFault::kHardware,
+     "an array removed drive {}: the drive, not the job"},
+    {LogKind::kServerSilent, JobStatus::kWarning, JobFault::kUndecided,
+     "file server {} did not answer: the server, the way to it, or the load that the job put on them"},
+};
+
+constexpr std::size_t kLongestJobName = 64;
+
+std::string clean_name(std::string_view untrusted) {
+  std::string name = printable(untrusted);
+  return name.size() <= kLongestJobName ? name : name.substr(0, kLongestJobName) + "…";
+}
+
+std::string times_text(std::uint64_t count) {
+  return count == 1 ? "once" : count == 2 ? "twice" : fmt::format("{} times", count);
+}
+
+std::optional<std::uint64_t> count_in(const JobCounters& counters, std::string_view name) {
+  const auto found = counters.find(std::string(name));
+  return found == counters.end() ? std::nullopt : std::optional(found->second);
+}
+
+// The increases of one thing's counters.
+struct Increases {
+  JobCounters by;
+  bool began_again = false;  // a counter fell: `by` holds what it counted since, which is the least
+};
+
+Increases increases_of(const JobCounters& before, const JobCounters& after) {
+  Increases found;
+  for (const auto& [name, first] : before)
+    if (const auto last = count_in(after, name)) {
+      const auto distance = moved(first, *last);
+      found.began_again = found.began_again || !distance;
+      found.by.emplace(name, distance.value_or(*last));
+    }
+  return found;
+}
+
+class JobJudge {
+ public:
+  JobJudge(const JobRecord& record, const Reading<KernelLog>& log)
+      : record_(record),
+        before_(*record.begin),
+        after_(*record.end),
+        log_(log),
+        seconds_(seconds_of(record)) {}
+
+  std::vector<JobChange> judge() {
+    const bool same_boot = !restarted(record_);
+    if (!same_boot) name_restart();
+    if (!seconds_)
+      add({JobStatus::kUnknown, JobFault::kPeople, "clock", "",
+           "the clock went back over the restart: how long the job ran is not known"});
+    if (same_boot) {
+      judge_ports();
+      judge_interfaces();
+      judge_pci();
+    }
+    judge_driver();
+    int number = 0;
+    for (const auto& [address, gpu] : before_.gpus) judge_gpu(number++, address, gpu, same_boot);
+    judge_log();
+    name_unread();
+    std::ranges::stable_sort(changes_, {}, &JobChange::status);
+    return std::move(changes_);
+  }
+
+ private:
+  void add(JobChange change) { changes_.push_back(std::move(change)); }
+
+  double seconds() const { return seconds_.value_or(0); }
+  std::string during() const {
+    return seconds_ ? fmt::format("in {}", short_time_text(*seconds_)) : std::string("during the job");
+  }
+  // Returns "the job's program", or whose else it may be.
+  std::string programs() const {
+    if (record_.beside.empty()) return "the job's program";
+    std::vector<std::string> names;
+    for (const std::string& id : record_.beside) names.push_back(clean_name(id));
+    return fmt::format("a program of this job, or of job {}, which ran beside it", fmt::join(names, ", "));
+  }
+
+  void name_restart() {
+    add({JobStatus::kFailure, JobFault::kUndecided, "restart", "",
+         fmt::format(
+             "the node restarted during the job{}: a crash, lost power, or somebody; what its ports and PCI devices "
+             "counted until then is lost",
+             after_.uptime ? fmt::format(", at {}", utc_text(after_.time - *after_.uptime)) : ""),
+         "Read the end of the boot before: journalctl -b -1 -e; then the BMC's event log: railbed sel."});
+  }
+
+  void judge_ports() {
+    for (const auto& [name, before] : before_.ports) {
+      const auto found = after_.ports.find(name);
+      if (found == after_.ports.end()) {
+        add({JobStatus::kFailure, JobFault::kNode, "port-gone", name,
+             fmt::format("port {} is gone: its adapter fell off or its driver was unloaded, not the job",
+                         name),
+             "Read the kernel's log of that time; look for the adapter: lspci -nn."});
+        continue;
+      }
+      judge_port(name, before, found->second);
+    }
+  }
+
+  // Returns whether the interface of an RDMA device was switched off since.
+  bool is_switched_off(std::string_view port) const {
+    const std::string_view device = port.substr(0, port.find('/'));
+    return std::ranges::any_of(after_.interfaces, [&](const auto& one) {
+      const auto before = before_.interfaces.find(one.first);
+      return one.second.rdma == device && one.second.on == false && before != before_.interfaces.end() &&
+             before->second.on == true;
+    });
+  }
+
+  void judge_port(const std::string& name, const JobPort& before, const JobPort& after) {
+    const Increases moved = increases_of(before.counters, after.counters);
+    const std::string thing = "port " + name;
+    name_new_beginning(moved.began_again, name, thing);
+    name_full(name, before, after);
+    const bool off = is_switched_off(name);
+    if (const auto downs = count_in(moved.by, "link_downed"); downs.value_or(0) > 0) {
+      lost_.insert(name.substr(0, name.find('/')));
+      add({JobStatus::kFailure, off ? JobFault::kPeople : JobFault::kLink, "link-lost", name,
+           fmt::format("port {} went down {}{} during the job: {}", name,
+                       moved.began_again ? "at least " : "", times_text(*downs),
+                       off ? "somebody or a service switched its interface off, not the job"
+                           : "the cable or the port at its other end, not the job"),
+           off ? ""
+               : "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it."});
+    }
+    for (const JobPortWatch& watch : kJobPortWatches) judge_counter(watch, name, thing, moved);
+    if (before.state == "ACTIVE" && !after.state.empty() && after.state != "ACTIVE")
+      add({JobStatus::kFailure, off ? JobFault::kPeople : JobFault::kUndecided, "port-down", name,
+           fmt::format("port {} was ACTIVE before the job and is {} after it: {}", name,
+                       clean_name(after.state),
+                       off ? "somebody or a service switched its interface off, not the job"
+                           : "the cable, the port at its other end, or somebody; not the job"),
+           "Look at it: railbed verify."});
+    else if (after.state == "ACTIVE" && !before.rate.empty() && !after.rate.empty() &&
+             before.rate != after.rate)
+      add({JobStatus::kWarning, JobFault::kLink, "port-rate", name,
+           fmt::format("port {} ran at {} before the job and runs at {} after it: {}", name,
+                       clean_name(before.rate), clean_name(after.rate), kOfTheLink),
+           "Reseat the cable, then swap it."});
+  }
+
+  void judge_counter(const JobPortWatch& watch, const std::string& name, std::string_view thing,
+                     const Increases& moved) {
+    const auto count = count_in(moved.by, watch.name);
+    const CounterLimit& limit = limit_of(watch.name);
+    if (!count || *count == 0 || static_cast<double>(*count) <= limit.per_second * seconds()) return;
+    add({watch.status, watch.fault, std::string(watch.name), name,
+         fmt::format("{} counted {}{} {} {}: {}; {}", thing, moved.began_again ? "at least " : "", *count,
+                     watch.name, during(), limit.means,
+                     watch.fault == JobFault::kProgram && !record_.beside.empty() ? programs()
+                                                                                  : std::string(watch.says)),
+         ""});
+  }
+
+  void name_new_beginning(bool began_again, const std::string& name, std::string_view thing) {
+    if (!began_again) return;
+    add({JobStatus::kWarning, JobFault::kPeople, "counters-began-again", name,
+         fmt::format(
+             "the counters of {} began again during the job: its driver was loaded again, its firmware was reset, or "
+             "somebody cleared them; what they held at that moment is not known",
+             thing),
+         ""});
+  }
+
+  void name_full(const std::string& name, const JobPort& before, const JobPort& after) {
+    for (const auto& [counter, highest] : kHighestCounts)
+      if (count_in(before.counters, counter) == highest && count_in(after.counters, counter) == highest)
+        add({JobStatus::kUnknown, JobFault::kNobody, "counter-full", name,
+             fmt::format(
+                 "{} of port {} stands at its highest value, {}, since before the job: whether it would have risen is "
+                 "not known",
+                 counter, name, highest),
+             fmt::format("Clear it: perfquery -R, or load the adapter's driver again.")});
+  }
+
+  void judge_interfaces() {
+    for (const auto& [name, before] : before_.interfaces) {
+      const auto found = after_.interfaces.find(name);
+      if (found == after_.interfaces.end()) {
+        if (before.rdma.empty() || !after_.ports.empty())
+          add({JobStatus::kWarning, JobFault::kPeople, "interface-gone", name,
+               fmt::format(
+                   "interface {} is gone or has another name: its driver was unloaded, or somebody moved it",
+                   name),
+               ""});
+        continue;
+      }
+      judge_interface(name, before, found->second);
+    }
+  }
+
+  void judge_interface(const std::string& name, const JobInterface& before, const JobInterface& after) {
+    const Increases moved = increases_of(before.counters, after.counters);
+    const std::string thing = "interface " + name;
+    name_new_beginning(moved.began_again, name, thing);
+    for (const JobPortWatch& watch : kDriverWatches) judge_counter(watch, name, thing, moved);
+    // judge_port() has named the loss if the port counts it.
+    if (!before.rdma.empty() && lost_.contains(before.rdma)) return;
+    const std::uint64_t changes = count_in(moved.by, "carrier_changes").value_or(0);
+    const bool off = before.on == true && after.on == false;
+    if (changes == 0) return;
+    add({before.rdma.empty() ? JobStatus::kWarning : JobStatus::kFailure,
+         off ? JobFault::kPeople : JobFault::kLink, "link-lost", name,
+         fmt::format("interface {} lost its link {} during the job: {}", name, times_text((changes + 1) / 2),
+                     off ? "somebody or a service switched it off, not the job" : std::string(kOfTheLink)),
+         off ? ""
+             : "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it."});
+  }
+
+  void judge_pci() {
+    for (const auto& [address, before] : before_.pci) {
+      const auto found = after_.pci.find(address);
+      if (found == after_.pci.end()) continue;
+      counts_aer_.insert(address);
+      const Increases moved = increases_of(before, found->second);
+      const std::uint64_t fatal = count_in(moved.by, "fatal").value_or(0);
+      const std::uint64_t nonfatal = count_in(moved.by, "nonfatal").value_or(0);
+      const std::uint64_t corrected = count_in(moved.by, "correctable").value_or(0);
+      const bool often = static_cast<double>(corrected) > kCorrectedPcieErrorsASecond * seconds();
+      if (fatal + nonfatal == 0 && !often) continue;
+      add({fatal + nonfatal > 0 ? JobStatus::kFailure : JobStatus::kWarning, JobFault::kHardware,
+           "pcie-errors", address,
+           fmt::format("PCI device {} reported {} PCIe errors {}{}: the card, its slot or riser, not the job",
+                       address, fatal + nonfatal > 0 ? fatal + nonfatal : corrected, during(),
+                       fatal + nonfatal > 0 ? ", not corrected" : ", all corrected"),
+           "Reseat the card and its riser; then its slot, its cable, its firmware."});
+    }
+  }
+
+  void judge_driver() {
+    if (before_.driver.empty() || before_.driver == after_.driver) return;
+    add({JobStatus::kWarning, JobFault::kPeople, "driver", "",
+         after_.driver.empty()
+             ? std::string("NVIDIA's driver was unloaded during the job: somebody or a service, not the job")
+             : fmt::format(
+                   "NVIDIA's driver changed from {} to {} during the job: somebody or a service, not the job",
+                   clean_name(before_.driver), clean_name(after_.driver)),
+         ""});
+  }
+
+  void judge_gpu(int number, const std::string& address, const JobGpu& before, bool same_boot) {
+    const std::string gpu = fmt::format("GPU {} ({})", number, address);
+    const auto found = after_.gpus.find(address);
+    if (found == after_.gpus.end())
+      return add(
+          {JobStatus::kFailure, JobFault::kHardware, "gpu-gone", address,
+           fmt::format("{} is no longer on PCI: the GPU, its power, its seat or its slot, not the job", gpu),
+           std::string(advice(XidAction::kReboot))});
+    const JobGpu& after = found->second;
+    if (!before.unread.empty()) return;  // name_unread() names it
+    if (!after.unread.empty())
+      return add(
+          {JobStatus::kFailure, JobFault::kNode, "gpu-silent", address,
+           fmt::format(
+               "{} answered before the job and does not after it ({}): the GPU or its driver, not the job",
+               gpu, clean_name(after.unread)),
+           "Look at it: railbed verify; read the kernel's log for Xid messages."});
+    if (!before.uuid.empty() && !after.uuid.empty() && before.uuid != after.uuid)
+      return add(
+          {JobStatus::kWarning, JobFault::kPeople, "gpu-exchanged", address,
+           fmt::format("another GPU is at {} than before the job: its counters cannot be compared", address),
+           ""});
+    judge_lifetime(gpu, address, before, after);
+    judge_gpu_state(gpu, address, before, after);
+    if (same_boot) judge_gpu_counters(gpu, address, before, after);
+  }
+
+  // Counters that survive a restart.
+  void judge_lifetime(const std::string& gpu, const std::string& address, const JobGpu& before,
+                      const JobGpu& after) {
+    const auto more = [&](std::string_view name) -> std::uint64_t {
+      const auto first = count_in(before.counters, name);
+      const auto last = count_in(after.counters, name);
+      return first && last && *last > *first ? *last - *first : 0;
+    };
+    if (const auto rows = more("rows_remapped_uncorrectable"); rows > 0)
+      add({JobStatus::kFailure, JobFault::kHardware, "rows-remapped", address,
+           fmt::format("{} remapped {} of its memory after uncorrectable errors: the GPU, not the job", gpu,
+                       counted(rows, "row")),
+           "Reset the GPU, so that the new rows are used; when it goes on, have it replaced."});
+    if (const auto rows = more("rows_remapped_corrected"); rows > 0)
+      add({JobStatus::kWarning, JobFault::kHardware, "rows-remapped", address,
+           fmt::format("{} remapped {} of its memory after corrected errors: the GPU, not the job", gpu,
+                       counted(rows, "row")),
+           ""});
+    if (const auto pages = more("pages_retired"); pages > 0)
+      add({JobStatus::kFailure, JobFault::kHardware, "pages-retired", address,
+           fmt::format("{} retired {} of its memory: the GPU, not the job", gpu, counted(pages, "page")),
+           "Reset the GPU, so that the pages are no longer used."});
+    // A restart or a reset hides the same errors from judge_gpu_counters().
+    const auto counted_now = count_in(after.counters, "ecc_uncorrectable");
+    if (const auto errors = more("ecc_lifetime");
+        errors > 0 && (restarted(record_) || counted_now.value_or(0) < errors))
+      add({JobStatus::kFailure, JobFault::kHardware, "ecc-uncorrectable", address,
+           fmt::format("{} had {} by its own lifetime count: the GPU's memory, not the job", gpu,
+                       counted(errors, "uncorrectable memory error")),
+           std::string(advice(XidAction::kReset))});
+  }
+
+  void judge_gpu_state(const std::string& gpu, const std::string& address, const JobGpu& before,
+                       const JobGpu& after) {
+    if (before.remap_failed == false && after.remap_failed == true)
+      add({JobStatus::kFailure, JobFault::kHardware, "remap-failed", address,
+           fmt::format("{} could not remap a bad memory row: the GPU, not the job", gpu),
+           std::string(advice(XidAction::kIsolate))});
+    else if (before.remap_pending == false && after.remap_pending == true)
+      add({JobStatus::kWarning, JobFault::kHardware, "remap-pending", address,
+           fmt::format("{} has a bad memory row that is remapped at its next reset: the GPU, not the job",
+                       gpu),
+           "Reset the GPU before the next job."});
+    if (before.recovery_action == "none" && !after.recovery_action.empty() && after.recovery_action != "none")
+      add({JobStatus::kFailure, JobFault::kNode, "recovery", address,
+           fmt::format("the driver asks for an action on {} since the job: {}; the log shows why", gpu,
+                       clean_name(after.recovery_action)),
+           ""});
+    if (before.nvlinks && after.nvlinks && *after.nvlinks < *before.nvlinks)
+      add({JobStatus::kFailure, JobFault::kHardware, "nvlink-lost", address,
+           fmt::format(
+               "{} has {} of the {} NVLinks that it had: the link, here or at its other end, not the job",
+               gpu, *after.nvlinks, *before.nvlinks),
+           std::string(advice(XidAction::kReset))});
+    if (before.pcie_width && after.pcie_width && *after.pcie_width < *before.pcie_width)
+      add({JobStatus::kFailure, JobFault::kHardware, "pcie-width", address,
+           fmt::format("{} has {} PCIe lanes, of {} before the job: the card, its slot or riser, not the job",
+                       gpu, *after.pcie_width, *before.pcie_width),
+           "Reseat the card or its riser."});
+    if (before.power_limit && after.power_limit && *before.power_limit != *after.power_limit)
+      add({JobStatus::kWarning, JobFault::kPeople, "power-limit", address,
+           fmt::format(
+               "the power limit of {} changed from {:.0f} to {:.0f} W: somebody or a service with root's rights, not "
+               "the job",
+               gpu, *before.power_limit, *after.power_limit),
+           ""});
+  }
+
+  void judge_gpu_counters(const std::string& gpu, const std::string& address, const JobGpu& before,
+                          const JobGpu& after) {
+    Increases moved = increases_of(before.counters, after.counters);
+    const Increases links = increases_of(before.nvlink, after.nvlink);
+    const Increases held = increases_of(before.held_back, after.held_back);
+    const bool began_again = moved.began_again || links.began_again || held.began_again;
+    if (began_again)
+      add({JobStatus::kWarning, JobFault::kPeople, "counters-began-again", address,
+           fmt::format(
+               "the counters of {} began again during the job: its driver was loaded again, or somebody or a service "
+               "reset it; what they held at that moment is not known",
+               gpu),
+           ""});
+    const std::string least = began_again ? "at least " : "";
+    const auto more = [&](std::string_view name) { return count_in(moved.by, name).value_or(0); };
+    if (const auto errors = more("ecc_uncorrectable"); errors > 0)
+      add({JobStatus::kFailure, JobFault::kHardware, "ecc-uncorrectable", address,
+           fmt::format("{} had {}{} during the job: the GPU's memory, not the job", gpu, least,
+                       counted(errors, "uncorrectable memory error")),
+           std::string(advice(XidAction::kReset))});
+    if (const auto errors = more("ecc_corrected"); errors > 0)
+      add({JobStatus::kNote, JobFault::kHardware, "ecc-corrected", address,
+           fmt::format("{} corrected {}{}: the GPU's memory; no result is wrong by them", gpu, least,
+                       counted(errors, "memory error")),
+           ""});
+    const auto replays = more("pcie_replays");
+    if (replays > pcie_replays_allowed(after.pcie_generation_max.value_or(1),
+                                       after.pcie_width_max.value_or(1), seconds()))
+      add({JobStatus::kWarning, JobFault::kHardware, "pcie-replays", address,
+           fmt::format("PCI Express of {} repeated {}{} packets {}: the card, its slot or riser, not the job",
+                       gpu, least, replays, during()),
+           "Reseat the card or its riser; a cable or retimer between them may be bad."});
+    for (const auto& [name, count] : links.by) {
+      const double allowed = name == "crc" ? kNvlinkErrorsASecond * seconds() : 0;
+      if (static_cast<double>(count) > allowed)
+        add({JobStatus::kWarning, JobFault::kHardware, "nvlink-errors", address,
+             fmt::format(
+                 "NVLinks of {} counted {}{} new errors ({}) {}: the link, here or at its other end, not the job",
+                 gpu, least, count, clean_name(name), during()),
+             "Reset all GPUs of the board; if they come back, have it looked at."});
+    }
+    judge_slowdowns(gpu, address, held, began_again);
+  }
+
+  void judge_slowdowns(const std::string& gpu, const std::string& address, const Increases& held,
+                       bool began_again) {
+    if (!seconds_ || *seconds_ <= 0) return;
+    for (const GpuSlowdown& one : kGpuSlowdowns) {
+      if (one.sound) continue;
+      const auto time = count_in(held.by, one.word);
+      if (!time) continue;
+      const double share = std::min(static_cast<double>(*time) / 1e9 / *seconds_, 1.0);
+      if (share < kSlowdownNamedFrom) continue;
+      const bool heat = one.word.find("thermal") != std::string_view::npos;
+      add({share >= kSlowdownFailsFrom ? JobStatus::kFailure : JobStatus::kWarning, JobFault::kHardware,
+           "held-back", address,
+           fmt::format("{} was held back by {} for {}{:.2g} % of the job: {}, not the job", gpu, one.word,
+                       began_again ? "at least " : "", share * 100,
+                       heat ? "the cooling or the room" : "the power supplies or their cables"),
+           std::string(remedy_of_slowdown(one.word))});
+    }
+  }
+
+  // Returns "GPU 3 (0000:9b:00.0)" for an address that the job's looks know.
+  std::string gpu_at(const std::string& address) const {
+    int number = 0;
+    for (const auto& [known, gpu] : before_.gpus) {
+      if (known == address) return fmt::format("GPU {} ({})", number, address);
+      ++number;
+    }
+    return "GPU " + clean_name(address);
+  }
+
+  static std::string how_often(const LogEvent& event) {
+    return event.count <= 1 ? fmt::format("at {}", utc_text(event.last))
+                            : fmt::format("{} times, last at {}", event.count, utc_text(event.last));
+  }
+
+  // Returns the error of a program that explains this Xid; null if none does.
+  const LogEvent* program_error_before(const LogEvent& event) const {
+    if (!xid_follows_program(event.code)) return nullptr;
+    for (const LogEvent& other : log_->events)
+      if (other.kind == LogKind::kXid && is_xid_of_program(other.code) && other.subject == event.subject &&
+          xid_came_before(other, event.first) && xid_came_before(other, event.last))
+        return &other;
+    return nullptr;
+  }
+
+  void judge_xid(const LogEvent& event) {
+    XidOrigin origin = event.kind == LogKind::kXid ? origin_of_xid(event.code) : XidOrigin::kHardware;
+    const XidAction action = xid_action_of(event).value_or(XidAction::kApplication);
+    if (event.kind == LogKind::kXid && event.code == 154)  // names the action for an error before it
+      origin = action == XidAction::kInformation ? XidOrigin::kNobody : XidOrigin::kNode;
+    const LogEvent* cause = program_error_before(event);
+    JobChange change;
+    change.what = event.kind == LogKind::kXid ? fmt::format("xid-{}", event.code) : "gpu-lost";
+    change.thing = event.subject;
+    change.remedy = std::string(advice(cause != nullptr ? XidAction::kApplication : action));
+    const bool mild = action == XidAction::kApplication || action == XidAction::kInformation;
+    change.status = mild ? JobStatus::kWarning : JobStatus::kFailure;
+    std::string whose;
+    switch (origin) {
+      case XidOrigin::kProgram:
+        change.fault = JobFault::kProgram;
+        whose = fmt::format("{}, unless several programs or only this GPU show it", programs());
+        break;
+      case XidOrigin::kHardware:
+        change.fault = JobFault::kHardware;
+        whose = "the hardware, not the job";
+        // Corrected or contained: the job may have ended by it, and the fault is not the job's.
+        change.status = mild && action == XidAction::kInformation ? JobStatus::kWarning : JobStatus::kFailure;
+        break;
+      case XidOrigin::kNode:
+        change.fault = JobFault::kNode;
+        whose = "the GPU, its firmware or its driver, not the job";
+        break;
+      case XidOrigin::kEither:
+        change.fault = JobFault::kUndecided;
+        whose = fmt::format("{}, or the GPU: the number alone does not show which", programs());
+        break;
+      case XidOrigin::kNobody:
+        change.fault = JobFault::kNobody;
+        change.status = JobStatus::kNote;
+        whose = "no fault of its own";
+        break;
+    }
+    if (cause != nullptr) {
+      change.fault = JobFault::kProgram;
+      change.status = JobStatus::kWarning;
+      whose = fmt::format("it followed from Xid {} of {}", cause->code, programs());
+    }
+    change.message =
+        fmt::format("{}: {} ({}): {}", gpu_at(event.subject), xid_meaning_of(event), how_often(event), whose);
+    add(std::move(change));
+  }
+
+  void judge_log() {
+    if (!log_) {
+      if (log_.absent()) return;
+      return add(
+          {JobStatus::kUnknown, JobFault::kNobody, "log", "",
+           "the kernel's log could not be read: Xids and what else it holds of the job's time are not known",
+           "Let railbed run as root."});
+    }
+    if (log_->beginning_lost || log_->dropped > 0 || log_->part)
+      add({JobStatus::kUnknown, JobFault::kNobody, "log", "",
+           fmt::format(
+               "the kernel's log does not hold the whole time of the job ({}): an Xid may be missing here",
+               log_->beginning_lost ? "its oldest lines are overwritten" : "it is too long, or a part"),
+           ""});
+    for (const LogEvent& event : log_->events) {
+      if (event.kind == LogKind::kXid || event.kind == LogKind::kXidNvlinkFatal ||
+          event.kind == LogKind::kGpuLost) {
+        judge_xid(event);
+        continue;
+      }
+      const bool fatal = event.kind == LogKind::kAerFatal;
+      if ((fatal || event.kind == LogKind::kAerNonFatal) && !counts_aer_.contains(event.subject)) {
+        add({JobStatus::kFailure, JobFault::kHardware, "pcie-errors", event.subject,
+             fmt::format(
+                 "PCI device {} reported {} PCIe errors ({}): the card, its slot or riser, not the job",
+                 clean_name(event.subject), fatal ? "fatal" : "uncorrected", how_often(event)),
+             "Reseat the card and its riser; then its slot, its cable, its firmware."});
+        continue;
+      }
+      const auto watch = std::ranges::find(kJobLogWatches, event.kind, &JobLogWatch::kind);
+      if (watch == std::end(kJobLogWatches)) continue;
+      const std::string subject = event.subject.empty() ? "a device" : clean_name(event.subject);
+      std::string message(watch->says);
+      if (const auto hole = message.find("{}"); hole != std::string::npos) message.replace(hole, 2, subject);
+      const auto colon = message.find(": ");
+      const std::string often = fmt::format(" ({})", how_often(event));
+      message.insert(colon == std::string::npos ? message.size() : colon, often);
+      if (watch->fault == JobFault::kProgram && !record_.beside.empty()) message += "; " + programs();
+      add({watch->status, watch->fault,
+           std::string(enum_names(event.kind).at(static_cast<std::size_t>(event.kind))),
+           clean_name(event.subject), std::move(message), ""});
+    }
+  }
+
+  // Names what could not be compared because a look could not read it.
+  void name_unread() {
+    std::set<std::string> named;
+    for (const JobLook* look : {&before_, &after_}) {
+      const std::string_view when = look == &before_ ? "before" : "after";
+      for (const std::string& what : look->unread)
+        if (named.insert(what).second)
+          add({JobStatus::kUnknown, JobFault::kNobody, "unread", "",
+               fmt::format("not read {} the job: {}", when, clean_name(what)), ""});
+      for (const auto& [address, gpu] : look->gpus) {
+        const bool told =
+            look == &after_ && before_.gpus.contains(address) && before_.gpus.at(address).unread.empty();
+        if (!gpu.unread.empty() && !told && named.insert(address).second)
+          add({JobStatus::kUnknown, JobFault::kNobody, "unread", address,
+               fmt::format("{} could not be read {} the job ({}): what it counted is not known",
+                           gpu_at(address), when, clean_name(gpu.unread)),
+               ""});
+      }
+    }
+  }
+
+  const JobRecord& record_;
+  const JobLook& before_;
+  const JobLook& after_;
+  const Reading<KernelLog>& log_;
+  const std::optional<double> seconds_;
+  std::vector<JobChange> changes_;
+  std::set<std::string, std::less<>> lost_;  // RDMA devices whose port counted a lost link
+  std::set<std::string, std::less<>> counts_aer_;
+};
+
+}  // namespace
+
+std::vector<JobChange> judge_job(const JobRecord& record, const Reading<KernelLog>& log) {
+  if (!record.begin || !record.end) return {};
+  return JobJudge(record, log).judge();
+}
+
+}  // namespace railbed
