@@ -701,7 +701,7 @@ constexpr Hypothesis kHypotheses[] = {
      .remedy = "Switch ACS redirection off above the GPUs (railbed verify names the bridges) and boot with iommu=pt; NCCL_P2P_DISABLE=1 proves it.",
      .settle_by = "one run with NCCL_P2P_DISABLE=1",
      .source = "NCCL user guide, PCI Access Control Services"},
-    {.id = "wrong-values-hardware", .explains = {"tests-wrong-values"}, .needs = {"gpu-reported-xid"}, .refuted_by = {"tests-in-bounds"},
+    {.id = "wrong-values-hardware", .explains = {"tests-wrong-values"}, .needs = {"gpu-reported-xid"}, .refuted_by = {"tests-in-bounds"}, .echo = true,
      .title = "nccl-tests found wrong values, and a GPU reported an error",
      .cause = "The driver's Xid says that a GPU, its memory or its NVLink failed.",
      .remedy = "Do what the Xid asks for, and repeat the test.",

@@ -13,7 +13,6 @@ constexpr std::string_view kVllm = "github.com/vllm-project/vllm";
 constexpr std::string_view kHub = "github.com/huggingface/huggingface_hub";
 constexpr std::string_view kRay = "github.com/ray-project/ray";
 constexpr std::string_view kThreadTitle = "No thread or process can be started any more: a limit of their number is reached";
-constexpr std::string_view kLibraryTitle = "cuBLAS or cuDNN could not be initialised on the GPU";
 constexpr std::string_view kHubTitle = "The model or data set could not be fetched from Hugging Face";
 
 // clang-format off
@@ -24,24 +23,17 @@ constexpr Symptom kProgramSymptoms[] = {
     {"libcxxabi-old",         kError,   kCause, kAnyone, {"version `CXXABI_", "not found"}, kLd, "A library needs a newer libstdc++ than the one that was found first"},
     {"no-libcuda",            kError,   kCause, kAnyone, {"libcuda.so.1: cannot open shared object file"}, kLd, "A program finds no libcuda.so.1, the NVIDIA driver's library"},
     {"no-libnvml",            kError,   kCause, kAnyone, {"libnvidia-ml.so.1: cannot open shared object file"}, kLd, "A program finds no libnvidia-ml.so.1, the NVIDIA driver's library"},
-    {"library-missing",       kError,   kCause, kAnyone, {": cannot open shared object file"}, kLd, "A library that a program needs was not found"},
-    {"undefined-symbol",      kError,   kCause, kAnyone, {"undefined symbol: "}, kLd, "Two libraries do not fit together: one needs a symbol that the other does not have"},
+    {"library-missing",       kError,   kCause, kAnyone, {": cannot open shared object file", "rror: "}, kLd, "A library that a program needs was not found"},
+    {"undefined-symbol",      kError,   kCause, kAnyone, {"undefined symbol: ", "rror: "}, kLd, "Two libraries do not fit together: one needs a symbol that the other does not have"},
     {"cuda-stub",             kError,   kCause, kAnyone, {"CUDA driver is a stub library"}, "CUDA Runtime API, cudaErrorStubLibrary", "The program loaded CUDA's stub library in place of the driver's libcuda.so.1"},
 
     // CUDA code and its compilers
     {"torch-no-arch",         kError,   kCause, kAnyone, {"is not compatible with the current PyTorch installation"}, "PyTorch torch/cuda/__init__.py", "This PyTorch has no code for this GPU"},
     {"ptxas-no-arch",         kError,   kCause, kAnyone, {"is not defined for option 'gpu-name'"}, "ptxas", "ptxas does not know the GPU: it is older than the GPU"},
     {"nvcc-no-arch",          kError,   kCause, kAnyone, {"Unsupported gpu architecture '"}, "nvcc", "nvcc does not know the GPU: it is older than the GPU"},
-    {"ptx-newer",             kError,   kCause, kAnyone, {"PTX was compiled with an unsupported toolchain"}, "CUDA Runtime API, cudaErrorUnsupportedPtxVersion", "GPU code was compiled by a newer CUDA than the driver understands"},
-    {"kernel-image",          kError,   kCause, kAnyone, {"device kernel image is invalid"}, "CUDA Runtime API", "The GPU code that the program brought is not for this GPU, or is damaged"},
-    {"device-function",       kError,   kCause, kAnyone, {"invalid device function"}, "CUDA Runtime API", "The program has no GPU code for this GPU"},
-    {"cuda-launch-timeout",   kError,   kCause, kAnyone, {"the launch timed out and was terminated"}, "CUDA Runtime API, cudaErrorLaunchTimeout", "A kernel ran longer than the display's watchdog permits"},
     {"no-nvcc",               kError,   kCause, kAnyone, {"ould not find nvcc"}, "nvcc", "An extension is to be compiled at run time, and there is no CUDA toolkit"},
     {"no-cuda-home",          kError,   kCause, kAnyone, {"CUDA_HOME environment variable is not set"}, "PyTorch torch/utils/cpp_extension.py", "An extension is to be compiled at run time, and there is no CUDA toolkit"},
     {"no-python-headers",     kError,   kCause, kAnyone, {"fatal error: Python.h: No such file"}, "GCC", "Code is compiled at run time (Triton), and Python's headers are not installed"},
-    {"cublas-init",           kError,   kCause, kAnyone, {"CUBLAS_STATUS_NOT_INITIALIZED"}, "cuBLAS", kLibraryTitle},
-    {"cublas-alloc",          kError,   kCause, kAnyone, {"CUBLAS_STATUS_ALLOC_FAILED"}, "cuBLAS", kLibraryTitle},
-    {"cudnn-init",            kError,   kCause, kAnyone, {"CUDNN_STATUS_NOT_INITIALIZED"}, "cuDNN", kLibraryTitle},
     {"bfloat16-old-gpu",      kError,   kCause, kAnyone, {"Bfloat16 is only supported on GPUs with compute capability of at least"}, kVllm, "The GPU is too old for the model's number format (bfloat16)"},
 
     // PyTorch's set-up
@@ -265,11 +257,6 @@ constexpr Hypothesis kProgramHypotheses[] = {
      .cause = "The others wait for it: it compiles or captures graphs (once, harmless), computes a very long prompt, or hangs in a collective.",
      .remedy = "If it goes on by itself: nothing. If not: py-spy dump --pid of each worker; NCCL_DEBUG=INFO; one run with --enforce-eager and --disable-custom-all-reduce.",
      .settle_by = "py-spy dump --pid PID of every worker during the wait",
-     .source = kVllm},
-    {.id = "vllm-worker-gone", .explains = {"vllm-broadcast"}, .needs = {"a-rank-failed"}, .refuted_by = {"no-rank-failed"}, .echo = true,
-     .title = "A worker of vLLM failed, and the others wait for it",
-     .cause = "Its own error stands before it.",
-     .remedy = "Correct the error of that worker.",
      .source = kVllm},
     {.id = "vllm-rpc-late", .explains = {"vllm-rpc-late"}, .stated = true,
      .cause = "The worker hangs or ended; its own lines before it have more.",
