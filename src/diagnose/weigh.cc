@@ -38,7 +38,7 @@ std::pair<Weighed, bool> weigh_one(const Hypothesis& hypothesis, const Ask& ask)
 Certainty certainty_of(const std::vector<Weighed>& remaining) {
   if (remaining.empty()) return Certainty::kUnknown;
   const Weighed& best = remaining.front();
-  // What is left by elimination alone is likely at most: the table may lack the true one.
+  // Elimination alone makes a cause likely at most: the table may lack the true one.
   if (remaining.size() == 1)
     return is_confirmed(best) || best.hypothesis->stated ? Certainty::kCause : Certainty::kLikely;
   if (is_confirmed(best)) return best.hypothesis->decisive ? Certainty::kCause : Certainty::kLikely;

@@ -1,4 +1,4 @@
-// What Slurm, Kubernetes, systemd, container runtimes and Open MPI's launcher print beyond the commonest messages, and why.
+// Messages of Slurm, Kubernetes, systemd, container runtimes and Open MPI's launcher beyond the commonest, and their causes.
 #include "diagnose/tables/rows.h"
 
 namespace railbed::diagnose {

@@ -1,5 +1,5 @@
-// What the kernel, its drivers of GPUs and adapters, and the tools that build, load and configure them print when something
-// is wrong, and why. Rules of verify judge whole kernel logs; these rows read what people paste.
+// Error messages of the kernel, its drivers of GPUs and adapters, and the tools that build, load and configure them, and
+// their causes. Rules of verify judge whole kernel logs; these rows read what people paste.
 #include "diagnose/tables/rows.h"
 
 namespace railbed::diagnose {

@@ -1,5 +1,5 @@
-// What is known of a message beyond the tables of symptoms: the program that prints lines of its form, the call that it
-// names, and the error that the call returned. It decides no cause; it tells where to look.
+// Tables for messages that no symptom matches: the program that prints lines of that form, the call in it, and the error
+// that the call returned. They decide no cause and lead to where more is written.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct Origin {
 
 // A call that a message names.
 struct NamedCall {
-  std::string_view name;  // as it stands in the message; the longest of those in the line decides
+  std::string_view name;  // as the message has it; the longest name in the line decides
   std::string_view does;  // after the name: "registers memory with an RDMA adapter"
   std::string_view look;  // empty: the program's
 };
@@ -24,7 +24,7 @@ struct NamedCall {
 // The text of an error code.
 struct ErrorText {
   std::string_view text;
-  std::string_view means;  // "ENOMEM: …"; what that code stands for, not why it came
+  std::string_view means;  // "ENOMEM: …": the meaning of that code, not its reason
 };
 
 std::span<const Origin> origins();

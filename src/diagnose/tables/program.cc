@@ -1,5 +1,5 @@
-// What Python, the dynamic loader, CUDA's compilers, the shell and programs that train or serve models print when something
-// is wrong with them or with where they run, and why.
+// Error messages of Python, the dynamic loader, CUDA's compilers, the shell and programs that train or serve models, and
+// their causes.
 #include "diagnose/tables/rows.h"
 
 namespace railbed::diagnose {
@@ -74,7 +74,7 @@ constexpr Symptom kProgramSymptoms[] = {
     {"vllm-rpc-late",         kError,   kEcho,  kAnyone, {"RPC call to ", "timed out"}, kVllm, "A worker of vLLM did not answer in time"},
     {"ray-start-late",        kError,   kCause, kAnyone, {"The current node timed out during startup"}, kRay, "A node of Ray did not come up in time"},
     {"ray-actor-died",        kError,   kEcho,  kAnyone, {"The actor died unexpectedly before finishing this task"}, kRay, "A process of Ray ended"},
-    {"ray-heartbeats",        kError,   kCause, kAnyone, {"marked dead because the detector has missed too many heartbeats"}, kRay, "Ray takes a node for dead: its heartbeats do not arrive"},
+    {"ray-heartbeats",        kError,   kEcho,  kAnyone, {"marked dead because the detector has missed too many heartbeats"}, kRay, "Ray takes a node for dead: its heartbeats do not arrive"},
     {"hub-gated",             kError,   kCause, kAnyone, {"GatedRepoError"}, kHub, "The model is for users who accepted its terms, and this one is not (or not logged in)"},
     {"hub-gated-text",        kError,   kCause, kAnyone, {"You are trying to access a gated repo"}, kHub, "The model is for users who accepted its terms, and this one is not (or not logged in)"},
     {"hub-offline",           kError,   kCause, kAnyone, {"LocalEntryNotFoundError"}, kHub, kHubTitle},
