@@ -17,7 +17,8 @@ constexpr std::string_view kEnroot = "github.com/NVIDIA/enroot";
 constexpr std::string_view kUnits = "systemd.exec(5), systemd.service(5)";
 constexpr std::string_view kMpiHelp = "Open MPI and PRRTE, help-*.txt";
 constexpr std::string_view kPullTitle = "The container image was not pulled";
-constexpr std::string_view kSubmitTitle = "Slurm refuses the job: what it asks for is not allowed or not defined";
+constexpr std::string_view kSubmitTitle =
+    "Slurm refuses the job: what it asks for is not allowed or not defined";
 constexpr std::string_view kNoNamespaceTitle = "A container could not make its user namespace";
 
 // clang-format off

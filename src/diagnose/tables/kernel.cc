@@ -15,11 +15,14 @@ constexpr std::string_view kDkms = "dkms; NVIDIA driver installation guide";
 constexpr std::string_view kSmi = "nvidia-smi";
 constexpr std::string_view kFm = "NVIDIA Fabric Manager user guide";
 constexpr std::string_view kImex = "NVIDIA IMEX guide";
-constexpr std::string_view kNoWindowTitle = "A GPU got no address window (BAR) from the firmware or the kernel";
+constexpr std::string_view kNoWindowTitle =
+    "A GPU got no address window (BAR) from the firmware or the kernel";
 constexpr std::string_view kNoProbeTitle = "The NVIDIA driver found no GPU that it may use";
 constexpr std::string_view kSignedTitle = "The kernel refuses a module: its signature is not trusted";
-constexpr std::string_view kFirmwareDiedTitle = "The firmware of a network adapter no longer answers or reported a fatal error";
-constexpr std::string_view kHeld = "lsof /dev/nvidia*; fuser -v /dev/nvidia*; systemctl status nvidia-persistenced nvidia-dcgm nvidia-fabricmanager";
+constexpr std::string_view kFirmwareDiedTitle =
+    "The firmware of a network adapter no longer answers or reported a fatal error";
+constexpr std::string_view kHeld =
+    "lsof /dev/nvidia*; fuser -v /dev/nvidia*; systemctl status nvidia-persistenced nvidia-dcgm nvidia-fabricmanager";
 
 // clang-format off
 constexpr Symptom kKernelSymptoms[] = {

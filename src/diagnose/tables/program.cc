@@ -12,7 +12,8 @@ constexpr std::string_view kTorchDist = "PyTorch torch/distributed";
 constexpr std::string_view kVllm = "github.com/vllm-project/vllm";
 constexpr std::string_view kHub = "github.com/huggingface/huggingface_hub";
 constexpr std::string_view kRay = "github.com/ray-project/ray";
-constexpr std::string_view kThreadTitle = "No thread or process can be started any more: a limit of their number is reached";
+constexpr std::string_view kThreadTitle =
+    "No thread or process can be started any more: a limit of their number is reached";
 constexpr std::string_view kHubTitle = "The model or data set could not be fetched from Hugging Face";
 
 // clang-format off
