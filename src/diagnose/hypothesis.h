@@ -39,6 +39,9 @@ std::span<const Hypothesis> nccl_hypotheses();
 std::span<const Hypothesis> torch_hypotheses();
 std::span<const Hypothesis> rdma_hypotheses();
 std::span<const Hypothesis> driver_hypotheses();
+std::span<const Hypothesis> kernel_hypotheses();
+std::span<const Hypothesis> cluster_hypotheses();
+std::span<const Hypothesis> program_hypotheses();
 std::span<const Hypothesis> launcher_hypotheses();
 std::span<const Hypothesis> operating_hypotheses();
 

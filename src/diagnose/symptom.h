@@ -47,6 +47,9 @@ std::span<const Symptom> nccl_symptoms();
 std::span<const Symptom> torch_symptoms();
 std::span<const Symptom> rdma_symptoms();
 std::span<const Symptom> driver_symptoms();
+std::span<const Symptom> kernel_symptoms();
+std::span<const Symptom> cluster_symptoms();
+std::span<const Symptom> program_symptoms();
 std::span<const Symptom> launcher_symptoms();
 std::span<const Symptom> operating_symptoms();
 

@@ -38,7 +38,9 @@ std::pair<Weighed, bool> weigh_one(const Hypothesis& hypothesis, const Ask& ask)
 Certainty certainty_of(const std::vector<Weighed>& remaining) {
   if (remaining.empty()) return Certainty::kUnknown;
   const Weighed& best = remaining.front();
-  if (remaining.size() == 1) return best.open == 0 ? Certainty::kCause : Certainty::kLikely;
+  // Elimination alone makes a cause likely at most: the table may lack the true one.
+  if (remaining.size() == 1)
+    return is_confirmed(best) || best.hypothesis->stated ? Certainty::kCause : Certainty::kLikely;
   if (is_confirmed(best)) return best.hypothesis->decisive ? Certainty::kCause : Certainty::kLikely;
   const auto next = remaining[1].hypothesis->common;
   return best.open == 0 && best.hypothesis->common > next ? Certainty::kLikely : Certainty::kOneOf;

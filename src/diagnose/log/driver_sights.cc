@@ -279,10 +279,12 @@ constexpr std::array<std::string_view, 2> kNoNvidiaPci = {"pci-without-nvidia", 
 constexpr std::array<std::string_view, 3> kNvidiaPci = {"pci-with-nvidia", "red:gpu.driver",
                                                         "green:gpu.count"};
 constexpr std::array<std::string_view, 2> kModuleMissing = {"module-not-built", "red:gpu.module-built"};
-constexpr std::array<std::string_view, 2> kModuleUnsigned = {"module-key-rejected",
+constexpr std::array<std::string_view, 5> kModuleUnsigned = {"insert-key-missing", "insert-unsigned",
+                                                             "insert-locked", "module-key-rejected",
                                                              "red:gpu.module-signature"};
-constexpr std::array<std::string_view, 3> kOtherDriver = {"nouveau-loaded", "nouveau-module",
-                                                          "red:gpu.other-driver"};
+constexpr std::array<std::string_view, 6> kOtherDriver = {"gpu-bound",      "gpu-already-vfio",
+                                                          "nv-nouveau",     "nouveau-loaded",
+                                                          "nouveau-module", "red:gpu.other-driver"};
 constexpr std::array<std::string_view, 2> kOpenModule = {"open-module", "red:gpu.open-module"};
 constexpr std::array<std::string_view, 3> kWasUpgraded = {"nvidia-upgraded", "unattended-upgrade",
                                                           "red:gpu.driver-library"};

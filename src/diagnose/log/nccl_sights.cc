@@ -44,6 +44,24 @@ const LogRank* find_rank(const Log& log, std::optional<int> number) {
   return found == ranks.end() ? nullptr : &*found;
 }
 
+// Returns the first of the variables that switch ways between ranks off, if it has that value.
+Evidence transport_variable(const Log& log, std::string_view value) {
+  for (const LogVariable& variable : log.variables)
+    if ((variable.name == "NCCL_P2P_DISABLE" || variable.name == "NCCL_SHM_DISABLE" ||
+         variable.name == "NCCL_IB_DISABLE") &&
+        variable.value == value)
+      return fmt::format("{}={} is set", variable.name, variable.value);
+  return std::nullopt;
+}
+
+Evidence transports_are_off(const LogState& state, const LogProblem&) {
+  return transport_variable(state.log, "1");
+}
+
+Evidence transports_are_on(const LogState& state, const LogProblem&) {
+  return transport_variable(state.log, "1") ? std::nullopt : transport_variable(state.log, "0");
+}
+
 // "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 17000"
 Evidence ranks_are_on_two_hosts(const LogState& state, const LogProblem& problem) {
   const LogRank* const one = find_rank(state.log, number_after(problem.message, ": rank "));
@@ -560,6 +578,8 @@ constexpr Question kQuestions[] = {
     {"gid-link-local", gid_is_link_local},
     {"failed-before", something_failed_before},
     {"mtu-differs", mtus_differ},
+    {"transports-off", transports_are_off},
+    {"transports-default", transports_are_on},
     {"acs-on", acs_is_on},
     {"acs-off", acs_is_off},
     {"many-ranks", are_many_ranks},

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "diagnose/log/state.h"
 
@@ -109,16 +110,22 @@ std::vector<const LogProblem*> unknown_warnings(const Log& log) {
   return found;
 }
 
-// Returns a verdict for a warning that matches no row: NCCL's own message, and the most informative other
-// problems.
+// Returns a verdict for a warning that matches no row: NCCL's own message, what is known of its form, and the most
+// informative other problems.
 LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unknown, Severity severity) {
   constexpr std::size_t kMostLines = 3;
+  const LineMeaning meaning = meaning_of(unknown.front()->message);
   LogVerdict verdict{
       .severity = severity,
       .text = fmt::format("NCCL warned: {}{}", unknown.front()->title, where(*unknown.front())),
+      .certainty = Certainty::kUnknown,
       .cause =
-          "This reader does not know that warning. It is the first in the log that is no echo of another.",
-      .remedy = "Search for its words in NCCL's issues; with NCCL_DEBUG=INFO the lines before it say more."};
+          fmt::format("The tables do not have that warning{}. It is the first in the log that is no echo of "
+                      "another.{}",
+                      meaning.printer.empty() ? "" : fmt::format(" of {}", meaning.printer),
+                      meaning.text.empty() ? "" : " " + meaning.text),
+      .remedy = "Search for its words in NCCL's issues; with NCCL_DEBUG=INFO the lines before it say more.",
+      .settle_by = meaning.look};
   std::vector<const LogProblem*> telling = unknown;
   for (const LogProblem& problem : log.problems)
     if (problem.id != "other") telling.push_back(&problem);
@@ -127,7 +134,8 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
   return verdict;
 }
 
-// Returns a verdict for a log in which no row of the tables knows a line.
+// Returns a verdict for a log in which no row of the tables knows a line: who printed the first of those that say
+// most, what the call in it does, and what its error stands for. That is no cause.
 LogVerdict of_telling(const LogState& state) {
   constexpr std::size_t kMostLines = 3;
   LogVerdict verdict{.severity = Severity::kWarning,
@@ -136,7 +144,17 @@ LogVerdict of_telling(const LogState& state) {
                      .remedy =
                          "Look at these lines first. If ranks of other nodes have logs, give them, too: "
                          "railbed explain rank*.log"};
-  for (const LogSight& sight : most_telling(state, kMostLines)) verdict.why.push_back(at_line(sight));
+  const std::vector<LogSight> telling = most_telling(state, kMostLines);
+  LineMeaning best;
+  for (const LogSight& sight : telling) {
+    verdict.why.push_back(at_line(sight));
+    LineMeaning meaning = meaning_of(sight.text);
+    if (meaning.weight > best.weight) best = std::move(meaning);
+  }
+  if (!best.printer.empty())
+    verdict.text = fmt::format("Not known: {} printed a message that is in no table", best.printer);
+  verdict.cause = std::move(best.text);
+  verdict.settle_by = std::move(best.look);
   return verdict;
 }
 

@@ -19,7 +19,8 @@ std::vector<Item> joined(std::initializer_list<std::span<const Item>> tables) {
 
 const std::vector<Question>& questions() {
   static const auto all = joined<Question>({nccl_questions(), torch_questions(), rdma_questions(),
-                                            driver_questions(), launcher_questions(), operating_questions()});
+                                            driver_questions(), kernel_questions(), launcher_questions(),
+                                            cluster_questions(), operating_questions()});
   return all;
 }
 

@@ -208,6 +208,15 @@ bool reports_failure(std::string_view line);
 bool reports_progress(std::string_view line);
 bool reports_preparation(std::string_view line);
 
+// What is known of a message that no row of the tables has; each part is empty if it is not known.
+struct LineMeaning {
+  std::string printer = {};  // who prints lines of this form
+  std::string text = {};     // what the call in it does, and what its error stands for
+  std::string look = {};     // where to look
+  int weight = 0;            // how much of it is known
+};
+LineMeaning meaning_of(std::string_view line);
+
 // Returns the lines that report a failure in words that no row knows, those that say most, in their order.
 std::vector<LogSight> most_telling(const LogState& state, std::size_t most);
 
@@ -241,6 +250,8 @@ std::span<const Question> nccl_questions();
 std::span<const Question> torch_questions();
 std::span<const Question> rdma_questions();
 std::span<const Question> driver_questions();
+std::span<const Question> kernel_questions();
+std::span<const Question> cluster_questions();
 std::span<const Question> launcher_questions();
 std::span<const Question> operating_questions();
 std::span<const Opposites> nccl_opposites();

@@ -1,11 +1,14 @@
 // Finds the lines that say most where no row of the tables knows any: an exception's last line, an error's, or one
-// with a word of failure.
+// with a word of failure; and what the form of such a line tells (tables/origins.cc).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "base/phrases.h"
 #include "base/text.h"
 #include "diagnose/log/state.h"
+#include "diagnose/tables/origins.h"
 
 namespace railbed::diagnose {
 namespace {
@@ -40,6 +43,44 @@ constexpr Word kWords[] = {
     {"not found", kHint},
     {"Aborted", kHint},
     {"imed out", kHint},
+    {"imeout", kHint},
+    {"rror!", kHint},
+    {"rror:", kHint},
+    {"rror (", kHint},
+    {"rror received", kHint},
+    {"rror cqe", kHint},
+    {"atal", kHint},
+    {"WARN", kHint},
+    {"an't ", kHint},
+    {"ouldn't ", kHint},
+    {"nvalid ", kHint},
+    {"mismatch", kHint},
+    {"is not ", kHint},
+    {"not supported", kHint},
+    {"nsupported", kHint},
+    {"not enough", kHint},
+    {"nsufficient", kHint},
+    {"no space", kHint},
+    {"overflow", kHint},
+    {"dropping", kHint},
+    {"conflict", kHint},
+    {"onflicts", kHint},
+    {"stuck", kHint},
+    {"exceed", kHint},
+    {"aborting", kHint},
+    {"rejected", kHint},
+    {"was not called", kHint},
+    {"were not ", kHint},
+    {"No NVIDIA", kHint},
+    {"No devices", kHint},
+    {"core dumped", kHint},
+    {"segfault", kHint},
+    {"Reason=", kHint},
+    {"unavailable", kHint},
+    {"too quickly", kHint},
+    {"unhealthy", kHint},
+    {"not ready", kHint},
+    {"missed", kHint},
 };
 
 constexpr std::size_t kMostLines = 64;
@@ -79,6 +120,31 @@ void LogState::read_telling(std::string_view line) {
   TellingLine& kept = telling.emplace_back();
   kept.weight = weight;
   keep_sight(kept.sight, text);
+}
+
+LineMeaning meaning_of(std::string_view line) {
+  LineMeaning meaning;
+  const auto is_in = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
+  const Origin* origin = nullptr;
+  for (const Origin& row : origins())
+    if (origin == nullptr && is_in(row.words)) origin = &row;
+  const NamedCall* call = nullptr;
+  for (const NamedCall& row : named_calls())
+    if (is_in(row.name) && (call == nullptr || row.name.size() > call->name.size())) call = &row;
+  const ErrorText* error = nullptr;
+  for (const ErrorText& row : error_texts())
+    if (is_in(row.text) && (error == nullptr || row.text.size() > error->text.size())) error = &row;
+  if (origin != nullptr) meaning.printer = origin->name;
+  if (call != nullptr) meaning.text = fmt::format("{} {}.", call->name, call->does);
+  if (error != nullptr)
+    meaning.text +=
+        fmt::format("{}\"{}\" is {}.", meaning.text.empty() ? "" : " ", error->text, error->means);
+  if (call != nullptr && !call->look.empty())
+    meaning.look = call->look;
+  else if (origin != nullptr)
+    meaning.look = origin->look;
+  meaning.weight = (origin != nullptr ? 1 : 0) + (call != nullptr ? 2 : 0) + (error != nullptr ? 1 : 0);
+  return meaning;
 }
 
 const LogSight* exception_before(const LogState& state, const LogProblem& problem) {

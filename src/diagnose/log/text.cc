@@ -69,7 +69,11 @@ void write_causes(std::string& out, std::string_view indent, const Judged& judge
     for (std::size_t i = 0; i < judged.others.size(); ++i)
       number(i + 2, judged.others[i].cause, judged.others[i].remedy, judged.others[i].settle_by);
   } else {
-    labelled(out, indent, judged.certainty == Certainty::kLikely ? "likely" : "cause", judged.cause);
+    // Without a cause the text is what is known of the message itself.
+    const std::string_view label = judged.certainty == Certainty::kLikely    ? "likely"
+                                   : judged.certainty == Certainty::kUnknown ? "means"
+                                                                             : "cause";
+    labelled(out, indent, label, judged.cause);
     labelled(out, indent, "remedy", judged.remedy);
     labelled(out, indent, "look", judged.settle_by);
   }

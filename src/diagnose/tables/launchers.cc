@@ -1265,7 +1265,7 @@ constexpr Hypothesis kLauncherHypotheses[] = {
      .remedy = "slurmd -G prints what it finds: correct gres.conf (AutoDetect=nvml), start slurmd after nvidia-persistenced, then scontrol update node=NODE state=resume.",
      .settle_by = "slurmd -G on that node",
      .source = "gres.conf(5)"},
-    {.id = "slurm-unkillable", .explains = {"slurm-unkillable"}, .common = kUsual, .stated = true,
+    {.id = "slurm-unkillable", .explains = {"slurm-unkillable"}, .common = kUsual, .refuted_by = {"enroot-folder-denied"},
      .cause = "Slurm waited UnkillableStepTimeout after SIGKILL, and processes of the step were still there: mostly in state D, in a call into the kernel (storage, a driver).",
      .remedy = "ps -eo pid,state,wchan:32,cmd | awk '$2==\"D\"'; dmesg | grep -i -e xid -e nfs -e lustre; reboot the node if it stays, then scontrol update node=NODE state=resume.",
      .source = "slurm.conf(5), UnkillableStepTimeout"},
