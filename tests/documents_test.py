@@ -120,7 +120,7 @@ class Documents(unittest.TestCase):
             fields = self.schemas[one].get("$ref", "").rpartition("/")[2]
             named = self.schemas[one]["$defs"].get(fields, {}).get("properties", {})
             self.assertNotIn("format", named, one)
-            if one not in ("railbed-facts", "railbed-run"):  # also files, whose version is the head's
+            if one not in ("railbed-facts", "railbed-job", "railbed-run"):  # also files, whose version is the head's
                 self.assertNotIn("version", named, one)
             file = SCHEMAS / f"{one.removeprefix('railbed-')}.schema.json"
             text = run("schema", one, folder=self.folder.name).stdout
@@ -170,7 +170,10 @@ class Documents(unittest.TestCase):
             ("bench", "pairs", twins, "--seconds", "0.2", "--no-store"),
             ("bench", "ladder", "here", "there", "--cluster", twins, "--seconds", "0.2", "--no-store"),
             ("bench", "storage", folder / "disk", "--size", "64M", "--seconds", "0.2", "--no-store"),
-            ("runs", "--store", folder / "runs.sqlite"),
+            ("runs", "--store", folder / "runs.sqlite"), ("runs", "prune", "--dry-run", "--store", folder / "runs.sqlite"),
+            ("job", "begin", "--id", 7, "--dir", folder / "jobs", "--root", sick / "gpu01.tree"),
+            ("job", "end", "--id", 7, "--dir", folder / "jobs", "--root", sick / "gpu01.tree"),
+            ("job", "show", 7, "--dir", folder / "jobs"), ("job", "show", "--dir", folder / "jobs"),
         ]
         seen = set()
         for words in commands:

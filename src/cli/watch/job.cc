@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/wording.h"
 #include "campaign/look/jobs.h"
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -25,6 +25,9 @@
 
 namespace railbed {
 namespace {
+
+constexpr Document<JobRecord> kJobDocument{"railbed-job", kJobRecordVersion};
+constexpr Document<std::vector<JobRecord>> kJobsDocument{"railbed-jobs", 1, "jobs"};
 
 struct JobOptions {
   std::string id;
@@ -120,7 +123,7 @@ int record_job(const JobOptions& options, bool begins) {
   if (!outcome) return told(options, outcome.error());
   const JobRecord& record = outcome->record;
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(record)));
+    print_document(kJobDocument, record);
   else if (begins)
     print_begun(record);
   else
@@ -142,7 +145,7 @@ int show_job(const JobOptions& options) {
       print_to_stderr("railbed: {} cannot be read as records, and are left out\n",
                       counted(found.unreadable, "file"));
     if (options.json)
-      fmt::print("{}", json::dump_pretty(json::encode(found.records)));
+      print_document(kJobsDocument, found.records);
     else if (found.records.empty())
       fmt::print("No job has been recorded yet.\n");
     else
@@ -158,7 +161,7 @@ int show_job(const JobOptions& options) {
                    fmt::format("job {} is not recorded on this node: `railbed job show` lists those that are",
                                printable(*id))});
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(**record)));
+    print_document(kJobDocument, **record);
   else
     fmt::print("{}", job_text(**record));
   return exit_code(**record);
@@ -175,7 +178,7 @@ Action declare_job(CLI::App& app) {
     command->add_option("--dir", options->folder,
                         "the folder of the records (default: /var/lib/railbed/jobs for root, else "
                         "$XDG_STATE_HOME/railbed/jobs)");
-    command->add_flag("--json", options->json, "as JSON");
+    add_json_flag(*command, options->json, "print one JSON document", kJobDocument, kJobsDocument);
     return command;
   };
   for (CLI::App* command :
