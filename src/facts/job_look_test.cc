@@ -14,14 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::shared_ptr<Host> machine(const std::string& tree) {
+std::shared_ptr<Host> job_machine(const std::string& tree) {
   auto host = open_root(tree);
   EXPECT_TRUE(host) << host.error().text;
   return host ? std::shared_ptr<Host>(std::move(*host)) : nullptr;
 }
 
 TEST(JobLook, ReadsPortsInterfacesAndGpusOfACapturedNode) {
-  const auto host = machine("tests/machines/h100-cx7/gpu01.tree");
+  const auto host = job_machine("tests/machines/h100-cx7/gpu01.tree");
   ASSERT_TRUE(host);
   const JobGlance seen = glance_at_node(host, 20s, 0.0);
   EXPECT_FALSE(seen.hangs);
@@ -70,7 +70,7 @@ class HangingHost : public Host {
 };
 
 TEST(JobLook, ReadsForHowLongGpusWereHeldBack) {
-  const auto real = machine("tests/machines/h100-cx7/gpu01.tree");
+  const auto real = job_machine("tests/machines/h100-cx7/gpu01.tree");
   ASSERT_TRUE(real);
   const JobGlance seen = glance_at_node(std::make_shared<HangingHost>(real, ""), 20s, std::nullopt);
   ASSERT_TRUE(seen.look.gpus.contains("0000:17:00.0"));
@@ -79,7 +79,7 @@ TEST(JobLook, ReadsForHowLongGpusWereHeldBack) {
 }
 
 TEST(JobLook, LeavesOutTheGpuThatHangsAndNamesIt) {
-  const auto real = machine("tests/machines/h100-cx7/gpu01.tree");
+  const auto real = job_machine("tests/machines/h100-cx7/gpu01.tree");
   ASSERT_TRUE(real);
   const auto whole = glance_at_node(real, 20s, std::nullopt);
   ASSERT_GE(whole.look.gpus.size(), 1U);
@@ -94,7 +94,7 @@ TEST(JobLook, LeavesOutTheGpuThatHangsAndNamesIt) {
 }
 
 TEST(JobLook, ReadsTheLogSinceTheJobBegan) {
-  const auto host = machine("tests/machines/h100-xid-31/gpu01.tree");
+  const auto host = job_machine("tests/machines/h100-xid-31/gpu01.tree");
   ASSERT_TRUE(host);
   const JobGlance all = glance_at_node(host, 20s, 0.0);
   ASSERT_TRUE(all.log);

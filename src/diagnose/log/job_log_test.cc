@@ -252,7 +252,7 @@ const Post kPosts[] = {
     {"fabric_manager_misses_switches",
      "[Feb 27 2025 15:10:02] [ERROR] [tid 9] detected number of NVSwitches don't match with any supported system topology, "
      "aborting fabric manager\n",
-     "The fabric manager ended: it found another number of NVSwitches"},
+     "Fabric Manager ended: an NVSwitch or GPU is missing"},
     {"peermem_context",
      "[25033.2] nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing\n",
      "nvidia-peermem was told that GPU memory is freed"},

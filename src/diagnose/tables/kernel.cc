@@ -155,7 +155,6 @@ constexpr Symptom kKernelSymptoms[] = {
     // Fabric Manager and IMEX
     {"fm-topology",           kError,   kCause, kAnyone, {"match with any supported system topology"}, kFm, "Fabric Manager ended: the NVSwitches or GPUs it found are no complete machine that it knows"},
     {"fm-training",           kError,   kCause, kAnyone, {"link training failed", "NVSwitch"}, kFm, "An NVLink between a GPU and an NVSwitch did not train"},
-    {"fm-switch-fatal",       kError,   kCause, kAnyone, {"detected NVSwitch fatal error"}, kFm, "An NVSwitch reported a fatal error"},
     {"imex-config",           kError,   kCause, kAnyone, {"nodes_config.cfg", "o nodes config file"}, kImex, "nvidia-imex has no list of nodes"},
     {"imex-connect",          kError,   kCause, kAnyone, {"Failed to connect to remote node", "50000"}, kImex, "nvidia-imex does not reach another node of its domain"},
 };
@@ -563,10 +562,6 @@ constexpr Hypothesis kKernelHypotheses[] = {
     {.id = "fm-training", .explains = {"fm-training"}, .stated = true,
      .cause = "The message names the GPU and the NVSwitch: that NVLink does not come up (a seat, a baseboard, a GPU).",
      .remedy = "Power the node fully off and on; nvidia-smi nvlink -s; dmesg | grep SXid; then the maker of the board, with the log.",
-     .source = kFm},
-    {.id = "fm-switch-fatal", .explains = {"fm-switch-fatal"}, .stated = true,
-     .cause = "The number is an SXid; the guide lists what each asks for. All jobs on the node end.",
-     .remedy = "Drain the node, look the SXid up, restart it (all GPUs and NVSwitches are reset together); ask the maker if it comes again.",
      .source = kFm},
     {.id = "imex-config", .explains = {"imex-config"}, .stated = true,
      .cause = "/etc/nvidia-imex/nodes_config.cfg, with one IP address per node of the domain, is not there.",
