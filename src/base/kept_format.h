@@ -2,7 +2,7 @@
 // is written, and which older ones are read. A new field with a default needs no new version. A change that an
 // older railbed would misread does: raise `written` here, and convert the older form where the file is read.
 //
-// A file of a newer version is never read in part and never replaced: whoever reads one fails with check_kept().
+// A file of a newer version is never read in part and never replaced: its reader fails with check_kept().
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct KeptFormat {
   std::string_view what;    // "a history of runs"
   int oldest = 1;           // the oldest version that is read
   int written = 1;          // the version that is written, and the newest that is read
-  std::string_view remedy;  // what else one can do than to use a railbed that reads the file
+  std::string_view remedy;  // another way than a railbed that reads the file
 };
 const KeptFormat& format_of(Kept kind);
 
-// What a JSON document of these kinds begins with. A document without a version is of version 1.
+// The beginning of a JSON document of these kinds. A document without a version is of version 1.
 struct KeptStamp {
   int version = 1;
   std::string railbed;  // the railbed that wrote it; empty if the document does not tell

@@ -1,4 +1,4 @@
-// What commands do with the documents of --json: declare them, so that `railbed schema` knows them all, and print them.
+// Declares the documents of --json, so that `railbed schema` knows them all, and prints them.
 #pragma once
 
 #include <string>

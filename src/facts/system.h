@@ -250,7 +250,7 @@ inline bool is_current(const CdiSpec& spec, std::string_view driver) {
   return spec.gone.empty() && (spec.driver_version.empty() || spec.driver_version == driver);
 }
 
-// What hands GPUs to containers on this machine.
+// The software that hands GPUs to containers on this machine.
 struct ContainerEngines {
   Reading<bool> toolkit;      // /usr/bin/nvidia-ctk exists
   Reading<bool> hook;         // /usr/bin/nvidia-container-runtime-hook: `docker run --gpus`

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/files.h"
+#include "base/json.h"
+
 namespace railbed {
 namespace {
 
@@ -107,12 +110,26 @@ TEST(JobChanges, OfASoundNodeThereIsNone) {
   EXPECT_DOUBLE_EQ(*seconds_of(record), kHour);
 }
 
+// A burn of half a minute on an H200, which stood at its power cap for two thirds of it, as it should.
+TEST(JobChanges, OfABurnOfARealGpuThereIsNone) {
+  const auto text = read_file(RAILBED_SOURCE_DIR "/tests/jobs/h200-burn.json");
+  ASSERT_TRUE(text) << text.error().text;
+  const auto record = json::read<JobRecord>(*text);
+  ASSERT_TRUE(record) << record.error().text;
+  const auto& gpu = record->end->gpus.at("0000:00:06.0");
+  EXPECT_GT(gpu.held_back.at("power cap"), 20'000'000'000U);
+  EXPECT_TRUE(judge_job(*record,
+                        {KernelLog{record->begin->time, record->end->time, false, 0, {}, false}, "/dev/kmsg"})
+                  .empty());
+}
+
 TEST(JobChanges, ALostLinkIsTheCablesOrTheSwitchs) {
   JobRecord record = sound_job();
   port_after(record).counters["link_downed"] = 4;
   record.end->interfaces["ens2"].counters["carrier_changes"] = 9;  // the same losses, seen by the interface
-  expect(only(judged(record)), JobStatus::kFailure, JobFault::kLink, "link-lost",
-         "port mlx5_2/1 went down 3 times during the job: the cable or the port at its other end, not the job");
+  expect(
+      only(judged(record)), JobStatus::kFailure, JobFault::kLink, "link-lost",
+      "port mlx5_2/1 went down 3 times during the job: the cable or the port at its other end, not the job");
 }
 
 TEST(JobChanges, ALinkThatSomebodySwitchedOffIsNotTheCables) {

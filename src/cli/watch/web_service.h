@@ -27,7 +27,7 @@ void add_web_options(CLI::App& app, WebServiceOptions& options);
 // --plain-http was given.
 Result<WebOptions> web_options(const WebServiceOptions& options);
 
-// What a process that watches remembers, as its options name it.
+// The options for the memory of a process that watches.
 struct MemoryOptions {
   std::string folder = {};
   bool fresh = false;

@@ -208,7 +208,7 @@ bool reports_failure(std::string_view line);
 bool reports_progress(std::string_view line);
 bool reports_preparation(std::string_view line);
 
-// What is known of a message that no row of the tables has; each part is empty if it is not known.
+// The knowledge about a message that no row of the tables has; each part is empty if it is not known.
 struct LineMeaning {
   std::string printer = {};  // who prints lines of this form
   std::string text = {};     // what the call in it does, and what its error stands for

@@ -1,4 +1,4 @@
-// What hands GPUs to containers, by files alone: no engine is asked. CDI: github.com/cncf-tags/container-device-interface,
+// Reads from files alone how containers get GPUs; no engine is asked. CDI: github.com/cncf-tags/container-device-interface,
 // SPEC.md; NVIDIA Container Toolkit, "Support for Container Device Interface".
 #include <algorithm>
 #include <array>
