@@ -150,17 +150,17 @@ namespace railbed {
 
 using namespace json::detail;
 
-std::string document_text(std::string_view format, int version, std::string_view list, json::Value fields) {
+json::Value with_head(std::string_view format, int version, std::string_view list, json::Value fields) {
   json::Value document = new_object(size_of(fields) + 2);
   append_member(document, "format", from_text(format));
   append_member(document, "version", from_signed(version));
   if (!list.empty()) {
     append_member(document, list, std::move(fields));
-    return json::dump_pretty(document);
+    return document;
   }
   for (auto& [key, member] : fields.items())
     if (key != "format" && key != "version") append_member(document, key, std::move(member));
-  return json::dump_pretty(document);
+  return document;
 }
 
 }  // namespace railbed

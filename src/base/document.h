@@ -121,11 +121,11 @@ struct Document {
   std::string_view list = {};  // the member that holds the elements, if T is a list
 };
 
+json::Value with_head(std::string_view format, int version, std::string_view list, json::Value fields);
 // Returns the text of a document. The head takes the place of members of the same names, which a T has that is also a file.
-std::string document_text(std::string_view format, int version, std::string_view list, json::Value fields);
 template <class T>
 std::string document_text(const Document<T>& document, const T& value) {
-  return document_text(document.format, document.version, document.list, json::encode(value));
+  return json::dump_pretty(with_head(document.format, document.version, document.list, json::encode(value)));
 }
 
 }  // namespace railbed

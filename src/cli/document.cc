@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "base/fields.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
 
 namespace railbed {
 namespace {
@@ -17,7 +19,7 @@ std::vector<DocumentKind>& kinds() {
   return all;
 }
 
-// The document of an error, which a command with --json prints if it has no other.
+// The document of an error, which a command with --json prints to standard error if it has no other.
 struct ErrorDocument {
   std::string kind;
   std::string message;
@@ -96,7 +98,9 @@ void print_kept_error(int exit_code) {
   if (!state.wanted || state.printed || !state.first || exit_code == kExitClean) return;
   const ErrorDocument document{std::string(kind_word(state.first->kind)), state.first->text,
                                state.first->node, exit_code};
-  fmt::print("{}", document_text(kErrorDocument, document));
+  keep_lines_whole();
+  print_to_stderr("{}\n", json::dump(with_head(kErrorDocument.format, kErrorDocument.version,
+                                               kErrorDocument.list, json::encode(document))));
 }
 
 }  // namespace railbed

@@ -46,8 +46,8 @@ void print_document(const Document<T>& document, const T& value) {
   print_document(document_text(document, value));
 }
 
-// From now on the first error that ends a command without a document is printed as one (`railbed-error`), as well as in words on
-// standard error.
+// From now on the first error that ends a command without a document is printed as one (`railbed-error`), in one line on
+// standard error behind the words. Standard output has the document that was asked for, or nothing.
 void report_errors_as_json();
 // Keeps an error for that document. Only the first counts.
 void keep_error(const Error& error);
