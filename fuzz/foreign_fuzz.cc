@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "fuzz/require.h"
 #include "report/text/run_text.h"
@@ -27,9 +28,9 @@ void hold(const Result<ForeignRun>& read) {
     require(measurement.failure || foreign::is_sane(measurement.summary.median));
     require(measurement.streams >= 0 && measurement.mtu >= 0);
   }
-  const std::string written = run_to_json(read->run);
+  const std::string written = json::dump(json::encode(read->run));
   const auto again = run_from_json(written);
-  require(again && run_to_json(*again) == written);
+  require(again && json::dump(json::encode(*again)) == written);
   (void)compare({read->run}, {*again});
   require_printable(run_text(read->run));
 }

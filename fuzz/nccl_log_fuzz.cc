@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/json.h"
 #include "diagnose/log/job_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t at = 0; at < bytes.size(); at += piece) reader.feed(bytes.substr(at, piece));
   const auto log = reader.finish();
   const auto whole = railbed::diagnose::read_log(bytes);
-  if (railbed::diagnose::to_json(log) != railbed::diagnose::to_json(whole)) std::abort();
+  if (railbed::json::encode(log) != railbed::json::encode(whole)) std::abort();
   if (log.verdict.text.empty() || railbed::diagnose::to_text(log).empty()) std::abort();
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "fuzz/require.h"
 #include "fuzz/scratch.h"
 #include "store/compare.h"
@@ -55,9 +56,9 @@ class Rows {
 
 void take(const BenchRun& run) {
   (void)compare({run}, {run});
-  const std::string written = run_to_json(run);
+  const std::string written = json::dump(json::encode(run));
   const auto again = run_from_json(written);
-  require(again && run_to_json(*again) == written);
+  require(again && json::dump(json::encode(*again)) == written);
 }
 
 }  // namespace
