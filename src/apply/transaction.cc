@@ -174,7 +174,7 @@ std::string last_lines(std::string_view text) {
 
 std::string journal_path(const std::string& id) { return fmt::format("{}/{}/journal", kApplyFolder, id); }
 
-// Fails if a newer railbed wrote the record. A document that is no record passes: its decoding says so.
+// Fails if a newer railbed wrote the record. Passes a document that is no record: its decoding then fails.
 Result<void> check_record_version(const json::Value& document, const std::string& id) {
   const auto stamp = json::decode<KeptStamp>(document);
   return stamp ? check_kept(Kept::kApply, journal_path(id), *stamp) : Result<void>();

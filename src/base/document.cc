@@ -29,6 +29,13 @@ Value with(std::string_view key, Value member) {
   return object;
 }
 
+Value schema_object(Value properties, Value required) {
+  Value schema = schema_type("object");
+  append_member(schema, "properties", std::move(properties));
+  append_member(schema, "required", std::move(required));
+  return schema;
+}
+
 }  // namespace
 
 Value SchemaWriter::reference_to(const std::type_info& type, bool& known) {
@@ -47,10 +54,7 @@ Value SchemaWriter::reference_to(const std::type_info& type, bool& known) {
 }
 
 void SchemaWriter::define(const std::type_info& type, Fields&& fields) {
-  Value object = detail::schema_type("object");
-  append_member(object, "properties", std::move(fields.properties));
-  append_member(object, "required", std::move(fields.required));
-  definitions_[names_.at(type)] = std::move(object);
+  definitions_[names_.at(type)] = schema_object(std::move(fields.properties), std::move(fields.required));
 }
 
 Value SchemaWriter::definitions() const { return encode(definitions_); }
@@ -104,10 +108,7 @@ Value schema_reading(Value value, Value missing) {
       append_member(properties, name, std::move(schema));
       append(required, from_text(name));
     }
-    Value schema = schema_type("object");
-    append_member(schema, "properties", std::move(properties));
-    append_member(schema, "required", std::move(required));
-    return schema;
+    return schema_object(std::move(properties), std::move(required));
   };
   Value either = new_array();
   append(either, object({{"value", std::move(value)}, {"from", schema_type("string")}}));

@@ -39,8 +39,7 @@ tl::unexpected<Error> unwritable(const std::string& path) {
   return unwritable(path, std::strerror(code), code);
 }
 tl::unexpected<Error> unwritable(const std::string& path, const PathProblem& problem) {
-  return unwritable(path, problem.where == path ? problem.why : problem.where + ": " + problem.why,
-                    problem.code);
+  return cannot("write", path, problem, kind_of_unwritable(problem.code));
 }
 
 std::string_view kind_of(mode_t mode) {
@@ -52,12 +51,17 @@ std::string_view kind_of(mode_t mode) {
 
 // Returns the descriptor's number if `path` names one of our own open descriptors (proc(5), /proc/PID/fd).
 std::optional<int> own_descriptor(std::string_view path) {
-  if (path == "/dev/stdin" || path == "-") return STDIN_FILENO;
+  if (path == "/dev/stdin") return STDIN_FILENO;
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"})
     if (path.starts_with(folder)) return parse_number<int>(path.substr(folder.size()));
   return std::nullopt;
+}
+
+// The same for a path that is read: there "-" names standard input.
+std::optional<int> own_input(std::string_view path) {
+  return path == "-" ? STDIN_FILENO : own_descriptor(path);
 }
 
 bool takes_text(mode_t mode) { return S_ISCHR(mode) || S_ISFIFO(mode); }
@@ -117,7 +121,7 @@ Result<std::string> read_open(const Fd& fd, const std::string& path, std::size_t
 }  // namespace
 
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode) {
-  if (const auto descriptor = own_descriptor(path); descriptor && path != "-") {
+  if (const auto descriptor = own_descriptor(path)) {
     const Fd fd(fcntl(*descriptor, F_DUPFD_CLOEXEC, 3));
     return fd && write_all(fd.get(), text) ? Result<void>() : unwritable(path);
   }
@@ -146,11 +150,11 @@ Result<void> write_file(const FolderEntry& place, const std::string& path, std::
 Result<void> make_folder(const std::string& path, unsigned mode) {
   const auto made = open_folder_at(path, Strangers::kMayWrite, static_cast<int>(mode));
   if (made) return {};
-  return fail(kind_of_unwritable(made.error().code), cannot("make the folder", path, made.error()).value().text);
+  return cannot("make the folder", path, made.error(), kind_of_unwritable(made.error().code));
 }
 
 Result<void> check_writable(const std::string& path) {
-  if (own_descriptor(path) && path != "-") return {};
+  if (own_descriptor(path)) return {};
   const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (!place && place.error().code == ENOENT)
     return unwritable(path, fmt::format("there is no folder {}", place.error().where));
@@ -176,9 +180,10 @@ Fd open_named(const std::string& path, int flags) {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  // What this process was started with is the caller's: a pipe there is read to its end, however long that takes.
-  // A file there is opened anew, at its beginning.
-  const auto descriptor = own_descriptor(path);
+  // The caller chose the descriptors that this process was started with: a pipe among them is read to its end,
+  // however long that takes. A file named by /dev/stdin or /dev/fd/N is opened again and read from its beginning;
+  // "-" reads on from where the descriptor stands.
+  const auto descriptor = own_input(path);
   struct stat status = {};
   if (descriptor && (path == "-" || (fstat(*descriptor, &status) == 0 && !S_ISREG(status.st_mode))))
     return read_open(Fd(fcntl(*descriptor, F_DUPFD_CLOEXEC, 3)), path, limit, true);

@@ -179,11 +179,24 @@ class Walk {
 
 }  // namespace
 
-tl::unexpected<Error> cannot(std::string_view doing, const std::string& path, const PathProblem& problem) {
-  if (problem.where == path)
-    return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, problem.why));
-  return fail(ErrorKind::kUnavailable,
-              fmt::format("cannot {} {}: {}: {}", doing, path, problem.where, problem.why));
+tl::unexpected<Error> cannot(std::string_view doing, const std::string& path, const PathProblem& problem,
+                             ErrorKind kind) {
+  if (problem.where == path) return fail(kind, fmt::format("cannot {} {}: {}", doing, path, problem.why));
+  return fail(kind, fmt::format("cannot {} {}: {}: {}", doing, path, problem.where, problem.why));
+}
+
+Result<Fd> open_state_folder(const std::string& path) {
+  const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
+  auto opened = open_folder_at(path, strangers, 0700);
+  if (!opened) return cannot("write to", path, opened.error());
+  struct stat status = {};
+  if (fstat(opened->get(), &status) != 0)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("cannot look at {}: {}", printable(path), std::strerror(errno)));
+  if (!is_ours(status) || (status.st_mode & 022) != 0)
+    return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
+                                                     printable(path), command("chmod go-w {}", path).text()));
+  return std::move(*opened);
 }
 
 Fd FolderEntry::open(int flags, mode_t mode) const {

@@ -38,7 +38,8 @@ struct PathProblem {
 };
 
 // Returns the Error for a user: "cannot write /var/lib/x/y: /var/lib/x: user 117 can change it".
-tl::unexpected<Error> cannot(std::string_view doing, const std::string& path, const PathProblem& problem);
+tl::unexpected<Error> cannot(std::string_view doing, const std::string& path, const PathProblem& problem,
+                             ErrorKind kind = ErrorKind::kUnavailable);
 
 // A name in an open folder. An object of that name need not exist.
 struct FolderEntry {
@@ -70,6 +71,12 @@ FolderEntry entry_in(const Fd& folder, std::string name, std::string directory);
 // last with this mode, the others with 0755.
 tl::expected<Fd, PathProblem> open_folder_at(const std::string& path, Strangers strangers,
                                              int missing_mode = -1);
+
+// Opens the folder in which this process keeps its state, and makes it with mode 0700 if it is missing. For root,
+// every folder of the path must belong to root. For another user, others may write to a parent (such as a volume
+// of a container), but no link of theirs may lead to the folder. Fails if others may write to the folder itself:
+// they could place a link there and so redirect writes.
+Result<Fd> open_state_folder(const std::string& path);
 
 // Returns whether root or the caller owns the object and no other user can write it. Members of root's group
 // and, unless the caller is root, of the caller's group may write. In a folder with the sticky bit, and for a

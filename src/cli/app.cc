@@ -92,8 +92,9 @@ int report_usage_error(const CLI::App& app, std::string_view complaint, int argc
   std::string why =
       bare.size() >= commands.size() || option.empty() ? wrong_command_text(commands, bare) : "";
   if (why.empty()) why = option.empty() ? std::string(complaint) : wrong_option_text(option, last);
-  print_to_stderr("railbed: {}\nSee: {} --help\n", why, line);
-  keep_error({ErrorKind::kBadInput, fmt::format("{}\nSee: {} --help", why, line)});
+  const std::string text = fmt::format("{}\nSee: {} --help", why, line);
+  print_to_stderr("railbed: {}\n", text);
+  keep_error({ErrorKind::kBadInput, text});
   return kExitUsage;
 }
 

@@ -74,7 +74,7 @@ CLI::Option* add_json_option(CLI::App& app, bool& json, const std::string& help)
   return app.add_flag("--json", json, help);
 }
 
-void print_document(const std::string& text) {
+void print_result(const std::string& text) {
   {
     const std::lock_guard lock(kept().mutex);
     kept().printed = true;

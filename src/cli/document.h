@@ -39,15 +39,16 @@ CLI::Option* add_json_flag(CLI::App& app, bool& json, const std::string& help,
   return add_json_option(app, json, help);
 }
 
-// Prints the text of a document to standard output.
-void print_document(const std::string& text);
+// Prints to standard output the document or the text that the command was run for.
+void print_result(const std::string& text);
 template <class T>
 void print_document(const Document<T>& document, const T& value) {
-  print_document(document_text(document, value));
+  print_result(document_text(document, value));
 }
 
-// From now on the first error that ends a command without a document is printed as one (`railbed-error`), in one line on
-// standard error behind the words. Standard output has the document that was asked for, or nothing.
+// From now on the first error that ends a command without a document is printed as one (`railbed-error`), in one
+// line on standard error, behind its text. Standard output holds the document that the command was run for, or
+// nothing.
 void report_errors_as_json();
 // Keeps an error for that document. Only the first counts.
 void keep_error(const Error& error);

@@ -178,7 +178,7 @@ nodes: [gpu1]
           {source, "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/"}},
       "test"};
   EXPECT_TRUE(plan_of(after).changes.empty());
-  // Where somebody else installed it, nothing is added.
+  // The plan adds no source for a package that somebody else installed.
   facts.system.package_sources = {std::vector<PackageSource>(), "test"};
   EXPECT_TRUE(plan_of({{source, gone()}, {path, gone()}}).changes.empty());
 }

@@ -19,17 +19,6 @@ namespace railbed {
 
 // ---- verify, prove, report, fabric verify
 
-struct CountsDocument {
-  std::size_t fail = 0, warn = 0, unknown = 0, pass = 0, not_applicable = 0;
-  static void fields(auto&& field) {
-    field("fail", &CountsDocument::fail);
-    field("warn", &CountsDocument::warn);
-    field("unknown", &CountsDocument::unknown);
-    field("pass", &CountsDocument::pass);
-    field("n/a", &CountsDocument::not_applicable);
-  }
-};
-
 // A view: the findings of a thousand nodes are half a gigabyte.
 class FindingsView {
  public:
@@ -45,7 +34,7 @@ struct FindingsDocument {
   std::string started_at = {};
   double seconds = 0;
   std::size_t nodes = 0;
-  CountsDocument counts;
+  StatusCounts counts;
   std::span<const Difference> differences = {};
   FindingsView findings;
   std::span<const Measurement> measurements = {};

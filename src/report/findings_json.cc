@@ -7,12 +7,11 @@ namespace railbed {
 namespace {
 
 FindingsDocument findings_document(const Verdict& verdict, const Run& run) {
-  const StatusCounts counts = verdict.findings.counts();
   return {.cluster = run.cluster,
           .started_at = run.started_at,
           .seconds = run.seconds,
           .nodes = run.nodes,
-          .counts = {counts.fail, counts.warn, counts.unknown, counts.pass, counts.not_applicable},
+          .counts = verdict.findings.counts(),
           .differences = run.differences,
           .findings = FindingsView(verdict.findings)};
 }

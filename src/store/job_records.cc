@@ -9,14 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
 
@@ -63,28 +61,20 @@ std::string complaint_about_job_id(std::string_view id) {
 }
 
 Result<JobRecords> JobRecords::open(const std::string& folder, Missing missing) {
-  // For another user than root, others may write to a parent (such as a volume of a container), but no link of theirs may
-  // lead to the folder.
+  if (missing == Missing::kIsMade) {
+    ASSIGN_OR_RETURN(auto opened, open_state_folder(folder));
+    return JobRecords(std::move(opened), folder);
+  }
   // Reading trusts no record, so any folder will do.
-  const bool writes = missing == Missing::kIsMade;
-  const Strangers strangers = writes && geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
-  auto opened = open_folder_at(folder, strangers, writes ? 0700 : -1);
-  if (!opened && opened.error().code == ENOENT && !writes)
+  auto opened = open_folder_at(folder, Strangers::kMayWrite);
+  if (!opened && opened.error().code == ENOENT)
     return fail(
         ErrorKind::kUnavailable,
         fmt::format(
             "no job has been recorded in {}: `railbed job begin` does; --dir names another folder, and root's "
             "is for root alone",
             printable(folder)));
-  if (!opened) return cannot(writes ? "write to" : "read", folder, opened.error());
-  struct stat status = {};
-  if (fstat(opened->get(), &status) != 0)
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("cannot look at {}: {}", printable(folder), std::strerror(errno)));
-  if (writes && (!is_ours(status) || (status.st_mode & 022) != 0))
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("others may write to {}: `{}`, or name another folder", printable(folder),
-                            command("chmod go-w {}", folder).text()));
+  if (!opened) return cannot("read", folder, opened.error());
   return JobRecords(std::move(*opened), folder);
 }
 

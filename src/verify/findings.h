@@ -18,6 +18,14 @@ struct StatusCounts {
   void add(Status status);
   void add(const StatusCounts& others);
   std::size_t all() const { return pass + warn + fail + unknown + not_applicable; }
+  // In the order of a document.
+  static void fields(auto&& field) {
+    field("fail", &StatusCounts::fail);
+    field("warn", &StatusCounts::warn);
+    field("unknown", &StatusCounts::unknown);
+    field("pass", &StatusCounts::pass);
+    field("n/a", &StatusCounts::not_applicable);
+  }
 };
 
 // Selects the findings that are stored. A thousand nodes have a million findings that report a sound state,

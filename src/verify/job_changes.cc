@@ -29,6 +29,8 @@ struct JobPortWatch {
   JobFault fault;
   std::string_view says;  // whose fault it may be
 };
+constexpr std::string_view kLinkRemedy =
+    "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it.";
 constexpr std::string_view kOfTheLink = "the cable, its module or the port at either end, not the job";
 constexpr std::string_view kOfTheWay = "the network or a peer, not this node's program";
 constexpr JobPortWatch kJobPortWatches[] = {
@@ -250,8 +252,7 @@ class JobJudge {
                        moved.began_again ? "at least " : "", times_text(*downs),
                        off ? "somebody or a service switched its interface off, not the job"
                            : "the cable or the port at its other end, not the job"),
-           off ? ""
-               : "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it."});
+           off ? "" : std::string(kLinkRemedy)});
     }
     for (const JobPortWatch& watch : kJobPortWatches) judge_counter(watch, name, thing, moved);
     if (before.state == "ACTIVE" && !after.state.empty() && after.state != "ACTIVE")
@@ -300,7 +301,7 @@ class JobJudge {
                  "{} of port {} stands at its highest value, {}, since before the job: whether it would have risen is "
                  "not known",
                  counter, name, highest),
-             fmt::format("Clear it: perfquery -R, or load the adapter's driver again.")});
+             "Clear it: perfquery -R, or load the adapter's driver again."});
   }
 
   void judge_interfaces() {
@@ -333,8 +334,7 @@ class JobJudge {
          off ? JobFault::kPeople : JobFault::kLink, "link-lost", name,
          fmt::format("interface {} lost its link {} during the job: {}", name, times_text((changes + 1) / 2),
                      off ? "somebody or a service switched it off, not the job" : std::string(kOfTheLink)),
-         off ? ""
-             : "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it."});
+         off ? "" : std::string(kLinkRemedy)});
   }
 
   void judge_pci() {

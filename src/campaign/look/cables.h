@@ -64,8 +64,9 @@ struct CableAsk {
   bool addressed = false;   // it has an address that is not link-local
 };
 
-// Exchanges new tokens between all nodes with ports among `asks` for `duration`, and returns what each port received. The
-// ports of a node without a response have its error. `facts` add what lldpd knows. Fails if stopped.
+// Exchanges new tokens for `duration` between all nodes that have ports among `asks`, and returns the tokens that
+// each port received. The ports of a node without a response have its error. `facts` add the neighbours that lldpd
+// knows. Fails if stopped.
 Result<CablesSeen> look_at_cables(fleet::Fleet& fleet, const std::vector<CableAsk>& asks,
                                   const std::map<std::string, Facts>& facts,
                                   std::chrono::milliseconds duration, const Caller& caller);

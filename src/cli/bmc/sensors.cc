@@ -41,10 +41,8 @@ int run_sensors(const SensorsCommand& command) {
   auto& [cluster, names, reach] = *places;
   const auto looks =
       look_at_bmcs(cluster, names, {.power = false, .sensors = true}, reach, terminal_caller());
-  if (command.json)
-    print_document(kBmcDocument, looks);
-  else
-    fmt::print("{}", sensors_text(looks, {.colour = use_colour(STDOUT_FILENO), .all = command.all}));
+  const BmcTextOptions options{.colour = use_colour(STDOUT_FILENO), .all = command.all};
+  print_result(command.json ? document_text(kBmcDocument, looks) : sensors_text(looks, options));
   return exit_code_of(looks, &BmcFacts::sensors);
 }
 
@@ -71,10 +69,7 @@ int run_sel(const SelCommand& command) {
   if (command.clear) return run_clear(command, *places);
   const auto looks = look_at_bmcs(cluster, names, {.power = false, .events = true}, reach, terminal_caller());
   const BmcTextOptions options{.colour = use_colour(STDOUT_FILENO), .all = command.all, .most = command.most};
-  if (command.json)
-    print_document(kBmcDocument, looks);
-  else
-    fmt::print("{}", events_text(looks, options));
+  print_result(command.json ? document_text(kBmcDocument, looks) : events_text(looks, options));
   return exit_code_of(looks, &BmcFacts::events);
 }
 

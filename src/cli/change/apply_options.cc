@@ -52,10 +52,7 @@ bool is_agreed(const ApplyOptionsSaid& said, std::string_view question) {
 }
 
 int print_outcome(const ApplyOutcome& outcome, bool json) {
-  if (json)
-    print_document(kApplyDocument, outcome);
-  else
-    fmt::print("{}", apply_text(outcome));
+  print_result(json ? document_text(kApplyDocument, outcome) : apply_text(outcome));
   if (outcome.committed) return kExitClean;
   return outcome.was_begun() ? kExitFailures : kExitCouldNotLook;
 }

@@ -107,10 +107,7 @@ class Applying {
     choice.who = choice_.who;
     const RebootOutcome outcome =
         reboot_nodes(cluster_, request_of(command_.said), nodes, choice, command_.reach, terminal_caller());
-    if (command_.said.json)
-      print_document(kRebootDocument, outcome);
-    else
-      fmt::print("{}", reboot_text(outcome));
+    print_result(command_.said.json ? document_text(kRebootDocument, outcome) : reboot_text(outcome));
     return outcome.is_complete() ? kExitClean : kExitFailures;
   }
 

@@ -164,10 +164,7 @@ int run_launch(const LaunchOptions& options) {
   if (!launch) return report(launch.error());
   if (options.exec) return run_on_nodes(options, *evidence, *launch);
   keep_lines_whole();
-  if (options.json)
-    print_document(kLaunchDocument, *launch);
-  else
-    fmt::print("{}", to_text(*launch));
+  print_result(options.json ? document_text(kLaunchDocument, *launch) : to_text(*launch));
   return evidence->unreachable.empty() ? kExitClean : kExitCouldNotLook;
 }
 

@@ -27,10 +27,7 @@ int run_plan(const PlanCommand& command) {
   if (!plan) return report(plan.error());
   PlanTextOptions text = command.text;
   text.colour = use_colour(STDOUT_FILENO);
-  if (command.said.json)
-    print_document(kPlanDocument, *plan);
-  else
-    fmt::print("{}", plan_text(*plan, text));
+  print_result(command.said.json ? document_text(kPlanDocument, *plan) : plan_text(*plan, text));
   return plan->exit_code();
 }
 

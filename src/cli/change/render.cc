@@ -41,10 +41,7 @@ int run_render(const RenderCommand& command) {
     if (const auto written = write_files(*nodes, command.folder); !written) return report(written.error());
   } else {
     keep_lines_whole();
-    if (command.said.json)
-      print_document(kRenderDocument, *nodes);
-    else
-      fmt::print("{}", settings_text(*nodes));
+    print_result(command.said.json ? document_text(kRenderDocument, *nodes) : settings_text(*nodes));
   }
   for (const NodeSettings& node : *nodes)
     if (!node.error.empty()) return report({ErrorKind::kBadInput, node.error});

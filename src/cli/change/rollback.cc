@@ -51,10 +51,7 @@ int run_history(PastCommand& command) {
   const auto all = remember(command);
   wipe(command.reach.sudo_password);
   if (!all) return report(all.error());
-  if (command.json)
-    print_document(kHistoryDocument, all->histories);
-  else
-    fmt::print("{}", history_text(all->histories));
+  print_result(command.json ? document_text(kHistoryDocument, all->histories) : history_text(all->histories));
   const bool missing =
       std::ranges::any_of(all->histories, [](const auto& one) { return !one.error.empty(); });
   return missing ? kExitCouldNotLook : kExitClean;

@@ -124,12 +124,9 @@ int explanation_exit_code(const Explanation& explanation) {
 
 int show_explanation(const Result<Explanation>& explanation, bool as_json) {
   if (!explanation) return report(explanation.error());
-  if (as_json) {
-    keep_lines_whole();
-    print_document(kExplanationDocument, explanation_document(*explanation));
-  } else {
-    fmt::print("{}", text_of(*explanation));
-  }
+  if (as_json) keep_lines_whole();
+  print_result(as_json ? document_text(kExplanationDocument, explanation_document(*explanation))
+                       : text_of(*explanation));
   return explanation_exit_code(*explanation);
 }
 

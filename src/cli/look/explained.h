@@ -10,7 +10,7 @@
 
 namespace railbed {
 
-// What `railbed explain --json` prints of files.
+// The verdicts about files, as `railbed explain --json` prints them.
 struct ExplanationDocument {
   std::vector<ExplainedInput> inputs = {};
   std::optional<diagnose::Log> job = {};

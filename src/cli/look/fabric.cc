@@ -57,7 +57,7 @@ int discover(const FabricOptions& options) {
     if (const auto written = write_file(options.svg, fabric_svg(looked->fabric)); !written)
       return report(written.error());
   if (options.json)
-    print_document(fabric_json(looked->fabric));
+    print_result(fabric_json(looked->fabric));
   else if (options.dump)
     fmt::print("{}", topology_text(looked->fabric));
   else if (options.svg.empty())
@@ -121,10 +121,9 @@ int verify_it(const FabricOptions& options) {
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  print_document(options.json ? render_json(verdict, about)
-                 : options.junit
-                     ? render_junit(verdict, about)
-                     : render_text(verdict, about, {use_colour(STDOUT_FILENO), 100, options.all}));
+  print_result(options.json    ? render_json(verdict, about)
+               : options.junit ? render_junit(verdict, about)
+                               : render_text(verdict, about, {use_colour(STDOUT_FILENO), 100, options.all}));
   return options.learn.empty() ? verdict.exit_code() : learn_plan(options, *evidence, verdict);
 }
 
@@ -140,7 +139,7 @@ int count(const FabricOptions& options) {
                            : options.json ? counters_json(looked->fabric, *counters)
                                           : counters_text(looked->fabric, *counters);
   if (options.output.empty()) {
-    print_document(text);
+    print_result(text);
   } else if (const auto written = write_file(options.output, text); !written) {
     return report(written.error());
   }
@@ -160,7 +159,7 @@ int look_at_sm(const FabricOptions& options) {
   ask_managers(*looked->door, looked->fabric, limits_of_terminal());
   ManagerLook managers = look_at_managers(before, looked->fabric, options.window);
   managers.routing = configured_routing(*open_this_machine());
-  print_document(options.json ? managers_json(managers) : managers_text(managers));
+  print_result(options.json ? managers_json(managers) : managers_text(managers));
   return managers.exit_code();
 }
 

@@ -47,14 +47,9 @@ Action declare_facts(CLI::App& app) {
     const Facts facts = collect_facts(**host);
     if (options->topology) {
       const TopologyMatrix matrix = topology_of(facts);
-      if (options->json)
-        print_document(kTopologyDocument, matrix);
-      else
-        fmt::print("{}", render_topology(matrix));
-    } else if (options->json) {
-      print_document(kFactsDocument, facts);
+      print_result(options->json ? document_text(kTopologyDocument, matrix) : render_topology(matrix));
     } else {
-      fmt::print("{}", render_facts(facts));
+      print_result(options->json ? document_text(kFactsDocument, facts) : render_facts(facts));
     }
     return looked_at_anything(facts) ? kExitClean : kExitCouldNotLook;
   };

@@ -19,18 +19,15 @@ namespace railbed {
 namespace {
 
 Result<diagnose::Log> read_log(const std::string& path) {
-  const bool standard = path == "-";
-  Fd named = standard ? Fd() : open_named(path);
+  Fd named = open_named(path);
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(named ? fdopen(named.release(), "rb") : nullptr,
                                                        [](std::FILE* file) { return std::fclose(file); });
-  if (!standard && !file)
-    return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
-  std::FILE* const input = standard ? stdin : file.get();
+  if (!file) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   diagnose::LogReader reader;
   std::array<char, 1 << 16> piece;
-  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input))
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), file.get()))
     reader.feed({piece.data(), size});
-  if (std::ferror(input) != 0)
+  if (std::ferror(file.get()) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   return reader.finish();
 }
@@ -53,10 +50,7 @@ int log_exit_code(const diagnose::Log& log) {
 int explain_nccl_log(const std::string& path, bool json) {
   const auto log = read_log(path);
   if (!log) return report(log.error());
-  if (json)
-    print_document(kLogDocument, *log);
-  else
-    fmt::print("{}", diagnose::to_text(*log));
+  print_result(json ? document_text(kLogDocument, *log) : diagnose::to_text(*log));
   return log_exit_code(*log);
 }
 

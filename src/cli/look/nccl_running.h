@@ -12,7 +12,7 @@
 
 namespace railbed {
 
-// What `railbed nccl --running` and its like print.
+// The output of `railbed nccl --running` and `--pid`.
 struct RunningOutput {
   std::vector<nccl::ProcessVerdict> processes;
   std::vector<std::string> left_out;

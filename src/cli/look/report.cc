@@ -121,7 +121,7 @@ int run_report(const ReportFlags& flags) {
   }
   if (const auto written = write_file(flags.output, page); !written) return report(written.error());
   if (flags.json) {
-    print_document(render_json(*made));
+    print_result(render_json(*made));
     return made->verdict.exit_code();
   }
   TextOptions options;

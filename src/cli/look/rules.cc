@@ -92,20 +92,22 @@ int explain_xid(int code, bool json) {
 int explain_sxid(int code, bool json) {
   const auto one = find_sxid(code);
   if (!one) return report({ErrorKind::kBadInput, fmt::format("no NVSwitch error has the number {}", code)});
-  const std::string_view remedy =
+  const SxidDocument document{
+      code, one->unit, one->always_fatal,
       one->always_fatal ? "Drain the node and restart it."
                         : "Fatal: drain the node, stop the fabric manager, reset all GPUs, start it again. "
-                          "Not fatal: nothing.";
+                          "Not fatal: nothing.",
+      one->source};
   if (json) {
-    print_document(kSxidDocument, {code, one->unit, one->always_fatal, remedy, one->source});
+    print_document(kSxidDocument, document);
     return kExitClean;
   }
   fmt::print("SXid {}: an NVSwitch error, {}\n\n", code, one->unit);
   row("fatal", one->always_fatal ? "for the whole fabric, always"
                                  : "if the message says \"Fatal\": then for the GPUs on that link");
-  row("remedy", remedy);
+  row("remedy", document.remedy);
   row("source", one->source);
-  row("rule", "gpu.sxid");
+  row("rule", document.rule);
   return 0;
 }
 

@@ -43,7 +43,7 @@ struct Listed {
   FIELDS(Listed, id, started_at, label, command, baseline);
 };
 constexpr Document<std::vector<Listed>> kRunsDocument{"railbed-runs", 1, "runs"};
-// What `railbed runs export` writes, and `import` reads.
+// A run as a file: `railbed runs export` writes it, and `import` reads it.
 constexpr Document<BenchRun> kRunDocument{"railbed-run", kRunVersion};
 
 int list(const RunsOptions& options) {
@@ -110,7 +110,7 @@ int import_run(const RunsOptions& options) {
   return kExitClean;
 }
 
-// What `railbed runs prune` did, also in JSON.
+// The outcome of `railbed runs prune`.
 struct PruneReport {
   std::size_t removed = 0;
   std::uint64_t bytes = 0;

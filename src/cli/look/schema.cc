@@ -37,7 +37,7 @@ int run_schema(const std::string& format) {
                                                      printable(format), did_you_mean(format, formats))});
   }
   keep_lines_whole();
-  print_document(json::dump_pretty(kind->schema(kind->format, kind->version, kind->list)));
+  print_result(json::dump_pretty(kind->schema(kind->format, kind->version, kind->list)));
   return kExitClean;
 }
 

@@ -125,7 +125,7 @@ int run_verify(const VerifyOptions& options) {
   const std::string text = render(options, verdict, about);
   if (!options.form.empty()) keep_lines_whole();
   if (options.output.empty())
-    print_document(text);
+    print_result(text);
   else if (const auto written = write_file(options.output, text); !written)
     return report(written.error());
   return verdict.exit_code();

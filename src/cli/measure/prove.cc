@@ -65,7 +65,7 @@ Result<void> write_files(const Report& report, const ProveFlags& flags) {
 }
 
 void print(const Report& report, const ProveFlags& flags) {
-  if (flags.json) return print_document(render_json(report));
+  if (flags.json) return print_result(render_json(report));
   TextOptions options;
   options.colour = use_colour(STDOUT_FILENO);
   options.all = flags.all;

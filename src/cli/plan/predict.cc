@@ -104,10 +104,7 @@ int run_calibrate(const PredictOptions& options, const Subject& subject) {
   const std::string document = document_text(kCalibrationDocument, kept);
   if (!options.output.empty())
     if (const auto written = write_file(options.output, document); !written) return report(written.error());
-  if (options.json)
-    print_document(document);
-  else
-    fmt::print("{}", calibration_table(fitted, times));
+  print_result(options.json ? document : calibration_table(fitted, times));
   if (!options.json && options.output.empty()) fmt::print("-o FILE keeps them for --calibration FILE\n");
   return kExitClean;
 }

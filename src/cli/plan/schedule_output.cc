@@ -26,12 +26,10 @@ int print_schedule(const ScheduleTree& tree, const std::string& format) {
   for (const std::string& note : tree.notes) print_to_stderr("railbed: {}\n", note);
   if (tree.switches.empty())
     return report({ErrorKind::kUnavailable, "no switch has a node on it: there is no tree to write"});
-  if (format == "json")
-    print_document(schedule_json(tree));
-  else
-    fmt::print("{}", format == "slurm-yaml"   ? slurm_topology_yaml(tree)
-                     : format == "kubernetes" ? kubernetes_labels(tree)
-                                              : slurm_topology_conf(tree));
+  print_result(format == "json"         ? schedule_json(tree)
+               : format == "slurm-yaml" ? slurm_topology_yaml(tree)
+               : format == "kubernetes" ? kubernetes_labels(tree)
+                                        : slurm_topology_conf(tree));
   return tree.notes.empty() ? kExitClean : kExitWarnings;
 }
 

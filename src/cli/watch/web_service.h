@@ -36,7 +36,7 @@ struct MemoryOptions {
 };
 
 // Adds --state, --fresh-state, --keep-days and --keep-mib, bound to `options`, which must outlive the parsing.
-// `place` says which folder is the default.
+// The help names `place` as the default folder.
 void add_memory_options(CLI::App& app, MemoryOptions& options, const std::string& place);
 // Returns the desk's options that follow, with notes to the terminal. The folder is unchanged if none was named.
 EventDeskOptions desk_options(const MemoryOptions& given);

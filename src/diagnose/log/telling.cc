@@ -1,5 +1,5 @@
-// Finds the lines that say most where no row of the tables knows any: an exception's last line, an error's, or one
-// with a word of failure; and what the form of such a line tells (tables/origins.cc).
+// Finds the most telling lines of a log of which no table knows a line: an exception's last line, a line of an error,
+// or one with a word of failure. Reads from the form of such a line which program wrote it (tables/origins.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
