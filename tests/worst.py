@@ -513,6 +513,7 @@ LIVE_COMMANDS = [["top", "--once", "--from", FILE], ["top", "--json", "--from", 
 def event_shapes():
     return {
         "events": lambda: filled(lambda i: json.dumps({"time": 1e9 + i, "rule": "rdma.port-down", "subject": near(i), "kind": "appeared", "node": "a"}) + "\n"),
+        "shortest events": lambda: '{"node":"a"}\n' * (MOST // 13),
         "empty objects": lambda: "{}\n" * (MOST // 3),
         "no objects": lambda: "{a}\n" * (MOST // 4),
         "wide objects": lambda: filled(lambda i: listed("{", lambda j: f'"{near(j)}":0', "}", 100_000, 4000) + "\n"),

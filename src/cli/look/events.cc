@@ -38,13 +38,15 @@ int events(const EventsOptions& options) {
     since = *moment;
   }
   const std::string folder = options.folder.empty() ? default_state_folder() : options.folder;
-  const auto logged =
-      read_events(folder, since, options.all ? std::numeric_limits<std::size_t>::max() : options.most);
+  const auto logged = read_events(folder, since, options.all ? kMostEventsRead : options.most);
   if (!logged) return report(logged.error());
   // One unreadable line is normal: a kill in the middle of writing leaves it.
   if (logged->unreadable > 1)
     print_to_stderr("railbed: {} lines in {} are no events, and are left out\n", logged->unreadable,
                     printable(folder));
+  if (options.all && logged->more)
+    print_to_stderr("railbed: {} holds more events; these are the latest {}\n", printable(folder),
+                    logged->events.size());
   if (options.json)
     print_document(kEventsDocument, logged->events);
   else if (logged->events.empty())
@@ -63,7 +65,7 @@ Action declare_events(CLI::App& app) {
       "the monitor's state folder (default: /var/lib/railbed-monitor, else $XDG_STATE_HOME/railbed)");
   app.add_option("--since", options->since, "those since then: 90s, 30m, 1h, 7d, or 2026-01-19T10:00:00Z");
   auto* most = app.add_option("-n,--lines", options->most, "the latest so many (default: 100)")
-                   ->check(between(1, 1'000'000));
+                   ->check(between(1, static_cast<int>(kMostEventsRead)));
   app.add_flag("--all", options->all, "all that are kept")->excludes(most);
   add_json_flag(app, options->json, "as one JSON document", kEventsDocument);
   app.footer(

@@ -14,7 +14,6 @@
 #include <memory>
 
 #include "base/files.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
 
@@ -31,22 +30,6 @@ constexpr const char* kRootsFolder = "/var/lib/railbed-monitor";
 
 tl::unexpected<Error> cannot(std::string_view doing, const std::string& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
-}
-
-// Opens the state folder, and creates it if it does not exist. For root, every folder of the path must belong
-// to root. For another user, others may write to a parent folder (such as a volume of a container), but no
-// link of theirs may lead to the folder.
-Result<Fd> open_folder(const std::string& folder) {
-  const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
-  auto opened = open_folder_at(folder, strangers, 0700);
-  if (!opened) return cannot("write to", folder, opened.error());
-  struct stat status = {};
-  if (fstat(opened->get(), &status) != 0) return cannot("look at", folder);
-  // With write access to the folder, others could place a link there and so redirect writes.
-  if (!is_ours(status) || (status.st_mode & 022) != 0)
-    return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
-                                                     folder, command("chmod go-w {}", folder).text()));
-  return std::move(*opened);
 }
 
 // Takes the folder's lock by fcntl(), which a child process does not inherit. A child that hangs in a driver
@@ -115,7 +98,7 @@ std::string default_state_folder() {
 }
 
 Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_bytes) {
-  ASSIGN_OR_RETURN(auto opened, open_folder(folder));
+  ASSIGN_OR_RETURN(auto opened, open_state_folder(folder));
   EventLog log;
   log.folder_ = folder;
   log.in_ = std::move(opened);
@@ -233,16 +216,26 @@ Result<void> EventLog::keep_older_state(int version) const {
   return {};
 }
 
-LoggedEvents parse_events(std::string_view text, double since) {
+LoggedEvents parse_events(std::string_view text, double since, std::size_t most) {
   LoggedEvents found;
-  for (const std::string_view line : lines(text)) {
+  // Walks from the last line to the first, so that neither memory nor time grows with what is not returned.
+  while (!text.empty()) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    const std::size_t begin = text.rfind('\n') + 1;  // 0 without a line break
+    const std::string_view line = trim(text.substr(begin));
+    text = text.substr(0, begin);
     if (line.empty()) continue;
+    if (found.events.size() == most) {
+      found.more = true;
+      break;
+    }
     auto event = line.size() <= kLongestEventLine ? parse_event_line(line) : std::nullopt;
     if (!event)
       ++found.unreadable;
     else if (event->time.unix_seconds >= since)
       found.events.push_back(std::move(*event));
   }
+  std::ranges::reverse(found.events);
   return found;
 }
 
@@ -272,13 +265,14 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
     texts.push_back(std::move(text));
   }
   LoggedEvents all;
-  for (auto text = texts.rbegin(); text != texts.rend(); ++text) {
-    LoggedEvents events = parse_events(*text, since);
-    all.unreadable += events.unreadable;
-    std::move(events.events.begin(), events.events.end(), std::back_inserter(all.events));
+  for (const std::string& text : texts) {
+    LoggedEvents older = parse_events(text, since, std::min(most, kMostEventsRead) - all.events.size());
+    all.unreadable += older.unreadable;
+    all.more |= older.more;
+    older.events.insert(older.events.end(), std::move_iterator(all.events.begin()),
+                        std::move_iterator(all.events.end()));
+    all.events = std::move(older.events);
   }
-  if (all.events.size() > most)
-    all.events.erase(all.events.begin(), all.events.end() - static_cast<std::ptrdiff_t>(most));
   return all;
 }
 

@@ -26,6 +26,8 @@ namespace railbed {
 inline constexpr std::size_t kEventLogBytes = 4 << 20;
 inline constexpr std::size_t kMostEventLogBytes = 16 << 20;  // the largest limit that may be chosen
 inline constexpr std::size_t kLongestEventLine = 64 << 10;
+// Limit of the events that are read back; more than railbed writes into three files of the largest size.
+inline constexpr std::size_t kMostEventsRead = 250'000;
 
 // Returns /var/lib/railbed-monitor for root, or if its events.jsonl is readable. Otherwise returns
 // $XDG_STATE_HOME/railbed (default ~/.local/state/railbed), where the history of runs also is.
@@ -78,13 +80,14 @@ class EventLog {
 // Events that were read back from the files.
 struct LoggedEvents {
   std::vector<NodeEvent> events;  // the oldest first
-  std::size_t unreadable = 0;     // lines that are not events; a kill may have truncated one of them
+  std::size_t unreadable = 0;     // lines read that are not events; a kill may have truncated one of them
+  bool more = false;              // older lines were not read
 };
 
-// Returns the last `most` events since `since` (Unix time) from the folder's three files. Fails if
-// events.jsonl does not exist.
+// Returns the last `most` events since `since` (Unix time) from the folder's three files, at most
+// kMostEventsRead. Fails if events.jsonl does not exist.
 Result<LoggedEvents> read_events(const std::string& folder, double since, std::size_t most);
-// Returns the events in the text of one file, since `since` (Unix time).
-LoggedEvents parse_events(std::string_view text, double since);
+// Returns the last `most` events since `since` (Unix time) in the text of one file.
+LoggedEvents parse_events(std::string_view text, double since, std::size_t most);
 
 }  // namespace railbed

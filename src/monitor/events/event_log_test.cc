@@ -194,6 +194,36 @@ TEST_F(EventLogTest, PrunesFromTheStartOfEachFile) {
   EXPECT_EQ(read().events.size(), 1U);
 }
 
+TEST_F(EventLogTest, OfManyEventsTheLatestAreRead) {
+  std::string text;
+  for (int i = 1; i <= 5; ++i) text += event_line(event_at(i));
+  const auto times = [](const LoggedEvents& logged) {
+    std::vector<double> found;
+    for (const NodeEvent& event : logged.events) found.push_back(event.time.unix_seconds);
+    return found;
+  };
+  const LoggedEvents two = parse_events(text, 0, 2);
+  EXPECT_EQ(times(two), (std::vector<double>{4, 5}));
+  EXPECT_TRUE(two.more);
+  const LoggedEvents all = parse_events(text, 0, 5);
+  EXPECT_EQ(times(all), (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_FALSE(all.more);
+  EXPECT_EQ(times(parse_events(text, 3, 2)), (std::vector<double>{4, 5}));
+  EXPECT_FALSE(parse_events("\n\n", 0, 0).more) << "empty lines are no events";
+
+  append(1000);
+  append(2000);
+  EXPECT_TRUE(read(0, 1).more);
+  EXPECT_EQ(times(read(0, 1)), (std::vector<double>{2000}));
+}
+
+TEST(ParseEvents, LinesThatAreNoEventsOfANodeAreCounted) {
+  const LoggedEvents found = parse_events("{}\n[]\nx\n\n{\"node\": \"a\"}\n{\"node\": \"\"}", 0, 10);
+  EXPECT_EQ(found.unreadable, 4U);
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].node, "a");
+}
+
 TEST_F(EventLogTest, NoMonitorHasWritten) {
   const auto logged = read_events(folder_, 0, 10);
   ASSERT_FALSE(logged);

@@ -65,7 +65,7 @@ struct NodeEvent {
 
 // Returns the event as one line of JSON, with its line break.
 std::string event_line(const NodeEvent& event);
-// Parses one line, which is untrusted. Returns nullopt if it is not an event.
+// Parses one line, which is untrusted. Returns nullopt if it is not an event of a node.
 std::optional<NodeEvent> parse_event_line(std::string_view line);
 
 }  // namespace railbed
