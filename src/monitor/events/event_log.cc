@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 
 #include "base/files.h"
@@ -76,6 +75,27 @@ std::string_view not_older(std::string_view text, double oldest) {
     begin = end;
   }
   return text.substr(cut);
+}
+
+// Adds the events of a text since `since`, the newest first, until there are `most`. Walks from the last line to the
+// first, so that neither memory nor time grows with the events that are left out.
+void add_older(LoggedEvents& found, std::string_view text, double since, std::size_t most) {
+  while (!text.empty()) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    const std::size_t begin = text.rfind('\n') + 1;  // 0 without a line break
+    const std::string_view line = trim(text.substr(begin));
+    text = text.substr(0, begin);
+    if (line.empty()) continue;
+    if (found.events.size() == most) {
+      found.more = true;
+      return;
+    }
+    auto event = line.size() <= kLongestEventLine ? parse_event_line(line) : std::nullopt;
+    if (!event)
+      ++found.unreadable;
+    else if (event->time.unix_seconds >= since)
+      found.events.push_back(std::move(*event));
+  }
 }
 
 std::string event_file(int generation) {
@@ -218,23 +238,7 @@ Result<void> EventLog::keep_older_state(int version) const {
 
 LoggedEvents parse_events(std::string_view text, double since, std::size_t most) {
   LoggedEvents found;
-  // Walks from the last line to the first, so that neither memory nor time grows with what is not returned.
-  while (!text.empty()) {
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    const std::size_t begin = text.rfind('\n') + 1;  // 0 without a line break
-    const std::string_view line = trim(text.substr(begin));
-    text = text.substr(0, begin);
-    if (line.empty()) continue;
-    if (found.events.size() == most) {
-      found.more = true;
-      break;
-    }
-    auto event = line.size() <= kLongestEventLine ? parse_event_line(line) : std::nullopt;
-    if (!event)
-      ++found.unreadable;
-    else if (event->time.unix_seconds >= since)
-      found.events.push_back(std::move(*event));
-  }
+  add_older(found, text, since, most);
   std::ranges::reverse(found.events);
   return found;
 }
@@ -265,14 +269,8 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
     texts.push_back(std::move(text));
   }
   LoggedEvents all;
-  for (const std::string& text : texts) {
-    LoggedEvents older = parse_events(text, since, std::min(most, kMostEventsRead) - all.events.size());
-    all.unreadable += older.unreadable;
-    all.more |= older.more;
-    older.events.insert(older.events.end(), std::move_iterator(all.events.begin()),
-                        std::move_iterator(all.events.end()));
-    all.events = std::move(older.events);
-  }
+  for (const std::string& text : texts) add_older(all, text, since, std::min(most, kMostEventsRead));
+  std::ranges::reverse(all.events);
   return all;
 }
 
