@@ -234,7 +234,7 @@ def no_program_at_a_path_of_another():
             put(folders["bin"] / program, text)
             (folders["bin"] / program).chmod(0o755)
         put("/mnt/c.yaml", "railbed: 1\ncluster: c\nnodes: [n1]\n")
-        # An agent under the sanitizers starts in 4 s on an idle machine, and in more than the default 10 s on a busy one.
+        # An agent under the sanitizers starts in 4 s on an idle machine, and may need more than it has by default on a busy one.
         done = subprocess.run([folders["shared"] / "railbed", "verify", "/mnt/c.yaml", "--launcher", "slurm",
                                "--connect-timeout", "60"], text=True, timeout=120,
                               stdin=subprocess.DEVNULL, capture_output=True, env=os.environ | {"PATH": f"/mnt/bin:{os.environ['PATH']}"})
