@@ -1,4 +1,4 @@
-// Any bytes as NCCL's topology file: an error, or a graph of which every index leads somewhere.
+// Any bytes as NCCL's topology file or its channels: an error, or a graph of which every index leads somewhere.
 //
 // Rooms: model report
 #include <cstdint>
@@ -11,6 +11,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace railbed;
   const std::string_view text = as_text(data, size);
   (void)is_nccl_topology(text);
+  if (const auto graphs = parse_nccl_graphs(text)) {
+    require(is_nccl_graphs(text));
+    require(graphs->gpus.size() <= 4097 && graphs->adapters.size() <= 4097);
+  } else {
+    require_printable(graphs.error().text);
+  }
   const auto graph = parse_nccl_topology(text);
   if (!graph) {
     require(graph.error().kind == ErrorKind::kBadInput);

@@ -211,10 +211,13 @@ TEST(CollectRdma, LeavesEmptyGidSlotsOut) {
   EXPECT_EQ(gids[2].gid.miss().missing, Missing::kUnsupported);
 }
 
-TEST(CollectRdma, NoFolderMeansNoDevices) {
-  const auto host = machine("/etc/hostname = a\n");
+TEST(CollectRdma, NoFolderMeansNoDevicesWhereTheOthersAre) {
+  const auto host = machine("/sys/class/net/lo/mtu = 65536\n");
   const Rdma rdma = collect_rdma(*host);
+  ASSERT_TRUE(rdma.devices.ok());
   EXPECT_TRUE(rdma.devices->empty());
+  EXPECT_TRUE(collect_rdma(*machine("/proc/meminfo = MemTotal: 1 kB\n")).devices.absent())
+      << "a copy of a part of a machine says nothing of its devices";
   EXPECT_TRUE(rdma.verbs_library.absent());
   const auto denied = machine("/sys/class/infiniband ! EACCES\n");
   EXPECT_EQ(collect_rdma(*denied).devices.miss().missing, Missing::kDenied);
@@ -391,6 +394,17 @@ TEST(CollectCpu, NamesTheCoresOfArm) {
   EXPECT_EQ(*model(arm + "CPU part\t: 0xfff\n"), "implementer 0x41 part 0xfff");
   EXPECT_EQ(*model("CPU implementer\t: 0x48\nCPU part\t: 0xd08\n"), "implementer 0x48 part 0xd08");
   EXPECT_FALSE(model("CPU part\t: 0xd08\n"));
+}
+
+// hwloc's nvidiagpunumanodes: six GPUs of a POWER9 of which the copy has the class alone.
+TEST(CollectGpus, ADisplayWithoutAMakerMayBeOne) {
+  const auto host = machine("/sys/bus/pci/devices/0004:05:00.0/class = 0x030000\n");
+  EXPECT_TRUE(collect_gpus(*host, collect_pcie(*host)).devices.unknown());
+  const auto other = machine(
+      "/sys/bus/pci/devices/0004:05:00.0/class = 0x030000\n/sys/bus/pci/devices/0004:05:00.0/vendor = 0x1a03\n");
+  const Gpus none = collect_gpus(*other, collect_pcie(*other));
+  ASSERT_TRUE(none.devices.ok());
+  EXPECT_TRUE(none.devices->empty());
 }
 
 TEST(CollectGpus, ReadsBothDriverFlavours) {

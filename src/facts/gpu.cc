@@ -74,16 +74,20 @@ Gpu collect_gpu(Host& host, const std::string& address, bool driver) {
 }
 
 // Returns the PCI addresses of the GPUs. If the source has no data on PCI, as a support report may, NVML's
-// list is used.
+// list is used. Unknown if a display controller may be one.
 Reading<std::vector<std::string>> find_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   if (pci.unknown())
     if (auto listed = ask<std::vector<std::string>>(host, "nvml list")) return listed;
-  return pci.parsed([](const std::vector<PciDevice>& devices) {
-    std::vector<std::string> addresses;
-    for (const auto& device : devices)
-      if (is_gpu(device)) addresses.push_back(device.address);
-    return std::optional(std::move(addresses));
-  });
+  if (!pci) return {pci.miss(), pci.from()};
+  std::vector<std::string> addresses;
+  for (const auto& device : *pci) {
+    if (is_gpu(device)) addresses.push_back(device.address);
+    if (is_display(device) && !device.vendor)
+      return {
+          Miss{Missing::kUnknown, "the maker of the display controller " + device.address + " is not known"},
+          pci.from()};
+  }
+  return {std::move(addresses), pci.from()};
 }
 
 std::vector<Gpu> collect_all(Host& host, const std::vector<std::string>& addresses, bool driver) {

@@ -157,15 +157,16 @@ bool has_class(const PciDevice& device, std::uint32_t code, int bits) {
   return device.class_code && *device.class_code >> bits == code;
 }
 
-// Returns true for GPUs, network adapters and NVMe. This check is cheap enough for every function of the
-// machine; all other data is read only for functions that pass it.
+// Returns true for GPUs, displays of an unknown maker, network adapters and NVMe. This check is cheap enough for
+// every function of the machine; all other data is read only for functions that pass it.
 bool matters(Host& host, const std::string& address) {
   PciDevice device;
   device.class_code = read_number<std::uint32_t>(host, kDevices + address + "/class", 16);
   if (!device.class_code) return false;
   if (*device.class_code >> 16 == 0x03)
     device.vendor = read_number<std::uint16_t>(host, kDevices + address + "/vendor", 16);
-  return is_gpu(device) || is_network(device) || is_nvme(device);
+  const bool maybe_gpu = is_display(device) && !device.vendor;
+  return maybe_gpu || is_gpu(device) || is_network(device) || is_nvme(device);
 }
 
 }  // namespace
@@ -202,8 +203,9 @@ Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
   });
 }
 
+bool is_display(const PciDevice& device) { return has_class(device, 0x03, 16); }
 bool is_gpu(const PciDevice& device) {
-  return device.vendor && *device.vendor == kVendorNvidia && has_class(device, 0x03, 16);
+  return device.vendor && *device.vendor == kVendorNvidia && is_display(device);
 }
 bool is_network(const PciDevice& device) { return has_class(device, 0x02, 16); }
 bool is_nvme(const PciDevice& device) { return has_class(device, 0x0108, 8); }

@@ -62,7 +62,8 @@ inline constexpr std::uint16_t kVendorNvidia = 0x10de;
 inline constexpr std::uint16_t kVendorMellanox = 0x15b3;
 
 // Compare the class with the PCI Code and ID Assignment Specification.
-bool is_gpu(const PciDevice& device);      // NVIDIA, display controller 0x03xxxx
+bool is_display(const PciDevice& device);  // display controller 0x03xxxx, of any maker
+bool is_gpu(const PciDevice& device);      // the same, NVIDIA
 bool is_network(const PciDevice& device);  // 0x02xxxx
 bool is_nvme(const PciDevice& device);     // 0x0108xx
 bool is_bridge(const PciDevice& device);   // 0x0604xx

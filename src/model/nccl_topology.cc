@@ -279,15 +279,38 @@ class TopologyReader {
   std::vector<std::optional<int>> sockets_of_ports_;
 };
 
-}  // namespace
-
-bool is_nccl_topology(std::string_view text) {
+// Returns true if the first element has this name and a version.
+bool begins_with(std::string_view text, std::string_view element) {
   constexpr std::size_t kHead = 4096;  // a licence may come first
-  const auto system = text.substr(0, kHead).find("<system");
-  if (system == text.npos) return false;
+  if (text.substr(0, kHead).find(fmt::format("<{}", element)) == text.npos) return false;
   XmlReader reader(text.substr(0, kLongestFile));
   const auto tag = reader.next();
-  return tag && tag->name == "system" && tag->attribute("version").has_value();
+  return tag && tag->name == element && tag->attribute("version").has_value();
+}
+
+}  // namespace
+
+bool is_nccl_topology(std::string_view text) { return begins_with(text, "system"); }
+bool is_nccl_graphs(std::string_view text) { return begins_with(text, "graphs"); }
+
+Result<NcclGraphs> parse_nccl_graphs(std::string_view text) {
+  if (text.size() > kLongestFile) return fail(ErrorKind::kBadInput, "longer than a file of graphs can be");
+  if (!is_nccl_graphs(text)) return fail(ErrorKind::kBadInput, "no element `graphs`");
+  constexpr int kMostDevices = 4096;
+  NcclGraphs found;
+  bool closed = false;
+  XmlReader reader(text);
+  while (const auto tag = reader.next()) {
+    closed |= tag->name == "graphs" && tag->kind != XmlTag::Kind::kOpen;
+    if (tag->kind == XmlTag::Kind::kClose) continue;
+    found.graphs += tag->name == "graph";
+    found.channels += tag->name == "channel";
+    const auto device = count_of(*tag, "dev", kMostDevices);
+    if (device && tag->name == "gpu") found.gpus.insert(*device);
+    if (device && tag->name == "net") found.adapters.insert(*device);
+  }
+  if (!closed) return fail(ErrorKind::kBadInput, "the file is cut short");
+  return found;
 }
 
 Result<NodeGraph> parse_nccl_topology(std::string_view text) {

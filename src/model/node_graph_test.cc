@@ -108,6 +108,26 @@ TEST(NcclTopology, ReadsAFileWithoutElementsOfGpusAndNics) {
   EXPECT_EQ(distance(*graph, graph->gpus[0].up, graph->adapters[0].up), PathClass::kPix);
 }
 
+// The form of what Azure installs for four GPUs, and of what NCCL dumps on a node with adapters.
+TEST(NcclGraphs, CountsChannelsAndNamesDevices) {
+  constexpr std::string_view kGraphs =
+      "<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"2\" typeintra=\"SYS\">\n"
+      "    <channel>\n      <net dev=\"0\"/>\n      <gpu dev=\"0\"/>\n      <gpu dev=\"1\"/>\n    </channel>\n"
+      "    <channel>\n      <net dev=\"2\"/>\n      <gpu dev=\"1\"/>\n      <gpu dev=\"0\"/>\n    </channel>\n  </graph>\n"
+      "  <graph id=\"1\" pattern=\"1\"><channel><gpu dev=\"3\"/></channel></graph>\n</graphs>\n";
+  ASSERT_TRUE(is_nccl_graphs(kGraphs));
+  EXPECT_FALSE(is_nccl_graphs(kDump));
+  EXPECT_FALSE(is_nccl_topology(kGraphs));
+  const auto graphs = parse_nccl_graphs(kGraphs);
+  ASSERT_TRUE(graphs) << graphs.error().text;
+  EXPECT_EQ(graphs->graphs, 2U);
+  EXPECT_EQ(graphs->channels, 3U);
+  EXPECT_EQ(graphs->gpus, (std::set<int>{0, 1, 3}));
+  EXPECT_EQ(graphs->adapters, (std::set<int>{0, 2}));
+  EXPECT_FALSE(parse_nccl_graphs(kGraphs.substr(0, kGraphs.size() / 2)));
+  EXPECT_FALSE(parse_nccl_graphs(kDump));
+}
+
 TEST(NcclTopology, RefusesOtherFiles) {
   EXPECT_FALSE(is_nccl_topology("<nvidia_smi_log><system version=\"1\"/></nvidia_smi_log>"));
   EXPECT_FALSE(is_nccl_topology("NCCL INFO <system>"));

@@ -9,6 +9,7 @@
 #include "campaign/look/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,6 +114,7 @@ struct Mixture {
   Result<void> add_flight(const std::string& path);
   Result<bool> add_flight_folder(const std::string& path);
   Result<void> add_topology(const std::string& path, std::string_view text);
+  Result<void> add_graphs(const std::string& path, std::string_view text);
   bool add_fabric(const std::string& path, std::string_view text);
   Result<void> read_loose();
 };
@@ -202,6 +204,22 @@ Result<void> Mixture::add_topology(const std::string& path, std::string_view tex
   return {};
 }
 
+// Names a file of NCCL's channels, which tells nothing of a machine but the numbers of its devices.
+Result<void> Mixture::add_graphs(const std::string& path, std::string_view text) {
+  const auto graphs = parse_nccl_graphs(text);
+  if (!graphs) return fail(graphs.error(), path);
+  const auto numbers = [](const std::set<int>& devices) {
+    return devices.empty() ? "none" : fmt::format("{}", fmt::join(devices, ", "));
+  };
+  explanation.inputs.push_back(
+      {path,
+       fmt::format(
+           "NCCL's channels for NCCL_GRAPH_FILE, which fit only a machine with these numbers; channels: {}, "
+           "graphs: {}, GPUs: {}, adapters: {}",
+           graphs->channels, graphs->graphs, numbers(graphs->gpus), numbers(graphs->adapters))});
+  return {};
+}
+
 // Adds the first file of a subnet, and names the others. Returns false for a part of one, which is read like any text.
 bool Mixture::add_fabric(const std::string& path, std::string_view text) {
   auto fabric = parse_fabric_file(text, path);
@@ -232,6 +250,10 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
   ASSIGN_OR_RETURN(std::string text, read_file(path));
   if (is_nccl_topology(text)) {
     RETURN_IF_ERROR(add_topology(path, text));
+    return true;
+  }
+  if (is_nccl_graphs(text)) {
+    RETURN_IF_ERROR(add_graphs(path, text));
     return true;
   }
   if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;

@@ -249,9 +249,9 @@ void read_port(Host& host, const std::string& device, bool with_counters, RdmaPo
 Rdma collect_rdma(Host& host) {
   Rdma rdma;
   auto names = device_names(host, kClass, kLongestDevice, kMostRdmaDevices);
-  // Without ib_core the folder does not exist: such a machine has no RDMA devices, and the reading is not
-  // missing.
-  if (names.absent()) names = {std::vector<std::string>{}, kClass};
+  // Without ib_core the folder does not exist: such a machine has no RDMA devices, and the reading is not missing. A
+  // folder without any of /sys/class is a copy of a part of a machine, which says nothing of its devices.
+  if (names.absent() && host.list("/sys/class")) names = {std::vector<std::string>{}, kClass};
   const auto management = read_management(host, items(names));
   std::string left_alone;
   for (const auto& [name, manages] : management)

@@ -154,10 +154,12 @@ void add_online(ReportTree& report) {
   if (!online.empty()) report.line("/sys/devices/system/cpu/online", online);
 }
 
-// Reads "Universal time: Mon 2026-01-19 10:00:00 UTC", "System clock synchronized: yes".
+// Reads "Universal time: Mon 2026-01-19 10:00:00 UTC", "System clock synchronized: yes"; systemd before 239 prints "NTP
+// synchronized: yes".
 void add_timedatectl(std::string_view text, ReportTree& report) {
   const auto time = words(value_of(text, "Universal time"));
-  const auto synchronised = value_of(text, "System clock synchronized");
+  auto synchronised = value_of(text, "System clock synchronized");
+  if (synchronised.empty()) synchronised = value_of(text, "NTP synchronized");
   if (time.size() < 3 || synchronised.empty()) return;
   const std::string utc = fmt::format("{}T{}Z", time[1], time[2]);
   if (!parse_since(utc, 0)) return;

@@ -213,6 +213,19 @@ TEST_F(ReportsTest, AnEmptyFileIsCalledEmpty) {
   EXPECT_NE(opened.error().text.find("is empty"), std::string::npos) << opened.error().text;
 }
 
+// systemd 219 of CentOS 7
+TEST_F(ReportsTest, AnOldTimedatectlStatesTheClock) {
+  put("timedatectl",
+      "      Local time: Tue 2019-07-16 10:11:12 PDT\n  Universal time: Tue 2019-07-16 17:11:12 UTC\n"
+      "        RTC time: Tue 2019-07-16 17:11:12\n       Time zone: America/Los_Angeles (PDT, -0700)\n"
+      "     NTP enabled: yes\nNTP synchronized: no\n RTC in local TZ: no\n");
+  put("uname_-a", "Linux n1 3.10.0-957.el7.x86_64 #1 SMP x86_64 x86_64 x86_64 GNU/Linux\n");
+  ASSERT_EQ(nodes(), (Names{"n1"}));
+  const auto clock = opened_->front().host->call("clock");
+  ASSERT_TRUE(clock.ok());
+  EXPECT_NE(clock->find("false"), std::string::npos) << *clock;
+}
+
 TEST_F(ReportsTest, WhatStatesItselfNeedsNoName) {
   put("a", "Linux gpu07 6.8.0-40-generic #40-Ubuntu SMP x86_64 x86_64 x86_64 GNU/Linux\n");
   put("b",
