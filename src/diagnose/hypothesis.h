@@ -18,7 +18,7 @@ enum class Common { kRare, kOften, kUsual };
 
 struct Hypothesis {
   std::string_view id;
-  std::array<std::string_view, 6> explains;  // ids of symptoms
+  std::array<std::string_view, 8> explains;  // ids of symptoms
   Common common = Common::kOften;
   bool stated = false;                              // the message itself states it
   std::array<std::string_view, 4> needs = {};       // ids of observations, all of which must hold

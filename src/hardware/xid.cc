@@ -125,6 +125,10 @@ constexpr bool is_always_fatal(int code) {
   return code == 10003 || code == 12020 || code == 22003 || code == 22011 || (code >= 23001 && code <= 23017);
 }
 
+constexpr bool demands_repair(XidAction action) {
+  return action == kReboot || action == kReset || action == kIsolate;
+}
+
 }  // namespace
 
 std::string_view advice(XidAction action) {
@@ -151,6 +155,32 @@ const Xid* find_xid(int code) {
   const auto found =
       std::ranges::find_if(kXids, [&](const Xid& xid) { return code >= xid.first && code <= xid.last; });
   return found == std::end(kXids) ? nullptr : &*found;
+}
+
+// The trigger conditions of NVIDIA's Xid catalog: what it calls a memory, link or power fault is hardware; an access
+// outside of what a program may touch is the program. Actions decide about the rest: the catalog asks for a reset or a
+// restart where the GPU or its driver failed.
+XidOrigin origin_of_xid(int code) {
+  const auto is_one_of = [&](std::initializer_list<int> codes) {
+    return std::ranges::find(codes, code) != codes.end();
+  };
+  if (is_one_of({13, 31, 43, 137})) return XidOrigin::kProgram;
+  if (is_one_of({48, 54, 63, 64, 74, 79, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
+    return XidOrigin::kHardware;
+  if (is_one_of({14, 45, 49, 91, 106, 107, 155})) return XidOrigin::kNobody;
+  if (code == 109) return XidOrigin::kEither;  // a program that hangs the GPU's channels, or the GPU
+  const Xid* row = find_xid(code);
+  if (row == nullptr) return XidOrigin::kEither;
+  return demands_repair(row->action) ? XidOrigin::kNode : XidOrigin::kEither;
+}
+
+bool is_gpu_failure(int code, std::string_view line) {
+  if (code == 94) return true;
+  if (code == 154) return demands_repair(action_of_xid_154(line).value_or(kInformation));
+  const Xid* row = find_xid(code);
+  const XidOrigin origin = origin_of_xid(code);
+  return row != nullptr && demands_repair(row->action) &&
+         (origin == XidOrigin::kHardware || origin == XidOrigin::kNode);
 }
 
 std::optional<XidAction> action_of_xid_154(std::string_view text) {

@@ -37,6 +37,20 @@ std::span<const Xid> xids();
 // Returns the row of a code; null if the table does not have it.
 const Xid* find_xid(int code);
 
+// Where the fault behind an Xid lies, as far as its number shows it.
+enum class XidOrigin {
+  kProgram,   // the program, as long as not several programs or only one GPU show it
+  kHardware,  // memory, links, power or the chip itself
+  kNode,      // the GPU, its firmware or its driver, and not the program
+  kEither,    // a program or the GPU
+  kNobody,    // no fault, or the consequence of another one
+};
+// Returns the origin of a code; kEither if the table does not have it.
+XidOrigin origin_of_xid(int code);
+// Returns whether the driver's line about this code shows that the GPU, a link of it or its driver failed: no program
+// causes it, and it demands a reset, a restart or a repair, or it ends the program that met bad memory (94).
+bool is_gpu_failure(int code, std::string_view line);
+
 // Returns the action that the text of Xid 154 names: "… changed from 0x0 (None) to 0x2 (Node Reboot
 // Required)". Nullopt if the text is not understood.
 std::optional<XidAction> action_of_xid_154(std::string_view text);

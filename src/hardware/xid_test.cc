@@ -41,6 +41,26 @@ TEST(Xid, ReadsTheDriversWordsOf154) {
   EXPECT_FALSE(action_of_xid_154(text + "0x9 (New words)"));
 }
 
+TEST(Xid, OriginsSeparateProgramsFromHardware) {
+  for (const int code : {13, 31, 43, 137}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kProgram) << code;
+  for (const int code : {48, 63, 74, 79, 94, 95})
+    EXPECT_EQ(origin_of_xid(code), XidOrigin::kHardware) << code;
+  for (const int code : {62, 119, 120, 143, 151}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kNode) << code;
+  for (const int code : {45, 155}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kNobody) << code;
+  for (const int code : {109, 9999}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kEither) << code;
+}
+
+TEST(Xid, FailuresOfTheGpuAreThoseThatNoProgramCauses) {
+  const auto is_failure = [](int code) { return is_gpu_failure(code, ""); };
+  for (const int code : {48, 54, 62, 64, 74, 79, 94, 95, 110, 119, 120, 136, 140, 143, 158})
+    EXPECT_TRUE(is_failure(code)) << code;
+  for (const int code : {13, 31, 43, 45, 63, 92, 109, 121, 137, 144, 155, 9999})
+    EXPECT_FALSE(is_failure(code)) << code;
+  const std::string recovery = "Xid (PCI:0000:06:00): 154, GPU recovery action changed from 0x0 (None) to ";
+  EXPECT_TRUE(is_gpu_failure(154, recovery + "0x1 (GPU Reset Required)"));
+  EXPECT_FALSE(is_gpu_failure(154, recovery + "0x0 (None)"));
+}
+
 TEST(Sxid, KnowsUnitsAndWhatIsAlwaysFatal) {
   EXPECT_EQ(find_sxid(12028)->unit, "port, egress");
   EXPECT_FALSE(find_sxid(12028)->always_fatal);

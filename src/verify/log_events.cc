@@ -100,25 +100,6 @@ bool is_xid_of_program(int code) { return code == 13 || code == 31; }
 
 bool xid_follows_program(int code) { return code == 109; }
 
-// The trigger conditions of NVIDIA's Xid catalog: what it calls a memory, link or power fault is hardware; an access
-// outside of what a program may touch is the program. Actions decide about the rest: the catalog asks for a reset or a
-// restart where the GPU or its driver failed.
-XidOrigin origin_of_xid(int code) {
-  const auto is_one_of = [&](std::initializer_list<int> codes) {
-    return std::ranges::find(codes, code) != codes.end();
-  };
-  if (is_one_of({13, 31, 43, 137})) return XidOrigin::kProgram;
-  if (is_one_of({48, 54, 63, 64, 74, 79, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
-    return XidOrigin::kHardware;
-  if (is_one_of({14, 45, 49, 91, 106, 107, 155})) return XidOrigin::kNobody;
-  if (code == 109) return XidOrigin::kEither;  // a program that hangs the GPU's channels, or the GPU
-  const Xid* row = find_xid(code);
-  if (row == nullptr) return XidOrigin::kEither;
-  const bool of_node = row->action == XidAction::kReboot || row->action == XidAction::kReset ||
-                       row->action == XidAction::kIsolate;
-  return of_node ? XidOrigin::kNode : XidOrigin::kEither;
-}
-
 bool xid_came_before(const LogEvent& cause, double effect) {
   return follows(effect, cause.first) || follows(effect, cause.last);
 }

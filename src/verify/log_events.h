@@ -45,16 +45,6 @@ std::string xid_meaning_of(const LogEvent& event);
 // such a program hangs the GPU's channels: NVIDIA Xid catalog.
 bool is_xid_of_program(int code);
 bool xid_follows_program(int code);
-// Where the fault behind an Xid lies, as far as its number shows it.
-enum class XidOrigin {
-  kProgram,   // the program, as long as not several programs or only one GPU show it
-  kHardware,  // memory, links, power or the chip itself
-  kNode,      // the GPU, its firmware or its driver, and not the program
-  kEither,    // a program or the GPU
-  kNobody,    // no fault, or the consequence of another one
-};
-// Returns the origin of a code; kEither if the table of hardware/xid.h does not have it.
-XidOrigin origin_of_xid(int code);
 // Returns true if the cause came just before `effect` (Unix time), within the minute that the driver takes to stop such a
 // program. An event that occurred several times keeps only its first and last time.
 bool xid_came_before(const LogEvent& cause, double effect);

@@ -108,15 +108,6 @@ DriverEvidence fails_within_the_list(const LogState& state, const LogProblem&) {
 
 constexpr std::array kLostXids = {79, 119, 120, 143};
 
-bool is_of_hardware(XidAction action) {
-  return action == XidAction::kReboot || action == XidAction::kReset || action == XidAction::kIsolate;
-}
-// Xid 94 ends the program that met bad memory, so its action is that of a program; the fault is the GPU's.
-bool is_of_hardware(int code) {
-  const Xid* const row = find_xid(code);
-  return code == 94 || (row != nullptr && is_of_hardware(row->action));
-}
-
 std::string xid_text(int code, const LogSight& sight) {
   const Xid* const row = find_xid(code);
   return fmt::format("{} (Xid {}: {})", at_line(sight), code,
@@ -126,7 +117,7 @@ std::string xid_text(int code, const LogSight& sight) {
 template <class Wanted>
 DriverEvidence xid_that(const LogState& state, Wanted wanted) {
   for (const auto& [code, sight] : state.driver.xids)
-    if (wanted(code)) return xid_text(code, sight);
+    if (wanted(code, sight.text)) return xid_text(code, sight);
   return std::nullopt;
 }
 
@@ -134,7 +125,7 @@ constexpr std::array<std::string_view, 3> kHardwareFindings = {"red:gpu.xid-rebo
                                                                "red:gpu.xid-isolate"};
 
 DriverEvidence xid_of_hardware(const LogState& state, const LogProblem& problem) {
-  auto found = xid_that(state, [](int code) { return is_of_hardware(code); });
+  auto found = xid_that(state, is_gpu_failure);
   return found ? found : first_seen(state, kHardwareFindings, &problem);
 }
 
@@ -142,7 +133,7 @@ constexpr std::array<std::string_view, 1> kProgramFindings = {"red:gpu.xid-appli
 
 DriverEvidence xid_of_program(const LogState& state, const LogProblem& problem) {
   if (xid_of_hardware(state, problem)) return std::nullopt;
-  auto found = xid_that(state, [](int code) {
+  auto found = xid_that(state, [](int code, std::string_view) {
     const Xid* const row = find_xid(code);
     return row != nullptr && row->action == XidAction::kApplication;
   });
@@ -152,8 +143,9 @@ DriverEvidence xid_of_program(const LogState& state, const LogProblem& problem) 
 constexpr std::array<std::string_view, 3> kLostIds = {"gpu-off-the-bus", "gpu-lost", "red:gpu.count"};
 
 DriverEvidence gpu_is_lost(const LogState& state, const LogProblem& problem) {
-  auto found =
-      xid_that(state, [](int code) { return std::ranges::find(kLostXids, code) != kLostXids.end(); });
+  auto found = xid_that(state, [](int code, std::string_view) {
+    return std::ranges::find(kLostXids, code) != kLostXids.end();
+  });
   return found ? found : first_seen(state, kLostIds, &problem);
 }
 
@@ -161,7 +153,8 @@ constexpr std::array<std::string_view, 4> kNvlinkIds = {"sxid", "red:gpu.sxid", 
                                                         "red:gpu.nvlink-recovery"};
 
 DriverEvidence nvlink_failed(const LogState& state, const LogProblem& problem) {
-  auto found = xid_that(state, [](int code) { return code == 74 || (code >= 144 && code <= 150); });
+  auto found =
+      xid_that(state, [](int code, std::string_view) { return code == 74 || (code >= 144 && code <= 150); });
   return found ? found : first_seen(state, kNvlinkIds, &problem);
 }
 

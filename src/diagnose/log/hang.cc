@@ -6,6 +6,7 @@
 // * In ncclCommInitRank: ranks without any line, while the others still exchange addresses; later the ranks
 //   at the lowest step.
 // * After it: with NCCL_DEBUG_SUBSYS=COLL, ranks that called fewer operations than the others.
+// * The table of nccl-tests that has a head and no row, though all ranks are up.
 //
 // After an error, ranks stop wherever they were, so the last two are used only if no error explains the end.
 // If a connection was closed before any rank gave up waiting, it is no hang: a rank ended.
@@ -130,6 +131,23 @@ std::optional<Hang> in_operations(const LogCommunicator& communicator) {
   return hang;
 }
 
+// Finds nccl-tests whose ranks are all up and of whose first collective no result is in the log.
+std::optional<Hang> before_first_result(const LogState& state) {
+  if (!state.awaits_result || state.log.communicators.empty()) return std::nullopt;
+  const LogCommunicator& communicator = state.log.communicators.front();
+  const auto is_up = [](const LogRank& rank) {
+    return rank.step >= Step::kReady && rank.step != Step::kDestroyed;
+  };
+  if (std::ssize(communicator.ranks) != communicator.size || !std::ranges::all_of(communicator.ranks, is_up))
+    return std::nullopt;
+  Hang hang{.communicator = communicator.id, .certain = false};
+  for (const LogRank& rank : communicator.ranks) hang.behind.push_back(rank.rank);
+  hang.text = fmt::format(
+      "All {} ranks are up, and no result of nccl-tests follows: the first collective hangs, or the log was cut there",
+      communicator.size);
+  return hang;
+}
+
 }  // namespace
 
 std::string_view describe(Step step) {
@@ -172,6 +190,7 @@ void judge_hang(LogState& state) {
     if (!log.hang) log.hang = in_operations(communicator);
     if (log.hang) return;
   }
+  log.hang = before_first_result(state);
 }
 
 }  // namespace railbed::diagnose

@@ -130,6 +130,7 @@ struct Hang {
   std::string text = {};             // "rank 1 did not join AllReduce number 5; rank 0 waits in it"
   std::vector<int> behind = {};      // ranks that the others wait for
   std::vector<int> never_came = {};  // ranks without any line in the log
+  bool certain = true;               // false: the log may have been cut instead
   FIELDS(Hang, communicator, text, behind, never_came);
 };
 

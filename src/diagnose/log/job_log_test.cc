@@ -307,7 +307,8 @@ TEST(Log, FallingBackFromLibfabricNamesTheReason) {
   EXPECT_THAT(to_text(log), HasSubstr("libfabric plugin found no network that it can use"));
 }
 
-TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
+// Returns the start of two ranks of one node over P2P, up to the end of their initialisation.
+std::string two_ranks_over_p2p() {
   std::string text;
   for (int rank = 0; rank < 2; ++rank) {
     const std::string in = "n0:1" + std::to_string(rank) + ":2 [" + std::to_string(rank) + "] NCCL INFO ";
@@ -316,6 +317,11 @@ TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
     text += in + "ncclCommInitRank " + comm + "Init START\n" + in + "Channel 00/0 : " + std::to_string(rank) +
             "[0] -> " + std::to_string(1 - rank) + "[0] via P2P/IPC\n" + in + comm + "Init COMPLETE\n";
   }
+  return text;
+}
+
+TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
+  std::string text = two_ranks_over_p2p();
   text +=
       "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n"
       "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n";
@@ -323,6 +329,44 @@ TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
   EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
   EXPECT_THAT(log.verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
   EXPECT_THAT(log.verdict.remedy, HasSubstr("ACS"));
+}
+
+TEST(Log, AHeadOfNcclTestsWithoutAResultMayBeAHang) {
+  const std::string head =
+      two_ranks_over_p2p() +
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+  const Log stopped = read_log(head + "           8             2     float     sum      -1\n");
+  ASSERT_TRUE(stopped.hang);
+  EXPECT_FALSE(stopped.hang->certain);
+  EXPECT_EQ(stopped.verdict.certainty, Certainty::kUnknown);
+  EXPECT_THAT(stopped.verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
+  const Log ran = read_log(
+      head +
+      "           8             2     float     sum      -1    13.65    0.00    0.00      0    13.40    0.00    0.00      0\n");
+  EXPECT_FALSE(ran.hang);
+}
+
+TEST(Log, ALogThatEndsAtTheStartOfP2pNamesTheTrial) {
+  EXPECT_THAT(read_log(two_ranks_over_p2p()).verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
+  EXPECT_EQ(read_log(two_ranks_over_p2p() + "step 1 loss 4.2\n").verdict.remedy, "");
+}
+
+TEST(Log, AcsIsWhatItsControlSaysAndNotItsCapability) {
+  const std::string capability = "ACSCap: SrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+\n";
+  const auto verdict = [&](std::string_view control) {
+    return read_log(two_ranks_over_p2p() + capability + std::string(control)).verdict.text;
+  };
+  EXPECT_THAT(verdict("ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n"), HasSubstr("ACS"));
+  EXPECT_THAT(verdict("ACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-\n"),
+              Not(HasSubstr("ACS")));
+  EXPECT_THAT(verdict("ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-\n"),
+              Not(HasSubstr("ACS")));
+}
+
+TEST(Log, WhatAConsequenceStatesIsNoCause) {
+  const Log log = read_log("srun: error: gpu07: task 0: Aborted (core dumped)\n");
+  EXPECT_EQ(log.verdict.certainty, Certainty::kUnknown);
 }
 
 TEST(Log, AWarningNobodyKnowsDoesNotHideARankThatWentAway) {

@@ -64,7 +64,6 @@ struct TorchLines {
   std::set<int> local_ranks = {};          // ranks whose channels stay inside a node (P2P, SHM)
   LogSight p2p = {};                       // the first channel over P2P
   LogSight network = {};                   // the first channel over a network
-  LogSight xid = {};                       // the kernel's report of a GPU's error
   // Parameters without a gradient, by rank: their indices as they were printed.
   std::map<int, std::string> without_gradient = {};
 };
@@ -123,7 +122,7 @@ struct RdmaMtu {
 
 // State that rdma_sights.cc keeps between lines.
 struct RdmaLines {
-  enum class Command { kOther, kModules, kDevices, kLimit, kInspect, kVersion };
+  enum class Command { kOther, kModules, kDevices, kLimit, kInspect, kVersion, kPageSize };
   Command command = Command::kOther;  // the command whose output is read
   bool on_host = false;               // its prompt names the host, beside a container
   bool asks_peer = false;             // its output is filtered for the peer memory module
@@ -135,6 +134,8 @@ struct RdmaLines {
   bool remote = false;  // perftest: the next GID is the remote one
   int lowest_gid = -1;  // the lowest index in show_gids; -1: none
   LogSight lowest_gid_line = {};
+  std::map<int, LogSight> link_local_gids = {};  // by index, of show_gids and ibv_devinfo -v
+  std::set<int> routable_gids = {};              // indexes at which a port has another GID
   LogSight local_gid = {};
   LogSight remote_gid = {};
   double link_gigabits = 0;        // of ethtool; 0: unknown

@@ -451,6 +451,22 @@ Evidence mpirun_is_of_the_library(const LogState& state, const LogProblem&) {
   return fmt::format("mpirun and the test's libmpi are both of {}", lines.mpi_library);
 }
 
+// ldd lists libnccl and no libmpi.
+Evidence tests_are_not_linked(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("tests-mpi-linked")) return std::nullopt;
+  const auto linked = first_seen(state, {"nccl-linked"});
+  if (!linked) return std::nullopt;
+  return *linked + ", and no libmpi beside it";
+}
+
+Evidence launcher_is_of_another_mpi(const LogState& state, const LogProblem&) {
+  const LauncherLines& lines = state.launchers;
+  if (!lines.mpi_library.empty() && !lines.mpi_launcher.empty() && lines.mpi_library != lines.mpi_launcher)
+    return fmt::format("mpirun is of {}, the test's libmpi of {}", lines.mpi_launcher, lines.mpi_library);
+  if (lines.srun_with_mpi.line != 0) return std::nullopt;
+  return seen_at(lines.srun_without_mpi);
+}
+
 // slurmd and its plugins
 Evidence slurm_lacks_nvml(const LogState& state, const LogProblem&) {
   if (state.seen.contains("slurm-nvml-plugin")) return std::nullopt;
@@ -546,6 +562,8 @@ constexpr Question kLauncherQuestions[] = {
     {"dev-shm-small", shm_is_small},
     {"dev-shm-roomy", shm_is_roomy},
     {"tests-own-mpi", mpirun_is_of_the_library},
+    {"tests-not-linked", tests_are_not_linked},
+    {"launcher-of-other-mpi", launcher_is_of_another_mpi},
     {"ray-step-ended", head_step_ended},
     {"slurm-cores-kept", cores_are_kept},
     {"slurm-no-cores-kept", no_cores_are_kept},
@@ -579,6 +597,8 @@ constexpr Opposites kLauncherOpposites[] = {
     {"munge-keys-equal", "munge-keys-differ"},
     {"mpi-peer-bridge", "mpi-peer-no-bridge"},
     {"dev-shm-small", "dev-shm-roomy"},
+    {"tests-mpi-linked", "tests-not-linked"},
+    {"tests-own-mpi", "launcher-of-other-mpi"},
     {"slurm-cores-kept", "slurm-no-cores-kept"},
     {"slurm-srun-larger", "slurm-srun-fits"},
     {"mpi-more-than-slurm", "mpi-fits-slurm"},

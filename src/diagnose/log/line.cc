@@ -36,7 +36,8 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Reads "HOST:PID:TID [DEVICE]" from the end of `before`, which is reduced to the text in front of it.
+// Reads "HOST:PID:TID [DEVICE]" from the end of `before`, which is reduced to the text in front of it. Where people
+// removed one of the two numbers before they posted the log, it counts for both.
 bool take_origin(std::string_view& before, LogLine& record) {
   if (!take(before, ']')) return false;
   const auto device = take_number(before);
@@ -46,12 +47,12 @@ bool take_origin(std::string_view& before, LogLine& record) {
   const auto thread = take_number(before);
   if (!thread || !take(before, ':')) return false;
   const auto process = take_number(before);
-  if (!process || !take(before, ':')) return false;
+  if (process ? !take(before, ':') : before.empty() || is_digit(before.back())) return false;
   std::size_t begin = before.size();
   while (begin > 0 && before.size() - begin < kLongestOrigin && is_host_character(before[begin - 1])) --begin;
   record.host = before.substr(begin);
   before = before.substr(0, begin);
-  record.process = *process;
+  record.process = process.value_or(*thread);
   record.thread = *thread;
   record.device = negative ? -*device : *device;
   return true;

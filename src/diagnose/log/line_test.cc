@@ -60,10 +60,17 @@ TEST(LogLine, VersionWithoutOrigin) {
   EXPECT_TRUE(parse_log_line("unhandled cuda error, NCCL version 2.28.9").empty());
 }
 
+TEST(LogLine, WithOneNumberRemoved) {
+  const LogLine line = only("[2026-03-13 22:26:02] gpu01.site:41822 [5] ibvwrap.c:262 NCCL WARN Call failed");
+  EXPECT_EQ(line.host, "gpu01.site");
+  EXPECT_EQ(line.process, 41822);
+  EXPECT_EQ(line.device, 5);
+  EXPECT_EQ(line.place, "ibvwrap.c:262");
+}
+
 TEST(LogLine, NotNccl) {
-  for (const std::string_view text :
-       {"", " NCCL INFO ", "x NCCL INFO y", "a:1 [0] NCCL INFO y", "a:1:2 [] NCCL INFO y", "[0] NCCL WARN y",
-        "a:99999999999:2 [0] NCCL INFO y"})
+  for (const std::string_view text : {"", " NCCL INFO ", "x NCCL INFO y", "a:1:2 [] NCCL INFO y",
+                                      "[0] NCCL WARN y", "a:99999999999:2 [0] NCCL INFO y"})
     EXPECT_TRUE(parse_log_line(text).empty()) << text;
 }
 

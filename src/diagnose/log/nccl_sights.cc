@@ -22,6 +22,8 @@ namespace {
 
 using Evidence = std::optional<std::string>;
 
+constexpr std::string_view kMode = "drwxrwxrwt";  // that /dev/shm has to have
+
 Evidence memlock_is_unlimited(const LogState& state, const LogProblem&) {
   if (state.memlock_unlimited.line == 0 || state.memlock_limited.line != 0) return std::nullopt;
   return at_line(state.memlock_unlimited);
@@ -85,6 +87,28 @@ Evidence segment_has_no_size(const LogState&, const LogProblem& problem) {
 Evidence segment_is_not_there(const LogState&, const LogProblem& problem) {
   if (problem.message.find("No such file") == std::string::npos) return std::nullopt;
   return "the segment that the other rank made is not there; a full /dev/shm says \"No space left on device\"";
+}
+
+Evidence segment_is_denied(const LogState& state, const LogProblem& problem) {
+  if (problem.message.find("Permission denied") != std::string::npos)
+    return "the message has EACCES: permission denied";
+  return first_seen(state, {"shm-call-denied"});
+}
+
+Evidence segment_has_no_room(const LogState& state, const LogProblem& problem) {
+  if (problem.message.find("No space left") != std::string::npos)
+    return "the message has ENOSPC: no space left on device";
+  return first_seen(state, {"shm-call-full"});
+}
+
+// The mode of /dev/shm, from `ls -ld /dev/shm`
+Evidence shm_is_open_to_all(const LogState& state, const LogProblem&) {
+  if (state.shm_mode.text.substr(0, kMode.size()) != kMode) return std::nullopt;
+  return at_line(state.shm_mode);
+}
+Evidence shm_is_closed(const LogState& state, const LogProblem& problem) {
+  if (state.shm_mode.line == 0 || shm_is_open_to_all(state, problem)) return std::nullopt;
+  return at_line(state.shm_mode);
 }
 
 // Returns the first three bytes' network of IPv4, the usual /64 of IPv6: logs have no prefix lengths.
@@ -293,7 +317,21 @@ Evidence nccl_is_before_cumem(const LogState& state, const LogProblem&) {
 }
 
 // "… localGid fe80::a288:c2ff:fe45:6c12 remoteGidsfe80::…"
-Evidence gid_is_link_local(const LogState&, const LogProblem& problem) {
+// Returns whether the table of GIDs has a link-local one, and no other, where NCCL_IB_GID_INDEX points.
+Evidence chosen_gid_is_link_local(const LogState& state) {
+  const LogVariable* const variable = find_variable(state, "NCCL_IB_GID_INDEX");
+  const auto command = state.seen.find("gid-index-in-command");
+  const auto index = variable != nullptr           ? parse_number<int>(variable->value)
+                     : command == state.seen.end() ? std::nullopt
+                                                   : number_after(command->second.text, "NCCL_IB_GID_INDEX=");
+  if (!index || state.rdma.routable_gids.contains(*index)) return std::nullopt;
+  const auto gid = state.rdma.link_local_gids.find(*index);
+  if (gid == state.rdma.link_local_gids.end()) return std::nullopt;
+  return fmt::format("NCCL_IB_GID_INDEX={}, and {}", *index, at_line(gid->second));
+}
+
+Evidence gid_is_link_local(const LogState& state, const LogProblem& problem) {
+  if (auto chosen = chosen_gid_is_link_local(state)) return chosen;
   const std::string small = lower(problem.message);
   const auto at = small.find("gid");
   if (at == std::string::npos) return std::nullopt;
@@ -396,10 +434,10 @@ Evidence scheduler_shares_a_gpu(const LogState& state, const LogProblem&) {
 }
 
 Evidence nccl_is_not_in_stack(const LogState& state, const LogProblem&) {
-  if (state.seen.contains("nccl-in-stack")) return std::nullopt;
-  const auto backtrace = state.seen.find("backtrace");
-  if (backtrace == state.seen.end()) return std::nullopt;
-  return "no frame of the backtrace is NCCL's; " + at_line(backtrace->second);
+  if (state.seen.contains("nccl-in-stack") || state.seen.contains("nccl-ras-in-stack")) return std::nullopt;
+  const auto backtrace = first_seen(state, {"backtrace", "ucx-backtrace"});
+  if (!backtrace) return std::nullopt;
+  return "no frame of the backtrace is NCCL's; " + *backtrace;
 }
 
 Evidence shm_is_small(const LogState& state, const LogProblem&) {
@@ -593,6 +631,10 @@ constexpr Question kQuestions[] = {
     {"nccl-not-in-stack", nccl_is_not_in_stack},
     {"shm-small", shm_is_small},
     {"shm-large", shm_is_large},
+    {"segment-denied", segment_is_denied},
+    {"segment-no-room", segment_has_no_room},
+    {"dev-shm-open", shm_is_open_to_all},
+    {"dev-shm-closed", shm_is_closed},
     {"nics-differ", nics_differ},
     {"nics-agree", nics_agree},
     {"communicator-up", communicator_is_up},
@@ -625,6 +667,7 @@ constexpr Opposites kOpposites[] = {
     {"nccl-in-stack", "nccl-not-in-stack"},
     {"nics-differ", "nics-agree"},
     {"shm-small", "shm-large"},
+    {"segment-denied", "segment-no-room"},
     {"communicator-up", "communicator-not-up"},
     {"bridge-chosen", "no-bridge-chosen"},
     {"peer-is-neighbour", "peer-is-elsewhere"},
@@ -725,6 +768,14 @@ void read_shm(LogState& state, std::string_view line) {
   if (gibibytes || mebibytes) state.keep_sight(large ? state.shm_large : state.shm_small, line);
 }
 
+// "        8             2     float     sum      -1    13.65    0.00    0.00      0 …": sizes, times, rates, errors
+bool is_result_of_tests(std::string_view line) {
+  constexpr int kNumbers = 7;
+  const auto columns = words(line.substr(0, 512));
+  return std::ranges::count_if(columns, [](std::string_view word) { return parse_real(word).has_value(); }) >=
+         kNumbers;
+}
+
 // "active_mtu:             4096 (5)", as ibv_devinfo prints it.
 void read_active_mtu(LogState& state, std::string_view line) {
   constexpr std::size_t kMost = 4096;
@@ -749,13 +800,18 @@ void LogState::keep_sight(LogSight& sight, std::string_view text) const {
 void LogState::read_sights(std::string_view line) {
   static const Phrases worth({" UP ", " DOWN ", " UNKNOWN ",
                               "CUDA_VISIBLE_DEVICES=", "active_mtu:", "] NVIDIA ", ": NVIDIA ", "MIG", "lock",
-                              "LOCK", " nGpus ", ": Test failure ", "% /dev/shm"});
+                              "LOCK", " nGpus ", ": Test failure ", " /dev/shm", "(elements)"});
+  if (awaits_result && is_result_of_tests(line)) awaits_result = false;
   if (!worth.any_in(line)) return;
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
+  if (has("(elements)") && has("(us)")) awaits_result = true;
   if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
   if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);
   if (has("active_mtu:")) read_active_mtu(*this, line);
   if (has("% /dev/shm")) read_shm(*this, line);
+  // "drwxr-xr-x 2 root root 40 Nov  3 10:12 /dev/shm", of ls -ld
+  if (has(" /dev/shm") && line.starts_with('d') && trim(line).ends_with(" /dev/shm"))
+    keep_sight(shm_mode, line);
   // "#  Rank  0 Group  0 Pid 4 on node1 device  0 [0x01] NVIDIA GB200", of nccl-tests and of nvidia-smi -L
   if ((has(" device ") && has("] NVIDIA ")) || has(": NVIDIA ")) keep_sight(gpu_model, line);
   if (has("MIG") && names_slice(line)) keep_sight(mig, line);

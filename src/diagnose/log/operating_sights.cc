@@ -20,6 +20,18 @@ bool is_of_rdma(std::string_view symbol) {
   return symbol.starts_with("ib_") || symbol.starts_with("rdma_") || symbol.starts_with("ibdev_");
 }
 
+Evidence symbol_is_of_mlx5(const LogState&, const LogProblem& problem) {
+  const std::string_view symbol = refused_symbol(problem.message);
+  if (!symbol.starts_with("mlx5_")) return std::nullopt;
+  return std::string(symbol) + " is a symbol of mlx5_core";
+}
+
+Evidence symbol_is_not_of_mlx5(const LogState&, const LogProblem& problem) {
+  const std::string_view symbol = refused_symbol(problem.message);
+  if (symbol.empty() || symbol.starts_with("mlx5_")) return std::nullopt;
+  return std::string(symbol) + " is no symbol of mlx5_core";
+}
+
 Evidence symbol_is_of_rdma(const LogState&, const LogProblem& problem) {
   const std::string_view symbol = refused_symbol(problem.message);
   if (!is_of_rdma(symbol)) return std::nullopt;
@@ -105,6 +117,8 @@ constexpr Question kOperatingQuestions[] = {
     {"umad-gone", umad_is_gone},
     {"bstrap-255", bstrap_ended_with_255},
     {"bstrap-other-code", bstrap_ended_otherwise},
+    {"module-symbol-mlx5", symbol_is_of_mlx5},
+    {"module-symbol-not-mlx5", symbol_is_not_of_mlx5},
     {"module-symbol-rdma", symbol_is_of_rdma},
     {"module-symbol-other", symbol_is_another},
     {"ofed-seen", ofed_is_installed},
@@ -124,6 +138,7 @@ constexpr Opposites kOperatingOpposites[] = {
     {"umad-gone", "umad-file"},
     {"bstrap-255", "bstrap-other-code"},
     {"module-symbol-rdma", "module-symbol-other"},
+    {"module-symbol-mlx5", "module-symbol-not-mlx5"},
     {"geforce-older", "geforce-newer"},
     {"ports-ethernet-alone", "port-infiniband"},
 };

@@ -389,7 +389,35 @@ Evidence guids_are_not_zero(const LogState& state, const LogProblem&) {
   return first_seen(state, {"guid-of-device"});
 }
 
+// Where --use_cuda stands in the command that has --use_cuda_dmabuf
+enum class CudaOption { kAbsent, kBefore, kAfter };
+std::optional<CudaOption> cuda_option(const LogState& state) {
+  const auto command = state.seen.find("perftest-dmabuf-flag");
+  if (command == state.seen.end()) return std::nullopt;
+  const std::string_view text = command->second.text;
+  const auto cuda = std::min(text.find("--use_cuda="), text.find("--use_cuda "));
+  if (cuda == std::string_view::npos) return CudaOption::kAbsent;
+  return cuda < text.find("--use_cuda_dmabuf") ? CudaOption::kBefore : CudaOption::kAfter;
+}
+template <CudaOption option>
+Evidence cuda_option_is(const LogState& state, const LogProblem&) {
+  if (cuda_option(state) != option) return std::nullopt;
+  return at_line(state.seen.at("perftest-dmabuf-flag"));
+}
+
+Evidence pages_are_small(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"pages-of-4k", "kernel-of-x86"});
+}
+Evidence pages_are_large(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"pages-of-64k", "kernel-of-power", "kernel-64k"});
+}
+
 constexpr Question kRdmaQuestions[] = {
+    {"pages-are-small", pages_are_small},
+    {"pages-are-large", pages_are_large},
+    {"cuda-after-dmabuf", cuda_option_is<CudaOption::kAfter>},
+    {"cuda-before-dmabuf", cuda_option_is<CudaOption::kBefore>},
+    {"dmabuf-alone", cuda_option_is<CudaOption::kAbsent>},
     {"guid-set", guids_are_not_zero},
     {"mtu-differs", mtu_differs},
     {"mtu-equal", mtu_is_equal},
@@ -470,6 +498,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"uverbs-on-host", "no-uverbs-on-host"},
     {"guid-zero", "guid-set"},
     {"userspace-only", "driver-installs-modules"},
+    {"pages-are-small", "pages-are-large"},
 };
 
 // read_rdma() reads only lines with one of these words.
@@ -507,15 +536,46 @@ enum RdmaWord : std::size_t {
   kNodeGuidField,
   kZeroGuid,
   kLinkLocalGid,
+  kGidTable,
+  kGetconf,
   kRdmaWordCount
 };
 constexpr std::string_view kRdmaWords[kRdmaWordCount] = {
-    "hca_id:",     "active_mtu:",      "PORT_",           "State: ",          "lsmod",   "nvidia",
-    "nv_peer_mem", "/dev/infiniband",  "memory_peers",    "ulimit",           "inspect", "rivileged",
-    "Errors == ",  "Counter == ",      "nodes checked, ", " address: LID",    "GID:",    " wqe[",
-    "(synd 0x15",  "libibverbs",       "link_layer:",     "AvailabilityZone", "NVIDIA ", "0000:ffff:",
-    "state: ",     "physical_state ",  "port:",           "--version",        "CA '",    "Node GUID:",
-    "node_guid:",  "0000000000000000", "fe80:0000:",
+    "hca_id:",
+    "active_mtu:",
+    "PORT_",
+    "State: ",
+    "lsmod",
+    "nvidia",
+    "nv_peer_mem",
+    "/dev/infiniband",
+    "memory_peers",
+    "ulimit",
+    "inspect",
+    "rivileged",
+    "Errors == ",
+    "Counter == ",
+    "nodes checked, ",
+    " address: LID",
+    "GID:",
+    " wqe[",
+    "(synd 0x15",
+    "libibverbs",
+    "link_layer:",
+    "AvailabilityZone",
+    "NVIDIA ",
+    "0000:ffff:",
+    "state: ",
+    "physical_state ",
+    "port:",
+    "--version",
+    "CA '",
+    "Node GUID:",
+    "node_guid:",
+    "0000000000000000",
+    "fe80:0000:",
+    "GID[",
+    "getconf",
 };
 
 using FoundWords = std::bitset<kRdmaWordCount>;
@@ -699,8 +759,28 @@ void read_surroundings(LogState& state, std::string_view text, const FoundWords&
   }
 }
 
+// Keeps the kind of a GID at its index.
+void keep_gid(LogState& state, int index, std::string_view gid, std::string_view text) {
+  constexpr int kMostGids = 4096;
+  if (index < 0 || index >= kMostGids) return;
+  if (!gid.starts_with("fe80:"))
+    state.rdma.routable_gids.insert(index);
+  else
+    state.keep_sight(state.rdma.link_local_gids[index], text);
+}
+
+// Reads "GID[  1]:		fe80::ac0:ebff:fe12:3456, RoCE v2" of ibv_devinfo -v.
+void read_gid_table(LogState& state, std::string_view text) {
+  Scan scan(text);
+  if (!scan.take("GID[")) return;
+  const auto index = parse_number<int>(trim(scan.until("]")));
+  if (!index || !scan.skip_past(":")) return;
+  keep_gid(state, *index, trim(scan.rest()), text);
+}
+
 // Reads addresses of perftest, and GIDs of show_gids.
 void read_rdma_test(LogState& state, std::string_view text, const FoundWords& found) {
+  if (found[kGidTable]) read_gid_table(state, text);
   if (found[kMappedGid] || found[kLinkLocalGid]) {
     // "mlx5_1  1  0  fe80:0000:0000:0000:0a3b:53ff:fe77:1ce9  v1  ens2"
     constexpr std::size_t kLongGid = 39;
@@ -708,6 +788,7 @@ void read_rdma_test(LogState& state, std::string_view text, const FoundWords& fo
     const auto parts = words(text);
     if (parts.size() >= 5 && parts[3].size() == kLongGid && is_digits(parts[1]) && is_digits(parts[2])) {
       const int index = parse_number<int>(parts[2]).value_or(kMostGids);
+      keep_gid(state, index, parts[3], text);
       if (index < kMostGids && (state.rdma.lowest_gid < 0 || index < state.rdma.lowest_gid)) {
         state.rdma.lowest_gid = index;
         state.rdma.lowest_gid_line = {};
@@ -816,6 +897,8 @@ void LogState::read_command(std::string_view line) {
     rdma.command = RdmaCommand::kDevices;
   } else if (has_text(command, "ulimit") && command.ends_with("-l")) {
     rdma.command = RdmaCommand::kLimit;
+  } else if (command.starts_with("getconf PAGE")) {
+    rdma.command = RdmaCommand::kPageSize;
   } else if (command.starts_with("ib_") && has_text(command, "--version")) {
     rdma.command = RdmaCommand::kVersion;
   } else if (has_text(command, "inspect") && has_text(command, "rivileged")) {
@@ -840,6 +923,10 @@ void LogState::read_output(std::string_view line) {
       keep_sight(memlock_unlimited, "max locked memory unlimited (ulimit -l)");
     if (is_digits(parts.front()))
       keep_sight(memlock_limited, fmt::format("max locked memory {} KiB (ulimit -l)", parts.front()));
+    rdma.command = RdmaCommand::kOther;
+  } else if (rdma.command == RdmaCommand::kPageSize) {
+    if (parts.front() == "4096") keep_sight(seen["pages-of-4k"], "pages of 4096 bytes (getconf PAGESIZE)");
+    if (parts.front() == "65536") keep_sight(seen["pages-of-64k"], "pages of 65536 bytes (getconf PAGESIZE)");
     rdma.command = RdmaCommand::kOther;
   } else if (rdma.command == RdmaCommand::kVersion) {
     if (parts.size() == 2 && parts[0] == "Version:" && rdma.test_versions.size() < kMostTestVersions)

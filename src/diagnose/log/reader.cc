@@ -12,6 +12,7 @@
 // was understood moves its rank's step forward, never back. At the end conclude() judges the whole
 // (verdict.cc).
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnose/log/job_log.h"
@@ -149,8 +150,16 @@ void LogState::read_line(std::string_view line) {
   for (const std::string_view part : lines(*message)) read_text(part);
 }
 
+void LogState::end_file() {
+  if (!partial.empty()) read_line(partial);
+  partial.clear();
+  read_command({});  // ends the output of the last command
+  ends_in_nccl |= std::exchange(last_is_nccl, false);
+}
+
 void LogState::read_text(std::string_view line) {
   line = plain(line, uncoloured);
+  last_is_nccl &= line.empty();
   read_sights(line);
   read_torch_sights(line);
   read_driver(line);
@@ -158,7 +167,12 @@ void LogState::read_text(std::string_view line) {
   if (line.find("NCCL ") != std::string_view::npos) {
     const auto records = parse_log_line(line);
     for (const LogLine& record : records) read_record(record);
-    if (!records.empty()) return;
+    last_is_nccl |= !records.empty();
+    if (last_is_nccl) return;
+    // People remove the origin before they post a warning: "ibvwrap.cc:252 NCCL WARN Call to …".
+    constexpr std::string_view kWarning = "NCCL WARN ";
+    if (const auto at = line.find(kWarning); at != std::string_view::npos)
+      read_symptom(line.substr(at + kWarning.size()), nullptr, nullptr, true);
   }
   read_rdma(line);
   read_torch(line);
@@ -191,18 +205,15 @@ void LogReader::feed(std::string_view piece) {
 }
 
 void LogReader::begin_file(std::string name) {
-  if (!state_->partial.empty()) state_->read_line(state_->partial);
-  state_->partial.clear();
+  state_->end_file();
   state_->last_error_prefix.reset();
-  state_->read_command({});  // ends the output of the last command
   state_->rdma.device.clear();
   state_->file = std::move(name);
   state_->lines_before = state_->log.lines;
 }
 
 Log LogReader::finish(std::vector<Observation> others) {
-  if (!state_->partial.empty()) state_->read_line(state_->partial);
-  state_->read_command({});
+  state_->end_file();
   state_->others = std::move(others);
   conclude(*state_);
   return std::move(state_->log);

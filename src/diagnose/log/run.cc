@@ -21,6 +21,10 @@
 namespace railbed::diagnose {
 namespace {
 
+constexpr std::string_view kP2pTrial =
+    "Run once with NCCL_P2P_DISABLE=1. If that helps, PCIe ACS or the IOMMU stands between the GPUs: boot with iommu=pt, "
+    "switch ACS off (lspci -vvv | grep ACSCtl: ReqRedir+; railbed verify names the bridges).";
+
 std::string value_of(const Log& log, std::string_view name) {
   for (const LogVariable& variable : log.variables)
     if (variable.name == name) return variable.value;
@@ -186,6 +190,9 @@ LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
             "Read the traceback above it; what ended after it follows from it. Search for its words in the "
             "program's issues."};
   LogVerdict verdict = of_problem(echo);
+  // What the message of a consequence states is what happened, not why.
+  if (verdict.certainty == Certainty::kCause && echo.evidence.empty())
+    verdict.certainty = Certainty::kUnknown;
   if (log.nccl_lines == 0) add_telling(state, echo, verdict);
   return verdict;
 }
@@ -228,7 +235,7 @@ std::vector<std::string> last_lines(const LogState& state, const std::vector<std
 
 LogVerdict of_hang(const LogState& state) {
   const Log& log = state.log;
-  const std::string text = "Hang: " + log.hang->text;
+  const std::string text = (log.hang->certain ? "Hang: " : "") + log.hang->text;
   const auto timeout = std::ranges::find(log.problems, "collective-timeout", &LogProblem::symptom);
   if (timeout != log.problems.end()) {
     LogVerdict verdict = of_problem(*timeout);
@@ -244,13 +251,12 @@ LogVerdict of_hang(const LogState& state) {
       .severity = Severity::kError,
       .text = text,
       .remedy = "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
+  if (!log.hang->certain) verdict.certainty = Certainty::kUnknown;
   if (!all_joined(log)) return verdict;
   verdict.cause =
       "No rank is missing: data did not get through between two of them, or they call different operations under one number.";
   if (connections(log.communicators.front(), "P2P/") > 0)
-    verdict.remedy =
-        "Run once with NCCL_P2P_DISABLE=1. If that helps, PCIe ACS or the IOMMU stands between the GPUs: boot with iommu=pt, "
-        "switch ACS off (railbed verify names the bridges). ";
+    verdict.remedy = std::string(kP2pTrial) + " ";
   else
     verdict.remedy.clear();
   verdict.remedy += spans_nodes(log.communicators.front())
@@ -351,7 +357,15 @@ std::string ranks_up(const LogCommunicator& communicator) {
   return fmt::format("{} of {} ranks are up in this log", communicator.completed, communicator.size);
 }
 
-LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
+// Returns whether the log shows an operation after the start.
+bool has_run(const Log& log, const LogCommunicator& communicator) {
+  return !log.choices.empty() || std::ranges::any_of(communicator.ranks, [](const LogRank& rank) {
+    return rank.step >= Step::kOperation;
+  });
+}
+
+LogVerdict of_one_node(const LogState& state, const LogCommunicator& communicator) {
+  const Log& log = state.log;
   const std::string path = local_path(communicator, log);
   const auto hosts = hosts_of(communicator);
   const std::string place =
@@ -369,6 +383,9 @@ LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
     verdict.why.push_back("GPUs of one node reach each other neither by P2P nor by shared memory");
     verdict.remedy =
         "Remove NCCL_SHM_DISABLE and NCCL_P2P_DISABLE; share /dev/shm between containers (--ipc=host).";
+  } else if (state.ends_in_nccl && !has_run(log, communicator) && connections(communicator, "P2P/") > 0 &&
+             path != "NVLink") {
+    verdict.remedy = fmt::format("Nothing, if the job goes on. If it stands still after this: {}", kP2pTrial);
   }
   return verdict;
 }
@@ -427,11 +444,11 @@ LogVerdict of_healthy(const LogState& state) {
   const LogCommunicator& largest = log.communicators.front();
   // Without shared memory NCCL counts every process as a node.
   const bool all_here = hosts_of(largest).size() == 1 && std::ssize(largest.ranks) == largest.size;
-  if (all_here && value_of(log, "NCCL_SHM_DISABLE") == "1") return of_one_node(log, largest);
+  if (all_here && value_of(log, "NCCL_SHM_DISABLE") == "1") return of_one_node(state, largest);
   if (connections(largest, "NET/Socket") > 0 && spans_nodes(largest)) return of_sockets(state, largest);
   const bool sockets_only = log.networks.size() == 1 && log.networks.front().name == "Socket";
   if (spans_nodes(largest)) return sockets_only ? of_sockets(state, largest) : of_rdma(log, largest);
-  return of_one_node(log, largest);
+  return of_one_node(state, largest);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ void judge_gpu_memory(const LogState& state, Log& log) {
        .why = at_line(rdma.measured_gpu),
        .remedy =
            "The network is sound; the way between GPU and adapter is not the short one. Look for PCIe ACS on the bridges "
-           "(lspci -vvv | grep ACSCtl: SrcValid+ or ReqRedir+; of a virtual machine look on its host, where ATS of the adapter "
+           "(lspci -vvv | grep ACSCtl: ReqRedir+; of a virtual machine look on its host, where ATS of the adapter "
            "has to be on), and for an adapter far from the GPU (nvidia-smi topo -m: NODE or SYS)."});
 }
 

@@ -93,6 +93,7 @@ struct LogState {
   LogSight memlock_limited;
   LogSight mig;                                       // a device of the job is a slice of a GPU
   LogSight tests_shape;                               // "# nThread 1 nGpus 8 …" of nccl-tests
+  bool awaits_result = false;                         // its table has a head, and no row yet
   int tests_gpus = 0;                                 // number of GPUs that each of its processes asks for
   std::map<std::string, std::set<int>> tests_failed;  // its processes that failed, by host
   std::map<std::string, bool> interfaces_listed;      // by `ip -brief`: whether each is up
@@ -100,6 +101,7 @@ struct LogState {
   std::map<std::string, std::set<int>> active_mtus;   // of the RDMA ports, by the file that lists them
   LogSight shm_small;                                 // df shows a /dev/shm as small as a container's default
   LogSight shm_large;                                 // or a larger one
+  LogSight shm_mode;                                  // ls -ld /dev/shm
   LogSight gpu_model;                                 // a line that names the GPU's product
   bool sockets = false;                               // a connection goes to another node over TCP
   bool p2p = false;                                   // a connection goes from GPU to GPU
@@ -107,6 +109,8 @@ struct LogState {
   LauncherLines launchers;
   bool dma_buf = false;
   bool network_lines = false;        // NCCL_DEBUG_SUBSYS included NET
+  bool ends_in_nccl = false;         // the last line of a file is NCCL's
+  bool last_is_nccl = false;         // the last line so far is
   std::vector<TellingLine> telling;  // lines that report a failure which no row knows
   std::size_t ranks = 0;             // in all communicators
   std::size_t kept = 0;              // number of items that has_room() permitted
@@ -117,6 +121,7 @@ struct LogState {
   bool has_room();
   void read_line(std::string_view line);
   void read_text(std::string_view line);  // after removal of a log collector's wrapper
+  void end_file();
   void read_record(const LogLine& line);
   // Returns the process of the line, which is added if it is new; the first process if there is no room for
   // more.

@@ -87,8 +87,13 @@ void write_rivals(std::string& out, std::string_view indent, const Judged& judge
       labelled(out, indent, "unless", other.title);
       labelled(out, indent, "", other.settle_by.empty() ? "" : "look: " + other.settle_by);
     }
-  for (const LogCandidate& refuted : judged.refuted)
-    labelled(out, indent, "not", fmt::format("{} ({})", refuted.title, fmt::join(refuted.evidence, "; ")));
+  std::string before;  // one line often refutes several
+  for (const LogCandidate& refuted : judged.refuted) {
+    std::string evidence = fmt::format("{}", fmt::join(refuted.evidence, "; "));
+    labelled(out, indent, "not",
+             fmt::format("{} ({})", refuted.title, evidence == before ? "the same" : evidence));
+    before = std::move(evidence);
+  }
 }
 
 void write_problem(std::string& out, const LogProblem& problem, bool told) {

@@ -18,8 +18,6 @@ using Evidence = std::optional<std::string>;
 constexpr int kDefaultStorePort = 29500;
 constexpr int kDefaultLauncherPort = 29400;
 constexpr int kFirstEphemeral = 32768;  // net.ipv4.ip_local_port_range
-// Errors of the GPU or its links; 13, 31, 43 and 45 are usually the program's.
-constexpr int kHardwareXids[] = {48, 61, 62, 64, 74, 79, 92, 95, 110, 119, 120, 140, 143, 144, 145, 149, 154};
 constexpr std::size_t kMostListeners = 4096;
 constexpr std::size_t kLongestInterfaceLine = 512;
 constexpr std::size_t kMostLocalRanks = 1024;
@@ -155,13 +153,10 @@ Evidence job_is_on_several_nodes(const LogState& state, const LogProblem& proble
   return at_line(state.torch_lines.network);
 }
 
-Evidence a_gpu_reported_an_error(const LogState& state, const LogProblem&) {
-  for (const Observation& other : state.others)
-    if (other.id == "red:gpu.xid-reset" || other.id == "red:gpu.xid-reboot" ||
-        other.id == "red:gpu.xid-isolate")
-      return other.evidence;
-  if (state.torch_lines.xid.line == 0) return std::nullopt;
-  return at_line(state.torch_lines.xid);
+Evidence a_gpu_reported_an_error(const LogState& state, const LogProblem& problem) {
+  for (const std::string_view id : {"xid-hardware", "nvlink-failed-for-good"})
+    if (const Seen seen = look_for(id, state, problem); seen.answer == Answer::kYes) return seen.evidence;
+  return std::nullopt;
 }
 
 Evidence waits_for_input(const LogState& state, const LogProblem&) {
@@ -546,9 +541,11 @@ Evidence ended_by_the_scheduler(const LogState& state, const LogProblem&) {
 
 // Gloo
 
+// "remote=[10.0.0.2]:34567", or "connect [10.0.0.2]:34567" before PyTorch 2.0
 std::string_view gloo_remote(const LogProblem& problem) {
   Scan scan(problem.message);
-  return scan.skip_past("remote=[") ? scan.until("]") : std::string_view();
+  const bool found = scan.skip_past("remote=[") || (scan = Scan(problem.message)).skip_past("connect [");
+  return found ? scan.until("]") : std::string_view();
 }
 
 Evidence gloo_remote_is_of_the_hosts_file(const LogState&, const LogProblem& problem) {
@@ -792,12 +789,6 @@ void LogState::read_torch_sights(std::string_view line) {
       for (const int rank : {*from, *to})
         if (kept.local_ranks.size() < kMostLocalRanks) kept.local_ranks.insert(rank);
     }
-  }
-  // "NVRM: Xid (PCI:0000:3b:00): 79, …"
-  if (Scan xid(line); xid.skip_past("NVRM: Xid (") && xid.skip_past("): ")) {
-    const auto code = xid.number();
-    if (code && std::ranges::find(kHardwareXids, *code) != std::end(kHardwareXids))
-      keep_sight(kept.xid, line);
   }
   if (const auto code = number_after(line, "failed (exitcode: ")) {
     const auto rank = number_after(line, "local_rank: ");

@@ -21,8 +21,6 @@ constexpr std::string_view kNoProbeTitle = "The NVIDIA driver found no GPU that 
 constexpr std::string_view kSignedTitle = "The kernel refuses a module: its signature is not trusted";
 constexpr std::string_view kFirmwareDiedTitle =
     "The firmware of a network adapter no longer answers or reported a fatal error";
-constexpr std::string_view kHeld =
-    "lsof /dev/nvidia*; fuser -v /dev/nvidia*; systemctl status nvidia-persistenced nvidia-dcgm nvidia-fabricmanager";
 
 // clang-format off
 constexpr Symptom kKernelSymptoms[] = {
@@ -76,6 +74,7 @@ constexpr Symptom kKernelSymptoms[] = {
     {"dkms-no-headers",       kError,   kCause, kAnyone, {"kernel headers for kernel", "cannot be found"}, kDkms, "The driver's module is not built: the headers of the kernel are not installed"},
     {"nv-no-source",          kError,   kCause, kAnyone, {"Unable to find the kernel source tree for the currently running kernel"}, kDkms, "The driver's module is not built: the headers of the running kernel are not installed"},
     {"operator-no-headers",   kError,   kCause, kAnyone, {"nable to locate package linux-headers-"}, "github.com/NVIDIA/gpu-driver-container", "The driver's module is not built: the package archive no longer has the headers of the running kernel"},
+    {"dkms-make",             kError,   kCause, kAnyone, {"make[", "/var/lib/dkms/", "/build] Error"}, kDkms, "The module does not build for this kernel"},
     {"dkms-build",            kError,   kCause, kAnyone, {"Bad return status for module build on kernel"}, kDkms, "The module does not build for this kernel"},
     {"build-option",          kNote,    kSight, kAnyone, {"unrecognized command-line option"}, "GCC", "The compiler does not know an option"},
     {"build-option-old",      kNote,    kSight, kAnyone, {"unrecognized command line option"}, "GCC", "The compiler does not know an option"},
@@ -306,19 +305,19 @@ constexpr Hypothesis kKernelHypotheses[] = {
      .cause = "The node runs a kernel whose packages the archive no longer (or, for a cloud's or vendor's kernel, never) offers to this container or release.",
      .remedy = "Update the node's kernel to one that the archive has, and reboot; or use precompiled drivers, or a mirror that keeps old packages.",
      .source = "github.com/NVIDIA/gpu-driver-container"},
-    {.id = "build-kernel-newer", .explains = {"dkms-build"}, .needs = {"build-kernel-differs"}, .refuted_by = {"build-compiler-differs"},
+    {.id = "build-kernel-newer", .explains = {"dkms-build", "dkms-make"}, .needs = {"build-kernel-differs"}, .refuted_by = {"build-compiler-differs"},
      .title = "The module does not build: the kernel is newer than the module's source knows",
      .cause = "The compiler finds functions or fields of the kernel changed, as after an upgrade to a newer kernel than that release supports.",
      .remedy = "Install a newer release of the driver, or boot the older kernel (and hold it).",
      .settle_by = "the first \"error:\" of /var/lib/dkms/MODULE/VERSION/build/make.log",
      .source = kDkms},
-    {.id = "build-compiler", .explains = {"dkms-build"}, .needs = {"build-compiler-differs"}, .refuted_by = {"build-kernel-differs"},
+    {.id = "build-compiler", .explains = {"dkms-build", "dkms-make"}, .needs = {"build-compiler-differs"}, .refuted_by = {"build-kernel-differs"},
      .title = "The module does not build: the compiler is older than the one that built the kernel",
      .cause = "The kernel's build passes options that only its own compiler knows (cat /proc/version), and the default gcc is an older one.",
      .remedy = "Install and choose the compiler of the kernel: apt install gcc-12, update-alternatives --set gcc (or CC=gcc-12 dkms autoinstall).",
      .settle_by = "cat /proc/version; gcc --version",
      .source = kDkms},
-    {.id = "build-other", .explains = {"dkms-build"}, .common = kUsual, .refuted_by = {"build-kernel-differs", "build-compiler-differs", "driver-build-gpl"},
+    {.id = "build-other", .explains = {"dkms-build", "dkms-make"}, .common = kUsual, .refuted_by = {"build-kernel-differs", "build-compiler-differs", "driver-build-gpl"},
      .title = "The module does not build for this kernel; its log has the reason",
      .cause = "The build failed for a reason that these lines do not show: kernel too new, another compiler, headers that do not fit, or a full disk.",
      .remedy = "Read the first \"error:\" of the log that the message names, and give that log to railbed explain, too.",
@@ -526,8 +525,8 @@ constexpr Hypothesis kKernelHypotheses[] = {
      .settle_by = "dmesg | grep -i -e xid -e 'fallen off'",
      .source = kNv},
     {.id = "smi-in-use", .explains = {"smi-in-use", "smi-in-use-long"}, .stated = true,
-     .cause = "nvidia-smi changes MIG mode, ECC and persistence, and resets a GPU, only while no process has it open: jobs, DCGM, persistenced, Fabric Manager, a display server, containers.",
-     .remedy = "fuser -v /dev/nvidia* names them; systemctl stop nvidia-dcgm nvidia-persistenced dcgm-exporter (and drain the node); with NVSwitch all GPUs are reset together: nvidia-smi -r without -i.",
+     .cause = "nvidia-smi changes MIG mode, ECC and persistence, and resets a GPU, only while no process has it open: jobs, DCGM, persistenced, Fabric Manager, a display server, containers, or the module nvidia_drm.",
+     .remedy = "fuser -v /dev/nvidia* names the processes, lsmod | grep nvidia_drm the module (modprobe -r nvidia_drm until it is done); systemctl stop nvidia-dcgm nvidia-persistenced dcgm-exporter (and drain the node); with NVSwitch all GPUs are reset together: nvidia-smi -r without -i.",
      .source = kSmi},
     {.id = "smi-blocked", .explains = {"smi-blocked"}, .stated = true,
      .cause = "The process may not open the GPU: WSL with a driver on the Windows side that does not fit, or a container or session without the device.",

@@ -79,6 +79,8 @@ constexpr Symptom kSymptoms[] = {
     {"registration",          kError,   kCause, kWarned, {"Call to ibv_reg_mr", "failed"},
      kIbSource,
      "Memory could not be registered for RDMA"},
+    {"gpu-shared-memory",     kError,   kCause, kNccl,   {"ncclMaxSharedMem ", " exceeds device/fn maxSharedMem "},
+     "NCCL src/enqueue.cc", "NCCL's kernels need more shared memory for a block than this GPU has, so none can start"},
     {"shm-space",             kError,   kCause, kWarned, {"/dev/shm", "No space left"},
      kTroubleGuide,
      "/dev/shm is too small"},
@@ -283,15 +285,19 @@ constexpr Symptom kSymptoms[] = {
     // Lines that confirm or refute
     {"backtrace",             kNote,    kSight, kAnyone, {"*** Process received signal ***"}, "Open MPI, PRRTE",
      "The beginning of a backtrace"},
-    {"nccl-in-stack",         kNote,    kSight, kAnyone, {"libnccl.so.2("}, "Open MPI, PRRTE: backtraces",
+    {"nccl-in-stack",         kNote,    kSight, kAnyone, {"libnccl.so", "[0x"}, "Open MPI, PRRTE and UCX: backtraces",
      "A frame of NCCL in a backtrace"},
+    {"ucx-backtrace",         kNote,    kSight, kAnyone, {"==== backtrace"}, "UCX src/ucs/debug",
+     "The beginning of a backtrace"},
+    {"nccl-ras-in-stack",     kNote,    kSight, kAnyone, {"rasMsgHandle"}, "NCCL src/ras", "A frame of NCCL's RAS thread in a backtrace"},
+    {"gid-index-in-command",  kNote,    kSight, kAnyone, {"NCCL_IB_GID_INDEX="}, kEnvGuide, "The GID index that the command sets"},
     {"region-refused",        kNote,    kSight, kAnyone, {"reg mr failed"},
      "drivers/infiniband/hw/mlx5/mr.c",
      "The adapter refused a memory region"},
     {"kernel-cannot-pin",     kNote,    kSight, kAnyone, {"7.0.0-1019-nvidia"},
      "forums.developer.nvidia.com, DGX Spark",
      "A kernel that cannot pin memory for RDMA on GB10"},
-    {"acs-redirect",          kNote,    kSight, kAnyone, {"ReqRedir+"},
+    {"acs-redirect",          kNote,    kSight, kAnyone, {"ReqRedir+", "ACSCtl"},
      "lspci -vvv, ACSCtl",
      "A bridge redirects peer-to-peer traffic"},
     {"tests-in-bounds",       kNote,    kSight, kAnyone, {"Out of bounds values : 0 OK"},
@@ -299,6 +305,11 @@ constexpr Symptom kSymptoms[] = {
     {"acs-direct",            kNote,    kSight, kAnyone, {"ReqRedir-", "ACSCtl"},
      "lspci -vvv, ACSCtl",
      "A bridge lets peer-to-peer traffic pass"},
+    // The call before "Error while creating shared memory segment", which has no error of its own before NCCL 2.20
+    {"shm-call-denied",       kNote,    kSight, kAnyone, {"open failed", "Call to ", "Permission denied"},
+     "NCCL 2.4 to 2.19, src/include/shm.h and src/misc/shmutils.cc", "NCCL may not create a file in /dev/shm"},
+    {"shm-call-full",         kNote,    kSight, kAnyone, {"fallocate failed", "Call to ", "No space left"},
+     "NCCL 2.4 to 2.19, src/include/shm.h and src/misc/shmutils.cc", "/dev/shm has no room for a segment of NCCL"},
 };
 // clang-format on
 
