@@ -1,6 +1,5 @@
 #include "apply/writable_host.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/folder_names.h"
 #include "os/process.h"
 
 namespace railbed {
@@ -248,14 +248,9 @@ Result<std::vector<std::string>> WritableHost::list(const std::string& path) con
   const auto own = open_folder_at(below_root(path), Strangers::kNothing);
   if (!own && is_nothing(own.error().code)) return names;
   if (!own) return railbed::cannot("read", path, own.error());
-  Fd fd(openat(own->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
-  if (!folder) return cannot("read", path);
-  fd.release();  // the stream owns it now
-  while (const dirent* entry = readdir(folder.get()))
-    if (const std::string name = entry->d_name; name != "." && name != "..") names.push_back(name);
-  std::ranges::sort(names);
-  return names;
+  auto found = folder_names(reopened(own->get()));
+  if (!found) return cannot("read", path);
+  return std::move(*found);
 }
 
 bool WritableHost::is_there(const std::string& path) const {

@@ -6,11 +6,11 @@
 #include <ctime>
 #include <filesystem>
 
-#include "base/cache_folder.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed::fleet {
 namespace {

@@ -23,6 +23,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed::fleet {
 namespace {
@@ -37,10 +38,9 @@ tl::unexpected<Error> complain(const std::string& path, std::string_view what) {
 }
 
 std::string secret_path(const Environment& environment) {
-  if (const auto state = text_of(environment, "XDG_STATE_HOME"); state.starts_with('/'))
-    return state + "/railbed/rank-secret";
-  const auto home = text_of(environment, "HOME");
-  return home.empty() ? "" : home + "/.local/state/railbed/rank-secret";
+  const std::filesystem::path own =
+      state_folder([&](std::string_view name) { return text_of(environment, name); });
+  return own.empty() ? "" : (own / "rank-secret").string();
 }
 
 // Creates the file completely or not at all, and never replaces another rank's, because ranks that start at

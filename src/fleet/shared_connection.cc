@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed::fleet {
 namespace {
@@ -45,13 +46,13 @@ bool is_plain_path(std::string_view path) {
 }
 
 // Returns a folder in $XDG_RUNTIME_DIR, which every login has and which is removed with it; otherwise one in
-// the cache folder.
+// the cache folder; empty without any.
 std::string folder_for(const Environment& environment) {
   if (const auto runtime = text_of(environment, "XDG_RUNTIME_DIR"); !runtime.empty())
     return runtime + "/railbed";
-  if (const auto cache = text_of(environment, "XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/railbed/ssh";
-  return text_of(environment, "HOME") + "/.cache/railbed/ssh";
+  const std::filesystem::path cache =
+      cache_folder([&](std::string_view name) { return text_of(environment, name); });
+  return cache.empty() ? "" : (cache / "ssh").string();
 }
 
 // Creates the folder. ssh opens its files by path, so nobody else may be able to replace one.

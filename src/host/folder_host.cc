@@ -1,5 +1,4 @@
 // A Host over a folder: `/` itself or one that looks like it.
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/folder_names.h"
 #include "base/trusted_path.h"
 #include "host/calls.h"
 #include "host/open.h"
@@ -70,15 +70,9 @@ class FolderHost : public Host {
     const std::string from(path);
     Fd fd = open_inside(path, O_RDONLY | O_DIRECTORY);
     if (!fd) return {miss_of(errno), from};
-    DIR* folder = fdopendir(fd.get());
-    if (folder == nullptr) return {miss_of(errno), from};
-    fd.release();  // the stream owns it now
-    std::vector<std::string> names;
-    while (const dirent* entry = readdir(folder))
-      if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
-    closedir(folder);
-    std::sort(names.begin(), names.end());
-    return {std::move(names), from};
+    auto names = folder_names(std::move(fd));
+    if (!names) return {miss_of(errno), from};
+    return {std::move(*names), from};
   }
 
   Reading<std::string> resolve(std::string_view path) override {

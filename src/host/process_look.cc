@@ -5,7 +5,6 @@
 // has ended. Files in its root are opened by openat2() with RESOLVE_IN_ROOT: none of its links, even one that
 // is changed at that moment, leads out of there. All of it happens in a child with a deadline, because a
 // container may have a file system that never responds.
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
@@ -20,6 +19,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/folder_names.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "host/process_text.h"
@@ -60,14 +60,8 @@ std::optional<std::string> link_at(int folder, const char* name) {
 }
 
 std::vector<std::string> names_of(Fd fd) {
-  std::vector<std::string> names;
-  DIR* const folder = fdopendir(fd.get());
-  if (folder == nullptr) return names;
-  fd.release();  // the stream owns it now
-  while (const dirent* entry = names.size() < kMostFiles ? readdir(folder) : nullptr)
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  closedir(folder);
-  std::ranges::sort(names);
+  auto names = folder_names(std::move(fd), kMostFiles).value_or(std::vector<std::string>());
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
   return names;
 }
 

@@ -1,6 +1,5 @@
 #include "store/job_records.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,15 +7,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
+#include <filesystem>
 #include <utility>
 
 #include "base/files.h"
+#include "base/folder_names.h"
 #include "base/json.h"
+#include "base/kept_format.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed {
 namespace {
@@ -47,10 +48,8 @@ bool is_unfinished(std::string_view name) {
 
 std::string default_job_folder() {
   if (geteuid() == 0) return "/var/lib/railbed/jobs";
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/')
-    return std::string(state) + "/railbed/jobs";
-  const char* home = std::getenv("HOME");
-  return home == nullptr || home[0] != '/' ? std::string() : std::string(home) + "/.local/state/railbed/jobs";
+  const std::filesystem::path own = state_folder();
+  return own.empty() ? "" : (own / "jobs").string();
 }
 
 std::string complaint_about_job_id(std::string_view id) {
@@ -103,19 +102,13 @@ Result<std::optional<JobRecord>> JobRecords::find(std::string_view id) const {
 
 std::vector<JobRecords::File> JobRecords::files() const {
   std::vector<File> found;
-  Fd fd(openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
-  if (!folder) return found;
-  fd.release();  // closedir() closes it
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
+  for (const std::string& name : folder_names(reopened(folder_.get())).value_or(std::vector<std::string>())) {
     struct stat status = {};
     if ((!is_record_file(name) && !is_unfinished(name)) || found.size() >= kMostFilesSeen) continue;
-    if (fstatat(folder_.get(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+    if (fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
       continue;
     found.push_back(
-        {std::string(name),
-         static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) / 1e9,
+        {name, static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) / 1e9,
          static_cast<std::uint64_t>(status.st_size)});
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &File::written);
@@ -160,10 +153,7 @@ std::string job_record_to_json(const JobRecord& record) { return json::dump(json
 Result<JobRecord> job_record_from_json(std::string_view text) {
   auto record = json::read<JobRecord>(text);
   if (!record) return fail(record.error(), "a job's record");
-  if (record->version != kJobRecordVersion)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("a job's record of version {}: this railbed reads version {}", record->version,
-                            kJobRecordVersion));
+  RETURN_IF_ERROR(check_kept(Kept::kJob, "it", {record->version, record->railbed}));
   if (const std::string why = complaint_about_job_id(record->id); !why.empty())
     return fail(ErrorKind::kBadInput, fmt::format("a job's record whose ID is none: {}", why));
   return record;

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/kept_format.h"
+
 namespace railbed {
 namespace {
 
@@ -137,6 +139,7 @@ TEST_F(JobRecordsTest, FilesThatAreNoRecordsAreCounted) {
   EXPECT_EQ(found.records.size(), 1U);
   EXPECT_EQ(found.unreadable, 2U) << "one is in the place of another job, one is no JSON";
   EXPECT_FALSE(job_record_from_json("{\"version\": 2, \"id\": \"1\"}"));
+  EXPECT_EQ(kJobRecordVersion, format_of(Kept::kJob).written);
   EXPECT_FALSE(job_record_from_json("{\"version\": 1}"));
 }
 

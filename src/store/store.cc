@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 
@@ -16,6 +15,7 @@
 #include "base/kept_format.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed {
 namespace {
@@ -126,11 +126,8 @@ Result<void> add_details(BenchRun& run, const std::string& asked_text, const std
 }  // namespace
 
 std::string default_store_path() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return std::string(state) + "/railbed/runs.sqlite";
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] == '\0') return {};
-  return std::string(home) + "/.local/state/railbed/runs.sqlite";
+  const std::filesystem::path own = state_folder();
+  return own.empty() ? "" : (own / "runs.sqlite").string();
 }
 
 // A prepared statement whose parameters are bound in order. Interrupted after kMostSteps instructions.

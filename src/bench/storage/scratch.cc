@@ -1,6 +1,5 @@
 #include "bench/storage/scratch.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -12,8 +11,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
+#include "base/folder_names.h"
 #include "base/random.h"
 #include "base/trusted_path.h"
 
@@ -25,22 +24,8 @@ constexpr std::size_t kDirectBlock = 4096;
 
 std::string reason() { return std::strerror(errno); }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
-
 std::vector<std::string> names_in(int folder) {
-  std::vector<std::string> names;
-  // The stream closes its descriptor, so it gets one of its own.
-  const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const Folder stream(own < 0 ? nullptr : fdopendir(own));
-  if (!stream) return names;
-  while (const dirent* entry = readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
+  return folder_names(reopened(folder)).value_or(std::vector<std::string>());
 }
 
 Fd open_subfolder(int parent, const std::string& name) {

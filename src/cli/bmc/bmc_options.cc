@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <map>
 
-#include "base/cache_folder.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 #include "base/wipe.h"
 #include "cli/change/ask_password.h"
 #include "cli/document.h"

@@ -1,6 +1,5 @@
 #include "monitor/events/event_log.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "base/files.h"
+#include "base/folder_names.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/user_folders.h"
 
 namespace railbed {
 namespace {
@@ -50,15 +49,10 @@ Result<Fd> take_lock(const Fd& in, const std::string& folder) {
 
 // Removes the temporary files that a kill during write_state() has left.
 void sweep(const Fd& in) {
-  Fd fd(openat(in.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
-  if (!folder) return;
-  fd.release();  // closedir() closes it
   const std::string prefix = std::string(kStateFile) + '.';
-  while (const dirent* entry = readdir(folder.get()))
-    if (const std::string_view name = entry->d_name;
-        name.starts_with(prefix) && name.size() == prefix.size() + kTemporaryDigits)
-      unlinkat(in.get(), entry->d_name, 0);
+  for (const std::string& name : folder_names(reopened(in.get())).value_or(std::vector<std::string>()))
+    if (name.starts_with(prefix) && name.size() == prefix.size() + kTemporaryDigits)
+      unlinkat(in.get(), name.c_str(), 0);
 }
 
 // Returns the text without the events before `oldest` at its start. Lines that decide nothing go with the older
@@ -111,10 +105,8 @@ std::string default_state_folder() {
   if (geteuid() == 0 ||
       access((std::string(kRootsFolder) + '/' + std::string(kEventFile)).c_str(), R_OK) == 0)
     return kRootsFolder;
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/')
-    return std::string(state) + "/railbed";
-  const char* home = std::getenv("HOME");
-  return home == nullptr || home[0] == '\0' ? kRootsFolder : std::string(home) + "/.local/state/railbed";
+  const std::string own = state_folder();
+  return own.empty() ? kRootsFolder : own;
 }
 
 Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_bytes) {
