@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "fabric/counter_list.h"
 #include "fabric/discover.h"
 #include "fabric/fabric_file.h"
 #include "fabric/judge.h"
@@ -52,6 +53,24 @@ void judge(IbFabric fabric) {
   evidence.fabric = fabric;
   evidence.plan = std::move(fabric);
   require(!verify_fabric(evidence).findings.empty());
+}
+
+void as_counters(std::string_view text) {
+  (void)is_counter_list(text);
+  const auto list = parse_counter_list(text, "errors");
+  if (!list) {
+    require_printable(list.error().text);
+    return;
+  }
+  for (const IbCounterReading& reading : list->look.ports)
+    require(list->fabric.port(reading.end).number == reading.end.port);
+  std::size_t unknown = 0;
+  const IbCounterLook same = counters_in(list->fabric, *list, unknown);
+  require(same.ports.size() + unknown == list->look.ports.size());
+  FabricEvidence evidence;
+  evidence.fabric = list->fabric;
+  evidence.counters = list->look;
+  require(!verify_counters(evidence).findings.empty());
 }
 
 void as_dump(std::string_view text) {
@@ -99,5 +118,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   else
     as_dump({reinterpret_cast<const char*>(data), size});
   as_other_file({reinterpret_cast<const char*>(data), size});
+  as_counters({reinterpret_cast<const char*>(data), size});
   return 0;
 }

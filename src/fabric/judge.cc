@@ -29,11 +29,17 @@ std::vector<std::string> infiniband_hosts(const Cluster& cluster) {
   return hosts;
 }
 
-Verdict verify_fabric(const FabricEvidence& evidence) {
+namespace {
+
+Verdict judge(std::span<const Rule> rules, const FabricEvidence& evidence) {
   const FabricView view(evidence);
-  return verdict_of(run_rules(subnet_rules(), view, {.nodes = view.fabric.nodes.size()}, Keep::kAll),
-                    subnet_rules());
+  return verdict_of(run_rules(rules, view, {.nodes = view.fabric.nodes.size()}, Keep::kAll), rules);
 }
+
+}  // namespace
+
+Verdict verify_fabric(const FabricEvidence& evidence) { return judge(subnet_rules(), evidence); }
+Verdict verify_counters(const FabricEvidence& evidence) { return judge(ib_counter_rules(), evidence); }
 
 const Finding* against_learning(const Verdict& verdict) {
   const auto found = std::ranges::find_if(verdict.findings, [](const Finding& finding) {

@@ -20,6 +20,8 @@ std::vector<std::string> infiniband_hosts(const Cluster& cluster);
 
 // Judges every rule.
 Verdict verify_fabric(const FabricEvidence& evidence);
+// Judges the rules on error counters alone, of evidence that has the ports with errors and no cables.
+Verdict verify_counters(const FabricEvidence& evidence);
 
 // Returns why a subnet with this verdict must not become its own plan: what is broken, a cable that is missing
 // and one on another's rail would be planned from then on. Null if it may.

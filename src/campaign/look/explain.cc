@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/fd.h"
@@ -28,6 +29,7 @@
 #include "campaign/look/evidence.h"
 #include "campaign/look/gather.h"
 #include "campaign/look/sent_bmc.h"
+#include "fabric/counter_list.h"
 #include "fabric/fabric_file.h"
 #include "fabric/judge.h"
 #include "facts/facts.h"
@@ -101,6 +103,9 @@ struct Mixture {
   bool has_log = false;
   std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
+  std::optional<FabricEvidence> subnet;
+  std::optional<IbCounterList> errors;  // of ibqueryerrors
+  std::string errors_from;              // its path
 
   std::string add_machine(const std::string& name, Facts facts);
   Result<void> add_log(const std::string& path, std::FILE* input);
@@ -116,6 +121,8 @@ struct Mixture {
   Result<void> add_topology(const std::string& path, std::string_view text);
   Result<void> add_graphs(const std::string& path, std::string_view text);
   bool add_fabric(const std::string& path, std::string_view text);
+  Result<void> add_counters(const std::string& path, std::string_view text);
+  void judge_fabric();
   Result<void> read_loose();
 };
 
@@ -228,18 +235,50 @@ bool Mixture::add_fabric(const std::string& path, std::string_view text) {
     explanation.inputs.push_back({path, "no whole subnet: " + printable(why.substr(0, why.find('\n')))});
     return false;
   }
-  if (explanation.fabric) {
+  if (subnet) {
     explanation.inputs.push_back(
         {path, "another file of a subnet, not judged: see railbed fabric --from FILE"});
     return true;
   }
-  FabricEvidence evidence;
-  evidence.fabric = std::move(*fabric);
-  evidence.from = path;
-  explanation.inputs.push_back(
-      {path, "an InfiniBand subnet, " + counted(evidence.fabric.nodes.size(), "node")});
-  explanation.fabric = ExplainedFabric{path, evidence.fabric.nodes.size(), verify_fabric(evidence)};
+  explanation.inputs.push_back({path, "an InfiniBand subnet, " + counted(fabric->nodes.size(), "node")});
+  subnet.emplace();
+  subnet->fabric = std::move(*fabric);
+  subnet->from = path;
   return true;
+}
+
+// Adds the first output of ibqueryerrors, and names the others.
+Result<void> Mixture::add_counters(const std::string& path, std::string_view text) {
+  auto list = parse_counter_list(text, path);
+  if (!list) return tl::unexpected(std::move(list.error()));
+  if (errors) {
+    explanation.inputs.push_back({path, "another output of ibqueryerrors, not judged"});
+    return {};
+  }
+  explanation.inputs.push_back({path, "error counters of an InfiniBand subnet, " +
+                                          counted(list->look.ports.size(), "port") + " with errors"});
+  errors = std::move(*list);
+  errors_from = path;
+  return {};
+}
+
+// Judges the subnet with its counters; counters without a subnet for themselves.
+void Mixture::judge_fabric() {
+  if (subnet) {
+    std::size_t unknown = 0;
+    if (errors) subnet->counters = counters_in(subnet->fabric, *errors, unknown);
+    if (unknown > 0)
+      explanation.inputs.push_back(
+          {errors_from, counted(unknown, "port") + " of it not in the subnet of " + subnet->from});
+    explanation.fabric = ExplainedFabric{subnet->from, subnet->fabric.nodes.size(), verify_fabric(*subnet)};
+    return;
+  }
+  if (!errors) return;
+  FabricEvidence evidence;
+  evidence.fabric = std::move(errors->fabric);
+  evidence.from = errors_from;
+  evidence.counters = std::move(errors->look);
+  explanation.fabric = ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
 }
 
 // Reads a file as the output of commands. Returns false if it is none that a rule reads.
@@ -254,6 +293,10 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
   }
   if (is_nccl_graphs(text)) {
     RETURN_IF_ERROR(add_graphs(path, text));
+    return true;
+  }
+  if (is_counter_list(text)) {
+    RETURN_IF_ERROR(add_counters(path, text));
     return true;
   }
   if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;
@@ -378,6 +421,7 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
     RETURN_IF_ERROR(mixture.add(path));
   }
   RETURN_IF_ERROR(mixture.read_loose());
+  mixture.judge_fabric();
   caller.progress("");
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
