@@ -23,7 +23,26 @@ constexpr std::array<string_view, 3> kMixed = {"nvidia-other-branch", "libnvidia
                                                "cuda-other-branch"};
 constexpr std::array<string_view, 2> kIommuFault = {"iommu-fault", "iommu-fault-intel"};
 
+constexpr std::array<string_view, 3> kAptFailed = {"apt-fetch-failed", "apt-lists-failed", "apt-no-names"};
+
+// Kernels that come from no archive of a distribution.
+Evidence kernel_is_in_no_archive(const LogState&, const LogProblem& problem) {
+  for (const string_view kernel : {"icrosoft", "linuxkit", "xanmod", "-pve"})
+    if (problem.message.find(kernel) != std::string::npos)
+      return "the kernel in the message is not one of a distribution's archive: " + problem.message;
+  return std::nullopt;
+}
+
+// "installed in this system is not supported by open"
+Evidence open_module_refuses(const LogState&, const LogProblem& problem) {
+  if (problem.message.find("supported by open") == std::string::npos) return std::nullopt;
+  return "the open kind of the driver refuses it: " + problem.message;
+}
+
 constexpr Question kKernelQuestions[] = {
+    {"apt-index-failed", any_of_kernel<kAptFailed>},
+    {"kernel-not-packaged", kernel_is_in_no_archive},
+    {"refused-by-open", open_module_refuses},
     {"driver-refuses-gpu", any_of_kernel<kRefusesGpu>},
     {"build-kernel-differs", any_of_kernel<kKernelDiffers>},
     {"build-compiler-differs", any_of_kernel<kCompilerDiffers>},
