@@ -480,7 +480,30 @@ DriverEvidence a_pod_had_to_wait(const LogState& state, const LogProblem&) {
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 1> kImexListed = {"imex-of-host-listed"};
+
+DriverEvidence gpus_are_of_one_kind(const LogState& state, const LogProblem&) {
+  const auto alike = state.seen.find("gpus-alike");
+  if (alike == state.seen.end() || state.seen.contains("gpus-of-two-kinds")) return std::nullopt;
+  return fmt::format("{}, like the one before it", at_line(alike->second));
+}
+
+// "unknown device id: no-gpu-has-10MiB-to-run"
+DriverEvidence device_is_of_sharer(const LogState&, const LogProblem& problem) {
+  if (problem.message.find("no-gpu-has-") == std::string::npos) return std::nullopt;
+  return "the device is called no-gpu-has-…-to-run";
+}
+
+DriverEvidence device_is_a_name(const LogState& state, const LogProblem& problem) {
+  if (device_is_of_sharer(state, problem)) return std::nullopt;
+  return "the device is called by a number or UUID";
+}
+
 constexpr Question kDriverQuestions[] = {
+    {"imex-of-host", seen_any<kImexListed>},
+    {"gpus-of-one-kind", gpus_are_of_one_kind},
+    {"device-of-sharer", device_is_of_sharer},
+    {"device-is-a-name", device_is_a_name},
     {"pod-placed", pod_was_placed},
     {"pod-waits-on", pod_still_waits},
     {"pod-waited", a_pod_had_to_wait},
@@ -704,6 +727,12 @@ bool is_of_lsmod(std::string_view line, std::string_view module) {
   return scan.number() && scan.take(" ");
 }
 
+// Returns "NVIDIA H100 80GB HBM3" of "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1f0a…)".
+std::string_view listed_name(std::string_view line) {
+  Scan scan(line);
+  return scan.skip_past(": ") ? trim(scan.until("(")) : std::string_view();
+}
+
 // "# GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-…)"
 std::optional<int> listed_gpu(std::string_view line) {
   if (!holds(line, "(UUID: GPU-")) return std::nullopt;
@@ -845,6 +874,8 @@ void LogState::read_driver(std::string_view line) {
 
   if (found[kGpuLine]) {
     if (const auto gpu = listed_gpu(line)) {
+      if (driver.list.line != 0)
+        keep(listed_name(line) == listed_name(driver.list.text) ? "gpus-alike" : "gpus-of-two-kinds", line);
       driver.gpus.insert(*gpu);
       keep_sight(driver.list, line);
       keep("gpus-listed", line);
