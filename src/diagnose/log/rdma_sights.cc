@@ -412,7 +412,20 @@ Evidence pages_are_large(const LogState& state, const LogProblem&) {
   return first_seen(state, {"pages-of-64k", "kernel-of-power", "kernel-64k"});
 }
 
+// UCX's own lines about what the adapter sent in vain.
+Evidence retries_ended(const LogState& state, const LogProblem& problem) {
+  constexpr std::array<std::string_view, 4> kRetries = {"ucx-retry-ib", "ucx-retry-roce", "ucx-retry-verbs",
+                                                        "ucx-ud-timeout"};
+  return first_seen(state, kRetries, &problem);
+}
+
+Evidence test_is_on_infiniband(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"perftest-link-ib", "link-infiniband", "ibstat-infiniband"});
+}
+
 constexpr Question kRdmaQuestions[] = {
+    {"ucx-retries-ended", retries_ended},
+    {"test-on-infiniband", test_is_on_infiniband},
     {"pages-are-small", pages_are_small},
     {"pages-are-large", pages_are_large},
     {"cuda-after-dmabuf", cuda_option_is<CudaOption::kAfter>},
