@@ -512,7 +512,21 @@ Evidence prolog_is_not_allowed(const LogState& state, const LogProblem&) {
   return first_seen(state, {"prolog-denied", "epilog-denied"});
 }
 
+// "OSError: [Errno 28] No space left on device: '/dev/shm/torch_1234'"
+Evidence space_is_of_shm(const LogState& state, const LogProblem& problem) {
+  if (contains(problem.message, "/dev/shm")) return "the message names /dev/shm";
+  if (contains(problem.message, ": '/")) return std::nullopt;
+  return shm_is_small(state, problem);
+}
+
+Evidence path_is_given(const LogState&, const LogProblem& problem) {
+  if (!contains(problem.message, ": '/")) return std::nullopt;
+  return "the message names a file: " + problem.message;
+}
+
 constexpr Question kLauncherQuestions[] = {
+    {"space-of-shm", space_is_of_shm},
+    {"space-path-given", path_is_given},
     {"slurm-lacks-nvml", slurm_lacks_nvml},
     {"slurm-gpus-all-listed", slurm_gpus_are_listed},
     {"cgroup2-alone", cgroups_are_version_2},
