@@ -1,4 +1,6 @@
 // Observations in what Kubernetes and programs print that confirm or refute causes.
+#include <algorithm>
+
 #include "diagnose/log/state.h"
 
 namespace railbed::diagnose {
@@ -33,12 +35,116 @@ std::optional<std::string> containerd_names_one_program(const LogState& state, c
   return first_seen(state, {"binary-name-nvidia"});
 }
 
+bool holds_text(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
+// Returns whether the message gives a reason of nodes that does not have these words: "0/3 nodes are available: 1
+// node(s) had untolerated taint {…}, 2 Insufficient memory. preemption: …".
+bool has_other_reason(std::string_view message, std::string_view words) {
+  constexpr std::string_view kBegin = "nodes are available: ";
+  message.remove_prefix(std::min(message.find(kBegin), message.size()));
+  message.remove_prefix(std::min(kBegin.size(), message.size()));
+  message = message.substr(0, message.find(". "));
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find(", "), message.size());
+    if (!holds_text(message.substr(0, end), words)) return true;
+    message.remove_prefix(std::min(end + 2, message.size()));
+  }
+  return false;
+}
+
+std::optional<std::string> pod_has_other_reasons(const LogState&, const LogProblem& problem) {
+  const std::string_view words = problem.symptom == "pod-taint" ? " taint" : " affinity/selector";
+  if (!has_other_reason(problem.message, words)) return std::nullopt;
+  return "the message has more than one reason: " + problem.message;
+}
+
+std::optional<std::string> pod_has_one_reason(const LogState& state, const LogProblem& problem) {
+  if (pod_has_other_reasons(state, problem)) return std::nullopt;
+  return "all nodes refuse the pod for one reason: " + problem.message;
+}
+
+std::optional<std::string> taint_is_of_a_condition(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "{node.kubernetes.io/")) return std::nullopt;
+  return "a taint in the message is of node.kubernetes.io: " + problem.message;
+}
+
+std::optional<std::string> no_hugepages(const LogState& state, const LogProblem& problem) {
+  return holds_text(problem.message, "hugepages-1Gi") ? first_seen(state, {"hugepages-1g-none"})
+                                                      : first_seen(state, {"hugepages-2m-none"});
+}
+
+// "exec /usr/bin/serve: exec format error", as opposed to "exec /entrypoint.sh: exec format error"
+std::optional<std::string> program_is_no_script(const LogState&, const LogProblem& problem) {
+  const std::string_view message = problem.message;
+  std::string_view path = message.substr(0, message.find(": exec format error"));
+  path.remove_prefix(std::min(path.find_last_of(" \"'") + 1, path.size()));
+  if (path.size() < 2 || path.front() != '/' || path.ends_with(".sh") || path.ends_with(".py") ||
+      holds_text(path, "entrypoint"))
+    return std::nullopt;
+  return "the message names no script: " + problem.message;
+}
+
+std::optional<std::string> namespace_is_denied(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"namespace-forbidden", "namespace-not-permitted"});
+}
+
+std::optional<std::string> ldconfig_was_ended(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "terminated with signal 31")) return std::nullopt;
+  return "ldconfig was ended by signal 31 (SIGSYS)";
+}
+
+std::optional<std::string> database_refused(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "Connection refused")) return std::nullopt;
+  return "the connection was refused: " + problem.message;
+}
+
+// squeue writes "(ReqNodeNotAvail, UnavailableNodes:gpu[02-04])", scontrol has _ for each blank.
+std::optional<std::string> wait_names_nodes(const LogState&, const LogProblem& problem) {
+  const std::size_t at = problem.message.find("UnavailableNodes:");
+  if (at == std::string::npos || at + 17 >= problem.message.size()) return std::nullopt;
+  const char first = problem.message[at + 17];
+  if (first == ' ' || first == ')') return std::nullopt;
+  return "the message lists nodes: " + problem.message;
+}
+
+std::optional<std::string> wait_is_for_maintenance(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "or maintenance") && !holds_text(problem.message, "or_maintenance"))
+    return std::nullopt;
+  return "the message says so: " + problem.message;
+}
+
+std::optional<std::string> wait_is_for_others(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "or other job") && !holds_text(problem.message, "or_other_job"))
+    return std::nullopt;
+  return "the message says so: " + problem.message;
+}
+
+std::optional<std::string> ldconfig_gave_a_code(const LogState&, const LogProblem& problem) {
+  if (!holds_text(problem.message, "failed with error code")) return std::nullopt;
+  return "ldconfig ended by itself, with an error code";
+}
+
+// Docker Hub, GitLab, ECR
+std::optional<std::string> credentials_are_wrong(const LogState&, const LogProblem& problem) {
+  for (const std::string_view words :
+       {"incorrect username or password", "HTTP Basic: Access denied", "token has expired"})
+    if (holds_text(problem.message, words)) return "the registry says so: " + problem.message;
+  return std::nullopt;
+}
+
 constexpr Question kClusterQuestions[] = {
     {"one-binary-name", containerd_names_one_program},
     {"two-binary-names", containerd_names_two_programs},
-    {"operator-driver-not-up", driver_pod_is_not_up},
-    {"cuda-failed-before", cuda_failed_before},
-    {"gpu-was-full", gpu_was_full},
+    {"ldconfig-by-code", ldconfig_gave_a_code},      {"pull-credentials-wrong", credentials_are_wrong},
+    {"pod-other-reasons", pod_has_other_reasons},    {"pod-one-reason", pod_has_one_reason},
+    {"taint-of-condition", taint_is_of_a_condition}, {"hugepages-none", no_hugepages},
+    {"exec-of-binary", program_is_no_script},        {"namespace-denied", namespace_is_denied},
+    {"ldconfig-by-sigsys", ldconfig_was_ended},      {"dbd-refused", database_refused},
+    {"wait-names-nodes", wait_names_nodes},          {"wait-for-maintenance", wait_is_for_maintenance},
+    {"wait-for-others", wait_is_for_others},         {"operator-driver-not-up", driver_pod_is_not_up},
+    {"cuda-failed-before", cuda_failed_before},      {"gpu-was-full", gpu_was_full},
 };
 
 }  // namespace
