@@ -29,14 +29,14 @@ constexpr std::array<string_view, 3> kAptFailed = {"apt-fetch-failed", "apt-list
 Evidence kernel_is_in_no_archive(const LogState&, const LogProblem& problem) {
   for (const string_view kernel : {"icrosoft", "linuxkit", "xanmod", "-pve"})
     if (problem.message.find(kernel) != std::string::npos)
-      return "the kernel in the message is not one of a distribution's archive: " + problem.message;
+      return "the kernel in the message is of no archive";
   return std::nullopt;
 }
 
 // "installed in this system is not supported by open"
 Evidence open_module_refuses(const LogState&, const LogProblem& problem) {
   if (problem.message.find("supported by open") == std::string::npos) return std::nullopt;
-  return "the open kind of the driver refuses it: " + problem.message;
+  return "the open kind of the driver refuses it";
 }
 
 constexpr Question kKernelQuestions[] = {
