@@ -521,7 +521,7 @@ Evidence space_is_of_shm(const LogState& state, const LogProblem& problem) {
 
 Evidence path_is_given(const LogState&, const LogProblem& problem) {
   if (!contains(problem.message, ": '/")) return std::nullopt;
-  return "the message names a file: " + problem.message;
+  return "the message names a file";
 }
 
 constexpr Question kLauncherQuestions[] = {
