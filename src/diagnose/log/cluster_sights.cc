@@ -1,6 +1,7 @@
 // Observations in what Kubernetes and programs print that confirm or refute causes.
 #include <algorithm>
 
+#include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
 
 namespace railbed::diagnose {
@@ -57,17 +58,17 @@ bool has_other_reason(std::string_view message, std::string_view words) {
 std::optional<std::string> pod_has_other_reasons(const LogState&, const LogProblem& problem) {
   const std::string_view words = problem.symptom == "pod-taint" ? " taint" : " affinity/selector";
   if (!has_other_reason(problem.message, words)) return std::nullopt;
-  return "the message has more than one reason: " + problem.message;
+  return "the message has more than one reason";
 }
 
 std::optional<std::string> pod_has_one_reason(const LogState& state, const LogProblem& problem) {
   if (pod_has_other_reasons(state, problem)) return std::nullopt;
-  return "all nodes refuse the pod for one reason: " + problem.message;
+  return "the message has one reason for all nodes";
 }
 
 std::optional<std::string> taint_is_of_a_condition(const LogState&, const LogProblem& problem) {
   if (!holds_text(problem.message, "{node.kubernetes.io/")) return std::nullopt;
-  return "a taint in the message is of node.kubernetes.io: " + problem.message;
+  return "a taint in the message is of node.kubernetes.io";
 }
 
 std::optional<std::string> no_hugepages(const LogState& state, const LogProblem& problem) {
@@ -83,7 +84,7 @@ std::optional<std::string> program_is_no_script(const LogState&, const LogProble
   if (path.size() < 2 || path.front() != '/' || path.ends_with(".sh") || path.ends_with(".py") ||
       holds_text(path, "entrypoint"))
     return std::nullopt;
-  return "the message names no script: " + problem.message;
+  return "the message names no script";
 }
 
 std::optional<std::string> namespace_is_denied(const LogState& state, const LogProblem&) {
@@ -97,7 +98,7 @@ std::optional<std::string> ldconfig_was_ended(const LogState&, const LogProblem&
 
 std::optional<std::string> database_refused(const LogState&, const LogProblem& problem) {
   if (!holds_text(problem.message, "Connection refused")) return std::nullopt;
-  return "the connection was refused: " + problem.message;
+  return "the connection was refused";
 }
 
 // squeue writes "(ReqNodeNotAvail, UnavailableNodes:gpu[02-04])", scontrol has _ for each blank.
@@ -106,19 +107,19 @@ std::optional<std::string> wait_names_nodes(const LogState&, const LogProblem& p
   if (at == std::string::npos || at + 17 >= problem.message.size()) return std::nullopt;
   const char first = problem.message[at + 17];
   if (first == ' ' || first == ')') return std::nullopt;
-  return "the message lists nodes: " + problem.message;
+  return "the message lists nodes";
 }
 
 std::optional<std::string> wait_is_for_maintenance(const LogState&, const LogProblem& problem) {
   if (!holds_text(problem.message, "or maintenance") && !holds_text(problem.message, "or_maintenance"))
     return std::nullopt;
-  return "the message says so: " + problem.message;
+  return "the message says so";
 }
 
 std::optional<std::string> wait_is_for_others(const LogState&, const LogProblem& problem) {
   if (!holds_text(problem.message, "or other job") && !holds_text(problem.message, "or_other_job"))
     return std::nullopt;
-  return "the message says so: " + problem.message;
+  return "the message says so";
 }
 
 std::optional<std::string> ldconfig_gave_a_code(const LogState&, const LogProblem& problem) {
@@ -130,13 +131,32 @@ std::optional<std::string> ldconfig_gave_a_code(const LogState&, const LogProble
 std::optional<std::string> credentials_are_wrong(const LogState&, const LogProblem& problem) {
   for (const std::string_view words :
        {"incorrect username or password", "HTTP Basic: Access denied", "token has expired"})
-    if (holds_text(problem.message, words)) return "the registry says so: " + problem.message;
+    if (holds_text(problem.message, words)) return "the registry says so";
   return std::nullopt;
+}
+
+// "cli-version: 1.11.0"; cgroups version 2 came with 1.8.
+std::optional<std::string> container_cli_is(const LogState& state, bool newer) {
+  constexpr int kFirstWithVersion2 = 8;
+  const auto seen = state.seen.find("container-cli-version");
+  if (seen == state.seen.end()) return std::nullopt;
+  const auto minor = number_after(seen->second.text, "cli-version: 1.");
+  if (!minor || (*minor >= kFirstWithVersion2) != newer) return std::nullopt;
+  return at_line(seen->second);
+}
+
+std::optional<std::string> container_cli_is_new(const LogState& state, const LogProblem&) {
+  return container_cli_is(state, true);
+}
+
+std::optional<std::string> container_cli_is_old(const LogState& state, const LogProblem&) {
+  return container_cli_is(state, false);
 }
 
 constexpr Question kClusterQuestions[] = {
     {"one-binary-name", containerd_names_one_program},
     {"two-binary-names", containerd_names_two_programs},
+    {"container-cli-new", container_cli_is_new},     {"container-cli-old", container_cli_is_old},
     {"ldconfig-by-code", ldconfig_gave_a_code},      {"pull-credentials-wrong", credentials_are_wrong},
     {"pod-other-reasons", pod_has_other_reasons},    {"pod-one-reason", pod_has_one_reason},
     {"taint-of-condition", taint_is_of_a_condition}, {"hugepages-none", no_hugepages},
