@@ -127,6 +127,16 @@ std::optional<std::string> ldconfig_gave_a_code(const LogState&, const LogProble
   return "ldconfig ended by itself, with an error code";
 }
 
+// "Successfully pulled image "quay.io/acme/train:1.0" in 41.2s"
+std::optional<std::string> image_was_pulled(const LogState& state, const LogProblem& problem) {
+  const auto pulled = state.seen.find("image-was-pulled");
+  Scan scan(problem.message);
+  if (pulled == state.seen.end() || !scan.skip_past("pull image \"")) return std::nullopt;
+  const std::string_view image = scan.until("\"");
+  if (image.empty() || !holds_text(pulled->second.text, image)) return std::nullopt;
+  return at_line(pulled->second);
+}
+
 // Docker Hub, GitLab, ECR
 std::optional<std::string> credentials_are_wrong(const LogState&, const LogProblem& problem) {
   for (const std::string_view words :
@@ -156,15 +166,25 @@ std::optional<std::string> container_cli_is_old(const LogState& state, const Log
 constexpr Question kClusterQuestions[] = {
     {"one-binary-name", containerd_names_one_program},
     {"two-binary-names", containerd_names_two_programs},
-    {"container-cli-new", container_cli_is_new},     {"container-cli-old", container_cli_is_old},
-    {"ldconfig-by-code", ldconfig_gave_a_code},      {"pull-credentials-wrong", credentials_are_wrong},
-    {"pod-other-reasons", pod_has_other_reasons},    {"pod-one-reason", pod_has_one_reason},
-    {"taint-of-condition", taint_is_of_a_condition}, {"hugepages-none", no_hugepages},
-    {"exec-of-binary", program_is_no_script},        {"namespace-denied", namespace_is_denied},
-    {"ldconfig-by-sigsys", ldconfig_was_ended},      {"dbd-refused", database_refused},
-    {"wait-names-nodes", wait_names_nodes},          {"wait-for-maintenance", wait_is_for_maintenance},
-    {"wait-for-others", wait_is_for_others},         {"operator-driver-not-up", driver_pod_is_not_up},
-    {"cuda-failed-before", cuda_failed_before},      {"gpu-was-full", gpu_was_full},
+    {"container-cli-new", container_cli_is_new},
+    {"container-cli-old", container_cli_is_old},
+    {"ldconfig-by-code", ldconfig_gave_a_code},
+    {"pull-credentials-wrong", credentials_are_wrong},
+    {"this-image-was-pulled", image_was_pulled},
+    {"pod-other-reasons", pod_has_other_reasons},
+    {"pod-one-reason", pod_has_one_reason},
+    {"taint-of-condition", taint_is_of_a_condition},
+    {"hugepages-none", no_hugepages},
+    {"exec-of-binary", program_is_no_script},
+    {"namespace-denied", namespace_is_denied},
+    {"ldconfig-by-sigsys", ldconfig_was_ended},
+    {"dbd-refused", database_refused},
+    {"wait-names-nodes", wait_names_nodes},
+    {"wait-for-maintenance", wait_is_for_maintenance},
+    {"wait-for-others", wait_is_for_others},
+    {"operator-driver-not-up", driver_pod_is_not_up},
+    {"cuda-failed-before", cuda_failed_before},
+    {"gpu-was-full", gpu_was_full},
 };
 
 }  // namespace
