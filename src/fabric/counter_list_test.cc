@@ -64,7 +64,7 @@ TEST(CounterList, IsJoinedToASubnetByGuid) {
   IbNode leaf;
   leaf.type = IbNodeType::kSwitch;
   leaf.guid = 0x2c903006e29b0;
-  for (int port = 0; port <= 36; ++port) leaf.ports.push_back({.number = port});
+  for (int port = 0; port <= 36; ++port) leaf.ports.emplace_back().number = port;
   fabric.nodes.push_back(leaf);
   std::size_t unknown = 0;
   const IbCounterLook look = counters_in(fabric, *list, unknown);
