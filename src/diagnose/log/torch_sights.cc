@@ -209,6 +209,32 @@ Evidence rank_0_failed(const LogState& state, const LogProblem&) {
   return fmt::format("rank 0: {}", at_line(sight));
 }
 
+// "Rank 0 is running collective: CollectiveFingerPrint(SequenceNumber=4, OpType=ALLREDUCE, …), but Rank 1 is running
+// collective: CollectiveFingerPrint(SequenceNumber=4, OpType=REDUCE, …)"
+Evidence calls_differ(const LogProblem& problem, bool differ) {
+  Scan scan(problem.message);
+  if (!scan.skip_past("OpType=")) return std::nullopt;
+  const std::string_view one = scan.until(",)");
+  if (!scan.skip_past("OpType=")) return std::nullopt;
+  const std::string_view other = scan.until(",)");
+  constexpr std::string_view kNumber = "SequenceNumber=";
+  const std::string_view message = problem.message;
+  const auto last = message.rfind(kNumber);
+  const bool apart =
+      last != std::string_view::npos && number_after<std::uint64_t>(message, kNumber) !=
+                                            number_after<std::uint64_t>(message.substr(last), kNumber);
+  if ((one != other || apart) != differ) return std::nullopt;
+  return fmt::format("one rank is in {}, another in {}", one, other);
+}
+
+Evidence ranks_made_other_calls(const LogState&, const LogProblem& problem) {
+  return calls_differ(problem, true);
+}
+
+Evidence ranks_gave_other_tensors(const LogState&, const LogProblem& problem) {
+  return calls_differ(problem, false);
+}
+
 Evidence a_rank_failed(const LogState& state, const LogProblem&) {
   for (const auto& [number, rank] : state.torch_lines.ranks)
     if (rank.failed_at != 0) return fmt::format("rank {}: {}", number, at_line(rank.failure));
@@ -664,6 +690,8 @@ constexpr Question kTorchQuestions[] = {
     {"giver-prepares", giver_prepares},
     {"giver-failed", giver_failed},
     {"rank-0-failed", rank_0_failed},
+    {"mismatch-of-calls", ranks_made_other_calls},
+    {"mismatch-of-tensors", ranks_gave_other_tensors},
     {"a-rank-failed", a_rank_failed},
     {"kernels-not-built", kernels_are_not_built},
     {"build-lock-left", a_build_left_its_lock},
