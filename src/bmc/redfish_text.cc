@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "base/moment.h"
 #include "base/text.h"
@@ -63,14 +67,17 @@ struct Thresholds {
   std::optional<double> lower_fatal, upper_fatal;
 };
 
-// Health is optional; without it the thresholds decide.
+// Health is optional; without it the thresholds decide. An upper threshold of 0 is a placeholder, unless the
+// reading is a margin below it; so are two thresholds between which no reading fits.
 BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor, const Thresholds& more) {
   const BmcSeverity stated = severity_of(text_at(item, {"Status", "Health"}));
   if (stated != BmcSeverity::kUnknown || !sensor.reading) return stated;
   bool known = false;
   const auto beyond = [&](const std::optional<double>& lower, const std::optional<double>& upper) {
-    known = known || lower || upper;
-    return (upper && *sensor.reading >= *upper) || (lower && *sensor.reading <= *lower);
+    if (lower && upper && *lower >= *upper) return false;
+    const bool has_upper = upper && (*upper != 0 || *sensor.reading < 0);
+    known = known || lower || has_upper;
+    return (has_upper && *sensor.reading >= *upper) || (lower && *sensor.reading <= *lower);
   };
   if (beyond(more.lower_fatal, more.upper_fatal) || beyond(sensor.lower_critical, sensor.upper_critical))
     return BmcSeverity::kCritical;
@@ -81,6 +88,12 @@ BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor, const 
 bool is_there(const json::Value& item) {
   const std::string state = text_at(item, {"Status", "State"});
   return state != "Absent" && state != "Disabled";
+}
+
+// False in the states of Resource.State in which a sensor measures nothing; what it shows then is no reading.
+bool measures(const json::Value& item) {
+  const std::string state = text_at(item, {"Status", "State"});
+  return state != "UnavailableOffline" && state != "StandbyOffline" && state != "Starting";
 }
 
 std::string units_of(const std::string& said) {
@@ -105,8 +118,9 @@ std::string state_text(const json::Value& item) {
 struct Kind {
   std::string_view type;
   const char* reading;
-  std::string_view units;        // empty: taken from "ReadingUnits"
-  const char* within = nullptr;  // the object that holds `reading`; null: the item itself
+  std::string_view units;         // empty: taken from "ReadingUnits"
+  const char* within = nullptr;   // the object that holds `reading`; null: the item itself
+  const char* instead = nullptr;  // a reading that tells about as much, where `reading` is missing
 };
 
 // Returns a threshold by its name in schemas with a document for each sensor and in the older ones.
@@ -115,12 +129,17 @@ std::optional<double> threshold_of(const json::Value& item, const char* name, co
   return limit ? limit : number_at(item, {older});
 }
 
-void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& sensors) {
+// Adds a sensor by this name.
+void add_one(const json::Value& item, const Kind& kind, const std::string& name,
+             std::vector<BmcSensor>& sensors) {
   if (!item.is_object() || !is_there(item) || sensors.size() >= kMaxBmcSensors) return;
-  BmcSensor sensor{.name = name_of(item), .type = std::string(kind.type)};
+  BmcSensor sensor{.name = name, .type = std::string(kind.type)};
   if (sensor.name.empty()) return;
-  sensor.reading =
-      kind.within ? number_at(item, {kind.within, kind.reading}) : number_at(item, {kind.reading});
+  if (measures(item)) {
+    sensor.reading =
+        kind.within ? number_at(item, {kind.within, kind.reading}) : number_at(item, {kind.reading});
+    if (!sensor.reading && kind.instead) sensor.reading = number_at(item, {kind.instead});
+  }
   sensor.units = kind.units.empty() ? units_of(text_at(item, {"ReadingUnits"})) : std::string(kind.units);
   sensor.lower_critical = threshold_of(item, "LowerCritical", "LowerThresholdCritical");
   sensor.upper_critical = threshold_of(item, "UpperCritical", "UpperThresholdCritical");
@@ -134,6 +153,25 @@ void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& 
   // It has neither a reading nor a known state.
   if (!sensor.reading && sensor.severity == BmcSeverity::kUnknown) return;
   sensors.push_back(std::move(sensor));
+}
+
+// Adds the sensors of a list. Names that several of them have get their number in the list, and a name that is a mere
+// number gets the type.
+void add_all(const json::Value& document, const char* list, const Kind& kind,
+             std::vector<BmcSensor>& sensors) {
+  const auto items = elements_at(document, {list});
+  std::map<std::string, int> held;
+  for (const json::Value* item : items) ++held[name_of(*item)];
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::string name = name_of(*items[i]);
+    if (parse_number<std::uint32_t>(name))
+      name = fmt::format("{} {}", kind.type, name);
+    else if (!name.empty() && held[name] > 1) {
+      const std::string id = text_at(*items[i], {"MemberId"});
+      name += " " + (id.empty() ? std::to_string(i) : id);
+    }
+    add_one(*items[i], kind, shown(name), sensors);
+  }
 }
 
 // Returns Sensor.ReadingType, in IPMI's words where it has one; without it, the type that the units suggest.
@@ -153,6 +191,15 @@ std::optional<double> moment_of(const std::string& text) {
   return text.find('T') == std::string::npos ? std::nullopt : parse_since(text, 0);
 }
 
+// True for "2022-06-13 12:19:21", the BMC's own time without a zone.
+bool is_local_time(std::string_view text) {
+  constexpr std::string_view kShape = "0000-00-00 00:00:00";
+  if (text.size() != kShape.size() || text.starts_with("0000")) return false;
+  for (std::size_t i = 0; i < kShape.size(); ++i)
+    if (kShape[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != kShape[i]) return false;
+  return true;
+}
+
 // Returns the text at `keys`, which older iDRACs give as [{"Member": TEXT}].
 std::string member_text_at(const json::Value& document, const char* key) {
   std::string text = text_at(document, {key});
@@ -165,7 +212,10 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-std::string last_of_path(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+std::string last_of_path(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
+}
 
 }  // namespace
 
@@ -183,6 +233,13 @@ std::optional<std::string> path_of(std::string_view text) {
   if (!text.starts_with("https://")) return sound_path(text);
   const std::size_t slash = text.find('/', std::string_view("https://").size());
   return slash == std::string_view::npos ? std::nullopt : sound_path(text.substr(slash));
+}
+
+bool is_same_path(std::string_view one, std::string_view other) {
+  const auto bare = [](std::string_view path) {
+    return path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+  };
+  return bare(one) == bare(other);
 }
 
 std::size_t count_of(const json::Value& collection) {
@@ -262,6 +319,23 @@ bool is_system(const json::Value& document) {
   return type.empty() || type.starts_with("#ComputerSystem.");
 }
 
+bool is_like(const json::Value& one, const json::Value& other) {
+  const auto boots = [](const json::Value& system) {
+    return !text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
+  };
+  const auto model = [](const json::Value& system) { return text_at(system, {"Model"}); };
+  return action_of(one, "#ComputerSystem.Reset") && action_of(other, "#ComputerSystem.Reset") &&
+         boots(one) == boots(other) && !model(one).empty() && model(one) == model(other);
+}
+
+bool is_named(const json::Value& system, std::string_view name) {
+  const auto bare = [](std::string_view text) { return lower(text.substr(0, text.find('.'))); };
+  for (const char* key : {"HostName", "Name", "Id"})
+    if (const std::string text = text_at(system, {key}); !text.empty() && bare(text) == bare(name))
+      return true;
+  return false;
+}
+
 std::optional<PowerState> power_of(const json::Value& system) {
   const std::string state = text_at(system, {"PowerState"});
   if (state == "On" || state == "PoweringOff" || state == "Paused") return PowerState::kOn;
@@ -335,27 +409,63 @@ std::string_view first_allowed(const std::vector<std::string_view>& words,
 }
 
 void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors) {
-  const auto add_all = [&](const char* list, const Kind& kind) {
-    for (const json::Value* item : elements_at(document, {list})) add_one(*item, kind, sensors);
-  };
   const std::string kind = text_at(document, {"@odata.type"});
   if (kind.starts_with("#Thermal.")) {
-    add_all("Temperatures", {"Temperature", "ReadingCelsius", "C"});
-    add_all("Fans", {"Fan", "Reading", ""});
+    add_all(document, "Temperatures", {"Temperature", "ReadingCelsius", "C"}, sensors);
+    add_all(document, "Fans", {"Fan", "Reading", ""}, sensors);
   } else if (kind.starts_with("#Power.")) {
-    add_all("Voltages", {"Voltage", "ReadingVolts", "V"});
-    add_all("PowerSupplies", {"Power Supply", "PowerInputWatts", "W"});
-    add_all("PowerControl", {"Power", "PowerConsumedWatts", "W"});
+    add_all(document, "Voltages", {"Voltage", "ReadingVolts", "V"}, sensors);
+    add_all(document, "PowerSupplies",
+            {"Power Supply", "PowerInputWatts", "W", nullptr, "LastPowerOutputWatts"}, sensors);
+    add_all(document, "PowerControl", {"Power", "PowerConsumedWatts", "W"}, sensors);
   } else if (kind.starts_with("#Sensor.")) {
     const std::string type = type_of_sensor(document);
-    add_one(document, {type, "Reading", ""}, sensors);
+    add_one(document, {type, "Reading", ""}, name_of(document), sensors);
   } else if (kind.starts_with("#PowerSupply.")) {
-    add_one(document, {"Power Supply", "PowerInputWatts", "W"}, sensors);
+    add_one(document, {"Power Supply", "PowerInputWatts", "W"}, name_of(document), sensors);
   } else if (kind.starts_with("#Fan.")) {
-    add_one(document, {"Fan", "Reading", "%", "SpeedPercent"}, sensors);
+    add_one(document, {"Fan", "Reading", "%", "SpeedPercent"}, name_of(document), sensors);
   } else if (kind.starts_with("#ThermalMetrics.")) {
-    add_all("TemperatureReadingsCelsius", {"Temperature", "Reading", "C"});
+    add_all(document, "TemperatureReadingsCelsius", {"Temperature", "Reading", "C"}, sensors);
   }
+}
+
+void add_others(std::vector<BmcSensor> others, const std::vector<std::string>& places, std::size_t from,
+                std::vector<BmcSensor>& sensors) {
+  const std::size_t end = sensors.size();
+  std::vector<bool> met(end);
+  const auto is_same = [&](const BmcSensor& older, const BmcSensor& other) {
+    const bool type = older.type == other.type || other.type == "Sensor";
+    if (!type || !older.name.starts_with(other.name)) return false;
+    const std::string_view rest = std::string_view(older.name).substr(other.name.size());
+    return rest.empty() ||
+           (rest.starts_with(' ') && older.units == other.units && older.reading == other.reading);
+  };
+  std::vector<BmcSensor> added;
+  std::vector<std::string> places_of_added;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    std::size_t at = std::min(from, end);
+    while (at < end && (met[at] || !is_same(sensors[at], others[i]))) ++at;
+    if (at < end) {
+      met[at] = true;
+    } else if (end + added.size() < kMaxBmcSensors) {
+      added.push_back(std::move(others[i]));
+      places_of_added.push_back(i < places.size() ? places[i] : "");
+    }
+  }
+  tell_apart(places_of_added, added);
+  sensors.insert(sensors.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+}
+
+void tell_apart(const std::vector<std::string>& places, std::vector<BmcSensor>& sensors) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  const auto key_of = [](const BmcSensor& it) { return Key{it.name, it.type, it.units}; };
+  const std::size_t count = std::min(places.size(), sensors.size());
+  std::map<Key, std::set<std::string>> held;
+  for (std::size_t i = 0; i < count; ++i) held[key_of(sensors[i])].insert(places[i]);
+  for (std::size_t i = 0; i < count; ++i)
+    if (held[key_of(sensors[i])].size() > 1 && !places[i].empty())
+      sensors[i].name = shown(fmt::format("{}: {}", last_of_path(places[i]), sensors[i].name));
 }
 
 std::optional<BmcEvent> event_of(const json::Value& entry) {
@@ -364,7 +474,10 @@ std::optional<BmcEvent> event_of(const json::Value& entry) {
   if (event.event.empty()) event.event = text_at(entry, {"Name"});
   if (event.event.empty()) return std::nullopt;
   event.id = parse_number<std::uint32_t>(text_at(entry, {"Id"})).value_or(0);
-  if (const auto created = moment_of(text_at(entry, {"Created"}))) {
+  const std::string created_text = text_at(entry, {"Created"});
+  if (is_local_time(created_text)) {
+    event.time = created_text;
+  } else if (const auto created = moment_of(created_text)) {
     event.time = utc_text(*created).substr(0, 19);
     if (event.time.size() == 19)
       event.time[10] = ' ';
@@ -394,10 +507,14 @@ BmcLog log_of(const json::Value& log_service, std::size_t entries) {
   return log;
 }
 
+bool is_sel(const json::Value& log_service) {
+  return text_at(log_service, {"LogEntryType"}) == "SEL" || lower(text_at(log_service, {"Id"})) == "sel";
+}
+
 int likeness_to_event_log(const json::Value& log_service) {
   if (truth_at(log_service, {"ServiceEnabled"}) == false) return 0;
   const std::string id = lower(text_at(log_service, {"Id"}));
-  if (text_at(log_service, {"LogEntryType"}) == "SEL" || id == "sel") return 4;
+  if (is_sel(log_service)) return 4;
   // HPE's Integrated Management Log, OpenBMC's EventLog, Supermicro's and the mockups' Log1.
   if (id == "iml" || id == "eventlog") return 3;
   if (id.starts_with("log")) return 2;
@@ -416,8 +533,11 @@ std::optional<double> clock_of(const json::Value& manager) {
 
 std::optional<SerialOverLan> serial_of(const json::Value& manager, const json::Value& system,
                                        const json::Value& interface) {
-  // The manager's console and, since ComputerSystem 1.13, the system's by each protocol.
+  // The manager's console and, since ComputerSystem 1.13, the system's by each protocol. A manager whose console
+  // is off and has no way to connect describes none, which says nothing about serial-over-LAN (iDRAC).
   std::optional<bool> enabled = truth_at(manager, {"SerialConsole", "ServiceEnabled"});
+  const json::Value* ways = at(manager, {"SerialConsole", "ConnectTypesSupported"});
+  if (enabled == false && ways != nullptr && ways->is_array() && ways->empty()) enabled.reset();
   for (const char* protocol : {"IPMI", "SSH", "Telnet"})
     if (const auto by_it = truth_at(system, {"SerialConsole", protocol, "ServiceEnabled"}))
       enabled = enabled.value_or(false) || *by_it;
@@ -427,6 +547,16 @@ std::optional<SerialOverLan> serial_of(const json::Value& manager, const json::V
   if (const auto rate = number_at(interface, {"BitRate"}); rate && *rate > 0 && *rate < 1e9)
     serial.rate = static_cast<int>(*rate);
   return serial;
+}
+
+int likeness_to_bmc(const json::Value& manager, const std::string& system) {
+  for (const json::Value* server : elements_at(manager, {"Links", "ManagerForServers"}))
+    if (const auto link = link_at(*server, {}); link && !system.empty() && is_same_path(*link, system))
+      return 4;
+  const std::string type = text_at(manager, {"ManagerType"});
+  if (type == "BMC") return 3;
+  if (type == "ManagementController" || type == "EnclosureManager") return 2;
+  return type.empty() ? 1 : 0;
 }
 
 bool is_virtual_cd(const json::Value& media) {

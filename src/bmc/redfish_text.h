@@ -24,6 +24,8 @@ std::optional<std::string> sound_path(std::string_view text);
 // Returns the same of a text that may be a whole address, "https://10.0.0.1/redfish/v1/TaskService/Tasks/7", as the
 // header Location is. The host is dropped: no other one is ever asked.
 std::optional<std::string> path_of(std::string_view text);
+// True for paths that differ in a slash at their end at most.
+bool is_same_path(std::string_view one, std::string_view other);
 // Returns the link at `keys`, of an array the first: {"Systems": {"@odata.id": "/redfish/v1/Systems"}} at
 // {"Systems"} → "/redfish/v1/Systems".
 std::optional<std::string> link_at(const json::Value& document, std::initializer_list<const char*> keys);
@@ -55,6 +57,10 @@ std::vector<std::string> parameter_values(const json::Value& action_info, std::s
 std::optional<PowerState> power_of(const json::Value& system);
 // True unless the document states that it is something else: DGX list a log service among their systems.
 bool is_system(const json::Value& document);
+// True for two machines of one model, both of which can be switched: a chassis with several nodes behind one BMC.
+bool is_like(const json::Value& one, const json::Value& other);
+// True if the system's host name, name or id is this one, whatever the case and the domain.
+bool is_named(const json::Value& system, std::string_view name);
 // Return the values of ResetType and of BootSourceOverrideTarget that mean the same, the usual one first.
 std::vector<std::string_view> reset_words(PowerAction action);
 std::vector<std::string_view> boot_words(BootDevice device);
@@ -70,18 +76,29 @@ bool holds_boot(const json::Value& document, const json::Value& patch);
 // Adds the sensors of a document Thermal, Power, Sensor, PowerSupply, Fan or ThermalMetrics. Absent and disabled ones (an empty
 // slot) are left out.
 void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors);
+// Adds sensors with a document each, `places`, which may be there already, at `from` and after it, by a name that is the
+// same or longer by a word.
+void add_others(std::vector<BmcSensor> others, const std::vector<std::string>& places, std::size_t from,
+                std::vector<BmcSensor>& sensors);
+// Puts the place (its last word) before the name of each sensor whose like, by name, type and units, is at another place,
+// too. `places`: each sensor's.
+void tell_apart(const std::vector<std::string>& places, std::vector<BmcSensor>& sensors);
 // Returns the event of a log entry. An entry that states no severity is judged by its message and direction.
 std::optional<BmcEvent> event_of(const json::Value& entry);
 // Returns how full a log service is that holds so many entries. A service without a size has no percentage.
 BmcLog log_of(const json::Value& log_service, std::size_t entries);
 // Rates how likely a log service is the machine's event log, from 0 (it is not) to 4.
 int likeness_to_event_log(const json::Value& log_service);
+// True if it says that it is the System Event Log of IPMI.
+bool is_sel(const json::Value& log_service);
 
 // Returns the time of the BMC's clock, "2015-03-13T04:14:33+06:00", in seconds since 1970; 0 if it was never set.
 std::optional<double> clock_of(const json::Value& manager);
 // Returns the serial console of the manager or of the system; nullopt if neither states whether it is on.
 std::optional<SerialOverLan> serial_of(const json::Value& manager, const json::Value& system,
                                        const json::Value& interface);
+// Rates how likely a manager is the BMC of the system at this path (empty if there is none), from 0 to 4.
+int likeness_to_bmc(const json::Value& manager, const std::string& system);
 bool is_virtual_cd(const json::Value& media);
 
 // Returns the path of the account whose password has to be changed before anything else, as a refusal demands; empty

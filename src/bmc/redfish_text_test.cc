@@ -57,6 +57,46 @@ TEST(Redfish, ASensorOfItsOwn) {
   EXPECT_EQ(sensors[0].severity, BmcSeverity::kNominal);
 }
 
+TEST(Redfish, OtherSensorsAreAddedOnce) {
+  const BmcSensor older{.name = "VR1 Voltage Input", .type = "Voltage", .reading = 12, .units = "V"};
+  std::vector<BmcSensor> sensors = {older};
+  BmcSensor same = older;
+  same.name = "VR1";
+  BmcSensor output = same;
+  output.reading = 1;
+  add_others({same, output, output}, {"/redfish/v1/x/a", "/redfish/v1/x/b", "/redfish/v1/x/c/"}, 0, sensors);
+  ASSERT_EQ(sensors.size(), 3u);
+  EXPECT_EQ(sensors[1].name, "b: VR1");
+  EXPECT_EQ(sensors[2].name, "c: VR1");
+  // Fewer places than sensors, and a beginning past their end.
+  add_others({output}, {}, 9, sensors);
+  EXPECT_EQ(sensors.back().name, "VR1");
+}
+
+TEST(Redfish, MachinesOfOneModel) {
+  const auto machine = [](const char* more) {
+    return parsed(std::string(R"({"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/r"}}, )") +
+                  more);
+  };
+  EXPECT_TRUE(is_like(machine(R"("Model": "A"})"), machine(R"("Model": "A"})")));
+  EXPECT_FALSE(is_like(machine(R"("Model": "A"})"), machine(R"("Model": "B"})")));
+  EXPECT_FALSE(is_like(machine(R"("Model": ""})"), machine(R"("Model": ""})")));
+  EXPECT_FALSE(is_like(machine(R"("Model": "A"})"), parsed(R"({"Model": "A"})")));
+  EXPECT_TRUE(is_named(parsed(R"({"HostName": "GPU1.pod", "Name": "System"})"), "gpu1"));
+  EXPECT_FALSE(is_named(parsed(R"({"HostName": "", "Name": 7})"), ""));
+}
+
+TEST(Redfish, TheLikeliestManager) {
+  const auto likeness = [](const char* manager) {
+    return likeness_to_bmc(parsed(manager), "/redfish/v1/Systems/1");
+  };
+  EXPECT_EQ(likeness(R"({"Links": {"ManagerForServers": [{"@odata.id": "/redfish/v1/Systems/1/"}]}})"), 4);
+  EXPECT_EQ(likeness(R"({"ManagerType": "BMC"})"), 3);
+  EXPECT_EQ(likeness(R"({"ManagerType": "EnclosureManager"})"), 2);
+  EXPECT_EQ(likeness(R"({"ManagerType": "AuxiliaryController"})"), 0);
+  EXPECT_EQ(likeness("{}"), 1);
+}
+
 TEST(Redfish, AnEventNamesWhatItIsAbout) {
   const auto event =
       event_of(parsed(R"({"Id": "7", "Created": "2026-01-19T11:00:00.250+01:00", "Severity": "Critical",
@@ -69,6 +109,9 @@ TEST(Redfish, AnEventNamesWhatItIsAbout) {
   EXPECT_EQ(event->type, "Memory");
   EXPECT_EQ(event->severity, BmcSeverity::kCritical);
   EXPECT_EQ(event_of(parsed(R"({"Message": "x", "Created": "5d"})"))->time, "");
+  EXPECT_EQ(event_of(parsed(R"({"Message": "x", "Created": "2026-01-19 10:00:00 "})"))->time,
+            "2026-01-19 10:00:00");
+  EXPECT_EQ(event_of(parsed(R"({"Message": "x", "Created": "0000-00-00 00:00:00"})"))->time, "");
   EXPECT_FALSE(event_of(parsed("{}")));
 }
 
