@@ -85,12 +85,15 @@ class RedfishBmc final : public Bmc {
     const auto chassis = collection(root->value, {"Chassis"}, kMostChassis);
     if (!chassis.ok()) return {chassis.miss(), chassis.from()};
     std::vector<BmcSensor> sensors;
+    std::vector<std::string> places;
     std::optional<Miss> missed;
     for (const std::string& path : *chassis) {
       const auto miss = add_chassis(path, redfish::expands(root->value), sensors);
       if (miss && miss->missing == Missing::kTimeout) return {*miss, chassis.from()};
       if (miss) missed = miss;
+      places.resize(sensors.size(), path);
     }
+    redfish::tell_apart(places, sensors);
     // A service without sensors is no machine whose sensors are in order.
     if (sensors.empty()) return {missed.value_or(lacking("sensors")), chassis.from()};
     return {std::move(sensors), chassis.from()};
@@ -607,8 +610,8 @@ class RedfishBmc final : public Bmc {
   }
 
   // Adds the sensors of a chassis. Older services hold them all in the documents Thermal and Power; newer
-  // ones have a document for each sensor. Returns a miss if the chassis cannot be read or a document times
-  // out; other documents that cannot be read are skipped.
+  // ones have a document for each sensor; some have both, of which neither is complete. Returns a miss if the
+  // chassis cannot be read or a document times out; other documents that cannot be read are skipped.
   std::optional<Miss> add_chassis(const std::string& path, bool expands, std::vector<BmcSensor>& sensors) {
     const auto chassis = fixed(path);
     if (!chassis.ok()) return chassis.miss();
@@ -619,9 +622,14 @@ class RedfishBmc final : public Bmc {
         if (document.ok()) redfish::add_sensors(document->value, sensors);
         if (!document.ok() && document.miss().missing == Missing::kTimeout) return document.miss();
       }
-    if (sensors.size() > before) return std::nullopt;
-    if (const auto link = redfish::link_at(chassis->value, {"Sensors"}))
-      if (auto missed = add_members(*link, expands, sensors)) return missed;
+    const std::size_t older = sensors.size() - before;
+    if (const auto link = redfish::link_at(chassis->value, {"Sensors"})) {
+      std::vector<BmcSensor> own;
+      std::vector<std::string> places;
+      if (auto missed = add_members(*link, expands, own, &places, older)) return missed;
+      redfish::add_others(std::move(own), places, before, sensors);
+    }
+    if (older > 0) return std::nullopt;
     const bool has_sensors = sensors.size() > before;
     if (const auto power = redfish::link_at(chassis->value, {"PowerSubsystem"}))
       if (const auto subsystem = get(*power); subsystem.ok())
@@ -638,15 +646,25 @@ class RedfishBmc final : public Bmc {
       }
     return std::nullopt;
   }
-  std::optional<Miss> add_members(const std::string& path, bool expands, std::vector<BmcSensor>& sensors) {
+  // Adds the sensors in a collection, and the paths of their documents to `places`. Members that need a request each are
+  // left alone if the collection has no more of them than are known already. While any are known, the others get a
+  // quarter of the call's time.
+  std::optional<Miss> add_members(const std::string& path, bool expands, std::vector<BmcSensor>& sensors,
+                                  std::vector<std::string>* places = nullptr, std::size_t known = 0) {
     std::optional<Miss> missed;
+    const auto add = [&](const Value& member, const std::string& at) {
+      redfish::add_sensors(member, sensors);
+      if (places) places->resize(sensors.size(), at);
+    };
     const auto first = each_page(expands ? path + "?$expand=." : path, [&](const Document& page) {
       const auto whole = redfish::whole_members(page.value);
-      for (const Value* member : whole) redfish::add_sensors(*member, sensors);
+      for (const Value* member : whole) add(*member, redfish::link_at(*member, {}).value_or(""));
       if (!whole.empty()) return true;
+      if (known > 0 && redfish::count_of(page.value) <= known) return false;
       for (const std::string& link : redfish::members_of(page.value)) {
+        if (known > 0 && until_ - steady_clock::now() < options_.deadline * 3 / 4) return false;
         const auto member = get(link);
-        if (member.ok()) redfish::add_sensors(member->value, sensors);
+        if (member.ok()) add(member->value, link);
         if (!member.ok() && member.miss().missing == Missing::kTimeout) missed = member.miss();
         if (missed) return false;
       }
@@ -654,7 +672,7 @@ class RedfishBmc final : public Bmc {
     });
     if (!missed && !first.ok() && first.miss().missing == Missing::kTimeout) missed = first.miss();
     // A service that announces $expand and refuses it here.
-    if (!missed && !first.ok() && expands) return add_members(path, false, sensors);
+    if (!missed && !first.ok() && expands) return add_members(path, false, sensors, places, known);
     return missed;
   }
 
