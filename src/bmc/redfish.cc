@@ -2,8 +2,9 @@
 // in a document. Documents are cached while this object lives, as far as they cannot have changed.
 //
 // A service may describe several systems: a DGX shows its baseboard of GPUs beside the machine itself. The
-// machine is the first system whose boot source can be overridden, or else the first of all. Every chassis
-// may hold sensors, and every system a log of events.
+// machine is the first system whose boot source can be overridden, or else the first of all. Where several machines of
+// one model share a BMC, it is the one with the node's name. Every chassis may hold sensors, and every system a log
+// of events.
 //
 // Makers differ in what they refuse, so a change is tried in the ways that public reports name: without If-Match
 // where that is refused (Lenovo), without a boot mode (HPE), in the system's pending settings (iDRAC 10). A
@@ -73,6 +74,7 @@ class RedfishBmc final : public Bmc {
     if (!manager.ok()) return {manager.miss(), manager.from()};
     BmcDevice device{redfish::text_at(manager->value, {"Manufacturer"}),
                      redfish::text_at(manager->value, {"FirmwareVersion"})};
+    if (device.firmware.empty()) device.firmware = firmware_of(*manager);
     if (device.manufacturer.empty())
       if (const auto system = this->system())
         device.manufacturer = redfish::text_at(system->value, {"Manufacturer"});
@@ -101,13 +103,14 @@ class RedfishBmc final : public Bmc {
   Reading<std::vector<BmcEvent>> events() override {
     begin();
     const auto system = this->system();
-    if (!system.ok()) return {system.miss(), system.from()};
+    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return {system.miss(), system.from()};
     std::vector<BmcEvent> events;
     std::string from;
     std::optional<Miss> missed;
     for (const bool of_manager : {false, true}) {
-      if (!events.empty()) break;
+      const bool sel_alone = !events.empty();  // it is the machine's log, wherever it hangs (MegaRAC)
       for (const Document& log : event_logs(of_manager)) {
+        if (sel_alone && !redfish::is_sel(log.value)) continue;
         const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
         const auto miss = add_events(entries, events);
         if (miss && miss->missing == Missing::kTimeout) return {*miss, system.from()};
@@ -125,12 +128,13 @@ class RedfishBmc final : public Bmc {
   Reading<BmcLog> log() override {
     begin();
     const auto system = this->system();
-    if (!system.ok()) return {system.miss(), system.from()};
+    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return {system.miss(), system.from()};
     std::optional<BmcLog> fullest;
     std::string from = system.from();
     for (const bool of_manager : {false, true}) {
-      if (fullest) break;
+      const bool sel_alone = fullest.has_value();
       for (const Document& log : event_logs(of_manager)) {
+        if (sel_alone && !redfish::is_sel(log.value)) continue;
         const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
         const auto page = get(entries);
         if (!page.ok()) {
@@ -153,6 +157,8 @@ class RedfishBmc final : public Bmc {
   Reading<double> clock_offset() override {
     begin();
     const auto manager = manager_now();
+    if (manager.ok() && redfish::text_at(manager->value, {"DateTime"}).empty())
+      return {lacking("clock"), manager.from()};
     return manager.parsed([](const Document& it) -> std::optional<double> {
       const auto time = redfish::clock_of(it.value);
       return time ? std::optional(*time - now_unix()) : std::nullopt;
@@ -499,6 +505,8 @@ class RedfishBmc final : public Bmc {
     if (!systems.ok()) return {systems.miss(), systems.from()};
     Reading<Document> chosen(lacking("computer system"), systems.from());
     other_systems_.clear();
+    nodes_.clear();
+    std::vector<Document> equals;  // systems like the chosen one, and it
     for (const std::string& path : *systems) {
       auto system = fixed(path);
       if (!system.ok() && system.miss().missing == Missing::kTimeout) return system;
@@ -509,13 +517,35 @@ class RedfishBmc final : public Bmc {
       }
       const bool boots = !redfish::text_at(system->value, {"Boot", "BootSourceOverrideTarget"}).empty();
       const bool better = !chosen.ok() || (boots && !chosen_boots(chosen->value));
+      if (better) equals.clear();
+      if (better || redfish::is_like(chosen->value, system->value)) equals.push_back(*system);
       if (better && chosen.ok()) other_systems_.push_back(chosen->path);
       if (better)
         chosen = std::move(system);
       else
         other_systems_.push_back(path);
     }
-    return chosen;
+    return equals.size() > 1 ? own_of(equals, chosen.from()) : chosen;
+  }
+  // Returns the one of several machines behind this BMC that bears the node's name: to switch or to report any other
+  // would be wrong.
+  Reading<Document> own_of(const std::vector<Document>& machines, const std::string& from) {
+    // The others' logs are those of other nodes.
+    std::erase_if(other_systems_, [&](const std::string& path) {
+      return std::ranges::any_of(machines, [&](const Document& machine) { return machine.path == path; });
+    });
+    const auto is_own = [&](const Document& machine) {
+      return redfish::is_named(machine.value, target_.node);
+    };
+    const auto own = std::ranges::find_if(machines, is_own);
+    if (own == machines.end() || std::ranges::count_if(machines, is_own) > 1) {
+      for (const Document& machine : machines) nodes_.push_back(machine.path);
+      return {Miss{Missing::kUnsupported,
+                   fmt::format("its BMC serves {} machines, and none of them alone has the node's name",
+                               machines.size())},
+              from};
+    }
+    return {*own, from};
   }
   static bool chosen_boots(const Value& system) {
     return !redfish::text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
@@ -531,20 +561,64 @@ class RedfishBmc final : public Bmc {
     const auto system = this->system();
     return known ? get(system->path) : system;
   }
-  // The document of the BMC itself: the machine's first manager, or else the service's first.
+  // The document of the BMC itself: the machine's first manager, or else the likeliest of all. A service without a
+  // machine, such as a chassis' or a switch's, has a manager, too.
   Reading<Document> manager() {
     if (!manager_path_.empty()) return fixed(manager_path_);
     const auto system = this->system();
-    if (!system.ok()) return system;
-    auto path = redfish::link_at(system->value, {"Links", "ManagedBy"});
-    if (!path) {
-      const auto managers = collection(fixed(kRoot)->value, {"Managers"}, 1);
-      if (!managers.ok()) return {managers.miss(), managers.from()};
-      if (managers->empty()) return {lacking("manager"), managers.from()};
-      path = managers->front();
+    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return system;
+    if (system.ok())
+      if (const auto path = redfish::link_at(system->value, {"Links", "ManagedBy"})) {
+        manager_path_ = *path;
+        return fixed(*path);
+      }
+    auto likeliest = find_manager(system.ok() ? std::vector{system->path} : nodes_);
+    if (likeliest.ok()) manager_path_ = likeliest->path;
+    return likeliest;
+  }
+  // Returns the manager that is likeliest the BMC of the systems at these paths. Several systems have none unless it
+  // says that it manages them all.
+  Reading<Document> find_manager(const std::vector<std::string>& systems) {
+    const auto root = fixed(kRoot);
+    if (!root.ok()) return root;
+    const auto managers = collection(root->value, {"Managers"}, kMostSystems);
+    if (!managers.ok()) return {managers.miss(), managers.from()};
+    Reading<Document> likeliest(lacking("manager"), managers.from());
+    int best = systems.size() > 1 ? 3 : -1;
+    for (const std::string& path : *managers) {
+      auto manager = fixed(path);
+      if (!manager.ok() && manager.miss().missing == Missing::kTimeout) return manager;
+      if (!manager.ok()) {
+        if (!likeliest.ok()) likeliest = std::move(manager);
+        continue;
+      }
+      int likeness = redfish::likeness_to_bmc(manager->value, systems.empty() ? "" : systems.front());
+      for (const std::string& system : systems)
+        likeness = std::min(likeness, redfish::likeness_to_bmc(manager->value, system));
+      if (likeness <= best) continue;
+      best = likeness;
+      likeliest = std::move(manager);
     }
-    manager_path_ = *path;
-    return fixed(*path);
+    return likeliest;
+  }
+  // Returns the version of the BMC's firmware that the service's inventory of software holds; empty if it is not
+  // there: the manager's active image, or the entry of the manager's own name.
+  std::string firmware_of(const Document& manager) {
+    if (const auto image = redfish::link_at(manager.value, {"Links", "ActiveSoftwareImage"}))
+      if (const auto document = fixed(*image); document.ok())
+        return redfish::text_at(document->value, {"Version"});
+    const auto root = fixed(kRoot);
+    const auto link = root.ok() ? redfish::link_at(root->value, {"UpdateService"}) : std::nullopt;
+    const auto service = link ? fixed(*link) : root;
+    const std::string id = redfish::text_at(manager.value, {"Id"});
+    if (!link || !service.ok() || id.empty()) return "";
+    const auto images = collection(service->value, {"FirmwareInventory"}, redfish::kMaxMembers);
+    if (!images.ok()) return "";
+    for (const std::string& path : *images)
+      if (redfish::is_same_path(path.substr(path.rfind('/', path.size() - 2) + 1), id))
+        if (const auto document = fixed(path); document.ok())
+          return redfish::text_at(document->value, {"Version"});
+    return "";
   }
   Reading<Document> manager_now() {
     const bool known = known_.contains(manager_path_);
@@ -720,6 +794,7 @@ class RedfishBmc final : public Bmc {
   steady_clock::time_point until_ = {};
   std::map<std::string, Reading<Document>> known_;  // by path
   std::vector<std::string> other_systems_;          // paths of systems that are not the machine itself
+  std::vector<std::string> nodes_;                  // paths of machines among which the node was not found
   std::string session_;                             // path of the session that was opened; empty if none
   bool session_tried_ = false;
   int status_ = 0;  // of the latest response

@@ -402,6 +402,138 @@ class Makers(RedfishTest):
             self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'clock +never set', date)
 
 
+class Mockups(RedfishTest):
+    """Shapes in public mockups and recordings of services (docs/reference/read.md), composed anew."""
+
+    def sensors(self, **more):
+        facts = json.loads(self.run_railbed('sensors', self.cluster, '--json', **more).stdout)['nodes'][0]
+        return {row['name']: row for row in facts['sensors'].get('value', [])}
+
+    def shown(self):
+        return json.loads(self.run_railbed('bmc', 'show', self.cluster, '--json').stdout)['nodes'][0]
+
+    def test_sensors_in_older_and_newer_documents(self):
+        """Neither form is complete. A sensor of both is read once, also where the older form's name is longer."""
+        bmc = self.start()
+        thermal = bmc.at('Chassis/1U/Thermal')
+        thermal['Temperatures'] = [{'Name': 'VR1 Temperature', 'ReadingCelsius': 40}, {'Name': 'Inlet', 'ReadingCelsius': 25}]
+        thermal['Fans'] = []
+        bmc.at('Chassis/1U/Power').update(Voltages=[], PowerSupplies=[], PowerControl=[])
+        folder = f'{redfish_lab.ROOT}Chassis/1U/Sensors'
+        rows = (('a', 'VR1', 'Temperature', 40, 'Cel'), ('b', 'Inlet', None, 25, None), ('c', 'VR1', 'Current', 7, 'A'),
+                ('Vin', 'VR2', 'Voltage', 12, 'V'), ('Vout', 'VR2', 'Voltage', 1, 'V'))
+        for name, shown, kind, reading, units in rows:
+            bmc.documents[f'{folder}/{name}'] = {'@odata.id': f'{folder}/{name}', '@odata.type': '#Sensor.v1_1_0.Sensor', 'Id': name,
+                                                 'Name': shown, 'Reading': reading, **({'ReadingType': kind, 'ReadingUnits': units} if kind else {})}
+        bmc.at('Chassis/1U/Sensors')['Members'] = [{'@odata.id': f'{folder}/{name}'} for name, *_ in rows]
+        bmc.at('Chassis/1U/Sensors')['Members@odata.count'] = len(rows)
+        for expands in (True, False):
+            bmc.expands = expands
+            bmc.documents[redfish_lab.ROOT]['ProtocolFeaturesSupported']['ExpandQuery']['NoLinks'] = expands
+            self.assertEqual(set(self.sensors()), {'VR1 Temperature', 'Inlet', 'VR1', 'Vin: VR2', 'Vout: VR2'}, expands)
+        # Nothing is asked for one by one that the older form holds.
+        bmc.at('Chassis/1U/Sensors').update({'Members': [{'@odata.id': f'{folder}/a'}], 'Members@odata.count': 1})
+        bmc.asked.clear()
+        self.assertEqual(set(self.sensors()), {'VR1 Temperature', 'Inlet'})
+        self.assertNotIn(('GET', f'{folder}/a'), bmc.asked)
+
+    def test_sensors_that_measure_nothing_now(self):
+        """An offline sensor shows 0, and thresholds of 0 stand for none: neither is critical."""
+        bmc = self.start()
+        del bmc.at('Chassis/1U')['Sensors']
+        bmc.at('Chassis/1U/Thermal')['Temperatures'] = [
+            {'Name': 'offline', 'ReadingCelsius': 0, 'UpperThresholdCritical': 92, 'UpperThresholdFatal': 0, 'Status': {'State': 'UnavailableOffline'}},
+            {'Name': 'none', 'ReadingCelsius': 30, 'UpperThresholdCritical': 0, 'UpperThresholdFatal': 0},
+            {'Name': 'both', 'ReadingCelsius': 0, 'LowerThresholdCritical': 0, 'UpperThresholdCritical': 0},
+            {'Name': 'one', 'ReadingCelsius': 30, 'UpperThresholdCritical': 92, 'UpperThresholdFatal': 0},
+            {'Name': 'margin', 'ReadingCelsius': -40, 'UpperThresholdCritical': 0}]
+        found = {name: row['severity'] for name, row in self.sensors().items() if row['type'] == 'Temperature'}
+        self.assertEqual(found, {'none': 'unknown', 'both': 'unknown', 'one': 'nominal', 'margin': 'nominal'})
+
+    def test_sensors_of_one_name(self):
+        """Power supplies without names of their own, and the same board in two chassis."""
+        bmc = self.start()
+        del bmc.at('Chassis/1U')['Sensors']
+        bmc.at('Chassis/1U/Power').update(Voltages=[], PowerControl=[{'MemberId': '0', 'PowerConsumedWatts': 300}], PowerSupplies=[
+            {'MemberId': str(number), 'Name': 'Supply', 'LastPowerOutputWatts': 100 + number, 'Status': {'Health': 'OK'}} for number in (0, 1)])
+        other = redfish_lab.ROOT + 'Chassis/Node1'
+        bmc.documents[other] = {'@odata.id': other, 'Thermal': {'@odata.id': f'{other}/Thermal'}}
+        bmc.documents[f'{other}/Thermal'] = dict(bmc.at('Chassis/1U/Thermal'), Fans=[])
+        bmc.at('Chassis')['Members'].append({'@odata.id': other})
+        found = self.sensors()
+        self.assertEqual((found['Supply 0']['reading'], found['Supply 1']['reading'], found['Power 0']['reading']), (100, 101, 300))
+        self.assertLessEqual({'1U: CPU1 Temp', 'Node1: CPU1 Temp', 'BaseBoard System Fan'}, set(found))
+
+    def test_the_bmc_among_other_managers(self):
+        """A blade names no manager, and its microcontrollers come first. Its firmware is in the inventory alone."""
+        bmc = self.start()
+        del bmc.at(SYSTEM)['Links']['ManagedBy']
+        self.assertEqual(self.shown()['device']['value']['firmware'], '1.45.455b66-rev4')
+        for path, kind in (('Managers/MCU0', 'AuxiliaryController'), ('Managers/Rack', 'EnclosureManager')):
+            bmc.documents[redfish_lab.ROOT + path] = {'@odata.id': redfish_lab.ROOT + path, 'Id': path, 'ManagerType': kind}
+            bmc.at('Managers')['Members'].insert(0, {'@odata.id': redfish_lab.ROOT + path})
+        self.assertEqual(self.shown()['device']['value']['firmware'], '1.45.455b66-rev4')
+        del bmc.at('Managers/BMC')['FirmwareVersion']
+        bmc.at('Managers/BMC').get('Links', {}).pop('ActiveSoftwareImage', None)
+        inventory = redfish_lab.ROOT + 'UpdateService/FirmwareInventory'
+        bmc.documents[redfish_lab.ROOT]['UpdateService'] = {'@odata.id': redfish_lab.ROOT + 'UpdateService'}
+        bmc.documents[redfish_lab.ROOT + 'UpdateService'] = {'FirmwareInventory': {'@odata.id': inventory}}
+        bmc.documents[inventory] = {'Members': [{'@odata.id': f'{inventory}/{name}'} for name in ('Node0.BIOS', 'BMC')]}
+        bmc.documents[f'{inventory}/BMC'] = {'@odata.id': f'{inventory}/BMC', 'Id': 'BMC', 'Version': 'nc.1.6'}
+        self.assertEqual(self.shown()['device']['value']['firmware'], 'nc.1.6')
+        del bmc.documents[inventory]['Members'][1]
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'firmware not told')
+
+    def test_a_serial_console_without_a_way_to_connect(self):
+        bmc = self.start()
+        bmc.at('Managers/BMC')['SerialConsole'] = {'ServiceEnabled': False, 'MaxConcurrentSessions': 0, 'ConnectTypesSupported': []}
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'serial-over-LAN +not told')
+        bmc.at('Managers/BMC')['SerialConsole']['ConnectTypesSupported'] = ['IPMI']
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'serial-over-LAN +off')
+
+    def test_no_clock(self):
+        bmc = self.start()
+        bmc.at('Managers/BMC')['DateTime'] = None
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster), r'clock +not told: .*has no clock')
+
+    def test_the_managers_sel_beside_the_systems_log(self):
+        """The firmware's log hangs at the system, the SEL at the manager. Its times have no zone."""
+        bmc = self.start()
+        log = redfish_lab.ROOT + 'Managers/BMC/LogServices/SEL'
+        bmc.documents[log] = {'@odata.id': log, 'Id': 'SEL', 'LogEntryType': 'SEL', 'Entries': {'@odata.id': f'{log}/Entries'}}
+        bmc.documents[f'{log}/Entries'] = {'Members@odata.count': 1, 'Members': [
+            {'@odata.id': f'{log}/Entries/9', 'Id': '9', 'Created': '2026-01-19 10:00:00 ', 'Message': 'Power Supply Failure detected'}]}
+        bmc.at('Managers/BMC/LogServices')['Members'].append({'@odata.id': log})
+        events = json.loads(self.railbed('sel', self.cluster, '--json', status=2))['nodes'][0]['events']['value']
+        self.assertEqual([(one['id'], one['time']) for one in events][-1], (9, '2026-01-19 10:00:00'))
+        self.assertEqual(len(events), 3)
+
+    def test_several_machines_behind_one_bmc(self):
+        """To switch the first of them would be a mistake. The one with the node's name is the machine."""
+        bmc = self.start()
+        other = redfish_lab.ROOT + 'Systems/Other'
+        bmc.documents[other] = {**bmc.at(SYSTEM), '@odata.id': other, 'Id': 'Other', 'Name': 'Other', 'HostName': 'web484', 'PowerState': 'Off'}
+        bmc.at('Systems')['Members'].insert(0, {'@odata.id': other})
+        self.assertIn('serves 2 machines', self.railbed('power', 'status', self.cluster, status=3))
+        self.assertIn('serves 2 machines', self.railbed('power', 'off', self.cluster, status=3))
+        self.assertFalse(bmc.acted)
+        # The log and the BMC itself are told where one BMC says that it manages both.
+        self.assertNotIn('value', json.loads(self.run_railbed('sel', self.cluster, '--json').stdout)['nodes'][0]['events'])
+        bmc.at('Managers/BMC')['Links']['ManagerForServers'].append({'@odata.id': other})
+        self.assertIn('value', json.loads(self.run_railbed('sel', self.cluster, '--json').stdout)['nodes'][0]['events'])
+        bmc.at(SYSTEM)['HostName'] = 'GPU0.pod.example'
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu0  on\n')
+
+    def test_a_service_without_a_machine(self):
+        """A chassis' or a switch's has sensors and a log."""
+        bmc = self.start()
+        del bmc.documents[redfish_lab.ROOT]['Systems']
+        self.assertIn('has no Systems', self.railbed('power', 'status', self.cluster, status=3))
+        self.assertTrue(self.sensors())
+        events = json.loads(self.run_railbed('sel', self.cluster, '--json').stdout)['nodes'][0]['events']
+        self.assertEqual(len(events.get('value', [])), len(bmc.at('Managers/BMC/LogServices/Log/Entries')['Members']), events)
+
+
 class Certificates(RedfishTest):
     def test_nobody_is_trusted_unseen(self):
         bmc = self.start()

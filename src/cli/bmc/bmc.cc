@@ -45,7 +45,7 @@ std::string show_text(const BmcFacts& facts) {
   const auto device = [](const BmcDevice& it) {
     return fmt::format("{}, firmware {}",
                        it.manufacturer.empty() ? "maker unknown" : printable(it.manufacturer),
-                       printable(it.firmware));
+                       it.firmware.empty() ? "not told" : printable(it.firmware));
   };
   return fmt::format(
       "{} at {}\n  BMC                {}\n  clock              {}\n  serial-over-LAN    {}\n"
