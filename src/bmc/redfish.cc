@@ -539,10 +539,14 @@ class RedfishBmc final : public Bmc {
     };
     const auto own = std::ranges::find_if(machines, is_own);
     if (own == machines.end() || std::ranges::count_if(machines, is_own) > 1) {
-      for (const Document& machine : machines) nodes_.push_back(machine.path);
+      std::vector<std::string> ids;
+      for (const Document& machine : machines) {
+        nodes_.push_back(machine.path);
+        ids.push_back(redfish::text_at(machine.value, {"Id"}));
+      }
       return {Miss{Missing::kUnsupported,
-                   fmt::format("its BMC serves {} machines, and none of them alone has the node's name",
-                               machines.size())},
+                   fmt::format("its BMC serves {} machines ({}), and none of them alone has the node's name",
+                               machines.size(), fmt::join(ids, ", "))},
               from};
     }
     return {*own, from};

@@ -325,7 +325,7 @@ bool is_like(const json::Value& one, const json::Value& other) {
   };
   const auto model = [](const json::Value& system) { return text_at(system, {"Model"}); };
   return action_of(one, "#ComputerSystem.Reset") && action_of(other, "#ComputerSystem.Reset") &&
-         boots(one) == boots(other) && !model(one).empty() && model(one) == model(other);
+         boots(one) == boots(other) && model(one) == model(other);
 }
 
 bool is_named(const json::Value& system, std::string_view name) {

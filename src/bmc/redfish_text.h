@@ -57,7 +57,7 @@ std::vector<std::string> parameter_values(const json::Value& action_info, std::s
 std::optional<PowerState> power_of(const json::Value& system);
 // True unless the document states that it is something else: DGX list a log service among their systems.
 bool is_system(const json::Value& document);
-// True for two machines of one model, both of which can be switched: a chassis with several nodes behind one BMC.
+// True for two machines of one model, stated or not, which can both be switched: several nodes behind one BMC.
 bool is_like(const json::Value& one, const json::Value& other);
 // True if the system's host name, name or id is this one, whatever the case and the domain.
 bool is_named(const json::Value& system, std::string_view name);

@@ -515,7 +515,7 @@ class Mockups(RedfishTest):
         bmc.documents[other] = {**bmc.at(SYSTEM), '@odata.id': other, 'Id': 'Other', 'Name': 'Other', 'HostName': 'web484', 'PowerState': 'Off'}
         bmc.at('Systems')['Members'].insert(0, {'@odata.id': other})
         self.assertIn('serves 2 machines', self.railbed('power', 'status', self.cluster, status=3))
-        self.assertIn('serves 2 machines', self.railbed('power', 'off', self.cluster, status=3))
+        self.assertIn('serves 2 machines (Other, 437XR1138R2)', self.railbed('power', 'off', self.cluster, status=3))
         self.assertFalse(bmc.acted)
         # The log and the BMC itself are told where one BMC says that it manages both.
         self.assertNotIn('value', json.loads(self.run_railbed('sel', self.cluster, '--json').stdout)['nodes'][0]['events'])
