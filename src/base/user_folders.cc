@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-std::filesystem::path folder_of(const Variables& variables, std::string_view variable,
+std::filesystem::path folder_of(const VariableLookup& variables, std::string_view variable,
                                 const char* below_home) {
   if (const std::string folder = variables(variable); folder.starts_with('/'))
     return std::filesystem::path(folder) / "railbed";
@@ -21,11 +21,11 @@ std::string own_variable(std::string_view name) {
   return value == nullptr ? "" : value;
 }
 
-std::filesystem::path cache_folder(const Variables& variables) {
+std::filesystem::path cache_folder(const VariableLookup& variables) {
   return folder_of(variables, "XDG_CACHE_HOME", ".cache");
 }
 
-std::filesystem::path state_folder(const Variables& variables) {
+std::filesystem::path state_folder(const VariableLookup& variables) {
   return folder_of(variables, "XDG_STATE_HOME", ".local/state");
 }
 

@@ -112,8 +112,10 @@ Result<IbCounterList> parse_counter_list(std::string_view text, std::string_view
     }
     IbNode& last = nodes.back();
     const auto number = static_cast<std::size_t>(port->port);
-    for (; last.ports.size() <= number; ++ports)
-      last.ports.emplace_back().number = static_cast<int>(last.ports.size()) - 1;
+    for (; last.ports.size() <= number; ++ports) {
+      const int next = static_cast<int>(last.ports.size());
+      last.ports.emplace_back().number = next;
+    }
     last.ports[number].guid = port->guid;
     list.look.ports.push_back({.end = {static_cast<int>(nodes.size()) - 1, port->port},
                                .first = counts_in(port->counters),

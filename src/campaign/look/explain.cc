@@ -174,7 +174,23 @@ Result<void> Mixture::add_log(const std::string& path, std::FILE* input) {
   return {};
 }
 
+// Returns whether a YAML file is a description of a cluster, whole or not, rather than another program's.
+bool may_be_cluster(std::string_view text) {
+  for (const std::string_view line : lines(text))
+    for (const std::string_view key : {"railbed:", "cluster:", "rails:"})
+      if (line.starts_with(key)) return true;
+  return false;
+}
+
 Result<void> Mixture::add_yaml(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  if (!may_be_cluster(text)) {
+    explanation.inputs.push_back({path, "a YAML file of another program, read as text"});
+    log.begin_file(fs::path(path).filename().string());
+    log.feed(text);
+    has_log = true;
+    return {};
+  }
   ASSIGN_OR_RETURN(auto cluster, load_cluster(path));
   if (!cluster_path.empty())
     return fail(ErrorKind::kBadInput,

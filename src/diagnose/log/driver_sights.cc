@@ -499,6 +499,22 @@ DriverEvidence device_is_a_name(const LogState& state, const LogProblem& problem
   return "the device is called by a number or UUID";
 }
 
+// "10:12:44 up 4 min,  1 user,  load average: 0.31, …", "up 3 days, 22:10,"
+DriverEvidence is_up_for_minutes(const LogState& state, const LogProblem&) {
+  const auto uptime = state.seen.find("uptime-shown");
+  if (uptime == state.seen.end()) return std::nullopt;
+  Scan scan(uptime->second.text);
+  if (!scan.skip_past(" up ") || !scan.number() || !scan.take(" min")) return std::nullopt;
+  return at_line(uptime->second);
+}
+
+DriverEvidence is_up_for_days(const LogState& state, const LogProblem&) {
+  const auto uptime = state.seen.find("uptime-shown");
+  if (uptime == state.seen.end() || uptime->second.text.find(" day") == std::string::npos)
+    return std::nullopt;
+  return at_line(uptime->second);
+}
+
 constexpr Question kDriverQuestions[] = {
     {"imex-of-host", seen_any<kImexListed>},
     {"gpus-of-one-kind", gpus_are_of_one_kind},
@@ -534,6 +550,8 @@ constexpr Question kDriverQuestions[] = {
     {"fm-restarted", fm_was_restarted},
     {"nvlsm-missing", seen_any<kNvlsmMissing>},
     {"driver-halves-differ", halves_differ},
+    {"up-for-minutes", is_up_for_minutes},
+    {"up-for-days", is_up_for_days},
     {"driver-was-upgraded", seen_any<kWasUpgraded>},
     {"library-in-image", seen_any<kInImage>},
     {"systemd-reloads", seen_any<kReloads>},

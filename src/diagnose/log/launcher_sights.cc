@@ -459,6 +459,16 @@ Evidence tests_are_not_linked(const LogState& state, const LogProblem&) {
   return *linked + ", and no libmpi beside it";
 }
 
+Evidence hostfile_has_no_slots(const LogState& state, const LogProblem&) {
+  if (state.launchers.slots != 0) return std::nullopt;
+  return seen_at(state.launchers.slots_line);
+}
+
+Evidence hostfile_has_slots(const LogState& state, const LogProblem&) {
+  if (state.launchers.slots <= 0) return std::nullopt;
+  return seen_at(state.launchers.slots_line);
+}
+
 Evidence launcher_is_of_another_mpi(const LogState& state, const LogProblem&) {
   const LauncherLines& lines = state.launchers;
   if (!lines.mpi_library.empty() && !lines.mpi_launcher.empty() && lines.mpi_library != lines.mpi_launcher)
@@ -577,6 +587,8 @@ constexpr Question kLauncherQuestions[] = {
     {"dev-shm-roomy", shm_is_roomy},
     {"tests-own-mpi", mpirun_is_of_the_library},
     {"tests-not-linked", tests_are_not_linked},
+    {"hostfile-slots-zero", hostfile_has_no_slots},
+    {"hostfile-has-slots", hostfile_has_slots},
     {"launcher-of-other-mpi", launcher_is_of_another_mpi},
     {"ray-step-ended", head_step_ended},
     {"slurm-cores-kept", cores_are_kept},

@@ -142,7 +142,7 @@ constexpr Words kMounts = {"df: ", "cannot access '", "cannot open directory '",
 constexpr Words kHeaderCut = {"MetadataIncompleteBuffer", "HeaderTooSmall"};
 constexpr Words kHeaderForeign = {"HeaderTooLarge", "InvalidHeaderStart"};
 constexpr Words kHeaderNewType = {"unknown variant"};
-constexpr Words kToolkit = {"toolkit-folder", "cuda-release"};
+constexpr Words kToolkitSeen = {"toolkit-folder", "cuda-release"};
 constexpr Words kLogins = {"auth", "/token"};
 constexpr Words kImages = {"/manifests/", "/blobs/"};
 constexpr Words kNoCable = {"cable-unplugged", "cable-pulled"};
@@ -440,7 +440,7 @@ constexpr Question kOperatingQuestions[] = {
     {"arch-dropped", architecture_was_dropped},
     {"arch-dropped-here", architecture_is_dropped_here},
     {"arch-kept-here", architecture_is_kept_here},
-    {"toolkit-is-there", saw_any<kToolkit>},
+    {"toolkit-is-there", saw_any<kToolkitSeen>},
     {"errno-11-of-file", call_was_of_a_file},
     {"selinux-denied-gpu", selinux_denied},
     {"errno-11-of-fork", saw_any<kForks>},

@@ -228,7 +228,7 @@ Evidence buffers_are_on_gpus(const LogState& state, const LogProblem& problem) {
 }
 
 Evidence verbs_driver_is_missing(const LogState& state, const LogProblem&) {
-  return first_seen(state, {"verbs-driver-mlx5", "verbs-driver-efa"});
+  return first_seen(state, {"verbs-driver-mlx5", "verbs-driver-efa", "verbs-no-configuration"});
 }
 
 Evidence link_layers_are_mixed(const LogState& state, const LogProblem&) {

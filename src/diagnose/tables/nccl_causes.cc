@@ -259,7 +259,7 @@ constexpr Hypothesis kHypotheses[] = {
      "/dev/shm (systemd's RemoveIPC at the end of a login).",
      .remedy = "Share it: --ipc=host, or one container for all ranks of a node. NCCL_SHM_DISABLE=1 goes around it, slowly.",
      .source = "NCCL user guide, Troubleshooting"},
-    {.id = "open-files", .explains = {"open-files", "open-files-warned"}, .common = kUsual, .stated = true,
+    {.id = "open-files", .explains = {"open-files", "open-files-warned", "open-files-accept"}, .common = kUsual, .stated = true,
      .cause = "The process has as many files open as its limit (`ulimit -n`) allows; each connection needs file descriptors.",
      .remedy = "Raise nofile to 65536 or more for the user and the service that starts the job.",
      .source = kTroubleGuide},

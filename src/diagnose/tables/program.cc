@@ -23,7 +23,7 @@ constexpr std::string_view kHubTitle = "The model or data set could not be fetch
 constexpr Symptom kProgramSymptoms[] = {
     // Libraries
     {"glibc-old",             kError,   kCause, kAnyone, {"version `GLIBC_", "not found"}, kLd, "A program or library was built for a newer system: this one's C library is too old"},
-    {"libstdcxx-old",         kError,   kCause, kAnyone, {"version `GLIBCXX_", "not found"}, kLd, "A library needs a newer libstdc++ than the one that was found first"},
+    {"libstdcxx-old",         kError,   kCause, kAnyone, {"GLIBCXX_", "' not found"}, kLd, "A library needs a newer libstdc++ than the one that was found first"},
     {"libcxxabi-old",         kError,   kCause, kAnyone, {"version `CXXABI_", "not found"}, kLd, "A library needs a newer libstdc++ than the one that was found first"},
     {"library-optional",      kWarning, kCause, kAnyone, {"Could not load dynamic library '", "dlerror: "}, "TensorFlow, dso_loader.cc", "TensorFlow did not find a library and goes on without it"},
     {"no-libcuda",            kError,   kCause, kAnyone, {"libcuda.so.1: cannot open shared object file"}, kLd, "A program finds no libcuda.so.1, the NVIDIA driver's library"},
