@@ -1,10 +1,11 @@
-// Parses dcgmi diag, as JSON (-j) and as a table, and the table of dcgmi health -c, into the call "gpu-tests". The forms
-// are those of DCGM's nvvs/json and dcgmi/Diag.cpp, dcgmi/Health.cpp:
+// Parses dcgmi diag and dcgmi health -c, each as JSON (-j) and as a table, into the call "gpu-tests". The forms are those
+// of DCGM's nvvs/json and dcgmi/Diag.cpp, dcgmi/Health.cpp:
 //
 //   3   {"DCGM GPU Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "GPU Memory",
 //         "results": [{"gpu_ids": "0,1", "status": "PASS"}, {"gpu_id": "2", "status": "Fail", "warnings": ["…"]}]}]}]}}
 //   4   {"DCGM Diagnostic": {… "results": [{"entity_group": "GPU", "entity_id": 2, "status": "Fail",
 //         "warnings": [{"error_severity": 2, "warning": "…"}]}], "test_summary": {"status": "Fail"}}}
+//   health  {"body": {"Overall Health": {"value": "Healthy"}}, "header": ["Health Monitor Report"]}
 //   | GPU Memory                | Fail - GPU 2                                   |
 //   | Warning                   | GPU 2 …                                        |
 #include <algorithm>
@@ -276,6 +277,50 @@ void read_diag_table(std::string_view text, TestList& list) {
   if (text.find('|') != text.npos && !ends_with_border(text)) list.error("the table is cut off");
 }
 
+GpuTestAnswer health_test(std::string_view name, int gpu, std::string status) {
+  return {.program = std::string(kHealth),
+          .name = shown_text(name),
+          .gpu = gpu,
+          .status = std::move(status),
+          .setting = false,
+          .messages = {}};
+}
+
+bool is_health_system(std::string_view name) { return name.ends_with("system") || name == "Driver"; }
+
+// Reads "Overall Health" and, where something is wrong, the systems below each GPU: {"GPU": {"children": {"0": {"value":
+// "Warning", "children": {"PCIe system": {"value": "Warning", …}}}}}}. Only the first has been seen in public.
+class HealthTree {
+ public:
+  void walk(std::string_view name, const json::Value& value, int gpu, bool in_gpus, int depth = 0) {
+    constexpr int kDeepest = 16;
+    if (depth > kDeepest || !value.is_object()) return;
+    const std::string status = status_word(text_of_value(member(value, "value")));
+    if (name == "Overall Health") overall = status;
+    if (const auto number = parse_number<int>(name); number && in_gpus && *number < kMostGpuNumbers)
+      gpu = *number;
+    if (is_health_system(name) && is_status(status) && tests.size() < kMostSentTests)
+      tests.push_back(health_test(name, gpu, status));
+    const json::Value* const children = member(value, "children");
+    for (const auto& [key, child] :
+         (children != nullptr && children->is_object() ? *children : value).items())
+      walk(key, child, gpu, in_gpus || name == "GPU", depth + 1);
+  }
+
+  std::string overall;
+  std::vector<GpuTestAnswer> tests;
+};
+
+void read_health_json(std::string_view text, TestList& list) {
+  const auto document = json::parse(text);
+  const json::Value* const body = document ? member(*document, "body") : nullptr;
+  if (body == nullptr) return list.error("the output is no JSON: it may be cut off");
+  HealthTree tree;
+  tree.walk("", *body, -1, false);
+  if (tree.tests.empty() && !tree.overall.empty()) list.add(health_test("overall health", -1, tree.overall));
+  for (GpuTestAnswer& test : tree.tests) list.add(std::move(test));
+}
+
 // Reads "| Overall Health | Warning |", "| GPU |", "| -> 0 | Warning |", "| -> PCIe system | Warning |" and below that
 // the message.
 void read_health(std::string_view text, TestList& list) {
@@ -292,26 +337,14 @@ void read_health(std::string_view text, TestList& list) {
     if (name == "Overall Health") overall = status_word(row->second);
     if (row->second.empty() && !row->first.starts_with("->")) in_gpus = name == "GPU";
     if (const auto number = parse_number<int>(name)) gpu = in_gpus ? *number : -1;
-    const bool is_system = name.ends_with("system") || name == "Driver";
-    if (is_system && is_status(status_word(row->second)))
-      tests.push_back({.program = std::string(kHealth),
-                       .name = shown_text(name),
-                       .gpu = gpu,
-                       .status = status_word(row->second),
-                       .setting = false,
-                       .messages = {}});
+    if (is_health_system(name) && is_status(status_word(row->second)))
+      tests.push_back(health_test(name, gpu, status_word(row->second)));
     else if (name.empty() && !tests.empty() && tests.back().messages.empty())
       add_message(tests.back(), row->second);
     else if (name.empty() && !tests.empty() && tests.back().messages.back().size() < kMostSentText)
       tests.back().messages.back() += " " + shown_text(row->second);
   }
-  if (!overall.empty() && tests.empty())
-    tests.push_back({.program = std::string(kHealth),
-                     .name = "overall health",
-                     .gpu = -1,
-                     .status = overall,
-                     .setting = false,
-                     .messages = {}});
+  if (!overall.empty() && tests.empty()) tests.push_back(health_test("overall health", -1, overall));
   if (!overall.empty() && !ends_with_border(text)) list.error("the table is cut off");
   for (GpuTestAnswer& test : tests) list.add(std::move(test));
 }
@@ -322,7 +355,7 @@ std::string_view dcgm_kind(std::string_view text) {
   const auto head = text.substr(0, 64 << 10);
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   if (has("\"DCGM Diagnostic\"") || has("\"DCGM GPU Diagnostic\"")) return "diag";
-  if (has("Health Monitor Report") && has("| Overall Health")) return "health";
+  if (has("Health Monitor Report") && (has("| Overall Health") || has("\"Overall Health\""))) return "health";
   const bool table = head.starts_with("Successfully ran diagnostic") || head.starts_with("+---");
   return table && has("| Diagnostic ") && has("| Result ") ? "diag" : "";
 }
@@ -333,7 +366,9 @@ void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& repor
   for (const auto text : texts) {
     const std::size_t before = answer.tests.size() + answer.errors.size();
     const auto kind = dcgm_kind(text);
-    if (kind == "health")
+    if (kind == "health" && trim(text).starts_with('{'))
+      read_health_json(text, list);
+    else if (kind == "health")
       read_health(text, list);
     else if (text.find("DCGM Diagnostic\"") != text.npos || text.find("DCGM GPU Diagnostic\"") != text.npos)
       read_diag_json(text, list);

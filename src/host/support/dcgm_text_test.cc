@@ -136,6 +136,25 @@ TEST(DcgmText, ReadsHealth) {
   EXPECT_NE(answer.tests[0].messages.at(0).find("GPU 2 : 13"), std::string::npos);
 }
 
+// The first is of NVIDIA/DCGM issue 263; the tree below is that of dcgmi/Health.cpp.
+TEST(DcgmText, ReadsHealthAsJson) {
+  const std::string healthy_text =
+      "{\n\t\"body\" : \n\t{\n\t\t\"Overall Health\" : \n\t\t{\n\t\t\t\"value\" : \"Healthy\"\n\t\t}\n\t},\n"
+      "\t\"header\" : \n\t[\n\t\t\"Health Monitor Report\"\n\t]\n}\n";
+  EXPECT_EQ(dcgm_kind(healthy_text), "health");
+  const auto healthy = tests_in(healthy_text);
+  ASSERT_EQ(healthy.tests.size(), 1U);
+  EXPECT_EQ(healthy.tests[0].status, "pass");
+  const auto sick = tests_in(
+      R"({"header": ["Health Monitor Report"], "body": {"Overall Health": {"value": "Failure"}, "GPU": {"children": {)"
+      R"("3": {"value": "Failure", "children": {"PCIe system": {"value": "Failure"}}}}}}})");
+  ASSERT_EQ(sick.tests.size(), 1U);
+  EXPECT_EQ(sick.tests[0].name, "PCIe system");
+  EXPECT_EQ(sick.tests[0].gpu, 3);
+  EXPECT_EQ(sick.tests[0].status, "fail");
+  EXPECT_FALSE(tests_in(healthy_text.substr(0, 60)).errors.empty());
+}
+
 TEST(DcgmText, ACutOutputIsNoPass) {
   const std::string json = kVersion4, table = kDiagTable;
   EXPECT_FALSE(tests_in(json.substr(0, json.size() / 2)).errors.empty());
