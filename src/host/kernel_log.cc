@@ -16,7 +16,8 @@ constexpr std::string_view kWorth[] = {
     "NVRM: Xid", "SXid (PCI", "fallen off the bus", "RmInitAdapter failed", "rm_init_adapter failed",
     "NVIDIA probe routine", "API mismatch", "is already bound to", "No NVIDIA devices probed",
     "No NVIDIA graphics adapter probed", "No NVIDIA GPU found", "NVRM: BAR", "NVIDIA open kernel modules",
-    "NVRM: The NVIDIA GPU", "is not supported by the", "firmware load for nvidia/", "failed to load nvidia/",
+    "NVRM: The NVIDIA GPU", "in this system is not supported by", "supported through the NVIDIA",
+    "firmware load for nvidia/", "failed to load nvidia/",
     // modules
     "version magic '", "disagrees about version of symbol", "Unknown symbol", "oading of unsigned module",
     "oading of module with", "unsigned module loading is restricted", "module verification failed",

@@ -129,8 +129,18 @@ TEST_F(Explain, AListOfLinksThatIsNotWholeIsReadAsText) {
 
 TEST_F(Explain, WhatCannotBeReadIsAnError) {
   EXPECT_FALSE(explain({(folder_ / "nothing").string()}, {}, {}));
-  const std::string one = write("a.yaml", "nodes: [");
+  const std::string one = write("a.yaml", "railbed: 1\nnodes: [");
   EXPECT_FALSE(explain({one}, {}, {}));
+}
+
+// A launcher's file lies beside the log; what it states is no description of a cluster.
+TEST_F(Explain, AYamlFileOfAnotherProgramIsText) {
+  const Explanation explanation =
+      read({write("job.yaml", "kind: Job\nnodes: [\n"), write("job.log", "NCCL version 2.20.5+cuda12.4\n")});
+  ASSERT_EQ(explanation.inputs.size(), 2U);
+  EXPECT_EQ(explanation.inputs[0].what, "a YAML file of another program, read as text");
+  EXPECT_TRUE(explanation.evidence.cluster.nodes.empty());
+  EXPECT_TRUE(explanation.job);
 }
 
 TEST(ExplainText, OneMessage) {

@@ -84,6 +84,8 @@ constexpr LogForm kForms[] = {
     {LogKind::kGpuNeedsOpenModule,
      "NVRM: The NVIDIA GPU <pci> (PCI ID: *requires use of the NVIDIA open kernel modules*"},
     {LogKind::kGpuInitFailed, "NVRM: The NVIDIA GPU <pci> (PCI ID: *is not supported by *"},
+    {LogKind::kGpuInitFailed, "NVRM: The NVIDIA *supported through the NVIDIA * Legacy drivers*"},
+    {LogKind::kGpuInitFailed, "NVRM:  supported through the NVIDIA * Legacy drivers*"},
     {LogKind::kGpuFirmwareMissing,
      "nvidia <pci>: Direct firmware load for <path> failed with error -<code>*"},
     {LogKind::kGpuFirmwareMissing, "nvidia <pci>: firmware: failed to load <path> (-<code>)*"},

@@ -177,13 +177,48 @@ void sxid(const Survey& survey, Judge& judge) {
       });
 }
 
+bool refuses_gpu(const LogEvent& event) {
+  return event.kind == LogKind::kGpuInitFailed && event.text.find("supported") != event.text.npos;
+}
+
+// Judges a GPU that the driver does not support: the card is sound, and the software does not fit it.
+void unsupported(Case& verdict, const Told& told) {
+  const LogEvent& last = told.newest();
+  const Gpu* gpu = find_gpu(told.node.facts->gpus, last.subject);
+  if (gpu != nullptr && gpu->nvml.ok()) return verdict.pass("started since");
+  const bool open_kind = last.text.find("supported by open") != last.text.npos;
+  const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
+  verdict.fail(
+      {.message =
+           fmt::format("the installed NVIDIA driver does not support {} of {}{} ({})", which, *told.node.name,
+                       open_kind ? ", which needs the proprietary kernel module" : "", told.how_often()),
+       .expected = "a driver that supports each GPU",
+       .observed = last.text,
+       .remedy = {
+           open_kind
+               ? "Install the driver's packages without \"open\" in their name, of the same version. "
+                 "Then restart."
+               : "Install a release that lists this GPU: a newer one for a newer GPU, the legacy one for "
+                 "an older GPU. If its subsystem is a GRID or vGPU profile, install the vGPU guest driver of "
+                 "the host's release. Then restart.",
+           {"lspci -vnn -d 10de:", "modinfo -F version nvidia", "modinfo -F license nvidia"},
+           true}});
+}
+
 void init_failed(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "GPU start", is(LogKind::kGpuInitFailed), [](Case& verdict, const Told& told) {
-    const std::string which = told.newest().subject.empty() ? "a GPU" : "GPU " + told.newest().subject;
+    const LogEvent& last = told.newest();
+    if (refuses_gpu(last)) return unsupported(verdict, told);
+    // "The NVIDIA probe routine failed for 1 device(s)" follows the message about the GPU.
+    const auto& all = told.node.facts->kernel_log->events;
+    if (const auto refused = std::ranges::find_if(all, refuses_gpu);
+        last.subject.empty() && refused != all.end())
+      return verdict.not_applicable("the driver does not support a GPU, as another message of it states");
+    const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
     verdict.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
                                          told.how_often()),
                   .expected = "every GPU starts",
-                  .observed = told.newest().text,
+                  .observed = last.text,
                   .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
                              "power and the BIOS (Above 4G decoding), then replace it.",
                              {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
@@ -283,9 +318,10 @@ std::span<const Rule> log_gpu_rules() {
       {.id = "gpu.init-failed",
        .title = "driver could start every GPU",
        .why = "The GPU is on PCI and no program will see it.",
-       .source = "\"RmInitAdapter failed\" in the kernel log",
+       .source = "\"RmInitAdapter failed\" or \"is not supported by\" in the kernel log",
        .standard = "none",
-       .remedy = "Power off fully, then look at seat, power and BIOS, then replace the GPU.",
+       .remedy = "Power off fully, then look at seat, power and BIOS, then replace the GPU; where the driver "
+                 "does not support it, install one that does.",
        .fixture = "h100-init-failed",
        .explained_by = {"gpu.xid-reboot", "gpu.memory-window", "gpu.firmware", "gpu.open-module",
                         "host.module-rejected", "pcie.bars-assigned"},
