@@ -85,6 +85,8 @@ constexpr JobLogWatch kJobLogWatches[] = {
      "NVSwitch {} reported an error that is not fatal"},
     {LogKind::kGpuInitFailed, JobStatus::kFailure, JobFault::kNode,
      "the driver could not start GPU {}: the GPU or its driver, not the job"},
+    {LogKind::kGpuUnsupported, JobStatus::kFailure, JobFault::kNode,
+     "the driver does not support GPU {}: its release or kind, not the job"},
     {LogKind::kAdapterHealth, JobStatus::kFailure, JobFault::kHardware,
      "the firmware of adapter {} failed: the adapter, not the job"},
     {LogKind::kAdapterHot, JobStatus::kWarning, JobFault::kHardware,

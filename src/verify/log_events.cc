@@ -65,7 +65,8 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
     }
   } else if (event.kind == LogKind::kSxidFatal || event.kind == LogKind::kSxidNonFatal ||
              event.kind == LogKind::kVersionMismatch ||
-             (event.kind == LogKind::kGpuInitFailed && event.subject.empty())) {
+             ((event.kind == LogKind::kGpuInitFailed || event.kind == LogKind::kGpuUnsupported) &&
+              event.subject.empty())) {
     touches.add(node.gpu_touches);
   } else if (holds_tasks(event.kind) || event.kind == LogKind::kHungTask) {
     touches.add("tasks");

@@ -29,6 +29,7 @@ enum class LogKind {
   kGpuNotProbed,   // the kernel gave the driver fewer GPUs than exist
   kGpuNoWindow,    // code: the base address register to which the firmware gave no memory
   kGpuNeedsOpenModule,
+  kGpuUnsupported,      // the driver's release or kind does not support this GPU
   kGpuFirmwareMissing,  // the driver found no firmware file for the GPU
   kModuleRejected,      // subject: a kernel module that does not fit this kernel or its other modules
   kUnknownSymbol,       // same; it needs a symbol that nothing loaded exports; code: the kernel's error
@@ -70,7 +71,7 @@ enum class LogKind {
   kDiskPowerSaving,  // subject: a drive that may not survive its power saving, as its driver suspects
 };
 constexpr auto enum_names(LogKind) {
-  return std::array<std::string_view, 49>{"xid",
+  return std::array<std::string_view, 50>{"xid",
                                           "xid-nvlink-fatal",
                                           "sxid-fatal",
                                           "sxid-nonfatal",
@@ -80,6 +81,7 @@ constexpr auto enum_names(LogKind) {
                                           "gpu-not-probed",
                                           "gpu-no-window",
                                           "gpu-needs-open-module",
+                                          "gpu-unsupported",
                                           "gpu-firmware-missing",
                                           "module-rejected",
                                           "unknown-symbol",

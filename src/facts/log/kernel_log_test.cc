@@ -176,13 +176,13 @@ constexpr Sample kSamples[] = {
     {LogKind::kGpuLost, 0, "0000:1b:00.0",
      "NVRM: The NVIDIA GPU 0000:1b:00.0\\x0aNVRM: (PCI ID: 10de:2330) installed in this system has\\x0aNVRM: "
      "fallen off the bus and is not responding to commands."},
-    {LogKind::kGpuInitFailed, 0, "0000:00:10.0",
+    {LogKind::kGpuUnsupported, 0, "0000:00:10.0",
      "NVRM: The NVIDIA GPU 0000:00:10.0 (PCI ID: 10de:1f06)\\x0aNVRM: installed in this system is not supported by "
      "the\\x0aNVRM: NVIDIA 390.154 driver release."},
-    {LogKind::kGpuInitFailed, 0, "",
+    {LogKind::kGpuUnsupported, 0, "",
      "NVRM: The NVIDIA Tesla P100-PCIE-16GB GPU installed in this system is\\x0aNVRM:  supported through the NVIDIA "
      "580.xx Legacy drivers. Please\\x0aNVRM:  visit http://www.nvidia.com/object/unix.html for more"},
-    {LogKind::kGpuInitFailed, 0, "", "NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please"},
+    {LogKind::kGpuUnsupported, 0, "", "NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please"},
     {LogKind::kDiskError, 0, "nvme0n1p2",
      "Buffer I/O error on dev nvme0n1p2, logical block 1, lost async page write"},
     {LogKind::kDiskError, 0, "nvme1n1", "block nvme1n1: no available path - failing I/O"},
@@ -316,10 +316,10 @@ TEST(KernelLog, JoinsTheLinesOfOneNvrmMessage) {
   EXPECT_EQ(log->events[0].subject, "0000:1b:00.0");
   EXPECT_EQ(log->events[1].kind, LogKind::kGpuLost);
   EXPECT_EQ(log->events[1].subject, "0000:3b:00.0");
-  EXPECT_EQ(log->events[2].kind, LogKind::kGpuInitFailed);
-  EXPECT_EQ(log->events[2].subject, "0000:86:00.0");
-  EXPECT_EQ(log->events[3].kind, LogKind::kGpuNeedsOpenModule);
-  EXPECT_EQ(log->events[3].subject, "0000:5e:00.0");
+  EXPECT_EQ(log->events[2].kind, LogKind::kGpuNeedsOpenModule);
+  EXPECT_EQ(log->events[2].subject, "0000:5e:00.0");
+  EXPECT_EQ(log->events[3].kind, LogKind::kGpuUnsupported);
+  EXPECT_EQ(log->events[3].subject, "0000:86:00.0");
 }
 
 // Without a head the event stays, without an address.

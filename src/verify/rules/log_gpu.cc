@@ -177,23 +177,24 @@ void sxid(const Survey& survey, Judge& judge) {
       });
 }
 
-bool refuses_gpu(const LogEvent& event) {
-  return event.kind == LogKind::kGpuInitFailed && event.text.find("supported") != event.text.npos;
+bool refuses_gpu(const LogEvent& event) { return event.kind == LogKind::kGpuUnsupported; }
+
+bool starts_no_gpu(const NodeView&, const LogEvent& event) {
+  return event.kind == LogKind::kGpuInitFailed || event.kind == LogKind::kGpuUnsupported;
 }
 
 // Judges a GPU that the driver does not support: the card is sound, and the software does not fit it.
-void unsupported(Case& verdict, const Told& told) {
-  const LogEvent& last = told.newest();
-  const Gpu* gpu = find_gpu(told.node.facts->gpus, last.subject);
+void unsupported(Case& verdict, const Told& told, const LogEvent& refusal) {
+  const Gpu* gpu = find_gpu(told.node.facts->gpus, refusal.subject);
   if (gpu != nullptr && gpu->nvml.ok()) return verdict.pass("started since");
-  const bool open_kind = last.text.find("supported by open") != last.text.npos;
-  const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
+  const bool open_kind = refusal.text.find("supported by open") != refusal.text.npos;
+  const std::string which = refusal.subject.empty() ? "a GPU" : "GPU " + refusal.subject;
   verdict.fail(
       {.message =
            fmt::format("the installed NVIDIA driver does not support {} of {}{} ({})", which, *told.node.name,
                        open_kind ? ", which needs the proprietary kernel module" : "", told.how_often()),
        .expected = "a driver that supports each GPU",
-       .observed = last.text,
+       .observed = refusal.text,
        .remedy = {
            open_kind
                ? "Install the driver's packages without \"open\" in their name, of the same version. "
@@ -206,13 +207,12 @@ void unsupported(Case& verdict, const Told& told) {
 }
 
 void init_failed(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "GPU start", is(LogKind::kGpuInitFailed), [](Case& verdict, const Told& told) {
+  each_told(survey, judge, "GPU start", starts_no_gpu, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
-    if (refuses_gpu(last)) return unsupported(verdict, told);
+    for (const LogEvent* event : told.events)
+      if (refuses_gpu(*event)) return unsupported(verdict, told, *event);
     // "The NVIDIA probe routine failed for 1 device(s)" follows the message about the GPU.
-    const auto& all = told.node.facts->kernel_log->events;
-    if (const auto refused = std::ranges::find_if(all, refuses_gpu);
-        last.subject.empty() && refused != all.end())
+    if (last.subject.empty() && std::ranges::any_of(told.node.facts->kernel_log->events, refuses_gpu))
       return verdict.not_applicable("the driver does not support a GPU, as another message of it states");
     const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
     verdict.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
