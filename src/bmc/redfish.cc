@@ -103,23 +103,22 @@ class RedfishBmc final : public Bmc {
   Reading<std::vector<BmcEvent>> events() override {
     begin();
     const auto system = this->system();
-    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return {system.miss(), system.from()};
+    if (fails(system)) return {system.miss(), system.from()};
     std::vector<BmcEvent> events;
     std::string from;
     std::optional<Miss> missed;
-    for (const bool of_manager : {false, true}) {
-      const bool sel_alone = !events.empty();  // it is the machine's log, wherever it hangs (MegaRAC)
-      for (const Document& log : event_logs(of_manager)) {
-        if (sel_alone && !redfish::is_sel(log.value)) continue;
-        const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
-        const auto miss = add_events(entries, events);
-        if (miss && miss->missing == Missing::kTimeout) return {*miss, system.from()};
-        if (miss)
-          missed = miss;
-        else
-          from += fmt::format("{}GET https://{}{}", from.empty() ? "" : ", ", target_.address, entries);
-      }
-    }
+    const auto late = each_event_log([&] { return !events.empty(); },
+                                     [&](const Document&, const std::string& entries) -> std::optional<Miss> {
+                                       const auto miss = add_events(entries, events);
+                                       if (miss && miss->missing == Missing::kTimeout) return miss;
+                                       if (miss)
+                                         missed = miss;
+                                       else
+                                         from += fmt::format("{}GET https://{}{}", from.empty() ? "" : ", ",
+                                                             target_.address, entries);
+                                       return std::nullopt;
+                                     });
+    if (late) return {*late, system.from()};
     if (from.empty()) return {missed.value_or(lacking("event log")), system.from()};
     // The oldest first; events of the same second keep the order in the log.
     std::ranges::stable_sort(events, {}, &BmcEvent::time);
@@ -128,25 +127,26 @@ class RedfishBmc final : public Bmc {
   Reading<BmcLog> log() override {
     begin();
     const auto system = this->system();
-    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return {system.miss(), system.from()};
+    if (fails(system)) return {system.miss(), system.from()};
     std::optional<BmcLog> fullest;
     std::string from = system.from();
-    for (const bool of_manager : {false, true}) {
-      const bool sel_alone = fullest.has_value();
-      for (const Document& log : event_logs(of_manager)) {
-        if (sel_alone && !redfish::is_sel(log.value)) continue;
-        const std::string entries = redfish::link_at(log.value, {"Entries"}).value_or("");
-        const auto page = get(entries);
-        if (!page.ok()) {
-          if (page.miss().missing == Missing::kTimeout) return {page.miss(), page.from()};
-          continue;
-        }
-        const BmcLog room = redfish::log_of(log.value, redfish::count_of(page->value));
-        if (fullest && room.percent_used.value_or(-1) <= fullest->percent_used.value_or(-1)) continue;
-        fullest = room;
-        from = page.from();
-      }
-    }
+    const auto late =
+        each_event_log([&] { return fullest.has_value(); },
+                       [&](const Document& log, const std::string& entries) -> std::optional<Miss> {
+                         const auto page = get(entries);
+                         if (!page.ok()) {
+                           if (page.miss().missing != Missing::kTimeout) return std::nullopt;
+                           from = page.from();
+                           return page.miss();
+                         }
+                         const BmcLog room = redfish::log_of(log.value, redfish::count_of(page->value));
+                         if (fullest && room.percent_used.value_or(-1) <= fullest->percent_used.value_or(-1))
+                           return std::nullopt;
+                         fullest = room;
+                         from = page.from();
+                         return std::nullopt;
+                       });
+    if (late) return {*late, from};
     if (!fullest) return {lacking("event log"), from};
     if (!fullest->percent_used && !fullest->wraps)
       return {Miss{Missing::kUnsupported, "the log's service states no size"}, from};
@@ -515,8 +515,8 @@ class RedfishBmc final : public Bmc {
         if (!system.ok() && !chosen.ok()) chosen = std::move(system);
         continue;
       }
-      const bool boots = !redfish::text_at(system->value, {"Boot", "BootSourceOverrideTarget"}).empty();
-      const bool better = !chosen.ok() || (boots && !chosen_boots(chosen->value));
+      const bool better =
+          !chosen.ok() || (redfish::overrides_boot(system->value) && !redfish::overrides_boot(chosen->value));
       if (better) equals.clear();
       if (better || redfish::is_like(chosen->value, system->value)) equals.push_back(*system);
       if (better && chosen.ok()) other_systems_.push_back(chosen->path);
@@ -551,9 +551,6 @@ class RedfishBmc final : public Bmc {
     }
     return {*own, from};
   }
-  static bool chosen_boots(const Value& system) {
-    return !redfish::text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
-  }
   // The machine itself, as it was first read; used for its links.
   Reading<Document> system() {
     if (!system_.ok()) system_ = find_system();
@@ -565,12 +562,16 @@ class RedfishBmc final : public Bmc {
     const auto system = this->system();
     return known ? get(system->path) : system;
   }
+  // Returns false for a service without a machine, such as a chassis' or a switch's: its manager and logs can be read.
+  static bool fails(const Reading<Document>& system) {
+    return !system.ok() && system.miss().missing != Missing::kUnsupported;
+  }
   // The document of the BMC itself: the machine's first manager, or else the likeliest of all. A service without a
   // machine, such as a chassis' or a switch's, has a manager, too.
   Reading<Document> manager() {
     if (!manager_path_.empty()) return fixed(manager_path_);
     const auto system = this->system();
-    if (!system.ok() && system.miss().missing != Missing::kUnsupported) return system;
+    if (fails(system)) return system;
     if (system.ok())
       if (const auto path = redfish::link_at(system->value, {"Links", "ManagedBy"})) {
         manager_path_ = *path;
@@ -580,8 +581,8 @@ class RedfishBmc final : public Bmc {
     if (likeliest.ok()) manager_path_ = likeliest->path;
     return likeliest;
   }
-  // Returns the manager that is likeliest the BMC of the systems at these paths. Several systems have none unless it
-  // says that it manages them all.
+  // Returns the manager that is likeliest the BMC of the systems at these paths. Several systems have none unless its
+  // links name them all.
   Reading<Document> find_manager(const std::vector<std::string>& systems) {
     const auto root = fixed(kRoot);
     if (!root.ok()) return root;
@@ -619,7 +620,7 @@ class RedfishBmc final : public Bmc {
     const auto images = collection(service->value, {"FirmwareInventory"}, redfish::kMaxMembers);
     if (!images.ok()) return "";
     for (const std::string& path : *images)
-      if (redfish::is_same_path(path.substr(path.rfind('/', path.size() - 2) + 1), id))
+      if (redfish::last_of_path(path) == id)
         if (const auto document = fixed(path); document.ok())
           return redfish::text_at(document->value, {"Version"});
     return "";
@@ -662,6 +663,20 @@ class RedfishBmc final : public Bmc {
     for (auto& [likeness, log] : candidates)
       if (likeness >= std::min(best, 3)) logs.push_back(std::move(log));
     return logs;
+  }
+  // Calls `look` with each log that may hold the machine's events and with the path of its entries, until it returns a
+  // miss, which is returned. The manager's come last; of them only the SEL counts if `found` is true by then: it is the
+  // machine's log, wherever it hangs (MegaRAC).
+  template <class Found, class Look>
+  std::optional<Miss> each_event_log(Found found, Look look) {
+    for (const bool of_manager : {false, true}) {
+      const bool sel_alone = found();
+      for (const Document& log : event_logs(of_manager)) {
+        if (sel_alone && !redfish::is_sel(log.value)) continue;
+        if (auto miss = look(log, redfish::link_at(log.value, {"Entries"}).value_or(""))) return miss;
+      }
+    }
+    return std::nullopt;
   }
   // Adds the events of a log. Returns the miss if its first page cannot be read or the service stops answering.
   std::optional<Miss> add_events(const std::string& entries, std::vector<BmcEvent>& events) {

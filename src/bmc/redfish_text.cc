@@ -120,7 +120,7 @@ struct Kind {
   const char* reading;
   std::string_view units;         // empty: taken from "ReadingUnits"
   const char* within = nullptr;   // the object that holds `reading`; null: the item itself
-  const char* instead = nullptr;  // a reading that tells about as much, where `reading` is missing
+  const char* instead = nullptr;  // a reading of about the same, where `reading` is missing
 };
 
 // Returns a threshold by its name in schemas with a document for each sensor and in the older ones.
@@ -212,11 +212,6 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-std::string last_of_path(std::string path) {
-  while (path.ends_with('/')) path.pop_back();
-  return path.substr(path.find_last_of('/') + 1);
-}
-
 }  // namespace
 
 std::optional<std::string> sound_path(std::string_view text) {
@@ -233,6 +228,11 @@ std::optional<std::string> path_of(std::string_view text) {
   if (!text.starts_with("https://")) return sound_path(text);
   const std::size_t slash = text.find('/', std::string_view("https://").size());
   return slash == std::string_view::npos ? std::nullopt : sound_path(text.substr(slash));
+}
+
+std::string last_of_path(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
 }
 
 bool is_same_path(std::string_view one, std::string_view other) {
@@ -319,13 +319,14 @@ bool is_system(const json::Value& document) {
   return type.empty() || type.starts_with("#ComputerSystem.");
 }
 
+bool overrides_boot(const json::Value& system) {
+  return !text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
+}
+
 bool is_like(const json::Value& one, const json::Value& other) {
-  const auto boots = [](const json::Value& system) {
-    return !text_at(system, {"Boot", "BootSourceOverrideTarget"}).empty();
-  };
   const auto model = [](const json::Value& system) { return text_at(system, {"Model"}); };
   return action_of(one, "#ComputerSystem.Reset") && action_of(other, "#ComputerSystem.Reset") &&
-         boots(one) == boots(other) && model(one) == model(other);
+         overrides_boot(one) == overrides_boot(other) && model(one) == model(other);
 }
 
 bool is_named(const json::Value& system, std::string_view name) {
@@ -534,7 +535,7 @@ std::optional<double> clock_of(const json::Value& manager) {
 std::optional<SerialOverLan> serial_of(const json::Value& manager, const json::Value& system,
                                        const json::Value& interface) {
   // The manager's console and, since ComputerSystem 1.13, the system's by each protocol. A manager whose console
-  // is off and has no way to connect describes none, which says nothing about serial-over-LAN (iDRAC).
+  // is off and has no way to connect describes none; whether serial-over-LAN is on is not known then (iDRAC).
   std::optional<bool> enabled = truth_at(manager, {"SerialConsole", "ServiceEnabled"});
   const json::Value* ways = at(manager, {"SerialConsole", "ConnectTypesSupported"});
   if (enabled == false && ways != nullptr && ways->is_array() && ways->empty()) enabled.reset();

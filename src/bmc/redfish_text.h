@@ -24,6 +24,8 @@ std::optional<std::string> sound_path(std::string_view text);
 // Returns the same of a text that may be a whole address, "https://10.0.0.1/redfish/v1/TaskService/Tasks/7", as the
 // header Location is. The host is dropped: no other one is ever asked.
 std::optional<std::string> path_of(std::string_view text);
+// Returns the last word of a path, whether or not a slash ends it.
+std::string last_of_path(std::string path);
 // True for paths that differ in a slash at their end at most.
 bool is_same_path(std::string_view one, std::string_view other);
 // Returns the link at `keys`, of an array the first: {"Systems": {"@odata.id": "/redfish/v1/Systems"}} at
@@ -57,6 +59,8 @@ std::vector<std::string> parameter_values(const json::Value& action_info, std::s
 std::optional<PowerState> power_of(const json::Value& system);
 // True unless the document states that it is something else: DGX list a log service among their systems.
 bool is_system(const json::Value& document);
+// True if the source of the next boot can be overridden.
+bool overrides_boot(const json::Value& system);
 // True for two machines of one model, stated or not, which can both be switched: several nodes behind one BMC.
 bool is_like(const json::Value& one, const json::Value& other);
 // True if the system's host name, name or id is this one, whatever the case and the domain.
@@ -89,7 +93,7 @@ std::optional<BmcEvent> event_of(const json::Value& entry);
 BmcLog log_of(const json::Value& log_service, std::size_t entries);
 // Rates how likely a log service is the machine's event log, from 0 (it is not) to 4.
 int likeness_to_event_log(const json::Value& log_service);
-// True if it says that it is the System Event Log of IPMI.
+// True if the service states that it is the System Event Log of IPMI.
 bool is_sel(const json::Value& log_service);
 
 // Returns the time of the BMC's clock, "2015-03-13T04:14:33+06:00", in seconds since 1970; 0 if it was never set.
