@@ -157,8 +157,8 @@ const Xid* find_xid(int code) {
   return found == std::end(kXids) ? nullptr : &*found;
 }
 
-// The trigger conditions of NVIDIA's Xid catalog: what it calls a memory, link or power fault is hardware; an access
-// outside of what a program may touch is the program. Actions decide about the rest: the catalog asks for a reset or a
+// The trigger conditions of NVIDIA's Xid catalog: memory, link and power faults are hardware; an access
+// outside of a program's memory is the program. Actions decide about the rest: the catalog asks for a reset or a
 // restart where the GPU or its driver failed.
 XidOrigin origin_of_xid(int code) {
   const auto is_one_of = [&](std::initializer_list<int> codes) {

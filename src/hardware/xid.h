@@ -37,7 +37,7 @@ std::span<const Xid> xids();
 // Returns the row of a code; null if the table does not have it.
 const Xid* find_xid(int code);
 
-// Where the fault behind an Xid lies, as far as its number shows it.
+// The place of the fault behind an Xid, as far as its number shows it.
 enum class XidOrigin {
   kProgram,   // the program, as long as not several programs or only one GPU show it
   kHardware,  // memory, links, power or the chip itself

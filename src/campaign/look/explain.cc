@@ -183,11 +183,10 @@ bool may_be_cluster(std::string_view text) {
 }
 
 Result<void> Mixture::add_yaml(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, read_file(path));
-  if (!may_be_cluster(text)) {
+  if (const auto text = read_file(path); text && !may_be_cluster(*text)) {
     explanation.inputs.push_back({path, "a YAML file of another program, read as text"});
     log.begin_file(fs::path(path).filename().string());
-    log.feed(text);
+    log.feed(*text);
     has_log = true;
     return {};
   }
@@ -227,7 +226,7 @@ Result<void> Mixture::add_topology(const std::string& path, std::string_view tex
   return {};
 }
 
-// Names a file of NCCL's channels, which tells nothing of a machine but the numbers of its devices.
+// Names a file of NCCL's channels. Of a machine it has only the numbers of its devices.
 Result<void> Mixture::add_graphs(const std::string& path, std::string_view text) {
   const auto graphs = parse_nccl_graphs(text);
   if (!graphs) return fail(graphs.error(), path);

@@ -36,10 +36,6 @@ std::optional<std::string> containerd_names_one_program(const LogState& state, c
   return first_seen(state, {"binary-name-nvidia"});
 }
 
-bool holds_text(std::string_view text, std::string_view words) {
-  return text.find(words) != std::string_view::npos;
-}
-
 // Returns whether the message gives a reason of nodes that does not have these words: "0/3 nodes are available: 1
 // node(s) had untolerated taint {…}, 2 Insufficient memory. preemption: …".
 bool has_other_reason(std::string_view message, std::string_view words) {
@@ -49,7 +45,7 @@ bool has_other_reason(std::string_view message, std::string_view words) {
   message = message.substr(0, message.find(". "));
   while (!message.empty()) {
     const std::size_t end = std::min(message.find(", "), message.size());
-    if (!holds_text(message.substr(0, end), words)) return true;
+    if (!has_text(message.substr(0, end), words)) return true;
     message.remove_prefix(std::min(end + 2, message.size()));
   }
   return false;
@@ -67,13 +63,13 @@ std::optional<std::string> pod_has_one_reason(const LogState& state, const LogPr
 }
 
 std::optional<std::string> taint_is_of_a_condition(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "{node.kubernetes.io/")) return std::nullopt;
+  if (!has_text(problem.message, "{node.kubernetes.io/")) return std::nullopt;
   return "a taint in the message is of node.kubernetes.io";
 }
 
 std::optional<std::string> no_hugepages(const LogState& state, const LogProblem& problem) {
-  return holds_text(problem.message, "hugepages-1Gi") ? first_seen(state, {"hugepages-1g-none"})
-                                                      : first_seen(state, {"hugepages-2m-none"});
+  return has_text(problem.message, "hugepages-1Gi") ? first_seen(state, {"hugepages-1g-none"})
+                                                    : first_seen(state, {"hugepages-2m-none"});
 }
 
 // "exec /usr/bin/serve: exec format error", as opposed to "exec /entrypoint.sh: exec format error"
@@ -82,7 +78,7 @@ std::optional<std::string> program_is_no_script(const LogState&, const LogProble
   std::string_view path = message.substr(0, message.find(": exec format error"));
   path.remove_prefix(std::min(path.find_last_of(" \"'") + 1, path.size()));
   if (path.size() < 2 || path.front() != '/' || path.ends_with(".sh") || path.ends_with(".py") ||
-      holds_text(path, "entrypoint"))
+      has_text(path, "entrypoint"))
     return std::nullopt;
   return "the message names no script";
 }
@@ -92,12 +88,12 @@ std::optional<std::string> namespace_is_denied(const LogState& state, const LogP
 }
 
 std::optional<std::string> ldconfig_was_ended(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "terminated with signal 31")) return std::nullopt;
+  if (!has_text(problem.message, "terminated with signal 31")) return std::nullopt;
   return "ldconfig was ended by signal 31 (SIGSYS)";
 }
 
 std::optional<std::string> database_refused(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "Connection refused")) return std::nullopt;
+  if (!has_text(problem.message, "Connection refused")) return std::nullopt;
   return "the connection was refused";
 }
 
@@ -111,19 +107,19 @@ std::optional<std::string> wait_names_nodes(const LogState&, const LogProblem& p
 }
 
 std::optional<std::string> wait_is_for_maintenance(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "or maintenance") && !holds_text(problem.message, "or_maintenance"))
+  if (!has_text(problem.message, "or maintenance") && !has_text(problem.message, "or_maintenance"))
     return std::nullopt;
   return "the message says so";
 }
 
 std::optional<std::string> wait_is_for_others(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "or other job") && !holds_text(problem.message, "or_other_job"))
+  if (!has_text(problem.message, "or other job") && !has_text(problem.message, "or_other_job"))
     return std::nullopt;
   return "the message says so";
 }
 
 std::optional<std::string> ldconfig_gave_a_code(const LogState&, const LogProblem& problem) {
-  if (!holds_text(problem.message, "failed with error code")) return std::nullopt;
+  if (!has_text(problem.message, "failed with error code")) return std::nullopt;
   return "ldconfig ended by itself, with an error code";
 }
 
@@ -133,7 +129,7 @@ std::optional<std::string> image_was_pulled(const LogState& state, const LogProb
   Scan scan(problem.message);
   if (pulled == state.seen.end() || !scan.skip_past("pull image \"")) return std::nullopt;
   const std::string_view image = scan.until("\"");
-  if (image.empty() || !holds_text(pulled->second.text, image)) return std::nullopt;
+  if (image.empty() || !has_text(pulled->second.text, image)) return std::nullopt;
   return at_line(pulled->second);
 }
 
@@ -141,7 +137,7 @@ std::optional<std::string> image_was_pulled(const LogState& state, const LogProb
 std::optional<std::string> credentials_are_wrong(const LogState&, const LogProblem& problem) {
   for (const std::string_view words :
        {"incorrect username or password", "HTTP Basic: Access denied", "token has expired"})
-    if (holds_text(problem.message, words)) return "the registry says so";
+    if (has_text(problem.message, words)) return "the registry says so";
   return std::nullopt;
 }
 

@@ -34,10 +34,6 @@ constexpr double kMostWatts = 1e5;
 constexpr int kIdleLevel = 5;            // performance state P5 and those of less work
 constexpr std::uint64_t kLastLines = 8;  // lines below the command last that are about the last boot
 
-bool holds(std::string_view text, std::string_view words) {
-  return text.find(words) != std::string_view::npos;
-}
-
 template <const auto& ids>
 DriverEvidence seen_any(const LogState& state, const LogProblem& problem) {
   return first_seen(state, ids, &problem);
@@ -311,7 +307,7 @@ DriverEvidence task_sees_fewer(const LogState& state, const LogProblem& problem)
 }
 
 DriverEvidence nvls_is_involved(const LogState& state, const LogProblem& problem) {
-  if (holds(problem.message, "NVLink SHARP") || holds(problem.message, "NVLS"))
+  if (has_text(problem.message, "NVLink SHARP") || has_text(problem.message, "NVLS"))
     return "the message is of NVLink SHARP";
   static constexpr std::array<std::string_view, 2> kIds = {"nvls-failed", "nvls-warned"};
   return first_seen(state, kIds, &problem);
@@ -406,7 +402,7 @@ DriverEvidence engine_is_old(const LogState& state, const LogProblem&) {
 }
 
 DriverEvidence engine_is_podman(const LogState& state, const LogProblem& problem) {
-  if (holds(problem.message, "setting up CDI devices")) return "the message is Podman's";
+  if (has_text(problem.message, "setting up CDI devices")) return "the message is Podman's";
   if (const auto podman = state.seen.find("podman-version"); podman != state.seen.end())
     return at_line(podman->second);
   return std::nullopt;
@@ -490,7 +486,7 @@ DriverEvidence gpus_are_of_one_kind(const LogState& state, const LogProblem&) {
 
 // "unknown device id: no-gpu-has-10MiB-to-run"
 DriverEvidence device_is_of_sharer(const LogState&, const LogProblem& problem) {
-  if (problem.message.find("no-gpu-has-") == std::string::npos) return std::nullopt;
+  if (!has_text(problem.message, "no-gpu-has-")) return std::nullopt;
   return "the device is called no-gpu-has-…-to-run";
 }
 
@@ -753,7 +749,7 @@ std::string_view listed_name(std::string_view line) {
 
 // "# GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-…)"
 std::optional<int> listed_gpu(std::string_view line) {
-  if (!holds(line, "(UUID: GPU-")) return std::nullopt;
+  if (!has_text(line, "(UUID: GPU-")) return std::nullopt;
   Scan scan(line);
   if (!scan.skip_past("GPU ")) return std::nullopt;
   const auto number = scan.number();
@@ -770,7 +766,8 @@ bool is_card(std::string_view name) {
   if (std::ranges::find(kModels, model) != std::end(kModels)) return true;
   constexpr std::size_t kLongestProduct = 32;
   name = name.substr(0, kLongestProduct);
-  return !model.starts_with("GB") && (holds(name, "PCIe") || holds(name, "PCIE") || holds(name, " NVL"));
+  return !model.starts_with("GB") &&
+         (has_text(name, "PCIe") || has_text(name, "PCIE") || has_text(name, " NVL"));
 }
 
 // Returns whether the GPU of this name is one whose NVSwitch is managed through InfiniBand devices.
@@ -789,7 +786,7 @@ void forget_query(DriverLines& driver) {
 
 // Reads the head of `nvidia-smi --query-gpu=… --format=csv`.
 void read_query_head(DriverLines& driver, std::string_view line) {
-  if (holds(line, "--query-gpu")) return;  // the command
+  if (has_text(line, "--query-gpu")) return;  // the command
   const auto columns = split(line.substr(0, kLongestQuery), ',');
   forget_query(driver);
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -828,7 +825,7 @@ void read_query_row(LogState& state, std::string_view line) {
 
 void keep_names(std::set<std::string, std::less<>>& names, std::string_view line) {
   line = trim(line);
-  if (!line.starts_with("nvidia.com/gpu=") || holds(line, " ") || names.size() >= kMostCdiNames) return;
+  if (!line.starts_with("nvidia.com/gpu=") || has_text(line, " ") || names.size() >= kMostCdiNames) return;
   names.emplace(line.substr(0, 80));
 }
 
@@ -852,7 +849,7 @@ void LogState::read_driver(std::string_view line) {
              fmt::format("{} NVIDIA devices on PCI", *count));
       break;
     case DriverAsked::kNvswitch:
-      if (lone_number(line) == 0 || holds(line, "No such file"))
+      if (lone_number(line) == 0 || has_text(line, "No such file"))
         keep("no-nvswitch", "no /dev/nvidia-nvswitch* is there");
       break;
     case DriverAsked::kFabricManager:
@@ -865,8 +862,8 @@ void LogState::read_driver(std::string_view line) {
       if (answer.starts_with("desktop")) keep("docker-desktop", fmt::format("docker context: {}", answer));
       break;
     case DriverAsked::kLibraryPath:
-      if (answer.starts_with('/') || answer == "" || holds(answer, "LD_LIBRARY_PATH="))
-        keep(holds(answer, "compat") ? "compat-in-path" : "path-without-compat",
+      if (answer.starts_with('/') || answer == "" || has_text(answer, "LD_LIBRARY_PATH="))
+        keep(has_text(answer, "compat") ? "compat-in-path" : "path-without-compat",
              fmt::format("LD_LIBRARY_PATH={}", answer));
       break;
     case DriverAsked::kKernel:
@@ -899,26 +896,27 @@ void LogState::read_driver(std::string_view line) {
       keep("gpus-listed", line);
     }
   }
-  if (found[kListCommand] && holds(line, "head")) driver.list_is_cut = true;
-  if (found[kXid] && !holds(line, "SXid")) {
+  if (found[kListCommand] && has_text(line, "head")) driver.list_is_cut = true;
+  if (found[kXid] && !has_text(line, "SXid")) {
     // "NVRM: Xid (PCI:0000:3b:00): 79, …"
     Scan scan(line);
     if (scan.skip_past("Xid (") && scan.skip_past("): ")) {
       const auto code = scan.number();
       if (code && (driver.xids.size() < kMostXids || driver.xids.contains(*code)))
         keep_sight(driver.xids[*code], line);
-      if (code && *code >= 144 && *code <= 150 && holds(line, " Fatal "))
+      if (code && *code >= 144 && *code <= 150 && has_text(line, " Fatal "))
         keep_sight(driver.nvlink_fatal, line);
     }
   }
   if (found[kUnit] || found[kStartedFm]) {
     driver.unit = log.lines;
-    if (holds(line, "could not be found") || holds(line, "not loaded")) keep("fm-unit-absent", line);
+    if (has_text(line, "could not be found") || has_text(line, "not loaded")) keep("fm-unit-absent", line);
     if (found[kIsActive]) driver.asked = DriverAsked::kFabricManager;
-    if (holds(line, "Started") && seen.contains("fm-stopped")) keep_sight(driver.fm_started_again, line);
-    if (holds(line, "Stopping") || holds(line, "Stopped") || holds(line, "Deactivated"))
+    if (has_text(line, "Started") && seen.contains("fm-stopped")) keep_sight(driver.fm_started_again, line);
+    if (has_text(line, "Stopping") || has_text(line, "Stopped") || has_text(line, "Deactivated"))
       keep("fm-stopped", line);
-    if (holds(line, "Failed to start") || holds(line, "status=1/FAILURE")) keep("fm-start-failed", line);
+    if (has_text(line, "Failed to start") || has_text(line, "status=1/FAILURE"))
+      keep("fm-start-failed", line);
   }
   // "     Active: failed (Result: exit-code) since …" some lines below the unit's name.
   constexpr std::uint64_t kStatusLines = 6;
@@ -930,17 +928,17 @@ void LogState::read_driver(std::string_view line) {
     if (scan.take("failed") || scan.take("activating (auto-restart)")) keep("fm-unit-failed", text);
     if (scan.take("inactive")) keep("fm-inactive", text);
   }
-  if (found[kPciList] && holds(line, "NVSwitch]")) keep("nvswitch", line);
-  if (found[kPciList] && (holds(line, "3D controller") || holds(line, "VGA compatible")))
+  if (found[kPciList] && has_text(line, "NVSwitch]")) keep("nvswitch", line);
+  if (found[kPciList] && (has_text(line, "3D controller") || has_text(line, "VGA compatible")))
     keep("pci-with-nvidia", line);
-  const auto counts = [&] { return holds(line, "grep -c") || holds(line, "wc -l"); };
-  if (found[kLspci] && counts() && holds(lower(line), "nvidia")) driver.asked = DriverAsked::kNvidiaOnPci;
+  const auto counts = [&] { return has_text(line, "grep -c") || has_text(line, "wc -l"); };
+  if (found[kLspci] && counts() && has_text(lower(line), "nvidia")) driver.asked = DriverAsked::kNvidiaOnPci;
   if (found[kLsSwitch]) {
     if (counts()) driver.asked = DriverAsked::kNvswitch;
-    if (holds(line, "No such file") || holds(line, "cannot access")) keep("no-nvswitch", line);
-    if (trim(line).starts_with("/dev/nvidia-nvswitch") || holds(line, "crw")) keep("nvswitch", line);
+    if (has_text(line, "No such file") || has_text(line, "cannot access")) keep("no-nvswitch", line);
+    if (trim(line).starts_with("/dev/nvidia-nvswitch") || has_text(line, "crw")) keep("nvswitch", line);
   }
-  if (found[kNvls] && holds(line, "NCCL WARN")) keep("nvls-warned", line);
+  if (found[kNvls] && has_text(line, "NCCL WARN")) keep("nvls-warned", line);
   if (found[kHeading]) driver.allocatable = log.lines;
   if (found[kAllocatable] && driver.allocatable != 0 && log.lines - driver.allocatable <= kLongestList) {
     Scan scan(line);
@@ -948,13 +946,13 @@ void LogState::read_driver(std::string_view line) {
     if (const auto count = lone_number(scan.rest()))
       keep(*count == 0 ? "allocatable-none" : "allocatable-some", line);
   }
-  if (found[kDkms] && holds(line, "installed")) {
+  if (found[kDkms] && has_text(line, "installed")) {
     // "nvidia/570.133.20, 6.8.0-55-generic, x86_64: installed"
     const std::string_view kernel = word_after(line, ", ");
     if (!kernel.empty() && driver.built_for.size() < kMostKernels)
       driver.built_for.emplace(kernel.substr(0, 64));
     keep_sight(driver.built, line);
-  } else if ((found[kDkmsOld] || found[kDkmsServer]) && holds(line, ": installed")) {
+  } else if ((found[kDkmsOld] || found[kDkmsServer]) && has_text(line, ": installed")) {
     // DKMS 2: "nvidia, 525.105.17, 5.10.0-23-cloud-amd64, x86_64: installed"
     // Ubuntu's server driver: "nvidia-srv/535.183.06, 6.8.0-45-generic, x86_64: installed"
     const auto parts = split(line.substr(0, 256), ',');
@@ -975,7 +973,7 @@ void LogState::read_driver(std::string_view line) {
     if (watts > 0 && watts < kMostWatts) driver.supply_watts += watts;
     keep_sight(driver.supply, line);
   }
-  if (found[kPstore] && holds(line, "ls ") && !holds(line, "cannot access"))
+  if (found[kPstore] && has_text(line, "ls ") && !has_text(line, "cannot access"))
     driver.asked = DriverAsked::kPstore;
   // Of last -x, newest first: the last boot, and whoever was logged in when the machine went down before it.
   if (found[kLastLogins]) {
@@ -1018,40 +1016,41 @@ void LogState::read_driver(std::string_view line) {
       keep_sight(driver.cdi_version, line);
     }
   }
-  if (found[kWhich] && (holds(line, "nvidia-ctk") || holds(line, "nvidia-container-runtime-hook")))
+  if (found[kWhich] && (has_text(line, "nvidia-ctk") || has_text(line, "nvidia-container-runtime-hook")))
     keep_sight(driver.asked_which_toolkit, line);
-  if (found[kLibcuda] && holds(line, "=>") && !seen.contains("libcuda-compat-first") &&
+  if (found[kLibcuda] && has_text(line, "=>") && !seen.contains("libcuda-compat-first") &&
       !seen.contains("libcuda-driver-first"))
-    keep(holds(line, "compat/") ? "libcuda-compat-first" : "libcuda-driver-first", line);
+    keep(has_text(line, "compat/") ? "libcuda-compat-first" : "libcuda-driver-first", line);
   if (found[kPathVariable]) {
-    if (holds(line, "echo $LD_LIBRARY_PATH") || holds(line, "printenv LD_LIBRARY_PATH")) {
+    if (has_text(line, "echo $LD_LIBRARY_PATH") || has_text(line, "printenv LD_LIBRARY_PATH")) {
       driver.asked = DriverAsked::kLibraryPath;
     } else if (const auto at = line.find("LD_LIBRARY_PATH=");
-               at != std::string_view::npos && !holds(line, "echo")) {
-      keep(holds(line.substr(at), "compat") ? "compat-in-path" : "path-without-compat", line);
+               at != std::string_view::npos && !has_text(line, "echo")) {
+      keep(has_text(line.substr(at), "compat") ? "compat-in-path" : "path-without-compat", line);
     }
   }
-  if (found[kLdso] && holds(line, "compat")) keep("ldso-compat", line);
+  if (found[kLdso] && has_text(line, "compat")) keep("ldso-compat", line);
   if (found[kHmm]) {
-    if (holds(line, "parameters/uvm_disable_hmm")) driver.asked = DriverAsked::kHmm;
-    if (holds(line, "uvm_disable_hmm=1") && holds(line, "cuInit"))
+    if (has_text(line, "parameters/uvm_disable_hmm")) driver.asked = DriverAsked::kHmm;
+    if (has_text(line, "uvm_disable_hmm=1") && has_text(line, "cuInit"))
       driver.asked = DriverAsked::kInitWithoutHmm;
   }
   if (found[kLocalRank])
     if (const auto rank = number_after(line, "local_rank: ");
         rank && *rank >= 0 && driver.failed.size() < kMostGpus)
       driver.failed.insert(*rank);
-  if (found[kTasks] && holds(line, "xited with exit code"))
+  if (found[kTasks] && has_text(line, "xited with exit code"))
     if (const auto task = number_after(line, ": tasks ");
         task && *task >= 0 && driver.failed.size() < kMostGpus)
       driver.failed.insert(*task);
   // Options may stand on a line of their own, and a step has those of its allocation.
-  if (found[kGpusOption] || found[kGresOption] || ((found[kSrun] || found[kSbatch]) && holds(line, " -G "))) {
+  if (found[kGpusOption] || found[kGresOption] ||
+      ((found[kSrun] || found[kSbatch]) && has_text(line, " -G "))) {
     keep_sight(driver.slurm_gpus, line);
     keep_sight(driver.container_gpus, line);
   }
   if (found[kRuntimeOption] || found[kDeviceOption]) keep_sight(driver.container_gpus, line);
-  if (found[kSbatch] || (found[kSrun] && (holds(line, " -p ") || holds(line, " --partition"))))
+  if (found[kSbatch] || (found[kSrun] && (has_text(line, " -p ") || has_text(line, " --partition"))))
     keep_sight(driver.slurm_start, line);
   if (found[kDockerRun] || found[kPodmanRun]) keep_sight(driver.container_start, line);
 }

@@ -1,6 +1,7 @@
 // Observations in what the kernel and its tools print that confirm or refute causes.
 #include <array>
 
+#include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
 
 namespace railbed::diagnose {
@@ -28,14 +29,13 @@ constexpr std::array<string_view, 3> kAptFailed = {"apt-fetch-failed", "apt-list
 // Kernels that come from no archive of a distribution.
 Evidence kernel_is_in_no_archive(const LogState&, const LogProblem& problem) {
   for (const string_view kernel : {"icrosoft", "linuxkit", "xanmod", "-pve"})
-    if (problem.message.find(kernel) != std::string::npos)
-      return "the kernel in the message is of no archive";
+    if (has_text(problem.message, kernel)) return "the kernel in the message is of no archive";
   return std::nullopt;
 }
 
 // "installed in this system is not supported by open"
 Evidence open_module_refuses(const LogState&, const LogProblem& problem) {
-  if (problem.message.find("supported by open") == std::string::npos) return std::nullopt;
+  if (!has_text(problem.message, "supported by open")) return std::nullopt;
   return "the open kind of the driver refuses it";
 }
 

@@ -22,10 +22,6 @@ constexpr std::size_t kMostSteps = 1024;
 constexpr std::size_t kMostSoughtPorts = 64;
 constexpr std::size_t kLongestPath = 256;
 
-bool contains(std::string_view text, std::string_view words) {
-  return text.find(words) != std::string_view::npos;
-}
-
 Evidence seen_at(const LogSight& sight) {
   if (sight.line == 0) return std::nullopt;
   return at_line(sight);
@@ -114,7 +110,7 @@ Evidence bundles_exceed_cluster(const LogState& state, const LogProblem& problem
 Evidence bundles_fit_cluster(const LogState& state, const LogProblem& problem) {
   const auto wanted = gpus_of_bundles(problem.message);
   const LauncherLines& lines = state.launchers;
-  if (!wanted || lines.ray_total < *wanted || !contains(problem.message, "}]")) return std::nullopt;
+  if (!wanted || lines.ray_total < *wanted || !has_text(problem.message, "}]")) return std::nullopt;
   return fmt::format("{} GPUs are requested, and Ray has {} in all ({})", *wanted, lines.ray_total,
                      at_line(lines.ray_gpus));
 }
@@ -138,25 +134,25 @@ Evidence gpus_are_free(const LogState& state, const LogProblem&) {
 
 // "current_node_resource={'accelerator_type:H100': 1.0, 'bundle_group_9fa1…': 999.9, 'CPU': 20.0}"
 Evidence a_group_holds_the_node(const LogState&, const LogProblem& problem) {
-  if (!contains(problem.message, "'bundle_group_") || contains(problem.message, "'GPU_group_"))
+  if (!has_text(problem.message, "'bundle_group_") || has_text(problem.message, "'GPU_group_"))
     return std::nullopt;
   return "the node's resources have bundle_group_… of a placement group and no GPU any more";
 }
 
 Evidence a_group_leaves_a_part(const LogState&, const LogProblem& problem) {
-  if (!contains(problem.message, "'GPU_group_")) return std::nullopt;
+  if (!has_text(problem.message, "'GPU_group_")) return std::nullopt;
   return "the node's GPUs stand under GPU_group_…: they belong to a placement group";
 }
 
 Evidence node_has_no_gpu_in_ray(const LogState&, const LogProblem& problem) {
-  if (!contains(problem.message, "current_node_resource={") ||
-      contains(problem.message, "accelerator_type:") || contains(problem.message, "bundle_group_"))
+  if (!has_text(problem.message, "current_node_resource={") ||
+      has_text(problem.message, "accelerator_type:") || has_text(problem.message, "bundle_group_"))
     return std::nullopt;
   return "the node's resources in Ray have neither a GPU nor an accelerator_type";
 }
 
 Evidence node_has_a_gpu_in_ray(const LogState&, const LogProblem& problem) {
-  if (!contains(problem.message, "accelerator_type:")) return std::nullopt;
+  if (!has_text(problem.message, "accelerator_type:")) return std::nullopt;
   return "Ray found a GPU on this node: its resources have an accelerator_type";
 }
 
@@ -231,7 +227,7 @@ Evidence head_is_elsewhere(const LogState& state, const LogProblem& problem) {
 Evidence nc_found(const LogState& state, std::string_view sight, int port) {
   const auto seen = state.seen.find(sight);
   if (port == 0 || seen == state.seen.end()) return std::nullopt;
-  if (!contains(seen->second.text, fmt::format(" port {} ", port))) return std::nullopt;
+  if (!has_text(seen->second.text, fmt::format(" port {} ", port))) return std::nullopt;
   return at_line(seen->second);
 }
 
@@ -502,7 +498,7 @@ Evidence cgroups_are_version_2(const LogState& state, const LogProblem&) {
 
 Evidence cgroup_plugin_is(const LogState& state, bool there) {
   const auto seen = state.seen.find("slurm-cgroup-v2-file");
-  if (seen == state.seen.end() || contains(seen->second.text, "No such file") == there) return std::nullopt;
+  if (seen == state.seen.end() || has_text(seen->second.text, "No such file") == there) return std::nullopt;
   return at_line(seen->second);
 }
 
@@ -524,13 +520,13 @@ Evidence prolog_is_not_allowed(const LogState& state, const LogProblem&) {
 
 // "OSError: [Errno 28] No space left on device: '/dev/shm/torch_1234'"
 Evidence space_is_of_shm(const LogState& state, const LogProblem& problem) {
-  if (contains(problem.message, "/dev/shm")) return "the message names /dev/shm";
-  if (contains(problem.message, ": '/")) return std::nullopt;
+  if (has_text(problem.message, "/dev/shm")) return "the message names /dev/shm";
+  if (has_text(problem.message, ": '/")) return std::nullopt;
   return shm_is_small(state, problem);
 }
 
 Evidence path_is_given(const LogState&, const LogProblem& problem) {
-  if (!contains(problem.message, ": '/")) return std::nullopt;
+  if (!has_text(problem.message, ": '/")) return std::nullopt;
   return "the message names a file";
 }
 
@@ -746,7 +742,7 @@ std::string rank_zero_of(std::string_view line) {
   if (!process || !rest.skip_past(" on ")) return {};
   Scan host(trim(rest.rest()));
   const std::string name(host.until(" "));
-  return contains(host.rest(), "device") ? fmt::format("{} on {}", *process, name) : std::string();
+  return has_text(host.rest(), "device") ? fmt::format("{} on {}", *process, name) : std::string();
 }
 
 // Returns the number of tasks in "srun -n 8", "#SBATCH --ntasks=8" or "--ntasks 8".
@@ -836,8 +832,8 @@ void read(LogState& state, std::string_view line) {
     lines.in_step = true;
     if (lines.steps.size() < kMostSteps) lines.steps.push_back({.step = std::string(scan.until(" "))});
   }
-  if (has(kJobId) || contains(line, "NumCPUs=")) lines.in_step = false;
-  if (lines.in_step && contains(line, "State=") && !contains(line, "State=RUNNING") && !lines.steps.empty()) {
+  if (has(kJobId) || has_text(line, "NumCPUs=")) lines.in_step = false;
+  if (lines.in_step && has_text(line, "State=") && !has_text(line, "State=RUNNING") && !lines.steps.empty()) {
     lines.steps.pop_back();
     lines.in_step = false;
   } else if (has(kTres)) {
@@ -864,8 +860,8 @@ void read(LogState& state, std::string_view line) {
   if (has(kShm))
     if (const auto lacks = shm_lacks_room(line))
       state.keep_sight(*lacks ? lines.shm_small : lines.shm_roomy, line);
-  if (has(kSrun) && (contains(line, "srun -") || contains(line, "+ srun "))) {
-    const bool with = contains(line, "--mpi=p") || contains(line, "--mpi p");
+  if (has(kSrun) && (has_text(line, "srun -") || has_text(line, "+ srun "))) {
+    const bool with = has_text(line, "--mpi=p") || has_text(line, "--mpi p");
     state.keep_sight(with ? lines.srun_with_mpi : lines.srun_without_mpi, line);
   }
   for (const auto& [trigger, prefix] :

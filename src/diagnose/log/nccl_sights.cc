@@ -22,7 +22,7 @@ namespace {
 
 using Evidence = std::optional<std::string>;
 
-constexpr std::string_view kMode = "drwxrwxrwt";  // that /dev/shm has to have
+constexpr std::string_view kOpenMode = "drwxrwxrwt";  // which /dev/shm has to have
 
 Evidence memlock_is_unlimited(const LogState& state, const LogProblem&) {
   if (state.memlock_unlimited.line == 0 || state.memlock_limited.line != 0) return std::nullopt;
@@ -90,20 +90,18 @@ Evidence segment_is_not_there(const LogState&, const LogProblem& problem) {
 }
 
 Evidence segment_is_denied(const LogState& state, const LogProblem& problem) {
-  if (problem.message.find("Permission denied") != std::string::npos)
-    return "the message has EACCES: permission denied";
+  if (has_text(problem.message, "Permission denied")) return "the message has EACCES: permission denied";
   return first_seen(state, {"shm-call-denied"});
 }
 
 Evidence segment_has_no_room(const LogState& state, const LogProblem& problem) {
-  if (problem.message.find("No space left") != std::string::npos)
-    return "the message has ENOSPC: no space left on device";
+  if (has_text(problem.message, "No space left")) return "the message has ENOSPC: no space left on device";
   return first_seen(state, {"shm-call-full"});
 }
 
 // The mode of /dev/shm, from `ls -ld /dev/shm`
 Evidence shm_is_open_to_all(const LogState& state, const LogProblem&) {
-  if (state.shm_mode.text.substr(0, kMode.size()) != kMode) return std::nullopt;
+  if (!state.shm_mode.text.starts_with(kOpenMode)) return std::nullopt;
   return at_line(state.shm_mode);
 }
 Evidence shm_is_closed(const LogState& state, const LogProblem& problem) {
@@ -316,7 +314,6 @@ Evidence nccl_is_before_cumem(const LogState& state, const LogProblem&) {
   return std::nullopt;
 }
 
-// "… localGid fe80::a288:c2ff:fe45:6c12 remoteGidsfe80::…"
 // Returns whether the table of GIDs has a link-local one, and no other, where NCCL_IB_GID_INDEX points.
 Evidence chosen_gid_is_link_local(const LogState& state) {
   const LogVariable* const variable = find_variable(state, "NCCL_IB_GID_INDEX");
@@ -330,6 +327,7 @@ Evidence chosen_gid_is_link_local(const LogState& state) {
   return fmt::format("NCCL_IB_GID_INDEX={}, and {}", *index, at_line(gid->second));
 }
 
+// "… localGid fe80::a288:c2ff:fe45:6c12 remoteGidsfe80::…"
 Evidence gid_is_link_local(const LogState& state, const LogProblem& problem) {
   if (auto chosen = chosen_gid_is_link_local(state)) return chosen;
   const std::string small = lower(problem.message);

@@ -116,11 +116,11 @@ Evidence bstrap_ended_otherwise(const LogState&, const LogProblem& problem) {
   return bstrap_ended_with(problem, false);
 }
 
-// What a message of Python, the loader, a compiler or a registry says.
+// Finds words in the message of Python, the loader, a compiler or a registry.
 template <const auto& kWords>
 Evidence says_any(const LogState&, const LogProblem& problem) {
   for (const std::string_view words : kWords)
-    if (problem.message.find(words) != std::string::npos) return "its message has " + std::string(words);
+    if (has_text(problem.message, words)) return "its message has " + std::string(words);
   return std::nullopt;
 }
 

@@ -36,10 +36,6 @@ constexpr int kLateRequest = 64;
 // More than UCX needs for its queues and buffers.
 constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
 
-bool has_text(std::string_view text, std::string_view words) {
-  return text.find(words) != std::string_view::npos;
-}
-
 // Returns the MTUs of one port on two nodes that differ, or that are equal.
 Evidence compare_rdma_mtus(const LogState& state, bool differ) {
   const auto& mtus = state.rdma.mtus;
@@ -389,7 +385,7 @@ Evidence guids_are_not_zero(const LogState& state, const LogProblem&) {
   return first_seen(state, {"guid-of-device"});
 }
 
-// Where --use_cuda stands in the command that has --use_cuda_dmabuf
+// The place of --use_cuda in the command that has --use_cuda_dmabuf.
 enum class CudaOption { kAbsent, kBefore, kAfter };
 std::optional<CudaOption> cuda_option(const LogState& state) {
   const auto command = state.seen.find("perftest-dmabuf-flag");

@@ -190,7 +190,7 @@ LogVerdict of_echo(const LogState& state, const LogProblem& echo) {
             "Read the traceback above it; what ended after it follows from it. Search for its words in the "
             "program's issues."};
   LogVerdict verdict = of_problem(echo);
-  // What the message of a consequence states is what happened, not why.
+  // The message of a consequence states an event, not its cause.
   if (verdict.certainty == Certainty::kCause && echo.evidence.empty())
     verdict.certainty = Certainty::kUnknown;
   if (log.nccl_lines == 0) add_telling(state, echo, verdict);

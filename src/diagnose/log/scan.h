@@ -54,6 +54,10 @@ class Scan {
   std::string_view text_;
 };
 
+inline bool has_text(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
 // Returns the number that follows `words` somewhere in `text`: number_after("… rank 3 nranks 8", " nranks ")
 // is 8.
 template <class T = int>

@@ -250,7 +250,7 @@ Rdma collect_rdma(Host& host) {
   Rdma rdma;
   auto names = device_names(host, kClass, kLongestDevice, kMostRdmaDevices);
   // Without ib_core the folder does not exist: such a machine has no RDMA devices, and the reading is not missing. A
-  // folder without any of /sys/class is a copy of a part of a machine, which says nothing of its devices.
+  // folder without any of /sys/class is a copy of a part of a machine, and its devices are not known.
   if (names.absent() && host.list("/sys/class")) names = {std::vector<std::string>{}, kClass};
   const auto management = read_management(host, items(names));
   std::string left_alone;
