@@ -85,6 +85,12 @@ TEST(CollectPackageSources, AreKeptInACaptureWithoutPasswords) {
             "");
 }
 
+// "[-[" as an address would be read as options where the capture is read again.
+TEST(CollectPackageSources, ASecondListOfOptionsIsNoAddress) {
+  EXPECT_TRUE(parse_package_sources("deb [arch=amd64][-[ /\n", "/etc/apt/sources.list").empty());
+  EXPECT_EQ(used_package_sources("/etc/apt/sources.list", "deb [][-[ /\n"), "");
+}
+
 // As nvidia-ctk 1.17 wrote it on an EC2 g4dn.xlarge (Docker's documentation, build/building/cdi), cut down.
 constexpr std::string_view kCdiSpec = R"(cdiVersion: 0.6.0
 containerEdits:

@@ -44,7 +44,8 @@ void add_line(std::string_view line, std::string_view file, std::vector<PackageS
     line = trim(line.substr(end + 1));
   }
   const auto columns = words(line);
-  if (!columns.empty()) add_source(columns.front(), file, sources);
+  // apt takes one list of options: a second one is no address.
+  if (!columns.empty() && !columns.front().starts_with('[')) add_source(columns.front(), file, sources);
 }
 
 // A paragraph of deb822, or a section of an ini file.
