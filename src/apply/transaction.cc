@@ -493,8 +493,7 @@ Result<void> Transaction::revert(bool booting) {
 // Logs a failure and continues with the next command: each undoes a separate effect.
 void Transaction::undo_commands(UndoWhen when, bool booting) {
   for (const UndoCommand& command : journal_.undo) {
-    if (command.when != when || !(booting ? command.booting : command.running) || command.words.empty())
-      continue;
+    if (command.when != when || !(booting ? command.booting : command.running)) continue;
     say("run " + shell_line(command.words));
     const auto ended = host_->run(command.words, std::chrono::seconds(90));
     if (!ended)
@@ -566,7 +565,8 @@ Result<void> check_journal(const Journal& journal) {
   if (auto sound = check_request(journal.request); !sound) return sound;
   const auto bad = [](std::string text) { return fail(ErrorKind::kBadInput, std::move(text)); };
   const auto check = [&](const std::vector<std::string>& words) -> Result<void> {
-    if (words.empty() || is_command_of_ours(words)) return {};
+    if (words.empty()) return bad("a command of the record is empty");
+    if (is_command_of_ours(words)) return {};
     return bad(fmt::format("no apply runs \"{}\"", printable(shell_line(words))));
   };
   for (const KeptEdit& edit : journal.files) {

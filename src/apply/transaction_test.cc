@@ -512,6 +512,8 @@ TEST(Transaction, ARecordThatNoApplyWouldWriteIsNotCarriedOut) {
   }));
   EXPECT_TRUE(is_refused([](Journal& journal) { journal.folders = {"/opt/x"}; }));
   EXPECT_TRUE(is_refused([](Journal& journal) { journal.request.id = kSecond; }));
+  EXPECT_TRUE(is_refused([](Journal& journal) { journal.undo.push_back({}); })) << "no words";
+  EXPECT_TRUE(is_refused([](Journal& journal) { journal.then.push_back({}); })) << "no words";
   for (const std::vector<std::string>& words : {std::vector<std::string>{"touch", "/tmp/x"},
                                                 {"sysctl", "--load", "/tmp/x"},
                                                 {"modprobe", "x"},
