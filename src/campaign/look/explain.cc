@@ -3,6 +3,8 @@
 // recognises as the output of commands is a machine. NCCL's topology file begins with its root element.
 // Any other text is what a job printed.
 //
+// A text of standard input or of the command line is recognised as a file of it would be.
+//
 // The output of a job often has lines of a kernel log, and the outputs of commands, among its own. Lines of the
 // kernel's are taken out and read as the log of a machine, so that the rules judge them. A machine's report in one
 // text is read as a job's output, too, and counts as one if it has a symptom.
@@ -10,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +50,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFlightHead = 4096;
 constexpr std::size_t kMostFlights = 1 << 16;
+constexpr std::size_t kLargestOutput = 8 << 20;  // of commands; what is larger is a log
+constexpr std::string_view kNoFile = "-";        // standard input, or a text of the command line
 
 // Returns whether the file is a dump of PyTorch's flight recorder, by its first bytes.
 bool is_flight(const std::string& path) {
@@ -100,7 +105,8 @@ struct Mixture {
   Explanation explanation;
   Sent loose;  // outputs in loose files
   diagnose::LogReader log;
-  bool has_log = false;
+  bool has_log = false;  // something was fed to it
+  bool has_job = false;  // something that can be nothing but a job's output
   std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
   std::optional<FabricEvidence> subnet;
@@ -108,15 +114,16 @@ struct Mixture {
   std::string errors_from;              // its path
 
   std::string add_machine(const std::string& name, Facts facts);
-  Result<void> add_log(const std::string& path, std::FILE* input);
+  Result<void> add_log(const std::string& path, std::string_view begin, std::FILE* rest);
+  Result<void> add_stream(const std::string& path, std::FILE* input);
   void add_reports(SupportReports reports);
   void add_kernel_lines(const std::string& name, std::string lines);
   Result<void> add(const std::string& path);
   Result<void> add_yaml(const std::string& path);
   Result<void> add_json(const std::string& path);
   Result<void> add_captured(const std::string& path);
-  Result<bool> add_outputs(const std::string& path);
-  Result<void> add_flight(const std::string& path);
+  Result<bool> add_outputs(const std::string& path, std::string text);
+  Result<void> add_flight(const std::string& path, std::string_view bytes);
   Result<bool> add_flight_folder(const std::string& path);
   Result<void> add_topology(const std::string& path, std::string_view text);
   Result<void> add_graphs(const std::string& path, std::string_view text);
@@ -154,24 +161,56 @@ void Mixture::add_kernel_lines(const std::string& name, std::string lines) {
   explanation.inputs.back().what += ", with lines of a kernel log";
 }
 
-Result<void> Mixture::add_log(const std::string& path, std::FILE* input) {
-  log.begin_file(path == "-" ? "" : fs::path(path).filename().string());
+// Reads a text that begins with `begin` and goes on with what `rest` still holds, if that is not null.
+Result<void> Mixture::add_log(const std::string& path, std::string_view begin, std::FILE* rest) {
+  log.begin_file(path == kNoFile ? "" : fs::path(path).filename().string());
   KernelLines kernel;
   std::array<char, 1 << 16> piece;
-  bool first = true;
-  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), input)) {
-    if (std::exchange(first, false) && std::memchr(piece.data(), 0, size) != nullptr)
-      return fail(ErrorKind::kBadInput,
-                  path + ": not a text; railbed reads logs, outputs of commands and support reports");
-    log.feed({piece.data(), size});
-    kernel.feed({piece.data(), size});
+  const auto next = [&] {
+    const std::size_t size = rest != nullptr ? std::fread(piece.data(), 1, piece.size(), rest) : 0;
+    return std::string_view(piece.data(), size);
+  };
+  if (begin.empty()) begin = next();
+  if (begin.find('\0') != std::string_view::npos)
+    return fail(ErrorKind::kBadInput,
+                path + ": not a text; railbed reads logs, outputs of commands and support reports");
+  for (std::string_view text = begin; !text.empty(); text = next()) {
+    log.feed(text);
+    kernel.feed(text);
   }
-  if (std::ferror(input) != 0)
+  if (rest != nullptr && std::ferror(rest) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
-  has_log = true;
+  has_log = has_job = true;
   explanation.inputs.push_back({path, "a job's output"});
-  add_kernel_lines(path == "-" ? "the log's machine" : fs::path(path).stem().string(), kernel.finish());
+  add_kernel_lines(path == kNoFile ? "the log's machine" : fs::path(path).stem().string(), kernel.finish());
   return {};
+}
+
+// Recognises by its content what cannot be read twice, as a pipe, or has no other sign, as a file of any name.
+Result<void> Mixture::add_stream(const std::string& path, std::FILE* input) {
+  struct stat status = {};
+  if (fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_size > static_cast<off_t>(kLargestOutput))
+    return add_log(path, {}, input);
+  std::string begin;
+  const auto read_on = [&](std::size_t most) {
+    std::array<char, 1 << 16> piece;
+    while (begin.size() <= most) {
+      const std::size_t size = std::fread(piece.data(), 1, piece.size(), input);
+      if (size == 0) return;
+      begin.append(piece.data(), size);
+    }
+  };
+  read_on(kFlightHead);
+  if (diagnose::may_be_flight_dump(std::string_view(begin).substr(0, kFlightHead))) {
+    read_on(kMaxReadBytes);
+    return add_flight(path, begin);
+  }
+  read_on(kLargestOutput);
+  if (begin.size() > kLargestOutput || std::ferror(input) != 0 || begin.find('\0') != std::string::npos)
+    return add_log(path, begin, input);
+  ASSIGN_OR_RETURN(const bool outputs, add_outputs(path, begin));
+  return outputs ? Result<void>() : add_log(path, begin, nullptr);
 }
 
 // Returns whether a YAML file is a description of a cluster, whole or not, rather than another program's.
@@ -187,7 +226,7 @@ Result<void> Mixture::add_yaml(const std::string& path) {
     explanation.inputs.push_back({path, "a YAML file of another program, read as text"});
     log.begin_file(fs::path(path).filename().string());
     log.feed(*text);
-    has_log = true;
+    has_log = has_job = true;
     return {};
   }
   ASSIGN_OR_RETURN(auto cluster, load_cluster(path));
@@ -296,12 +335,8 @@ void Mixture::judge_fabric() {
   explanation.fabric = ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
 }
 
-// Reads a file as the output of commands. Returns false if it is none that a rule reads.
-Result<bool> Mixture::add_outputs(const std::string& path) {
-  constexpr std::uintmax_t kLargest = 8 << 20;  // outputs are smaller than logs
-  std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kLargest) return false;
-  ASSIGN_OR_RETURN(std::string text, read_file(path));
+// Reads a text as the output of commands. Returns false if it is none that a rule reads.
+Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   if (is_nccl_topology(text)) {
     RETURN_IF_ERROR(add_topology(path, text));
     return true;
@@ -315,17 +350,17 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
     return true;
   }
   if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;
-  if (is_bug_report(text)) {
+  if (path != kNoFile && is_bug_report(text)) {
     RETURN_IF_ERROR(add_captured(path));
     return true;
   }
-  const std::string name = fs::path(path).filename().string();
+  const std::string name = path == kNoFile ? "the text's machine" : fs::path(path).filename().string();
   Sent alone;
   alone.files[std::string(kSingleFile)] = {text, 0};
   if (!reports_of(std::move(alone), name)) return false;
   explanation.inputs.push_back({path, "outputs of commands"});
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
-  log.begin_file(name);
+  log.begin_file(path == kNoFile ? "" : name);
   log.feed(text);
   has_log = true;
   std::string key = name;
@@ -334,8 +369,7 @@ Result<bool> Mixture::add_outputs(const std::string& path) {
   return true;
 }
 
-Result<void> Mixture::add_flight(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+Result<void> Mixture::add_flight(const std::string& path, std::string_view bytes) {
   auto dump = diagnose::read_flight_dump(bytes, fs::path(path).filename().string());
   if (!dump) return fail(std::move(dump.error()), path);
   explanation.inputs.push_back({path, dump->rank < 0
@@ -355,7 +389,10 @@ Result<bool> Mixture::add_flight_folder(const std::string& path) {
   }
   if (dumps.empty()) return false;
   std::ranges::sort(dumps);
-  for (const std::string& dump : dumps) RETURN_IF_ERROR(add_flight(dump));
+  for (const std::string& dump : dumps) {
+    ASSIGN_OR_RETURN(const std::string bytes, read_file(dump));
+    RETURN_IF_ERROR(add_flight(dump, bytes));
+  }
   for (const std::string& other : others) RETURN_IF_ERROR(add(other));
   return true;
 }
@@ -375,7 +412,7 @@ Result<void> Mixture::read_loose() {
 }
 
 Result<void> Mixture::add(const std::string& path) {
-  if (path == "-") return add_log(path, stdin);
+  if (path == kNoFile) return add_stream(path, stdin);
   std::error_code error;
   const fs::path name(path);
   if (!fs::exists(name, error)) return fail(ErrorKind::kBadInput, path + ": no such file or folder");
@@ -385,20 +422,22 @@ Result<void> Mixture::add(const std::string& path) {
     ASSIGN_OR_RETURN(const bool dumps, add_flight_folder(path));
     return dumps ? Result<void>() : add_captured(path);
   }
-  // Facts are JSON, too; a .json file that is no dump after all is read as before.
-  if (is_flight(path))
-    if (auto added = add_flight(path); added || ending != ".json") return added;
-  if (ending == ".tree") return add_captured(path);
-  if (kind_of(path) == SentKind::kPacked) return add_captured(path);
-  if (ending == ".json")
-    if (auto added = add_json(path); added) return added;
-  ASSIGN_OR_RETURN(const bool outputs, add_outputs(path));
-  if (outputs) return {};
+  if (fs::is_regular_file(name, error)) {
+    // Facts are JSON, too; a .json file that is no dump after all is read as before.
+    if (is_flight(path)) {
+      ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+      if (auto added = add_flight(path, bytes); added || ending != ".json") return added;
+    }
+    if (ending == ".tree") return add_captured(path);
+    if (kind_of(path) == SentKind::kPacked) return add_captured(path);
+    if (ending == ".json")
+      if (auto added = add_json(path); added) return added;
+  }
   Fd named = open_named(path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       named ? fdopen(named.release(), "rb") : nullptr, [](std::FILE* open) { return std::fclose(open); });
   if (!file) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
-  return add_log(path, file.get());
+  return add_stream(path, file.get());
 }
 
 // Returns what the rules saw, as observations that a hypothesis may name.
@@ -419,6 +458,10 @@ Explanation conclude(Mixture mixture) {
   if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
     explanation.machines = verify(explanation.evidence);
   if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
+  // Outputs of machines are no job, unless a line of theirs stands out.
+  if (!mixture.has_job && explanation.job && !diagnose::is_recognised(*explanation.job) &&
+      explanation.job->verdict.why.empty())
+    explanation.job.reset();
   if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
   return std::move(explanation);
 }
@@ -450,12 +493,11 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
 
 Result<Explanation> explain_text(std::string_view text) {
   Mixture mixture;
-  mixture.has_log = true;
-  mixture.explanation.inputs.push_back({"the text", "a job's output"});
-  mixture.log.feed(text);
-  KernelLines kernel;
-  kernel.feed(text);
-  mixture.add_kernel_lines("the text's machine", kernel.finish());
+  ASSIGN_OR_RETURN(const bool outputs, mixture.add_outputs(std::string(kNoFile), std::string(text)));
+  if (!outputs) RETURN_IF_ERROR(mixture.add_log(std::string(kNoFile), text, nullptr));
+  RETURN_IF_ERROR(mixture.read_loose());
+  mixture.judge_fabric();
+  mixture.explanation.inputs.front().path = "the text";
   return conclude(std::move(mixture));
 }
 

@@ -32,7 +32,7 @@ struct ExplainedFabric {
 
 struct Explanation {
   std::vector<ExplainedInput> inputs;
-  std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input is one
+  std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input has one
   std::optional<diagnose::FlightVerdict> flight;  // of all dumps of PyTorch's flight recorder together
   std::vector<NodeGraph> topologies;              // of NCCL's topology files
   std::optional<ExplainedFabric> fabric;          // of a file of an InfiniBand subnet

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace railbed {
 namespace {
@@ -147,6 +149,42 @@ TEST(ExplainText, OneMessage) {
   const auto explanation = explain_text("h1:40:9 [0] x.cc:1 NCCL WARN Bootstrap : no socket interface found");
   ASSERT_TRUE(explanation);
   EXPECT_EQ(explanation->job->problems.front().symptom, "no-interface");
+}
+
+// The table that nvidia-smi 580.159.04 prints of an H200, shortened.
+constexpr std::string_view kTable =
+    R"(+-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.159.04             Driver Version: 580.159.04     CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|                                         |                        |               MIG M. |
+|=========================================+========================+======================|
+|   0  NVIDIA H200                    On  |   00000000:00:06.0 Off |                    7 |
+| N/A   40C    P0             80W /  700W |       0MiB / 143771MiB |      0%      Default |
+|                                         |                        |             Disabled |
++-----------------------------------------+------------------------+----------------------+
+)";
+
+TEST(ExplainText, AnOutputIsAMachineAndNoJob) {
+  const auto explanation = explain_text(kTable);
+  ASSERT_TRUE(explanation);
+  EXPECT_FALSE(explanation->job);
+  EXPECT_EQ(explanation->evidence.nodes.size(), 1);
+  EXPECT_EQ(explanation->inputs.front().what, "outputs of commands");
+  EXPECT_TRUE(std::ranges::any_of(explanation->machines.findings, [](const Finding& finding) {
+    return finding.rule == "gpu.ecc-uncorrectable" && is_red(finding);
+  })) << "7 uncorrected errors";
+}
+
+TEST_F(Explain, APipeIsReadAsAFileOfItWouldBe) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << kTable; });
+  const Explanation explanation = read({pipe});
+  writer.join();
+  EXPECT_FALSE(explanation.job);
+  EXPECT_EQ(explanation.evidence.nodes.size(), 1);
 }
 
 }  // namespace

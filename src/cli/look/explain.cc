@@ -24,6 +24,7 @@ struct ExplainOptions {
   std::vector<std::string> what;
   std::string nccl_log;
   bool json = false;
+  bool all = false;
   ReachOptions reach;
 };
 
@@ -40,8 +41,10 @@ bool is_message(const std::string& word) { return word.find(' ') != std::string:
 
 int run_explain(const ExplainOptions& options) {
   const std::vector<std::string>& what = options.what;
-  if (what.empty() && is_fed())
-    return show_explanation(explain({"-"}, options.reach, terminal_caller()), options.json);
+  const auto show = [&](const Result<Explanation>& explanation) {
+    return show_explanation(explanation, options.json, options.all);
+  };
+  if (what.empty() && is_fed()) return show(explain({"-"}, options.reach, terminal_caller()));
   if (what.empty())
     return report({ErrorKind::kBadInput,
                    "explain what? Name a RULE, files of logs and outputs, or - for what you paste\nSee: "
@@ -50,7 +53,7 @@ int run_explain(const ExplainOptions& options) {
   std::error_code error;
   const bool is_path = what.front() == "-" || std::filesystem::exists(what.front(), error);
   if (what.size() == 1 && !is_path) {
-    if (is_message(what.front())) return show_explanation(explain_text(what.front()), options.json);
+    if (is_message(what.front())) return show(explain_text(what.front()));
     if (is_rule(what.front())) return explain_rule(what.front(), options.json);
     if (const auto number = parse_number<int>(what.front()))
       return report(
@@ -63,7 +66,7 @@ int run_explain(const ExplainOptions& options) {
                             ending == ".yaml";
     if (!names_file) return unknown_rule(what.front());
   }
-  return show_explanation(explain(what, options.reach, terminal_caller()), options.json);
+  return show(explain(what, options.reach, terminal_caller()));
 }
 
 }  // namespace
@@ -79,6 +82,7 @@ Action declare_explain(CLI::App& app) {
   add_json_flag(app, options->json, "print one JSON document", kExplanationDocument, kLogDocument,
                 kRulesDocument, kXidsDocument, kSxidDocument);
   log->excludes(what);
+  app.add_flag("--all", options->all, "of machines, list what passed and what does not apply, too");
   add_fleet_options(app, options->reach);
   app.footer(R"(
 Each file is recognised by its content, and all of them are diagnosed together: what the machines show confirms

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/look/nccl_log.h"
@@ -28,15 +29,22 @@ bool leads(const diagnose::Log& log) {
          !log.problems.front().consequence;
 }
 
-std::string machines_text(const Explanation& explanation) {
+bool has_red(const Explanation& explanation) {
+  return std::ranges::any_of(explanation.machines.findings, is_red);
+}
+
+std::string machines_text(const Explanation& explanation, bool all) {
   Run about;
   about.nodes = explanation.evidence.nodes.size() + explanation.evidence.unreachable.size();
   about.cluster = explanation.evidence.cluster.name;
-  return render_text(explanation.machines, about, {use_colour(STDOUT_FILENO)});
-}
-
-bool has_red(const Explanation& explanation) {
-  return std::ranges::any_of(explanation.machines.findings, is_red);
+  const StatusCounts counts = explanation.machines.findings.counts();
+  // A report that holds little leaves much unknown, and the reader asks first whether anything is wrong.
+  const std::string first =
+      has_red(explanation) || counts.unknown == 0
+          ? ""
+          : fmt::format("{} passed and none failed; {} could not be made with what was read\n\n",
+                        counted(counts.pass, "check"), counts.unknown);
+  return first + render_text(explanation.machines, about, {.colour = use_colour(STDOUT_FILENO), .all = all});
 }
 
 // Returns the list of inputs. Of many dumps only their number is shown.
@@ -52,13 +60,13 @@ std::string read_text(const Explanation& explanation) {
 }
 
 // Returns the sections in the order in which a person needs them: what names a cause comes first.
-std::string text_of(const Explanation& explanation) {
+std::string text_of(const Explanation& explanation, bool all) {
   std::string text;
   const bool red = has_red(explanation);
   const bool job = explanation.job.has_value();
   const bool machines = explanation.machines.findings.size() > 0;
   if (machines && (red || !explanation.job))
-    text = (job ? "On the machines\n" : "") + machines_text(explanation);
+    text = (job ? "On the machines\n" : "") + machines_text(explanation, all);
   if (explanation.job) {
     const std::string verdict = diagnose::verdict_text(*explanation.job);
     const std::string between = text.empty() ? "" : "\n";
@@ -122,11 +130,11 @@ int explanation_exit_code(const Explanation& explanation) {
 
 }  // namespace
 
-int show_explanation(const Result<Explanation>& explanation, bool as_json) {
+int show_explanation(const Result<Explanation>& explanation, bool as_json, bool all) {
   if (!explanation) return report(explanation.error());
   if (as_json) keep_lines_whole();
   print_result(as_json ? document_text(kExplanationDocument, explanation_document(*explanation))
-                       : text_of(*explanation));
+                       : text_of(*explanation, all));
   return explanation_exit_code(*explanation);
 }
 

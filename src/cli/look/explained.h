@@ -23,7 +23,7 @@ struct ExplanationDocument {
 inline constexpr Document<ExplanationDocument> kExplanationDocument{"railbed-explanation"};
 
 // Prints the explanation, or its error, and returns the exit code: 0 nothing is wrong, 1 warnings, 2 errors found, 3
-// nothing was recognised.
-int show_explanation(const Result<Explanation>& explanation, bool as_json);
+// nothing was recognised. `all` also lists what passed on machines, in text.
+int show_explanation(const Result<Explanation>& explanation, bool as_json, bool all = false);
 
 }  // namespace railbed

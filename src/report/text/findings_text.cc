@@ -268,7 +268,6 @@ void Writer::all_passed(const Run& run, const StatusCounts& counts) {
   const std::string where = run.cluster.empty() ? "" : printable(run.cluster) + ": ";
   const std::string what = counts.pass == 0   ? "nothing could be checked here"
                            : counts.pass == 1 ? "the one check passed"
-                           : counts.pass == 1 ? "its one check passed"
                                               : fmt::format("all {} checks passed", counts.pass);
   const Style style = style_of(counts.pass == 0 ? Status::kUnknown : Status::kPass);
   text_ += fmt::format("{}  {}{}\n", coloured(style.word, style.colour), where, what);
