@@ -48,7 +48,8 @@ void ipmitool(std::string_view text) {
                                      .log = text,
                                      .inventory = text,
                                      .lan = text,
-                                     .controller = text});
+                                     .controller = text,
+                                     .chassis = text});
   require(facts.has_value());
   if (facts->sensors.ok()) {
     require(facts->sensors->size() <= kMaxBmcSensors);

@@ -52,7 +52,9 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
     [](std::string_view text, ReportTree& report) {
       add_adapters({{"0000:17:00.0", text}, {"", text}}, report);
     },
-    add_ipmitool,
+    [](std::string_view text, ReportTree& report) {
+      add_ipmitool({{text, true}, {text, false}}, report);
+    },
     [](std::string_view text, ReportTree& report) {
       add_gpu_tests({text, text}, report);
     }};

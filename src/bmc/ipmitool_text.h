@@ -18,6 +18,10 @@ struct IpmitoolTexts {
   std::string_view inventory = {};   // fru print
   std::string_view lan = {};         // lan print
   std::string_view controller = {};  // mc info
+  std::string_view chassis = {};     // chassis status
+  // A filter or a choice left rows out: without anything out of order in it, such a text is a reading that is missing.
+  bool sensors_in_part = false;
+  bool events_in_part = false;
 };
 
 // Returns what the texts hold; nullopt if there is none. A text without the lines that its command prints is a

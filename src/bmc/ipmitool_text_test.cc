@@ -99,6 +99,85 @@ TEST(IpmitoolText, ReadsEventsOfAllForms) {
   EXPECT_EQ(events[7].severity, BmcSeverity::kUnknown);
 }
 
+TEST(IpmitoolText, DatesAreThoseOfTheCallersLocale) {
+  const auto first_time = [](const std::string& text) {
+    const auto facts = parse_ipmitool({.events = text});
+    return facts && facts->events.ok() ? facts->events->front().time : "none";
+  };
+  const std::string rest = " | Fan FAN1 | Lower Critical going low | Asserted\n";
+  EXPECT_EQ(first_time("1 | 09/17/2026 | 11:31:42 PM UTC" + rest), "2026-09-17 23:31:42");
+  EXPECT_EQ(first_time("1 | 02/04/2026 | 12:28:24 PM -03" + rest), "2026-02-04 12:28:24");
+  EXPECT_EQ(first_time("1 | 02/04/2026 | 12:28:24 AM EST" + rest), "2026-02-04 00:28:24");
+  EXPECT_EQ(first_time("1 | 04.02.2026 | 12:28:24 CET" + rest), "2026-02-04 12:28:24");
+  EXPECT_EQ(first_time("1 | 2026-02-04 | 12:28:24 CET" + rest), "2026-02-04 12:28:24");
+  EXPECT_EQ(first_time("1 | 04/02/26 | 12:28:24 GMT" + rest + "2 | 17/02/26 | 12:28:24 GMT" + rest),
+            "2026-02-04 12:28:24")
+      << "the second row shows that the day is first";
+  EXPECT_EQ(first_time("1 | 09/17/2026 | 25:31:42" + rest), "");
+  EXPECT_EQ(first_time("1 | 09/17/2026 | 13:31:42 PM UTC" + rest), "");
+}
+
+TEST(IpmitoolText, ReadsRowsOfOldVersionsAndOfMakers) {
+  const auto facts = parse_ipmitool(
+      {.events =
+           "  34 | 02/25/2025 | 04:50:09 PM EST | Memory #0x02 | Uncorrectable ECC (UnCorrectable ECC |  DIMMD7) | "
+           "Asserted\n"
+           " 2b6 | 07/07/2015 | 08:33:23 | Critical Interrupt PCIe Cor Sensor |  | Asserted\n"
+           "fe3c | 04/10/2008 | 14:50:13 | Power Unit Power Redundancy | Fully Redundant\n"
+           "fe3d | 04/10/2008 | 14:51:13 | Power Supply PS 1 | Power Supply AC lost\n"
+           "   9 | Linux kernel panic: Fatal excep\n"
+           "16c0 | 12/18/20 | 12:04:57 UTC | Temperature SCM_TEMP | Lower Critical going low  | Asserted | Reading "
+           "252 < Threshold 0 degrees C\n"});
+  ASSERT_TRUE(facts && facts->events.ok());
+  const auto& events = *facts->events;
+  ASSERT_EQ(events.size(), 6U);
+  EXPECT_EQ(events[0].severity, BmcSeverity::kCritical);
+  EXPECT_EQ(events[0].event, "Uncorrectable ECC (UnCorrectable ECC DIMMD7)") << "with the module's name";
+  EXPECT_EQ(events[1].sensor, "PCIe Cor Sensor");
+  EXPECT_EQ(events[2].severity, BmcSeverity::kNominal);
+  EXPECT_EQ(events[3].severity, BmcSeverity::kUnknown) << "without a direction it may have come back";
+  EXPECT_EQ(events[4].event, "panic: Fatal excep");
+  EXPECT_EQ(events[4].severity, BmcSeverity::kCritical);
+  EXPECT_EQ(events[5].event, "Lower Critical going low, Reading 252 < Threshold 0 degrees C");
+}
+
+TEST(IpmitoolText, APartWithoutAFaultSaysNothingOfTheRest) {
+  EXPECT_FALSE(
+      parse_ipmitool({.sdr = "FAN1 | 41h | ok | 29.1 | 5800 RPM\n", .sensors_in_part = true})->sensors.ok());
+  EXPECT_TRUE(
+      parse_ipmitool({.sdr = "FAN1 | 41h | cr | 29.1 | 0 RPM\n", .sensors_in_part = true})->sensors.ok());
+  const std::string row = "1 | 09/17/2026 | 11:31:42 | Fan FAN1 | Lower Critical going low | ";
+  EXPECT_FALSE(parse_ipmitool({.events = row + "Deasserted\n", .events_in_part = true})->events.ok());
+}
+
+TEST(IpmitoolText, StatesOfSdrJoinTheTableOfSensor) {
+  const auto facts = parse_ipmitool(
+      {.sensor = "Temp | 25.000 | degrees C | ok | na | na | na | na | 90.000 | na\n"
+                 "Status | 0x0 | discrete | 0x0180| na | na | na | na | na | na\n"
+                 "Status | 0x0 | discrete | 0x0980| na | na | na | na | na | na\n",
+       .sdr = "Temp | 0Eh | ok  |  3.1 | 26 degrees C\nStatus | 85h | ok  | 10.1 | Presence detected\n"
+              "Status | 86h | ok  | 10.2 | Presence detected, Power Supply AC lost\n"});
+  ASSERT_TRUE(facts && facts->sensors.ok());
+  ASSERT_EQ(facts->sensors->size(), 3U);
+  EXPECT_EQ(facts->sensors->at(0).reading, 25.0);
+  EXPECT_EQ(facts->sensors->at(1).severity, BmcSeverity::kUnknown);
+  EXPECT_EQ(facts->sensors->at(2).severity, BmcSeverity::kCritical);
+}
+
+TEST(IpmitoolText, ReadsTheChassis) {
+  const std::string text =
+      "System Power         : off\nPower Overload       : false\nMain Power Fault     : true\n"
+      "Power Restore Policy : always-off\nDrive Fault          : false\n";
+  const auto facts = parse_ipmitool({.chassis = text});
+  ASSERT_TRUE(facts && facts->power.ok() && facts->sensors.ok());
+  EXPECT_EQ(*facts->power, PowerState::kOff);
+  ASSERT_EQ(facts->sensors->size(), 1U);
+  EXPECT_EQ(facts->sensors->front().name, "Main Power Fault");
+  EXPECT_FALSE(parse_ipmitool({.chassis = "Power Overload : false\n"})->power.ok());
+  EXPECT_FALSE(parse_ipmitool({.chassis = "System Power : on\n"})->sensors.ok())
+      << "no fault is no list of sensors";
+}
+
 TEST(IpmitoolText, AnEmptyLogIsAValueAndAnEmptyOutputIsNot) {
   EXPECT_TRUE(parse_ipmitool({.events = "SEL has no entries\n"})->events.ok());
   EXPECT_FALSE(parse_ipmitool({.events = ""})->events.ok());
@@ -131,7 +210,11 @@ TEST(IpmitoolText, CipherSuiteZeroIsFoundByTheListOfSuites) {
   EXPECT_EQ(zero_of("0,1,2,3,6,7,8,11,12", "caaaaaaaaXXXXXX"), CipherPrivilege::kCallback);
   EXPECT_EQ(zero_of("1,2,3,4", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnused)
       << "the first letter is that of suite 1";
-  EXPECT_EQ(zero_of("3,17,0", "XXaXXXXXXXXXXXX"), CipherPrivilege::kAdministrator);
+  EXPECT_EQ(zero_of("1,2,3,6,7,8,11,12,0", "aaaaXXaaaXXaaXX"), CipherPrivilege::kAdministrator)
+      << "both ways";
+  EXPECT_EQ(zero_of("1,2,3,6,7,8,11,12,0", "XaaaXXaaaXXaaXX"), CipherPrivilege::kUnknown)
+      << "by its place in the list allowed, by its number not";
+  EXPECT_EQ(zero_of("3,17,0", "XXaXXXXXXXXXXXX"), CipherPrivilege::kUnknown);
   EXPECT_EQ(zero_of("", "aaaaaaaaaaaaaaa"), CipherPrivilege::kUnknown)
       << "nothing shows whose letters these are";
   EXPECT_EQ(zero_of("0,1", ""), CipherPrivilege::kUnknown);
@@ -170,6 +253,34 @@ TEST(IpmitoolText, ReadsTheController) {
   EXPECT_EQ(facts->device->firmware, "7.10");
   EXPECT_EQ(facts->device->manufacturer, "DELL Inc");
   EXPECT_EQ(facts->device->product, "PowerEdge XE9680");
+}
+
+TEST(IpmitoolText, APowerSupplyIsNotTheProduct) {
+  const auto device = [](const char* inventory, const char* controller) {
+    const auto facts = parse_ipmitool({.inventory = inventory, .controller = controller});
+    return facts->device.ok() ? *facts->device : BmcDevice{};
+  };
+  constexpr const char* kUnnamed =
+      "Device ID                 : 32\nFirmware Revision         : 1.11\nManufacturer Name         : Unknown\n"
+      "Product Name              : Unknown (0x202)\n";
+  const auto board = device(
+      "FRU Device Description : PSU1 (ID 5)\n Product Manufacturer  : DELTA\n Product Name          : DPS-2000\n\n"
+      "FRU Device Description : Builtin FRU Device (ID 0)\n Board Mfg             : Supermicro\n"
+      " Board Product         : X11DSC+\n Product Name          :\n",
+      kUnnamed);
+  EXPECT_EQ(board.product, "X11DSC+");
+  EXPECT_EQ(board.manufacturer, "Supermicro") << "the BMC's own is called Unknown";
+  const auto none = device(
+      "FRU Device Description : Builtin FRU Device (ID 0)\n Device not present (Requested sensor, data, or record not "
+      "found)\n\nFRU Device Description : dimm0 (ID 4)\n Product Manufacturer  : Micron\n Product Name          : 32GB\n",
+      kUnnamed);
+  EXPECT_EQ(none.product, "");
+  EXPECT_EQ(none.manufacturer, "");
+  EXPECT_EQ(none.firmware, "1.11");
+  EXPECT_EQ(
+      device(" Board Mfg             : DELL\n Board Product         : PowerEdge R730\n", kUnnamed).product,
+      "PowerEdge R730")
+      << "fru print 0";
 }
 
 }  // namespace

@@ -245,17 +245,26 @@ void add_gpus(const Outputs& outputs, ReportTree& report) {
   add_missing_driver(report);
 }
 
+// Returns true if the words choose rows: "sdr type Fan", "sel elist last 20", "sensor get Temp".
+bool chooses_rows(const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [](const std::string& word) {
+    return word == "type" || word == "entity" || word == "last" || word == "first" || word == "get";
+  });
+}
+
 // With -H the output is of another machine's BMC, and no fact of the machine where the command was typed.
 void add_bmc(const Outputs& outputs, ReportTree& report) {
+  std::vector<IpmitoolOutput> texts;
   for (const Output* output : outputs.of("ipmitool")) {
     if (word_after(output->words, "-H").empty()) {
-      add_ipmitool(output->text, report);
+      texts.push_back({output->text, output->filtered || chooses_rows(output->words)});
       continue;
     }
     report.leave_out(
         "`ipmitool -H`: its output is of the BMC at that address, which may be any machine's; put it into a "
         "file of its own without the command line");
   }
+  add_ipmitool(texts, report);
 }
 
 void add_tests_of_gpus(const Outputs& outputs, ReportTree& report) {

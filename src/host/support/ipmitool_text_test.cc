@@ -33,6 +33,31 @@ TEST(IpmitoolKind, IsKnownByTheFirstLine) {
       "mc info");
 }
 
+TEST(IpmitoolKind, IsKnownInOtherVersionsAndLocales) {
+  EXPECT_EQ(
+      ipmitool_kind(
+          " 448 | 09/17/2026 | 11:31:42 PM UTC | Temperature MB_Air_Inlet_T | Upper Critical going high | "
+          "Asserted | Reading 50 > Threshold 50 degrees C\n"),
+      "sel list");
+  EXPECT_EQ(ipmitool_kind("fe3c | 04/10/2008 | 14:50:13 | Power Unit Power Redundancy | Fully Redundant\n"),
+            "sel list");
+  EXPECT_EQ(
+      ipmitool_kind("1 | 17.09.2026 | 23:31:42 CEST | Fan FAN1 | Lower Critical going low | Asserted\n"),
+      "sel list");
+  EXPECT_EQ(ipmitool_kind("   9 | Linux kernel panic: Fatal excep\n"), "sel list");
+  EXPECT_EQ(
+      ipmitool_kind(
+          "Get HPM.x Capabilities request failed, compcode = c9\nCPU1 Temp        | 01h | ok  |  3.1 | 45 "
+          "degrees C\n"),
+      "sdr");
+  EXPECT_EQ(ipmitool_command("CPU1 Temp        | 01h | ok  |  3.1 | 45 degrees C\n"), "sdr elist");
+  EXPECT_EQ(ipmitool_kind(
+                "System Power         : on\nPower Overload       : false\nPower Restore Policy : previous\n"),
+            "chassis status");
+  EXPECT_EQ(ipmitool_kind(" Chassis Type          : Other\n Board Mfg             : Supermicro\n"),
+            "fru print");
+}
+
 TEST(IpmitoolKind, OtherTablesAreNone) {
   for (const std::string text :
        {"", "\n\n", "id | name | value\n----+------+------\n 1 | a | b\n", "| GPU | Name | ok |\n",
@@ -55,6 +80,25 @@ TEST(IpmitoolText, ASessionKeepsItAndAnotherMachinesIsLeftOut) {
   EXPECT_FALSE(host->run({"ipmitool", "lan", "print"}).ok());
   ASSERT_EQ(reports->unread.size(), 1U);
   EXPECT_EQ(reports->unread.front().why.find("secret"), std::string::npos);
+}
+
+TEST(IpmitoolText, PartsAreKeptAsPartsAndTogether) {
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {
+      "root@gpu01:~# ipmitool sdr type Fan\nFAN1             | 41h | ok  | 29.1 | 5800 RPM\n"
+      "root@gpu01:~# ipmitool sdr type Temperature\nCPU1 Temp        | 01h | ok  |  3.1 | 36 degrees C\n"
+      "root@gpu01:~# ipmitool sel elist | tail -1\n   1 | 09/17/2026 | 11:31:42 | Fan FAN1 | Lower Critical going low | "
+      "Asserted\n",
+      0};
+  auto reports = reports_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(reports);
+  const auto host = host_of(std::move(reports->nodes.front().tree));
+  EXPECT_FALSE(host->run({"ipmitool", "sdr"}).ok());
+  const auto sensors = host->run({"ipmitool", "sdr", "(part)"});
+  ASSERT_TRUE(sensors.ok());
+  EXPECT_NE(sensors->output.find("FAN1"), std::string::npos);
+  EXPECT_NE(sensors->output.find("CPU1 Temp"), std::string::npos);
+  EXPECT_TRUE(host->run({"ipmitool", "sel", "list", "(part)"}).ok());
 }
 
 }  // namespace

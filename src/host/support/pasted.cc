@@ -16,7 +16,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 // Commands whose output still holds after a filter has removed lines: what is missing in them stays unknown.
-constexpr std::string_view kFilterable[] = {"dmesg", "journalctl", "lspci"};
+constexpr std::string_view kFilterable[] = {"dmesg", "journalctl", "lspci", "ipmitool"};
 
 // A line of a terminal: "root@gpu01:~# ibstat", "[user@gpu01 ~]$ sudo lspci -vv", "$ dmesg -T".
 struct Entry {
@@ -127,9 +127,9 @@ Words words_of_text(std::string_view text) {
     return words;
   }
   if (const auto kind = dcgm_kind(head); !kind.empty()) return {"dcgmi", std::string(kind)};
-  if (const auto kind = ipmitool_kind(head); !kind.empty()) {
+  if (const auto command = ipmitool_command(head); !command.empty()) {
     Words words{"ipmitool"};
-    for (const auto word : railbed::words(kind)) words.emplace_back(word);
+    for (const auto word : railbed::words(command)) words.emplace_back(word);
     return words;
   }
   if (head.starts_with("CA '")) return {"ibstat"};

@@ -65,11 +65,18 @@ struct AdapterText {
 void add_adapters(const std::vector<AdapterText>& texts, ReportTree& report);
 // Returns the only adapter that such an output names; empty if it names none or several.
 std::string adapter_device_in(std::string_view text);
-// Returns the kind of an output of ipmitool: "sensor", "sdr", "sel list", "sel info", "fru print", "lan print" or
-// "mc info"; empty if the text is none of them.
+// Returns the command of ipmitool that printed a text: "sensor", "sdr", "sdr elist", "sel list", "sel info", "fru print",
+// "lan print", "mc info" or "chassis status"; empty if it is none of them. The kind is the same, but "sdr" for both sdr.
+std::string_view ipmitool_command(std::string_view text);
 std::string_view ipmitool_kind(std::string_view text);
-// Keeps the output as that of `ipmitool KIND`; bmc/ipmitool_text.h reads it.
-void add_ipmitool(std::string_view text, ReportTree& report);
+struct IpmitoolOutput {
+  std::string_view text;
+  bool in_part = false;  // of a filter, or of a choice such as `sdr type Fan`
+};
+// Keeps the outputs as those of `ipmitool KIND`, and one that is a part as that of `ipmitool KIND (part)`;
+// bmc/ipmitool_text.h reads them.
+void add_ipmitool(const std::vector<IpmitoolOutput>& outputs, ReportTree& report);
+inline constexpr std::string_view kIpmitoolPart = " (part)";
 // Returns "diag" or "health" for what dcgmi diag (JSON or table) or dcgmi health -c prints; empty for other texts.
 std::string_view dcgm_kind(std::string_view text);
 // The results of all outputs of dcgmi together.
