@@ -35,6 +35,18 @@ bool is_machine(const fs::path& folder) {
                              [&](const char* name) { return fs::is_directory(folder / name, error); });
 }
 
+// Returns true if a folder below `root` lies in a sosreport or in what hwloc-gather-topology copied: its proc, which has a
+// folder sys, is a part of that machine and no machine.
+bool is_within_report(const fs::path& folder, const fs::path& root) {
+  std::error_code error;
+  for (fs::path above = folder; above != root && above.has_relative_path();) {
+    above = above.parent_path();
+    if (fs::is_directory(above / "sos_commands", error) || fs::exists(above / kGatherMark, error))
+      return true;
+  }
+  return false;
+}
+
 // A pipe or a device is no report: reading it might not end. read_tree() returns the error.
 bool is_tree(const fs::path& file) {
   std::error_code error;
@@ -95,7 +107,8 @@ Result<std::vector<NamedHost>> open_reports(const std::string& path, std::vector
   std::vector<fs::path> machines;
   const auto is_machine_folder = [&](const std::string& entry) {
     std::error_code error;
-    const bool is = fs::is_directory(fs::symlink_status(entry, error)) && is_machine(entry);
+    const bool is = fs::is_directory(fs::symlink_status(entry, error)) && is_machine(entry) &&
+                    !is_within_report(entry, path);
     if (is) machines.emplace_back(entry);
     return is;
   };

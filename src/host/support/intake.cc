@@ -25,9 +25,17 @@ constexpr std::string_view kUnwanted[] = {"var/",         "home/",        "root/
                                           "sos_reports/", "sos_strings/", "opt/",         "usr/share/",
                                           "etc/selinux/", "etc/pki/",     "proc/kallsyms"};
 // Plug-ins of sos whose outputs are read; the others hold packages, logs and output of services.
-constexpr std::string_view kPlugins[] = {"pci",    "nvidia",    "infiniband", "networking", "kernel",
-                                         "host",   "processor", "numa",       "systemd",    "date",
-                                         "memory", "hardware",  "release"};
+// `general` is that of sos before 3.6, `rdma` that of NVIDIA's sos of DOCA.
+constexpr std::string_view kPlugins[] = {
+    "pci",     "nvidia", "infiniband", "networking", "kernel",  "host",    "processor", "numa",
+    "systemd", "date",   "memory",     "hardware",   "release", "general", "ipmitool",  "mellanox_firmware",
+    "rdma"};
+
+// Returns true for the journal since the boot: the kernel's buffer may have lost its beginning. The other journals are of
+// earlier boots.
+bool is_journal_of_boot(std::string_view path) {
+  return path.starts_with("sos_commands/logs/journalctl_") && path.ends_with("--boot");
+}
 
 // Removes the archive's own folder, such as "sosreport-gpu01-2026-01-19-abcdefg/", from a path.
 std::string_view without_top(std::string_view path) {
@@ -78,7 +86,7 @@ bool is_part_of_a_report(std::string_view path) {
   constexpr std::string_view kCommands = "sos_commands/";
   if (!path.starts_with(kCommands)) return true;
   const auto plugin = path.substr(kCommands.size(), path.find('/', kCommands.size()) - kCommands.size());
-  return std::ranges::find(kPlugins, plugin) != std::end(kPlugins);
+  return std::ranges::find(kPlugins, plugin) != std::end(kPlugins) || is_journal_of_boot(path);
 }
 
 tl::unexpected<Error> Intake::refuse(std::string_view why) const {

@@ -1,6 +1,10 @@
 #include "host/support/interpret.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -127,12 +131,22 @@ const Output* find_ip(const Outputs& outputs, std::string_view what, bool& detai
   return found;
 }
 
+// Returns the interface that words name from `at` on; a file name separates "ib_0" as well.
+std::string interface_at(const std::vector<std::string>& words, std::size_t at) {
+  if (at >= words.size()) return "";
+  return fmt::format("{}", fmt::join(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), "_"));
+}
+
 void add_ethernet(const Outputs& outputs, ReportTree& report) {
   for (const Output* output : outputs.of("ethtool")) {
     const auto& words = output->words;
-    if (words.size() == 2)
-      add_ethtool(words[1].substr(words[1].starts_with('-') ? 1 : 0), output->text, report);
-    if (words.size() == 3 && words[1] == "-i") add_ethtool_driver(words[2], output->text, report);
+    if (words.size() < 2) continue;
+    if (!words[1].starts_with('-'))
+      add_ethtool(interface_at(words, 1), output->text, report);
+    else if (words.size() == 2)  // "ethtool-eth0.txt"
+      add_ethtool(words[1].substr(1), output->text, report);
+    else if (words[1] == "-i")
+      add_ethtool_driver(interface_at(words, 2), output->text, report);
   }
 }
 
@@ -174,24 +188,46 @@ std::optional<int> zone_of(const Outputs& outputs) {
   return parsed ? parsed->zone : std::nullopt;
 }
 
-// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0"; empty if there is none. A file
-// name separates "mlx5_0" as well.
+// Returns the device that words name from `at` on. A file name has "_" where the command has another sign: "mlx5_0" is
+// two words there, and "0000:08:00.0" three.
+std::string device_at(const std::vector<std::string>& words, std::size_t at) {
+  if (at >= words.size()) return "";
+  const bool is_split = words[at] == "mlx5" && at + 1 < words.size() && is_digits(words[at + 1]);
+  if (is_split) return words[at] + "_" + words[at + 1];
+  if (at + 2 < words.size()) {
+    const std::string address = words[at] + ":" + words[at + 1] + ":" + words[at + 2];
+    if (!full_pci_address(address).empty()) return address;
+  }
+  return words[at];
+}
+
+// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0"; empty if there is none.
 std::string word_after(const std::vector<std::string>& words, std::string_view flag) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (!words[i].starts_with(flag) || words[i].starts_with("--")) continue;
-    if (words[i].size() > flag.size()) return words[i].substr(flag.size());
-    if (i + 1 == words.size()) return "";
-    const bool is_split = words[i + 1] == "mlx5" && i + 2 < words.size() && is_digits(words[i + 2]);
-    return is_split ? words[i + 1] + "_" + words[i + 2] : words[i + 1];
+    return words[i].size() > flag.size() ? words[i].substr(flag.size()) : device_at(words, i + 1);
   }
   return "";
+}
+
+// Returns the adapter that a command is about: that of -d, or in the names that sos of DOCA gives ("mlxlink_000008000")
+// the PCI address without its signs.
+std::string adapter_of(const std::vector<std::string>& words) {
+  constexpr std::size_t kDigits = 9;  // of domain, bus, device and function
+  if (words.size() > 1 && words[1].size() == kDigits && !words[1].starts_with('-')) {
+    const std::string& bare = words[1];
+    const std::string address =
+        bare.substr(0, 4) + ":" + bare.substr(4, 2) + ":" + bare.substr(6, 2) + "." + bare.substr(8);
+    if (!full_pci_address(address).empty()) return address;
+  }
+  return word_after(words, "-d");
 }
 
 void add_links(const Outputs& outputs, ReportTree& report) {
   for (const std::string_view program : {"mlxlink", "mstlink"})
     for (const Output* output : outputs.of(program)) {
       const int port = parse_number<int>(word_after(output->words, "-p")).value_or(1);
-      add_mlxlink(word_after(output->words, "-d"), port, output->text, report);
+      add_mlxlink(adapter_of(output->words), port, output->text, report);
     }
 }
 
@@ -199,7 +235,7 @@ void add_adapter_texts(const Outputs& outputs, ReportTree& report) {
   std::vector<AdapterText> texts;
   for (const std::string_view program : {"mlxconfig", "mstconfig", "mlxfwmanager", "mlxup"})
     for (const Output* output : outputs.of(program))
-      texts.push_back({word_after(output->words, "-d"), output->text});
+      texts.push_back({adapter_of(output->words), output->text});
   add_adapters(texts, report);
 }
 
@@ -338,7 +374,7 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   add_if(outputs.find("show_gids", {""}), add_show_gids, report);
   add_if(outputs.find("ibdev2netdev", {"v", ""}), add_ibdev2netdev, report);
   add_if(outputs.find("rdma", {"link", "linkshow", "jlink", "jlinkshow", "dlink", "djlink", "jdlink",
-                               "pjlink", "jplink", "linkj"}),
+                               "pjlink", "jplink", "linkj", "linkshowd", "linkd"}),
          add_rdma_link, report);
   add_links(outputs, report);
   add_adapter_texts(outputs, report);

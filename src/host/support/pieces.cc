@@ -54,8 +54,17 @@ std::set<std::string> sosreports_in(const Sent& sent) {
   return tops;
 }
 
-// Folders that are complete in a sosreport: sos copies some files of every module, so each has its folder.
-constexpr std::string_view kWhole[] = {"/sys/module", "/sys/devices/system/cpu/cpufreq"};
+// Marks the folders that are complete in a sosreport. sos copies some files of every module, among them initstate, which
+// each module that was loaded has; without one the copy of the folder is of something else.
+void mark_whole_folders(ReportTree& copies) {
+  constexpr std::string_view kModules = "/sys/module", kFrequencies = "/sys/devices/system/cpu/cpufreq";
+  const auto modules = copies.names(kModules);
+  const bool any_state = std::ranges::any_of(modules, [&](const std::string& module) {
+    return copies.has(fmt::format("{}/{}/initstate", kModules, module));
+  });
+  if (any_state) copies.whole(kModules);
+  if (copies.has(kFrequencies)) copies.whole(kFrequencies);
+}
 
 // Reads a sosreport. The names of its outputs are sos's own.
 Piece read_sosreport(Sent sent, std::string path) {
@@ -70,8 +79,7 @@ Piece read_sosreport(Sent sent, std::string path) {
     if (is_copy(name)) piece.copies.copy("/" + name, std::move(file.content));
   for (const auto& [name, target] : sent.links)
     if (is_copy(name)) piece.copies.link("/" + name, target);
-  for (const auto folder : kWhole)
-    if (piece.copies.has(folder)) piece.copies.whole(folder);
+  mark_whole_folders(piece.copies);
   piece.node = node_in(piece.outputs, piece.copies);
   return piece;
 }

@@ -34,6 +34,8 @@ void ReportTree::nothing(std::string_view path) {
 void ReportTree::whole(std::string_view path) {
   set(path, {});
   gaps_.whole.emplace(path);
+  // A copy may hold a part of the path as a link, and a host knows folders by where they are.
+  if (const auto where = tree_.resolve(path)) gaps_.whole.insert(*where);
 }
 
 void ReportTree::command(std::string_view words, std::string output) {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/testing/temporary_folder.h"
+#include "base/text.h"
 #include "host/open.h"
 #include "host/support/support.h"
 
@@ -171,6 +172,79 @@ TEST_F(ReportsTest, AReportAndOutputsOfItsNodeAreOneNode) {
   ASSERT_EQ(nodes(), (Names{"gpu01"}));
   EXPECT_TRUE(opened_->front().host->read("/sys/class/infiniband/mlx5_0/ports/1/state").ok());
   EXPECT_NE(why("later.txt").find("may be of another boot"), std::string::npos) << why("later.txt");
+}
+
+// proc of a sosreport has a folder sys, like a machine's copy.
+TEST_F(ReportsTest, AnUnpackedSosreportIsOneMachine) {
+  put("sosreport-gpu01-x/sos_commands/general/hostname", "gpu01\n");
+  put("sosreport-gpu01-x/proc/sys/kernel/random/boot_id", "x\n");
+  put("sosreport-gpu01-x/sys/class/net/eno1/flags", "0x1003\n");
+  put("sosreport-gpu01-x/etc/hosts", "127.0.0.1 localhost\n");
+  for (const fs::path& root : {root_, root_ / "sosreport-gpu01-x"}) {
+    const auto opened = open_nodes(root.string());
+    ASSERT_TRUE(opened) << opened.error().text;
+    ASSERT_EQ(opened->size(), 1U) << opened->back().node;
+    EXPECT_EQ(opened->front().node, "gpu01");
+  }
+  put("gpu02/proc/meminfo", "MemTotal: 1 kB\n");
+  EXPECT_EQ(nodes(), (Names{"gpu01", "gpu02"})) << "a machine beside it is one";
+}
+
+// Names and folders as sos gives them (tests/SOURCES.md): sos before 3.6, sos 4, and NVIDIA's sos of DOCA.
+TEST_F(ReportsTest, OutputsOfSosAreReadWhereItsVersionsPutThem) {
+  const std::string top = "sosreport-gpu01-x/";
+  const std::string link =
+      "Operational Info\n----------------\nState : Active\nPhysical state : LinkUp\nSpeed : IB-NDR\nWidth : 4x\n";
+  put(top + "sos_commands/host/hostname", "gpu01\n");
+  put(top + "sos_commands/infiniband/ibstat",
+      "CA 'mlx5_0'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n");
+  put(top + "sos_commands/networking/ip_-d_address",
+      "1: lo: <LOOPBACK,UP> mtu 65536\n    link/loopback 00:00:00:00:00:00\n"
+      "2: ib_0: <BROADCAST,UP> mtu 2044 state UP\n    link/infiniband 00:00:10:29\n");
+  put(top + "sos_commands/networking/ethtool_-i_ib_0", "driver: mlx5_core\nbus-info: 0000:18:00.0\n");
+  put(top + "sos_commands/ipmitool/ipmitool_sensor_list",
+      "FAN1 | 5800.000 | RPM | ok | na | 500.000 | na | na | na | na\n");
+  put(top + "sos_commands/ipmitool/ipmitool_chassis_status",
+      "System Power         : on\nPower Restore Policy : always-on\n");
+  put(top + "sos_commands/mellanox_firmware/mlxlink_-d_0000_18_00.0", link);
+  put(top + "sos_commands/mellanox_firmware/mlxlink_000018000_--show_module", link);
+  put(top + "sos_commands/rdma/rdma_link_show_-d",
+      "link mlx5_0/1 lid 12 sm_lid 1 state ACTIVE physical_state LINK_UP\n");
+  put(top + "sos_commands/logs/journalctl_--no-pager_--boot",
+      "Jan 19 10:55:00 gpu01 kernel: Linux version 5.14.0\nJan 19 10:56:00 gpu01 systemd[1]: Started x.\n"
+      "Jan 19 11:00:00 gpu01 kernel: NVRM: Xid (PCI:0000:17:00): 31, pid=77\n");
+  put(top + "sos_commands/logs/journalctl_--no-pager_--boot_-1",
+      "Jan 18 10:55:00 gpu01 kernel: Linux version 5.14.0\n");
+  // What sos copies of the device is a link into /sys/devices.
+  put(top + "sys/devices/pci0000:17/0000:18:00.0/infiniband/mlx5_0/ports/1/gids/0", "fe80::1\n");
+  fs::create_directories(root_ / top / "sys/class/infiniband");
+  fs::create_symlink("../../devices/pci0000:17/0000:18:00.0/infiniband/mlx5_0",
+                     root_ / top / "sys/class/infiniband/mlx5_0");
+  fs::create_symlink("../../../0000:18:00.0",
+                     root_ / top / "sys/devices/pci0000:17/0000:18:00.0/infiniband/mlx5_0/device");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  Host& host = *opened_->front().host;
+  EXPECT_TRUE(host.run({"ipmitool", "sensor"}).ok());
+  EXPECT_TRUE(host.run({"ipmitool", "chassis", "status"}).ok());
+  EXPECT_TRUE(host.list("/sys/class/infiniband/mlx5_0/ports").ok());
+  EXPECT_EQ(trim(*host.read("/sys/class/infiniband/mlx5_0/ports/1/phys_state")), "5: LinkUp");
+  EXPECT_EQ(host.resolve("/sys/class/net/ib_0/device").value_or(""), "/sys/bus/pci/devices/0000:18:00.0");
+  const auto log = host.call("kernel-log");
+  ASSERT_TRUE(log.ok());
+  EXPECT_NE(log->find("Xid"), std::string::npos);
+  EXPECT_EQ(log->find("Jan 18"), std::string::npos);
+  EXPECT_TRUE(unread_.empty()) << unread_.front().path << ": " << unread_.front().why;
+}
+
+// Modules that are loaded have a file initstate; without any the copies do not show which are loaded.
+TEST_F(ReportsTest, ModulesAreWholeOnlyWhereSosCopiedTheirStates) {
+  put("sosreport-gpu01-x/sos_commands/host/hostname", "gpu01\n");
+  put("sosreport-gpu01-x/sys/module/nvidia/version", "550.54.15\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  EXPECT_TRUE(opened_->front().host->list("/sys/module/mlx5_core").unknown());
+  put("sosreport-gpu01-x/sys/module/nvidia/initstate", "live\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  EXPECT_TRUE(opened_->front().host->list("/sys/module/mlx5_core").absent());
 }
 
 TEST(ReportsInAnArchive, MachinesAreNodesByTheirFolders) {
