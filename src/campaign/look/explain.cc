@@ -38,6 +38,7 @@
 #include "facts/facts.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
+#include "host/support/pasted.h"
 #include "host/support/support.h"
 #include "host/tree.h"
 #include "inventory/load.h"
@@ -103,7 +104,8 @@ class KernelLines {
 struct Mixture {
   Hear note;
   Explanation explanation;
-  Sent loose;  // outputs in loose files
+  Sent loose;                                   // outputs in loose files
+  std::vector<std::string> only_beside_others;  // of these, the names of files of which nothing is read alone
   diagnose::LogReader log;
   bool has_log = false;  // something was fed to it
   bool has_job = false;  // something that can be nothing but a job's output
@@ -357,12 +359,21 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   const std::string name = path == kNoFile ? "the text's machine" : fs::path(path).filename().string();
   Sent alone;
   alone.files[std::string(kSingleFile)] = {text, 0};
-  if (!reports_of(std::move(alone), name)) return false;
-  explanation.inputs.push_back({path, "outputs of commands"});
+  if (!reports_of(std::move(alone), name)) {
+    // Such as `nvidia-smi topo`, which names GPUs by numbers that another output explains.
+    const std::string command = command_shown_by(text);
+    if (command.empty()) return false;
+    explanation.inputs.push_back(
+        {path,
+         fmt::format("the output of `{}` on a machine, of which nothing is read alone", printable(command))});
+    only_beside_others.push_back(name);
+  } else {
+    explanation.inputs.push_back({path, "outputs of commands"});
+  }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(path == kNoFile ? "" : name);
   log.feed(text);
-  has_log = true;
+  has_log = has_log || only_beside_others.empty() || only_beside_others.back() != name;
   std::string key = name;
   for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
   loose.files[key] = {std::move(text), 0};
@@ -406,8 +417,12 @@ Result<void> Mixture::read_loose() {
     only.key() = kSingleFile;
     loose.files.insert(std::move(only));
   }
-  ASSIGN_OR_RETURN(auto reports, reports_of(std::move(loose), name));
-  add_reports(std::move(reports));
+  const bool may_be_none = only_beside_others.size() == loose.files.size();
+  auto reports = reports_of(std::move(loose), name);
+  if (reports)
+    add_reports(std::move(*reports));
+  else if (!may_be_none)
+    return tl::unexpected(std::move(reports.error()));
   return {};
 }
 
@@ -481,6 +496,10 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
   RETURN_IF_ERROR(mixture.read_loose());
   mixture.judge_fabric();
   caller.progress("");
+  const Explanation& read = mixture.explanation;
+  const bool is_nothing = read.evidence.nodes.empty() && mixture.flights.empty() && read.topologies.empty() &&
+                          !read.fabric && mixture.cluster_path.empty();
+  if (is_nothing && !mixture.only_beside_others.empty()) mixture.has_log = true;
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
     sources.cluster = mixture.cluster_path;

@@ -137,6 +137,36 @@ std::string interface_at(const std::vector<std::string>& words, std::size_t at) 
   return fmt::format("{}", fmt::join(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), "_"));
 }
 
+// Returns what `ethtool IF` shows of an interface, as "25000Mb/s, link detected"; empty if it shows neither.
+std::string link_shown(std::string_view text) {
+  std::vector<std::string> shown;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (pair && pair->first == "Speed" && is_plain_word(pair->second, 20)) shown.emplace_back(pair->second);
+    if (pair && pair->first == "Link detected")
+      shown.emplace_back(pair->second.starts_with("yes") ? "link detected" : "no link");
+  }
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+// Explains why the outputs of ethtool become no facts where nothing lists the interfaces: which others there are, and
+// what they are, is unknown.
+void leave_out_ethernet(const Outputs& outputs, ReportTree& report) {
+  for (const Output* output : outputs.of("ethtool")) {
+    const auto& words = output->words;
+    const bool of_module = words.size() > 1 && words[1] == "-m";
+    const bool of_link = words.size() > 1 && !words[1].starts_with('-');
+    if (of_module)
+      report.leave_out(
+          "`ethtool -m`: readings of a transceiver, which `railbed verify --load` judges on the node itself");
+    if (!of_link || !report.names("/sys/class/net").empty()) continue;
+    const std::string shown = link_shown(output->text);
+    report.leave_out(fmt::format(
+        "`ethtool {}`{}: nothing here lists the interfaces of the machine; add its output of ip -d address",
+        printable(interface_at(words, 1)), shown.empty() ? "" : " (" + shown + ")"));
+  }
+}
+
 void add_ethernet(const Outputs& outputs, ReportTree& report) {
   for (const Output* output : outputs.of("ethtool")) {
     const auto& words = output->words;
@@ -156,6 +186,7 @@ void add_net(const Outputs& outputs, ReportTree& report) {
     add_ip_address(addresses->text, details, report);
   if (const Output* routes = find_ip(outputs, "route", details)) add_ip_route(routes->text, report);
   add_ethernet(outputs, report);
+  leave_out_ethernet(outputs, report);
 }
 
 // Returns the boot in Unix seconds, by the kernel's btime or by `uptime`; nullopt if the report holds neither.
@@ -360,6 +391,7 @@ std::string node_in(const Outputs& outputs, const ReportTree& report) {
 
 void interpret(const Outputs& outputs, ReportTree& report) {
   add_names(outputs, report);
+  add_if(outputs.find("uptime", {""}), add_uptime, report);
   add_if(outputs.find("sysctl", {"a"}), add_sysctl, report);
   add_if(outputs.find("lsmod", {""}), add_lsmod, report);
   add_if(outputs.find("lscpu", {""}), add_lscpu, report);

@@ -90,6 +90,11 @@ std::optional<double> uptime_in(std::string_view text) {
   return any ? std::optional(minutes * 60) : std::nullopt;
 }
 
+void add_uptime(std::string_view text, ReportTree& report) {
+  // The second number is the time of idle processors, which the output does not state and no collector reads.
+  if (const auto up = uptime_in(text)) report.line("/proc/uptime", fmt::format("{:.2f} 0.00", *up));
+}
+
 void add_sysctl(std::string_view text, ReportTree& report) {
   for (const auto line : lines(text))
     if (const auto pair = key_value(line, '='); pair && is_key(pair->first))

@@ -1,6 +1,7 @@
 #include "host/support/pasted.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -106,6 +107,20 @@ bool is_rdma_link(std::string_view head) {
   return first.find("physical_state") != first.npos && (names_port || head.starts_with("[{\"ifindex\":"));
 }
 
+// Returns true for what uptime prints: " 12:00:00 up 33 days,  1:05,  2 users,  load average: 0.00, 0.01, 0.05".
+bool is_uptime(std::string_view head) {
+  const auto first = head.substr(0, std::min<std::size_t>(head.find('\n'), 256));
+  const auto parts = words(first);
+  return parts.size() > 4 && parts[1] == "up" && is_digit(parts[0][0]) &&
+         first.find("load average") != first.npos;
+}
+
+// Returns true for what ethtool -m prints, whose first line states the module's kind.
+bool is_module_text(std::string_view head) {
+  const auto pair = key_value(head.substr(0, std::min<std::size_t>(head.find('\n'), 256)), ':');
+  return pair && pair->first == "Identifier" && pair->second.starts_with("0x");
+}
+
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.
 Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
@@ -143,6 +158,8 @@ Words words_of_text(std::string_view text) {
   if (head.starts_with("Architecture:") && has("CPU(s):")) return {"lscpu"};
   if (head.starts_with("Linux ") && head.substr(0, head.find('\n')).ends_with(" GNU/Linux"))
     return {"uname", "-a"};
+  if (is_uptime(head)) return {"uptime"};
+  if (is_module_text(head)) return {"ethtool", "-m"};
   if (trim(head).starts_with("Local time: ") && has("Universal time: ")) return {"timedatectl"};
   if (has("\nkernel.osrelease = ") && has("\nkernel.hostname = ")) return {"sysctl", "-a"};
   if (head.starts_with("available: ") && has("node 0 cpus:")) return {"numactl", "--hardware"};
@@ -184,6 +201,12 @@ Output output_of_command(std::string_view command) {
       std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
     output.words.clear();
   return output;
+}
+
+std::string command_shown_by(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  return fmt::format("{}",
+                     fmt::join(words_of_text(without_colours(std::string(text.substr(0, 64 << 10)))), " "));
 }
 
 Result<std::vector<Output>> outputs_in(std::string_view name, std::string text) {

@@ -44,7 +44,7 @@ void add_missing_driver(ReportTree& report);
 // ip [-d] address, as text or as JSON; `details`: with -d.
 void add_ip_address(std::string_view text, bool details, ReportTree& report);
 void add_ip_route(std::string_view text, ReportTree& report);
-// ethtool IF, ethtool -i IF
+// ethtool IF, ethtool -i IF. Of an interface that the report does not list, nothing is added; call these after the lists.
 void add_ethtool(const std::string& interface, std::string_view text, ReportTree& report);
 void add_ethtool_driver(const std::string& interface, std::string_view text, ReportTree& report);
 // Call these after the interfaces are added: a port's GIDs show which of them it carries.
@@ -104,6 +104,7 @@ double last_stamp(std::string_view dmesg);
 std::optional<double> date_in(std::string_view text, std::optional<int> zone = std::nullopt);
 // Returns the uptime in seconds, as `uptime` prints it: to the minute.
 std::optional<double> uptime_in(std::string_view text);
+void add_uptime(std::string_view text, ReportTree& report);  // as /proc/uptime, to the minute
 void add_sysctl(std::string_view text, ReportTree& report);
 void add_uname(std::string_view text, ReportTree& report);
 void add_lsmod(std::string_view text, ReportTree& report);

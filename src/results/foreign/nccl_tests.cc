@@ -52,6 +52,7 @@ struct NcclTable {
   int iterations = 0;
   bool graph = false;
   bool one_launcher = false;  // a thread has several GPUs (-g)
+  bool blank_redop = false;   // a column for what it reduces with, and nothing in it
   std::vector<NcclRow> rows;
 };
 
@@ -77,13 +78,43 @@ std::optional<DataType> type_of(std::string_view name) {
   return static_cast<DataType>(found - names.begin());
 }
 
-// Only the bus bandwidth of an all-reduce is larger than its algorithm bandwidth, if there are more than two
-// ranks (nccl-tests, doc/PERFORMANCE.md). So a table of a reduction shows that it is one.
-bool shows_all_reduce(const NcclTable& table) {
-  return std::ranges::any_of(table.rows, [](const NcclRow& row) {
+// Returns busbw ÷ algbw of the largest size; nullopt if the numbers are too small for their two decimals.
+std::optional<double> printed_factor(const NcclTable& table) {
+  constexpr double kLeast = 5 * kGigabyteRate;
+  const auto largest = std::ranges::max_element(table.rows, {}, &NcclRow::bytes);
+  if (largest == table.rows.end() || largest->out_of_place.algbw < kLeast) return std::nullopt;
+  return largest->out_of_place.busbw / largest->out_of_place.algbw;
+}
+
+// Returns the operation that a table without the name of its program is of; nullopt if several are possible. Bus and
+// algorithm bandwidth differ by a factor of the operation and the number of ranks (nccl-tests, doc/PERFORMANCE.md), and
+// rows name what they reduce with and their root. Above two ranks only an all-reduce has a factor above one.
+std::optional<Collective> shown_operation(const NcclTable& table) {
+  const bool above_one = std::ranges::any_of(table.rows, [](const NcclRow& row) {
     return row.bytes >= kTimedBelow && row.out_of_place.algbw > 0 &&
            row.out_of_place.busbw > 1.2 * row.out_of_place.algbw;
   });
+  if (above_one) return Collective::kAllReduce;
+  const auto factor = printed_factor(table);
+  if (!factor || table.ranks.size() < 2 || table.ranks_cut) return std::nullopt;
+  const NcclRow& row = table.rows.back();
+  const bool reduces_rows = !row.redop.empty() && row.redop != "none";
+  const int ranks = static_cast<int>(table.ranks.size());
+  std::optional<Collective> shown;
+  for (std::size_t i = 0; i < enum_names(Collective{}).size(); ++i) {
+    const auto operation = static_cast<Collective>(i);
+    constexpr double kRounding = .003;
+    const bool has_root = operation == Collective::kBroadcast || operation == Collective::kReduce ||
+                          operation == Collective::kGather || operation == Collective::kScatter;
+    const bool fits = reduces(operation) == reduces_rows && has_root == (row.root >= 0) &&
+                      std::abs(bus_factor(operation, ranks) - *factor) < kRounding;
+    // Before 2.13 only alltoall and sendrecv had a column for what they reduce with and nothing in it.
+    const bool has_blank = operation == Collective::kAllToAll || operation == Collective::kSendReceive;
+    if (!fits || (table.blank_redop && !has_blank)) continue;
+    if (shown) return std::nullopt;
+    shown = operation;
+  }
+  return shown;
 }
 
 Summary time_of(const NcclTimes& times) { return times.time > 0 ? single_number(times.time) : Summary(); }
@@ -172,8 +203,7 @@ void add_reports(const NcclTable& table, ForeignRun& read) {
 
 void add_table(NcclTable table, ForeignRun& read) {
   if (table.rows.empty()) return;
-  if (!table.operation && table.program.empty() && shows_all_reduce(table))
-    table.operation = Collective::kAllReduce;
+  if (!table.operation && table.program.empty()) table.operation = shown_operation(table);
   if (!table.operation && table.program.empty())
     return leave_out(
         read, "a table without the name of its program (all_reduce_perf, …): its operation is unknown");
@@ -373,7 +403,14 @@ class NcclText {
     }
   }
   void take_row(std::string_view line) {
-    const auto cells = words(line.substr(0, 1000));
+    auto cells = words(line.substr(0, 1000));
+    if (const auto redop = std::ranges::find(columns_, NcclColumn::kRedop);
+        redop != columns_.end() && cells.size() + 1 == columns_.size()) {
+      const auto place = cells.begin() + (redop - columns_.begin());
+      if (!parse_real(*place)) return;  // a row that is cut off
+      cells.insert(place, std::string_view());
+      table_.blank_redop = true;
+    }
     if (cells.size() < columns_.size() || table_.rows.size() >= kMostMeasurements) return;
     NcclRow row;
     NcclTimes* times = nullptr;

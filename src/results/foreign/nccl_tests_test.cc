@@ -82,6 +82,36 @@ TEST(NcclTests, WhatIsTypedBesideTheTableDecidesNothing) {
   EXPECT_THAT(unknown.error().text, HasSubstr("its operation is unknown"));
 }
 
+// The columns and numbers of superbenchmark's tests/data/nccl_*.log, eight A100.
+TEST(NcclTests, ATableWithoutANameShowsWhatItIsOf) {
+  const auto operation = [](const std::string& columns, const std::string& cells, const std::string& busbw,
+                            int ranks = 8) {
+    std::string text =
+        "# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20\n";
+    for (int i = 0; i < ranks; ++i)
+      text += "#   Rank  " + std::to_string(i) + " Pid 112476 on localhost device  " + std::to_string(i) +
+              " [0x00] A100\n";
+    text +=
+        "#       size         count    type " + columns +
+        "     time   algbw   busbw  error     time   algbw   busbw  error\n  8589934592    2147483648   float " +
+        cells + "    33646  255.31  " + busbw + "    N/A    32669  255.31  " + busbw + "    N/A\n";
+    const auto read = parse_foreign(text);
+    return read ? read->run.measurements.at(0).operation : "none";
+  };
+  EXPECT_EQ(operation("redop root", "sum 0", "255.31"), "reduce float32");
+  EXPECT_EQ(operation("root", "0", "255.31"), "broadcast float32");
+  EXPECT_EQ(operation("redop", "sum", "223.39"), "reduce_scatter float32");
+  EXPECT_EQ(operation("redop", "", "223.39"), "alltoall float32");
+  EXPECT_EQ(operation("redop", "sum", "446.79"), "all_reduce float32");
+  EXPECT_EQ(operation("redop root", "none -1", "255.31"), "sendrecv float32");
+  EXPECT_EQ(operation("redop", "sum", "255.31", 2), "all_reduce float32") << "the factor is one";
+  EXPECT_EQ(operation("", "", "223.39"), "none") << "an all_gather or a hypercube";
+  EXPECT_EQ(operation("redop root", "none -1", "223.39"), "none") << "an all_gather or an alltoall";
+  EXPECT_EQ(operation("redop root", "none 0", "223.39"), "none") << "a gather or a scatter";
+  EXPECT_EQ(operation("redop", "sum", "200.00"), "none") << "a factor of none";
+  EXPECT_EQ(operation("redop root", "sum 0", "255.31", 0), "none") << "without ranks";
+}
+
 TEST(NcclTests, WithoutRanksTheirNumberIsUnknown) {
   std::string text = foreign_text("nccl-tests-2.13-all_reduce.txt");
   const auto from = text.find("#  Rank"), to = text.find("NCCL version");
