@@ -362,7 +362,8 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   if (!reports_of(std::move(alone), name)) {
     // Such as `nvidia-smi topo`, which names GPUs by numbers that another output explains.
     const std::string command = command_shown_by(text);
-    if (command.empty()) return false;
+    if (command.empty() || command == "dmesg")
+      return false;  // a job's lines may have stamps like the kernel's
     explanation.inputs.push_back(
         {path,
          fmt::format("the output of `{}` on a machine, of which nothing is read alone", printable(command))});

@@ -59,6 +59,28 @@ TEST_F(Explain, AnotherFileRefutesTheUsualCause) {
   EXPECT_THAT(refuted->evidence.front(), StartsWith("limits.txt:1: "));
 }
 
+// nvidia-smi topo names GPUs by number: alone nothing of it is read, and it is a machine's output nevertheless.
+TEST_F(Explain, AnOutputThatNeedsOthersIsNoJobs) {
+  const std::string topology = write(
+      "topo.txt",
+      "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tNV18\t0-31\t0\nGPU1\tNV18\t X \t32-63\t1\n");
+  const std::string log = write("train.log", kRegistration);
+  const Explanation both = read({topology, log});
+  ASSERT_EQ(both.inputs.size(), 2U);
+  EXPECT_THAT(both.inputs.front().what, StartsWith("the output of `nvidia-smi topo` on a machine"));
+  EXPECT_EQ(both.inputs.back().what, "a job's output");
+  EXPECT_EQ(both.job->problems.front().id, "memlock");
+  EXPECT_TRUE(both.evidence.nodes.empty());
+  const std::string gpus = write(
+      "gpus.txt",
+      "==============NVSMI LOG==============\n\nDriver Version : 550.54.15\nAttached GPUs : 2\n"
+      "GPU 00000000:17:00.0\n    Product Name : NVIDIA H100\nGPU 00000000:65:00.0\n    Product Name : NVIDIA H100\n");
+  const Explanation joined = read({topology, gpus});
+  ASSERT_EQ(joined.evidence.nodes.size(), 1U);
+  const Explanation alone = read({topology});
+  EXPECT_THAT(alone.inputs.front().what, HasSubstr("of which nothing is read alone"));
+}
+
 TEST_F(Explain, LinesOfTheKernelAreJudgedAsTheirMachine) {
   std::string steps;
   for (int i = 0; i < 100; ++i) steps += "epoch 3 loss 1.25\n";

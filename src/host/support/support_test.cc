@@ -576,6 +576,26 @@ TEST(SupportReport, WhatIsNotInItIsUnknownAndALinkStaysInside) {
   EXPECT_TRUE(host->call("nvml").unknown());
 }
 
+TEST(SupportReport, UptimeAloneIsAFactAndEthtoolAloneStatesWhyItIsNone) {
+  const auto alone = [](std::string_view text) {
+    Sent sent;
+    sent.files[std::string(kSingleFile)] = {std::string(text), 0};
+    return report_of(std::move(sent), "mail.txt");
+  };
+  auto up = alone(" 12:00:00 up 33 days,  1:05,  2 users,  load average: 0.00, 0.01, 0.05\n");
+  ASSERT_TRUE(up) << up.error().text;
+  EXPECT_EQ(line_of(*host_of(std::move(up->tree)), "/proc/uptime"), "2855100.00 0.00");
+  const auto link = alone("Settings for eno1:\n\tSpeed: 25000Mb/s\n\tDuplex: Full\n\tLink detected: yes\n");
+  ASSERT_FALSE(link);
+  EXPECT_NE(link.error().text.find("`ethtool eno1` (25000Mb/s, link detected): nothing here lists"),
+            std::string::npos)
+      << link.error().text;
+  const auto module =
+      alone("\tIdentifier                                : 0x11 (QSFP28)\n\tExtended identifier : 0xcc\n");
+  ASSERT_FALSE(module);
+  EXPECT_NE(module.error().text.find("readings of a transceiver"), std::string::npos) << module.error().text;
+}
+
 TEST(SupportReport, AFolderOfOtherThingsIsNone) {
   Sent sent;
   sent.files["holiday/photo.jpg"] = {"x", 0};
