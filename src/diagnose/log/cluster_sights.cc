@@ -1,5 +1,10 @@
 // Observations in what Kubernetes and programs print that confirm or refute causes.
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -92,6 +97,21 @@ std::optional<std::string> ldconfig_was_ended(const LogState&, const LogProblem&
   return "ldconfig was ended by signal 31 (SIGSYS)";
 }
 
+std::optional<std::string> ldconfig_was_killed(const LogState&, const LogProblem& problem) {
+  if (!problem.message.ends_with("terminated with signal 9") &&
+      !has_text(problem.message, "terminated with signal 9:"))
+    return std::nullopt;
+  return "ldconfig was ended by signal 9 (SIGKILL)";
+}
+
+std::optional<std::string> dnf_resolves_no_name(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"curl-no-name", "curl-no-name-newer"});
+}
+
+std::optional<std::string> rhel_is_not_registered(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"rhel-no-identity", "rhel-not-registered"});
+}
+
 std::optional<std::string> database_refused(const LogState&, const LogProblem& problem) {
   if (!has_text(problem.message, "Connection refused")) return std::nullopt;
   return "the connection was refused";
@@ -159,7 +179,70 @@ std::optional<std::string> container_cli_is_old(const LogState& state, const Log
   return container_cli_is(state, false);
 }
 
+// MariaDB's numbers: 2002 no socket, 2003 no answer, 2005 unknown host; 1044, 1045, 1698 access denied.
+std::optional<std::string> database_answers_with(const LogProblem& problem,
+                                                 std::initializer_list<std::string_view> numbers) {
+  for (const std::string_view number : numbers)
+    if (has_text(problem.message, number)) return "the message has the number" + std::string(number);
+  return std::nullopt;
+}
+
+std::optional<std::string> database_is_not_there(const LogState&, const LogProblem& problem) {
+  return database_answers_with(problem, {" 2002 ", " 2003 ", " 2005 "});
+}
+
+std::optional<std::string> database_denies(const LogState&, const LogProblem& problem) {
+  return database_answers_with(problem, {" 1044 ", " 1045 ", " 1698 "});
+}
+
+std::optional<std::string> network_names_no_resource(const LogState& state, const LogProblem&) {
+  if (first_seen(state, {"nad-resource-name"})) return std::nullopt;
+  return first_seen(state, {"nad-one"});
+}
+
+// Reads "192.168.3.225" from the front of the text as a number.
+std::optional<std::uint32_t> take_ipv4(Scan& scan) {
+  std::uint32_t address = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0 && !scan.take(".")) return std::nullopt;
+    const auto part = scan.number<std::uint32_t>();
+    if (!part || *part > 255) return std::nullopt;
+    address = address << 8 | *part;
+  }
+  return address;
+}
+
+// "ip: 192.168.3.225 / - 192.168.3.230 / range: …", "in range set: 10.128.0.1-10.128.1.254"
+std::optional<std::uint32_t> addresses_of_range(std::string_view message) {
+  Scan scan(message);
+  if (!scan.skip_past("in range: ip: ") && !scan.skip_past("in range set: ")) return std::nullopt;
+  const auto first = take_ipv4(scan);
+  if (!first || (!scan.take(" / - ") && !scan.take("-"))) return std::nullopt;
+  const auto last = take_ipv4(scan);
+  if (!last || *last < *first) return std::nullopt;
+  return *last - *first + 1;
+}
+
+constexpr std::uint32_t kSmallRange = 64;
+
+std::optional<std::string> range_is_small(const LogState&, const LogProblem& problem) {
+  const auto size = addresses_of_range(problem.message);
+  if (!size || *size > kSmallRange) return std::nullopt;
+  return "the range in the message has " + std::to_string(*size) + " addresses";
+}
+
+std::optional<std::string> range_is_large(const LogState&, const LogProblem& problem) {
+  const auto size = addresses_of_range(problem.message);
+  if (!size || *size <= kSmallRange) return std::nullopt;
+  return "the range in the message has " + std::to_string(*size) + " addresses";
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"sql-not-there", database_is_not_there},
+    {"sql-denied", database_denies},
+    {"nad-without-resource", network_names_no_resource},
+    {"range-is-small", range_is_small},
+    {"range-is-large", range_is_large},
     {"one-binary-name", containerd_names_one_program},
     {"two-binary-names", containerd_names_two_programs},
     {"container-cli-new", container_cli_is_new},
@@ -174,6 +257,9 @@ constexpr Question kClusterQuestions[] = {
     {"exec-of-binary", program_is_no_script},
     {"namespace-denied", namespace_is_denied},
     {"ldconfig-by-sigsys", ldconfig_was_ended},
+    {"ldconfig-by-kill", ldconfig_was_killed},
+    {"dnf-no-name", dnf_resolves_no_name},
+    {"rhel-unregistered", rhel_is_not_registered},
     {"dbd-refused", database_refused},
     {"wait-names-nodes", wait_names_nodes},
     {"wait-for-maintenance", wait_is_for_maintenance},

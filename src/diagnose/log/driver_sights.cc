@@ -136,7 +136,8 @@ DriverEvidence xid_of_program(const LogState& state, const LogProblem& problem) 
   return found ? found : first_seen(state, kProgramFindings, &problem);
 }
 
-constexpr std::array<std::string_view, 3> kLostIds = {"gpu-off-the-bus", "gpu-lost", "red:gpu.count"};
+constexpr std::array<std::string_view, 4> kLostIds = {"gpu-off-the-bus", "gpu-lost", "gpu-revision-ff",
+                                                      "red:gpu.count"};
 
 DriverEvidence gpu_is_lost(const LogState& state, const LogProblem& problem) {
   auto found = xid_that(state, [](int code, std::string_view) {

@@ -16,8 +16,27 @@ Evidence any_of_kernel(const LogState& state, const LogProblem& problem) {
   return first_seen(state, ids, &problem);
 }
 
-constexpr std::array<string_view, 4> kRefusesGpu = {"open-module", "driver-gpu-unsupported",
-                                                    "driver-needs-open", "driver-legacy"};
+constexpr std::array<string_view, 5> kRefusesGpu = {
+    "open-module", "open-module-gsp", "driver-gpu-unsupported", "driver-needs-open", "driver-legacy"};
+// Messages of the driver that state why a GPU does not start.
+constexpr std::array<string_view, 16> kStartReasons = {"open-module",
+                                                       "open-module-gsp",
+                                                       "driver-gpu-unsupported",
+                                                       "driver-needs-open",
+                                                       "driver-legacy",
+                                                       "gsp-file",
+                                                       "gsp-wpr2",
+                                                       "vbios-copy",
+                                                       "bar-firewall",
+                                                       "bar-zero",
+                                                       "bar-invalid",
+                                                       "gfw-boot",
+                                                       "gfw-boot-halt",
+                                                       "gpu-bound",
+                                                       "gpu-off-the-bus",
+                                                       "red:gpu.memory-window"};
+constexpr std::array<string_view, 2> kBootMounts = {"boot-mount-failed", "boot-mount-timeout"};
+constexpr std::array<string_view, 2> kKubeletStarts = {"kubelet-started", "kubelet-restarted"};
 constexpr std::array<string_view, 3> kKernelDiffers = {"build-implicit", "build-member", "build-arguments"};
 constexpr std::array<string_view, 2> kCompilerDiffers = {"build-option", "build-option-old"};
 constexpr std::array<string_view, 3> kMixed = {"nvidia-other-branch", "libnvidia-other-branch",
@@ -39,7 +58,51 @@ Evidence open_module_refuses(const LogState&, const LogProblem& problem) {
   return "the open kind of the driver refuses it";
 }
 
+Evidence release_refuses(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "supported by the")) return std::nullopt;
+  return "the release of the driver refuses it";
+}
+
+// The log shows the driver from its load on, and it states no reason.
+Evidence start_has_no_reason(const LogState& state, const LogProblem& problem) {
+  if (first_seen(state, kStartReasons, &problem)) return std::nullopt;
+  return first_seen(state, {"nvrm-loads"});
+}
+
+// The key of NVIDIA's CUDA repositories since 2022, or their address.
+constexpr string_view kNvidiaKey[] = {"A4B469963BF863CC", "developer.download.nvidia.com"};
+
+Evidence apt_key_is_of_nvidia(const LogState&, const LogProblem& problem) {
+  for (const string_view words : kNvidiaKey)
+    if (has_text(problem.message, words)) return "the message names NVIDIA's repository or its key";
+  return std::nullopt;
+}
+
+Evidence apt_key_is_another(const LogState& state, const LogProblem& problem) {
+  if (apt_key_is_of_nvidia(state, problem)) return std::nullopt;
+  return "the key in the message is not NVIDIA's";
+}
+
+Evidence drive_reads_ones(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "CSTS=0xffffffff")) return std::nullopt;
+  return "its status reads 0xffffffff";
+}
+
+Evidence drive_reads_a_status(const LogState& state, const LogProblem& problem) {
+  if (drive_reads_ones(state, problem)) return std::nullopt;
+  return "the message has its status";
+}
+
 constexpr Question kKernelQuestions[] = {
+    {"refused-by-release", release_refuses},
+    {"init-has-reason", any_of_kernel<kStartReasons>},
+    {"init-has-none", start_has_no_reason},
+    {"boot-mount-missing", any_of_kernel<kBootMounts>},
+    {"kubelet-was-restarted", any_of_kernel<kKubeletStarts>},
+    {"apt-key-nvidia", apt_key_is_of_nvidia},
+    {"apt-key-other", apt_key_is_another},
+    {"drive-reads-ones", drive_reads_ones},
+    {"drive-reads-status", drive_reads_a_status},
     {"apt-index-failed", any_of_kernel<kAptFailed>},
     {"kernel-not-packaged", kernel_is_in_no_archive},
     {"refused-by-open", open_module_refuses},

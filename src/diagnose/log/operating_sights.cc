@@ -1,7 +1,11 @@
 // Observations in what tools of measuring and operating, and programs, print that confirm or refute causes.
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "diagnose/log/scan.h"
@@ -397,7 +401,46 @@ Evidence hub_is_offline(const LogState& state, const LogProblem& problem) {
   return first_seen(state, {"hub-offline-mode", "hub-offline-set"});
 }
 
+constexpr std::string_view kCipherRefused[] = {"rakp-cipher", "rakp-algorithm"};
+constexpr std::string_view kGrubNoAnswer[] = {"grub-net-timeout", "grub-net-read", "grub-net-send"};
+constexpr std::string_view kGrubNoFile[] = {"grub-no-file", "grub-no-device"};
+constexpr std::string_view kGrubRefuses[] = {"grub-signature", "grub-shim"};
+
+// Returns the last two columns of "*  NUM_OF_VFS   16   16   12": the current value and that of the next boot.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> current_and_next(std::string_view line) {
+  Scan scan(line);
+  if (!scan.skip_past("NUM_OF_VFS")) return std::nullopt;
+  std::vector<std::uint64_t> columns;
+  for (const std::string_view word : words(scan.rest()))
+    if (const auto number = parse_number<std::uint64_t>(word)) columns.push_back(*number);
+  if (columns.size() != 3) return std::nullopt;
+  return std::pair{columns[1], columns[2]};
+}
+
+Evidence vfs_wait_for_reset(const LogState& state, bool waits) {
+  const auto seen = state.seen.find("fw-vfs");
+  if (seen == state.seen.end()) return std::nullopt;
+  const auto columns = current_and_next(seen->second.text);
+  if (!columns || (columns->first != columns->second) != waits) return std::nullopt;
+  return at_line(seen->second);
+}
+
+Evidence firmware_waits_for_reset(const LogState& state, const LogProblem&) {
+  if (auto asked = first_seen(state, {"fw-power-cycle"})) return asked;
+  return vfs_wait_for_reset(state, true);
+}
+
+Evidence firmware_has_same_vfs(const LogState& state, const LogProblem&) {
+  return vfs_wait_for_reset(state, false);
+}
+
 constexpr Question kOperatingQuestions[] = {
+    {"rakp-cipher-refused", saw_any<kCipherRefused>},
+    {"grub-no-answer", saw_any<kGrubNoAnswer>},
+    {"grub-lacks-file", saw_any<kGrubNoFile>},
+    {"grub-refuses-kernel", saw_any<kGrubRefuses>},
+    {"fw-vfs-waits", firmware_waits_for_reset},
+    {"fw-vfs-same", firmware_has_same_vfs},
     {"registry-refused-login", registry_refused_login},
     {"registry-refused-image", says_any<kImages>},
     {"dcgm-cache-alone", dcgm_cache_failed_alone},

@@ -165,10 +165,18 @@ struct Log {
 
 Log read_log(const LogText& source) {
   constexpr std::size_t kMostLines = 500'000;
+  // dmesg and journalctl indent the further lines of a message as far as its text.
+  constexpr std::string_view kIndent = "          ";
   Log log{&source, {}, false, false};
   double before = 0;
+  bool goes_on = false;  // the line before is the kernel's
   for (const auto line : lines(source.text)) {
     auto found = stamped(line);
+    if (!found && goes_on && line.starts_with(kIndent)) {
+      found = Stamped{log.lines.back().stamp, trim(line)};
+      found->stamp.is_step = false;
+    }
+    goes_on = found.has_value();
     if (!found || log.lines.size() >= kMostLines) continue;
     if (begins_the_boot(found->text)) {
       log.lines.clear();

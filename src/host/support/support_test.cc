@@ -210,6 +210,26 @@ TEST(SupportKernel, StampsAreCountedFromTheBoot) {
   EXPECT_FALSE(uptime_in("up and away"));
 }
 
+// dmesg and journalctl print the stamp of a message of several lines once.
+TEST(SupportKernel, IndentedLinesAreOfTheMessageAbove) {
+  const std::string rest =
+      "               NVRM: installed in this system is not supported by open\n"
+      "               NVRM: nvidia.ko because it does not include the required GPU\n";
+  const auto log =
+      log_of("[   87.358035] NVRM: The NVIDIA GPU 0000:03:00.0 (PCI ID: 10de:1bb3)\n" + rest +
+                 "[   88.000000] NVRM: GPU 0000:03:00.0: RmInitAdapter failed! (0x24:0x72:1603)\n",
+             {1000, 2000, std::nullopt});
+  ASSERT_EQ(log.lines.size(), 3U);
+  EXPECT_EQ(log.lines[1].text, "NVRM: installed in this system is not supported by open");
+  EXPECT_EQ(log.lines[1].first, log.lines[0].first);
+  const auto steps =
+      log_of("[Feb23 16:24] NVRM: loading\n[  +1.500000] NVRM: The NVIDIA GPU 0000:03:00.0\n" + rest,
+             {kFeb23 - 22, kFeb23 + 3600, 0});
+  ASSERT_EQ(steps.lines.size(), 2U);
+  EXPECT_EQ(steps.lines[1].first, steps.lines[0].first);
+  EXPECT_TRUE(log_of("uptime\n" + rest, {1000, 2000, std::nullopt}).lines.empty());
+}
+
 TEST(SupportKernel, EveryFormOfALineHasItsTime) {
   const LogClock utc{kFeb23 - 22, kFeb23 + 3600, 0};
   for (const std::string stamp :
