@@ -499,6 +499,41 @@ TEST(Symptoms, EachCanBeSaid) {
   }
 }
 
+// Open MPI breaks its texts into lines, so the words of a row are on one of them.
+TEST(Symptoms, TextsOfOpenMpiHaveSeveralLines) {
+  const auto symptom_of = [](std::string_view text) {
+    const Log log = read_log(std::string(text));
+    return log.problems.empty() ? std::string() : log.problems[0].symptom;
+  };
+  EXPECT_EQ(symptom_of("A request was made to bind to that would result in binding more\n"
+                       "processes than cpus on a resource:\n"),
+            "mpi-bind-cpus");
+  EXPECT_EQ(symptom_of("mpirun was unable to launch the specified application as it could not access\n"
+                       "or execute an executable:\n"),
+            "mpi-no-access");
+  EXPECT_EQ(symptom_of("WARNING: Linux kernel CMA support was requested via the\n"
+                       "btl_vader_single_copy_mechanism MCA variable, but CMA support is\n"
+                       "not available due to restrictive ptrace settings.\n"),
+            "mpi-cma");
+  EXPECT_EQ(symptom_of("Primary job  terminated normally, but 1 process returned\n"
+                       "a non-zero exit code. Per user-direction, the job has been aborted.\n"),
+            "mpi-exit-code");
+}
+
+// libmlx5 prints a completion with error as four rows of hexadecimal words.
+TEST(Symptoms, Mlx5PrintsCompletionsAsWords) {
+  const std::string rows = "00000000 00000000 00000000 00000000\n";
+  const std::string head = "mlx5: gpu01: got completion with error:\n" + rows + rows + rows;
+  const Log access = read_log(head + "00000000 00008813 080000ab 0000d2d2\n");
+  ASSERT_EQ(access.problems.size(), 1u);
+  EXPECT_EQ(access.problems[0].symptom, "perftest-access");
+  const Log retry = read_log(head + "00000000 00008115 100001c8 0000dad3\n");
+  ASSERT_EQ(retry.problems.size(), 1u);
+  EXPECT_EQ(retry.problems[0].symptom, "perftest-retry");
+  EXPECT_TRUE(read_log("mlx5: gpu01: got completion with error:\n" + rows + "something else\n" + rows + rows)
+                  .problems.empty());
+}
+
 const std::string kReg =
     "h1:40:9 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n";
 

@@ -34,6 +34,93 @@ std::optional<double> real_after(std::string_view text, std::string_view words) 
   return scan.real();
 }
 
+// The sizes of a job
+
+// Returns the last factor of "train_batch_size is not equal to … world_size 16 != 1 * 8 * 1"; 0 if there is none.
+int ranks_in_batch(const LogProblem& problem) {
+  const auto star = problem.message.rfind("* ");
+  if (star == std::string::npos) return 0;
+  return number_after(std::string_view(problem.message).substr(star), "* ").value_or(0);
+}
+
+Evidence batch_is_of_one_rank(const LogState&, const LogProblem& problem) {
+  if (ranks_in_batch(problem) != 1) return std::nullopt;
+  return "the last factor of its message, the world size, is 1";
+}
+
+Evidence batch_is_of_several_ranks(const LogState&, const LogProblem& problem) {
+  const int ranks = ranks_in_batch(problem);
+  if (ranks < 2) return std::nullopt;
+  return fmt::format("the last factor of its message, the world size, is {}", ranks);
+}
+
+// Returns the option or line that starts several ranks: "--nproc_per_node=8", "--num_gpus 2", "dist_world_size=2".
+Evidence several_ranks_were_launched(const LogState& state, const LogProblem&) {
+  constexpr std::array<std::string_view, 7> kCounts = {
+      "dist_world_size=",  "--nproc_per_node=", "--nproc_per_node ", "--nproc-per-node=",
+      "--nproc-per-node ", "--num_gpus=",       "--num_gpus "};
+  for (const std::string_view id : {"ranks-world-size", "ranks-nproc", "ranks-num-gpus"}) {
+    const auto line = state.seen.find(id);
+    if (line == state.seen.end()) continue;
+    for (const std::string_view count : kCounts)
+      if (number_after(line->second.text, count).value_or(0) > 1) return at_line(line->second);
+  }
+  return std::nullopt;
+}
+
+Evidence recomputed_tensor_is_whole(const LogState& state, const LogProblem&) {
+  if (first_seen(state, {"recomputed-empty"})) return std::nullopt;
+  return first_seen(state, {"recomputed-metadata"});
+}
+
+// Returns the number in "world_size (1) is not divisible by 2".
+int world_in_brackets(const LogProblem& problem) {
+  for (const std::string_view words : {"world_size (", "world size ("})
+    if (const auto ranks = number_after(problem.message, words)) return *ranks;
+  return 0;
+}
+
+Evidence world_is_of_one(const LogState&, const LogProblem& problem) {
+  if (world_in_brackets(problem) != 1) return std::nullopt;
+  return "the world size in its message is 1";
+}
+
+Evidence world_is_of_several(const LogState&, const LogProblem& problem) {
+  const int ranks = world_in_brackets(problem);
+  if (ranks < 2) return std::nullopt;
+  return fmt::format("the world size in its message is {}", ranks);
+}
+
+// Returns how many ranks an engine of TensorRT-LLM was built for and how many were started, if the log has the
+// commands of both.
+Evidence compare_engine_ranks(const LogState& state, bool fit) {
+  const auto number_of = [&](std::string_view id, std::string_view option) {
+    const auto line = state.seen.find(id);
+    if (line == state.seen.end()) return 0;
+    for (const char separator : {' ', '='})
+      if (const auto number = number_after(line->second.text, std::string(option) + separator))
+        return *number;
+    return 0;
+  };
+  const int tensor = number_of("trtllm-sizes", "--tp_size");
+  int pipeline = number_of("trtllm-sizes", "--pp_size");
+  if (pipeline == 0) pipeline = std::max(1, number_of("trtllm-pipeline", "--pp_size"));
+  const int started = number_of("trtllm-started", "--world_size");
+  constexpr int kMost = 1 << 14;
+  if (tensor < 1 || tensor > kMost || pipeline > kMost || started < 1) return std::nullopt;
+  if ((tensor * pipeline == started) != fit) return std::nullopt;
+  return fmt::format("the engine was built for {} ranks (tp_size {}, pp_size {}), and {} were started",
+                     tensor * pipeline, tensor, pipeline, started);
+}
+
+Evidence engine_ranks_fit(const LogState& state, const LogProblem&) {
+  return compare_engine_ranks(state, true);
+}
+
+Evidence engine_ranks_differ(const LogState& state, const LogProblem&) {
+  return compare_engine_ranks(state, false);
+}
+
 // Ray and vLLM
 
 // Returns the address in a request such as {'GPU': 1.0, 'node:10.0.0.4': 0.001}; empty if it names no node.
@@ -532,6 +619,14 @@ Evidence path_is_given(const LogState&, const LogProblem& problem) {
 
 constexpr Question kLauncherQuestions[] = {
     {"space-of-shm", space_is_of_shm},
+    {"batch-of-one-rank", batch_is_of_one_rank},
+    {"batch-of-several", batch_is_of_several_ranks},
+    {"ranks-launched", several_ranks_were_launched},
+    {"recomputed-whole", recomputed_tensor_is_whole},
+    {"world-of-one", world_is_of_one},
+    {"world-of-several", world_is_of_several},
+    {"engine-ranks-fit", engine_ranks_fit},
+    {"engine-ranks-differ", engine_ranks_differ},
     {"space-path-given", path_is_given},
     {"slurm-lacks-nvml", slurm_lacks_nvml},
     {"slurm-gpus-all-listed", slurm_gpus_are_listed},
@@ -598,6 +693,11 @@ constexpr Question kLauncherQuestions[] = {
 };
 
 constexpr Opposites kLauncherOpposites[] = {
+    {"batch-of-one-rank", "batch-of-several"},
+    {"world-of-one", "world-of-several"},
+    {"engine-ranks-fit", "engine-ranks-differ"},
+    {"rerun-differs", "rerun-same"},
+    {"recomputed-empty", "recomputed-whole"},
     {"slurm-lacks-nvml", "slurm-nvml-plugin"},
     {"cgroup2-alone", "cgroup1-mounted"},
     {"slurm-cgroup-v2-there", "slurm-cgroup-v2-absent"},

@@ -319,6 +319,25 @@ Evidence efa_libfabric_is_new(const LogState& state, const LogProblem& problem) 
   return at_line(line->second);
 }
 
+Evidence rank_is_in_a_namespace(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"namespace-apptainer", "namespace-apptainer-run", "namespace-singularity",
+                            "namespace-podman", "namespace-charliecloud"});
+}
+
+Evidence plugin_uses_tcp(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"ofi-tcp", "ofi-tcp-old"});
+}
+
+Evidence plugin_uses_efa(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"efa-provider-chosen", "efa-provider-chosen-old"});
+}
+
+Evidence efa_peer_was_known(const LogState& state, const LogProblem& problem) {
+  for (const std::string_view words : {"connection previously established", "but handshake failed"})
+    if (has_text(problem.message, words)) return "its message has \"" + std::string(words) + "\"";
+  return first_seen(state, {"efa-established", "efa-handshake"});
+}
+
 Evidence test_versions_differ(const LogState& state, const LogProblem&) {
   const auto& versions = state.rdma.test_versions;
   if (versions.size() < 2) return std::nullopt;
@@ -458,6 +477,10 @@ constexpr Question kRdmaQuestions[] = {
     {"gid-0-empty", gid_0_is_empty},
     {"gid-0-there", gid_0_is_there},
     {"nvshmem-new", nvshmem_is_new},
+    {"rank-in-namespace", rank_is_in_a_namespace},
+    {"ofi-is-tcp", plugin_uses_tcp},
+    {"ofi-is-efa", plugin_uses_efa},
+    {"efa-peer-known", efa_peer_was_known},
     {"nvshmem-old", nvshmem_is_old},
     {"efa-libfabric-old", efa_libfabric_is_old},
     {"efa-libfabric-new", efa_libfabric_is_new},
@@ -474,6 +497,10 @@ constexpr Question kRdmaQuestions[] = {
 };
 
 constexpr Opposites kRdmaOpposites[] = {
+    {"yama-restricts", "yama-open"},
+    {"ofi-is-tcp", "ofi-is-efa"},
+    {"test-link-ib", "test-link-ethernet"},
+    {"test-lid-zero", "test-lid-set"},
     {"mtu-differs", "mtu-equal"},
     {"port-down", "port-active"},
     {"no-dev-infiniband", "dev-infiniband"},
@@ -986,11 +1013,41 @@ void LogState::read_rate(std::string_view line) {
   }
 }
 
+// The ibv_wc_status of a syndrome in a completion with error of the mlx5 adapters (PRM, CQE with error).
+constexpr std::pair<unsigned, int> kMlx5Syndromes[] = {
+    {0x01, 1}, {0x02, 2},  {0x04, 4},  {0x05, 5},  {0x06, 6},  {0x10, 7}, {0x11, 8},
+    {0x12, 9}, {0x13, 10}, {0x14, 11}, {0x15, 12}, {0x16, 13}, {0x22, 16}};
+
+// Reads "mlx5: gpu01: got completion with error:" and the four rows of four words that libmlx5 prints below it. The
+// second word of the last row ends with the vendor's syndrome and the syndrome.
+void read_mlx5_completion(LogState& state, std::string_view text) {
+  constexpr int kRows = 4;
+  if (text.ends_with("got completion with error:") && has_text(text, "mlx5: ")) {
+    state.rdma.error_rows = kRows;
+    return;
+  }
+  if (state.rdma.error_rows == 0) return;
+  const auto parts = words(text);
+  const bool is_row = parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view word) {
+                        return word.size() == 8 && word.find_first_not_of("0123456789abcdef") == word.npos;
+                      });
+  state.rdma.error_rows = is_row ? state.rdma.error_rows - 1 : 0;
+  if (!is_row || state.rdma.error_rows > 0) return;
+  const unsigned word = Scan(parts[1]).number<unsigned>(16).value_or(0);
+  const auto known = std::ranges::find(kMlx5Syndromes, word & 0xffU, &std::pair<unsigned, int>::first);
+  if (known == std::end(kMlx5Syndromes)) return;
+  state.read_symptom(
+      fmt::format("mlx5, completion with error {}: Failed status {}: wr_id not shown, syndrom 0x{:x}",
+                  parts[1], known->second, word >> 8 & 0xffU),
+      nullptr, nullptr, false);
+}
+
 void LogState::read_rdma(std::string_view line) {
   read_rate(line);
   line = line.substr(0, kLongestRdmaLine);
   const std::string_view text = trim(line);
   if (text.empty()) return;
+  read_mlx5_completion(*this, text);
   const FoundWords found = rdma_words_of(text);
   const bool is_command = !shell_command(text).second.empty();
   if (is_command && (rdma.command != RdmaCommand::kOther || rdma.asks_peer || found.any())) {

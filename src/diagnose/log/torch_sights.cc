@@ -18,6 +18,8 @@ using Evidence = std::optional<std::string>;
 constexpr int kDefaultStorePort = 29500;
 constexpr int kDefaultLauncherPort = 29400;
 constexpr int kFirstEphemeral = 32768;  // net.ipv4.ip_local_port_range
+// People name ports such as 50000; the kernel gives one in a hundred like it.
+constexpr int kRoundPort = 100;
 constexpr std::size_t kMostListeners = 4096;
 constexpr std::size_t kLongestInterfaceLine = 512;
 constexpr std::size_t kMostLocalRanks = 1024;
@@ -334,8 +336,11 @@ Evidence port_is_no_default(const LogState&, const LogProblem& problem) {
 
 Evidence port_was_given(const LogState&, const LogProblem& problem) {
   const auto port = port_of(problem);
-  if (!port || *port >= kFirstEphemeral) return std::nullopt;
-  return fmt::format("{} is below {}, so somebody named it", *port, kFirstEphemeral);
+  if (!port) return std::nullopt;
+  if (*port < kFirstEphemeral)
+    return fmt::format("{} is below {}, so somebody named it", *port, kFirstEphemeral);
+  if (*port % kRoundPort == 0) return fmt::format("{} is a round number, so somebody named it", *port);
+  return std::nullopt;
 }
 
 // The process number in the listener's line: "pid=40122".
@@ -366,7 +371,7 @@ Evidence port_is_a_default(const LogState&, const LogProblem& problem) {
 
 Evidence port_was_chosen(const LogState&, const LogProblem& problem) {
   const auto port = port_of(problem);
-  if (!port || *port < kFirstEphemeral) return std::nullopt;
+  if (!port || *port < kFirstEphemeral || *port % kRoundPort == 0) return std::nullopt;
   return fmt::format("{} is of the range that the kernel gives to programs that ask for any free port",
                      *port);
 }

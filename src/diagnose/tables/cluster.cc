@@ -204,12 +204,12 @@ constexpr Symptom kClusterSymptoms[] = {
     // MPI
     {"mpi-root",              kError,   kCause, kAnyone, {"has detected an attempt to run as root"}, kMpiHelp, "mpirun refuses to run as root"},
     {"mpi-no-executable",     kError,   kCause, kAnyone, {"was unable to find the specified executable file"}, kMpiHelp, "mpirun did not find the program on a node"},
-    {"mpi-no-access",         kError,   kCause, kAnyone, {"could not access", "or execute an executable"}, kMpiHelp, "mpirun could not start the program on a node"},
-    {"mpi-bind-cpus",         kError,   kCause, kAnyone, {"binding more processes than cpus on a resource"}, kMpiHelp, "mpirun cannot bind the ranks: there are more than processors"},
+    {"mpi-no-access",         kError,   kCause, kAnyone, {"unable to launch the specified application as it could"}, kMpiHelp, "mpirun could not start the program on a node"},
+    {"mpi-bind-cpus",         kError,   kCause, kAnyone, {"processes than cpus on a resource"}, kMpiHelp, "mpirun cannot bind the ranks: there are more than processors"},
     {"mpi-two-subnets",       kWarning, kCause, kAnyone, {"default subnet GID prefix was detected on more than one"}, kMpiHelp, "Open MPI warns: several InfiniBand ports have the same (default) subnet prefix"},
     {"mpi-openib",            kWarning, kCause, kAnyone, {"error initializing an OpenFabrics device"}, kMpiHelp, "Open MPI's old RDMA transport (openib) did not take the adapter"},
     {"mpi-openib-port",       kWarning, kCause, kAnyone, {"No OpenFabrics connection schemes reported"}, kMpiHelp, "Open MPI's old RDMA transport (openib) did not take the adapter"},
-    {"mpi-cma",               kWarning, kCause, kAnyone, {"CMA support is not available due to restrictive ptrace settings"}, kMpiHelp, "Open MPI copies between processes of a node the slow way: ptrace is restricted"},
+    {"mpi-cma",               kWarning, kCause, kAnyone, {"not available due to restrictive ptrace settings"}, kMpiHelp, "Open MPI copies between processes of a node the slow way: ptrace is restricted"},
     {"mpi-cma-address",       kError,   kCause, kAnyone, {"Read -1, expected ", "errno = 14"}, "Open MPI btl/vader, btl/sm",
      "Open MPI read memory of another process of the node that is not there (EFAULT)"},
     {"mpi-cma-absent",        kError,   kCause, kAnyone, {"Read -1, expected ", "errno = 38"}, "Open MPI btl/vader, btl/sm",
@@ -218,7 +218,7 @@ constexpr Symptom kClusterSymptoms[] = {
     {"mpi-not-cuda-aware",    kNote,    kSight, kAnyone, {"mpi_built_with_cuda_support:value:false"}, "ompi_info --parsable --all", "Open MPI was not built for memory of GPUs"},
     {"mpi-cma-denied",        kError,   kCause, kAnyone, {"Read -1, expected ", "errno = 1"}, "Open MPI btl/vader, btl/sm", "Open MPI may not read the memory of another process of the node"},
     {"mpi-abort",             kError,   kEcho,  kAnyone, {"MPI_ABORT was invoked on rank"}, kMpiHelp, "The program ended the MPI job itself"},
-    {"mpi-exit-code",         kError,   kEcho,  kAnyone, {"Primary job", "terminated normally", "non-zero exit code"}, kMpiHelp, "A process of the MPI job ended with an error of its own"},
+    {"mpi-exit-code",         kError,   kEcho,  kAnyone, {"Primary job", "terminated normally, but "}, kMpiHelp, "A process of the MPI job ended with an error of its own"},
     {"pmix-resource",         kWarning, kCause, kAnyone, {"PMIX", "gds_"}, "OpenPMIx src/mca/gds", "PMIx could not use its shared memory"},
 };
 
@@ -955,7 +955,7 @@ constexpr Hypothesis kClusterHypotheses[] = {
      .cause = "The program gave up: its own error stands before it.",
      .remedy = "Read the output of that rank up to this line.",
      .source = kMpiHelp},
-    {.id = "pmix-resource", .explains = {"pmix-resource"}, .stated = true,
+    {.id = "pmix-resource", .explains = {"pmix-resource", "pmix-dstore"}, .stated = true,
      .cause = "PMIx's shared memory in the session folder does not work (a /tmp on a network, another PMIx in a container). The job often runs on.",
      .remedy = "PMIX_MCA_gds=hash in the job's environment; the same PMIx in host and container; TMPDIR on a local disk.",
      .source = "OpenPMIx; github.com/openpmix/openpmix/issues"},

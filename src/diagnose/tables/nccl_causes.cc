@@ -652,7 +652,7 @@ constexpr Hypothesis kHypotheses[] = {
      .cause = "The NCCL WARN line with the reason is missing from this log. NCCL 2.18 calls failures of the network internal, too.",
      .remedy = "Run again with NCCL_DEBUG=INFO and keep the output of all ranks.",
      .source = "NCCL API, ncclResult_t; github.com/NVIDIA/nccl/issues/1092"},
-    {.id = "usage-error", .explains = {"usage-error"}, .common = kUsual, .stated = true,
+    {.id = "usage-error", .explains = {"usage-error", "usage-error-text"}, .common = kUsual, .stated = true,
      .cause = "The NCCL WARN line before it has the reason.",
      .remedy = "Run again with NCCL_DEBUG=INFO and keep the output of all ranks.",
      .source = "NCCL API, ncclResult_t"},
