@@ -104,8 +104,8 @@ class KernelLines {
 struct Mixture {
   Hear note;
   Explanation explanation;
-  Sent loose;                                   // outputs in loose files
-  std::vector<std::string> only_beside_others;  // of these, the names of files of which nothing is read alone
+  Sent loose;                          // outputs in loose files
+  std::size_t only_beside_others = 0;  // how many of these hold nothing that is read alone
   diagnose::LogReader log;
   bool has_log = false;  // something was fed to it
   bool has_job = false;  // something that can be nothing but a job's output
@@ -367,14 +367,14 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     explanation.inputs.push_back(
         {path,
          fmt::format("the output of `{}` on a machine, of which nothing is read alone", printable(command))});
-    only_beside_others.push_back(name);
+    ++only_beside_others;
   } else {
     explanation.inputs.push_back({path, "outputs of commands"});
   }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(path == kNoFile ? "" : name);
   log.feed(text);
-  has_log = has_log || only_beside_others.empty() || only_beside_others.back() != name;
+  has_log = true;
   std::string key = name;
   for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);
   loose.files[key] = {std::move(text), 0};
@@ -418,7 +418,7 @@ Result<void> Mixture::read_loose() {
     only.key() = kSingleFile;
     loose.files.insert(std::move(only));
   }
-  const bool may_be_none = only_beside_others.size() == loose.files.size();
+  const bool may_be_none = only_beside_others == loose.files.size();
   auto reports = reports_of(std::move(loose), name);
   if (reports)
     add_reports(std::move(*reports));
@@ -474,11 +474,11 @@ Explanation conclude(Mixture mixture) {
   if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
     explanation.machines = verify(explanation.evidence);
   if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
+  if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
   // Outputs of machines are no job, unless a line of theirs stands out.
   if (!mixture.has_job && explanation.job && !diagnose::is_recognised(*explanation.job) &&
       explanation.job->verdict.why.empty())
     explanation.job.reset();
-  if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
   return std::move(explanation);
 }
 
@@ -497,10 +497,6 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
   RETURN_IF_ERROR(mixture.read_loose());
   mixture.judge_fabric();
   caller.progress("");
-  const Explanation& read = mixture.explanation;
-  const bool is_nothing = read.evidence.nodes.empty() && mixture.flights.empty() && read.topologies.empty() &&
-                          !read.fabric && mixture.cluster_path.empty();
-  if (is_nothing && !mixture.only_beside_others.empty()) mixture.has_log = true;
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
     sources.cluster = mixture.cluster_path;

@@ -88,6 +88,10 @@ std::string text_of(const Explanation& explanation, bool all) {
   }
   for (const NodeGraph& graph : explanation.topologies)
     text += (text.empty() ? "" : "\n") + render_node_graph(graph);
+  if (text.empty())
+    text =
+        "Nothing of this is judged alone: give it together with what the job printed, or with what shows the whole\n"
+        "machine, as nvidia-smi -q and lspci -vvv do\n";
   return text + read_text(explanation);
 }
 
