@@ -212,8 +212,15 @@ std::string odd_key(const Facts& facts) {
 
 Result<Facts> facts_from_json(std::string_view text) {
   if (text.size() > kMaxFactsBytes) return fail(ErrorKind::kBadInput, "facts larger than 8 MiB");
-  auto facts = json::read<Facts>(text);
+  const auto document = json::parse(text);
+  if (!document) return fail(document.error(), "facts");
+  auto facts = json::decode<Facts>(*document);
   if (!facts) return fail(facts.error(), "facts");
+  // Every member has a default, so that any object would be the facts of an empty machine.
+  for (const char* member : {"version", "system"})
+    if (!document->contains(member))
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("these are no facts of railbed: \"{}\" is missing", member));
   if (facts->version != kFactsVersion)
     return fail(ErrorKind::kBadInput, "facts of version " + std::to_string(facts->version) +
                                           ": this railbed reads version " + std::to_string(kFactsVersion));

@@ -90,7 +90,7 @@ struct CollectOptions {
 Facts collect_facts(Host& host, const CollectOptions& options = {});
 
 // Convert facts to JSON and back. facts_from_json() accepts untrusted text: it rejects more than 8 MiB,
-// another version, names that are not valid for a device or host, and host keys whose fingerprint does not
+// other documents, another version, names that are not valid for a device or host, and host keys whose fingerprint does not
 // match.
 std::string facts_to_json(const Facts& facts);
 Result<Facts> facts_from_json(std::string_view text);

@@ -176,14 +176,16 @@ TEST(Facts, OnePathThatIsNotThereCostsNobodyElse) {
 TEST(FactsFromJson, RefusesWhatIsNoFacts) {
   EXPECT_FALSE(facts_from_json(""));
   EXPECT_FALSE(facts_from_json("[]"));
-  const auto newer = facts_from_json(R"({"version":2})");
+  const auto newer = facts_from_json(R"({"version":2,"system":{}})");
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().text, "facts of version 2: this railbed reads version 1");
   const auto wrong = facts_from_json(R"({"net":{"interfaces":{"value":[{"name":7}]}}})");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().text, "facts: net.interfaces.value[0].name: expected a string");
   EXPECT_FALSE(facts_from_json(std::string(9 << 20, ' ')));
-  EXPECT_TRUE(facts_from_json("{}"));
+  EXPECT_TRUE(facts_from_json(R"({"version":1,"system":{}})"));
+  EXPECT_FALSE(facts_from_json("{}"));
+  EXPECT_FALSE(facts_from_json(R"({"version":1,"runs":[]})")) << "another document";
 }
 
 }  // namespace

@@ -43,6 +43,7 @@
 #include "host/tree.h"
 #include "inventory/load.h"
 #include "model/nccl_topology.h"
+#include "results/foreign/foreign.h"
 
 namespace railbed {
 namespace {
@@ -337,6 +338,18 @@ void Mixture::judge_fabric() {
   explanation.fabric = ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
 }
 
+// Returns what another measuring tool measured, in a line; empty if the text is no such tool's.
+std::string measured_by(std::string_view text) {
+  const auto tool = find_foreign_tool(text);
+  const auto read = tool ? parse_foreign(text) : Result<ForeignRun>();
+  if (!tool || !read) return "";
+  std::size_t rows = read->run.measurements.size();
+  for (const CollectiveReport& report : read->run.collectives) rows += report.rows.size();
+  return fmt::format(
+      "{} of {}: railbed compare FILE FILE judges two such files, railbed predict --against FILE one",
+      counted(rows, "measurement"), to_text(*tool));
+}
+
 // Reads a text as the output of commands. Returns false if it is none that a rule reads.
 Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   if (is_nccl_topology(text)) {
@@ -356,20 +369,24 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     RETURN_IF_ERROR(add_captured(path));
     return true;
   }
+  const std::string measured = measured_by(text);
   const std::string name = path == kNoFile ? "the text's machine" : fs::path(path).filename().string();
   Sent alone;
   alone.files[std::string(kSingleFile)] = {text, 0};
   if (!reports_of(std::move(alone), name)) {
     // Such as `nvidia-smi topo`, which names GPUs by numbers that another output explains.
     const std::string command = command_shown_by(text);
-    if (command.empty() || command == "dmesg")
-      return false;  // a job's lines may have stamps like the kernel's
+    const bool is_output =
+        !command.empty() && command != "dmesg";  // a job's lines may have stamps like the kernel's
+    if (!is_output && measured.empty()) return false;
     explanation.inputs.push_back(
-        {path,
-         fmt::format("the output of `{}` on a machine, of which nothing is read alone", printable(command))});
+        {path, measured.empty()
+                   ? fmt::format("the output of `{}` on a machine, of which nothing is read alone",
+                                 printable(command))
+                   : measured});
     ++only_beside_others;
   } else {
-    explanation.inputs.push_back({path, "outputs of commands"});
+    explanation.inputs.push_back({path, measured.empty() ? "outputs of commands" : measured});
   }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(path == kNoFile ? "" : name);

@@ -91,7 +91,7 @@ std::string text_of(const Explanation& explanation, bool all) {
   if (text.empty())
     text =
         "Nothing of this is judged alone: give it together with what the job printed, or with what shows the whole\n"
-        "machine, as nvidia-smi -q and lspci -vvv do\n";
+        "machine, as `nvidia-smi -q` and `lspci -vvv` do\n";
   return text + read_text(explanation);
 }
 

@@ -497,11 +497,12 @@ void judge_run(LogState& state) {
   } else if (log.nccl_lines == 0 && !log.problems.empty()) {
     log.verdict = of_problem(log.problems.front());
   } else if (log.nccl_lines == 0) {
-    log.verdict = {.severity = Severity::kWarning,
-                   .text = "There is no line of NCCL in this log, and none that reports a failure",
-                   .remedy =
-                       "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; "
-                       "NCCL_DEBUG_FILE sends it elsewhere."};
+    log.verdict = {
+        .severity = Severity::kWarning,
+        .text = "Nothing in this text reports a failure that railbed knows, nor is a line of it NCCL's",
+        .remedy =
+            "Give the lines around the failure, from all ranks and with what the machines show. A job with "
+            "NCCL prints more with NCCL_DEBUG=INFO, and NCCL_DEBUG_FILE sends that elsewhere."};
   } else {
     log.verdict = of_healthy(state);
     // A run that is not up, or not to its end in this log, may owe that to what it was warned of.
