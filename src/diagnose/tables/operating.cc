@@ -222,7 +222,7 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"dcgm-profiling-error",  kError,   kCause, kAnyone, {"third-party Profiling module returned an unrecoverable error"}, kDcgmSource,
      "DCGM could not read the profiling counters of a GPU"},
     {"hostengine-process",    kNote,    kSight, kAnyone, {"/usr/bin/nv-hostengine"}, "pgrep -a", "A host engine of DCGM runs"},
-    {"hostengine-connect",    kError,   kCause, kAnyone, {"Error connecting to nv-hostengine"}, kDcgmSource, kNoEngineTitle},
+    {"hostengine-connect",    kError,   kCause, kAnyone, {"rror connecting to nv-hostengine"}, kDcgmSource, kNoEngineTitle},
     {"hostengine-reach",      kError,   kCause, kAnyone, {"unable to establish a connection to the specified host"}, kDcgmSource, kNoEngineTitle},
     {"hostengine-loopback",   kNote,    kSight, kAnyone, {"LISTEN", "127.0.0.1:5555"}, "ss -ltn", "DCGM's host engine listens on the loopback address"},
     {"hostengine-everywhere", kNote,    kSight, kAnyone, {"LISTEN", "0.0.0.0:5555"}, "ss -ltn", "DCGM's host engine listens on all addresses"},
