@@ -74,5 +74,17 @@ TEST(Mlxlink, AFileNameStatesTheDevice) {
             "400 Gb/sec (4X NDR)");
 }
 
+TEST(Mlxlink, ItsJsonHasTheSame) {
+  const auto host = host_of_session(
+      "mlxlink -d mlx5_0 --json",
+      "{\n   \"result\" : {\n      \"output\" : {\n         \"Operational Info\" : {\n"
+      "            \"Auto Negotiation\" : \"ON\",\n            \"Physical state\" : \"LinkUp\",\n"
+      "            \"Speed\" : \"IB-EDR\",\n            \"State\" : \"Active\",\n            \"Width\" : \"4x\"\n"
+      "         }\n      }\n   }\n}\n");
+  ASSERT_TRUE(host);
+  EXPECT_EQ(line_of(*host, kPort + "/phys_state"), "5: LinkUp");
+  EXPECT_EQ(line_of(*host, kPort + "/rate"), "100 Gb/sec (4X EDR)");
+}
+
 }  // namespace
 }  // namespace railbed

@@ -24,6 +24,7 @@ bool is_nvidia_smi_xml(std::string_view text);
 struct SmiOutput {
   SmiValues head;
   std::vector<std::pair<std::string, SmiValues>> gpus;  // by "00000000:17:00.0"
+  std::vector<std::string> without_address;             // names of GPUs that the output gives no PCI address
 };
 SmiOutput read_nvidia_smi_xml(std::string_view text);
 

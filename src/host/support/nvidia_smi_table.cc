@@ -104,6 +104,13 @@ std::string address_in(const Cells& cells) {
   return fits && !full_pci_address(cells[1].front()).empty() ? std::string(cells[1].front()) : "";
 }
 
+// Returns the name of a GPU in a first row without a PCI address: "Orin (nvgpu)" of a Jetson; empty for another row.
+std::string unplaced_name(const Cells& cells) {
+  const bool fits = cells[0].size() >= 3 && is_digits(cells[0].front()) && !cells[1].empty() &&
+                    cells[1].front() == "N/A" && cells[0].back() == "N/A";
+  return fits ? spaced(cells[0], 1, cells[0].size() - 1) : "";
+}
+
 }  // namespace
 
 bool is_nvidia_smi_table(std::string_view text) {
@@ -126,6 +133,10 @@ SmiOutput read_nvidia_smi_table(std::string_view text) {
       output.gpus.back().second.emplace(kSmiIndex, std::string((*cells)[0].front()));
       read_first_row(*cells, output.gpus.back().second);
       row = 1;
+    } else if (std::string name = unplaced_name(*cells);
+               !name.empty() && output.without_address.size() < kMostGpus) {
+      output.without_address.push_back(std::move(name));
+      row = 0;
     } else if (row == 1) {
       read_second_row(*cells, output.gpus.back().second);
       row = 2;

@@ -394,7 +394,7 @@ NvmlGpu gpu_in(const Values& values, const std::vector<NamedGpu>& named) {
   return gpu;
 }
 
-void add_system(const Values& head, int gpus, ReportTree& report) {
+void add_system(const Values& head, const Reading<int>& gpus, ReportTree& report) {
   const Said said(head);
   NvmlSystem system;
   system.driver_version = said.text({"Driver Version", "KMD Version"});  // the second since driver 610
@@ -410,7 +410,7 @@ void add_system(const Values& head, int gpus, ReportTree& report) {
               return std::nullopt;
             return *major * 1000 + *minor * 10;
           });
-  system.gpus = {gpus, kFrom};
+  system.gpus = gpus;
   report.call("nvml", json::dump(json::encode(system)));
 }
 
@@ -435,8 +435,12 @@ std::optional<SmiOutput> read_nvidia_smi(std::string_view query) {
     else
       (gpus.empty() ? head : gpus.back().second).push_back(line);
   }
-  SmiOutput output{values_in(head), {}};
-  for (const auto& [name, text] : gpus) output.gpus.emplace_back(name, values_in(text));
+  SmiOutput output;
+  output.head = values_in(head);
+  for (const auto& [name, text] : gpus) {
+    output.gpus.emplace_back(name, values_in(text));
+    if (name == "N/A") output.without_address.push_back(output.gpus.back().second["Product Name"]);
+  }
   return output;
 }
 
@@ -472,8 +476,22 @@ void add_nvidia_smi(std::string_view query, std::string_view named, ReportTree& 
     add_gpu(address, gpu_in(values, others), report);
     addresses.push_back(address);
   }
-  add_system(output->head, static_cast<int>(addresses.size()), report);
-  for (const std::string& lost : lost_gpus_in(query)) addresses.push_back(lost);
+  // An output without a GPU is one of a machine without any if it states that, and else a part of one.
+  const auto attached = output->head.find("Attached GPUs");
+  const auto lost = lost_gpus_in(query);
+  const bool states_none = query.find("No devices were found") != query.npos ||
+                           (attached != output->head.end() && attached->second == "0");
+  const bool is_list = !addresses.empty() || !lost.empty() || states_none;
+  add_system(output->head,
+             is_list ? Reading<int>(static_cast<int>(addresses.size()), kFrom)
+                     : Reading<int>(not_in_report(), kFrom),
+             report);
+  if (!output->without_address.empty())
+    report.leave_out(
+        fmt::format("`nvidia-smi`: {} has no PCI address in it, as on a Jetson; GPUs on PCI are read",
+                    printable(output->without_address.front())));
+  if (!is_list) return;
+  addresses.insert(addresses.end(), lost.begin(), lost.end());
   report.call("nvml list", json::dump(json::encode(addresses)));
 }
 

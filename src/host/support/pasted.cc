@@ -107,6 +107,13 @@ bool is_rdma_link(std::string_view head) {
   return first.find("physical_state") != first.npos && (names_port || head.starts_with("[{\"ifindex\":"));
 }
 
+// Returns true for "mlx5_0 port 1 ==> ens1 (Up)", also below a line of dashes.
+bool is_ibdev2netdev(std::string_view head) {
+  if (const auto first = head.find_first_not_of("-\r\n"); first != head.npos) head.remove_prefix(first);
+  const auto line = head.substr(0, std::min<std::size_t>(head.find('\n'), 4096));
+  return line.find(" port ") != line.npos && line.find(" ==> ") != line.npos;
+}
+
 // Returns true for what uptime prints: " 12:00:00 up 33 days,  1:05,  2 users,  load average: 0.00, 0.01, 0.05".
 bool is_uptime(std::string_view head) {
   const auto first = head.substr(0, std::min<std::size_t>(head.find('\n'), 256));
@@ -135,6 +142,7 @@ Words words_of_text(std::string_view text) {
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
   if (head.starts_with("Operational Info\n") && has("Physical state")) return {"mlxlink"};
+  if (head.starts_with('{') && has("\"Operational Info\"")) return {"mlxlink", "--json"};
   if (is_adapter_text(head)) {
     const std::string device = adapter_device_in(text);
     Words words{has("Configurations:") ? "mlxconfig" : "mlxfwmanager"};
@@ -152,9 +160,7 @@ Words words_of_text(std::string_view text) {
   if (head.starts_with("Infiniband device '")) return {"ibstatus"};
   if (is_rdma_link(head)) return {"rdma", "link"};
   if (head.starts_with("DEV") && has("INDEX") && has("VER")) return {"show_gids"};
-  if (const auto first = head.substr(0, head.find('\n'));
-      first.find(" port ") != first.npos && first.find(" ==> ") != first.npos)
-    return {"ibdev2netdev"};
+  if (is_ibdev2netdev(head)) return {"ibdev2netdev"};
   if (head.starts_with("Architecture:") && has("CPU(s):")) return {"lscpu"};
   if (head.starts_with("Linux ") && head.substr(0, head.find('\n')).ends_with(" GNU/Linux"))
     return {"uname", "-a"};

@@ -312,6 +312,13 @@ std::string mlxlink_rate(std::string_view speed, std::string_view width) {
   return gigabits && *gigabits > 0 && *gigabits <= 10'000 ? fmt::format("{} Gb/sec", *gigabits) : "";
 }
 
+// Returns the text between quotes, or the text itself: mlxlink --json prints each of its values on a line of its own,
+// as "Speed" : "IB-EDR",
+std::string_view json_value(std::string_view text) {
+  if (!text.starts_with('"')) return text;
+  return text.substr(1, text.find('"', 1) - 1);
+}
+
 // Returns the RDMA device for mlxlink's -d: itself, or that of a PCI function; empty if the report has none.
 std::string rdma_device(const std::string& named, const ReportTree& report) {
   const std::string address = full_pci_address(named);
@@ -330,13 +337,14 @@ void add_mlxlink(const std::string& device, int port, std::string_view text, Rep
                                         device.empty()
                                             ? "nothing states which adapter it is of"
                                             : "nothing shows which RDMA device " + device + " is"));
-  std::string_view state, speed, width;
+  std::string state, speed, width;
   for (const auto line : lines(text)) {
     const auto pair = key_value(line, ':');
     if (!pair) continue;
-    if (pair->first == "State") state = pair->second;
-    if (pair->first == "Speed") speed = pair->second;
-    if (pair->first == "Width") width = pair->second;
+    const auto key = json_value(pair->first);
+    if (key == "State") state = json_value(pair->second);
+    if (key == "Speed") speed = json_value(pair->second);
+    if (key == "Width") width = json_value(pair->second);
   }
   const std::string folder = port_folder(name, fmt::format("{}", port));
   line_if(folder + "/phys_state", mlxlink_state(state), report);

@@ -596,6 +596,41 @@ TEST(SupportReport, WhatIsNotInItIsUnknownAndALinkStaysInside) {
   EXPECT_TRUE(host->call("nvml").unknown());
 }
 
+// A Jetson's table (driver 540.4) and the head of one.
+TEST(SupportReport, ATableWithoutAGpuOnPciIsNoListOfNone) {
+  const std::string head =
+      "+---------------------------------------------------------------------------------------+\n"
+      "| NVIDIA-SMI 540.4.0                Driver Version: 540.4.0      CUDA Version: 12.6     |\n"
+      "|=========================================+======================+======================|\n";
+  const std::string orin =
+      "|   0  Orin (nvgpu)                  N/A  | N/A              N/A |                  N/A |\n"
+      "| N/A   N/A  N/A               N/A /  N/A | Not Supported        |     N/A          N/A |\n"
+      "|                                         |                      |                  N/A |\n";
+  for (const std::string& text : {head, head + orin}) {
+    Sent sent;
+    sent.files[std::string(kSingleFile)] = {text, 0};
+    auto reports = reports_of(std::move(sent), "x.txt");
+    ASSERT_TRUE(reports);
+    EXPECT_EQ(reports->unread.size(), text == head ? 0U : 1U);
+    const auto host = host_of(std::move(reports->nodes.front().tree));
+    EXPECT_TRUE(host->call("nvml").ok());
+    EXPECT_TRUE(host->call("nvml list").unknown());
+  }
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {"$ nvidia-smi\n" + head + "No devices were found\n", 0};
+  auto none = report_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(host_of(std::move(none->tree))->call("nvml list").value_or(""), "[]");
+}
+
+TEST(SupportReport, Ibdev2netdevMayHaveALineAbove) {
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {"------------\nmlx5_0 port 1 ==> enp94s0f0np0 (Down)\n", 0};
+  auto report = report_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(host_of(std::move(report->tree))->list("/sys/class/infiniband").ok());
+}
+
 TEST(SupportReport, UptimeAloneIsAFactAndEthtoolAloneStatesWhyItIsNone) {
   const auto alone = [](std::string_view text) {
     Sent sent;

@@ -213,8 +213,11 @@ std::vector<std::string> rdma_rows(const Rdma& rdma) {
   if (!rdma.devices) return {"? " + describe(rdma.devices.miss(), rdma.devices.from())};
   if (rdma.devices->empty()) return {"no device"};
   std::vector<std::string> rows;
-  for (const auto& device : *rdma.devices)
+  for (const auto& device : *rdma.devices) {
     for (const auto& port : items(device.ports)) add_port_rows(device, port, rows);
+    // Some outputs name a device and nothing of its ports.
+    if (items(device.ports).empty()) rows.push_back(printable(device.name) + "  ports ?");
+  }
   return rows;
 }
 

@@ -220,6 +220,14 @@ std::vector<const GpuTestAnswer*> results_with(const TestOfGpus& test, std::stri
   return found;
 }
 
+// Returns true if the messages of a result name nothing but an IMEX daemon that is not ready. DCGM 4 prints that on
+// sound machines which need none, too (NVIDIA/NVSentinel issue 1471, NVIDIA/aicr issue 2641).
+bool asks_only_for_imex(const GpuTestAnswer* result) {
+  return !result->messages.empty() && std::ranges::all_of(result->messages, [](const std::string& message) {
+    return message.starts_with("IMEX daemon status is");
+  });
+}
+
 void judge_test(Case& verdict, const NodeView& node, const TestOfGpus& test) {
   verdict.seen(node.facts->gpus.tests);
   const auto failed = results_with(test, "fail");
@@ -238,6 +246,17 @@ void judge_test(Case& verdict, const NodeView& node, const TestOfGpus& test) {
   const auto& reds = failed.empty() ? warned : failed;
   const bool setting = std::ranges::all_of(reds, [](const GpuTestAnswer* result) { return result->setting; });
   const std::string text = results_text(reds);
+  if (std::ranges::all_of(reds, asks_only_for_imex))
+    return verdict.warn(
+        {.message = fmt::format("{} {} in {} on {} for want of an IMEX daemon alone: {}", test.name,
+                                failed.empty() ? "warns" : "fails", test.program, *node.name, text),
+         .expected = "passed",
+         .observed = text,
+         .remedy = {
+             "Look whether this node shares an NVLink domain with others (GB200, GB300): only then jobs need "
+             "IMEX, and its service has to run. Anywhere else, and while no job uses the domain, the GPUs are as "
+             "sound as the other results state.",
+             {"nvidia-imex-ctl -N"}}});
   verdict.red(
       failed.empty() || setting ? Status::kWarn : Status::kFail,
       {.message = fmt::format("{} {} in {} on {}: {}", test.name, failed.empty() ? "warns" : "fails",
@@ -245,8 +264,10 @@ void judge_test(Case& verdict, const NodeView& node, const TestOfGpus& test) {
        .expected = "passed",
        .observed = text,
        .remedy = {
-           setting
-               ? "Correct the setting that the message names, and run the test again."
+           setting ? "Correct the setting that the message names, and run the test again."
+           : failed.empty()
+               ? "Look into what the message names; jobs may run meanwhile. Run the test again while no other program "
+                 "is on the GPUs."
                : "Take the node out of service, mend what the message names, and run the test again "
                  "with no other program on the GPUs; if it fails again, keep its output for the maker."}});
 }
