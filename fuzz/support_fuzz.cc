@@ -43,6 +43,7 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
     add_ibdev2netdev,
     add_show_gids,
     add_ibv_devinfo,
+    add_uptime,
     add_sysctl,
     add_uname,
     add_lsmod,
