@@ -137,5 +137,19 @@ TEST(LspciForms, AListOfSomeFunctionsNamesItsGpus) {
       << "the whole list is the folder";
 }
 
+// GB200 in a pci.ids that does not have it: the number is the only name.
+TEST(LspciForms, ADeviceWithoutANameHasItsNumber) {
+  ReportTree report;
+  add_lspci(
+      "0008:01:00.0 3D controller [0302]: NVIDIA Corporation Device [10de:2941] (rev a1)\n"
+      "0009:01:00.0 3D controller [0302]: NVIDIA Corporation GH100 [10de:2342] (rev a1)\n",
+      false, report);
+  const auto host = host_of(std::move(report));
+  EXPECT_NE(host->run({"lspci", "-s", "0008:01:00.0"})->output.find("NVIDIA Corporation Device 2941"),
+            std::string::npos);
+  EXPECT_NE(host->run({"lspci", "-s", "0009:01:00.0"})->output.find("NVIDIA Corporation GH100\n"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace railbed

@@ -460,7 +460,10 @@ void add_function(const Function& function, ReportTree& report) {
   add_link(folder, "max", function.link_max, report);
   add_link(folder, "current", function.link_now, report);
   add_driver(folder, function, report);
-  if (!function.name.empty()) report.command("lspci -s " + function.address, "PCI: " + function.name + "\n");
+  // lspci -nn has the number of a device without a name behind "Device", in the brackets.
+  const bool is_unnamed = function.name.ends_with(" Device") && function.device.starts_with("0x");
+  const std::string name = is_unnamed ? function.name + " " + function.device.substr(2) : function.name;
+  if (!name.empty()) report.command("lspci -s " + function.address, "PCI: " + name + "\n");
   if (function.has_sriov) report.nothing(folder + "/physfn");  // only a physical function has this capability
   // For users other than root, lspci prints "Capabilities: <access denied>".
   if (function.has_express && function.control_parts == 3)
