@@ -6,6 +6,7 @@ UPDATE_GOLDEN=1 writes schema/ anew."""
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -131,6 +132,67 @@ class Documents(unittest.TestCase):
         there = {file.name for file in SCHEMAS.glob("*.json")} - OF_FILES
         self.assertEqual(there, {f"{one.removeprefix('railbed-')}.schema.json" for one in self.formats})
 
+    def test_every_document_is_declared(self):
+        """A document that a command prints and `railbed schema` does not know has no schema and no page."""
+        named = re.compile(r'Document<[^;{]*>\s+k\w+Document\{\s*"(railbed-[a-z-]+)"')
+        in_source = {one for file in (ROOT / "src").rglob("*") if file.suffix in (".cc", ".h") for one in named.findall(file.read_text())}
+        self.assertEqual(sorted(in_source), sorted(self.formats))
+        for one, schema in self.schemas.items():
+            self.assertTrue(schema["description"] and schema["x-printed-by"], f"{one} needs a row of kAbout in src/cli/look/schema.cc")
+
+    def test_the_pages_have_the_members(self):
+        words = [sys.executable, ROOT / "scripts/document-tables"]
+        if not os.environ.get("UPDATE_GOLDEN"):
+            words.append("--check")
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_tables_by_hand_name_the_members(self):
+        """Behind a mark `members: FORMAT PATH` the first column of a table names each member of the object, and no other."""
+        page = (ROOT / "docs/reference/output.md").read_text()
+        marks = re.findall(r"<!-- members: (\S+)(?: (\S+))? -->\n((?:\|.*\n)+)", page)
+        self.assertEqual(len(marks), page.count("<!-- members: "))
+        self.assertGreater(len(marks), 2)
+        for document, path, table in marks:
+            with self.subTest(f"{document} {path}"):
+                schema = whole(self.schemas[document])
+                named = set()
+                for row in table.splitlines()[2:]:
+                    first, second = (one.strip() for one in row.strip("|").replace("\\|", "/").split("|", 1))
+                    for name in re.findall("`([^`]+)`", first):
+                        members, _ = self.members(schema, name if not path else f"{path}.{name}")
+                        named.add(name.partition(".")[0].removesuffix("[]"))
+                        for word in re.findall(r"`(\w+)(?:\[\])?`", second) if members else []:
+                            self.assertIn(word, members, f"{name}: {second}")
+                _, there = self.members(schema, path)
+                self.assertEqual(named, there - {"format", "version"})
+
+    def members(self, schema, path):
+        """The names of all members below a path at any depth, and those of its object."""
+        def object_of(part):
+            while True:
+                if "$ref" in part and "properties" not in part:
+                    part = schema["$defs"][part["$ref"].rpartition("/")[2]]
+                elif "anyOf" in part:
+                    part = part["anyOf"][0]
+                elif "items" in part:
+                    part = part["items"]
+                else:
+                    return part
+
+        def all_below(part, depth=4):
+            names = set()
+            for name, member in object_of(part).get("properties", {}).items() if depth else ():
+                names |= {name} | all_below(member, depth - 1)
+            return names
+
+        part = schema
+        for name in path.split(".") if path else ():
+            properties = object_of(part).get("properties", {})
+            self.assertIn(name.removesuffix("[]"), properties, f"{path} is no member")
+            part = properties[name.removesuffix("[]")]
+        return all_below(part), set(object_of(part).get("properties", {}))
+
     def test_documents_have_their_schema(self):
         folder = pathlib.Path(self.folder.name)
         sick = ROOT / "examples/sick-pair"
@@ -180,7 +242,13 @@ class Documents(unittest.TestCase):
             with self.subTest(" ".join(map(str, words))):
                 at = words.index("--") if "--" in words else len(words)
                 done = run(*words[:at], "--json", *words[at:], folder=folder, code=[0, 1, 2, 3])
-                seen.add(self.judged(done.stdout)["format"])
+                printed = self.judged(done.stdout)["format"]
+                seen.add(printed)
+                # The page names the command of each document.
+                commands = [one.split() for one in self.schemas[printed]["x-printed-by"].split(", ")]
+                typed = [str(word) for word in words]
+                self.assertTrue(any(command[0] == typed[0] and (len(command) == 1 or command[1].isupper() or command[1] in typed)
+                                    for command in commands), f"{printed} is said to be printed by {commands}")
         with self.subTest("runs export"):
             seen.add(self.judged(run("runs", "export", "last", "--store", folder / "runs.sqlite", folder=folder, code=[0]).stdout)["format"])
         with self.subTest("an error"):

@@ -82,6 +82,11 @@ Value schema_or_null(Value schema) {
   return with("anyOf", std::move(either));
 }
 
+Value schema_in(std::string_view unit, Value schema) {
+  append_member(schema, "description", from_text(unit));
+  return schema;
+}
+
 Value schema_list(Value items) {
   Value schema = schema_type("array");
   append_member(schema, "items", std::move(items));

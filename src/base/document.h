@@ -48,6 +48,7 @@ namespace detail {
 Value schema_type(std::string_view type);
 Value schema_count();  // an integer from 0
 Value schema_or_null(Value schema);
+Value schema_in(std::string_view unit, Value schema);
 Value schema_list(Value items);
 Value schema_map(Value values);
 Value schema_words(const std::string_view* words, std::size_t count);
@@ -73,11 +74,17 @@ Value SchemaWriter::of() {
     return new_object();  // anything
   } else if constexpr (std::same_as<T, bool>) {
     return schema_type("boolean");
-  } else if constexpr (std::unsigned_integral<T> || std::same_as<T, ByteCount>) {
+  } else if constexpr (std::same_as<T, ByteCount>) {
+    return schema_in("bytes", schema_count());
+  } else if constexpr (std::same_as<T, BitRate>) {
+    return schema_in("bit/s", schema_or_null(schema_type("number")));
+  } else if constexpr (std::same_as<T, Nanoseconds>) {
+    return schema_in("ns", schema_or_null(schema_type("number")));
+  } else if constexpr (std::unsigned_integral<T>) {
     return schema_count();
   } else if constexpr (std::integral<T>) {
     return schema_type("integer");
-  } else if constexpr (std::floating_point<T> || std::same_as<T, BitRate> || std::same_as<T, Nanoseconds>) {
+  } else if constexpr (std::floating_point<T>) {
     return schema_or_null(schema_type("number"));
   } else if constexpr (std::convertible_to<const T&, std::string_view> || std::same_as<T, Lines>) {
     return schema_type("string");

@@ -83,6 +83,7 @@ void add_redfish_commands(CLI::App& app, const std::shared_ptr<Action>& chosen) 
   sub = app.add_subcommand("certificates",
                            "which keys BMCs show over HTTPS: to compare, and to keep in a file");
   add_bmc_options(*sub, *certificates);
+  declare_document(kCertificatesDocument);
   sub->callback(
       [certificates, chosen] { *chosen = [certificates] { return run_certificates(*certificates); }; });
 
