@@ -44,7 +44,7 @@ NEEDS = {
     "stop_token": r"std::stop_(token|source|callback)\b",
     "thread": r"std::(jthread|thread|this_thread)\b",
     "fmt/": r"\bfmt::\w+\(",
-    "CLI/": r"\bCLI::(?!(App|Option|Validator)\b)\w+",
+    "CLI/": r"\bCLI::(?!(App|Option|ParseError|Validator)\b)\w+",
     "yaml-cpp/": r"\bYAML::\w+",
     "nlohmann/": r"\bnlohmann::\w+",
     "tl/": r"\btl::\w+",

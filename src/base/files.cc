@@ -105,7 +105,8 @@ Result<std::string> read_open(const Fd& fd, const std::string& path, std::size_t
     return fail(ErrorKind::kBadInput, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   if (!fd || fstat(fd.get(), &status) != 0) return failed("read", path);
   if (!S_ISREG(status.st_mode) && (!any || S_ISDIR(status.st_mode)))
-    return refused("read", path, fmt::format("it is {}, not a file", kind_of(status.st_mode)));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("cannot read {}: it is {}, not a file", path, kind_of(status.st_mode)));
   std::string text;
   char piece[kChunkBytes];
   while (text.size() <= limit) {

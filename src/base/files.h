@@ -16,8 +16,8 @@ namespace railbed {
 inline constexpr std::size_t kMaxReadBytes = 64 << 20;
 
 // Reads a regular file of at most `limit` bytes; a longer file is an error. "-", /dev/stdin and /dev/fd/N, which the
-// shell's <(…) names, are read to their end whatever they are. A missing file is kBadInput, any other failure
-// kUnavailable. For root, links of other users are not followed, because what root reads is shown to others. For
+// shell's <(…) names, are read to their end whatever they are. A missing file and what is no file are kBadInput,
+// any other failure kUnavailable. For root, links of other users are not followed, because what root reads is shown to others. For
 // other users the kernel's permissions decide.
 Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxReadBytes);
 

@@ -137,13 +137,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+namespace {
+
+std::string sorted(std::string text) {
+  std::ranges::sort(text);
+  return text;
+}
+
+}  // namespace
+
 std::optional<std::string_view> closest(std::string_view word,
                                         const std::vector<std::string_view>& candidates) {
   std::optional<std::string_view> best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const auto candidate : candidates) {
     const std::size_t distance = edit_distance(lower(word), lower(candidate));
-    if (distance < best_distance) {
+    // Two changes leave nothing of a word of three letters, unless they exchange two of them ("tpc" for "tcp").
+    const bool another_word =
+        distance == 2 && word.size() <= 3 && sorted(lower(word)) != sorted(lower(candidate));
+    if (distance < best_distance && !another_word) {
       best_distance = distance;
       best = candidate;
     }

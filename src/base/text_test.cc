@@ -36,6 +36,9 @@ TEST(Text, ParsesCpuLists) {
 TEST(Text, FindsTheWordThatWasMeant) {
   EXPECT_EQ(closest("raisl", {"rails", "nodes"}), "rails");
   EXPECT_FALSE(closest("quux", {"rails", "nodes"}));
+  EXPECT_EQ(closest("tpc", {"tcp", "rdma"}), "tcp");
+  EXPECT_EQ(closest("gpu", {"gpus"}), "gpus");
+  EXPECT_FALSE(closest("ssh", {"sel", "fix"}));
 }
 
 TEST(Units, SpeakTheFieldsUnits) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,16 +9,17 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 #include <system_error>
 #include <vector>
 
 #include "base/result.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "cli/document.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/usage_error.h"
 
 namespace railbed {
 namespace {
@@ -32,67 +32,7 @@ Two machines:     railbed init HOST1 HOST2 -o cluster.yaml
 Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look,
             64 bad usage or bad input, 70 internal error.)";
 
-// Returns the words that are not options; the value of an option may be among them.
-std::vector<std::string> bare_words(int argc, const char* const* argv) {
-  std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i)
-    if (argv[i][0] != '-') words.emplace_back(argv[i]);
-  return words;
-}
-
-// Returns the typed command down to its last subcommand: "railbed", "bench", "tcp".
-std::vector<const CLI::App*> typed_commands(const CLI::App& app) {
-  std::vector<const CLI::App*> commands = {&app};
-  for (auto below = app.get_subcommands(); !below.empty(); below = below.front()->get_subcommands())
-    commands.push_back(below.front());
-  return commands;
-}
-
-// Returns the first long option that the command does not have; empty if there is none.
-std::string unknown_option(const CLI::App& command, int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--") break;
-    if (!word.starts_with("--")) continue;
-    const std::string name = word.substr(0, word.find('='));
-    if (command.get_option_no_throw(name) == nullptr) return name;
-  }
-  return "";
-}
-
-// Returns the error for a command that requires a subcommand: an unknown one, or none. Empty if there is no
-// such error.
-std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
-                               const std::vector<std::string>& words) {
-  const CLI::App& last = *commands.back();
-  const std::size_t depth = commands.size() - 1;
-  if (last.get_require_subcommand_min() == 0) return "";
-  std::vector<std::string> names;
-  for (const CLI::App* command : last.get_subcommands({})) names.push_back(command->get_name());
-  if (words.size() > depth)
-    return fmt::format("no command \"{}\"{}", printable(words[depth]),
-                       did_you_mean(words[depth], {names.begin(), names.end()}));
-  return depth == 0 ? "" : fmt::format("{} needs one of {}", last.get_name(), fmt::join(names, ", "));
-}
-
-std::string wrong_option_text(const std::string& wrong, const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return fmt::format("no option {}{}", printable(wrong), did_you_mean(wrong, {names.begin(), names.end()}));
-}
-
-int report_usage_error(const CLI::App& app, std::string_view complaint, int argc, const char* const* argv) {
-  const auto commands = typed_commands(app);
-  const CLI::App& last = *commands.back();
-  std::string line = "railbed";
-  for (std::size_t i = 1; i < commands.size(); ++i) line += " " + commands[i]->get_name();
-  const auto bare = bare_words(argc, argv);
-  const std::string option = unknown_option(last, argc, argv);
-  std::string why =
-      bare.size() >= commands.size() || option.empty() ? wrong_command_text(commands, bare) : "";
-  if (why.empty()) why = option.empty() ? std::string(complaint) : wrong_option_text(option, last);
-  const std::string text = fmt::format("{}\nSee: {} --help", why, line);
+int report_usage_error(const std::string& text) {
   print_to_stderr("railbed: {}\n", text);
   keep_error({ErrorKind::kBadInput, text});
   return kExitUsage;
@@ -119,6 +59,9 @@ int ends_with_output(const Action& action) {
     if (action) status = action();
     print_kept_error(status);
     if (std::fflush(stdout) != 0) why = errno;
+  } catch (const std::filesystem::filesystem_error& error) {  // a bug, but none of standard output
+    return report({ErrorKind::kUnavailable,
+                   fmt::format("cannot look at {}: {}", error.path1().string(), error.code().message())});
   } catch (const std::system_error& error) {  // {fmt} reports by throwing
     why = error.code().value();
   }
@@ -168,6 +111,8 @@ std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only,
     CLI::App* sub = app->add_subcommand(std::string(command.name), std::string(command.summary));
     sub->group(std::string(command.group));
     sub->final_callback([run = command.declare(*sub), &action] { action = run; });
+    // A record of a job never fails the job, so `job` reads an empty ID as none.
+    if (command.name != "job" && command.name != "agent") refuse_empty_values(*sub);
   }
   return app;
 }
@@ -200,11 +145,9 @@ int run_typed(const std::vector<const char*>& words, std::span<const Command> co
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool wanted = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-    const auto bare = bare_words(argc, argv);
-    const auto chosen = typed_commands(*app);
-    const bool unknown = bare.size() >= chosen.size() && !wrong_command_text(chosen, bare).empty();
-    if (wanted && !unknown) return ends_with_output([&] { return print_help(*app, error); });
-    return ends_with_output([&] { return report_usage_error(*app, error.what(), argc, argv); });
+    if (wanted && !lacks_command(*app, argc, argv))
+      return ends_with_output([&] { return print_help(*app, error); });
+    return ends_with_output([&] { return report_usage_error(usage_error_text(*app, error, argc, argv)); });
   }
   return ends_with_output(action);
 }

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 
 #include "base/text.h"
 #include "inventory/load.h"
@@ -12,12 +13,21 @@
 namespace railbed {
 namespace {
 
+// Returns the hint for a number with a unit behind it, "12h"; empty for other words.
+std::string unit_hint(std::string_view text) {
+  const auto end = text.find_first_not_of("0123456789.");
+  const bool has_unit =
+      end != std::string_view::npos && end > 0 && std::isalpha(static_cast<unsigned char>(text[end])) != 0;
+  return has_unit ? ": write it without a unit, which --help names" : "";
+}
+
 template <class Number>
 CLI::Validator range_of(Number low, Number high, std::string_view kind) {
   const auto check = [low, high, kind](const std::string& text) {
     Number value{};
     if (!CLI::detail::lexical_cast(text, value))
-      return fmt::format("\"{}\" is no {}; it takes {} to {}", printable(text), kind, low, high);
+      return fmt::format("\"{}\" is no {}{}; it takes {} to {}", printable(text), kind, unit_hint(text), low,
+                         high);
     if (value >= low && value <= high) return std::string();
     return fmt::format("{} is out of range; it takes {} to {}", printable(text), low, high);
   };

@@ -1,9 +1,11 @@
 #include "inventory/load.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 
 #include "base/complaint.h"
 #include "base/files.h"
@@ -30,8 +32,11 @@ Result<Cluster> load_cluster(const std::string& path) {
   const auto text = read_file(path, kMaxFileBytes);
   if (!text) {
     const bool none = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
-    return fail(ErrorKind::kBadInput,
-                text.error().text + (none ? "; `railbed init HOST…` writes a first one" : ""));
+    const std::string_view swapped =
+        is_description(path) ? "" : "; a cluster.yaml is named here, before any node";
+    return fail(ErrorKind::kBadInput, none ? fmt::format("{}{}; `railbed init HOST…` writes a first one",
+                                                         text.error().text, swapped)
+                                           : text.error().text);
   }
   return parse_cluster(*text, path);
 }

@@ -92,7 +92,8 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
     if (news->result) report.results.push_back(std::move(*news->result));
     if (news->bytes) report.bytes = *news->bytes;
     if (news->cut) report.cut = *news->cut;
-    if (news->failure) report.failure = Failure{"run", *news->failure, ""};
+    if (news->failure)
+      report.failure = Failure{"run", *news->failure, "", news->kind.value_or(FailureKind::kOther)};
   };
   const auto ended =
       follow_session(peer, session->session, {take, on_measuring, [](std::string_view) {}}, stop);

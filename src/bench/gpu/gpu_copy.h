@@ -52,11 +52,12 @@ struct GpuCopyResult {
   FIELDS(GpuCopyResult, copy, from, to, samples, seconds, checked, wrong, peer_access);
 };
 
-// One line of the child's news. Exactly one member is set, or `bytes` and `cut` together.
+// One line of the child's news. Exactly one member is set, or `bytes` and `cut` or `failure` and `kind` together.
 struct GpuCopyNews {
   std::optional<std::vector<VisibleGpu>> gpus = {};
   std::optional<GpuCopyResult> result = {};
   std::optional<std::string> failure = {};
+  std::optional<FailureKind> kind = {};     // of the failure
   std::optional<std::uint64_t> bytes = {};  // of one copy, if the plan's were too many
   std::optional<std::string> cut = {};      // why they were too many
   static void fields(auto&& field) {
@@ -65,6 +66,7 @@ struct GpuCopyNews {
     field("seats", &GpuCopyNews::gpus);
     field("result", &GpuCopyNews::result);
     field("failure", &GpuCopyNews::failure);
+    field("kind", &GpuCopyNews::kind);
   }
 };
 

@@ -43,6 +43,9 @@ class Copies {
   Copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell)
       : plan_(plan), from_(from), tell_(tell), cuda_(from.cuda, tell.about_to) {}
 
+  // The kind of the failure that run() returned.
+  FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
+
   // Returns why it failed; empty if it did not.
   std::string run() {
     cuda_.start();
@@ -289,6 +292,7 @@ void run_gpu_copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const 
   if (const std::string why = copies.run(); !why.empty()) {
     GpuCopyNews news;
     news.failure = why;
+    news.kind = copies.failure_kind();
     tell.result(json::dump(json::encode(news)));
   }
 }

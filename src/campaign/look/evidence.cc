@@ -100,10 +100,15 @@ Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& n
   return {};
 }
 
+tl::unexpected<Error> wrong_file(Error error, const std::string& file, std::string_view writer) {
+  error.text += fmt::format("; `{}` writes such a file", writer);
+  return fail(std::move(error), file);
+}
+
 Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
   ASSIGN_OR_RETURN(const auto text, read_file(file));
   auto facts = facts_from_json(text);
-  if (!facts) return fail(std::move(facts.error()), file);
+  if (!facts) return wrong_file(std::move(facts.error()), file, "railbed facts --json");
   const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
   if (!evidence.nodes.emplace(name, std::move(*facts)).second)
     return fail(ErrorKind::kBadInput, fmt::format("{}: facts of {} were given twice", file, name));
@@ -119,7 +124,7 @@ Result<std::vector<Measurement>> measurements_from_json(std::string_view text) {
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
   ASSIGN_OR_RETURN(const auto text, read_file(file));
   auto measurements = measurements_from_json(text);
-  if (!measurements) return fail(std::move(measurements.error()), file);
+  if (!measurements) return wrong_file(std::move(measurements.error()), file, "railbed bench … --json");
   for (Measurement& measurement : *measurements) evidence.measurements.push_back(std::move(measurement));
   evidence.measured = true;
   return {};

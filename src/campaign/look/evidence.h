@@ -31,6 +31,9 @@ SiteOrders orders_of(const std::vector<const SiteCheck*>& checks);
 Result<void> add_root(
     const std::string& root, Evidence& evidence, const Hear& note = [](std::string_view) {});
 
+// Makes the error about a file that does not hold what it should: names the command that writes such files.
+tl::unexpected<Error> wrong_file(Error error, const std::string& file, std::string_view writer);
+
 // Adds the output of `railbed facts --json`. The node gets the host name in the facts, or the file's name
 // without its extension if there is none. Fails if the evidence already has a node of that name.
 Result<void> add_facts_file(const std::string& file, Evidence& evidence);

@@ -1,4 +1,5 @@
 #include "campaign/look/look_at_hosts.h"
+#include "campaign/look/evidence.h"
 
 #include <fmt/format.h>
 
@@ -105,7 +106,7 @@ Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files) {
     const auto text = read_file(file);
     if (!text) return fail(ErrorKind::kBadInput, text.error().text);
     auto facts = facts_from_json(*text);
-    if (!facts) return fail(facts.error(), file);
+    if (!facts) return wrong_file(facts.error(), file, "railbed facts --json");
     std::string name = name_of(facts->system.os.hostname.value_or(""));
     if (name.empty()) name = std::filesystem::path(file).stem().string();
     if (seen.facts.contains(name))

@@ -61,7 +61,7 @@ int run_autoinstall(const AutoinstallOptions& options) {
 Action declare_autoinstall(CLI::App& app) {
   auto options = std::make_shared<AutoinstallOptions>();
   app.add_option("cluster.yaml", options->file, "the description of the cluster")->required();
-  app.add_option("node", options->node, "the machine that is to be installed")->required();
+  app.add_option("NODE", options->node, "the machine that is to be installed")->required();
   app.add_option("--os", options->os, "ubuntu-24.04 or rhel-9; expect.os of the node, when nothing is said");
   app.add_option("-o,--output", options->output,
                  "folder for the files: user-data and meta-data, or ks.cfg; else the main one is printed");

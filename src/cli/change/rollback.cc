@@ -141,7 +141,7 @@ int run_rollback(PastCommand& command) {
 }
 
 void add_past_options(CLI::App& app, PastCommand& command) {
-  app.add_option("cluster", command.cluster, "the cluster")->required()->type_name("CLUSTER.YAML");
+  app.add_option("cluster.yaml", command.cluster, "the cluster")->required();
   add_json_flag(app, command.json, "print one JSON document", kHistoryDocument, kApplyDocument);
   add_fleet_options(app, command.reach);
   add_root_options(app, command.reach);

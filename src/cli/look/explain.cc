@@ -49,9 +49,16 @@ int run_explain(const ExplainOptions& options) {
     return report({ErrorKind::kBadInput,
                    "explain what? Name a RULE, files of logs and outputs, or - for what you paste\nSee: "
                    "railbed explain --help"});
-  if (what.front() == "xid" || what.front() == "sxid") return explain_number(what, options.json);
   std::error_code error;
   const bool is_path = what.front() == "-" || std::filesystem::exists(what.front(), error);
+  // The kernel writes "Xid" and "SXid".
+  const std::string table = lower(what.front());
+  if (what.front() == table || !is_path)
+    if (table == "xid" || table == "sxid") {
+      std::vector<std::string> words = what;
+      words.front() = table;
+      return explain_number(words, options.json);
+    }
   if (what.size() == 1 && !is_path) {
     if (is_message(what.front())) return show(explain_text(what.front()));
     if (is_rule(what.front())) return explain_rule(what.front(), options.json);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <memory>
 
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "cli/look/nccl_log.h"
 #include "cli/look/nccl_ras.h"
 #include "cli/look/nccl_running.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "host/open.h"
@@ -100,7 +102,7 @@ Action declare_nccl(CLI::App& app) {
       app.add_flag("--running", options->running.all,
                    "look at all running processes that have NCCL loaded: what each has, uses and lacks");
   auto* const pid = app.add_option("--pid", options->running.pid, "look at this running process")
-                        ->check(CLI::PositiveNumber)
+                        ->check(between(1, std::numeric_limits<int>::max()))
                         ->excludes(running)
                         ->excludes(log);
   auto* const container =
@@ -120,7 +122,7 @@ Action declare_nccl(CLI::App& app) {
           ->type_name("[HOST[:PORT]]");
   for (auto* const other : {root, log, running, pid, container}) ras->excludes(other);
   app.add_option("--apart", options->ras.apart, "with --ras: seconds between its two answers (default 5)")
-      ->check(CLI::Range(1, 3600))
+      ->check(between(1, 3600))
       ->needs(ras);
   app.add_option("--nccl-version", options->version,
                  "the NCCL that will run, for variables that came or went; else the installed one");

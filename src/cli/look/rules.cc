@@ -173,7 +173,9 @@ int explain_number(const std::vector<std::string>& words, bool json) {
   const bool xid = words.front() == "xid";
   if (xid && words.size() == 1) return list_xids(json);
   const auto code = words.size() == 2 ? parse_number<int>(words[1]) : std::nullopt;
-  if (!code) return report({ErrorKind::kBadInput, "which one? railbed explain " + words.front() + " NUMBER"});
+  if (!code)
+    return report({ErrorKind::kBadInput, fmt::format("which one? railbed explain {} NUMBER{}", words.front(),
+                                                     xid ? "; without a number: all that are known" : "")});
   return xid ? explain_xid(*code, json) : explain_sxid(*code, json);
 }
 

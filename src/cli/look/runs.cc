@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/moment.h"
 #include "base/wording.h"
+#include "campaign/look/evidence.h"
 #include "campaign/measure/history.h"
 #include "cli/command.h"
 #include "cli/document.h"
@@ -101,7 +102,7 @@ int import_run(const RunsOptions& options) {
   const auto text = read_file(options.file);
   if (!text) return report(text.error());
   const auto run = run_from_json(*text);
-  if (!run) return report({run.error().kind, options.file + ": " + run.error().text});
+  if (!run) return report(wrong_file(run.error(), options.file, "railbed runs export").value());
   auto store = open_history(options.store);
   if (!store) return report(store.error());
   const auto id = store->add(*run);

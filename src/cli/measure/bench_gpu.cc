@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "bench/gpu/gpu_copy.h"
 #include "campaign/look/survey.h"
+#include "campaign/measure/gpu_remedy.h"
 #include "campaign/measure/measure_gpus.h"
 #include "cli/document.h"
 #include "cli/fleet_options.h"
@@ -64,7 +65,9 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
                                                      .failure = failure});
   if (!measured->cut.empty() && !options.json) fmt::print("  copies {}\n", printable(measured->cut));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  if (failure) print_to_stderr("railbed: {}: {}\n", options.node, printable(failure->cause));
+  if (failure)
+    print_to_stderr("railbed: {}: {}\n  do: {}\n", options.node, printable(failure->cause),
+                    gpu_remedy(*failure, {}, "ask for less with --size"));
   if (run.measurements.empty()) return kExitCouldNotLook;
   const int code = end_run(options.keep, run, options.json);
   return failure ? kExitFailures : code;

@@ -25,6 +25,11 @@ struct ShownAnswer {
 }  // namespace
 
 Result<LiveView> ask_live_view(const std::string& address, const std::stop_token& stop) {
+  if (address.find("://") != std::string::npos && !address.starts_with("http://") &&
+      !address.starts_with("https://"))
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{}: write http://HOST:PORT or https://HOST:PORT, as railbed monitor prints it",
+                            address));
   if (!curl().error.empty()) return fail(ErrorKind::kUnavailable, curl().error);
   const std::string url = address + (address.ends_with('/') ? "live.json" : "/live.json");
   HttpHandle handle;
