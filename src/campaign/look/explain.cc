@@ -184,7 +184,11 @@ Result<void> Mixture::add_log(const std::string& path, std::string_view begin, s
   if (rest != nullptr && std::ferror(rest) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   has_log = has_job = true;
-  explanation.inputs.push_back({path, "a job's output"});
+  // A file that was recognised, and of which nothing else is read, has its name in the list already.
+  constexpr std::string_view kJob = "a job's output";
+  const bool is_named = !explanation.inputs.empty() && explanation.inputs.back().path == path &&
+                        !explanation.inputs.back().what.starts_with(kJob);
+  if (!is_named) explanation.inputs.push_back({path, std::string(kJob)});
   add_kernel_lines(path == kNoFile ? "the log's machine" : fs::path(path).stem().string(), kernel.finish());
   return {};
 }
