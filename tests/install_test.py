@@ -36,6 +36,11 @@ class Install(unittest.TestCase):
         railbed = self.place / 'bin/railbed'
         self.assertTrue(self.run_there(railbed, 'version').startswith('railbed '))
         self.run_there(railbed, 'check', self.place / 'share/doc/railbed/examples/v100-pair.yaml')
+        # The example works where it lies, without the repository.
+        pair = self.place / 'share/doc/railbed/examples/sick-pair'
+        done = subprocess.run([railbed, 'verify', '--root', pair], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (2, ''), done.stdout)
+        self.assertIn('FAIL  gpu02: ens17np0 runs at 200 Gb/s', done.stdout)
         unit = (self.place / 'lib/systemd/system/railbed-monitor.service').read_text()
         self.assertIn(f'ExecStart={railbed} monitor', unit)
         script = f'source {self.place}/share/bash-completion/completions/railbed && complete -p railbed'

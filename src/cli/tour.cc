@@ -71,8 +71,11 @@ void show(const TourStep& step, bool colour) {
 }
 
 int run_tour(const TourOptions& options) {
-  const fs::path folder = fs::absolute(options.folder);
   std::error_code error;
+  const fs::path folder = fs::absolute(options.folder, error);
+  if (error)
+    return report(
+        {ErrorKind::kUnavailable, "cannot find the folder that this shell is in: " + error.message()});
   if (fs::exists(folder, error))
     return report(
         {ErrorKind::kBadInput, options.folder + " is there already: name another folder, or take it away"});

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/readable.h"
 #include "base/text.h"
 #include "host/support/pieces.h"
 #include "host/support/support.h"
@@ -148,7 +149,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path, std::vector<U
   std::error_code error;
   std::vector<Unread> ignored;
   std::vector<Unread>& left_out = unread == nullptr ? ignored : *unread;
-  if (!fs::exists(path, error)) return fail(ErrorKind::kBadInput, path + ": no such file or folder");
+  RETURN_IF_ERROR(check_reachable(path));
   if (!fs::is_directory(path, error))
     return is_tree(path) ? open_tree_file(path) : open_reports(path, left_out);
   if (const auto files = trees_in(path); !files.empty()) return open_files(files, left_out);

@@ -14,6 +14,7 @@
 #include "base/folder_names.h"
 #include "base/json.h"
 #include "base/kept_format.h"
+#include "base/readable.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
@@ -74,6 +75,7 @@ Result<JobRecords> JobRecords::open(const std::string& folder, Missing missing) 
             "is for root alone",
             printable(folder)));
   if (!opened) return cannot("read", folder, opened.error());
+  RETURN_IF_ERROR(check_reachable(folder));
   return JobRecords(std::move(*opened), folder);
 }
 

@@ -27,6 +27,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/readable.h"
 #include "base/text.h"
 #include "base/wording.h"
 #include "campaign/look/evidence.h"
@@ -452,7 +453,7 @@ Result<void> Mixture::add(const std::string& path) {
   if (path == kNoFile) return add_stream(path, stdin);
   std::error_code error;
   const fs::path name(path);
-  if (!fs::exists(name, error)) return fail(ErrorKind::kBadInput, path + ": no such file or folder");
+  RETURN_IF_ERROR(check_reachable(path));
   const std::string ending = name.extension().string();
   if (ending == ".yaml" || ending == ".yml") return add_yaml(path);
   if (fs::is_directory(name, error)) {

@@ -25,8 +25,11 @@ Result<BenchRun> from_file(const std::string& file, const Caller& caller) {
 
 bool is_file(const std::string& path) {
   if (path == "-") return true;  // standard input
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
+  // Whether there is one that may not be looked at is found out by reading it.
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return error == std::errc::permission_denied ||
+         (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
 }
 
 // Returns whether a document has what only a run of railbed's has. All members of a run may be missing, so

@@ -89,7 +89,8 @@ Result<std::string> write_description(const InitOptions& options, const std::str
 
 std::string cluster_name(const InitOptions& options) {
   if (!options.name.empty()) return options.name;
-  const auto folder = std::filesystem::absolute(options.output).parent_path().filename().string();
+  std::error_code none;
+  const auto folder = std::filesystem::absolute(options.output, none).parent_path().filename().string();
   return folder.empty() || options.output == "-" ? "cluster" : folder;
 }
 
@@ -139,9 +140,14 @@ void print_for_person(const InitAnswer& answer, const Cluster& cluster) {
 
 int run_init(const InitOptions& options) {
   // This is checked first, because reading the hosts takes minutes.
-  if (options.output != "-" && !options.force && std::filesystem::exists(options.output))
+  std::error_code none;
+  const auto there = std::filesystem::status(options.output, none);
+  if (options.output != "-" && !options.force && std::filesystem::exists(there) &&
+      !std::filesystem::is_directory(there))
     return report(
         {ErrorKind::kBadInput, fmt::format("{} is there already; --force replaces it", options.output)});
+  if (options.output != "-")
+    if (const auto writable = check_writable(options.output); !writable) return report(writable.error());
   if (options.json && options.output == "-")
     return report(
         {ErrorKind::kBadInput, "--json holds the description, too: write the file elsewhere than to -"});
@@ -153,7 +159,8 @@ int run_init(const InitOptions& options) {
   Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts, seen->reached, *cables);
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
-    proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();
+    proposal.cluster.ssh_config =
+        std::filesystem::absolute(options.ssh_config, none).lexically_normal().string();
   answer.description.text = write_cluster(proposal.cluster, comments_of(proposal));
   const auto checked = parse_cluster(answer.description.text, options.output);
   if (!checked)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/readable.h"
 #include "base/text.h"
 
 namespace railbed {
@@ -47,7 +48,10 @@ std::string_view without_top(std::string_view path) {
 
 Result<void> take_file(const fs::path& path, const std::string& kept, Intake& intake) {
   struct stat status = {};
-  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (lstat(path.c_str(), &status) != 0) return {};
+  if (S_ISDIR(status.st_mode))
+    if (const std::string why = why_not_listed(path.string()); !why.empty()) intake.leave_out(kept, why);
+  if (!S_ISREG(status.st_mode)) return {};
   auto content = read_file(path.string(), intake.largest());
   if (!content) {  // an unreadable file does not affect the others
     const bool large = static_cast<std::size_t>(status.st_size) > intake.largest();
