@@ -638,7 +638,7 @@ constexpr Hypothesis kOperatingHypotheses[] = {
      .settle_by = "ibstatus | grep -e device -e link_layer",
      .source = kMadSource},
 
-    {.id = "umad-not-root", .explains = {"umad-open"}, .common = kUsual, .refuted_by = {"umad-gone"},
+    {.id = "umad-not-root", .explains = {"umad-open"}, .common = kUsual, .refuted_by = {"umad-gone", "shell-of-root"},
      .title = "The tool needs root: /dev/infiniband/umad is root's",
      .cause = "Management packets may change the subnet, so their device is for root only.",
      .remedy = "Run it with sudo.",
