@@ -530,8 +530,25 @@ TEST(Symptoms, Mlx5PrintsCompletionsAsWords) {
   const Log retry = read_log(head + "00000000 00008115 100001c8 0000dad3\n");
   ASSERT_EQ(retry.problems.size(), 1u);
   EXPECT_EQ(retry.problems[0].symptom, "perftest-retry");
+  const std::string ray = "(LLMRayActor pid=90738, ip=10.0.0.2) ";
+  const Log prefixed = read_log(ray + "mlx5: gpu01: got completion with error:\n" + ray + rows + ray + rows +
+                                ray + rows + ray + "00000000 00008115 100001c8 0000dad3\n");
+  ASSERT_EQ(prefixed.problems.size(), 1u);
+  EXPECT_EQ(prefixed.problems[0].symptom, "perftest-retry");
   EXPECT_TRUE(read_log("mlx5: gpu01: got completion with error:\n" + rows + "something else\n" + rows + rows)
                   .problems.empty());
+}
+
+// A port with a LID is InfiniBand, where no UDP port and no kind of GID comes in.
+TEST(Sights, PortsWithLidsAreNoRoce) {
+  const auto refuted = [](const std::string& lid) {
+    return read_log("  local address:  LID " + lid + ", QPN 0x000063, PSN 0x566748, GID ::\n" +
+                    "Failed status transport retry counter exceeded (12) for wr_id 2\n")
+        .problems.front()
+        .refuted.size();
+  };
+  EXPECT_EQ(refuted("0x0000"), 0u);
+  EXPECT_EQ(refuted("0x0013"), 2u);
 }
 
 const std::string kReg =

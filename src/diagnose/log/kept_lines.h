@@ -139,6 +139,7 @@ struct RdmaLines {
   LogSight local_gid = {};
   LogSight remote_gid = {};
   double link_gigabits = 0;        // of ethtool; 0: unknown
+  bool asked_opensm = false;       // the last line listed the processes of opensm
   int error_rows = 0;              // rows of an error completion of libmlx5 that are still to come
   bool in_gigabit_table = false;   // the last line was the head of perftest's table in Gb/s, or a row of it
   double measured_gigabits = 0;    // perftest's average for large messages; 0: unknown

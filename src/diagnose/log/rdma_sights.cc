@@ -1021,14 +1021,16 @@ constexpr std::pair<unsigned, int> kMlx5Syndromes[] = {
 // Reads "mlx5: gpu01: got completion with error:" and the four rows of four words that libmlx5 prints below it. The
 // second word of the last row ends with the vendor's syndrome and the syndrome.
 void read_mlx5_completion(LogState& state, std::string_view text) {
-  constexpr int kRows = 4;
+  constexpr int kRows = 4;  // of as many words
   if (text.ends_with("got completion with error:") && has_text(text, "mlx5: ")) {
     state.rdma.error_rows = kRows;
     return;
   }
   if (state.rdma.error_rows == 0) return;
-  const auto parts = words(text);
-  const bool is_row = parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view word) {
+  auto parts = words(text);
+  if (parts.size() > kRows)
+    parts.erase(parts.begin(), parts.end() - kRows);  // Ray's "(Actor pid=7, ip=10.0.0.2)"
+  const bool is_row = parts.size() == kRows && std::ranges::all_of(parts, [](std::string_view word) {
                         return word.size() == 8 && word.find_first_not_of("0123456789abcdef") == word.npos;
                       });
   state.rdma.error_rows = is_row ? state.rdma.error_rows - 1 : 0;
@@ -1042,12 +1044,23 @@ void read_mlx5_completion(LogState& state, std::string_view text) {
       nullptr, nullptr, false);
 }
 
+// A list of opensm's processes that is empty: the next line is again a command.
+void read_opensm_list(LogState& state, std::string_view text) {
+  const std::string_view command = shell_command(text).second;
+  if (state.rdma.asked_opensm && !command.empty()) state.keep_sight(state.seen["opensm-none"], text);
+  state.rdma.asked_opensm =
+      has_text(command, "opens") && (command.starts_with("ps ") || command.starts_with("pgrep "));
+}
+
 void LogState::read_rdma(std::string_view line) {
   read_rate(line);
   line = line.substr(0, kLongestRdmaLine);
   const std::string_view text = trim(line);
   if (text.empty()) return;
   read_mlx5_completion(*this, text);
+  read_opensm_list(*this, text);
+  if (text.starts_with("local address:") && number_after<unsigned>(text, "LID 0x", 16).value_or(0) != 0)
+    keep_sight(seen["perftest-link-ib"], text);  // ports of RoCE have no LID
   const FoundWords found = rdma_words_of(text);
   const bool is_command = !shell_command(text).second.empty();
   if (is_command && (rdma.command != RdmaCommand::kOther || rdma.asks_peer || found.any())) {
