@@ -5,6 +5,7 @@
 #include "facts/boot/boot_section.h"
 #include "facts/collectors.h"
 #include "facts/gpu.h"
+#include "facts/software/engine_files.h"
 #include "facts/software/nccl.h"
 #include "facts/software/nccl_environment.h"
 #include "facts/software/nccl_plugin.h"
@@ -59,6 +60,7 @@ Tree capture(Host& host, const CollectOptions& options) {
       entry.content = used_sysctl(entry.content);
     if (path.find("/cdi/") != std::string::npos) entry.content = used_cdi_spec(entry.content);
     if (path == "/etc/docker/daemon.json") entry.content = used_docker_runtimes(entry.content);
+    if (is_engine_file(path)) entry.content = used_engine_file(entry.content);
     if (is_package_source_file(path)) entry.content = used_package_sources(path, entry.content);
     if (is_boot_menu_file(path)) entry.content = used_boot_menu(entry.content);
     if (path.starts_with("/etc/ssh/") || path.ends_with(".pub"))

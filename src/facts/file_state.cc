@@ -30,6 +30,7 @@ const std::string kOwnFolders[] = {"/etc/netplan",
                                    "/etc/ssh/ssh_config.d",
                                    "/etc/apt/sources.list.d",
                                    "/etc/yum.repos.d",
+                                   "/etc/crio/crio.conf.d",
                                    "/etc/profile.d",
                                    "/etc/default"};
 const std::string kUnitFolder = "/etc/systemd/system";

@@ -242,13 +242,33 @@ struct CdiSpec {
   std::string driver_version;  // of the libcuda.so.VERSION that it mounts; empty if it names none
   // The first few files of this driver that it mounts and that are gone; a container with a GPU does not start then.
   std::vector<std::string> gone;
-  FIELDS(CdiSpec, file, driver_version, gone);
+  std::vector<int> gpus = {};           // N of each /dev/nvidiaN that it hands out
+  std::vector<std::string> uuids = {};  // the devices that it names by a GPU's UUID: GPU-…
+  FIELDS(CdiSpec, file, driver_version, gone, gpus, uuids);
 };
 
-// Returns true if containers can start with the files that a description names while this driver is loaded.
-inline bool is_current(const CdiSpec& spec, std::string_view driver) {
-  return spec.gone.empty() && (spec.driver_version.empty() || spec.driver_version == driver);
-}
+// A way to start a container that an engine's files name.
+struct EngineRuntime {
+  std::string name;  // runc, nvidia
+  std::string
+      program;  // containerd's BinaryName, CRI-O's runtime_path; empty if the files leave it to the engine
+  // The other settings of its table, as values of TOML: runtime_type to "oci"; options.SystemdCgroup to true
+  std::map<std::string, std::string> settings;
+  FIELDS(EngineRuntime, name, program, settings);
+};
+
+// What the files of an engine that serves Kubernetes say: containerd, CRI-O.
+struct EngineFiles {
+  int version = 0;              // of the format of containerd's main file; 0 if it names none
+  bool blank = false;           // the main file is missing, or has nothing but comments
+  bool cri = true;              // containerd's plugin for Kubernetes is not switched off
+  std::string default_runtime;  // empty: the engine's own
+  std::vector<EngineRuntime> runtimes;
+  // Imported files with settings of containerd's plugin for Kubernetes. Up to 2.1 the last of them replaces all of that
+  // plugin's settings in the main file.
+  std::vector<std::string> overriding;
+  FIELDS(EngineFiles, version, blank, cri, default_runtime, runtimes, overriding);
+};
 
 // The software that hands GPUs to containers on this machine.
 struct ContainerEngines {
@@ -256,8 +276,11 @@ struct ContainerEngines {
   Reading<bool> hook;         // /usr/bin/nvidia-container-runtime-hook: `docker run --gpus`
   Reading<bool> cdi_refresh;  // the toolkit's own nvidia-cdi-refresh.service is installed
   Reading<std::vector<std::string>> docker_runtimes;  // names below "runtimes" in /etc/docker/daemon.json
+  Reading<EngineFiles> containerd;                    // /etc/containerd/config.toml and what it imports
+  Reading<EngineFiles> crio;                          // /etc/crio/crio.conf, /etc/crio/crio.conf.d
+  Reading<bool> crio_runs;                            // /sys/fs/cgroup/system.slice/crio.service
   Reading<std::vector<CdiSpec>> cdi;                  // /etc/cdi, /run/cdi
-  FIELDS(ContainerEngines, toolkit, hook, cdi_refresh, docker_runtimes, cdi);
+  FIELDS(ContainerEngines, toolkit, hook, cdi_refresh, docker_runtimes, containerd, crio, crio_runs, cdi);
 };
 
 // The consoles of this machine that work without a network, from the boot menu to the login.

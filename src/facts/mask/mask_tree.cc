@@ -9,6 +9,7 @@
 #include "facts/collectors.h"
 #include "facts/mask/mask.h"
 #include "facts/pci_config.h"
+#include "facts/software/engine_files.h"
 #include "facts/software/nccl.h"
 
 namespace railbed {
@@ -220,8 +221,9 @@ std::string masked_file(const Tree& tree, const std::string& path, const std::st
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
   if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
     return known_sysctl(content, mask);
-  if (path.find("/cdi/") != std::string::npos) return used_cdi_spec(content);
+  if (path.find("/cdi/") != std::string::npos) return mask(used_cdi_spec(content));
   if (path == "/etc/docker/daemon.json") return used_docker_runtimes(content);
+  if (is_engine_file(path)) return mask(used_engine_file(content));
   if (is_package_source_file(path))
     return used_package_sources(path, content, "https://developer.download.nvidia.com/");
   if (is_boot_menu_file(path)) return known_boot_menu(content, mask);

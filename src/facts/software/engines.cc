@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "facts/collectors.h"
 #include "facts/readings.h"
+#include "facts/software/engine_files.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -16,6 +17,8 @@ constexpr std::size_t kMostSpecs = 64;
 constexpr std::size_t kMostMounts = 512;
 constexpr std::size_t kMostGone = 8;
 constexpr std::size_t kMostRuntimes = 64;
+constexpr std::size_t kMostCdiGpus = 256;
+constexpr std::string_view kSystemSlice = "/sys/fs/cgroup/system.slice";
 constexpr std::string_view kGpuKind = "nvidia.com/gpu";
 
 // Returns the value of KEY in a line of YAML ("- hostPath: VALUE") or of JSON (`"hostPath": "VALUE",`); empty if the
@@ -47,6 +50,34 @@ std::string_view driver_of(std::string_view path) {
   const bool number = version.find('.') != std::string_view::npos && version.size() < 32 &&
                       version.find_first_not_of("0123456789.") == std::string_view::npos;
   return number ? version : std::string_view();
+}
+
+// Returns N of /dev/nvidiaN.
+std::optional<int> gpu_number(std::string_view path) {
+  constexpr std::string_view kDevice = "/dev/nvidia";
+  if (!path.starts_with(kDevice)) return std::nullopt;
+  const std::string_view number = path.substr(kDevice.size());
+  if (number.empty() || number.size() > 4 || number.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return parse_number<int>(number);
+}
+
+bool is_gpu_uuid(std::string_view name) {
+  constexpr std::string_view kBegin = "GPU-";
+  return name.size() == kBegin.size() + 36 && name.starts_with(kBegin) &&
+         name.substr(kBegin.size()).find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+template <class T>
+void keep_once(std::vector<T>& all, T value) {
+  if (all.size() < kMostCdiGpus && std::ranges::find(all, value) == all.end())
+    all.push_back(std::move(value));
+}
+
+// Libraries of the Container Device Interface write JSON in one line.
+std::string one_value_a_line(std::string_view text) {
+  const auto document = trim(text).starts_with('{') ? json::parse(text) : Result<json::Value>(json::Value());
+  return document && document->is_object() ? json::dump_pretty(*document) : std::string(text);
 }
 
 // Returns true if the file exists, else why it is not there. An older capture did not look for it, so its absence there
@@ -108,8 +139,12 @@ Reading<std::vector<CdiSpec>> cdi_specs(Host& host) {
 std::optional<CdiSpec> parse_cdi_spec(std::string_view text) {
   CdiSpec spec;
   bool is_gpu = false;
-  for (const std::string_view line : lines(text)) {
+  const std::string spread = one_value_a_line(text);
+  for (const std::string_view line : lines(spread)) {
     is_gpu = is_gpu || value_in(line, "kind") == kGpuKind;
+    if (const auto number = gpu_number(value_in(line, "path"))) keep_once(spec.gpus, *number);
+    if (const std::string_view name = value_in(line, "name"); is_gpu_uuid(name))
+      keep_once(spec.uuids, std::string(name));
     const std::string_view path = value_in(line, "hostPath");
     // Devices and sockets come and go with their programs; the libraries of a driver have its version in their names.
     if (!is_sound_path(path) || path.find(".so.") == std::string_view::npos ||
@@ -126,6 +161,8 @@ std::string used_cdi_spec(std::string_view text) {
   if (!spec) return "";
   std::string kept = "kind: " + std::string(kGpuKind) + "\n";
   for (const std::string& path : spec->gone) kept += "- hostPath: " + path + "\n";
+  for (const int gpu : spec->gpus) kept += "- path: /dev/nvidia" + std::to_string(gpu) + "\n";
+  for (const std::string& uuid : spec->uuids) kept += "- name: " + uuid + "\n";
   return kept;
 }
 
@@ -150,12 +187,17 @@ ContainerEngines collect_engines(Host& host) {
   if (engines.cdi_refresh.absent())
     engines.cdi_refresh = exists(host, "/usr/lib/systemd/system/nvidia-cdi-refresh.service");
   engines.docker_runtimes = docker_runtimes(host);
+  engines.containerd = read_containerd(host);
+  engines.crio = read_crio(host);
+  engines.crio_runs = host.list(std::string(kSystemSlice)).parsed([](const std::vector<std::string>& units) {
+    return std::optional(std::ranges::find(units, "crio.service") != units.end());
+  });
   engines.cdi = cdi_specs(host);
   return engines;
 }
 
 Reading<std::vector<std::string>> collect_memory_guards(Host& host) {
-  return host.list("/sys/fs/cgroup/system.slice").parsed([](const std::vector<std::string>& units) {
+  return host.list(std::string(kSystemSlice)).parsed([](const std::vector<std::string>& units) {
     constexpr std::array<std::string_view, 3> kGuards = {"earlyoom", "nohang", "systemd-oomd"};
     std::vector<std::string> found;
     for (const std::string_view guard : kGuards)
