@@ -42,6 +42,7 @@ TAKEN = [
     NODES + "configure: {console_rate: 57600, user: ops, authorized_keys: ssh-ed25519 AAAAC3Nza ops, driver_kind: open}\n",
     NODES + "configure: {nvidia_repository: none, nvidia_key: EB69 3B30 35CD 5710 E231  E123 A4B4 6996 3BF8 63CC}\n",
     NODES + "configure: {nvidia_repository: https://mirror.example:8443/cuda/repos/}\n",
+    NODES + "configure: {nvidia_runtime: containerd, memory_guard: true}\n", NODES + "configure: {nvidia_runtime: [docker, crio]}\n",
     NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
             "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
             "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
@@ -78,6 +79,7 @@ REFUSED = [
     NODES + "configure: {network: ifupdown}\n", NODES + "configure: {management_address: 192.168.1.70}\n",
     NODES + "configure: {pfc_priority: 8}\n", NODES + "configure: {console: tty1}\n", NODES + "configure: {console_rate: 1200}\n",
     NODES + 'configure: {user: "Ops; rm"}\n', NODES + "configure: {authorized_keys: 'command=\"x\" ssh-rsa A'}\n",
+    NODES + "configure: {nvidia_runtime: podman}\n", NODES + "configure: {nvidia_runtime: [docker, true]}\n",
     NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {nvidia_key: 3BF863CC}\n",
     NODES + "configure: {nvidia_repository: https://me:word@mirror.example/x}\n",
     NODES + "configure: {nvidia_repository: ftp://mirror.example/x}\n", NODES + "configure: {management_gateway: gateway}\n",

@@ -88,10 +88,12 @@ struct Configuration {
   // Fingerprint of that repository's key, 40 capitals; default: the one railbed knows.
   std::optional<std::string> nvidia_key;
   std::optional<bool> memory_guard;  // earlyoom ends a process before memory is used up
+  // Container engines that have NVIDIA's runtime: docker, containerd, crio
+  std::optional<std::vector<std::string>> nvidia_runtime;
   FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
          management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
          nccl_profile, user, authorized_keys, exporters, packages, driver_kind, nvidia_repository, nvidia_key,
-         memory_guard);
+         memory_guard, nvidia_runtime);
   bool operator==(const Configuration&) const = default;
 };
 

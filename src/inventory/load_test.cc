@@ -303,6 +303,7 @@ configure:
   management_address: 192.168.1.71/24
   management_dns: 192.168.1.1
   unused_interfaces: [eno2, eno3]
+  nvidia_runtime: [docker, containerd]
   console: ttyS1
 nodes:
   - gpu1
@@ -319,6 +320,7 @@ TEST(Load, LaysANodesConfigurationOverTheClusters) {
   EXPECT_EQ(first.management_address, InterfaceAddress::parse("192.168.1.71/24"));
   EXPECT_EQ(first.management_dns, std::vector{*IpAddress::parse("192.168.1.1")});
   EXPECT_EQ(first.unused_interfaces, (std::vector<std::string>{"eno2", "eno3"}));
+  EXPECT_EQ(first.nvidia_runtime, (std::vector<std::string>{"docker", "containerd"}));
   EXPECT_EQ(first.console, "ttyS1");
   const Configuration& second = cluster.nodes.at(1).configure;
   EXPECT_EQ(second.management_address, InterfaceAddress::parse("192.168.1.72/24"));

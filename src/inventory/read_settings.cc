@@ -71,6 +71,11 @@ std::optional<std::string> parse_interface(std::string_view text) {
   return is_interface(text) && !is_rdma_device(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
+std::optional<std::string> parse_container_engine(std::string_view text) {
+  const bool known = text == "docker" || text == "containerd" || text == "crio";
+  return known ? std::optional(std::string(text)) : std::nullopt;
+}
+
 // Parses the name of a serial port of a PC or of an Arm server
 // (Documentation/admin-guide/serial-console.rst).
 std::optional<std::string> parse_console(std::string_view text) {
@@ -377,6 +382,10 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
       take(values.driver_kind, choice(key_at, item, {"open", "proprietary"}));
     else if (key == "memory_guard")
       truth(values.memory_guard);
+    else if (key == "nvidia_runtime")
+      values.nvidia_runtime =
+          parsed_list(key_at, item, parse_container_engine,
+                      "engines of containers, as in [docker]: docker, containerd or crio");
     else if (key == "nvidia_repository")
       take(values.nvidia_repository,
            parsed(key_at, item, parse_repository,
