@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/toml.h"
 #include "settings/hosts_lines.h"
 
 namespace railbed {
@@ -121,12 +124,39 @@ std::string with_members(std::string_view content, std::string_view members) {
   return !blank && *whole == before ? std::string(content) : json::dump_pretty(*whole);
 }
 
+namespace {
+
+// Returns true if `now` has a table with settings of `wanted`.
+bool shares_a_table(const json::Value& now, const json::Value& wanted) {
+  for (const auto& [name, value] : wanted.items()) {
+    const auto found = now.find(name);
+    if (found == now.end() || !value.is_object()) continue;
+    const bool has_settings =
+        std::ranges::any_of(value, [](const json::Value& one) { return !one.is_object(); });
+    if (!found->is_object() || has_settings || shares_a_table(*found, value)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string with_tables(std::string_view content, std::string_view tables) {
+  const auto now = parse_toml(content);
+  const auto wanted = parse_toml(tables);
+  if (!now || !wanted || shares_a_table(*now, *wanted)) return std::string(content);
+  const bool ends = content.empty() || content.back() == '\n';
+  std::string whole = fmt::format("{}{}{}", content, ends ? "" : "\n", tables);
+  // A key of its own that is there already, or a table that a value stands in for.
+  return parse_toml(whole) ? whole : std::string(content);
+}
+
 std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
 
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
   if (!file.block) return file.content;
   std::string content = now.value_or("");
   if (file.json) return with_members(content, file.content);
+  if (file.toml) return with_tables(content, file.content);
   if (const HostsTable* const table = file.hosts.table.get()) {
     const std::string_view whole = content;
     const auto place = find_block(whole).value_or(BlockPlace{whole.size(), 0, 0, whole.size(), {}});

@@ -42,6 +42,10 @@ std::optional<std::string> block_in(std::string_view content);
 // it has them, or is no JSON object.
 std::string with_members(std::string_view content, std::string_view members);
 
+// Returns a file of TOML with these tables at its end; everything before stays byte by byte. Returns it unchanged if it has
+// settings in one of them, if it is no TOML, or if it would be none with them.
+std::string with_tables(std::string_view content, std::string_view tables);
+
 // Returns the path to which a file that contradicts a setting is moved. Programs that read a folder ignore
 // names that end with '~'.
 std::string aside_name(const std::string& path);

@@ -267,6 +267,9 @@ void add_rdma(const Target& target, std::vector<Setting>& settings) {
 }
 
 std::optional<bool> toolkit_hands_out(const Target& target) {
+  const auto& toolkit = target.facts().system.engines.toolkit;
+  if (target.looked() && !target.node().expect.container && (toolkit.ok() || toolkit.absent()))
+    return toolkit.value_or(false);
   if (!target.looked() || !target.facts().container.ok()) return std::nullopt;
   switch (target.facts().container->start) {
     case ContainerStart::kStarted:
@@ -280,7 +283,8 @@ std::optional<bool> toolkit_hands_out(const Target& target) {
 
 // docs.nvidia.com, "Installing the NVIDIA Container Toolkit"
 void add_container_toolkit(const Target& target, std::vector<Setting>& settings) {
-  if (!target.node().expect.container || (target.looked() && target.view.gpus().empty())) return;
+  const bool asked = target.node().expect.container || target.configure().nvidia_runtime;
+  if (!asked || (target.looked() && target.view.gpus().empty())) return;
   Setting setting = package_setting("packages/container-toolkit", "NVIDIA Container Toolkit",
                                     "without it a container sees no GPU");
   setting.needs = {
@@ -291,7 +295,7 @@ void add_container_toolkit(const Target& target, std::vector<Setting>& settings)
   setting.notes.push_back(
       podman
           ? "Once it is there, the section services makes CDI's description of the GPUs, at each boot anew."
-          : "Once it is there, the section services tells docker, whose restart ends containers that run.");
+          : "Once it is there, the section services tells the engine; docker's restart ends containers that run.");
   settings.push_back(std::move(setting));
 }
 

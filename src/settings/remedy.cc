@@ -48,6 +48,11 @@ void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
       command("printf {} >> {}", ShellQuoted{printf_text(with_block("", file.content))}, file.path));
 }
 
+void add_tables(const DesiredFile& file, std::vector<ShellCommand>& commands) {
+  commands.push_back(command("test -s {} && sed -i {} {}", file.path, ShellQuoted{"$a\\"}, file.path));
+  commands.push_back(command("printf {} >> {}", ShellQuoted{printf_text(file.content)}, file.path));
+}
+
 void add_whole(const DesiredFile& file, std::vector<ShellCommand>& commands) {
   // A file under a name that others use, too, may be theirs: it is kept beside the new one.
   if (file.path.find("railbed", file.path.rfind('/')) == std::string::npos)
@@ -63,6 +68,8 @@ void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
     commands.push_back(command("mkdir -p {}", folder));
   if (file.json)  // docker's is the only one
     commands.push_back("nvidia-ctk runtime configure --runtime=docker");
+  else if (file.toml)
+    add_tables(file, commands);
   else
     file.block ? add_block(file, commands) : add_whole(file, commands);
 }

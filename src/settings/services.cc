@@ -7,7 +7,9 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "model/container_gpus.h"
 #include "model/survey.h"
+#include "settings/container_engines.h"
 #include "settings/files.h"
 #include "settings/render.h"
 
@@ -112,113 +114,15 @@ void add_upgrades(const Target& target, std::vector<Setting>& settings) {
        .notes = {"Security updates come by hand from now on: upgrade all nodes together."}});
 }
 
-// Returns the engine that starts the containers of cluster.yaml.
-std::string_view engine_of(const Target& target) {
-  const auto& said = target.node().expect.container_runtime;
-  return said == "podman" ? "podman" : "docker";
-}
-
-// Returns true if container engines are known to have NVIDIA's toolkit to work with. Without it
-// packages/container-toolkit comes first.
-bool has_toolkit(const Target& target) { return target.facts().system.engines.toolkit.value_or(false); }
-
-// `nvidia-ctk runtime configure --runtime=docker` writes the same member. dockerd reads the file when it starts.
-void add_docker_runtime(const Target& target, std::vector<Setting>& settings) {
-  const Service* docker = loaded(target, {"docker"});
-  if (!target.node().expect.container || engine_of(target) != "docker" || docker == nullptr ||
-      target.view.gpus().empty() || !has_toolkit(target))
-    return;
-  const auto& runtimes = target.facts().system.engines.docker_runtimes;
-  Need need{.what = "docker knows the runtime nvidia"};
-  if (runtimes.ok() || runtimes.absent()) {
-    need.now = runtimes.ok() && std::ranges::find(*runtimes, "nvidia") != runtimes->end();
-    need.at_boot = need.now;
-    if (!*need.now) need.found = "it does not";
-  }
-  settings.push_back(
-      {.section = Section::kServices,
-       .name = "services/docker-gpus",
-       .title = "docker hands out GPUs by NVIDIA's runtime",
-       .reason = "--runtime=nvidia and compose files that name it fail without it",
-       .risk = Risk::kService,
-       .needs = {std::move(need)},
-       .files = {{.path = "/etc/docker/daemon.json",
-                  .content = R"({"runtimes": {"nvidia": {"args": [], "path": "nvidia-container-runtime"}}})"
-                             "\n",
-                  .block = true,
-                  .json = true}},
-       .steps = {{StepKind::kRestartUnit, {"docker.service"}}},
-       .notes = {
-           "docker's restart ends containers that run, unless daemon.json has live-restore: do it when no job "
-           "runs. Every other member of daemon.json stays."}});
-}
-
-// The spec that an engine uses: one in /run replaces devices of the same names in /etc (SPEC.md of the Container Device Interface).
-const CdiSpec* used_spec(const std::vector<CdiSpec>& specs) {
-  const CdiSpec* used = nullptr;
-  for (const CdiSpec& spec : specs)
-    if (used == nullptr || spec.file.starts_with("/run/")) used = &spec;
-  return used;
-}
-
-// A description of the GPUs names the files of one driver. Versions of the toolkit from 1.18 on make it at each boot and
-// after each driver; before, a unit of railbed's does so at each boot.
-void add_cdi(const Target& target, std::vector<Setting>& settings) {
-  const ContainerEngines& engines = target.facts().system.engines;
-  const auto& driver = target.facts().gpus.driver_version;
-  if (target.view.gpus().empty() || !has_toolkit(target) || !driver.ok()) return;
-  const bool asked = target.node().expect.container && engine_of(target) == "podman";
-  const std::vector<CdiSpec> specs = engines.cdi.value_or({});
-  const CdiSpec* spec = used_spec(specs);
-  if (!asked && spec == nullptr) return;
-  Need need{.what = "CDI describes the GPUs with driver " + printable(*driver)};
-  if (engines.cdi.ok() || engines.cdi.absent()) {
-    need.now = spec != nullptr && is_current(*spec, *driver);
-    if (!*need.now)
-      need.found =
-          spec == nullptr ? "no description" : fmt::format("{} is of another one", printable(spec->file));
-  }
-  if (engines.cdi_refresh.value_or(false)) need.at_boot = true;
-  Setting setting{
-      .section = Section::kServices,
-      .name = "services/cdi",
-      .title = "CDI's description of the GPUs, anew at each boot",
-      .reason =
-          "podman, and docker with --device nvidia.com/gpu=all, mount the files that it names: after "
-          "another driver they are gone, and no container with a GPU starts",
-      .asked = asked,
-      .needs = {std::move(need)}};
-  for (const CdiSpec& one : specs)
-    if (one.file.starts_with("/etc/cdi/") && !is_current(one, *driver))
-      setting.contradictions.push_back({one.file, "it names files of another driver"});
-  if (engines.cdi_refresh.value_or(false)) {
-    setting.steps = {{StepKind::kEnableUnit, {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}}};
-  } else {
-    setting.files = {{.path = "/etc/systemd/system/railbed-cdi.service",
-                      .content = std::string(kFileMark) +
-                                 "[Unit]\n"
-                                 "Description=CDI description of NVIDIA's GPUs\n"
-                                 "After=nvidia-persistenced.service\n"
-                                 "Before=docker.service podman.service kubelet.service slurmd.service\n"
-                                 "[Service]\n"
-                                 "Type=oneshot\n"
-                                 "ExecStart=/usr/bin/nvidia-ctk cdi generate --output=/run/cdi/nvidia.yaml\n"
-                                 "[Install]\n"
-                                 "WantedBy=multi-user.target\n"}};
-    setting.steps = {{StepKind::kReloadUnits, {}}, {StepKind::kEnableUnit, {"railbed-cdi.service"}}};
-  }
-  settings.push_back(std::move(setting));
-}
-
 // earlyoom(1): -m PERCENT[,KILL_PERCENT] of memory that is available, and -s 100 makes the swap space irrelevant. It
 // looks ten times a second when memory is short. Its package's own arguments are in /etc/default/earlyoom.
 void add_memory_guard(const Target& target, std::vector<Setting>& settings) {
   if (!target.configure().memory_guard.value_or(false)) return;
   const auto& guards = target.facts().system.memory_guards;
-  Need need{.what = "earlyoom runs"};
+  Need need{.what = "earlyoom or nohang runs"};
   if (guards.ok()) {
-    need.now = std::ranges::find(*guards, "earlyoom") != guards->end();
-    if (!*need.now) need.found = "it does not";
+    need.now = has_memory_guard(*guards);
+    if (!*need.now) need.found = "neither does";
   }
   Setting setting{
       .section = Section::kServices,
@@ -256,8 +160,7 @@ void render_services(const Target& target, std::vector<Setting>& settings) {
   add_persistence(target, settings);
   add_fabric_manager(target, settings);
   add_upgrades(target, settings);
-  add_docker_runtime(target, settings);
-  add_cdi(target, settings);
+  add_container_engines(target, settings);
   add_memory_guard(target, settings);
 }
 

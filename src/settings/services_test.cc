@@ -19,6 +19,7 @@ Facts container_node() {
   services.push_back({"docker", "loaded", "active", "enabled", 7});
   facts.system.services = {services, "test"};
   facts.system.engines.toolkit = {true, "test"};
+  facts.system.engines.hook = {true, "test"};
   facts.system.engines.cdi_refresh = {false, "test"};
   facts.system.engines.docker_runtimes = {Miss{Missing::kAbsent, "no such file"}, "test"};
   facts.system.engines.cdi = {Miss{Missing::kAbsent, "no such folder"}, "test"};
@@ -55,6 +56,17 @@ TEST(DockerGpus, AreAskedForByAnImageAndNeedTheToolkit) {
   EXPECT_EQ(service_setting("services/docker-gpus", facts, kDockerImage)->needs.at(0).now, std::nullopt);
   facts.system.engines.toolkit = {false, "test"};
   EXPECT_FALSE(service_setting("services/docker-gpus", facts, kDockerImage));
+}
+
+TEST(DockerGpus, AreMadeUnaskedWhereNothingLeadsToAGpu) {
+  Facts facts = container_node();
+  facts.system.engines.hook = {Miss{Missing::kAbsent, "no such file"}, "test"};
+  const auto setting = service_setting("services/docker-gpus", facts, "");
+  ASSERT_TRUE(setting);
+  EXPECT_FALSE(setting->asked);
+  EXPECT_EQ(setting->subjects, std::vector<std::string>{"docker"});
+  facts.system.engines.cdi = {Miss{Missing::kDenied, "only root"}, "test"};
+  EXPECT_FALSE(service_setting("services/docker-gpus", facts, ""));
 }
 
 TEST(DockerGpus, KeepWhatElseIsInDaemonJson) {
@@ -129,6 +141,198 @@ TEST(Cdi, ADescriptionOfAnotherDriverMovesAside) {
   EXPECT_THAT(current->contradictions, IsEmpty());
 }
 
+TEST(Cdi, IsMadeAnewForGpusThatItDoesNotDescribe) {
+  Facts facts = container_node();
+  facts.gpus.device_nodes = {std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}, "test"};
+  facts.system.engines.cdi = {
+      std::vector<CdiSpec>{{"/etc/cdi/nvidia.yaml", "580.95.05", {}, {0, 1, 2, 3, 4, 5, 6}}}, "test"};
+  const auto partial = service_setting("services/cdi", facts, "");
+  ASSERT_TRUE(partial);
+  EXPECT_EQ(partial->needs.at(0).now, false);
+  EXPECT_EQ(partial->needs.at(0).found, "/etc/cdi/nvidia.yaml does not describe /dev/nvidia7");
+  // It is not wrong, and what is made in /run counts for more.
+  EXPECT_THAT(partial->contradictions, IsEmpty());
+  facts.system.engines.cdi = {
+      std::vector<CdiSpec>{{"/etc/cdi/nvidia.yaml", "580.95.05", {}, {0, 1, 2, 3, 4, 5, 6, 7, 8}}}, "test"};
+  const auto gone = service_setting("services/cdi", facts, "");
+  EXPECT_EQ(gone->needs.at(0).found, "/etc/cdi/nvidia.yaml names /dev/nvidia8, which is not there");
+  EXPECT_EQ(gone->contradictions.at(0).path, "/etc/cdi/nvidia.yaml");
+  // Until something has opened the driver, files of /dev are missing.
+  facts.gpus.device_nodes = {std::vector<int>{0}, "test"};
+  EXPECT_EQ(service_setting("services/cdi", facts, "")->needs.at(0).now, true);
+}
+
+// kubeadm's node with containerd 1.7 or 2.
+EngineFiles containerd_files(int version) {
+  EngineFiles files;
+  files.version = version;
+  files.default_runtime = "runc";
+  files.runtimes = {{"runc",
+                     "",
+                     {{"runtime_type", "\"io.containerd.runc.v2\""},
+                      {"pod_annotations", "[]"},
+                      {"options.SystemdCgroup", "true"}}}};
+  return files;
+}
+
+Facts kubernetes_node() {
+  Facts facts = container_node();
+  std::vector<Service> services = *facts.system.services;
+  std::erase_if(services, [](const Service& service) {
+    return service.name == "containerd" || service.name == "kubelet";
+  });
+  services.push_back({"containerd", "loaded", "active", "enabled", 8});
+  services.push_back({"kubelet", "loaded", "active", "enabled", 9});
+  facts.system.services = {services, "test"};
+  facts.system.engines.containerd = {containerd_files(2), "test"};
+  facts.system.engines.crio = {Miss{Missing::kAbsent, "none"}, "test"};
+  facts.system.engines.crio_runs = {false, "test"};
+  return facts;
+}
+
+// The main file that containerd_files() is read of.
+constexpr std::string_view kContainerdConfig = R"(version = 2
+[plugins."io.containerd.grpc.v1.cri".containerd]
+  default_runtime_name = "runc"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+    SystemdCgroup = true)";
+
+TEST(ContainerdGpus, GetTheOptionsOfRunc) {
+  const auto setting =
+      service_setting("services/containerd-gpus", kubernetes_node(), "", "nvidia_runtime: containerd");
+  ASSERT_TRUE(setting);
+  EXPECT_TRUE(setting->asked);
+  EXPECT_EQ(setting->needs.at(0).now, false);
+  EXPECT_THAT(setting->steps, Contains(NodeStep{StepKind::kRestartUnit, {"containerd.service"}}));
+  const DesiredFile& file = setting->files.at(0);
+  EXPECT_EQ(file.path, "/etc/containerd/config.toml");
+  const std::string after = content_after(file, std::string(kContainerdConfig));
+  EXPECT_EQ(after, std::string(kContainerdConfig) + R"(
+
+# railbed: pods get GPUs by the handler nvidia
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+pod_annotations = []
+runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+BinaryName = "/usr/bin/nvidia-container-runtime"
+SystemdCgroup = true
+)");
+  EXPECT_EQ(content_after(file, after), after);
+  // As `nvidia-ctk runtime configure --runtime=containerd` writes it; and files that are none of TOML.
+  const std::string theirs =
+      "version = 2\n[plugins]\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n    "
+      "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia]\n      runtime_engine = \"\"\n";
+  for (const std::string& kept : {theirs, std::string("version = \n"), std::string("plugins = 1\n"),
+                                  std::string("plugins.\"io.containerd.grpc.v1.cri\" = 1\n")})
+    EXPECT_EQ(content_after(file, kept), kept);
+}
+
+TEST(ContainerdGpus, FollowTheVersionOfTheFile) {
+  Facts facts = kubernetes_node();
+  const auto content = [&](EngineFiles files) {
+    facts.system.engines.containerd = {std::move(files), "test"};
+    const auto setting =
+        service_setting("services/containerd-gpus", facts, "", "nvidia_runtime: [containerd]");
+    EXPECT_TRUE(setting);
+    return setting && !setting->files.empty() ? setting->files[0].content : "";
+  };
+  EXPECT_THAT(content(containerd_files(3)),
+              HasSubstr("\n[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia]\n"));
+  EXPECT_THAT(content(containerd_files(2)), testing::Not(HasSubstr("version")));
+  EngineFiles none;
+  none.blank = true;
+  EXPECT_EQ(content(none).substr(0, 13), "version = 2\n\n");
+  EXPECT_THAT(content(none), HasSubstr("runtime_type = \"io.containerd.runc.v2\"\n"));
+  // Once it is written, the file has a version, and stays as it is.
+  const std::string written = content(none);
+  none.blank = false;
+  none.version = 2;
+  facts.system.engines.containerd = {none, "test"};
+  const auto again = service_setting("services/containerd-gpus", facts, "", "nvidia_runtime: [containerd]");
+  EXPECT_EQ(content_after(again->files.at(0), written), written);
+}
+
+TEST(ContainerdGpus, WaitForAPersonWhereAFileIsOdd) {
+  Facts facts = kubernetes_node();
+  const auto doubt = [&](Reading<EngineFiles> files) {
+    facts.system.engines.containerd = std::move(files);
+    const auto setting =
+        service_setting("services/containerd-gpus", facts, "", "nvidia_runtime: [containerd]");
+    return setting ? setting->doubt : "no setting";
+  };
+  EXPECT_EQ(doubt({containerd_files(2), "test"}), "");
+  EXPECT_THAT(doubt({containerd_files(1), "test"}), HasSubstr("containerd config migrate"));
+  EXPECT_THAT(doubt({Miss{Missing::kGarbled, "line 3"}, "/etc/containerd/config.toml"}),
+              HasSubstr("could not be read"));
+  EngineFiles files = containerd_files(2);
+  files.cri = false;
+  EXPECT_THAT(doubt({files, "test"}), HasSubstr("switches the plugin cri off"));
+  files = containerd_files(2);
+  files.overriding = {"/etc/containerd/conf.d/site.toml"};
+  EXPECT_THAT(doubt({files, "test"}),
+              HasSubstr("/etc/containerd/conf.d/site.toml has settings of the same plugin"));
+}
+
+TEST(ContainerdGpus, AreMadeUnaskedWhereNothingLeadsToAGpu) {
+  Facts facts = kubernetes_node();
+  const auto setting = service_setting("services/containerd-gpus", facts, "");
+  ASSERT_TRUE(setting);
+  EXPECT_FALSE(setting->asked);
+  facts.system.engines.cdi = {std::vector<CdiSpec>{{"/run/cdi/nvidia.yaml", "580.95.05", {}}}, "test"};
+  EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
+  facts = kubernetes_node();
+  facts.system.engines.crio_runs = {true, "test"};  // the kubelet's pods are CRI-O's
+  EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
+  facts = kubernetes_node();
+  facts.system.engines.containerd = {Miss{Missing::kDenied, "only root"}, "test"};
+  EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
+  facts = container_node();  // no kubelet
+  EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
+}
+
+TEST(ContainerdGpus, TakeNoValueThatIsNone) {
+  Facts facts = kubernetes_node();
+  EngineFiles files = containerd_files(2);
+  files.runtimes[0].settings = {
+      {"a\nb", "1"}, {"good", "[\"x\"]"}, {"bad", "1\n[evil]"}, {"worse", "{\"a\":1}"}};
+  facts.system.engines.containerd = {files, "test"};
+  const auto setting = service_setting("services/containerd-gpus", facts, "", "nvidia_runtime: [containerd]");
+  ASSERT_TRUE(setting);
+  EXPECT_THAT(setting->files.at(0).content,
+              HasSubstr("runtimes.nvidia]\ngood = [\"x\"]\nruntime_type = \"io.containerd.runc.v2\"\n\n["));
+}
+
+TEST(CrioGpus, KeepThePathOfConmon) {
+  Facts facts = kubernetes_node();
+  facts.system.engines.crio_runs = {true, "test"};
+  EngineFiles files;
+  files.default_runtime = "crun";
+  files.runtimes = {{"crun",
+                     "/usr/libexec/crio/crun",
+                     {{"runtime_root", "\"/run/crun\""}, {"monitor_path", "\"/usr/libexec/crio/conmon\""}}}};
+  facts.system.engines.crio = {files, "test"};
+  EXPECT_FALSE(service_setting("services/crio-gpus", facts, ""));
+  const auto setting = service_setting("services/crio-gpus", facts, "", "nvidia_runtime: [docker, crio]");
+  ASSERT_TRUE(setting);
+  EXPECT_EQ(setting->files.at(0).path, "/etc/crio/crio.conf.d/99-railbed-nvidia.conf");
+  EXPECT_THAT(setting->files[0].content, HasSubstr("[crio.runtime.runtimes.nvidia]\n"
+                                                   "monitor_path = \"/usr/libexec/crio/conmon\"\n"
+                                                   "runtime_path = \"/usr/bin/nvidia-container-runtime\"\n"
+                                                   "runtime_root = \"/run/crun\"\n"
+                                                   "runtime_type = \"oci\"\n"));
+  EXPECT_THAT(setting->notes, Contains(HasSubstr("here it is /usr/libexec/crio/crun")));
+  // What railbed wrote is found again, and the file stays the same.
+  const std::string written = setting->files[0].content;
+  files.runtimes.push_back({"nvidia", "/usr/bin/nvidia-container-runtime", {{"runtime_type", "\"oci\""}}});
+  facts.system.engines.crio = {files, "test"};
+  const auto again = service_setting("services/crio-gpus", facts, "", "nvidia_runtime: [crio]");
+  EXPECT_EQ(again->needs.at(0).now, true);
+  EXPECT_EQ(again->files.at(0).content, written);
+}
+
 TEST(MemoryGuard, IsMadeWhereItIsAskedFor) {
   Facts facts = container_node();
   EXPECT_FALSE(service_setting("services/memory-guard", facts, ""));
@@ -139,6 +343,8 @@ TEST(MemoryGuard, IsMadeWhereItIsAskedFor) {
   EXPECT_THAT(setting->files.at(0).content, HasSubstr("ExecStart=\nExecStart=/usr/bin/earlyoom "));
   EXPECT_THAT(setting->steps, Contains(NodeStep{StepKind::kInstallPackages, {"earlyoom"}}));
   facts.system.memory_guards = {std::vector<std::string>{"earlyoom"}, "test"};
+  EXPECT_EQ(service_setting("services/memory-guard", facts, "", "memory_guard: true")->needs.at(0).now, true);
+  facts.system.memory_guards = {std::vector<std::string>{"nohang"}, "test"};
   EXPECT_EQ(service_setting("services/memory-guard", facts, "", "memory_guard: true")->needs.at(0).now, true);
 }
 
