@@ -46,6 +46,7 @@ std::span<const Rule> nccl_rules();          // NCCL's variables
 std::span<const Rule> nccl_choice_rules();   // NCCL's expected choices
 std::span<const Rule> pytorch_rules();       // PyTorch in the environment that cluster.yaml names
 std::span<const Rule> site_rules();          // the site's own checks of cluster.yaml
+std::span<const Rule> runtime_rules();       // how container engines come by a node's GPUs
 std::span<const Rule> container_rules();     // view from inside a container of the image in cluster.yaml
 std::span<const Rule> toolkit_rules();       // toolkits that programs are built with
 std::span<const Rule> log_gpu_rules();       // GPUs in the kernel's log

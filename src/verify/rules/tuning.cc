@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/container_gpus.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -208,6 +209,23 @@ void automatic_upgrades(const Survey& survey, Judge& judge) {
   });
 }
 
+void memory_guard(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "memory guard", Things{"memory"}, [](Case& verdict, const NodeView& node) {
+    if (node.wanted == nullptr || !node.wanted->configure.memory_guard.value_or(false))
+      return verdict.not_applicable("cluster.yaml asks for none (configure.memory_guard)");
+    const auto* guards = verdict.read(node.facts->system.memory_guards);
+    if (guards == nullptr) return;
+    if (has_memory_guard(*guards)) return verdict.pass(fmt::format("{}", fmt::join(*guards, ", ")));
+    verdict.warn(
+        {.message =
+             fmt::format("nothing on {} ends a process before memory is used up: where GPU and processor "
+                         "share it, the machine then stands still until it is switched off",
+                         *node.name),
+         .expected = "earlyoom or nohang runs",
+         .observed = guards->empty() ? "neither runs" : fmt::format("only {}", fmt::join(*guards, ", "))});
+  });
+}
+
 }  // namespace
 
 std::span<const Rule> tuning_rules() {
@@ -301,6 +319,16 @@ std::span<const Rule> tuning_rules() {
        .explained_by = {},
        .settings = {"services/upgrades"},
        .check = automatic_upgrades},
+      {.id = "host.memory-guard",
+       .title = "a guard ends a process before memory is used up",
+       .why = "Where the GPU uses the processor's memory, the kernel finds too late that it is used up.",
+       .source = "/sys/fs/cgroup/system.slice",
+       .standard = "earlyoom or nohang runs where configure.memory_guard of cluster.yaml asks for a guard",
+       .remedy = "Install earlyoom, and start it at each boot.",
+       .fixture = "spark-no-memory-guard",
+       .explained_by = {},
+       .settings = {"services/memory-guard"},
+       .check = memory_guard},
   };
   return kRules;
 }
