@@ -42,11 +42,6 @@ std::optional<bool> names_runtime(const Reading<std::vector<std::string>>& runti
   return std::ranges::find(*runtimes, kNvidiaRuntime) != runtimes->end();
 }
 
-// Returns true if no description of CDI is there, as far as that is known.
-bool lacks_cdi(const ContainerEngines& engines) {
-  return engines.cdi.absent() || (engines.cdi.ok() && engines.cdi->empty());
-}
-
 // Returns the numbers of /dev/nvidiaN; nullopt unless there is one for each GPU: until something has opened the driver, the
 // files are not made.
 std::optional<std::set<int>> all_device_nodes(const Gpus& gpus) {
@@ -78,7 +73,8 @@ std::vector<EngineGpus> engine_gpus(const NodeView& node) {
   std::vector<EngineGpus> all;
   if (node.gpus().empty()) return all;
   const ContainerEngines& engines = node.facts->system.engines;
-  const bool no_other_way = engines.toolkit.value_or(false) && lacks_cdi(engines);
+  // A folder of CDI may hold descriptions that others make and railbed does not read: Kubernetes' device plugin, DRA.
+  const bool no_other_way = engines.toolkit.value_or(false) && engines.cdi.absent();
   EngineGpus docker{.engine = "docker",
                     .asked = asks_for_runtime(node, "docker"),
                     .installed = is_loaded_unit(node, "docker"),

@@ -20,7 +20,7 @@ struct EngineGpus {
   bool installed = false;            // the engine is there
   std::optional<bool> runtime = {};  // its files name the runtime; nullopt if they could not be read
   // Nothing on the node could give its containers a GPU, although NVIDIA's toolkit is installed: no runtime, no hook and no
-  // description of CDI. Only of engines that run, and of containerd where a kubelet runs; CRI-O's hooks are not read.
+  // folder of CDI. Only of engines that run, and of containerd where a kubelet runs; CRI-O's hooks are not read.
   bool plainly_lacks = false;
 };
 // Returns the engines that are there or that cluster.yaml asks for; none on a node without GPUs.

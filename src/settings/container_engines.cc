@@ -196,7 +196,7 @@ void add_cdi(const Target& target, std::vector<Setting>& settings) {
       .needs = {std::move(need)}};
   for (const CdiSpec& one : specs)
     if (const std::string fault = cdi_fault(one, gpus); one.file.starts_with("/etc/cdi/") && !fault.empty())
-      setting.contradictions.push_back({one.file, fault});
+      setting.contradictions.push_back({one.file, "it" + fault.substr(printable(one.file).size())});
   if (engines.cdi_refresh.value_or(false)) {
     setting.steps = {{StepKind::kEnableUnit, {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}}};
   } else {

@@ -283,6 +283,8 @@ TEST(ContainerdGpus, AreMadeUnaskedWhereNothingLeadsToAGpu) {
   EXPECT_FALSE(setting->asked);
   facts.system.engines.cdi = {std::vector<CdiSpec>{{"/run/cdi/nvidia.yaml", "580.95.05", {}}}, "test"};
   EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
+  facts.system.engines.cdi = {std::vector<CdiSpec>{}, "test"};  // others' descriptions may be there
+  EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));
   facts = kubernetes_node();
   facts.system.engines.crio_runs = {true, "test"};  // the kubelet's pods are CRI-O's
   EXPECT_FALSE(service_setting("services/containerd-gpus", facts, ""));

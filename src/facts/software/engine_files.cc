@@ -182,9 +182,15 @@ Reading<EngineFile> read_engine_file(Host& host, const std::string& path, int ve
   });
 }
 
+// Adds the imports of a file; a relative one is beside it.
+void add_imports(const EngineFile& file, std::string_view path, std::vector<std::string>& imports) {
+  for (const std::string& import : file.imports)
+    imports.push_back(import.starts_with('/') ? import
+                                              : std::string(path.substr(0, path.rfind('/') + 1)) + import);
+}
+
 // Returns the paths of an import; nullopt if it is nothing that railbed reads.
-std::optional<std::vector<std::string>> imported(Host& host, const std::string& import) {
-  std::string path = import.starts_with('/') ? import : std::string(kContainerdFolder) + import;
+std::optional<std::vector<std::string>> imported(Host& host, std::string path) {
   if (!is_plain_word(path, kLongestRuntimeValue) || !path.starts_with(kContainerdFolder) ||
       path.find("/../") != std::string::npos)
     return std::nullopt;
@@ -264,9 +270,13 @@ Reading<EngineFiles> read_containerd(Host& host) {
   all.blank = !main || main->says.blank;
   all.version = main ? main->says.version : 0;
   // From 2.2 on containerd without a file of its own takes these in.
-  std::vector<std::string> imports =
-      main ? main->imports : std::vector<std::string>{"/etc/containerd/conf.d/*.toml"};
-  if (main) join(all, EngineFile(*main));
+  std::vector<std::string> imports;
+  if (main) {
+    add_imports(*main, kContainerdFile, imports);
+    join(all, EngineFile(*main));
+  } else {
+    imports = {"/etc/containerd/conf.d/*.toml"};
+  }
   std::set<std::string> seen = {std::string(kContainerdFile)};
   for (std::size_t i = 0; i < imports.size(); ++i) {
     const auto paths = imported(host, imports[i]);
@@ -279,7 +289,7 @@ Reading<EngineFiles> read_containerd(Host& host) {
       if (file.absent()) continue;
       if (!file) return {file.miss(), file.from()};
       if (file->has_section || !main) all.overriding.push_back(path);
-      imports.insert(imports.end(), file->imports.begin(), file->imports.end());
+      add_imports(*file, path, imports);
       join(all, EngineFile(*file));
     }
   }

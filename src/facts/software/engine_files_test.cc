@@ -215,6 +215,12 @@ TEST(CollectEngines, DoNotGuessWhatContainerdImports) {
                  engine_text("/etc/containerd/a.toml",
                              "version = 2\nimports = ['/etc/containerd/config.toml', 'a.toml']\n"));
   EXPECT_TRUE(both.containerd.ok());
+  const auto beside =
+      engines_of(engine_text("/etc/containerd/config.toml", "version = 2\nimports = ['d/a.toml']\n") +
+                 engine_text("/etc/containerd/d/a.toml", "imports = ['b.toml']\n") +
+                 engine_text("/etc/containerd/d/b.toml",
+                             "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]\n"));
+  EXPECT_THAT(names(beside.containerd->runtimes), ElementsAre("nvidia="));
   // From 2.2 on these are read without a file of its own.
   const auto blank = engines_of(engine_text("/etc/containerd/conf.d/x.toml", "version = 2\n"));
   EXPECT_TRUE(blank.containerd->blank);

@@ -125,13 +125,12 @@ void cdi_description(const Survey& survey, Judge& judge) {
     if (fault.empty()) return verdict.pass(used.front()->file);
     const bool stale =
         std::ranges::any_of(used, [&](const CdiSpec* spec) { return !cdi_fault(*spec, gpus).empty(); });
-    verdict.red(
-        stale ? Status::kFail : Status::kWarn,
-        {.message = fmt::format(
-             "CDI's description of the GPUs of {} is {}: {}", *node.name,
-             stale ? "stale, and containers that get GPUs by it do not start" : "not complete", fault),
-         .expected = "the loaded driver's files and each GPU",
-         .observed = fault});
+    verdict.red(stale ? Status::kFail : Status::kWarn,
+                {.message = fmt::format(
+                     "CDI's description of the GPUs of {} is {}: {}", *node.name,
+                     stale ? "stale, and containers with GPUs may not start" : "not complete", fault),
+                 .expected = "the loaded driver's files and each GPU",
+                 .observed = fault});
   });
 }
 
