@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "model/container_gpus.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -49,16 +50,33 @@ std::string what_fails(const EngineGpus& engine, const std::string& node) {
       engine.engine, node);
 }
 
-// Returns the remedy where railbed writes nothing, else an empty one.
+// Returns the remedy where a person has to look first, as in the plan (services/containerd-gpus); else an empty one.
 Remedy by_hand(const EngineGpus& engine, const ContainerEngines& engines) {
-  const bool old = engine.engine == "containerd" && engines.containerd.ok() && !engines.containerd->blank &&
-                   engines.containerd->version < 2;
-  if (!old) return {};
-  return {
-      .text =
-          "/etc/containerd/config.toml is of no version from 2 on: bring it to one, then `railbed fix` adds the runtime.",
-      .commands = {"containerd config migrate"},
-      .by_hand_only = true};
+  if (engine.engine != "containerd" || !engines.containerd.ok()) return {};
+  const EngineFiles& files = *engines.containerd;
+  if (!files.blank && files.version < 2)
+    return {
+        .text =
+            "/etc/containerd/config.toml is of no version from 2 on: bring it to one, then `railbed fix` adds "
+            "the runtime.",
+        .commands = {"containerd config migrate"},
+        .by_hand_only = true};
+  if (!files.cri)
+    return {
+        .text =
+            "/etc/containerd/config.toml switches the plugin cri off, which serves Kubernetes: take it out of "
+            "disabled_plugins, then `railbed fix` adds the runtime.",
+        .commands = {"grep disabled_plugins /etc/containerd/config.toml"},
+        .by_hand_only = true};
+  if (!files.overriding.empty())
+    return {.text = fmt::format(
+                "{} has settings of the same plugin, and up to containerd 2.1 they replace those of "
+                "config.toml: the runtime nvidia belongs there, with its options.BinaryName "
+                "/usr/bin/nvidia-container-runtime and the other settings of runc.",
+                printable(files.overriding.back())),
+            .commands = {"grep -rn runtimes /etc/containerd"},
+            .by_hand_only = true};
+  return {};
 }
 
 void lacks_toolkit(Case& verdict, const EngineGpus& engine, const NodeView& node) {
