@@ -22,7 +22,7 @@ int major_version(const NodeView& node) {
 }
 
 // Programs that a server installation does not include, and their packages: packages.debian.org,
-// packages.ubuntu.com (bookworm, noble), Red Hat's BaseOS and AppStream.
+// packages.ubuntu.com (bookworm, noble), Red Hat's BaseOS and AppStream; NVIDIA's repositories.
 struct Packaged {
   std::string_view program;
   ShellFixed apt;
@@ -43,6 +43,7 @@ constexpr Packaged kPackaged[] = {
     {"mstlink", "mstflint", "mstflint"},
     {"numactl", "numactl", "numactl"},
     {"nvidia-ctk", "nvidia-container-toolkit", "nvidia-container-toolkit"},
+    {"nvidia-imex-ctl", "nvidia-imex", "nvidia-imex"},
     {"nvme", "nvme-cli", "nvme-cli"},
     {"ras-mc-ctl", "rasdaemon", "rasdaemon"},
     {"smartctl", "smartmontools", "smartmontools"},

@@ -61,7 +61,7 @@ const std::vector<Tool>& tools() {
       {From::kPackage,
        {"fwupdmgr", "ibv_devices", "tc", "ibqueryerrors", "ibstat", "iblinkinfo", "ipmitool", "mstconfig",
         "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl", "sminfo",
-        "nvidia-ctk"}},
+        "nvidia-ctk", "nvidia-imex-ctl"}},
       {From::kFirewalld, {"firewall-cmd"}},
       {From::kNetplan, {"netplan"}},
       {From::kNetworkManager, {"nmcli"}},
