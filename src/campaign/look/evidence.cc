@@ -105,8 +105,7 @@ tl::unexpected<Error> wrong_file(Error error, const std::string& file, std::stri
   return fail(std::move(error), file);
 }
 
-Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
-  ASSIGN_OR_RETURN(const auto text, read_file(file));
+Result<void> add_facts(std::string_view text, const std::string& file, Evidence& evidence) {
   auto facts = facts_from_json(text);
   if (!facts) return wrong_file(std::move(facts.error()), file, "railbed facts --json");
   const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
@@ -115,19 +114,28 @@ Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
   return {};
 }
 
+Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  return add_facts(text, file, evidence);
+}
+
 Result<std::vector<Measurement>> measurements_from_json(std::string_view text) {
   ASSIGN_OR_RETURN(auto document, json::parse(text));
   const bool wrapped = document.is_object() && document.contains("measurements");
   return json::decode<std::vector<Measurement>>(wrapped ? (document)["measurements"] : document);
 }
 
-Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
-  ASSIGN_OR_RETURN(const auto text, read_file(file));
+Result<void> add_measurements(std::string_view text, const std::string& file, Evidence& evidence) {
   auto measurements = measurements_from_json(text);
   if (!measurements) return wrong_file(std::move(measurements.error()), file, "railbed bench … --json");
   for (Measurement& measurement : *measurements) evidence.measurements.push_back(std::move(measurement));
   evidence.measured = true;
   return {};
+}
+
+Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  return add_measurements(text, file, evidence);
 }
 
 }  // namespace railbed

@@ -37,11 +37,13 @@ tl::unexpected<Error> wrong_file(Error error, const std::string& file, std::stri
 // Adds the output of `railbed facts --json`. The node gets the host name in the facts, or the file's name
 // without its extension if there is none. Fails if the evidence already has a node of that name.
 Result<void> add_facts_file(const std::string& file, Evidence& evidence);
+Result<void> add_facts(std::string_view text, const std::string& file, Evidence& evidence);
 
 // Parses an array of measurements, or a document that holds one under "measurements" (`railbed bench
 // --json`). Accepts untrusted text.
 Result<std::vector<Measurement>> measurements_from_json(std::string_view text);
 // Adds the measurements in such a file.
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence);
+Result<void> add_measurements(std::string_view text, const std::string& file, Evidence& evidence);
 
 }  // namespace railbed

@@ -1,6 +1,6 @@
 // Inputs are recognised by kind: a dump of PyTorch's flight recorder by its first bytes, a folder and a .tree file are
-// machines, a .yaml file is a cluster.yaml, a .json file holds facts or measurements, and a file that host/support
-// recognises as the output of commands is a machine. NCCL's topology file begins with its root element.
+// machines, a .yaml file is a cluster.yaml, a JSON document of railbed's holds facts or measurements, and a file that
+// host/support recognises as the output of commands is a machine. NCCL's topology file begins with its root element.
 // Any other text is what a job printed.
 //
 // A text of standard input or of the command line is recognised as a file of it would be.
@@ -124,7 +124,7 @@ struct Mixture {
   void add_kernel_lines(const std::string& name, std::string lines);
   Result<void> add(const std::string& path);
   Result<void> add_yaml(const std::string& path);
-  Result<void> add_json(const std::string& path);
+  bool add_json(const std::string& path, std::string_view text);
   Result<void> add_captured(const std::string& path);
   Result<bool> add_outputs(const std::string& path, std::string text);
   Result<void> add_flight(const std::string& path, std::string_view bytes);
@@ -217,6 +217,7 @@ Result<void> Mixture::add_stream(const std::string& path, std::FILE* input) {
   read_on(kLargestOutput);
   if (begin.size() > kLargestOutput || std::ferror(input) != 0 || begin.find('\0') != std::string::npos)
     return add_log(path, begin, input);
+  if (add_json(path, begin)) return {};
   ASSIGN_OR_RETURN(const bool outputs, add_outputs(path, begin));
   return outputs ? Result<void>() : add_log(path, begin, nullptr);
 }
@@ -247,15 +248,19 @@ Result<void> Mixture::add_yaml(const std::string& path) {
   return {};
 }
 
-Result<void> Mixture::add_json(const std::string& path) {
-  auto added = add_facts_file(path, explanation.evidence);
-  if (added) {
+// Adds a document of facts or of measurements. Returns false if the text is none.
+bool Mixture::add_json(const std::string& path, std::string_view text) {
+  const std::string_view begin = trim(text.substr(0, 256));
+  if (!begin.starts_with('{') && !begin.starts_with('[')) return false;
+  // A machine without a name of its own has that of the file.
+  const std::string name = path == kNoFile ? "the text's machine" : path;
+  if (add_facts(text, name, explanation.evidence))
     explanation.inputs.push_back({path, "the facts of a machine"});
-    return {};
-  }
-  if (!add_measurements_file(path, explanation.evidence)) return added;
-  explanation.inputs.push_back({path, "measurements"});
-  return {};
+  else if (add_measurements(text, name, explanation.evidence))
+    explanation.inputs.push_back({path, "measurements"});
+  else
+    return false;
+  return true;
 }
 
 Result<void> Mixture::add_captured(const std::string& path) {
@@ -468,8 +473,6 @@ Result<void> Mixture::add(const std::string& path) {
     }
     if (ending == ".tree") return add_captured(path);
     if (kind_of(path) == SentKind::kPacked) return add_captured(path);
-    if (ending == ".json")
-      if (auto added = add_json(path); added) return added;
   }
   Fd named = open_named(path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "facts/facts.h"
+
 namespace railbed {
 namespace {
 
@@ -197,6 +199,17 @@ TEST(ExplainText, AnOutputIsAMachineAndNoJob) {
   EXPECT_TRUE(std::ranges::any_of(explanation->machines.findings, [](const Finding& finding) {
     return finding.rule == "gpu.ecc-uncorrectable" && is_red(finding);
   })) << "7 uncorrected errors";
+}
+
+TEST_F(Explain, FactsAreKnownByTheirContent) {
+  Facts facts;
+  facts.system.os.hostname = {"gpu07", "test"};
+  const Explanation whole = read({write("pasted.txt", facts_to_json(facts))});
+  EXPECT_EQ(whole.inputs.front().what, "the facts of a machine");
+  EXPECT_TRUE(whole.evidence.nodes.contains("gpu07"));
+  const Explanation other = read({write("other.json", R"({"version": 1, "runs": []})")});
+  EXPECT_EQ(other.inputs.front().what, "a job's output");
+  EXPECT_TRUE(other.evidence.nodes.empty());
 }
 
 TEST_F(Explain, APipeIsReadAsAFileOfItWouldBe) {

@@ -213,17 +213,17 @@ std::optional<std::uint32_t> take_ipv4(Scan& scan) {
 }
 
 // "ip: 192.168.3.225 / - 192.168.3.230 / range: …", "in range set: 10.128.0.1-10.128.1.254"
-std::optional<std::uint32_t> addresses_of_range(std::string_view message) {
+std::optional<std::uint64_t> addresses_of_range(std::string_view message) {
   Scan scan(message);
   if (!scan.skip_past("in range: ip: ") && !scan.skip_past("in range set: ")) return std::nullopt;
   const auto first = take_ipv4(scan);
   if (!first || (!scan.take(" / - ") && !scan.take("-"))) return std::nullopt;
   const auto last = take_ipv4(scan);
   if (!last || *last < *first) return std::nullopt;
-  return *last - *first + 1;
+  return std::uint64_t{*last} - *first + 1;
 }
 
-constexpr std::uint32_t kSmallRange = 64;
+constexpr std::uint64_t kSmallRange = 64;
 
 std::optional<std::string> range_is_small(const LogState&, const LogProblem& problem) {
   const auto size = addresses_of_range(problem.message);
