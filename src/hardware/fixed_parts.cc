@@ -26,21 +26,6 @@ constexpr std::string_view kVirtualSource =
 constexpr std::string_view kGuestClocks[] = {"kvm-clock", "xen", "hyperv_clocksource_tsc_page",
                                              "hyperv_clocksource_msr"};
 
-bool names_virtual_machine(const Facts& facts) {
-  const auto begins = [](const std::string& text, std::string_view name) {
-    if (!text.starts_with(name)) return false;
-    const char next = text.size() > name.size() ? text[name.size()] : ' ';
-    return !(next >= 'a' && next <= 'z') && !(next >= 'A' && next <= 'Z');  // "Xenon" is no Xen
-  };
-  const auto named = [&](const Reading<std::string>& text) {
-    return text.ok() &&
-           std::ranges::any_of(kVirtualNames, [&](std::string_view name) { return begins(*text, name); });
-  };
-  const std::string clock = facts.system.cpu.clocksource.value_or("");
-  return named(facts.system.firmware.maker) || named(facts.system.firmware.product) ||
-         std::ranges::find(kGuestClocks, clock) != std::end(kGuestClocks);
-}
-
 // Returns true for a virtual function whose physical one this machine does not have.
 bool is_lent_function(const Facts& facts) {
   return std::ranges::any_of(items(facts.pci), [](const PciDevice& device) {
@@ -68,13 +53,28 @@ const Gpu* find_board_gpu(const Facts& facts) {
 
 }  // namespace
 
+bool is_virtual_machine(const Facts& facts) {
+  const auto begins = [](const std::string& text, std::string_view name) {
+    if (!text.starts_with(name)) return false;
+    const char next = text.size() > name.size() ? text[name.size()] : ' ';
+    return !(next >= 'a' && next <= 'z') && !(next >= 'A' && next <= 'Z');  // "Xenon" is no Xen
+  };
+  const auto named = [&](const Reading<std::string>& text) {
+    return text.ok() &&
+           std::ranges::any_of(kVirtualNames, [&](std::string_view name) { return begins(*text, name); });
+  };
+  const std::string clock = facts.system.cpu.clocksource.value_or("");
+  return named(facts.system.firmware.maker) || named(facts.system.firmware.product) ||
+         std::ranges::find(kGuestClocks, clock) != std::end(kGuestClocks);
+}
+
 FixedParts fixed_parts_of(const Facts& facts) {
   const std::string product = facts.system.firmware.product.value_or("");
   if (std::ranges::any_of(items(facts.pci), is_spark_gpu))
     return {PartsFreedom::kFixed,
             "a GB10 machine (DGX Spark and its like): its ConnectX-7 is soldered, and it has no slot",
             "NVIDIA, DGX Spark user guide, Hardware overview"};
-  if (names_virtual_machine(facts) || is_lent_function(facts))
+  if (is_virtual_machine(facts) || is_lent_function(facts))
     return {PartsFreedom::kFixed, "a virtual or rented machine: its provider decides what it has",
             std::string(kVirtualSource)};
   for (const std::string_view word : {"GB200", "GB300"})

@@ -1,4 +1,4 @@
-// Decides which parts of a machine its owner can exchange.
+// Decides which parts of a machine its owner can exchange, and whether it is a machine at all.
 #pragma once
 
 #include <string>
@@ -20,5 +20,8 @@ struct FixedParts {
 };
 // Returns what the firmware's names, the GPUs and the adapters say of the machine.
 FixedParts fixed_parts_of(const Facts& facts);
+
+// Returns true if the firmware's names or the clock source are those of a hypervisor's guest; false if nothing shows it.
+bool is_virtual_machine(const Facts& facts);
 
 }  // namespace railbed

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hardware/fixed_parts.h"
 #include "hardware/xid.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
@@ -206,6 +207,25 @@ void unsupported(Case& verdict, const Told& told, const LogEvent& refusal) {
            true}});
 }
 
+Remedy start_on_metal() {
+  return {
+      "Power the node off fully; when it returns, look at the GPU's seat, power and the BIOS (Above 4G decoding), "
+      "then replace it.",
+      {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
+      true};
+}
+
+// What a guest sees of a GPU is the host's doing: its reset between guests, its windows, the functions that come along.
+Remedy start_in_guest() {
+  return {
+      "Shut this virtual machine down, and look on its host: whether the GPU was reset after the guest before, whether "
+      "the guest's firmware has room for its memory (64-bit PCI window), and whether the GPU starts in the host "
+      "itself. Only if it does not is the card to blame. Of an SXM GPU, all behind one NVSwitch go with their "
+      "fabric manager.",
+      {"journalctl -k -b | grep NVRM", "lspci -vnn -d 10de:"},
+      true};
+}
+
 void init_failed(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "GPU start", starts_no_gpu, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
@@ -215,14 +235,12 @@ void init_failed(const Survey& survey, Judge& judge) {
     if (last.subject.empty() && std::ranges::any_of(told.node.facts->kernel_log->events, refuses_gpu))
       return verdict.not_applicable("the driver does not support a GPU, as another message of it states");
     const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
-    verdict.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
-                                         told.how_often()),
+    const bool guest = is_virtual_machine(*told.node.facts);
+    verdict.fail({.message = fmt::format("the driver could not start {} of {}{} ({})", which, *told.node.name,
+                                         guest ? ", a virtual machine" : "", told.how_often()),
                   .expected = "every GPU starts",
                   .observed = last.text,
-                  .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
-                             "power and the BIOS (Above 4G decoding), then replace it.",
-                             {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
-                             true}});
+                  .remedy = guest ? start_in_guest() : start_on_metal()});
   });
 }
 
