@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "hardware/fixed_parts.h"
 #include "hardware/gpu_product.h"
 #include "model/tools.h"
 #include "settings/driver_package.h"
@@ -42,11 +43,12 @@ std::vector<std::string> missing_seats(const Survey& survey, const NodeView& nod
   return missing;
 }
 
-std::string missing_text(const std::vector<std::string>& seats, int count) {
-  constexpr std::string_view kWhy = "unseated, without power or dead";
-  if (seats.empty()) return fmt::format("{} {} {}", count, count == 1 ? "is" : "are", kWhy);
+std::string missing_text(const std::vector<std::string>& seats, int count, bool guest) {
+  const std::string_view why =
+      guest ? "not given to this virtual machine, or lost on its host" : "unseated, without power or dead";
+  if (seats.empty()) return fmt::format("{} {} {}", count, count == 1 ? "is" : "are", why);
   return fmt::format("the one at {} is {}; other nodes of this product have a GPU there",
-                     fmt::join(seats, " and at "), kWhy);
+                     fmt::join(seats, " and at "), why);
 }
 
 void count(const Survey& survey, Judge& judge) {
@@ -59,15 +61,19 @@ void count(const Survey& survey, Judge& judge) {
     if (have == want) return verdict.pass(std::to_string(have));
     const auto seats = have < want ? missing_seats(survey, node, want) : std::vector<std::string>();
     for (const std::string& address : seats) verdict.touch("pci:" + address);
-    verdict.fail({.message = fmt::format(
-                      "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
-                      have < want ? missing_text(seats, want - have) : "cluster.yaml is out of date"),
-                  .expected = std::to_string(want),
-                  .observed = std::to_string(have),
-                  .remedy = {have < want ? "Power the node off fully, reseat the card and its power cables."
-                                         : "Correct expect.gpus in cluster.yaml.",
-                             {"lspci -nn -d 10de:"},
-                             have < want}});
+    const bool guest = is_virtual_machine(*node.facts);
+    verdict.fail(
+        {.message = fmt::format(
+             "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
+             have < want ? missing_text(seats, want - have, guest) : "cluster.yaml is out of date"),
+         .expected = std::to_string(want),
+         .observed = std::to_string(have),
+         .remedy = {have > want ? "Correct expect.gpus in cluster.yaml."
+                    : guest     ? "Look on its host which GPUs this virtual machine is given, and whether "
+                                  "the host still shows all of them."
+                                : "Power the node off fully, reseat the card and its power cables.",
+                    {"lspci -nn -d 10de:"},
+                    have < want}});
   });
 }
 
@@ -284,7 +290,9 @@ std::span<const Rule> gpu_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.count",
        .title = "all GPUs are on PCI",
-       .why = "A GPU that PCI does not show is badly seated, without power or dead; no driver can help.",
+       .why =
+           "A GPU that PCI does not show is badly seated, without power or dead, or not given to a virtual machine; "
+           "no driver can help.",
        .source = "/sys/bus/pci/devices: vendor 10de, class 03",
        .standard = "expect.gpus of cluster.yaml; not judged without it",
        .remedy = "Power the node off fully and reseat the GPU; replace it if that does not help.",
