@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -237,7 +238,32 @@ std::optional<std::string> range_is_large(const LogState&, const LogProblem& pro
   return "the range in the message has " + std::to_string(*size) + " addresses";
 }
 
+// "fs.inotify.max_user_instances = 128" (the kernel's default)
+std::optional<std::string> inotify_limit_is(const LogState& state, std::int64_t least, std::int64_t most) {
+  const auto seen = state.seen.find("inotify-instances-limit");
+  if (seen == state.seen.end()) return std::nullopt;
+  const auto limit = number_after<std::int64_t>(seen->second.text, "max_user_instances = ");
+  if (!limit || *limit < least || *limit > most) return std::nullopt;
+  return at_line(seen->second);
+}
+
+std::optional<std::string> inotify_instances_are_few(const LogState& state, const LogProblem&) {
+  return inotify_limit_is(state, 0, 256);
+}
+
+std::optional<std::string> inotify_instances_are_many(const LogState& state, const LogProblem&) {
+  return inotify_limit_is(state, 4096, std::numeric_limits<std::int64_t>::max());
+}
+
+// unsquashfs -s: "Compression zstd"
+std::optional<std::string> squash_is_not_gzip(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"squash-zstd", "squash-lz4", "squash-xz", "squash-lzo"});
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"inotify-few-instances", inotify_instances_are_few},
+    {"inotify-many-instances", inotify_instances_are_many},
+    {"squash-not-gzip", squash_is_not_gzip},
     {"sql-not-there", database_is_not_there},
     {"sql-denied", database_denies},
     {"nad-without-resource", network_names_no_resource},
