@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -260,7 +261,30 @@ std::optional<std::string> squash_is_not_gzip(const LogState& state, const LogPr
   return first_seen(state, {"squash-zstd", "squash-lz4", "squash-xz", "squash-lzo"});
 }
 
+// The kernel's configuration lacks the compression of the image.
+std::optional<std::string> squash_is_not_built(const LogState& state, const LogProblem&) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"squash-zstd", "squash-no-zstd"},
+                                                                      {"squash-lz4", "squash-no-lz4"},
+                                                                      {"squash-xz", "squash-no-xz"},
+                                                                      {"squash-lzo", "squash-no-lzo"}};
+  for (const auto& [image, kernel] : kKinds) {
+    const auto compressed = first_seen(state, {image});
+    const auto lacking = first_seen(state, {kernel});
+    if (compressed && lacking) return *compressed + "; " + *lacking;
+  }
+  return std::nullopt;
+}
+
+// "certificate has expired or is not yet valid: current time 2026-… is before 2026-…"
+std::optional<std::string> certificate_is_too_new(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "current time ") || !has_text(problem.message, " is before "))
+    return std::nullopt;
+  return "the certificate begins after the node's time in the message";
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"squash-not-built", squash_is_not_built},
+    {"certificate-too-new", certificate_is_too_new},
     {"inotify-few-instances", inotify_instances_are_few},
     {"inotify-many-instances", inotify_instances_are_many},
     {"squash-not-gzip", squash_is_not_gzip},
