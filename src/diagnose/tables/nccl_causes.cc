@@ -215,7 +215,7 @@ constexpr Hypothesis kHypotheses[] = {
      .source = "github.com/NVIDIA/nccl/issues/1748; github.com/NVIDIA-NeMo/Speech/issues/13996"},
     {.id = "net-id-file", .explains = {"net-not-in-topology"}, .refuted_by = {"topology-file-unset"},
      .title = "NCCL looks for an adapter that its topology does not have: NCCL_TOPO_FILE or NCCL_GRAPH_FILE may be of another machine",
-     .cause = "NCCL takes the machine's picture, or the paths through it, from such a file if one is set, and the adapters of this node may be others.",
+     .cause = "If NCCL_TOPO_FILE or NCCL_GRAPH_FILE is set, NCCL takes the machine's picture or the paths through it from that file, and the adapters of this node may be others.",
      .remedy = "Unset NCCL_TOPO_FILE and NCCL_GRAPH_FILE, or write them anew on this kind of machine (NCCL_TOPO_DUMP_FILE, NCCL_GRAPH_DUMP_FILE).",
      .settle_by = "env | grep -e NCCL_TOPO_FILE -e NCCL_GRAPH_FILE where the process runs",
      .source = kEnvGuide},
