@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 
 #include "base/ip.h"
 #include "base/phrases.h"
@@ -119,6 +120,72 @@ Evidence engine_ranks_fit(const LogState& state, const LogProblem&) {
 
 Evidence engine_ranks_differ(const LogState& state, const LogProblem&) {
   return compare_engine_ranks(state, false);
+}
+
+// Returns whether the message is "AssertionError: 25 is not divisible by 4", without names of the numbers.
+bool has_two_numbers_alone(const LogProblem& problem) {
+  Scan scan(problem.message);
+  return scan.skip_past("AssertionError: ") && scan.number<std::int64_t>() &&
+         scan.take(" is not divisible by ") && scan.number<std::int64_t>() &&
+         trim(scan.rest()).find_first_not_of('.') == std::string_view::npos;
+}
+
+Evidence shares_two_numbers(const LogState&, const LogProblem& problem) {
+  if (!has_two_numbers_alone(problem)) return std::nullopt;
+  return "its message has two numbers alone";
+}
+
+Evidence shares_named_sizes(const LogState&, const LogProblem& problem) {
+  if (has_two_numbers_alone(problem)) return std::nullopt;
+  return "its message names what does not fit";
+}
+
+// Compares the ranks that came with the world size in "… (world_size=8, worker_count=1, timeout=0:30:00)".
+Evidence compare_barrier(const LogProblem& problem, bool more) {
+  const auto world = number_after(problem.message, "world_size=");
+  auto came = number_after(problem.message, "worker_count=");
+  if (!came) came = number_after(problem.message, "num_workers_joined=");
+  if (!world || !came || (more ? *came <= *world : *came >= *world)) return std::nullopt;
+  return fmt::format("{} ranks came, and the world size is {}", *came, *world);
+}
+
+Evidence barrier_has_fewer(const LogState&, const LogProblem& problem) {
+  return compare_barrier(problem, false);
+}
+
+Evidence barrier_has_more(const LogState&, const LogProblem& problem) {
+  return compare_barrier(problem, true);
+}
+
+// Open MPI's and Intel MPI's messages
+
+Evidence openib_limit_is(const LogState& state, bool unlimited) {
+  const auto line = state.seen.find("openib-limit");
+  if (line == state.seen.end()) return std::nullopt;
+  const std::string_view text = line->second.text;
+  const bool is_unlimited = has_text(text, "nlimited");
+  if (is_unlimited != unlimited || (!is_unlimited && !number_after<std::int64_t>(text, "Memlock limit: ")))
+    return std::nullopt;
+  return at_line(line->second);
+}
+
+Evidence openib_is_limited(const LogState& state, const LogProblem&) { return openib_limit_is(state, false); }
+
+Evidence openib_is_unlimited(const LogState& state, const LogProblem&) {
+  return openib_limit_is(state, true);
+}
+
+Evidence ssh_agent_was_set(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"ssh-agent-named", "ssh-agent-option"});
+}
+
+Evidence was_started_by_srun(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"srun-command", "srun-program"});
+}
+
+Evidence several_print_it(const LogState&, const LogProblem& problem) {
+  if (problem.count < 2) return std::nullopt;
+  return fmt::format("{} processes print it", problem.count);
 }
 
 // Ray and vLLM
@@ -627,6 +694,15 @@ constexpr Question kLauncherQuestions[] = {
     {"world-of-several", world_is_of_several},
     {"engine-ranks-fit", engine_ranks_fit},
     {"engine-ranks-differ", engine_ranks_differ},
+    {"share-two-numbers", shares_two_numbers},
+    {"share-has-words", shares_named_sizes},
+    {"barrier-fewer", barrier_has_fewer},
+    {"barrier-more", barrier_has_more},
+    {"openib-limited", openib_is_limited},
+    {"openib-unlimited", openib_is_unlimited},
+    {"ssh-agent-set", ssh_agent_was_set},
+    {"started-by-srun", was_started_by_srun},
+    {"intel-several-alone", several_print_it},
     {"space-path-given", path_is_given},
     {"slurm-lacks-nvml", slurm_lacks_nvml},
     {"slurm-gpus-all-listed", slurm_gpus_are_listed},

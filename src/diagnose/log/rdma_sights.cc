@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cstdint>
 
 #include "base/phrases.h"
 #include "base/text.h"
@@ -399,6 +400,63 @@ Evidence reason_is_bad_address(const LogState&, const LogProblem& problem) {
   return "the reason is \"Bad address\"";
 }
 
+// "mlx5dv_devx_obj_create(CQ) failed on mlx5_0, syndrome 0x5: Remote I/O error"
+Evidence firmware_gave_a_syndrome(const LogState&, const LogProblem& problem) {
+  const auto syndrome = number_after<std::uint64_t>(problem.message, "syndrome 0x", 16);
+  if (!syndrome || *syndrome == 0) return std::nullopt;
+  return fmt::format("the firmware's syndrome is 0x{:x}", *syndrome);
+}
+
+Evidence firmware_gave_no_syndrome(const LogState&, const LogProblem& problem) {
+  if (number_after<std::uint64_t>(problem.message, "syndrome 0x", 16) != 0) return std::nullopt;
+  return "the syndrome is 0x0";
+}
+
+// Returns the device in "device erdma_0 is not enumerated as an mlx5 device".
+std::string_view skipped_device(const LogProblem& problem) {
+  Scan scan(problem.message);
+  if (!scan.skip_past("device ")) return {};
+  const std::string_view name = scan.until(" ");
+  return scan.take(" is not enumerated") ? name : std::string_view();
+}
+
+Evidence skipped_device_is_mlx5(const LogState&, const LogProblem& problem) {
+  const std::string_view name = skipped_device(problem);
+  if (!has_text(name, "mlx5")) return std::nullopt;
+  return fmt::format("{} is the name of an mlx5 device", name);
+}
+
+Evidence skipped_device_is_named_by_slot(const LogState&, const LogProblem& problem) {
+  const std::string_view name = skipped_device(problem);
+  if (!name.starts_with("ibp") && !name.starts_with("ibs")) return std::nullopt;
+  return fmt::format("{} is a name by the slot", name);
+}
+
+Evidence skipped_device_is_of_others(const LogState&, const LogProblem& problem) {
+  constexpr std::array<std::string_view, 12> kOthers = {"bnxt", "efa",  "rdmap", "erdma", "irdma", "hns",
+                                                        "qedr", "cxgb", "ionic", "mana",  "hfi1",  "rxe"};
+  const std::string_view name = skipped_device(problem);
+  if (std::ranges::none_of(kOthers, [&](std::string_view other) { return name.starts_with(other); }))
+    return std::nullopt;
+  return fmt::format("{} is the name of a device of another driver", name);
+}
+
+// "Couldn't listen to port 18515"
+Evidence test_port_is_taken(const LogState& state, const LogProblem& problem) {
+  const auto port = number_after(problem.message, "listen to port ");
+  const auto& listeners = state.torch_lines.listeners;
+  const auto listener = port ? listeners.find(*port) : listeners.end();
+  if (listener == listeners.end()) return std::nullopt;
+  return at_line(listener->second);
+}
+
+Evidence test_port_is_free(const LogState& state, const LogProblem& problem) {
+  const auto port = number_after(problem.message, "listen to port ");
+  const auto& listeners = state.torch_lines.listeners;
+  if (!port || listeners.empty() || listeners.contains(*port)) return std::nullopt;
+  return fmt::format("{}, and no line has port {}", at_line(listeners.begin()->second), *port);
+}
+
 Evidence guids_are_not_zero(const LogState& state, const LogProblem&) {
   if (first_seen(state, {"guid-zero"})) return std::nullopt;
   return first_seen(state, {"guid-of-device"});
@@ -494,6 +552,13 @@ constexpr Question kRdmaQuestions[] = {
     {"ucx-plain-pages", ucx_wants_plain_pages},
     {"reason-no-memory", reason_is_no_memory},
     {"reason-bad-address", reason_is_bad_address},
+    {"devx-syndrome", firmware_gave_a_syndrome},
+    {"devx-no-syndrome", firmware_gave_no_syndrome},
+    {"skipped-named-mlx5", skipped_device_is_mlx5},
+    {"skipped-named-by-slot", skipped_device_is_named_by_slot},
+    {"skipped-of-others", skipped_device_is_of_others},
+    {"test-port-taken", test_port_is_taken},
+    {"test-port-free", test_port_is_free},
 };
 
 constexpr Opposites kRdmaOpposites[] = {
