@@ -175,6 +175,25 @@ Evidence openib_is_unlimited(const LogState& state, const LogProblem&) {
   return openib_limit_is(state, true);
 }
 
+int ranks_on_a_node(const LogState& state) {
+  const auto line = state.seen.find("ranks-by-node");
+  return line == state.seen.end() ? 0 : number_after(line->second.text, "ppr:").value_or(0);
+}
+
+Evidence one_rank_is_on_a_node(const LogState& state, const LogProblem&) {
+  if (ranks_on_a_node(state) != 1) return std::nullopt;
+  return first_seen(state, {"ranks-by-node"});
+}
+
+Evidence several_ranks_are_on_a_node(const LogState& state, const LogProblem&) {
+  if (ranks_on_a_node(state) < 2) return std::nullopt;
+  return first_seen(state, {"ranks-by-node"});
+}
+
+Evidence mpi_starts_python(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"python-by-mpirun", "python-by-mpiexec", "python-by-srun"});
+}
+
 Evidence ssh_agent_was_set(const LogState& state, const LogProblem&) {
   return first_seen(state, {"ssh-agent-named", "ssh-agent-option"});
 }
@@ -700,6 +719,9 @@ constexpr Question kLauncherQuestions[] = {
     {"barrier-more", barrier_has_more},
     {"openib-limited", openib_is_limited},
     {"openib-unlimited", openib_is_unlimited},
+    {"ranks-one-per-node", one_rank_is_on_a_node},
+    {"ranks-several-per-node", several_ranks_are_on_a_node},
+    {"python-by-mpi", mpi_starts_python},
     {"ssh-agent-set", ssh_agent_was_set},
     {"started-by-srun", was_started_by_srun},
     {"intel-several-alone", several_print_it},
