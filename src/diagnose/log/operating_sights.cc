@@ -134,6 +134,11 @@ Evidence saw_any(const LogState& state, const LogProblem& problem) {
 }
 
 using Words = std::string_view[];
+constexpr Words kDhcpOffers = {"dhcp-offer", "dhcp-offer-dnsmasq"};
+constexpr Words kGrubPlaceLost = {"grub-no-device", "grub-no-partition", "grub-no-filesystem",
+                                  "grub-no-disk"};
+constexpr Words kGrubSymbolLost = {"grub-no-symbol", "grub-no-symbol-newer"};
+constexpr Words kVfsInUse = {"vfs-assigned", "vfs-assigned-some"};
 constexpr Words kNoFile = {"shared object file: No such file"};
 constexpr Words kSymbolsOfTorch = {"symbol: _ZN3c10",  "symbol: _ZNK3c10",  "symbol: _ZN2at",
                                    "symbol: _ZNK2at",  "symbol: _ZN5torch", "symbol: _ZNK5torch",
@@ -357,6 +362,30 @@ Evidence no_host_answers(const LogState& state, const LogProblem&) {
   return saw_only(state, {"host-answers-no-ping"}, {"host-answers-ping"});
 }
 
+// "Fan FAN3 | Lower Critical going low | Asserted | Reading 0 < Threshold 420 RPM"
+Evidence fan_stands(const LogState&, const LogProblem& problem) {
+  const auto reading = number_after(problem.message, "Reading ");
+  if (!reading || *reading != 0) return std::nullopt;
+  return "its reading is 0";
+}
+
+Evidence fan_turns(const LogState&, const LogProblem& problem) {
+  const auto reading = number_after(problem.message, "Reading ");
+  if (!reading || *reading <= 0) return std::nullopt;
+  return "its reading is " + std::to_string(*reading);
+}
+
+// The sensor lists a supply as failed, and not as one without mains.
+Evidence supply_is_fed(const LogState& state, const LogProblem&) {
+  const auto seen = state.seen.find("supply-failed-fed");
+  if (seen == state.seen.end() || has_text(seen->second.text, "AC lost")) return std::nullopt;
+  return at_line(seen->second);
+}
+
+Evidence dhcp_server_offers_nothing(const LogState& state, const LogProblem&) {
+  return saw_only(state, {"dhcp-discover", "dhcp-discover-dnsmasq"}, {"dhcp-offer", "dhcp-offer-dnsmasq"});
+}
+
 Evidence hub_says_only_401(const LogState& state, const LogProblem&) {
   return saw_only(state, {"hub-401"}, {"hub-403", "hub-fine-grained"});
 }
@@ -463,6 +492,14 @@ constexpr Question kOperatingQuestions[] = {
     {"toolkit-is-absent", toolkit_is_absent},
     {"no-host-answers", no_host_answers},
     {"hub-only-401", hub_says_only_401},
+    {"fan-stands", fan_stands},
+    {"fan-turns", fan_turns},
+    {"supply-is-fed", supply_is_fed},
+    {"dhcp-not-offered", dhcp_server_offers_nothing},
+    {"dhcp-offer-made", saw_any<kDhcpOffers>},
+    {"grub-place-lost", saw_any<kGrubPlaceLost>},
+    {"grub-symbol-lost", saw_any<kGrubSymbolLost>},
+    {"vfs-in-use", saw_any<kVfsInUse>},
     {"hub-only-403", hub_says_only_403},
     {"hub-only-late", hub_was_only_late},
     {"maps-used-up", mappings_are_used_up},
