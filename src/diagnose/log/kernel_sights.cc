@@ -1,5 +1,8 @@
 // Observations in what the kernel and its tools print that confirm or refute causes.
 #include <array>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -42,6 +45,10 @@ constexpr std::array<string_view, 2> kCompilerDiffers = {"build-option", "build-
 constexpr std::array<string_view, 3> kMixed = {"nvidia-other-branch", "libnvidia-other-branch",
                                                "cuda-other-branch"};
 constexpr std::array<string_view, 2> kIommuFault = {"iommu-fault", "iommu-fault-intel"};
+
+constexpr std::array<string_view, 2> kMediumBad = {"medium-critical", "medium-sense"};
+constexpr std::array<string_view, 4> kDriveWentAway = {"drive-offline", "drive-link-reset", "drive-down",
+                                                       "drive-timeout"};
 
 constexpr std::array<string_view, 3> kAptFailed = {"apt-fetch-failed", "apt-lists-failed", "apt-no-names"};
 
@@ -93,7 +100,23 @@ Evidence drive_reads_a_status(const LogState& state, const LogProblem& problem) 
   return "the message has its status";
 }
 
+// "Unable to mount root fs on unknown-block(0,0)": the numbers of the device that root= names. (0,255) is NFS.
+Evidence root_is_unknown(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "unknown-block(0,0)")) return std::nullopt;
+  return "root= led to no device: unknown-block(0,0)";
+}
+
+Evidence root_is_known(const LogState&, const LogProblem& problem) {
+  const auto major = number_after(problem.message, "unknown-block(");
+  if (!major || *major == 0) return std::nullopt;
+  return "root= led to a device of the major number " + std::to_string(*major);
+}
+
 constexpr Question kKernelQuestions[] = {
+    {"root-unknown", root_is_unknown},
+    {"root-known", root_is_known},
+    {"drive-medium-bad", any_of_kernel<kMediumBad>},
+    {"drive-went-away", any_of_kernel<kDriveWentAway>},
     {"refused-by-release", release_refuses},
     {"init-has-reason", any_of_kernel<kStartReasons>},
     {"init-has-none", start_has_no_reason},
