@@ -100,7 +100,8 @@ Evidence drive_reads_a_status(const LogState& state, const LogProblem& problem) 
   return "the message has its status";
 }
 
-// "Unable to mount root fs on unknown-block(0,0)": the numbers of the device that root= names. (0,255) is NFS.
+// "Unable to mount root fs on unknown-block(0,0)": the numbers of the device that root= names. (0,255) is NFS, after which
+// older kernels try a floppy (2,0).
 Evidence root_is_unknown(const LogState&, const LogProblem& problem) {
   if (!has_text(problem.message, "unknown-block(0,0)")) return std::nullopt;
   return "root= led to no device: unknown-block(0,0)";
@@ -108,7 +109,7 @@ Evidence root_is_unknown(const LogState&, const LogProblem& problem) {
 
 Evidence root_is_known(const LogState&, const LogProblem& problem) {
   const auto major = number_after(problem.message, "unknown-block(");
-  if (!major || *major == 0) return std::nullopt;
+  if (!major || *major == 0 || *major == 2) return std::nullopt;
   return "root= led to a device of the major number " + std::to_string(*major);
 }
 
