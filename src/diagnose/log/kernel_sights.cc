@@ -47,8 +47,7 @@ constexpr std::array<string_view, 3> kMixed = {"nvidia-other-branch", "libnvidia
 constexpr std::array<string_view, 2> kIommuFault = {"iommu-fault", "iommu-fault-intel"};
 
 constexpr std::array<string_view, 2> kMediumBad = {"medium-critical", "medium-sense"};
-constexpr std::array<string_view, 4> kDriveWentAway = {"drive-offline", "drive-link-reset", "drive-down",
-                                                       "drive-timeout"};
+constexpr std::array<string_view, 2> kUntrusted = {"apt-tls", "apt-no-authorities"};
 
 constexpr std::array<string_view, 3> kAptFailed = {"apt-fetch-failed", "apt-lists-failed", "apt-no-names"};
 
@@ -113,11 +112,46 @@ Evidence root_is_known(const LogState&, const LogProblem& problem) {
   return "root= led to a device of the major number " + std::to_string(*major);
 }
 
+// "I/O error, dev sdb, sector 183500800 op 0x0:(READ)"
+string_view failed_drive(const LogProblem& problem) { return word_after(problem.message, "I/O error, dev "); }
+
+// The kernel reports a bad sector of this drive ("[sdb] tag#12 Add. Sense: Unrecovered read error").
+Evidence medium_is_bad(const LogState& state, const LogProblem& problem) {
+  const std::string drive(failed_drive(problem));
+  for (const string_view id : kMediumBad) {
+    const auto evidence = first_seen(state, {id});
+    if (!evidence) continue;
+    if (has_text(*evidence, "[" + drive + "]") || has_text(*evidence, "dev " + drive + ",")) return evidence;
+  }
+  return std::nullopt;
+}
+
+// "nvme nvme0: controller is down; will reset" and the namespace nvme0n1
+Evidence drive_is_down(const LogState& state, const LogProblem& problem) {
+  const string_view drive = failed_drive(problem);
+  if (!drive.starts_with("nvme")) return std::nullopt;
+  const string_view controller = drive.substr(0, drive.find('n', 1));
+  for (const string_view id : {"drive-down", "drive-timeout"}) {
+    const auto evidence = first_seen(state, {id});
+    if (evidence && has_text(*evidence, std::string(controller) + ":")) return evidence;
+  }
+  return std::nullopt;
+}
+
+// The lines of a SATA or SAS link do not name the drive.
+Evidence drive_went_away(const LogState& state, const LogProblem& problem) {
+  if (auto evidence = drive_is_down(state, problem)) return evidence;
+  if (!failed_drive(problem).starts_with("sd")) return std::nullopt;
+  return first_seen(state, {"drive-offline", "drive-link-reset"});
+}
+
 constexpr Question kKernelQuestions[] = {
     {"root-unknown", root_is_unknown},
     {"root-known", root_is_known},
-    {"drive-medium-bad", any_of_kernel<kMediumBad>},
-    {"drive-went-away", any_of_kernel<kDriveWentAway>},
+    {"drive-medium-bad", medium_is_bad},
+    {"drive-is-down", drive_is_down},
+    {"drive-went-away", drive_went_away},
+    {"apt-server-untrusted", any_of_kernel<kUntrusted>},
     {"refused-by-release", release_refuses},
     {"init-has-reason", any_of_kernel<kStartReasons>},
     {"init-has-none", start_has_no_reason},

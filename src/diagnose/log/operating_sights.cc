@@ -375,6 +375,29 @@ Evidence fan_turns(const LogState&, const LogProblem& problem) {
   return "its reading is " + std::to_string(*reading);
 }
 
+// Returns a field of "7 | 11/02/2023 | 10:11:12 | Power Supply PS2 Status | Failure detected | Asserted", the first is 0.
+std::string_view event_field(std::string_view line, int number) {
+  for (; number > 0; --number) {
+    const auto bar = line.find('|');
+    if (bar == std::string_view::npos) return {};
+    line.remove_prefix(bar + 1);
+  }
+  return trim(line.substr(0, line.find('|')));
+}
+
+// The event log has the same supply without input on that day.
+Evidence supply_lost_input(const LogState& state, const LogProblem& problem) {
+  constexpr int kDay = 1;
+  constexpr int kSensor = 3;
+  for (const LogProblem& other : state.log.problems) {
+    if (other.symptom != "sel-supply-lost" || event_field(other.message, kSensor).empty()) continue;
+    if (event_field(other.message, kSensor) == event_field(problem.message, kSensor) &&
+        event_field(other.message, kDay) == event_field(problem.message, kDay))
+      return at_line(other);
+  }
+  return std::nullopt;
+}
+
 // The sensor lists a supply as failed, and not as one without mains.
 Evidence supply_is_fed(const LogState& state, const LogProblem&) {
   const auto seen = state.seen.find("supply-failed-fed");
@@ -495,6 +518,7 @@ constexpr Question kOperatingQuestions[] = {
     {"fan-stands", fan_stands},
     {"fan-turns", fan_turns},
     {"supply-is-fed", supply_is_fed},
+    {"supply-lost-input", supply_lost_input},
     {"dhcp-not-offered", dhcp_server_offers_nothing},
     {"dhcp-offer-made", saw_any<kDhcpOffers>},
     {"grub-place-lost", saw_any<kGrubPlaceLost>},
