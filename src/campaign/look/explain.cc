@@ -53,7 +53,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFlightHead = 4096;
 constexpr std::size_t kMostFlights = 1 << 16;
-constexpr std::size_t kLargestOutput = 8 << 20;  // of commands; what is larger is a log
+constexpr std::size_t kLargestOutput = 8 << 20;  // of commands; a larger text is a log
 constexpr std::string_view kNoFile = "-";        // standard input, or a text of the command line
 
 // Returns whether the file is a dump of PyTorch's flight recorder, by its first bytes.
@@ -174,7 +174,6 @@ Result<void> Mixture::add_log(const std::string& path, std::string_view begin, s
     const std::size_t size = rest != nullptr ? std::fread(piece.data(), 1, piece.size(), rest) : 0;
     return std::string_view(piece.data(), size);
   };
-  if (begin.empty()) begin = next();
   if (begin.find('\0') != std::string_view::npos)
     return fail(ErrorKind::kBadInput,
                 path + ": not a text; railbed reads logs, outputs of commands and support reports");
@@ -194,12 +193,8 @@ Result<void> Mixture::add_log(const std::string& path, std::string_view begin, s
   return {};
 }
 
-// Recognises by its content what cannot be read twice, as a pipe, or has no other sign, as a file of any name.
+// Recognises by its content what has no other sign, be it a file of any name or a pipe, which can be read only once.
 Result<void> Mixture::add_stream(const std::string& path, std::FILE* input) {
-  struct stat status = {};
-  if (fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode) &&
-      status.st_size > static_cast<off_t>(kLargestOutput))
-    return add_log(path, {}, input);
   std::string begin;
   const auto read_on = [&](std::size_t most) {
     std::array<char, 1 << 16> piece;
@@ -212,10 +207,18 @@ Result<void> Mixture::add_stream(const std::string& path, std::FILE* input) {
   read_on(kFlightHead);
   if (diagnose::may_be_flight_dump(std::string_view(begin).substr(0, kFlightHead))) {
     read_on(kMaxReadBytes);
-    return add_flight(path, begin);
+    if (begin.size() > kMaxReadBytes)
+      return fail(ErrorKind::kUnavailable,
+                  fmt::format("cannot read {}: it is larger than {} MiB", path, kMaxReadBytes >> 20));
+    // Facts are JSON, too; a .json file that is no dump after all is read as before.
+    if (auto added = add_flight(path, begin); added || fs::path(path).extension() != ".json") return added;
   }
-  read_on(kLargestOutput);
-  if (begin.size() > kLargestOutput || std::ferror(input) != 0 || begin.find('\0') != std::string::npos)
+  struct stat status = {};
+  const bool is_large = fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode) &&
+                        status.st_size > static_cast<off_t>(kLargestOutput);
+  if (!is_large) read_on(kLargestOutput);
+  if (is_large || begin.size() > kLargestOutput || std::ferror(input) != 0 ||
+      begin.find('\0') != std::string::npos)
     return add_log(path, begin, input);
   if (add_json(path, begin)) return {};
   ASSIGN_OR_RETURN(const bool outputs, add_outputs(path, begin));
@@ -465,15 +468,8 @@ Result<void> Mixture::add(const std::string& path) {
     ASSIGN_OR_RETURN(const bool dumps, add_flight_folder(path));
     return dumps ? Result<void>() : add_captured(path);
   }
-  if (fs::is_regular_file(name, error)) {
-    // Facts are JSON, too; a .json file that is no dump after all is read as before.
-    if (is_flight(path)) {
-      ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-      if (auto added = add_flight(path, bytes); added || ending != ".json") return added;
-    }
-    if (ending == ".tree") return add_captured(path);
-    if (kind_of(path) == SentKind::kPacked) return add_captured(path);
-  }
+  if (fs::is_regular_file(name, error) && (ending == ".tree" || kind_of(path) == SentKind::kPacked))
+    return add_captured(path);
   Fd named = open_named(path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       named ? fdopen(named.release(), "rb") : nullptr, [](std::FILE* open) { return std::fclose(open); });
@@ -500,7 +496,7 @@ Explanation conclude(Mixture mixture) {
     explanation.machines = verify(explanation.evidence);
   if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
   if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
-  // Outputs of machines are no job, unless a line of theirs stands out.
+  // Outputs of machines are no job, unless a line of theirs is telling.
   if (!mixture.has_job && explanation.job && !diagnose::is_recognised(*explanation.job) &&
       explanation.job->verdict.why.empty())
     explanation.job.reset();
