@@ -97,6 +97,13 @@ std::vector<EngineGpus> engine_gpus(const NodeView& node) {
   return all;
 }
 
+ContainerdHold containerd_hold(const EngineFiles& files) {
+  // Version 2 is containerd's format since 1.3, and version 3 that of 2.0. An older one has no version.
+  if (!files.blank && files.version != 2 && files.version != 3) return ContainerdHold::kVersion;
+  if (!files.cri) return ContainerdHold::kCriOff;
+  return files.overriding.empty() ? ContainerdHold::kNone : ContainerdHold::kOverridden;
+}
+
 const EngineRuntime* low_level_runtime(const EngineFiles& files) {
   for (const std::string_view name :
        {std::string_view(files.default_runtime), std::string_view("runc"), std::string_view("crun")}) {

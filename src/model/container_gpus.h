@@ -1,4 +1,4 @@
-// How the container engines of a node come by its GPUs, and what is wrong with that: rules judge it, and settings mend it.
+// Judges how the container engines of a node reach its GPUs. Rules print the faults, and settings mend them.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,21 @@ struct EngineGpus {
   bool asked = false;                // cluster.yaml wants the runtime
   bool installed = false;            // the engine is there
   std::optional<bool> runtime = {};  // its files name the runtime; nullopt if they could not be read
-  // Nothing on the node could give its containers a GPU, although NVIDIA's toolkit is installed: no runtime, no hook and no
+  // No way on the node leads from a container to a GPU, although NVIDIA's toolkit is installed: no runtime, no hook and no
   // folder of CDI. Only of engines that run, and of containerd where a kubelet runs; CRI-O's hooks are not read.
   bool plainly_lacks = false;
 };
 // Returns the engines that are there or that cluster.yaml asks for; none on a node without GPUs.
 std::vector<EngineGpus> engine_gpus(const NodeView& node);
+
+// Reasons why a person has to look at containerd's files before a runtime is added to config.toml.
+enum class ContainerdHold {
+  kNone,
+  kVersion,    // config.toml is of a version of the format that railbed does not write
+  kCriOff,     // it switches the plugin off that serves Kubernetes
+  kOverridden  // a file that it imports may replace what is added (EngineFiles::overriding)
+};
+ContainerdHold containerd_hold(const EngineFiles& files);
 
 // Returns the runtime whose settings one more runtime starts from: the default one, else runc or crun; null if the files
 // name none of these, or it is NVIDIA's or no runtime of containers on the host's kernel.

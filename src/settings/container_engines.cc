@@ -63,27 +63,18 @@ bool is_bare_key(std::string_view key) {
              std::string_view::npos;
 }
 
-// Returns a value of the facts as TOML; nullopt unless it is a truth, a whole number, a text or a list of texts. A node's facts
-// may hold anything.
-std::optional<std::string> toml_value(const std::string& said) {
-  const auto value = json::parse(said);
-  if (!value) return std::nullopt;
-  const auto is_text = [](const json::Value& one) { return one.is_string(); };
-  const bool list = value->is_array() && std::ranges::all_of(*value, is_text);
-  if (!list && !value->is_boolean() && !value->is_number_integer() && !value->is_string())
-    return std::nullopt;
-  return json::dump(*value);
-}
-
 // Returns the settings of a table, in lines: those of `base` under this prefix, then `own`, which count for more.
 std::string table_lines(const EngineRuntime* base, std::string_view prefix,
                         const std::map<std::string, std::string>& own) {
   std::map<std::string, std::string> all = own;
   if (base != nullptr)
-    for (const auto& [name, said] : base->settings) {
+    for (const auto& [name, kept] : base->settings) {
       const std::string_view key = name;
       if (!key.starts_with(prefix) || !is_bare_key(key.substr(prefix.size()))) continue;
-      if (auto value = toml_value(said)) all.emplace(key.substr(prefix.size()), *std::move(value));
+      // A node's facts may hold anything.
+      const auto value = json::parse(kept);
+      if (auto text = value ? toml_value(*value) : std::nullopt)
+        all.emplace(key.substr(prefix.size()), *std::move(text));
     }
   std::string lines;
   for (const auto& [key, value] : all) lines += fmt::format("{} = {}\n", key, value);
@@ -98,9 +89,6 @@ Setting left_to_a_person(Setting setting, const Reading<EngineFiles>& read) {
   return setting;
 }
 
-// containerd's format since 1.3, and that of 2.0. An older one has no version.
-bool is_known_version(const EngineFiles& files) { return files.version == 2 || files.version == 3; }
-
 // `nvidia-ctk runtime configure --runtime=containerd` makes the same runtime, with the options of the low-level one, such as
 // SystemdCgroup. Since 1.18 it writes a file of its own and an import; up to containerd 2.1 an imported file replaces all
 // settings of the plugin that the main file has, so the tables go to the main file here.
@@ -111,13 +99,14 @@ Setting containerd_runtime(const Target& target, const EngineGpus& engine) {
   if (!read.ok() && !read.absent()) return left_to_a_person(std::move(setting), read);
   EngineFiles files = read.value_or({});
   files.blank = files.blank || !read.ok();
-  if (!files.blank && !is_known_version(files)) {
+  const ContainerdHold hold = containerd_hold(files);
+  if (hold == ContainerdHold::kVersion) {
     setting.steps.clear();
     setting.doubt =
         "/etc/containerd/config.toml is of no version from 2 on: bring it to one (`containerd config migrate`)";
     return setting;
   }
-  const int version = files.blank && !is_known_version(files) ? 2 : files.version;
+  const int version = files.version == 3 ? 3 : 2;
   const std::string table =
       fmt::format("plugins.\"{}\".containerd.runtimes.nvidia", containerd_plugin(version));
   const EngineRuntime* const base = low_level_runtime(files);
@@ -134,10 +123,10 @@ Setting containerd_runtime(const Target& target, const EngineGpus& engine) {
   setting.notes = {
       "A pod gets GPUs by it if its RuntimeClass has the handler nvidia. Containers survive containerd's restart. "
       "Every other setting of config.toml stays."};
-  if (!files.cri)
+  if (hold == ContainerdHold::kCriOff)
     setting.doubt =
         "/etc/containerd/config.toml switches the plugin cri off, which serves Kubernetes: look at it";
-  else if (!files.overriding.empty())
+  else if (hold == ContainerdHold::kOverridden)
     setting.doubt = fmt::format(
         "{} has settings of the same plugin, and up to containerd 2.1 they replace those of config.toml: look at it",
         printable(files.overriding.back()));

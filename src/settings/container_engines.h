@@ -1,4 +1,5 @@
-// What hands a node's GPUs to containers: NVIDIA's runtime in the files of docker, containerd and CRI-O, and CDI's description.
+// Settings that give containers a node's GPUs: NVIDIA's runtime in the files of docker, containerd and CRI-O, and CDI's
+// description.
 #pragma once
 
 #include <vector>

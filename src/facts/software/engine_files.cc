@@ -28,7 +28,7 @@ constexpr std::string_view kContainerdFolder = "/etc/containerd/";
 constexpr std::string_view kCrioFile = "/etc/crio/crio.conf";
 constexpr std::string_view kCrioFolder = "/etc/crio/crio.conf.d";
 
-// Where a file holds its runtimes.
+// The place of the runtimes in a file.
 struct Place {
   std::vector<std::string_view> table;  // the table that has "runtimes"
   std::string_view default_runtime;
@@ -76,22 +76,13 @@ bool is_plain_text(const json::Value& value) {
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f'; });
 }
 
-// A JSON value of these kinds is one of TOML, too.
-std::optional<std::string> plain_value(const json::Value& value) {
-  const bool list =
-      value.is_array() && value.size() <= kMostEngineImports && std::ranges::all_of(value, is_plain_text);
-  if (!list && !value.is_boolean() && !value.is_number_integer() && !is_plain_text(value))
-    return std::nullopt;
-  return json::dump(value);
-}
-
 void keep_settings(const json::Value& table, const std::string& before, std::string_view program,
                    EngineRuntime& runtime) {
   for (const auto& [key, value] : table.items()) {
     if (!is_device_name(key, kLongestDevice) || runtime.settings.size() >= kMostRuntimeSettings) continue;
     if (key == program) {
       if (is_plain_text(value)) runtime.program = value.get<std::string>();
-    } else if (auto text = plain_value(value)) {
+    } else if (auto text = toml_value(value)) {
       runtime.settings.emplace(before + key, *std::move(text));
     }
   }
@@ -101,12 +92,13 @@ std::vector<EngineRuntime> runtimes_at(const json::Value& table, const Place& pl
   std::vector<EngineRuntime> runtimes;
   const json::Value* const all = table_in(table, "runtimes");
   if (all == nullptr) return runtimes;
-  for (const auto& [name, said] : all->items()) {
-    if (!said.is_object() || !is_device_name(name, kLongestDevice) || runtimes.size() >= kMostEngineRuntimes)
+  for (const auto& [name, member] : all->items()) {
+    if (!member.is_object() || !is_device_name(name, kLongestDevice) ||
+        runtimes.size() >= kMostEngineRuntimes)
       continue;
     EngineRuntime runtime{.name = name, .program = {}, .settings = {}};
-    keep_settings(said, "", place.options ? "" : place.program, runtime);
-    const json::Value* const options = place.options ? table_in(said, "options") : nullptr;
+    keep_settings(member, "", place.options ? "" : place.program, runtime);
+    const json::Value* const options = place.options ? table_in(member, "options") : nullptr;
     if (options != nullptr) keep_settings(*options, "options.", place.program, runtime);
     runtimes.push_back(std::move(runtime));
   }
@@ -160,7 +152,7 @@ void add_texts(const json::Value& root, std::string_view name, std::string& text
   if (!kept.empty()) text += fmt::format("{} = {}\n", name, json::dump(kept));
 }
 
-// Joins what a file that is read later says: a runtime of the same name gets its settings.
+// Merges a file into those that were read before: a runtime of the same name gets its settings.
 void join(EngineFiles& all, EngineFile&& file) {
   all.cri = all.cri && file.says.cri;
   if (!file.says.default_runtime.empty()) all.default_runtime = std::move(file.says.default_runtime);
@@ -175,7 +167,7 @@ void join(EngineFiles& all, EngineFile&& file) {
   }
 }
 
-// Returns the file's content, parsed; a miss says why there is none.
+// Returns the file's content, parsed; a miss has the reason why there is none.
 Reading<EngineFile> read_engine_file(Host& host, const std::string& path, int version) {
   return host.read(path, kLargestEngineFile).parsed([&](const std::string& text) {
     return parse_engine_file(text, version);
@@ -212,6 +204,14 @@ std::optional<std::vector<std::string>> imported(Host& host, std::string path) {
 }
 
 }  // namespace
+
+std::optional<std::string> toml_value(const json::Value& value) {
+  const bool list =
+      value.is_array() && value.size() <= kMostEngineImports && std::ranges::all_of(value, is_plain_text);
+  if (!list && !value.is_boolean() && !value.is_number_integer() && !is_plain_text(value))
+    return std::nullopt;
+  return json::dump(value);  // JSON's form of these kinds is TOML's, too
+}
 
 std::string_view containerd_plugin(int version) {
   return version >= 3 ? "io.containerd.cri.v1.runtime" : version == 2 ? "io.containerd.grpc.v1.cri" : "cri";

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "facts/system.h"
 
 namespace railbed {
@@ -18,10 +19,14 @@ struct EngineFile {
   bool has_section = false;          // containerd: it has settings of the plugin for Kubernetes
 };
 
+// Returns a value of a runtime's settings as TOML; nullopt unless it is true or false, a whole number, a text of printable
+// ASCII, or a list of such texts.
+std::optional<std::string> toml_value(const json::Value& value);
+
 // Returns the name of containerd's plugin that starts Kubernetes' containers, in a file of this version.
 std::string_view containerd_plugin(int version);
 
-// Returns what the file says; nullopt if it is no TOML. `version` is that of the main file, for one that names none. Untrusted
+// Returns the content of the file; nullopt if it is no TOML. `version` is that of the main file, for one that names none. Untrusted
 // text.
 std::optional<EngineFile> parse_engine_file(std::string_view text, int version = 0);
 

@@ -1,5 +1,5 @@
-// How container engines come by a node's GPUs: NVIDIA's runtime in their files, and CDI's description. Both are read from
-// files; no container starts.
+// Rules about the way from container engines to a node's GPUs: NVIDIA's runtime in their files, and CDI's description. Both
+// are read from files; no container starts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,27 +12,19 @@
 namespace railbed {
 namespace {
 
-// What a start of a container touches, too (container.starts).
+// Returns the things that a start of a container touches, too (container.starts).
 Things engine_touches(const NodeView& node) {
   Things touches = {"container"};
   touches.add(node.gpu_touches);
   return touches;
 }
 
-// Ends the case as unknown, with the file that could not be read.
-void could_not_read(Case& verdict, std::string_view engine, const ContainerEngines& engines) {
+// Calls `use` with the reading of the engine's files.
+void with_files_of(std::string_view engine, const ContainerEngines& engines, const auto& use) {
   if (engine == "docker")
-    (void)verdict.read(engines.docker_runtimes);
+    use(engines.docker_runtimes);
   else
-    (void)verdict.read(engine == "crio" ? engines.crio : engines.containerd);
-}
-
-void add_engine_evidence(Case& verdict, std::string_view engine, const ContainerEngines& engines) {
-  verdict.seen(engines.toolkit);
-  if (engine == "docker")
-    verdict.seen(engines.docker_runtimes);
-  else
-    verdict.seen(engine == "crio" ? engines.crio : engines.containerd);
+    use(engine == "crio" ? engines.crio : engines.containerd);
 }
 
 std::string what_fails(const EngineGpus& engine, const std::string& node) {
@@ -53,34 +45,37 @@ std::string what_fails(const EngineGpus& engine, const std::string& node) {
 // Returns the remedy where a person has to look first, as in the plan (services/containerd-gpus); else an empty one.
 Remedy by_hand(const EngineGpus& engine, const ContainerEngines& engines) {
   if (engine.engine != "containerd" || !engines.containerd.ok()) return {};
-  const EngineFiles& files = *engines.containerd;
-  if (!files.blank && files.version < 2)
-    return {
-        .text =
-            "/etc/containerd/config.toml is of no version from 2 on: bring it to one, then `railbed fix` adds "
-            "the runtime.",
-        .commands = {"containerd config migrate"},
-        .by_hand_only = true};
-  if (!files.cri)
-    return {
-        .text =
-            "/etc/containerd/config.toml switches the plugin cri off, which serves Kubernetes: take it out of "
-            "disabled_plugins, then `railbed fix` adds the runtime.",
-        .commands = {"grep disabled_plugins /etc/containerd/config.toml"},
-        .by_hand_only = true};
-  if (!files.overriding.empty())
-    return {.text = fmt::format(
-                "{} has settings of the same plugin, and up to containerd 2.1 they replace those of "
-                "config.toml: the runtime nvidia belongs there, with its options.BinaryName "
-                "/usr/bin/nvidia-container-runtime and the other settings of runc.",
-                printable(files.overriding.back())),
-            .commands = {"grep -rn runtimes /etc/containerd"},
-            .by_hand_only = true};
+  switch (containerd_hold(*engines.containerd)) {
+    case ContainerdHold::kNone:
+      return {};
+    case ContainerdHold::kVersion:
+      return {
+          .text =
+              "/etc/containerd/config.toml is of no version from 2 on: bring it to one, then `railbed fix` adds "
+              "the runtime.",
+          .commands = {"containerd config migrate"},
+          .by_hand_only = true};
+    case ContainerdHold::kCriOff:
+      return {
+          .text =
+              "/etc/containerd/config.toml switches the plugin cri off, which serves Kubernetes: take it out of "
+              "disabled_plugins, then `railbed fix` adds the runtime.",
+          .commands = {"grep disabled_plugins /etc/containerd/config.toml"},
+          .by_hand_only = true};
+    case ContainerdHold::kOverridden:
+      return {.text = fmt::format(
+                  "{} has settings of the same plugin, and up to containerd 2.1 they replace those of "
+                  "config.toml: the runtime nvidia belongs there, with its options.BinaryName "
+                  "/usr/bin/nvidia-container-runtime and the other settings of runc.",
+                  printable(engines.containerd->overriding.back())),
+              .commands = {"grep -rn runtimes /etc/containerd"},
+              .by_hand_only = true};
+  }
   return {};
 }
 
 void lacks_toolkit(Case& verdict, const EngineGpus& engine, const NodeView& node) {
-  // container.starts tries it, and says so where an older capture did not look.
+  // container.starts tries it, and is unknown where an older capture did not look.
   if (node.expect().container)
     return verdict.not_applicable("the NVIDIA Container Toolkit was not found (container.starts)");
   verdict.fail(
@@ -99,7 +94,8 @@ void nvidia_runtime(const Survey& survey, Judge& judge) {
       [](const NodeView& node, const EngineGpus&) { return engine_touches(node); },
       [](Case& verdict, const NodeView& node, const EngineGpus& engine) {
         const ContainerEngines& engines = node.facts->system.engines;
-        add_engine_evidence(verdict, engine.engine, engines);
+        verdict.seen(engines.toolkit);
+        with_files_of(engine.engine, engines, [&](const auto& files) { verdict.seen(files); });
         if (!engine.installed)
           return verdict.not_applicable(fmt::format("{} is not installed", engine.engine));
         if (!engine.asked && !engine.plainly_lacks)
@@ -108,7 +104,8 @@ void nvidia_runtime(const Survey& survey, Judge& judge) {
                      : verdict.not_applicable("cluster.yaml asks for none (configure.nvidia_runtime)");
         if (engines.toolkit.absent()) return lacks_toolkit(verdict, engine, node);
         if (verdict.read(engines.toolkit) == nullptr) return;
-        if (!engine.runtime) return could_not_read(verdict, engine.engine, engines);
+        if (!engine.runtime)  // ends as unknown, with the file that could not be read
+          return with_files_of(engine.engine, engines, [&](const auto& files) { (void)verdict.read(files); });
         if (*engine.runtime) return verdict.pass("nvidia");
         // docker run --gpus works without the runtime.
         const bool fails = engine.asked && (engine.engine != "docker" || engine.plainly_lacks);
