@@ -287,8 +287,6 @@ Result<Store> Store::open(const std::string& path) {
     RETURN_IF_ERROR(make_folder(folder, 0700));
   auto entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (!entry) return cannot("open the history", path, entry.error());
-  const bool may_write = faccessat(entry->folder.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
-  const std::string of_folder = may_write ? "" : fmt::format(" in its folder ({})", std::strerror(errno));
   const std::string by_descriptor = entry->path_by_descriptor();
   sqlite3* database = nullptr;
   const int opened = sqlite3_open_v2(by_descriptor.c_str(), &database,
@@ -296,9 +294,12 @@ Result<Store> Store::open(const std::string& path) {
   Store store(Database(database), path, std::move(entry->folder));
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
     return fail(ErrorKind::kBadInput, path + ": it is a folder, not a file; name a file with --store");
-  if (opened != SQLITE_OK)
+  if (opened != SQLITE_OK) {
+    const bool may_write = faccessat(store.folder_.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+    const std::string of_folder = may_write ? "" : fmt::format(" in its folder ({})", std::strerror(errno));
     return fail(ErrorKind::kUnavailable, fmt::format("{}{}; name another file with --store",
                                                      store.failed("cannot open it").text, of_folder));
+  }
   if (const std::string odd = odd_file(database, by_descriptor); !odd.empty())
     return fail(store.not_ours(odd));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
