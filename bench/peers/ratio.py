@@ -3,6 +3,7 @@ import math
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -57,10 +58,17 @@ def take_turns(rounds, measures):
         print_ratio(metric, values)
 
 
+def output_of(words, patience, right=(0,)):
+    """Returns what the command prints; reports on stderr an exit code that is not among `right`, and an empty output."""
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patience)
+    if done.returncode not in right or not done.stdout:
+        print(f'{" ".join(words)} ended with {done.returncode}: {done.stderr.strip()[-300:]}', file=sys.stderr)
+    return done.stdout
+
+
 def need(program, package):
     """Installs a Debian package when its program is missing; ends the script, with exit code 0, where that cannot be."""
     import shutil
-    import subprocess
     if not shutil.which(program):
         subprocess.run([str(ROOT / 'scripts/install-packages'), 'peers'])
     if not shutil.which(program):
