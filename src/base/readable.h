@@ -1,4 +1,4 @@
-// Whether a path that a user named can be looked at. What may not be looked at is never said to be missing or empty.
+// Checks whether a user may look at a path, so that a path without permission is never called missing or empty.
 #pragma once
 
 #include <string>

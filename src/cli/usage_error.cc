@@ -207,7 +207,7 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error, 
   if (why.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
     why = extra_word_text(last);
   if (why.empty()) why = reworded(error.what());
-  // Where arguments are wrong, missing or in the wrong order, their order is what the reader needs.
+  // The usage shows the order of the arguments to a reader who has one too many, too few or two swapped.
   const bool of_arguments = command.empty() && option.empty() && !why.starts_with("-");
   return fmt::format("{}\n{}See: {} --help", why, of_arguments ? usage_line(app) : "", line);
 }

@@ -1,4 +1,4 @@
-// The text of a usage error: what was wrong with the typed words, and what to type next.
+// Makes the text of a usage error: the fault in the typed words, and the words to type next.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ std::span<const OtherWord> other_words();
 // Returns whether the words name no command where the parsed program requires one.
 bool lacks_command(const CLI::App& app, int argc, const char* const* argv);
 
-// Returns what was wrong, the usage of the command where its words are wrong, and where its help is.
+// Returns the fault, the usage of the command if its arguments are wrong, and the place of its help.
 std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error, int argc,
                              const char* const* argv);
 

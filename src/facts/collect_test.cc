@@ -147,7 +147,7 @@ TEST(CollectEngines, FindTheDriverThatCdiDescribes) {
   ASSERT_TRUE(json);
   EXPECT_EQ(json->driver_version, "580.95.05");
   EXPECT_TRUE(parse_cdi_spec("kind: nvidia.com/gpu\nhostPath: /x/../etc/shadow.so.1\n")->gone.empty());
-  // As libraries of CDI write JSON.
+  // Libraries of CDI write JSON in this form.
   const auto line = parse_cdi_spec(
       R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{"name":"0","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia0"}]}},)"
       R"({"name":"all","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia0"},{"path":"/dev/nvidia11"}]}}],)"

@@ -257,7 +257,7 @@ struct EngineRuntime {
   FIELDS(EngineRuntime, name, program, settings);
 };
 
-// What the files of an engine that serves Kubernetes say: containerd, CRI-O.
+// The settings in the files of an engine that serves Kubernetes: containerd, CRI-O.
 struct EngineFiles {
   int version = 0;              // of the format of containerd's main file; 0 if it names none
   bool blank = false;           // the main file is missing, or has nothing but comments

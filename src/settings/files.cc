@@ -146,7 +146,7 @@ std::string with_tables(std::string_view content, std::string_view tables) {
   if (!now || !wanted || shares_a_table(*now, *wanted)) return std::string(content);
   const bool ends = content.empty() || content.back() == '\n';
   std::string whole = fmt::format("{}{}{}", content, ends ? "" : "\n", tables);
-  // A key of its own that is there already, or a table that a value stands in for.
+  // Joined, they are no TOML where a key is there already, or a value has the name of a table.
   return parse_toml(whole) ? whole : std::string(content);
 }
 

@@ -118,7 +118,7 @@ struct DesiredFile {
   bool block = false;        // `content` goes between the marks, the rest of the file stays
   // Of a block: the file is a JSON object, which has no marks. It gets the members of `content`, and keeps all others.
   bool json = false;
-  // Of a block: the file is TOML. It gets the tables of `content` at its end, without marks, unless it has one of them.
+  // The file of a block is TOML. It gets the tables of `content` at its end, without marks, unless it has one of them.
   bool toml = false;
   HostsCorrection hosts =
       {};  // of a block: lines outside of the marks that it corrects; not in JSON and TOML

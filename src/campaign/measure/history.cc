@@ -25,7 +25,7 @@ Result<BenchRun> from_file(const std::string& file, const Caller& caller) {
 
 bool is_file(const std::string& path) {
   if (path == "-") return true;  // standard input
-  // Whether there is one that may not be looked at is found out by reading it.
+  // A file that this user may not look at counts as one: reading it gives the reason.
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   return error == std::errc::permission_denied ||

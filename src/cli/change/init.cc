@@ -89,8 +89,8 @@ Result<std::string> write_description(const InitOptions& options, const std::str
 
 std::string cluster_name(const InitOptions& options) {
   if (!options.name.empty()) return options.name;
-  std::error_code none;
-  const auto folder = std::filesystem::absolute(options.output, none).parent_path().filename().string();
+  std::error_code ignored;
+  const auto folder = std::filesystem::absolute(options.output, ignored).parent_path().filename().string();
   return folder.empty() || options.output == "-" ? "cluster" : folder;
 }
 
@@ -140,8 +140,8 @@ void print_for_person(const InitAnswer& answer, const Cluster& cluster) {
 
 int run_init(const InitOptions& options) {
   // This is checked first, because reading the hosts takes minutes.
-  std::error_code none;
-  const auto there = std::filesystem::status(options.output, none);
+  std::error_code ignored;
+  const auto there = std::filesystem::status(options.output, ignored);
   if (options.output != "-" && !options.force && std::filesystem::exists(there) &&
       !std::filesystem::is_directory(there))
     return report(
@@ -160,7 +160,7 @@ int run_init(const InitOptions& options) {
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config =
-        std::filesystem::absolute(options.ssh_config, none).lexically_normal().string();
+        std::filesystem::absolute(options.ssh_config, ignored).lexically_normal().string();
   answer.description.text = write_cluster(proposal.cluster, comments_of(proposal));
   const auto checked = parse_cluster(answer.description.text, options.output);
   if (!checked)

@@ -38,7 +38,7 @@ std::string machines_text(const Explanation& explanation, bool all) {
   about.nodes = explanation.evidence.nodes.size() + explanation.evidence.unreachable.size();
   about.cluster = explanation.evidence.cluster.name;
   const StatusCounts counts = explanation.machines.findings.counts();
-  // A report that holds little leaves much unknown, and the reader asks first whether anything is wrong.
+  // Few outputs leave most checks unknown, and the first line still shows whether any check failed.
   const std::string first =
       has_red(explanation) || counts.unknown == 0
           ? ""

@@ -16,7 +16,7 @@
 namespace railbed {
 namespace {
 
-// What each document holds, and which commands print it, for people.
+// Describes a document to people: its content and the commands that print it.
 struct About {
   std::string_view format;
   std::string_view commands;  // without "railbed" and "--json"

@@ -72,9 +72,9 @@ Result<std::vector<PlannedFile>> files_of(const RailsOptions& options, const Rai
   if (!options.output.empty()) files.push_back({options.output, description});
   if (!options.labels.empty()) files.push_back({options.labels, cable_labels_text(plan)});
   if (!options.page.empty()) files.push_back({options.page, rail_plan_page(plan)});
-  std::error_code none;  // writing says why
+  std::error_code ignored;  // the write below fails with the reason
   for (const PlannedFile& file : files)
-    if (!options.force && std::filesystem::is_regular_file(file.path, none))
+    if (!options.force && std::filesystem::is_regular_file(file.path, ignored))
       return fail(ErrorKind::kBadInput, fmt::format("{} is there already; --force replaces it", file.path));
   return files;
 }

@@ -233,7 +233,7 @@ constexpr Symptom kClusterSymptoms[] = {
     {"mpi-abort",             kError,   kEcho,  kAnyone, {"MPI_ABORT was invoked on rank"}, kMpiHelp, "The program ended the MPI job itself"},
     {"mpi-exit-code",         kError,   kEcho,  kAnyone, {"Primary job", "terminated normally, but "}, kMpiHelp, "A process of the MPI job ended with an error of its own"},
     {"pmix-resource",         kWarning, kCause, kAnyone, {"PMIX", "gds_"}, "OpenPMIx src/mca/gds", "PMIx could not use its shared memory"},
-    // What operators paste, beyond the above
+    // Further messages that operators paste
     {"plugin-unregistered", kError, kCause, kAnyone, {"can't allocate unregistered device"}, "kubelet, cm/devicemanager", "The kubelet refuses the pod: no device plugin has registered that device"},
     {"plugin-was-healthy", kError, kCause, kAnyone, {"previously allocated devices are no longer healthy"}, "kubelet, cm/devicemanager", "The kubelet refuses the pod: a device that it had is no longer healthy"},
     {"cgroup-drivers", kError, kCause, kAnyone, {"expected cgroupsPath to be of format"}, "runc, libcontainer/specconv", "The pod did not start: kubelet and container runtime manage cgroups in different ways"},

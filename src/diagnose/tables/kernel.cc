@@ -223,7 +223,7 @@ constexpr Symptom kKernelSymptoms[] = {
     {"fm-training",           kError,   kCause, kAnyone, {"link training failed", "NVSwitch"}, kFm, "An NVLink between a GPU and an NVSwitch did not train"},
     {"imex-config",           kError,   kCause, kAnyone, {"nodes_config.cfg", "o nodes config file"}, kImex, "nvidia-imex has no list of nodes"},
     {"imex-connect",          kError,   kCause, kAnyone, {"Failed to connect to remote node", "50000"}, kImex, "nvidia-imex does not reach another node of its domain"},
-    // What operators paste, beyond the above
+    // Further messages that operators paste
     {"nouveau-unknown-chip", kNote, kCause, kAnyone, {"nouveau ", "unknown chipset"}, "Linux drivers/gpu/drm/nouveau", "nouveau, the free driver, does not know a GPU"},
     {"module-unplugged", kNote, kCause, kAnyone, {"Port module event", "able unplugged"}, "Linux mlx5/core/events.c", "A port of an adapter has no module or cable"},
     {"adapter-probe", kError, kEcho, kAnyone, {"mlx5_core", "probe of ", "failed with error"}, "Linux mlx5/core/main.c", "The driver gave a network adapter up"},

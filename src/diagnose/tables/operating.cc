@@ -308,7 +308,7 @@ constexpr Symptom kOperatingSymptoms[] = {
      "Nothing is broken: perftest read different clock rates from the cores and says so"},
     {"tests-one-rank",        kNote,    kCause, kAnyone, {"nccl-tests measured one rank alone"}, "nccl-tests doc/PERFORMANCE.md",
      "Nothing is broken: with one rank the bus bandwidth of nccl-tests is 0 by definition"},
-    // What operators paste, beyond the above
+    // Further messages that operators paste
     {"redfish-no-resource", kError, kCause, kAnyone, {"ResourceMissingAtURI", "Base."}, "DMTF DSP8011, Base registry", "The BMC's Redfish service has nothing at that address"},
     {"chain-self-signed", kError, kCause, kAnyone, {"SSL certificate problem: self", "in certificate chain"}, "libcurl, error 60", "curl or git does not trust the server's certificate: its authority is not known here"},
     {"bmc-self-signed", kError, kCause, kAnyone, {"SSL certificate problem: self"}, "libcurl, error 60", "curl or git does not trust the server's certificate: it is self-signed"},

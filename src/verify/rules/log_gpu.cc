@@ -215,7 +215,7 @@ Remedy start_on_metal() {
       true};
 }
 
-// What a guest sees of a GPU is the host's doing: its reset between guests, its windows, the functions that come along.
+// The host decides what a guest gets of a GPU: its reset between guests, its windows, the functions that come along.
 Remedy start_in_guest() {
   return {
       "Shut this virtual machine down, and look on its host: whether the GPU was reset after the guest before, whether "
