@@ -73,6 +73,12 @@ bool is_of_the_kernel(std::string_view line) {
   return worth_keeping(stamp == std::string_view::npos ? line : line.substr(stamp + 2));
 }
 
+// Returns the name of the file; empty for standard input and for a pipe of the shell, whose number names nothing.
+std::string input_name(const std::string& path) {
+  const bool has_none = path == kNoFile || path == "/dev/stdin" || path.starts_with("/dev/fd/");
+  return has_none ? "" : fs::path(path).filename().string();
+}
+
 // Collects the lines of a text that the kernel's log would keep.
 class KernelLines {
  public:
@@ -167,7 +173,7 @@ void Mixture::add_kernel_lines(const std::string& name, std::string lines) {
 
 // Reads a text that begins with `begin` and goes on with what `rest` still holds, if that is not null.
 Result<void> Mixture::add_log(const std::string& path, std::string_view begin, std::FILE* rest) {
-  log.begin_file(path == kNoFile ? "" : fs::path(path).filename().string());
+  log.begin_file(input_name(path));
   KernelLines kernel;
   std::array<char, 1 << 16> piece;
   const auto next = [&] {
@@ -189,7 +195,8 @@ Result<void> Mixture::add_log(const std::string& path, std::string_view begin, s
   const bool is_named = !explanation.inputs.empty() && explanation.inputs.back().path == path &&
                         !explanation.inputs.back().what.starts_with(kJob);
   if (!is_named) explanation.inputs.push_back({path, std::string(kJob)});
-  add_kernel_lines(path == kNoFile ? "the log's machine" : fs::path(path).stem().string(), kernel.finish());
+  add_kernel_lines(input_name(path).empty() ? "the log's machine" : fs::path(path).stem().string(),
+                   kernel.finish());
   return {};
 }
 
@@ -236,7 +243,7 @@ bool may_be_cluster(std::string_view text) {
 Result<void> Mixture::add_yaml(const std::string& path) {
   if (const auto text = read_file(path); text && !may_be_cluster(*text)) {
     explanation.inputs.push_back({path, "a YAML file of another program, read as text"});
-    log.begin_file(fs::path(path).filename().string());
+    log.begin_file(input_name(path));
     log.feed(*text);
     has_log = has_job = true;
     return {};
@@ -256,7 +263,7 @@ bool Mixture::add_json(const std::string& path, std::string_view text) {
   const std::string_view begin = trim(text.substr(0, 256));
   if (!begin.starts_with('{') && !begin.starts_with('[')) return false;
   // A machine without a name of its own has that of the file.
-  const std::string name = path == kNoFile ? "the text's machine" : path;
+  const std::string name = input_name(path).empty() ? "the text's machine" : path;
   if (add_facts(text, name, explanation.evidence))
     explanation.inputs.push_back({path, "the facts of a machine"});
   else if (add_measurements(text, name, explanation.evidence))
@@ -378,12 +385,12 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     return true;
   }
   if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;
-  if (path != kNoFile && is_bug_report(text)) {
+  if (std::error_code error; fs::is_regular_file(path, error) && is_bug_report(text)) {
     RETURN_IF_ERROR(add_captured(path));
     return true;
   }
   const std::string measured = measured_by(text);
-  const std::string name = path == kNoFile ? "the text's machine" : fs::path(path).filename().string();
+  const std::string name = input_name(path).empty() ? "the text's machine" : input_name(path);
   Sent alone;
   alone.files[std::string(kSingleFile)] = {text, 0};
   if (!reports_of(std::move(alone), name)) {
@@ -402,7 +409,7 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     explanation.inputs.push_back({path, measured.empty() ? "outputs of commands" : measured});
   }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
-  log.begin_file(path == kNoFile ? "" : name);
+  log.begin_file(input_name(path));
   log.feed(text);
   has_log = true;
   std::string key = name;
@@ -412,7 +419,7 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
 }
 
 Result<void> Mixture::add_flight(const std::string& path, std::string_view bytes) {
-  auto dump = diagnose::read_flight_dump(bytes, fs::path(path).filename().string());
+  auto dump = diagnose::read_flight_dump(bytes, input_name(path));
   if (!dump) return fail(std::move(dump.error()), path);
   explanation.inputs.push_back({path, dump->rank < 0
                                           ? "a flight recorder's dump, of a rank that its name does not state"

@@ -1,6 +1,8 @@
 // railbed explain: what people paste, recognised by content and diagnosed together.
 #include "campaign/look/explain.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/fd.h"
 #include "facts/facts.h"
 
 namespace railbed {
@@ -199,6 +202,17 @@ TEST(ExplainText, AnOutputIsAMachineAndNoJob) {
   EXPECT_TRUE(std::ranges::any_of(explanation->machines.findings, [](const Finding& finding) {
     return finding.rule == "gpu.ecc-uncorrectable" && is_red(finding);
   })) << "7 uncorrected errors";
+}
+
+// The number of a descriptor is no rank, as that in a file's name is.
+TEST_F(Explain, ADumpFromAPipeHasNoRank) {
+  const std::string dump = write("nccl_trace_rank_3", R"({"version": "2.4", "entries": []})");
+  const Fd open_dump(open(dump.c_str(), O_RDONLY));
+  ASSERT_TRUE(open_dump);
+  const Explanation named = read({dump});
+  EXPECT_EQ(named.inputs.front().what, "the flight recorder of rank 3");
+  const Explanation piped = read({fmt::format("/dev/fd/{}", open_dump.get())});
+  EXPECT_THAT(piped.inputs.front().what, HasSubstr("of a rank that its name does not state"));
 }
 
 TEST_F(Explain, FactsAreKnownByTheirContent) {
