@@ -119,6 +119,7 @@ FlightCall call_of(const PickleTree& tree, const Value& entry) {
       tree.member(entry, call.point_to_point ? "p2p_seq_id" : "collective_seq_id"), old);
   call.state = state_of(tree.member(entry, "state"));
   call.created_ns = PickleTree::integer_of(tree.member(entry, "time_created_ns"), 0);
+  call.timeout_ms = PickleTree::integer_of(tree.member(entry, "timeout_ms"), 0);
   call.sizes = fmt::format("{} -> {}", shapes_text(tree, tree.member(entry, "input_sizes")),
                            shapes_text(tree, tree.member(entry, "output_sizes")));
   call.types = fmt::format("{} -> {}", types_text(tree, tree.member(entry, "input_dtypes")),

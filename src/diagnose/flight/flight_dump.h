@@ -30,8 +30,9 @@ struct FlightCall {
   std::string types = {};       // element types of input and output: "Float -> Float"
   std::string sizes = {};       // their shapes: "[1024, 5] -> [1024, 5]"
   std::string where = {};       // the user's line that called it: "train.py:88 (step)"; empty without a stack
-  std::int64_t created_ns = 0;  // since the epoch
-  FIELDS(FlightCall, operation, number, point_to_point, state, types, sizes, where, created_ns);
+  std::int64_t created_ns = 0;  // since the epoch, by the clock of its node; 0: not recorded
+  std::int64_t timeout_ms = 0;  // after which the watchdog gives it up; 0: not recorded
+  FIELDS(FlightCall, operation, number, point_to_point, state, types, sizes, where, created_ns, timeout_ms);
 };
 
 struct FlightGroup {

@@ -1,4 +1,5 @@
-// The dumps in tests/flight/ were written by PyTorch 2.11 on two H100; only paths in them were replaced.
+// The dumps in tests/flight/ were written by PyTorch 2.11 on two H100, those of late/ on two H200; only paths in them were
+// replaced.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -72,6 +73,42 @@ TEST(Flight, ReadsWhatPyTorchWrote) {
   EXPECT_EQ(pending.state, FlightState::kScheduled);
   EXPECT_EQ(pending.where, "/home/user/training/src/train.py:18 (main)");
   EXPECT_FALSE(dump.records_starts);
+}
+
+// The process of rank 1 was stopped for 51 s; when its time limit had passed, it went on, and called what it had missed.
+TEST(Flight, NamesTheRankThatCameTooLate) {
+  const FlightVerdict verdict = judged("late");
+  EXPECT_EQ(
+      verdict.text,
+      "rank 1 called all_reduce number 196 of group 0 (default_pg) 51 s after the first, which waits 40 s at most");
+  EXPECT_EQ(verdict.certainty, Certainty::kCause);
+  ASSERT_EQ(verdict.waits.size(), 1u);
+  EXPECT_EQ(verdict.waits[0].late, std::vector<int>{1});
+  EXPECT_NE(verdict.remedy.find("See what rank 1 did before this call"), std::string::npos);
+}
+
+// A clock that is off by an hour makes nobody late, and neither does a delay within the limit.
+TEST(Flight, AClockThatIsOffIsNoDelay) {
+  const auto shifted = [](std::int64_t all, std::int64_t last) {
+    FlightDump dump = captured("late", "nccl_trace_rank_0");
+    dump.rank = 1;
+    for (FlightCall& call : dump.groups[0].calls) {
+      call.created_ns += all * 1'000'000'000;
+      if (call.state != FlightState::kCompleted) call.created_ns += last * 1'000'000'000;
+    }
+    return dump;
+  };
+  const FlightDump first = captured("late", "nccl_trace_rank_0");
+  for (const FlightDump& other : {shifted(3600, 0), shifted(-3600, 39), shifted(0, 39)}) {
+    const FlightVerdict verdict = judge_flights({first, other});
+    EXPECT_EQ(verdict.certainty, Certainty::kUnknown) << verdict.text;
+    EXPECT_TRUE(verdict.waits[0].late.empty());
+  }
+  EXPECT_EQ(judge_flights({first, shifted(-3600, 41)}).waits[0].late, std::vector<int>{1});
+  FlightDump untimed = shifted(0, 100);
+  std::erase_if(untimed.groups[0].calls,
+                [](const FlightCall& call) { return call.state == FlightState::kCompleted; });
+  EXPECT_EQ(judge_flights({first, untimed}).certainty, Certainty::kUnknown);
 }
 
 TEST(Flight, ReadsJsonAsItReadsPickles) {

@@ -6,6 +6,10 @@
 // Calls of one number must be the same operation on the same types and, where NCCL requires it, sizes. A difference is
 // a cause of its own, and outweighs a rank that is behind, since it may be why that rank never came.
 //
+// A rank that came may have come too late: the dumps are written after the first rank's time limit, and a late rank is in
+// the call by then. Its clock may differ from that of the others, so its delay is counted against that of the last
+// collective which both completed.
+//
 // NCCL numbers sends and receives per rank, so that two ends cannot be matched by number. A pending one is matched with
 // any pending counterpart of its peer.
 #include "diagnose/flight/flight_verdict.h"
@@ -98,6 +102,46 @@ std::vector<int> waiting_ranks(const FlightWait& wait) {
   return ranks;
 }
 
+// Returns the last collective before this number that the rank has completed; null if its recorder kept none.
+const FlightCall* last_completed(const FlightGroup& group, std::int64_t before) {
+  const FlightCall* last = nullptr;
+  for (const FlightCall& call : group.calls)
+    if (!call.point_to_point && call.state == FlightState::kCompleted && call.number < before &&
+        (last == nullptr || call.number > last->number))
+      last = &call;
+  return last;
+}
+
+// Finds the ranks that called `wait` too late. Without a common earlier call of two ranks their clocks cannot be
+// compared, and neither is called late.
+void find_late(FlightWait& wait, const Members& members) {
+  struct Arrival {
+    int rank = 0;
+    double at = 0;  // seconds after the earlier call, by the rank's own clock
+    double limit = 0;
+    std::int64_t earlier = 0;  // number of that call
+  };
+  constexpr double kSecond = 1e9;
+  std::vector<Arrival> arrivals;
+  for (const auto& [rank, member] : members) {
+    const FlightCall* call = find_call(*member.group, wait.number);
+    const FlightCall* earlier = last_completed(*member.group, wait.number);
+    if (call == nullptr || call->state == FlightState::kCompleted || earlier == nullptr) continue;
+    if (call->created_ns <= 0 || earlier->created_ns <= 0 || call->timeout_ms <= 0) continue;
+    arrivals.push_back({rank, static_cast<double>(call->created_ns - earlier->created_ns) / kSecond,
+                        static_cast<double>(call->timeout_ms) / 1000, earlier->number});
+  }
+  if (arrivals.size() < 2) return;
+  const Arrival first = *std::ranges::min_element(arrivals, {}, &Arrival::at);
+  for (const Arrival& arrival : arrivals) {
+    const double delay = arrival.at - first.at;
+    if (arrival.earlier != first.earlier || delay < first.limit) continue;
+    wait.late.push_back(arrival.rank);
+    wait.late_by = std::max(wait.late_by, delay);
+    wait.limit = first.limit;
+  }
+}
+
 // Returns the wait of a group in its collectives; nullopt if every rank completed what it called.
 std::optional<FlightWait> collective_wait(const GroupKey& key, const Members& members) {
   std::optional<std::int64_t> number;
@@ -143,6 +187,7 @@ std::optional<FlightWait> collective_wait(const GroupKey& key, const Members& me
                            [](const FlightParty& party) { return party.ranks.size(); });
   for (const int rank : key.ranks)
     if (!members.contains(rank)) wait.no_dump.push_back(rank);
+  find_late(wait, members);
   return wait;
 }
 
@@ -304,6 +349,16 @@ void conclude(FlightVerdict& verdict, const FlightWait& wait, bool rooted) {
       verdict.text = fmt::format("{} {} in {}, and that rank has no matching call pending",
                                  ranks_text(waiting), verb_text(waiting), what);
     verdict.remedy = fmt::format(fmt::runtime(kLookAtRank), ranks_text(wait.behind));
+    return;
+  }
+  if (!wait.late.empty()) {
+    verdict.certainty = Certainty::kCause;
+    verdict.text = fmt::format("{} called {} {:.0f} s after the first, which waits {:.0f} s at most",
+                               ranks_text(wait.late), what, wait.late_by, wait.limit);
+    verdict.remedy = fmt::format(
+        "See what {} did before this call: a process that was stopped or had no processor, a checkpoint, a data loader, a "
+        "compilation. If it may take that long, give init_process_group a longer timeout.",
+        ranks_text(wait.late));
     return;
   }
   if (!wait.no_dump.empty()) {

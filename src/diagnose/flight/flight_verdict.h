@@ -31,9 +31,13 @@ struct FlightWait {
   std::vector<int> passed = {};     // have completed it
   std::vector<int> not_begun = {};  // have called it, but their GPU has not begun while that of others has
   std::vector<int> no_dump = {};    // belong to the group, and no dump of theirs was given
+  // Called it later than the first by more than the time after which that one gave it up.
+  std::vector<int> late = {};
+  double late_by = 0;  // seconds, of the latest
+  double limit = 0;    // seconds, of the first
   bool point_to_point = false;
-  FIELDS(FlightWait, group, description, number, waiting, behind, last, passed, not_begun, no_dump,
-         point_to_point);
+  FIELDS(FlightWait, group, description, number, waiting, behind, last, passed, not_begun, no_dump, late,
+         late_by, limit, point_to_point);
 };
 
 struct FlightVerdict {
