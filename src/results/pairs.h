@@ -52,12 +52,14 @@ struct SlowReport {
 struct RailReport {
   std::string rail;
   Engine engine = Engine::kTcp;
+  bool gpu_memory = false;         // from and to the memory of GPUs
   std::vector<std::string> nodes;  // indexed by the report's numbers
   SlowReport report;
   // "gpu03 → gpu07: cause", one per direction without a number; or "gpu03 – gpu07: root", one for both
   // directions
   std::vector<std::string> failures;
-  FIELDS(RailReport, rail, engine, nodes, report, failures);
+  std::vector<std::string> notes;  // why numbers of some nodes do not compare: another way than the rail's
+  FIELDS(RailReport, rail, engine, gpu_memory, nodes, report, failures, notes);
 };
 
 }  // namespace railbed

@@ -44,6 +44,10 @@ std::vector<BurnShare> default_burn_phases() {
           {BurnPhase::kPcie, 10}, {BurnPhase::kFp64, 15},   {BurnPhase::kFp16, 15}};
 }
 
+std::vector<BurnShare> product_phases() {
+  return {{BurnPhase::kBf16, 1}, {BurnPhase::kFp16, 1}, {BurnPhase::kFp8, 1}, {BurnPhase::kFp64, 1}};
+}
+
 BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at) {
   const double rounds = std::max<double>(kFewestBurnRounds, std::ceil(seconds / kLongestRound));
   const double length = seconds / rounds;

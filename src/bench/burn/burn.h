@@ -39,6 +39,8 @@ Result<void> check_burn(const BurnPlan& plan);
 
 // Returns the phases and shares of a burn that names none.
 std::vector<BurnShare> default_burn_phases();
+// Returns those that are products of matrices, with equal shares.
+std::vector<BurnShare> product_phases();
 
 // The timetable: the time is divided into rounds of at most two minutes, at least two of them, and each round into all
 // phases by their shares.

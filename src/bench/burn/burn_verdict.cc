@@ -413,15 +413,17 @@ class BurnJudge {
         }
   }
 
-  // Reports phases that could not run, but not those for which the GPU has no units.
+  // Reports phases that could not run, or ran without a result, but not those for which the GPU has no units.
   void name_skipped() {
     std::map<std::string, std::pair<std::set<BurnPhase>, std::set<const BurnGpu*>>> reasons;
     for (const BurnNode& node : report_.nodes)
       for (const BurnGpu& gpu : node.gpus)
-        for (const BurnTally& tally : gpu.tallies) {
-          if (tally.skipped.empty() || tally.no_units) continue;
-          auto& [phases, gpus] = reasons[tally.skipped];
-          phases.insert(tally.phase);
+        for (std::size_t i = 0; i < kBurnPhases; ++i) {
+          const auto phase = static_cast<BurnPhase>(i);
+          const std::string why = why_no_result(gpu, phase);
+          if (why.empty()) continue;
+          auto& [phases, gpus] = reasons[why];
+          phases.insert(phase);
           gpus.insert(&gpu);
         }
     for (const auto& [why, which] : reasons) {
@@ -431,9 +433,20 @@ class BurnJudge {
       add({.status = BurnStatus::kUnknown,
            .what = "not-run",
            .message =
-               fmt::format("{} did not run on {}: {}", phases, counted(which.second.size(), "GPU"), why),
+               fmt::format("no result in {} on {}: {}", phases, counted(which.second.size(), "GPU"), why),
            .remedy = ""});
     }
+  }
+
+  std::string why_no_result(const BurnGpu& gpu, BurnPhase phase) const {
+    const auto tally = std::ranges::find(gpu.tallies, phase, &BurnTally::phase);
+    if (tally != gpu.tallies.end()) {
+      if (tally->no_units) return "";
+      if (!tally->skipped.empty()) return tally->skipped;
+      if (tally->rate > 0) return "";
+    }
+    const bool planned = std::ranges::find(report_.phases, phase, &BurnShare::phase) != report_.phases.end();
+    return planned && gpu.ended && !report_.stopped ? "its turns were too short for one" : "";
   }
 
   BurnReport& report_;

@@ -259,6 +259,11 @@ TEST(BurnVerdict, WhatIsUnknownIsNotFine) {
   EXPECT_EQ(burn_exit_code(cluster.judged()), 3);
   cluster.gpu(0).tallies[0].no_units = true;  // that is no lack
   EXPECT_EQ(burn_exit_code(cluster.judged()), 0);
+  cluster.gpu(1).tallies[0].rate = 0;  // it took longer than its turns
+  cluster.gpu(1).ended = true;
+  cluster.report_.phases = {{cluster.gpu(1).tallies[0].phase, 1}};
+  EXPECT_EQ(burn_exit_code(cluster.judged()), 3);
+  EXPECT_THAT(cluster.find("not-run")->message, HasSubstr("on 1 GPU: its turns were too short for one"));
   cluster.report_.nodes.clear();
   EXPECT_EQ(burn_exit_code(cluster.judged()), 3);
 }

@@ -145,7 +145,7 @@ Result<void> check_plan(const CollectivePlan& plan) {
   for (const std::uint64_t size : plan.sizes)
     if (size == 0 || size > kMostBytes) return refuse("sizes: up to 1 TiB");
   if (plan.iterations < 1 || plan.iterations > 10'000) return refuse("iterations: 1 to 10000");
-  if (!is_possible(plan.place)) return refuse("ranks: out of range");
+  RETURN_IF_ERROR(check_place(plan.place));
   if (plan.root < 0 || plan.root > kMostNcclRanks) return refuse("root: out of range");
   if (!(plan.patience > 0) || plan.patience > 86'400) return refuse("patience: up to a day");
   return {};

@@ -18,6 +18,7 @@ namespace railbed {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
 
@@ -65,6 +66,41 @@ class GpuEngines : public ::testing::Test {
   std::vector<int> gpus_;
   std::string log_;
 };
+
+TEST_F(GpuEngines, NcclTakesTheNamedNetworkAndNoOther) {
+  const auto log_with = [&](NcclNetwork network) {
+    CollectivePlan one = plan(Collective::kAllReduce);
+    one.sizes = {64};
+    one.root = 0;
+    one.place.library = RAILBED_FAKE_GPU;
+    log_.clear();
+    const auto report =
+        measure_collective({{&peer_, {0, 1}, std::move(network)}}, one, std::chrono::steady_clock::now(),
+                           {[](std::string_view) {}, [&](std::string_view text) { log_ += text; }}, {});
+    EXPECT_FALSE(report.failure) << report.failure->cause;
+    return log_;
+  };
+  EXPECT_THAT(log_with({"mlx5_1:1", ""}), HasSubstr("NCCL_IB_HCA set by environment to =mlx5_1:1\n"));
+  EXPECT_THAT(log_, Not(HasSubstr("NCCL_NET")));
+  EXPECT_THAT(log_with({"", "eth0"}), HasSubstr("NCCL_SOCKET_IFNAME set by environment to =eth0\n"));
+  EXPECT_THAT(log_, HasSubstr("NCCL_NET set by environment to Socket\n"));
+  EXPECT_THAT(log_with({}), Not(HasSubstr("set by environment")));
+}
+
+TEST(CheckPlace, RefusesWhatIsNoNameOfADevice) {
+  NodePlace place;
+  place.network = {"mlx5_0:1", "ens6np0.100"};
+  EXPECT_TRUE(check_place(place));
+  for (const char* name : {"mlx5_0,mlx5_1", "eth0 eth1", "a=b", "../x", "^mlx5"}) {
+    place.network = {name, ""};
+    EXPECT_FALSE(check_place(place)) << name;
+  }
+  place.network = {"", std::string(65, 'e')};
+  EXPECT_FALSE(check_place(place));
+  place = {};
+  place.ranks = -1;
+  EXPECT_FALSE(check_place(place));
+}
 
 TEST_F(GpuEngines, EveryOperationBringsTheRightDataToEveryRank) {
   for (int i = 0; i < static_cast<int>(enum_names(Collective{}).size()); ++i) {

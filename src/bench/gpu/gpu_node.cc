@@ -19,6 +19,15 @@ void ask_for_nccl_log(bool choices) {
   unsetenv("NCCL_DEBUG_FILE");
 }
 
+// Names are whole, behind "=": without it NCCL takes mlx5_1 for mlx5_10, too. With NCCL_NET it uses TCP although there
+// is RDMA.
+static void set_nccl_network(const NcclNetwork& network) {
+  if (!network.adapter.empty()) setenv("NCCL_IB_HCA", ("=" + network.adapter).c_str(), 1);
+  if (network.interface.empty()) return;
+  setenv("NCCL_SOCKET_IFNAME", ("=" + network.interface).c_str(), 1);
+  setenv("NCCL_NET", "Socket", 1);
+}
+
 GpuNode::GpuNode(NodePlace place, const NvidiaLibraries& from, const Tell& tell, TellNews news)
     : place_(std::move(place)),
       from_(from),
@@ -27,6 +36,7 @@ GpuNode::GpuNode(NodePlace place, const NvidiaLibraries& from, const Tell& tell,
       cuda_(from.cuda, tell.about_to) {}
 
 std::string GpuNode::find() {
+  set_nccl_network(place_.network);
   tell_.about_to("opening " + from_.cuda.front());
   cuda_.start();
   gpus_ = find_visible_gpus(cuda_, place_.gpus);

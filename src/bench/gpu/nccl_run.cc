@@ -54,7 +54,8 @@ bool NcclRun::count_ranks(std::vector<int>& first) {
 
 EndState NcclRun::node(std::size_t i, int first_rank, const std::string& id, const Start& start,
                        const Take& take) {
-  const auto session = start(i, {nodes_[i].gpus, wanted_library_, first_rank, count_, id}, stop_.token());
+  const auto session =
+      start(i, {nodes_[i].gpus, wanted_library_, first_rank, count_, id, nodes_[i].network}, stop_.token());
   Result<void> ended;
   if (!session)
     give_up(i, "start", session.error());

@@ -27,6 +27,7 @@ enum class EndState;  // core/ask_all.h
 struct GpuNodeEnd {
   Peer* peer = nullptr;
   std::vector<int> gpus;  // ordinals; empty: all
+  NcclNetwork network = {};
 };
 
 struct OnNcclRun {

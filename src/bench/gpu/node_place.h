@@ -6,9 +6,17 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/result.h"
 #include "results/collective.h"
 
 namespace railbed {
+
+// What NCCL may use between nodes; it chooses by itself where nothing is named.
+struct NcclNetwork {
+  std::string adapter;    // RDMA device and port, "mlx5_0:1"; empty: any
+  std::string interface;  // TCP over this interface; empty: as NCCL chooses
+  FIELDS(NcclNetwork, adapter, interface);
+};
 
 // This node's place among several nodes. For a single node both numbers are 0 and the id is empty.
 struct NodePlace {
@@ -17,16 +25,15 @@ struct NodePlace {
   int first_rank = 0;
   int ranks = 0;
   std::string id;  // ncclUniqueId in hexadecimal; empty: make one, and report it
-  FIELDS(NodePlace, gpus, library, first_rank, ranks, id);
+  NcclNetwork network;
+  FIELDS(NodePlace, gpus, library, first_rank, ranks, id, network);
 };
 
 inline constexpr int kMostNcclRanks = 1 << 16;  // our own limit
 
-// Returns whether an agent accepts this place.
-inline bool is_possible(const NodePlace& place) {
-  return place.ranks >= 0 && place.ranks <= kMostNcclRanks && place.first_rank >= 0 &&
-         place.first_rank <= place.ranks;
-}
+// Checks a place from an untrusted caller. Fails if a number is outside its limits, or a name has other characters than
+// names of devices have.
+Result<void> check_place(const NodePlace& place);
 
 // The news of every such process about its beginning and its end. Some of the members are set.
 struct NodeNews {

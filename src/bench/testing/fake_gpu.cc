@@ -281,6 +281,7 @@ int collective(Communicator* comm, Stream* stream, const void* send, std::size_t
                std::function<std::vector<char>(const Group&)> result) {
   if (fault("die")) std::abort();
   stream->give([=] {
+    if (fault("slow")) usleep(5'000);
     comm->group->show(static_cast<std::size_t>(comm->rank), send, sent);
     comm->group->meet();
     const std::vector<char> data = result(*comm->group);
@@ -538,6 +539,9 @@ int ncclGetUniqueId(UniqueId* id) {
   return 0;
 }
 int ncclCommInitRank(void** communicator, int ranks, UniqueId id, int rank) {
+  for (const char* name : {"NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_NET"})
+    if (const char* value = std::getenv(name))
+      std::printf("fake:1:%d [%d] NCCL INFO %s set by environment to %s\n", rank + 2, rank, name, value);
   std::printf("fake:1:%d [%d] NCCL INFO Using network Socket\n", rank + 2, rank);
   std::fflush(stdout);
   if (fault("hang") && rank == 1)

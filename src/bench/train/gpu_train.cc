@@ -17,7 +17,7 @@ Result<void> check_gpu_train(const GpuTrainPlan& plan) {
   if (!(plan.seconds > 0 && plan.seconds <= 3600)) return refuse("duration: more than 0, at most 3600 s");
   if (!(plan.patience > 0 && plan.patience <= 86'400)) return refuse("patience: up to a day");
   if (!(plan.stretch_to >= 0 && plan.stretch_to <= 3600)) return refuse("time of a step: at most 3600 s");
-  if (!is_possible(plan.place)) return refuse("ranks: out of range");
+  RETURN_IF_ERROR(check_place(plan.place));
   return {};
 }
 

@@ -5,26 +5,25 @@
 #include <algorithm>
 
 #include "bench/collective/measure_collective.h"
-#include "bench/core/child_session.h"
-#include "bench/core/typed.h"
+#include "bench/pairs/measure.h"
 #include "bench/pairs/measure_rails.h"
 #include "bench/verbs/gpu_choice.h"
-#include "bench/verbs/rdma.h"
 #include "campaign/caller.h"
+#include "campaign/measure/gpu_pair.h"
 #include "nccl/choice.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::uint64_t kRdmaBytes = 1 << 20;
-constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that the start does not matter
 
 LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
   return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
 }
 
 // Returns the plan with which `bench tcp` and `bench rdma` run this engine, so that results compare.
-BenchPlan as_bench_runs(Engine engine, double seconds, BenchPlan plan = {}) {
+BenchPlan as_bench_runs(Engine engine, double seconds) {
+  BenchPlan plan;
   plan.engines = {engine};
   plan.latency = false;
   plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
@@ -83,62 +82,35 @@ class LadderClimb {
     ladder_.rungs.push_back(std::move(rung));
   }
 
-  // Measures RDMA writes if the adapters reach the GPUs directly, else sends, whose receiver can copy the
-  // data on.
   void measure_gpu(Rung& rung) {
-    BenchPlan plan;
-    plan.memory = "gpu";
-    measure(rung, Engine::kRdma, plan);
-    if (!rung.measurement || !is_staged(*rung.measurement)) return;
-    plan.operations = {RdmaOperation::kSend};
-    measure(rung, Engine::kRdma, plan);
-  }
-  static bool is_staged(const Measurement& measurement) {
-    const std::string_view staged = to_text(MemoryRoute::kStaged);
-    return measurement.from.memory.ends_with(staged) || measurement.to.memory.ends_with(staged);
+    keep(rung, measure_gpu_memory(pair_.end_a(way_), pair_.end_b(way_), way_.rail,
+                                  as_bench_runs(Engine::kRdma, seconds_), caller_.progress, caller_.stop));
   }
 
-  void measure(Rung& rung, Engine engine, const BenchPlan& plan = {}) {
-    auto measured = measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail,
-                                 as_bench_runs(engine, seconds_, plan), caller_.progress, caller_.stop);
+  void measure(Rung& rung, Engine engine) {
+    keep(rung, measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, as_bench_runs(engine, seconds_),
+                            caller_.progress, caller_.stop));
+  }
+  static void keep(Rung& rung, std::vector<Measurement> measured) {
     if (measured.empty())
       rung.not_climbed = "interrupted";
     else
       rung.measurement = std::move(measured.front());
   }
 
-  // Returns CUDA's ordinal of the end's GPU, which depends on the environment.
-  Result<int> ordinal(Peer& peer, const LadderEnd& end) {
-    const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, caller_.stop);
-    if (!visible) return fail(at_node(end.node, visible.error()));
-    if (!visible->error.empty())
-      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, visible->error));
-    const auto found = std::ranges::find(visible->gpus, end.gpu, &VisibleGpu::address);
-    if (found == visible->gpus.end())
-      return fail(ErrorKind::kUnavailable, fmt::format("{}: CUDA does not show GPU {}", end.node, end.gpu));
-    return found->ordinal;
-  }
-
   void measure_nccl(Rung& rung) {
-    const auto of_a = ordinal(pair_.a(), a_);
-    const auto of_b = ordinal(pair_.b(), b_);
-    if (!of_a || !of_b) {
-      rung.not_climbed = (of_a ? of_b : of_a).error().text;
-      return;
-    }
     CollectivePlan plan;
-    plan.sizes = {kNcclBytes};
+    plan.sizes = {kNcclPairBytes};
     plan.graph = false;
-    diagnose::LogReader reader;
-    const CollectiveReport report = measure_collective(
-        {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
-        {caller_.progress, [&](std::string_view text) { reader.feed(text); }}, caller_.stop);
-    if (report.failure && report.failure->kind == FailureKind::kNoNccl) {
-      rung.not_climbed = report.failure->cause;
+    const PairEnd a = pair_.end_a(way_);
+    const PairEnd b = pair_.end_b(way_);
+    auto run = run_nccl_pair({a, a_.gpu}, {b, b_.gpu}, plan, caller_.progress, caller_.stop);
+    if (!run || (run->report.failure && run->report.failure->kind == FailureKind::kNoNccl)) {
+      rung.not_climbed = run ? run->report.failure->cause : run.error().text;
       return;
     }
-    rung.nccl = nccl_way(reader.finish(), a_, b_);
-    rung.measurement = nccl_measurement(report, *rung.nccl);
+    rung.nccl = nccl_way(run->log, a_, b_);
+    rung.measurement = nccl_measurement(run->report, *rung.nccl);
   }
 
   Measurement nccl_measurement(const CollectiveReport& report, const NcclWay& way) const {

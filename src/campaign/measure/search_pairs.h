@@ -17,9 +17,10 @@ namespace railbed {
 
 struct PairSearch {
   std::string rail;               // only this one; empty: every rail
-  std::optional<Engine> engine;   // none: TCP on Ethernet rails, else RDMA
-  std::uint64_t bytes = 1 << 20;  // message size
-  double seconds = 1;             // measured time of each direction of a pair
+  std::optional<Engine> engine;   // none: TCP on Ethernet rails, else RDMA; kCollective: NCCL's broadcast
+  bool gpu_memory = false;        // of RDMA
+  std::uint64_t bytes = 0;        // message size; 0: the engine's default
+  double seconds = 1;             // measured time of each direction of a pair; NCCL's follows from the size
   double tolerance = 0.1;         // slow means this share below the others
   int streams = 0;                // 0: the engine's default
   bool every_pair = false;

@@ -6,6 +6,7 @@
 
 #include "base/fields.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
 #include "campaign/look/choose_nodes.h"
@@ -24,10 +25,14 @@
 namespace railbed {
 namespace {
 
+constexpr std::uint64_t kFewestNcclBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostNcclBytes = std::uint64_t{64} << 30;
+
 struct BenchPairsOptions {
   std::string cluster_file;
   std::string rail;
   std::string engine = "auto";
+  std::string memory = "host";
   std::string size;
   std::string svg;
   double seconds = 1;
@@ -45,17 +50,41 @@ struct BenchPairsOutput {
 };
 constexpr Document<BenchPairsOutput> kBenchPairsDocument{"railbed-bench-pairs"};
 
-Result<PairSearch> search_of(const BenchPairsOptions& options) {
+// NCCL's message is that of a collective, up to what a GPU holds.
+Result<std::uint64_t> message_of(const BenchPairsOptions& options) {
+  if (options.size.empty()) return 0;
+  if (options.engine != "nccl") {
+    ASSIGN_OR_RETURN(const auto sizes, parse_sizes(options.size));
+    return sizes.front();
+  }
+  const auto size = parse_byte_count(options.size);
+  if (!size || size->bytes < kFewestNcclBytes || size->bytes > kMostNcclBytes)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--size {}: write 256M, from 1M to 64G, with --engine nccl", options.size));
+  return size->bytes;
+}
+
+Result<PairSearch> search_of(const BenchPairsOptions& options, const CLI::App& app) {
   PairSearch search;
   search.rail = options.rail;
-  if (options.engine != "auto") search.engine = options.engine == "tcp" ? Engine::kTcp : Engine::kRdma;
+  if (options.engine == "tcp") search.engine = Engine::kTcp;
+  if (options.engine == "rdma") search.engine = Engine::kRdma;
+  if (options.engine == "nccl") search.engine = Engine::kCollective;
+  search.gpu_memory = options.memory == "gpu";
+  if (search.gpu_memory && options.engine != "rdma" && options.engine != "auto")
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("--memory gpu measures RDMA; --engine {} {}", options.engine,
+                    options.engine == "nccl" ? "uses GPUs' memory anyway" : "uses the host's memory"));
+  for (const char* option : {"--seconds", "--streams"})
+    if (options.engine == "nccl" && app.get_option(option)->count() > 0)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{}: NCCL chooses this itself, and the time follows from --size", option));
   search.seconds = options.seconds;
   search.tolerance = options.tolerance / 100;
   search.streams = options.streams;
   search.every_pair = options.every_pair;
-  if (options.size.empty()) return search;
-  ASSIGN_OR_RETURN(const auto sizes, parse_sizes(options.size));
-  search.bytes = sizes.front();
+  ASSIGN_OR_RETURN(search.bytes, message_of(options));
   return search;
 }
 
@@ -97,7 +126,7 @@ int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
   if (!cluster) return report(cluster.error());
   cluster = choose_nodes(std::move(*cluster), options.reach, terminal_caller());
   if (!cluster) return report(cluster.error());
-  const auto search = search_of(options);
+  const auto search = search_of(options, app);
   if (!search) return report(search.error());
   if (auto ready = check_outputs(options, *cluster); !ready) return report(ready.error());
   auto found =
@@ -121,13 +150,17 @@ Action declare_bench_pairs(CLI::App& app) {
   auto options = std::make_shared<BenchPairsOptions>();
   app.add_option("CLUSTER", options->cluster_file, "the description: cluster.yaml")->required();
   app.add_option("--rail", options->rail, "this rail only");
-  app.add_option("--engine", options->engine, "tcp, rdma or auto: as the rail's fabric has it (default)")
-      ->check(one_of({"tcp", "rdma", "auto"}));
+  app.add_option("--engine", options->engine,
+                 "tcp, rdma, nccl (one GPU of each node), or auto: as the rail's fabric has it (default)")
+      ->check(one_of({"tcp", "rdma", "nccl", "auto"}));
+  app.add_option("--memory", options->memory,
+                 "host (default), or gpu: RDMA between the memories of the GPUs nearest to the rail")
+      ->check(one_of({"host", "gpu"}));
   app.add_flag("--every-pair", options->every_pair,
                "measure every pair, in n-1 rounds: this also finds a slow link between any two nodes");
   app.add_option("--seconds", options->seconds, "measured time of each direction of a pair (default 1)")
       ->check(between(0.1, 600.0));
-  app.add_option("--size", options->size, "message size (default 1M)");
+  app.add_option("--size", options->size, "message size (default 1M; nccl 256M)");
   app.add_option("--streams", options->streams, "connections or queue pairs (default: tcp 4, rdma 2)")
       ->check(between(1, 64));
   app.add_option("--tolerance", options->tolerance,
@@ -145,7 +178,9 @@ Action declare_bench_pairs(CLI::App& app) {
       "Suspects are measured again alone, with sound partners. "
       "Use the rails for nothing else meanwhile.\n\n"
       "railbed bench pairs cluster.yaml\n"
-      "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n\n"
+      "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n"
+      "railbed bench pairs cluster.yaml --memory gpu      also the ways between GPUs and adapters\n"
+      "railbed bench pairs cluster.yaml --engine nccl     as jobs see them: NCCL's broadcast, GPU to GPU\n\n"
       "Exit codes: 0 no node is slow, 1 slow only while others run, 2 a slow node or link, "
       "3 a node could not be asked.");
   return [options, &app] { return run_bench_pairs(*options, app); };

@@ -1,21 +1,18 @@
 // railbed burn: hours of full load on the GPUs of many nodes, with every result compared.
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
 #include "campaign/measure/run_burn.h"
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/fleet_options.h"
+#include "cli/measure/burn_listener.h"
 #include "cli/measure/kept_run.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -116,38 +113,6 @@ Result<void> fill_plan(BurnOptions& options) {
   return check_burn(plan);
 }
 
-std::string duration_text(double seconds) {
-  return seconds < 7200 ? fmt::format("{:.3g} minutes", seconds / 60)
-                        : fmt::format("{:.3g} hours", seconds / 3600);
-}
-
-void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
-  std::string text;
-  if (outlook.unknown < outlook.gpus)
-    text = fmt::format(
-        "up to {} by {}{}", watts_text(outlook.watts), plan.watts > 0 ? "--watts" : "their power limits",
-        outlook.unknown > 0 ? fmt::format(", and {} GPUs whose limit is not known", outlook.unknown) : "");
-  else
-    text = "nobody knows how many watts: no power limit can be read";
-  say_to_person(fmt::format(
-      "full load on {} of {} for {}: {}, all of it heat, and processors, fans and "
-      "power supplies add to it. Ctrl-C ends it.",
-      counted(static_cast<std::size_t>(outlook.gpus), "GPU"),
-      counted(static_cast<std::size_t>(outlook.nodes), "node"), duration_text(plan.seconds), text));
-}
-
-// A terminal gets one line that changes, anything else a line each minute, so that a log stays short.
-std::function<void(const BurnReport&, double)> show_progress() {
-  const auto last = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
-  return [last](const BurnReport& now, double left) {
-    if (isatty(STDERR_FILENO) == 1) return progress("burn-in, " + burn_line(now, left));
-    constexpr std::chrono::seconds kLinePeriod{60};
-    if (std::chrono::steady_clock::now() - *last < kLinePeriod) return;
-    *last = std::chrono::steady_clock::now();
-    say_to_person("burn-in, " + burn_line(now, left));
-  };
-}
-
 int run_burn_command(BurnOptions& options, const CLI::App& app) {
   if (auto filled = fill_plan(options); !filled) return report(filled.error());
   auto places = find_gpu_places(options.where, options.gpus);
@@ -161,7 +126,7 @@ int run_burn_command(BurnOptions& options, const CLI::App& app) {
   if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   const BurnPlan& plan = options.plan;
   auto run = run_burn(*places, plan, request_of(app, options.keep), options.reach, terminal_caller(),
-                      {[&](const BurnOutlook& outlook) { warn_of_heat(outlook, plan); }, show_progress()});
+                      burn_listener(plan, "burn-in"));
   clear_progress();
   if (!run) return report(run.error());
   const BurnReport& burn = run->burns.front();

@@ -88,6 +88,8 @@ Html pairs_meaning(const RailReport& rail) {
   if (report.slow.empty()) lines += html(R"(<li class="good">✓ Nobody is slower than the others.</li>)");
   for (std::size_t i = 0; i < std::min<std::size_t>(rail.failures.size(), 8); ++i)
     lines += html(R"(<li class="bad">✕ no number: {}</li>)", rail.failures[i]);
+  for (std::size_t i = 0; i < std::min<std::size_t>(rail.notes.size(), 8); ++i)
+    lines += html(R"(<li class="warn">! {}</li>)", rail.notes[i]);
   return html(R"(<ul class="meaning">{}</ul>)", lines);
 }
 
@@ -99,7 +101,7 @@ Html draw_pairs(const RailReport& rail) {
   if (map.names.size() > 1 && !map.cells.empty())
     picture = map.names.size() <= kNumbersShown ? pairs_numbers(map) : pairs_square(map);
   return html(R"(<article class="path"><h3>{} <span>pairs of nodes, {}</span></h3>{}{}</article>)", rail.rail,
-              engine_name(rail.engine), pairs_meaning(rail), picture);
+              measured_text(rail), pairs_meaning(rail), picture);
 }
 
 }  // namespace railbed

@@ -48,7 +48,7 @@ std::size_t burned_gpus(const BurnReport& report) {
   return count;
 }
 
-std::string head_text(const BurnReport& report) {
+std::string head_text(const BurnReport& report, std::string_view what) {
   std::string verdict;
   for (const auto& [status, word] :
        {std::pair{BurnStatus::kFailure, "failure"}, std::pair{BurnStatus::kUnknown, "unknown"},
@@ -57,7 +57,7 @@ std::string head_text(const BurnReport& report) {
       verdict += fmt::format("{}{}{}", verdict.empty() ? "" : ", ", fmt::format("{} {}", count, word),
                              count == 1 || status == BurnStatus::kUnknown ? "" : "s");
   std::string text =
-      fmt::format("burn-in of {} on {}, {}: {}\n", counted(burned_gpus(report), "GPU"),
+      fmt::format("{} of {} on {}, {}: {}\n", what, counted(burned_gpus(report), "GPU"),
                   counted(report.nodes.size(), "node"),
                   report.stopped ? fmt::format("stopped after {} of {}", short_time_text(report.seconds),
                                                short_time_text(report.planned))
@@ -123,10 +123,18 @@ bool has_finding(const BurnReport& report, const BurnNode& node, const BurnGpu& 
   });
 }
 
-std::string gpu_line(const BurnNode& node, const BurnGpu& gpu) {
+// Returns the phases that the burn had, in the order of BurnPhase.
+std::vector<BurnPhase> phases_of(const BurnReport& report) {
+  std::vector<BurnPhase> phases;
+  for (std::size_t i = 0; i < kBurnPhases; ++i)
+    if (std::ranges::find(report.phases, static_cast<BurnPhase>(i), &BurnShare::phase) != report.phases.end())
+      phases.push_back(static_cast<BurnPhase>(i));
+  return phases;
+}
+
+std::string gpu_line(const BurnNode& node, const BurnGpu& gpu, const std::vector<BurnPhase>& phases) {
   std::string text = fmt::format("  {:<16}{:>4}", printable(shortened(node.node, 15)), gpu.ordinal);
-  for (std::size_t i = 0; i < kBurnPhases; ++i) {
-    const auto phase = static_cast<BurnPhase>(i);
+  for (const BurnPhase phase : phases) {
     const auto tally = std::ranges::find(gpu.tallies, phase, &BurnTally::phase);
     const bool has = tally != gpu.tallies.end() && tally->rate > 0;
     text += fmt::format("{:>8}",
@@ -148,15 +156,17 @@ std::string gpu_line(const BurnNode& node, const BurnGpu& gpu) {
 
 std::string gpus_text(const BurnReport& report, bool all) {
   const bool few = burned_gpus(report) <= kMostGpusListed;
+  const std::vector<BurnPhase> phases = phases_of(report);
   std::string text;
   for (const BurnNode& node : report.nodes)
     for (const BurnGpu& gpu : node.gpus)
-      if (gpu.began && (all || few || has_finding(report, node, gpu))) text += gpu_line(node, gpu);
+      if (gpu.began && (all || few || has_finding(report, node, gpu))) text += gpu_line(node, gpu, phases);
   if (text.empty()) return "";
   std::string head = fmt::format("\n  {:<16}{:>4}", "node", "GPU");
-  for (const std::string_view word : enum_names(BurnPhase{})) head += fmt::format("{:>8}", word);
+  for (const BurnPhase phase : phases) head += fmt::format("{:>8}", burn_phase_word(phase));
+  const bool only_products = std::ranges::all_of(phases, is_product);
   return head + fmt::format("{:>9}{:>5}{:>7}  {}\n", "W", "°C", "wrong", "held back by") + text +
-         "  TFLOP/s and GB/s; W: mean and highest\n";
+         fmt::format("  {}; W: mean and highest\n", only_products ? "TFLOP/s" : "TFLOP/s and GB/s");
 }
 
 std::string compared_text(const BurnReport& report) {
@@ -168,8 +178,8 @@ std::string compared_text(const BurnReport& report) {
       for (const BurnTally& tally : gpu.tallies) compared += tally.compared;
     }
   if (compared == 0) return "";
-  return fmt::format("  {:.3g} results compared bit for bit; {} of GPU memory tested\n",
-                     static_cast<double>(compared), to_text(ByteCount{memory}));
+  return fmt::format("  {:.3g} results compared bit for bit{}\n", static_cast<double>(compared),
+                     memory > 0 ? fmt::format("; {} of GPU memory tested", to_text(ByteCount{memory})) : "");
 }
 
 }  // namespace
@@ -178,9 +188,9 @@ std::string watts_text(double watts) {
   return watts < 10'000 ? fmt::format("{:.0f} W", watts) : fmt::format("{:.1f} kW", watts / 1000);
 }
 
-std::string burn_text(const BurnReport& report, bool all) {
-  return head_text(report) + compared_text(report) + families_text(report) + findings_text(report, all) +
-         gpus_text(report, all);
+std::string burn_text(const BurnReport& report, bool all, std::string_view what) {
+  return head_text(report, what) + compared_text(report) + families_text(report) +
+         findings_text(report, all) + gpus_text(report, all);
 }
 
 std::string burn_line(const BurnReport& report, double left) {

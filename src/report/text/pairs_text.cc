@@ -11,13 +11,27 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostFailures = 8;
+constexpr std::size_t kMostLines = 8;
+
+std::string lines_text(std::string_view head, const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size() && i < kMostLines; ++i)
+    text += fmt::format("  {}: {}\n", head, printable(lines[i]));
+  if (lines.size() > kMostLines)
+    text += fmt::format("  … and {} more, all in --json\n", lines.size() - kMostLines);
+  return text;
+}
 
 const std::string& name(const RailReport& rail, int node) {
   return rail.nodes[static_cast<std::size_t>(node)];
 }
 
 }  // namespace
+
+std::string measured_text(const RailReport& rail) {
+  if (rail.engine == Engine::kCollective) return "NCCL's broadcast";
+  return engine_name(rail.engine) + (rail.gpu_memory ? " between GPUs' memories" : "");
+}
 
 std::string slow_sentence(const RailReport& rail, const Slow& slow) {
   const std::string share = fmt::format("at {:.0f} % of what the others reach", slow.share * 100);
@@ -40,18 +54,24 @@ std::string slow_sentence(const RailReport& rail, const Slow& slow) {
 namespace {
 
 std::string remedy(const RailReport& rail, const Slow& slow) {
+  const bool gpus = rail.engine == Engine::kCollective || rail.gpu_memory;
   switch (slow.kind) {
     case SlowKind::kNode:
     case SlowKind::kSending:
     case SlowKind::kReceiving:
       return fmt::format(
-          "look at the adapter, cable, PCIe slot and switch port of {} on {}: "
+          "look at the adapter, cable, PCIe slot and switch port of {} on {}{}: "
           "`railbed verify` and its counters",
-          name(rail, slow.node), rail.rail);
+          name(rail, slow.node), rail.rail, gpus ? ", and at the way between its GPU and this adapter" : "");
     case SlowKind::kLink:
       return "look at what only these two share: the path through the switches, its hash, "
              "a trunk that lost a member";
     case SlowKind::kSilent:
+      if (gpus)
+        return fmt::format("`{}` measures TCP, RDMA and NCCL in turn, and names the first that fails",
+                           command("railbed bench ladder {} {} --rail {}", name(rail, slow.node),
+                                   name(rail, slow.node == 0 ? 1 : 0), rail.rail)
+                               .text());
       return fmt::format("`railbed verify`: link, address and firewall of {} on {}", name(rail, slow.node),
                          rail.rail);
   }
@@ -71,7 +91,7 @@ std::string slow_text(const RailReport& rail, const Slow& slow) {
 
 HeatMap heat_map_of(const RailReport& rail) {
   HeatMap map;
-  map.title = fmt::format("{}: {}", rail.rail, engine_name(rail.engine));
+  map.title = fmt::format("{}: {}", rail.rail, measured_text(rail));
   map.names = rail.nodes;
   map.typical = rail.report.together;
   for (const PairSpeed& pair : rail.report.pairs)
@@ -84,7 +104,7 @@ std::string pairs_text(const RailReport& rail) {
   const SlowReport& report = rail.report;
   if (rail.nodes.size() < 2) return fmt::format("{}: fewer than two nodes to measure\n", rail.rail);
   std::string text = fmt::format("{}, {}: {} nodes, {}, all pairs of a round at once: median {}\n", rail.rail,
-                                 engine_name(rail.engine), report.nodes,
+                                 measured_text(rail), report.nodes,
                                  counted(static_cast<std::size_t>(report.rounds), "round"),
                                  to_text(BitRate{report.together}));
   if (report.alone > 0)
@@ -102,10 +122,7 @@ std::string pairs_text(const RailReport& rail) {
         command("railbed bench ladder {} {}", rail.nodes[0], rail.nodes[1]).text());
   else if (report.slow.empty())
     text += "  no node is slower than the others\n";
-  for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)
-    text += fmt::format("  no number: {}\n", printable(rail.failures[i]));
-  if (rail.failures.size() > kMostFailures)
-    text += fmt::format("  … and {} more, all in --json\n", rail.failures.size() - kMostFailures);
+  text += lines_text("no number", rail.failures) + lines_text("note", rail.notes);
   return text + heat_map_text(heat_map_of(rail));
 }
 
