@@ -22,6 +22,8 @@ SCHEMA = json.loads((ROOT / "schema/cluster.schema.json").read_text())
 HEAD = "railbed: 1\ncluster: lab\n"
 NODES = "nodes: [gpu1, gpu2]\n"
 RAIL = "  - {name: r0, subnet: 10.0.0.0/24, interface: ens1, first_address: 10.0.0.1"
+STORED = NODES + "rails:\n" + RAIL + "}\n"
+EXPORT = "{name: s, server: gpu1, device: /dev/vdb, protocol: nvme-tcp, rail: r0, clients: gpu2"
 
 TAKEN = [
     NODES,
@@ -49,9 +51,15 @@ TAKEN = [
     NODES + "checks: [{name: home, run: [mountpoint, -q, /home]}]\n",
     NODES + "checks:\n  - {name: fans_2, run: [/opt/site/fans, 80], user: root, timeout: 300, nodes: gpu1, remedy: Call them.,\n"
             "     exit: {0: pass, 1: fail, 255: n/a}}\n",
+    STORED + "storage: [" + EXPORT + "}]\n", STORED + "storage: [" + EXPORT + ", nqn: 'nqn.2026-01.com.example:a.b', shared: false}]\n",
 ]
 
 REFUSED = [
+    STORED + "storage: {}\n", STORED + "storage: [" + EXPORT.replace("name: s, ", "") + "}]\n", STORED + "storage: [" + EXPORT + ", mount: /a}]\n",
+    STORED + "storage: [" + EXPORT.replace("/dev/vdb", "vdb") + "}]\n", STORED + "storage: [" + EXPORT.replace("/dev/vdb", "/dev/../vdb") + "}]\n",
+    STORED + "storage: [" + EXPORT.replace("vdb", ".vdb") + "}]\n", STORED + "storage: [" + EXPORT.replace("vdb", "vd//b") + "}]\n",
+    STORED + "storage: [" + EXPORT.replace("nvme-tcp", "iscsi") + "}]\n", STORED + "storage: [" + EXPORT + ", nqn: vdb}]\n",
+    STORED + "storage: [" + EXPORT + ", shared: perhaps}]\n",
     NODES + "checks: {}\n", NODES + "checks: [{name: a}]\n", NODES + "checks: [{run: [a]}]\n",
     NODES + "checks: [{name: A, run: [a]}]\n", NODES + "checks: [{name: a, run: a}]\n", NODES + "checks: [{name: a, run: []}]\n",
     NODES + "checks: [{name: a, run: [bin/a]}]\n", NODES + "checks: [{name: a, run: [a], user: -x}]\n",
@@ -90,6 +98,7 @@ REFUSED = [
 
 # About two places at once.
 BETWEEN = [
+    STORED + "storage: [" + EXPORT.replace("gpu2", "gpu1") + "}]\n", STORED + "storage: [" + EXPORT + "}, " + EXPORT.replace("name: s", "name: t") + "}]\n",
     "nodes: [a, a]\n", "nodes: [{name: a, local: true, ssh: a}]\n", 'nodes: [{name: "n[1-3]", ssh: "s[1-2]"}]\n',
     NODES + "rails: [{name: r0, interface: e2}]\n", NODES + "rails: [{name: r0}]\n",
     NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0/24, first_address: 10.9.0.1}]\n",

@@ -81,6 +81,10 @@ std::map<std::string_view, std::vector<const SiteCheck*>> site_checks_by_node(co
   return checks;
 }
 
+std::string default_nqn(std::string_view server, std::string_view name) {
+  return fmt::format("nqn.2024-07.internal.railbed:{}:{}", server, name);
+}
+
 bool is_on_rail(const ClusterPart& part, std::string_view rail) {
   return part.rails.empty() || std::ranges::find(part.rails, rail) != part.rails.end();
 }

@@ -181,6 +181,33 @@ struct ClusterPart {
 bool is_on_rail(const ClusterPart& part, std::string_view rail);
 bool is_on_node(const ClusterPart& part, std::string_view node);
 
+// The protocol by which a node serves storage to others: NVMe over Fabrics, over TCP or RDMA.
+enum class StorageProtocol { kNvmeTcp, kNvmeRdma };
+constexpr auto enum_names(StorageProtocol) {
+  return std::array<std::string_view, 2>{"nvme-tcp", "nvme-rdma"};
+}
+constexpr bool is_rdma(StorageProtocol protocol) { return protocol == StorageProtocol::kNvmeRdma; }
+
+// A block device of one node that others reach over a rail.
+struct StorageExport {
+  std::string name = {};    // small letters, digits, '_' and '-'
+  std::string server = {};  // the node that has the device
+  std::string device = {};  // a path below /dev with plain characters, as the server sees it
+  StorageProtocol protocol = StorageProtocol::kNvmeTcp;
+  std::string rail = {};
+  std::vector<std::string> clients = {};
+  bool shared = false;   // several clients may have it at once; their file system is made for that
+  std::string nqn = {};  // the subsystem's NVMe qualified name
+  std::optional<IpAddress> address = {};  // the server's on the rail; a file that was read has it
+  FIELDS(StorageExport, name, server, device, protocol, rail, clients, shared, nqn, address);
+  bool operator==(const StorageExport&) const = default;
+};
+
+// Returns the subsystem's name if cluster.yaml gives none. ".internal" is reserved for private use (ICANN board
+// resolution of 2024-07-29); an NQN begins with a month in which its author had the domain (NVMe Base
+// Specification, "NVMe Qualified Names").
+std::string default_nqn(std::string_view server, std::string_view name);
+
 struct Cluster;
 
 // The meaning of an exit code of a site's own check.
@@ -225,7 +252,8 @@ struct Cluster {
   std::vector<Rail> rails;
   std::vector<ClusterPart> parts;
   std::vector<SiteCheck> checks;
-  FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts, checks);
+  std::vector<StorageExport> storage;
+  FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts, checks, storage);
 };
 
 // Return the item of this name, or the rail's port on this node; null if there is none. The pointers point

@@ -1,4 +1,5 @@
 // Invalid cluster.yaml files and the exact error messages for them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -503,6 +504,63 @@ TEST(Complaints, CarriageReturnsAndByteOrderMarksDoNotShiftPlaces) {
   ASSERT_FALSE(cluster);
   EXPECT_EQ(cluster.error().text,
             "c.yaml:4:1: unknown key \"raisl\", did you mean \"rails\"?\n  raisl: 1\n  ^~~~~");
+}
+
+// What could not work, or would destroy data.
+TEST(Complaints, ExportsOfStorage) {
+  const auto said = [](std::string_view entry, std::string_view more = "") {
+    const std::string text = complaints(fmt::format(
+        "nodes: [s, a, b, c]\nrails:\n  - {{name: r0, subnet: 10.0.0.0/24, interface: e0, first_address: 10.0.0.1, nodes: "
+        "[s, a, b]}}\n  - {{name: eth, fabric: ethernet, subnet: 10.1.0.0/24, interface: e1, first_address: "
+        "10.1.0.1}}\nstorage:\n  - {{name: x, server: s, device: /dev/vdb, protocol: nvme-tcp, rail: r0, clients: a}}\n  - "
+        "{{name: y, {}}}\n{}",
+        entry, more));
+    return text == "no complaint" ? text : text.substr(1, text.find('\n', 1) - 1);
+  };
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-rdma, rail: r0, clients: b"), "no complaint");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: eth, clients: c"), "no complaint");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-rdma, rail: r0, clients: [a, b], shared: true"),
+            "no complaint");
+  EXPECT_EQ(
+      said("server: s, device: /dev/vdc, protocol: nvme-rdma, rail: eth, clients: c"),
+      "cluster.yaml:10:54: nvme-rdma needs RDMA, and eth has \"fabric: ethernet\"; nvme-tcp runs there");
+  EXPECT_EQ(said("server: c, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: a"),
+            "cluster.yaml:10:23: c has no address on r0: clients could not reach it there");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: [a, c], shared: true"),
+            "cluster.yaml:10:84: c has no address on r0, over which \"y\" runs");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: [s]"),
+            "cluster.yaml:10:84: s is the server of \"y\" and cannot be its client, too");
+  EXPECT_EQ(
+      said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: [a, b]"),
+      "cluster.yaml:10:84: 2 clients write to one device: ext4 and XFS are corrupted by a second one; say "
+      "\"shared: true\" for a file system that is made for it (GFS2, OCFS2, Lustre)");
+  EXPECT_EQ(said("server: s, device: /dev/vdb, protocol: nvme-rdma, rail: r0, clients: b"),
+            "cluster.yaml:10:34: s exports /dev/vdb already, as \"x\"");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: b, nqn: "
+                 "nqn.2024-07.internal.railbed:s:x"),
+            "cluster.yaml:10:91: \"x\" has this NQN already");
+  EXPECT_EQ(said("server: t, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:23: unknown node \"t\", did you mean \"s\"?");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r1, clients: b"),
+            "cluster.yaml:10:70: unknown rail \"r1\", did you mean \"r0\"?");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: [b, b]"),
+            "cluster.yaml:10:87: client \"b\" is named twice");
+  EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: []"),
+            "cluster.yaml:10:5: an export has at least one client");
+  for (const char* device :
+       {"vdc", "srv/x", "/dev/../etc", "/dev/a b", "/dev/$x", "/dev/", "/srv/x", "/dev/./a", "/dev/a/"})
+    EXPECT_EQ(said(fmt::format("server: s, device: {}, protocol: nvme-tcp, rail: r0, clients: b", device)),
+              "cluster.yaml:10:34: \"device\" must be the path of a block device, as in "
+              "/dev/disk/by-id/nvme-eui.0025384b11b4c1a2")
+        << device;
+  for (const char* nqn :
+       {"x", "nqn.2026-01.com.example", "nqn.26-01.com:x", "nqn.2026-01.:x", "nqn.2026-01.a:x/y"})
+    EXPECT_NE(said(fmt::format(
+                  "server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: b, nqn: {}", nqn)),
+              "no complaint")
+        << nqn;
+  EXPECT_NE(said("server: s, device: /dev/vdc, protocol: nvme, rail: r0, clients: b"), "no complaint");
+  EXPECT_NE(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0"), "no complaint");
 }
 
 // What no os-release(5) holds can never be true on a node.

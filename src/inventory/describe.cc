@@ -57,6 +57,16 @@ std::string describe_checks(const Cluster& cluster) {
   return join(checks);
 }
 
+// "scratch (/dev/nvme1n1 of store1, nvme-rdma over rail0, to gpu[1-4])"
+std::string describe_storage(const Cluster& cluster) {
+  std::vector<std::string> exports;
+  for (const StorageExport& one : cluster.storage)
+    exports.push_back(fmt::format("{} ({} of {}, {} over {}, to {})", one.name, one.device, one.server,
+                                  enum_names(one.protocol)[static_cast<std::size_t>(one.protocol)], one.rail,
+                                  fold_hostlist(one.clients)));
+  return join(exports);
+}
+
 std::string describe(const Expectations& expect) {
   std::vector<std::string> parts;
   if (expect.gpus) parts.push_back(counted(static_cast<std::size_t>(*expect.gpus), "GPU"));
@@ -124,6 +134,7 @@ std::string describe(const Cluster& cluster) {
   for (const Rail& rail : cluster.rails) rows.emplace_back(rail.name, describe(rail));
   if (!cluster.parts.empty()) rows.emplace_back("parts", describe_parts(cluster));
   if (!cluster.checks.empty()) rows.emplace_back("checks", describe_checks(cluster));
+  if (!cluster.storage.empty()) rows.emplace_back("storage", describe_storage(cluster));
   const std::vector<Kind> kinds = kinds_of(cluster);
   for (std::size_t i = 0; i < std::min(kinds.size(), kKinds); ++i)
     rows.emplace_back(

@@ -20,7 +20,7 @@ std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
        {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver",
-        "expect", "configure", "nodes", "rails", "parts", "checks"},
+        "expect", "configure", "nodes", "rails", "parts", "checks", "storage"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
       {"bmc", names_of<BmcAccess>(), {}},
@@ -33,6 +33,9 @@ std::span<const KeyTable> all_key_tables() {
        {"name"}},
       {"port", {"interface", "address"}, {}},
       {"check", names_of<SiteCheck>(), {"name", "run"}},
+      {"export",
+       {"name", "server", "device", "protocol", "rail", "clients", "shared", "nqn"},
+       {"name", "server", "device", "protocol", "rail", "clients"}},
       {"parts", {"switches", "cables", "servers", "adapters", "gpus"}, {}},
       {"switch", {"name", "model", "ports", "speed", "rails"}, {"model"}},
       {"cable", {"model", "quantity", "speed", "length", "medium", "rails"}, {"model", "quantity"}},

@@ -132,6 +132,38 @@ checks:
   EXPECT_THAT(write_cluster(cluster), testing::HasSubstr("exit: {0: pass, 1: fail, 3: n/a}"));
 }
 
+TEST(Load, ReadsExportsOfStorage) {
+  const Cluster cluster = read(R"(
+railbed: 1
+cluster: c
+nodes: [store1, "gpu[1-4]"]
+rails:
+  - {name: rail0, interface: ens1, subnet: 10.0.0.0/24, first_address: 10.0.0.10}
+storage:
+  - name: scratch
+    server: store1
+    device: /dev/disk/by-id/nvme-eui.0025384b11b4c1a2
+    protocol: nvme-rdma
+    rail: rail0
+    clients: gpu[1-3]
+    shared: true
+  - {name: ckpt, server: gpu1, device: /dev/nvme1n1, protocol: nvme-tcp, rail: rail0, clients: [store1], nqn: "nqn.2026-01.com.example:ckpt"}
+)");
+  ASSERT_EQ(cluster.storage.size(), 2u);
+  const StorageExport& scratch = cluster.storage[0];
+  EXPECT_EQ(scratch.protocol, StorageProtocol::kNvmeRdma);
+  EXPECT_EQ(scratch.clients, (std::vector<std::string>{"gpu1", "gpu2", "gpu3"}));
+  EXPECT_EQ(scratch.nqn, "nqn.2024-07.internal.railbed:store1:scratch");
+  EXPECT_EQ(scratch.address->to_text(), "10.0.0.10");
+  EXPECT_TRUE(scratch.shared);
+  EXPECT_EQ(cluster.storage[1].nqn, "nqn.2026-01.com.example:ckpt");
+  EXPECT_FALSE(cluster.storage[1].shared);
+  EXPECT_EQ(read(write_cluster(cluster)).storage, cluster.storage);
+  EXPECT_THAT(describe(cluster),
+              testing::HasSubstr("storage   scratch (/dev/disk/by-id/nvme-eui.0025384b11b4c1a2 of "
+                                 "store1, nvme-rdma over rail0, to gpu[1-3]), ckpt ("));
+}
+
 TEST(Load, ExpandsRangesEverywhere) {
   const Cluster cluster = read(R"(
 railbed: 1

@@ -93,6 +93,19 @@ struct RawCheck {
   std::vector<RawPattern> nodes;
 };
 
+// An entry of `storage:`. Values that the file does not have, or that could not be read, are unset.
+struct RawStorage {
+  Spot spot;
+  Raw<std::string> name;
+  Said<std::string> server;
+  Said<std::string> device;
+  Raw<StorageProtocol> protocol;
+  Said<std::string> rail;
+  std::vector<RawPattern> clients;
+  bool shared = false;
+  Said<std::string> nqn;
+};
+
 struct RawCluster {
   std::string name;
   std::string ssh_config;
@@ -106,6 +119,7 @@ struct RawCluster {
   std::vector<RawRail> rails;
   std::vector<RawPart> parts;
   std::vector<RawCheck> checks;
+  std::vector<RawStorage> storage;
 };
 
 // Returns true for a valid interface name (dev_valid_name in net/core/dev.c) of visible characters.

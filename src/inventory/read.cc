@@ -313,6 +313,8 @@ RawCluster ClusterReader::read(const YamlValue& root) {
       cluster.parts = read_parts(at, value);
     } else if (key == "checks") {
       cluster.checks = read_checks(at, value);
+    } else if (key == "storage") {
+      cluster.storage = read_storage(at, value);
     } else {
       cluster.rails = read_rails(at, value);
     }

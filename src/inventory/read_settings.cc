@@ -165,14 +165,6 @@ std::optional<std::string> parse_os(std::string_view text) {
   return fmt::format("{} {}", said[0], said[1]);
 }
 
-// Parses the name of a check: it stands in reports, in metrics and in file names.
-std::optional<std::string> parse_check_name(std::string_view text) {
-  const bool plain =
-      !text.empty() && text.size() <= 64 && text.front() >= 'a' && text.front() <= 'z' &&
-      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
-  return plain ? std::optional(std::string(text)) : std::nullopt;
-}
-
 std::optional<int> parse_exit_code(std::string_view text) {
   const auto code = parse_number<int>(text);
   return code && *code >= 0 && *code <= 255 ? code : std::nullopt;
@@ -212,7 +204,7 @@ std::optional<RawCheck> ClusterReader::read_check(const YamlValue& value) {
   each_key(value, "check", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
     SiteCheck& values = check.values;
     if (key == "name") {
-      if (auto name = parsed(at, item, parse_check_name, "small letters, digits, _ and -, at most 64"))
+      if (auto name = parsed(at, item, parse_plain_name, "small letters, digits, _ and -, at most 64"))
         check.name = std::move(*name);
     } else if (key == "run") {
       if (!is(YamlValue::Kind::kList, item, at)) return;

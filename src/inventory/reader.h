@@ -77,6 +77,9 @@ class ClusterReader {
   std::vector<RawCheck> read_checks(const YamlKey& at, const YamlValue& value);
   std::optional<RawCheck> read_check(const YamlValue& value);
   std::vector<ExitCode> read_exit(const YamlKey& at, const YamlValue& value);
+  std::vector<RawStorage> read_storage(const YamlKey& at, const YamlValue& value);
+  // Reads an entry of `storage:`; nullopt if a part of it was rejected.
+  std::optional<RawStorage> read_export(const YamlValue& value);
   void read_patterns(const YamlKey& at, const YamlValue& value, std::vector<RawPattern>& patterns);
 
   Complaints& complaints_;
@@ -123,6 +126,14 @@ auto ClusterReader::parsed_list(const YamlKey& key, const YamlValue& value, Pars
     list.push_back(std::move(said->value));
   }
   return list;
+}
+
+// Parses the name of a check or of an export: it stands in reports, in metrics and in file names.
+inline std::optional<std::string> parse_plain_name(std::string_view text) {
+  const bool plain =
+      !text.empty() && text.size() <= 64 && text.front() >= 'a' && text.front() <= 'z' &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
+  return plain ? std::optional(std::string(text)) : std::nullopt;
 }
 
 inline std::optional<bool> parse_truth(std::string_view text) {

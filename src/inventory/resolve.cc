@@ -29,6 +29,7 @@ constexpr std::size_t kMaxRails = 256;
 constexpr std::size_t kMaxPorts = 250'000;
 constexpr std::size_t kMaxParts = 10'000;
 constexpr std::size_t kMaxChecks = 64;
+constexpr std::size_t kMaxExports = 256;
 constexpr int kMaxCheckSeconds = 600;  // of all checks of a node, one after the other
 constexpr int kMaxIpoibMtu = 65520;    // connected mode; Documentation/infiniband/ipoib.rst
 
@@ -124,6 +125,13 @@ class Resolver {
   // Adds the site's own checks, whose nodes have to exist, and adds up their time on each node.
   void add_checks();
   void add_check(const RawCheck& raw, std::map<std::string, int>& seconds);
+  // Adds the exports of storage, whose nodes need an address on the rail.
+  void add_storage();
+  void add_export(const RawStorage& raw);
+  // Reports a server without a device, and clients that cannot reach it. Returns false after an error.
+  bool check_reach(const RawStorage& raw, const StorageExport& made, const Rail& rail);
+  // Reports an export that another one of the file contradicts. Returns false after an error.
+  bool check_against_other_exports(const RawStorage& raw, const StorageExport& made);
   // Reports that two rails conflict on a node.
   void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
 
@@ -513,6 +521,101 @@ void Resolver::add_checks() {
       if (raw_.checks[i].nodes.empty() == everywhere) add_check(raw_.checks[i], seconds);
 }
 
+bool Resolver::check_reach(const RawStorage& raw, const StorageExport& made, const Rail& rail) {
+  const auto has_address = [&](const std::string& node) {
+    const RailPort* const port = find_port(rail, node);
+    return port != nullptr && port->address;
+  };
+  if (is_rdma(made.protocol) && rail.fabric == Fabric::kEthernet)
+    return complain(
+               raw.protocol.spot,
+               fmt::format("{} needs RDMA, and {} has \"fabric: ethernet\"; nvme-tcp runs there",
+                           enum_names(made.protocol)[static_cast<std::size_t>(made.protocol)], rail.name)),
+           false;
+  if (!has_address(made.server))
+    return complain(raw.server->spot, fmt::format("{} has no address on {}: clients could not reach it there",
+                                                  made.server, rail.name)),
+           false;
+  for (const std::string& client : made.clients) {
+    if (client == made.server)
+      return complain(
+                 raw.clients.front().spot,
+                 fmt::format("{} is the server of \"{}\" and cannot be its client, too", client, made.name)),
+             false;
+    if (!has_address(client))
+      return complain(raw.clients.front().spot, fmt::format("{} has no address on {}, over which \"{}\" runs",
+                                                            client, rail.name, made.name)),
+             false;
+  }
+  if (made.clients.size() > 1 && !made.shared)
+    return complain(
+               raw.clients.front().spot,
+               fmt::format("{} clients write to one device: ext4 and XFS are corrupted by a second one; say "
+                           "\"shared: true\" for a file system that is made for it (GFS2, OCFS2, Lustre)",
+                           made.clients.size())),
+           false;
+  return true;
+}
+
+bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageExport& made) {
+  for (const StorageExport& other : cluster_.storage) {
+    if (other.name == made.name)
+      return complain(raw.name.spot, fmt::format("there are two exports \"{}\"", made.name)), false;
+    if (other.server == made.server && other.device == made.device)
+      return complain(raw.device->spot,
+                      fmt::format("{} exports {} already, as \"{}\"", made.server, made.device, other.name)),
+             false;
+    // Clients take two paths with one name for one subsystem, and its devices for one device.
+    if (other.nqn == made.nqn)
+      return complain(raw.nqn ? raw.nqn->spot : raw.name.spot,
+                      fmt::format("\"{}\" has this NQN already", other.name)),
+             false;
+  }
+  return true;
+}
+
+void Resolver::add_export(const RawStorage& raw) {
+  StorageExport made{.name = raw.name.value,
+                     .server = raw.server->value,
+                     .device = raw.device->value,
+                     .protocol = raw.protocol.value,
+                     .rail = raw.rail->value,
+                     .shared = raw.shared};
+  const std::size_t before = complaints_.count();
+  if (!node_index_.contains(made.server) && !nodes_misread_)
+    complain(raw.server->spot, fmt::format("unknown node \"{}\"{}", made.server,
+                                           did_you_mean(made.server, names_of(cluster_.nodes))));
+  const Rail* const rail = find_rail(cluster_, made.rail);
+  if (rail == nullptr)
+    complain(raw.rail->spot, fmt::format("unknown rail \"{}\"{}", made.rail,
+                                         did_you_mean(made.rail, names_of(cluster_.rails))));
+  for (const RawPattern& pattern : raw.clients)
+    for (const std::size_t index : nodes_of(pattern)) {
+      const std::string& client = cluster_.nodes[index].name;
+      if (std::ranges::find(made.clients, client) == made.clients.end())
+        made.clients.push_back(client);
+      else
+        complain(pattern.spot, fmt::format("client \"{}\" is named twice", client));
+    }
+  if (complaints_.count() > before || nodes_misread_) return;
+  if (made.clients.empty()) return complain(raw.spot, "an export has at least one client");
+  made.nqn = raw.nqn ? raw.nqn->value : default_nqn(made.server, made.name);
+  constexpr std::size_t kLongestNqn = 223;  // NVMe Base Specification, "NVMe Qualified Names"
+  if (made.nqn.size() > kLongestNqn)
+    return complain(
+        raw.name.spot,
+        fmt::format("its NQN would be longer than {} bytes; give a shorter \"nqn\"", kLongestNqn));
+  if (!check_reach(raw, made, *rail) || !check_against_other_exports(raw, made)) return;
+  made.address = find_port(*rail, made.server)->address;
+  cluster_.storage.push_back(std::move(made));
+}
+
+void Resolver::add_storage() {
+  if (raw_.storage.size() > kMaxExports)
+    complain(raw_.storage[kMaxExports].spot, fmt::format("more than {} exports", kMaxExports));
+  for (std::size_t i = 0; i < std::min(raw_.storage.size(), kMaxExports); ++i) add_export(raw_.storage[i]);
+}
+
 Cluster Resolver::resolve() {
   cluster_.name = raw_.name;
   nodes_misread_ = raw_.nodes_misread;
@@ -531,6 +634,7 @@ Cluster Resolver::resolve() {
     complain(raw_.parts[kMaxParts].spot, fmt::format("more than {} parts", kMaxParts));
   for (std::size_t i = 0; i < std::min(raw_.parts.size(), kMaxParts); ++i) add_part(raw_.parts[i]);
   add_checks();
+  add_storage();
   std::ranges::stable_sort(cluster_.parts, {}, &ClusterPart::kind);  // as write_cluster() lists them
   return std::move(cluster_);
 }

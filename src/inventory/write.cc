@@ -345,6 +345,21 @@ std::string check_text(const SiteCheck& check) {
   return text;
 }
 
+std::string export_text(const StorageExport& one) {
+  std::string text = fmt::format("  - name: {}\n", in_quotes(one.name));
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("    {}: {}\n", key, value);
+  };
+  add("server", in_quotes(one.server));
+  add("device", in_quotes(one.device));
+  add("protocol", text_of(one.protocol));
+  add("rail", in_quotes(one.rail));
+  add("clients", patterns_text(one.clients));
+  if (one.shared) add("shared", "true");
+  if (one.nqn != default_nqn(one.server, one.name)) add("nqn", in_quotes(one.nqn));
+  return text;
+}
+
 std::string parts_text(const std::vector<ClusterPart>& parts) {
   static constexpr std::string_view kListNames[] = {"switches", "cables", "servers", "adapters", "gpus"};
   std::string text = "\nparts:\n";
@@ -414,6 +429,8 @@ std::string write_cluster(const Cluster& cluster, const std::vector<std::string>
   if (!cluster.parts.empty()) text += parts_text(cluster.parts);
   if (!cluster.checks.empty()) text += "\nchecks:\n";
   for (const SiteCheck& check : cluster.checks) text += check_text(check);
+  if (!cluster.storage.empty()) text += "\nstorage:\n";
+  for (const StorageExport& one : cluster.storage) text += export_text(one);
   return text;
 }
 

@@ -79,6 +79,11 @@ Result<Cluster> narrowed(Cluster cluster, const std::vector<std::string>& names)
   std::erase_if(cluster.nodes, [&](const Node& node) { return !kept.contains(node.name); });
   for (Rail& rail : cluster.rails)
     std::erase_if(rail.ports, [&](const RailPort& port) { return !kept.contains(port.node); });
+  std::erase_if(cluster.storage, [&](const StorageExport& one) {
+    return !kept.contains(one.server) && std::ranges::none_of(one.clients, [&](const std::string& client) {
+      return kept.contains(client);
+    });
+  });
   return cluster;
 }
 
