@@ -797,5 +797,104 @@ END
   EXPECT_FALSE(collect_lldp(*machine("$ lldpcli -f json0 show neighbors details <<END\n[\nEND\n")));
 }
 
+// As Debian 12's kernel 6.1 shows a target of two subsystems.
+TEST(CollectNvmeTargets, ReadsWhatIsServedWhereAndToWhom) {
+  const auto host = machine(R"(
+/sys/kernel/config/nvmet/hosts/nqn.2014-08.org.nvmexpress:uuid:11111111-2222-8333-8444-555555555555/
+/sys/kernel/config/nvmet/ports/44200/addr_trtype = tcp
+/sys/kernel/config/nvmet/ports/44200/addr_adrfam = ipv4
+/sys/kernel/config/nvmet/ports/44200/addr_traddr = 10.77.0.1
+/sys/kernel/config/nvmet/ports/44200/addr_trsvcid = 4420
+/sys/kernel/config/nvmet/ports/44200/subsystems/nqn.2026-01.com.example:a -> ../../../../nvmet/subsystems/nqn.2026-01.com.example:a
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:a/attr_allow_any_host = 0
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:a/allowed_hosts/nqn.2014-08.org.nvmexpress:uuid:11111111-2222-8333-8444-555555555555 -> ../../../../nvmet/hosts/nqn.2014-08.org.nvmexpress:uuid:11111111-2222-8333-8444-555555555555
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:a/namespaces/1/device_path = /dev/vdb
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:a/namespaces/1/enable = 1
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:b/attr_allow_any_host = 1
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:b/namespaces/7/device_path = (null)
+/sys/kernel/config/nvmet/subsystems/nqn.2026-01.com.example:b/namespaces/7/enable = 0
+)");
+  const auto targets = collect_nvme_targets(*host);
+  ASSERT_TRUE(targets);
+  ASSERT_EQ(targets->size(), 2U);
+  const NvmeTarget& a = (*targets)[0];
+  EXPECT_EQ(a.nqn, "nqn.2026-01.com.example:a");
+  EXPECT_FALSE(a.any_host);
+  EXPECT_EQ(a.hosts,
+            std::vector<std::string>{"nqn.2014-08.org.nvmexpress:uuid:11111111-2222-8333-8444-555555555555"});
+  ASSERT_EQ(a.namespaces.size(), 1U);
+  EXPECT_EQ(a.namespaces[0].device, "/dev/vdb");
+  EXPECT_TRUE(a.namespaces[0].enabled);
+  ASSERT_EQ(a.listeners.size(), 1U);
+  EXPECT_EQ(a.listeners[0].transport, "tcp");
+  EXPECT_EQ(a.listeners[0].address, "10.77.0.1");
+  EXPECT_EQ(a.listeners[0].service, "4420");
+  const NvmeTarget& b = (*targets)[1];
+  EXPECT_TRUE(b.any_host);
+  EXPECT_TRUE(b.hosts.empty());
+  EXPECT_TRUE(b.listeners.empty());
+  EXPECT_FALSE(b.namespaces.at(0).enabled);
+  EXPECT_TRUE(collect_nvme_targets(*machine("/sys/")).absent());
+}
+
+TEST(CollectExportDevice, SaysWhatUsesADeviceOrAPartOfIt) {
+  const std::string drive = R"(
+/dev/vdb = x
+/dev/disk/by-id/virtio-1 -> ../../vdb
+/sys/class/block/vdb -> ../../devices/virtual/block/vdb
+/sys/devices/virtual/block/vdb/dev = 254:16
+/sys/devices/virtual/block/vdb/holders/
+/sys/devices/virtual/block/vdb/vdb1/partition = 1
+/sys/devices/virtual/block/vdb/vdb1/dev = 254:17
+/sys/class/block/vdb1 -> ../../devices/virtual/block/vdb/vdb1
+/sys/devices/virtual/block/vdb/vdb1/holders/
+)";
+  const std::string root = "/proc/self/mountinfo <<END\n22 1 254:1 / / rw - ext4 /dev/vda1 rw\n";
+  const auto use = [&](const std::string& mounts, const std::string& more,
+                       const std::string& path = "/dev/vdb") {
+    return collect_export_device(*machine(drive + root + mounts + "END\n" + more), path);
+  };
+  const ExportDevice free = use("", "", "/dev/disk/by-id/virtio-1");
+  EXPECT_EQ(free.device.value_or(""), "vdb");
+  EXPECT_TRUE(free.used_by.absent());
+  EXPECT_EQ(*use("30 22 254:16 / /srv rw - xfs /dev/vdb rw\n", "").used_by, "it is mounted at /srv");
+  EXPECT_EQ(*use("30 22 254:17 / /srv\\040x rw - xfs /dev/vdb1 rw\n", "").used_by,
+            "vdb1 is mounted at /srv x");
+  // Btrfs has a number of its own.
+  EXPECT_EQ(*use("30 22 0:40 / /data rw - btrfs /dev/vdb1 rw\n", "").used_by, "vdb1 is mounted at /data");
+  EXPECT_EQ(*use("", "/proc/swaps <<END\nFilename Type Size Used Priority\n/dev/vdb1 partition 8 0 -2\nEND\n")
+                 .used_by,
+            "vdb1 is swap");
+  EXPECT_EQ(*use("", "/sys/devices/virtual/block/vdb/vdb1/holders/md0/").used_by, "md0 is on vdb1");
+  EXPECT_TRUE(use("", "", "/dev/vdc").device.absent());
+  EXPECT_FALSE(use("", "/dev/tty9 = x", "/dev/tty9").device.ok());
+  // Nobody knows that nothing uses it if the mounts cannot be read.
+  const ExportDevice unread = collect_export_device(*machine(drive), "/dev/vdb");
+  EXPECT_FALSE(unread.used_by.ok() || unread.used_by.absent());
+}
+
+TEST(CollectStorage, TellsControllersOverAFabricFromDrives) {
+  const Storage storage = collect_storage(*machine(R"(
+/sys/class/nvme/nvme0 -> ../../devices/virtual/nvme-fabrics/ctl/nvme0
+/sys/devices/virtual/nvme-fabrics/ctl/nvme0/state = live
+/sys/devices/virtual/nvme-fabrics/ctl/nvme0/transport = tcp
+/sys/devices/virtual/nvme-fabrics/ctl/nvme0/address = traddr=10.77.0.1,trsvcid=4420,host_traddr=10.77.0.2,src_addr=10.77.0.2
+/sys/devices/virtual/nvme-fabrics/ctl/nvme0/subsysnqn = nqn.2026-01.com.example:a
+/sys/class/nvme/nvme1 -> ../../devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme1
+/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme1/transport = pcie
+)"));
+  ASSERT_EQ(storage.nvme->size(), 2U);
+  EXPECT_TRUE(is_over_fabric((*storage.nvme)[0]));
+  EXPECT_EQ(*(*storage.nvme)[0].subsystem, "nqn.2026-01.com.example:a");
+  EXPECT_FALSE(is_over_fabric((*storage.nvme)[1]));
+}
+
+TEST(CollectOwnUnits, AreThoseOfRailbed) {
+  const auto units = collect_own_units_at_boot(*machine(
+      "/etc/systemd/system/multi-user.target.wants/railbed-nvmet.service -> ../railbed-nvmet.service\n"
+      "/etc/systemd/system/multi-user.target.wants/cron.service -> /lib/systemd/system/cron.service\n"));
+  EXPECT_EQ(*units, std::vector<std::string>{"railbed-nvmet.service"});
+}
+
 }  // namespace
 }  // namespace railbed

@@ -23,8 +23,12 @@ Reading<bool> collect_signatures_required(Host& host);
 Cpu collect_cpu(Host& host);
 // Reads the limits of services from the main processes of those that run.
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
-// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm").
-Storage collect_storage(Host& host, const std::vector<std::string>& paths = {});
+// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` are those that cluster.yaml exports.
+Storage collect_storage(Host& host, const std::vector<std::string>& paths = {},
+                        const std::vector<std::string>& devices = {});
+Reading<std::vector<NvmeTarget>> collect_nvme_targets(Host& host);
+ExportDevice collect_export_device(Host& host, const std::string& path);
+Reading<std::vector<std::string>> collect_own_units_at_boot(Host& host);
 Firmware collect_firmware(Host& host);
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);

@@ -106,12 +106,14 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   facts.collected_at = host.call("clock").parsed(utc_of);
   auto& system = facts.system;
   system.services = timed("services", runs, [&] { return collect_services(host); });
+  system.own_units_at_boot = timed("own_units", runs, [&] { return collect_own_units_at_boot(host); });
   system.os = timed("os", runs, [&] { return collect_os(host); });
   system.kernel = timed("kernel", runs, [&] { return collect_kernel(host); });
   system.console = timed("console", runs, [&] { return collect_console(host, system.kernel.command_line); });
   system.cpu = timed("cpu", runs, [&] { return collect_cpu(host); });
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
-  system.storage = timed("storage", runs, [&] { return collect_storage(host, options.paths); });
+  system.storage =
+      timed("storage", runs, [&] { return collect_storage(host, options.paths, options.devices); });
   system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
   system.sysctl_at_boot = timed("sysctl_at_boot", runs, [&] { return collect_sysctl_at_boot(host); });
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
@@ -189,6 +191,8 @@ std::string odd_name(const Facts& facts) {
   for (const Display& display : items(facts.system.console.displays))
     if (sysfs_pci_address(display.address) != display.address)
       return fmt::format("a display has the address \"{}\"", display.address);
+  for (const NvmeTarget& target : items(facts.system.storage.nvme_targets))
+    if (odd(target.nqn, 223)) return fmt::format("an NVMe subsystem is called \"{}\"", target.nqn);
   for (const Gpu& gpu : items(facts.gpus.devices))
     if (sysfs_pci_address(gpu.pci_address) != gpu.pci_address)
       return fmt::format("a GPU has the address \"{}\"", gpu.pci_address);

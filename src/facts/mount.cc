@@ -102,6 +102,17 @@ std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_v
   return std::nullopt;
 }
 
+std::optional<std::string> mount_point_of(std::string_view mountinfo, std::string_view number,
+                                          std::string_view name) {
+  for (const auto line : lines(mountinfo)) {
+    const auto found = parse_line(line);
+    if (!found) continue;
+    const bool same = !number.empty() && words(line)[2] == number;
+    if (same || found->mount.source == "/dev/" + std::string(name)) return found->mount.point;
+  }
+  return std::nullopt;
+}
+
 Reading<Mount> collect_mount(Host& host, const std::string& folder) {
   const auto resolved = host.resolve(folder);
   if (!resolved) return {resolved.miss(), resolved.from()};

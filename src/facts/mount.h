@@ -21,6 +21,11 @@ std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view pat
 // options of the mount. Call it only for a read-only mount; nullopt if the text gives no reason.
 std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path);
 
+// Returns where a block device is mounted, by its number ("259:1") or its name ("nvme0n1p1"); nullopt if it is not. Btrfs
+// gives its mounts another number.
+std::optional<std::string> mount_point_of(std::string_view mountinfo, std::string_view number,
+                                          std::string_view name);
+
 // Returns the mount that holds a folder of this host, with its drives. A partition is reported as its drive,
 // and a volume (device mapper, md) as the drives that it consists of: /sys/class/block/X/slaves.
 Reading<Mount> collect_mount(Host& host, const std::string& folder);

@@ -113,6 +113,11 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
         [](const std::string& path) { return std::optional(last_pci_address(path)); });
     if (controller.pci_address && controller.pci_address->empty())
       controller.pci_address = {Miss{Missing::kAbsent, "not on PCI"}, folder};
+    if (controller.pci_address.absent()) {
+      controller.transport = host.read_line(folder + "/transport");
+      controller.address = host.read_line(folder + "/address");
+      controller.subsystem = host.read_line(folder + "/subsysnqn");
+    }
     controller.health = health_of(answers, name);
     controllers.push_back(std::move(controller));
   }
@@ -121,7 +126,8 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
 
 }  // namespace
 
-Storage collect_storage(Host& host, const std::vector<std::string>& paths) {
+Storage collect_storage(Host& host, const std::vector<std::string>& paths,
+                        const std::vector<std::string>& devices) {
   Storage storage;
   storage.block_devices = host.list("/sys/block").parsed([&](const std::vector<std::string>& names) {
     std::vector<BlockDevice> devices;
@@ -133,6 +139,8 @@ Storage collect_storage(Host& host, const std::vector<std::string>& paths) {
   std::vector<std::string> asked = {"/", "/tmp", "/dev/shm"};
   asked.insert(asked.end(), paths.begin(), paths.end());
   for (const auto& path : asked) storage.file_systems.push_back(collect_file_system(host, path));
+  storage.nvme_targets = collect_nvme_targets(host);
+  for (const auto& path : devices) storage.export_devices.push_back(collect_export_device(host, path));
   return storage;
 }
 

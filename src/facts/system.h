@@ -181,8 +181,16 @@ struct NvmeController {
   Reading<std::string> state;        // /sys/class/nvme/NAME/state: live
   Reading<std::string> pci_address;  // from /sys/class/nvme/NAME, resolved; absent over a fabric
   Reading<NvmeHealth> health;        // SMART / Health log; needs root
-  FIELDS(NvmeController, name, model, firmware, state, pci_address, health);
+  // Of a controller over a fabric only: /sys/class/nvme/NAME/{transport,address,subsysnqn}
+  Reading<std::string> transport;  // tcp, rdma
+  Reading<std::string> address;    // "traddr=10.0.0.1,trsvcid=4420,host_traddr=10.0.0.2"
+  Reading<std::string> subsystem;  // its NVMe qualified name
+  FIELDS(NvmeController, name, model, firmware, state, pci_address, health, transport, address, subsystem);
 };
+// Returns true for a controller of another machine, which is no drive of this one.
+inline bool is_over_fabric(const NvmeController& controller) {
+  return controller.transport.ok() && *controller.transport != "pcie";
+}
 
 // The reason why a file system is read-only: the options of this mount, its type (squashfs), or the options
 // of the file system itself, which the kernel sets when the disk fails.
@@ -203,11 +211,47 @@ struct FileSystem {
   FIELDS(FileSystem, path, size, available, inodes, inodes_available, read_only, read_only_by);
 };
 
+// A subsystem that this machine's kernel serves to others by NVMe over Fabrics, and where it listens for it.
+// S = /sys/kernel/config/nvmet/subsystems/NQN
+struct NvmeNamespace {
+  int id = 0;
+  std::string device;  // S/namespaces/ID/device_path
+  bool enabled = false;
+  FIELDS(NvmeNamespace, id, device, enabled);
+};
+struct NvmeListener {
+  std::string transport;  // addr_trtype of the port: tcp, rdma, loop, fc
+  std::string address;    // addr_traddr: 10.0.0.1
+  std::string service;    // addr_trsvcid: 4420
+  FIELDS(NvmeListener, transport, address, service);
+};
+struct NvmeTarget {
+  std::string nqn = {};
+  bool any_host = false;                // S/attr_allow_any_host
+  std::vector<std::string> hosts = {};  // NQNs in S/allowed_hosts
+  std::vector<NvmeNamespace> namespaces = {};
+  std::vector<NvmeListener> listeners = {};  // /sys/kernel/config/nvmet/ports/* that link it
+  FIELDS(NvmeTarget, nqn, any_host, hosts, namespaces, listeners);
+};
+
+// A block device that cluster.yaml exports from this machine.
+struct ExportDevice {
+  std::string path;             // as in cluster.yaml
+  Reading<std::string> device;  // the resolved path's last part: nvme1n1
+  // What uses it or a part of it: "it is mounted at /scratch", "md0 is on nvme1n1p1"; absent if nothing that can be seen
+  // does. /proc/self/mountinfo, /proc/swaps, /sys/class/block/NAME/holders
+  Reading<std::string> used_by;
+  FIELDS(ExportDevice, path, device, used_by);
+};
+
 struct Storage {
   Reading<std::vector<BlockDevice>> block_devices;  // /sys/block, without loop, ram and zram devices
   Reading<std::vector<NvmeController>> nvme;        // /sys/class/nvme
   std::vector<FileSystem> file_systems;             // "/", "/tmp", "/dev/shm", and CollectOptions::paths
-  FIELDS(Storage, block_devices, nvme, file_systems);
+  // /sys/kernel/config/nvmet; absent while the module is not loaded
+  Reading<std::vector<NvmeTarget>> nvme_targets;
+  std::vector<ExportDevice> export_devices;  // CollectOptions::devices
+  FIELDS(Storage, block_devices, nvme, file_systems, nvme_targets, export_devices);
 };
 
 // A value that the next boot sets, and the file that decides it: sysctl.d(5).
@@ -312,6 +356,8 @@ struct System {
   // The units of railbed's list (rdma-cm-tos, opensm, nvidia-fabricmanager, …) that exist here, from
   // `systemctl show`.
   Reading<std::vector<Service>> services;
+  // railbed's units that start with multi-user.target: /etc/systemd/system/multi-user.target.wants
+  Reading<std::vector<std::string>> own_units_at_boot;
   Firmware firmware;
   Reading<std::vector<StuckProcess>> stuck;
   Reading<Firewall> firewall;
@@ -328,8 +374,9 @@ struct System {
   // Services that run and end processes before memory is used up (earlyoom, nohang, systemd-oomd), by their control
   // groups: /sys/fs/cgroup/system.slice
   Reading<std::vector<std::string>> memory_guards;
-  FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, firmware, stuck,
-         firewall, hosts, hosts_template, ssh, interrupts, console, package_sources, engines, memory_guards);
+  FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, own_units_at_boot,
+         firmware, stuck, firewall, hosts, hosts_template, ssh, interrupts, console, package_sources, engines,
+         memory_guards);
 };
 
 // Collects the fields of System except ssh, interrupts and console. collect_facts() does not use it: it calls

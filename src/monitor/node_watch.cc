@@ -149,7 +149,7 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
     if (!evidence) return evidence;
     CollectOptions asked;
     asked.paths = asked_paths(evidence->cluster);
-    ask_what_is_expected(find_node(evidence->cluster, options.node), asked);
+    ask_what_is_expected(evidence->cluster, options.node, asked);
     evidence->nodes.emplace(options.node, collect_facts(*machine, asked));
     return evidence;
   }

@@ -38,7 +38,8 @@ void add_fingerprint(BenchRun& run, std::string_view node, const Facts& facts) {
   add("NVIDIA driver", facts.gpus.driver_version.value_or(""));
   if (facts.gpus.devices.ok()) add("GPUs", gpu_text(*facts.gpus.devices));
   for (const NvmeController& drive : items(system.storage.nvme))
-    add(drive.name, fmt::format("{} {}", drive.model.value_or(""), drive.firmware.value_or("")));
+    if (!is_over_fabric(drive))
+      add(drive.name, fmt::format("{} {}", drive.model.value_or(""), drive.firmware.value_or("")));
   if (!facts.rdma.devices.ok()) return;
   for (const RdmaDevice& device : *facts.rdma.devices) add(device.name, adapter_text(device));
 }

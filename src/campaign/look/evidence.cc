@@ -39,11 +39,15 @@ Result<void> add_file_of_nodes(const fs::path& file, std::map<std::string, Said>
 
 }  // namespace
 
-void ask_what_is_expected(const Node* node, CollectOptions& options) {
+void ask_what_is_expected(const Cluster& cluster, std::string_view name, CollectOptions& options) {
+  const Node* const node = find_node(cluster, name);
   const Expectations expect = node == nullptr ? Expectations() : node->expect;
   options.venv = expect.venv.value_or("");
   options.container = expect.container.value_or("");
   options.container_runtime = expect.container_runtime.value_or("");
+  options.devices.clear();
+  for (const StorageExport& one : cluster.storage)
+    if (one.server == name) options.devices.push_back(one.device);
 }
 
 SiteOrders orders_of(const std::vector<const SiteCheck*>& checks) {
@@ -80,7 +84,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& n
   // A tree, a folder and a report return what was recorded: nothing of them runs.
   const auto checks = site_checks_by_node(evidence.cluster);
   for (NamedHost& host : hosts) {
-    ask_what_is_expected(find_node(evidence.cluster, host.node), options);
+    ask_what_is_expected(evidence.cluster, host.node, options);
     const auto own = checks.find(host.node);
     options.site_checks =
         orders_of(own == checks.end() ? std::vector<const SiteCheck*>() : own->second).orders;

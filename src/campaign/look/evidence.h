@@ -14,9 +14,9 @@ namespace railbed {
 // Returns the paths that facts must include for the rules about this cluster: the checkpoint folders of its
 // nodes, sorted and without duplicates.
 std::vector<std::string> asked_paths(const Cluster& cluster);
-// Sets in `options` the venv, the container and its runtime that this node is expected to have. A null `node`
-// is a machine that cluster.yaml does not name; then all three are empty.
-void ask_what_is_expected(const Node* node, CollectOptions& options);
+// Sets in `options` the venv, the container and its runtime that this node is expected to have, and the devices that it
+// exports. All are empty for a machine that cluster.yaml does not name.
+void ask_what_is_expected(const Cluster& cluster, std::string_view name, CollectOptions& options);
 
 // Returns the site's own checks that run on the node as orders for its agent, and the seconds that they may take.
 struct SiteOrders {

@@ -155,7 +155,7 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
       std::chrono::seconds(check_seconds);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;
-    if (const Node* node = find_node(cluster, name)) ask_what_is_expected(node, own);
+    if (find_node(cluster, name) != nullptr) ask_what_is_expected(cluster, name, own);
     if (const auto its = checks.find(name); its != checks.end())
       own.site_checks = orders_of(its->second).orders;
     return json::dump(json::encode(own));

@@ -202,6 +202,17 @@ std::string odd_home(const Tree& tree) {
   return usual ? "" : path;
 }
 
+constexpr std::string_view kNvmeTarget = "/sys/kernel/config/nvmet/";
+
+// Returns a path with every NVMe qualified name in it masked: it may name an owner or hold a serial number.
+std::string without_nqns(std::string_view path, Mask& mask) {
+  std::string kept;
+  for (const auto step : split(path, '/'))
+    kept += (kept.empty() && !path.starts_with('/') ? "" : "/") +
+            (step.starts_with("nqn.") ? mask.placeholder("nqn", step) : std::string(step));
+  return kept.starts_with("//") ? kept.substr(1) : kept;
+}
+
 bool is_users_file(std::string_view path) {
   if (path == "/etc/os-release") return false;
   return !path.starts_with("/sys/") && !path.starts_with("/proc/") && !path.starts_with("/usr/lib/") &&
@@ -211,6 +222,10 @@ bool is_users_file(std::string_view path) {
 // Returns the content of a file reduced by the rule for its path.
 std::string masked_file(const Tree& tree, const std::string& path, const std::string& content,
                         const KnownNames& known, Mask& mask) {
+  if (path.ends_with("/subsysnqn")) return without_nqns(content, mask);
+  // Links of /dev/disk/by-id and serial numbers of subsystems.
+  if (path.starts_with(kNvmeTarget) && (path.ends_with("/device_path") || path.ends_with("/attr_serial")))
+    return mask.placeholder("device", trim(content)) + "\n";
   if (path.ends_with("/vpd")) return only_mark(content);
   if (path.ends_with("/config")) return without_serial_number(content);
   if (path == "/etc/hosts" || path.starts_with("/etc/cloud/templates/hosts."))
@@ -269,9 +284,16 @@ Tree masked(const Tree& tree, Mask& mask) {
       kept.content = masked_file(tree, path, entry.content, known, mask);
     if (path == "/proc/cpuinfo") kept.content = without_serial_line(entry.content);
     if (entry.kind == TreeEntry::Kind::kLink) kept.content = masked_name(entry.content, mask);
+    const bool target = path.starts_with(kNvmeTarget);
+    if (target && entry.kind == TreeEntry::Kind::kLink) kept.content = without_nqns(kept.content, mask);
     const bool home =
         path.starts_with("/home/") || (!home_folder.empty() && path.starts_with(home_folder + "/"));
-    if (auto set = hidden.set(home ? mask(path) : path, std::move(kept)); !set) return;
+    if (auto set = hidden.set(home     ? mask(path)
+                              : target ? without_nqns(path, mask)
+                                       : path,
+                              std::move(kept));
+        !set)
+      return;
   });
   for (const auto& [words, output] : tree.commands) {
     if (!known_output(words, "", mask, known)) continue;

@@ -83,6 +83,7 @@ void add_system(const System& system, TableWriter& table) {
     if (service.load_state == "loaded" && !service.active_state.ends_with("ing"))  // activating, reloading
       table.value("service " + service.name, {}, service.active_state);
   for (const NvmeController& controller : items(system.storage.nvme)) {
+    if (is_over_fabric(controller)) continue;  // it goes with its server, and storage.connected says so
     std::vector<std::string> things = {controller.name};
     if (controller.pci_address) things.push_back(*controller.pci_address);
     table.is_there("NVMe drive", things);

@@ -95,7 +95,9 @@ void drives_uniform(const Survey& survey, Judge& judge) {
                   const auto& nvme = node.facts->system.storage.nvme;
                   if (!nvme.ok() || nvme->empty()) return std::nullopt;
                   std::map<std::string, int> kinds;
-                  for (const NvmeController& drive : *nvme) ++kinds[drive.model.value_or("unknown model")];
+                  for (const NvmeController& drive : *nvme)
+                    if (!is_over_fabric(drive)) ++kinds[drive.model.value_or("unknown model")];
+                  if (kinds.empty()) return std::nullopt;
                   return Answer{counted(kinds), nvme.from()};
                 });
 }

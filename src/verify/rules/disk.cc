@@ -56,6 +56,7 @@ std::string warning_words(int critical_warning) {
 }
 
 void judge_drive(Case& verdict, const NodeView& node, const NvmeController& drive) {
+  if (is_over_fabric(drive)) return verdict.not_applicable("it is a drive of another node");
   verdict.seen(drive.health);
   if (drive.health.absent()) return verdict.not_applicable("not recorded");
   if (needs_root(drive.health)) return verdict.not_applicable("asking a drive needs root");
