@@ -110,6 +110,7 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
     change.notes.push_back(setting.doubt);
   else if (!setting.doubt.empty())
     hold(change, setting.doubt + ", then say --take-over");
+  if (!setting.refused.empty()) hold(change, setting.refused);
   const bool met = !setting.needs.empty() && std::ranges::all_of(setting.needs, is_met);
   if ((met || (!setting.asked && change.unmet.empty())) && !outdated) return std::nullopt;
   if (change.files.empty() && change.held.empty() && change.unmet.empty()) return std::nullopt;

@@ -25,6 +25,7 @@ constexpr Renderer kRenderers[] = {
     {Section::kQos, render_qos},
     {Section::kIpoib, render_ipoib},
     {Section::kOpensm, render_opensm},
+    {Section::kStorage, render_storage},
     {Section::kNccl, render_nccl},
     {Section::kConsole, render_console},
     {Section::kSsh, render_ssh},

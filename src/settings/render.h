@@ -38,6 +38,7 @@ void render_rdma(const Target& target, std::vector<Setting>& settings);
 void render_qos(const Target& target, std::vector<Setting>& settings);
 void render_ipoib(const Target& target, std::vector<Setting>& settings);
 void render_opensm(const Target& target, std::vector<Setting>& settings);
+void render_storage(const Target& target, std::vector<Setting>& settings);
 void render_nccl(const Target& target, std::vector<Setting>& settings);
 void render_console(const Target& target, std::vector<Setting>& settings);
 void render_ssh(const Target& target, std::vector<Setting>& settings);

@@ -30,6 +30,7 @@ enum class Section {
   kQos,
   kIpoib,
   kOpensm,
+  kStorage,
   kNccl,
   kConsole,
   kSsh,
@@ -37,9 +38,9 @@ enum class Section {
   kLeftovers  // railbed's files that are no longer needed: no renderer, plan.h finds them
 };
 constexpr auto enum_names(Section) {
-  return std::array<std::string_view, 17>{"packages", "network",  "hosts", "sysctl",    "limits",   "modules",
-                                          "governor", "services", "rdma",  "qos",       "ipoib",    "opensm",
-                                          "nccl",     "console",  "ssh",   "exporters", "leftovers"};
+  return std::array<std::string_view, 18>{
+      "packages", "network", "hosts",  "sysctl",  "limits", "modules", "governor", "services",  "rdma",
+      "qos",      "ipoib",   "opensm", "storage", "nccl",   "console", "ssh",      "exporters", "leftovers"};
 }
 
 // The worst effect while a setting is applied, if nothing goes wrong.
@@ -165,8 +166,10 @@ struct Setting {
   std::vector<NodeStep> steps = {};     // in order, once the files are in place
   std::vector<std::string> notes = {};  // what else a person has to know or do
   std::string doubt = {};  // what a person has to check first: it waits for `take_over`; empty: nothing
+  // Why it must not be applied while the node is as it is, whatever a person says; empty: nothing
+  std::string refused = {};
   FIELDS(Setting, section, name, subjects, title, reason, risk, reboot, asked, needs, files, contradictions,
-         steps, notes, doubt);
+         steps, notes, doubt, refused);
   bool operator==(const Setting&) const = default;
 };
 
