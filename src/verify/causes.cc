@@ -3,7 +3,7 @@
 // Two questions decide whether one finding is the cause of another. First, may the one rule explain the
 // other? Each rule names the rules that may (explained_by); followed breadth first, they give its ancestors,
 // the most likely first. Second, do the two findings meet? They do if they share a thing of one node, or a
-// rail on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
+// rail or an export of storage on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
 // cause of a finding is the first red finding of the first ancestor that meets it.
 //
 // What could not be looked at has a cause, too: the same file or call that could not be read. Unknown findings of
@@ -45,7 +45,8 @@ bool belongs_to(const Finding& effect, const Finding& cause) {
     if (thing.starts_with("node:")) continue;
     if (!touches(effect, thing)) continue;
     if (same_node) return true;
-    if (thing.starts_with("rail:") && (cause.node.empty() || names_node(effect, cause.node))) return true;
+    const bool joins = thing.starts_with("rail:") || thing.starts_with("storage:");
+    if (joins && (cause.node.empty() || names_node(effect, cause.node))) return true;
   }
   return false;
 }

@@ -90,6 +90,10 @@ void Mender::mend(const Rule& rule, Finding& finding) {
   if (!has_systemd(*view) && std::ranges::any_of(mending, needs_systemd)) return;
   std::vector<ShellCommand> commands;
   for (const Setting* const setting : mending) {
+    if (!setting->refused.empty()) {
+      add_sentence(setting->refused, finding.remedy.text);
+      continue;
+    }
     auto by_hand = commands_by_hand(*setting, target.platform);
     if (by_hand.empty()) continue;
     commands.insert(commands.end(), std::make_move_iterator(by_hand.begin()),

@@ -18,8 +18,8 @@ std::span<const Rule> all_rules() {
           interrupt_rules(),   gpu_rules(),      gpu_module_rules(), gpu_driver_rules(), gpu_health_rules(),
           gpu_mode_rules(),    gpu_link_rules(), gpu_load_rules(),   gpudirect_rules(),  nccl_rules(),
           nccl_choice_rules(), pytorch_rules(),  runtime_rules(),    container_rules(),  site_rules(),
-          toolkit_rules(),     log_gpu_rules(),  log_device_rules(), log_host_rules(),   fleet_rules(),
-          alike_rules(),       measured_rules(), compared_rules(),   all_rails_rules()})
+          storage_rules(),     toolkit_rules(),  log_gpu_rules(),    log_device_rules(), log_host_rules(),
+          fleet_rules(),       alike_rules(),    measured_rules(),   compared_rules(),   all_rails_rules()})
       all.insert(all.end(), area.begin(), area.end());
     return all;
   }();
