@@ -154,12 +154,36 @@ def test_train():
     assert here["exposed"] == 0 and abs(here["step"] - here["compute"] - here["optimizer"]) < 1e-9
 
 
+def test_gpus():
+    listed = run("advise", "gpus", "--sort", "bandwidth")
+    assert listed.index("B200 ") < listed.index("H200 ") < listed.index("V100S ") < listed.index("P4 "), listed
+    assert all(len(line) <= 80 for line in listed.splitlines()), listed
+    table = run("advise", "gpus", "V100-SXM2-32GB", "A100-SXM4-80GB", "B200")
+    assert all(len(line) <= 80 for line in table.splitlines()), table
+    line = {row.split("  ")[0]: row for row in table.splitlines()}
+    assert re.search(r"^INT8 +not published +624 +4500$", line["INT8"]), line["INT8"]
+    assert re.search(r"^BF16 +none +312 +2250$", line["BF16"]), line["BF16"]
+    gpus = {gpu["name"]: gpu for gpu in json.loads(run("advise", "gpus", "V100", "B200", "--json"))["gpus"]}
+    assert len(gpus) == 7 and gpus["B200"]["multiprocessors"] is None and gpus["V100S"]["cores"] == 5120, gpus.keys()
+    assert gpus["V100S"]["bf16"] == 0 and gpus["V100S"]["int8"] is None
+    error = run("advise", "gpus", "T4", "H1000", code=USAGE)
+    assert 'did you mean "H100"' in error, error
+    run("advise", "gpus", "T4\x1b[2J", code=USAGE)
+    # A node's own name is one product; a line's name in cluster.yaml is several, and no node is said to have them all.
+    trees = ROOT / "tests/machines/h100-cx7"
+    node = json.loads(run("advise", "gpus", "--root", trees, "--json"))["gpus"]
+    assert [(gpu["name"], gpu["nodes"]) for gpu in node] == [("H100 80GB HBM3", ["gpu01", "gpu02"])], node
+    pair = json.loads(run("advise", "gpus", ROOT / "examples/v100-pair.yaml", "--json"))["gpus"]
+    assert len(pair) == 6 and not any(gpu["nodes"] for gpu in pair), pair
+    run("advise", "gpus", ROOT / "tests/machines/no-such.yaml", code=USAGE)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for test in (test_rails, test_nothing_is_half_written, test_upgrades):
             test(folder)
-        for test in (test_switch, test_latency, test_network, test_experts, test_train, test_upgrades_of_what_cannot_be_exchanged,
+        for test in (test_switch, test_gpus, test_latency, test_network, test_experts, test_train, test_upgrades_of_what_cannot_be_exchanged,
                      test_upgrades_of_rails_alone):
             test()
     print("plans and forecasts are as they should be")

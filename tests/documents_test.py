@@ -223,7 +223,7 @@ class Documents(unittest.TestCase):
             ("predict", "network", "--nodes", 64, "--rails", 8),
             ("predict", "experts", "--gpu", "H100", "--nodes", 2, "--nic", "8x400ib"),
             ("predict", "goodput", "--gpu", "H100", "--gpus", 8, "--nodes", 2, "--nic", "8x400ib", "--storage", "10 Gb/s"),
-            ("advise", "matrix", "--gpu", "H100"), ("advise", "switch", "--nodes", 16), ("advise", "upgrades", *pair),
+            ("advise", "matrix", "--gpu", "H100"), ("advise", "gpus", "V100", "B200"), ("advise", "switch", "--nodes", 16), ("advise", "upgrades", *pair),
             ("advise", "rails", "--nodes", 4, "--rails", 2),
             ("compare", iperf3, iperf3), ("events", "--all", "--state", ROOT / "tests/sessions/events"),
             ("fabric", "discover", "--from", fabric), ("fabric", "verify", "--from", fabric),

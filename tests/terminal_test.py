@@ -35,6 +35,7 @@ RUNS = [
     ["plan", f"{SICK}/cluster.yaml", "--root", SICK], ["render", PAIR], ["launch", "torchrun", PAIR, "--no-look", "--", "train.py"],
     ["autoinstall", PAIR, "gpuserver1"], ["compare", BACK, SWITCH], ["runs", "--store", "runs.sqlite"], ["runs", "show", BACK],
     ["advise", "matrix", "--gpu", "T4", "--nic", "ConnectX-4", "--os", "rhel 9"], ["advise", "rails", "--nodes", "8", "--rails", "2"],
+    ["advise", "gpus"], ["advise", "gpus", "V100", "B200"],
     ["advise", "switch", "--nodes", "3"], ["advise", "upgrades", "--root", SICK],
     ["predict", "--gpu", "H100", "--nodes", "2", "--nic", "8x400ib"], ["predict", "latency"], ["predict", "network"],
     ["predict", "experts", "--gpu", "H100", "--nodes", "2", "--nic", "8x400ib"], ["predict", "train"], ["events", "--state", str(ROOT / "tests/sessions/events")], ["job", "show", "4711", "--dir", str(ROOT / "tests/sessions/jobs")],

@@ -178,7 +178,7 @@ def facts_shapes():
 
 FACTS_COMMANDS = [["verify", "--facts", FILE], ["verify", "--json", "--all", CLUSTER, "--facts", FILE], ["report", "--facts", FILE, FILE, "-o", "r.html"],
                   ["init", "--facts", FILE, "-o", "-"], ["render", CLUSTER, "--facts", FILE], ["predict", "--facts", FILE],
-                  ["advise", "matrix", "--facts", FILE], ["advise", "upgrades", "--facts", FILE],
+                  ["advise", "matrix", "--facts", FILE], ["advise", "gpus", "--facts", FILE], ["advise", "upgrades", "--facts", FILE],
                   ["launch", "torchrun", CLUSTER, "--facts", FILE, "--", "t.py"]]
 
 
@@ -304,7 +304,7 @@ def tree_shapes():
 
 TREE_COMMANDS = [["verify", "--root", FILE], ["facts", "--json", "--root", FILE], ["facts", "--topology", "--root", FILE], ["nccl", "--root", FILE],
                  ["capture", "--mask", "--force", "--root", FILE, "-o", "c.tree"], ["report", "--root", FILE, "-o", "r.html"], ["plan", "--root", FILE, CLUSTER],
-                 ["render", CLUSTER, "--root", FILE], ["init", "--root", FILE, "-o", "-"], ["predict", "--root", FILE], ["advise", "matrix", "--root", FILE],
+                 ["render", CLUSTER, "--root", FILE], ["init", "--root", FILE, "-o", "-"], ["predict", "--root", FILE], ["advise", "matrix", "--root", FILE], ["advise", "gpus", "--root", FILE],
                  ["advise", "upgrades", "--root", FILE], ["launch", "torchrun", CLUSTER, "--root", FILE, "--", "t.py"], ["monitor", "--once", "--state", "state", "--root", FILE],
                  ["top", "--once", "--state", "state", "--root", FILE]]
 
@@ -422,7 +422,7 @@ def yaml_shapes():
     }
 
 
-YAML_COMMANDS = [["check", FILE], ["check", "--json", FILE], ["render", FILE], ["predict", FILE], ["predict", "train", FILE], ["advise", "matrix", "--planned", FILE],
+YAML_COMMANDS = [["check", FILE], ["check", "--json", FILE], ["render", FILE], ["predict", FILE], ["predict", "train", FILE], ["advise", "matrix", "--planned", FILE], ["advise", "gpus", FILE],
                  ["launch", "torchrun", FILE, "--no-look", "--", "t.py"], ["autoinstall", FILE, "a"], ["monitor", "files", FILE, "-o", "files"],
                  ["verify", FILE, "--root", "empty.tree"]]
 

@@ -36,6 +36,7 @@ constexpr GpuProduct kProducts[] = {
     {"V100-PCIE-32GB", kVolta, 70, kDataCentre, 32, 250, kNoLink, 0, 19, false},
     {"V100-SXM2-16GB", kVolta, 70, kDataCentre, 16, 300, kOnBoard, 0, 19, false},
     {"V100-SXM2-32GB", kVolta, 70, kDataCentre, 32, 300, kOnBoard, 0, 19, false},
+    {"V100S", kVolta, 70, kDataCentre, 32, 250, kNoLink, 0, 19, false},
     {"V100-SXM3", kVolta, 70, kDataCentre, 32, 350, kSwitched, 0, 19, false},
     {"T4", kTuring, 75, kDataCentre, 16, 70, kNoLink, 0, kVgpuStill, false},
     {"Quadro RTX", kTuring, 75, kWorkstation, 0, 0, kBridged, 0, 19, true},
@@ -47,6 +48,7 @@ constexpr GpuProduct kProducts[] = {
     {"A100-SXM4-80GB", kAmpere, 80, kDataCentre, 80, 400, kSwitched, 7, kVgpuStill, false},
     {"A100X", kAmpere, 80, kDataCentre, 80, 300, kBridged, 7, kVgpuStill, false},
     {"A800", kAmpere, 80, kDataCentre, 0, 300, kBridged, 7, kVgpuStill, false},
+    {"A800 80GB PCIe", kAmpere, 80, kDataCentre, 80, 300, kBridged, 7, kVgpuStill, false},
     {"A800-SXM", kAmpere, 80, kDataCentre, 80, 400, kSwitched, 7, kVgpuStill, true},
     {"A30X", kAmpere, 80, kDataCentre, 24, 230, kBridged, 4, kVgpuStill, false},
     {"A30", kAmpere, 80, kDataCentre, 24, 165, kBridged, 4, kVgpuStill, false},
@@ -88,7 +90,9 @@ constexpr GpuProduct kProducts[] = {
     {"RTX 2080 Ti", kTuring, 75, kGeForce, 11, 250, kBridged, 0, kNever, false},
     {"RTX 3090", kAmpere, 86, kGeForce, 24, 350, kBridged, 0, kNever, false},
     {"RTX 3090 Ti", kAmpere, 86, kGeForce, 24, 450, kBridged, 0, kNever, false},
+    {"RTX 4080", kAda, 89, kGeForce, 16, 320, kNoLink, 0, kNever, false},
     {"RTX 4090", kAda, 89, kGeForce, 24, 450, kNoLink, 0, kNever, false},
+    {"RTX 5080", kBlackwell, 120, kGeForce, 16, 360, kNoLink, 0, kNever, false},
     {"RTX 5090", kBlackwell, 120, kGeForce, 32, 575, kNoLink, 0, kNever, false},
     {"RTX 30", kAmpere, 86, kGeForce, 0, 0, kNoLink, 0, kNever, true},
     {"RTX 40", kAda, 89, kGeForce, 0, 0, kNoLink, 0, kNever, true},
@@ -164,24 +168,26 @@ std::vector<std::string> gpu_forms(std::string_view model) {
 CudaSupport cuda_support(const GpuProduct& product) {
   switch (product.architecture) {
     case kKepler:
-      return product.capability < 35 ? CudaSupport{"6.0", "10.2", 470} : CudaSupport{"6.0", "11.8", 470};
+      return product.capability < 35 ? CudaSupport{"6.0", "10.2", 331, 470}
+                                     : CudaSupport{"6.0", "11.8", 331, 470};
     case kMaxwell:
-      return {"6.5", "12.9", 580};
+      return {"6.5", "12.9", 340, 580};
     case kPascal:
-      return {"8.0", "12.9", 580};
+      return {"8.0", "12.9", 367, 580};
     case kVolta:
-      return {"9.0", "12.9", 580};
+      return {"9.0", "12.9", 384, 580};
     case kTuring:
-      return {"10.0", "", 0};
+      return {"10.0", "", 410, 0};
     case kAmpere:
-      return {product.capability == 80 ? "11.0" : "11.1", "", 0};
+      return product.capability == 80 ? CudaSupport{"11.0", "", 450, 0} : CudaSupport{"11.1", "", 455, 0};
     case kAda:
     case kHopper:
-      return {"11.8", "", 0};
+      return {"11.8", "", 520, 0};
     case kBlackwell:
-      return {product.capability == 100 || product.capability == 120 ? "12.8" : "12.9", "", 0};
+      return product.capability == 100 || product.capability == 120 ? CudaSupport{"12.8", "", 570, 0}
+                                                                    : CudaSupport{"12.9", "", 575, 0};
   }
-  return {"", "", 0};
+  return {"", "", 0, 0};
 }
 
 }  // namespace railbed

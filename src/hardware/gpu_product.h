@@ -90,9 +90,11 @@ std::vector<std::string> gpu_forms(std::string_view model);
 struct CudaSupport {
   std::string_view first_toolkit;
   std::string_view last_toolkit;  // empty: current toolkits compile for it
+  int first_driver = 0;           // the oldest branch that the first toolkit runs on
   int last_driver = 0;            // 0: current drivers support it
 };
-// docs.nvidia.com/datacenter/tesla/drivers, "CUDA Toolkit, Driver, and Architecture Matrix"
+// docs.nvidia.com/datacenter/tesla/drivers, "CUDA Toolkit, Driver, and Architecture Matrix"; the first branches of the
+// CUDA toolkit's release notes, "CUDA Toolkit and Corresponding Driver Versions"
 CudaSupport cuda_support(const GpuProduct& product);
 
 }  // namespace railbed

@@ -15,14 +15,16 @@ constexpr std::string_view kPascalSource = "Tesla P100 data sheet; it has no ten
 constexpr std::string_view kSmallPascalSource =
     "Tesla P4 and P40 data sheets; 16-bit numbers by 32-bit units";
 constexpr std::string_view kV100Source = "V100 data sheet";
-constexpr std::string_view kTuringSource = "T4 data sheet";
+constexpr std::string_view kTuringSource = "T4 data sheet; memory of its product brief, PB-09256";
 constexpr std::string_view kTuringPaperSource = "Turing architecture white paper";
 constexpr std::string_view kA100Source = "A100 data sheet";
-constexpr std::string_view kAmpereCardsSource = "A10, A30 and A40 data sheets";
+constexpr std::string_view kA800Source = "A800 data sheet";
+constexpr std::string_view kAmpereCardsSource = "A2, A10, A30 and A40 data sheets";
 constexpr std::string_view kGa102Source = "GA102 architecture white paper";
 constexpr std::string_view kAdaSource = "Ada architecture white paper";
 constexpr std::string_view kAdaCardsSource = "L4, L40 and L40S data sheets";
 constexpr std::string_view kH100Source = "H100 data sheet";
+constexpr std::string_view kH800Source = "H800 data sheet";
 constexpr std::string_view kH20Source = "H20 product brief";
 constexpr std::string_view kH200Source = "H200 data sheet";
 constexpr std::string_view kGh200Source = "GH200 data sheet";
@@ -37,51 +39,62 @@ constexpr std::string_view kGb10Source =
     "DGX Spark data sheet: FP4; other types by the ratios of RTX PRO 6000";
 
 constexpr GpuSpeed kSpeeds[] = {
-    {"P4", 5.5, 0, 5.5, 0, 192, false, false, kSmallPascalSource},
-    {"P40", 12, 0, 12, 0, 346, false, false, kSmallPascalSource},
-    {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource, 4.7},
-    {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource, 5.3},
-    {"V100", 14, 0, 112, 0, 900, false, false, kV100Source, 7},
-    {"V100-SXM2", 15.7, 0, 125, 0, 900, false, true, kV100Source, 7.8},
+    {"P4", 5.5, 0, 5.5, 0, 192, false, false, kSmallPascalSource, 0, 0, 22},
+    {"P40", 12, 0, 12, 0, 346, false, false, kSmallPascalSource, 0, 0, 47},
+    {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource, 4.7, 4.7},
+    {"P100-SXM2", 10.6, 0, 21.2, 0, 732, false, true, kPascalSource, 5.3, 5.3},
+    {"V100", 14, 0, 112, 0, 900, false, false, kV100Source, 7, 7},
+    {"V100S", 16.4, 0, 130, 0, 1134, false, false, kV100Source, 8.2, 8.2},
+    {"V100-SXM2", 15.7, 0, 125, 0, 900, false, true, kV100Source, 7.8, 7.8},
     {"V100-SXM3", 15.7, 0, 125, 0, 900, false, true, kV100Source},
-    {"T4", 8.1, 0, 65, 0, 300, false, false, kTuringSource},
-    {"RTX 2080 Ti", 13.4, 0, 53.8, 0, 616, false, false, kTuringPaperSource},
-    {"A100", 19.5, 156, 312, 0, 1555, true, false, kA100Source, 19.5},
-    {"A100 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA100Source, 19.5},
-    {"A100-SXM4", 19.5, 156, 312, 0, 1555, true, true, kA100Source, 19.5},
-    {"A100-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA100Source, 19.5},
-    {"A30", 10.3, 82, 165, 0, 933, true, false, kAmpereCardsSource},
-    {"A10", 31.2, 62.5, 125, 0, 600, true, false, kAmpereCardsSource},
-    {"A40", 37.4, 74.8, 149.7, 0, 696, true, false, kAmpereCardsSource},
-    {"RTX A6000", 38.7, 77.4, 154.8, 0, 768, true, false, kGa102Source},
-    {"RTX 3090", 35.6, 35.6, 71, 0, 936, true, false, kGa102Source},
-    {"L4", 30.3, 60, 121, 242, 300, true, false, kAdaCardsSource},
-    {"L40", 90.5, 90.5, 181, 362, 864, true, false, kAdaCardsSource},
-    {"L40S", 91.6, 183, 362, 733, 864, true, false, kAdaCardsSource},
-    {"RTX 3090 Ti", 40, 40, 80, 0, 1008, true, false, kGa102Source},
-    {"RTX 4090", 82.6, 82.6, 165.2, 330.3, 1008, true, false, kAdaSource},
-    {"RTX 6000 Ada", 91.1, 182.1, 364.2, 728.5, 960, true, false, kAdaSource},
-    {"H100 80GB HBM3", 67, 494, 989, 1979, 3350, true, true, kH100Source, 67},
-    {"H100 PCIe", 51, 378, 756, 1513, 2000, true, false, kH100Source, 51},
-    {"H100 NVL", 60, 417, 835, 1670, 3900, true, false, kH100Source},
-    {"H20", 44, 74, 148, 296, 4000, true, true, kH20Source},
-    {"H200", 67, 494, 989, 1979, 4800, true, true, kH200Source, 67},
-    {"H200 NVL", 60, 417, 835, 1670, 4800, true, false, kH200Source},
-    {"GH200", 67, 494, 989, 1979, 4000, true, true, kGh200Source, 67},
-    {"B200", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource, 37},
-    {"B300", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource},
-    {"GB200", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source, 40},
-    {"GB300", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source},
-    {"RTX 5090", 104.8, 104.8, 209.5, 419, 1792, true, false, kRtxBlackwellSource},
-    {"RTX PRO 6000", 126, 251.9, 503.8, 1007.6, 1792, true, false, kRtxProSource},
-    {"GB10", 31, 62.5, 125, 250, 273, true, false, kGb10Source},
+    {"T4", 8.1, 0, 65, 0, 320, false, false, kTuringSource, 0, 0, 130},
+    {"RTX 2080 Ti", 13.4, 0, 53.8, 0, 616, false, false, kTuringPaperSource, 0, 0, 215.2},
+    {"A100", 19.5, 156, 312, 0, 1555, true, false, kA100Source, 19.5, 9.7, 624},
+    {"A100 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA100Source, 19.5, 9.7, 624},
+    {"A100-SXM4", 19.5, 156, 312, 0, 1555, true, true, kA100Source, 19.5, 9.7, 624},
+    {"A100-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA100Source, 19.5, 9.7, 624},
+    {"A800-SXM4-80GB", 19.5, 156, 312, 0, 2039, true, true, kA800Source, 19.5, 9.7, 624},
+    {"A800 80GB PCIe", 19.5, 156, 312, 0, 1935, true, false, kA800Source, 19.5, 9.7, 624},
+    {"A30", 10.3, 82, 165, 0, 933, true, false, kAmpereCardsSource, 10.3, 5.2, 330},
+    {"A2", 4.5, 9, 18, 0, 200, true, false, kAmpereCardsSource, 0, 0, 36},
+    {"A10", 31.2, 62.5, 125, 0, 600, true, false, kAmpereCardsSource, 0, 0, 250},
+    {"A40", 37.4, 74.8, 149.7, 0, 696, true, false, kAmpereCardsSource, 0, 0, 299.3},
+    {"RTX A6000", 38.7, 77.4, 154.8, 0, 768, true, false, kGa102Source, 0, 0, 309.7},
+    {"RTX 3090", 35.6, 35.6, 71, 0, 936, true, false, kGa102Source, 0, 0, 284},
+    {"L4", 30.3, 60, 121, 242, 300, true, false, kAdaCardsSource, 0, 0, 242},
+    {"L40", 90.5, 90.5, 181, 362, 864, true, false, kAdaCardsSource, 0, 0, 362},
+    {"L40S", 91.6, 183, 362, 733, 864, true, false, kAdaCardsSource, 0, 0, 733},
+    {"RTX 3090 Ti", 40, 40, 80, 0, 1008, true, false, kGa102Source, 0, 0, 320},
+    {"RTX 4080", 48.7, 48.7, 97.5, 194.9, 716.8, true, false, kAdaSource, 0, 0, 389.9},
+    {"RTX 4090", 82.6, 82.6, 165.2, 330.3, 1008, true, false, kAdaSource, 0, 0, 660.6},
+    {"RTX 6000 Ada", 91.1, 182.1, 364.2, 728.5, 960, true, false, kAdaSource, 0, 0, 728.5},
+    {"H100 80GB HBM3", 67, 494, 989, 1979, 3350, true, true, kH100Source, 67, 34, 1979},
+    {"H100 PCIe", 51, 378, 756, 1513, 2000, true, false, kH100Source, 51, 26, 1513},
+    {"H100 NVL", 60, 417, 835, 1670, 3900, true, false, kH100Source, 60, 30, 1670},
+    {"H800", 67, 494, 989, 1979, 3350, true, true, kH800Source, 1, 1, 1979},
+    {"H800 PCIe", 51, 378, 756, 1513, 2000, true, false, kH800Source, 0.8, 0.8, 1513},
+    {"H20", 44, 74, 148, 296, 4000, true, true, kH20Source, 1, 1, 296},
+    {"H200", 67, 494, 989, 1979, 4800, true, true, kH200Source, 67, 34, 1979},
+    {"H200 NVL", 60, 417, 835, 1670, 4800, true, false, kH200Source, 60, 30, 1670},
+    {"GH200", 67, 494, 989, 1979, 4000, true, true, kGh200Source, 67, 34, 1979},
+    {"B200", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource, 37, 37, 4500, 9000},
+    {"B300", 75, 1125, 2250, 4500, 8000, true, true, kHgxSource, 1.25, 1.25, 0, 13500},
+    {"GB200", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source, 40, 40, 5000, 10000},
+    {"GB300", 80, 1250, 2500, 5000, 8000, true, true, kNvl72Source, 1.4, 1.4, 0, 15000},
+    {"RTX 5080", 56.3, 56.3, 112.6, 225.1, 960, true, false, kRtxBlackwellSource, 0, 0, 450.2, 900.4},
+    {"RTX 5090", 104.8, 104.8, 209.5, 419, 1792, true, false, kRtxBlackwellSource, 0, 0, 838, 1676},
+    {"RTX PRO 6000", 126, 251.9, 503.8, 1007.6, 1792, true, false, kRtxProSource, 0, 0, 1007.6, 2015.2},
+    {"GB10", 31, 62.5, 125, 250, 273, true, false, kGb10Source, 0, 0, 0, 500},
 };
 
-// Cards for notebooks, those with half the power, and those for China share the name of a faster one.
-bool is_slower_namesake(std::string_view small) {
-  for (const std::string_view word : {"laptop", "max-q", "mobile", "4090 d", "5090 d"})
-    if (small.find(word) != std::string_view::npos) return true;
-  return false;
+// Cards for notebooks, those with half the power, those for China and refreshed ones share the name of another.
+bool is_variant_of_another(std::string_view small, std::string_view row) {
+  constexpr std::string_view kVariants[] = {"laptop", "max-q", "mobile", "super", "ti", "d"};
+  const auto has = [](std::string_view text, std::string_view wanted) {
+    return std::ranges::any_of(words(text), [&](std::string_view word) { return word == wanted; });
+  };
+  return std::ranges::any_of(
+      kVariants, [&](std::string_view variant) { return has(small, variant) && !has(row, variant); });
 }
 
 }  // namespace
@@ -106,12 +119,11 @@ std::span<const GpuSpeed> gpu_speeds() { return kSpeeds; }
 
 const GpuSpeed* find_gpu_speed(std::string_view model) {
   const std::string small = lower(model);
-  if (is_slower_namesake(small)) return nullptr;
   const GpuSpeed* best = nullptr;
   for (const GpuSpeed& row : kSpeeds)
     if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
       best = &row;
-  return best;
+  return best == nullptr || is_variant_of_another(small, lower(best->name)) ? nullptr : best;
 }
 
 const GpuSpeed* find_module_speed(std::string_view model) {
@@ -120,9 +132,8 @@ const GpuSpeed* find_module_speed(std::string_view model) {
   // "H100 SXM5" is what people write; the driver's name for it has no SXM.
   std::string small = lower(model);
   small.resize(std::min(small.size(), small.find(" sxm")));
-  if (small.empty() || is_slower_namesake(small)) return found;
   for (const GpuSpeed& row : kSpeeds)
-    if (row.module && names_gpu(lower(row.name), small)) return &row;
+    if (!small.empty() && row.module && names_gpu(lower(row.name), small)) return &row;
   return found;
 }
 

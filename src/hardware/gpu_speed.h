@@ -14,7 +14,7 @@ constexpr auto enum_names(MatrixType) {
 }
 
 // Rates are TFLOP/s without sparsity, with sums of 32 bits; 0: the GPU has no such unit, or no data sheet
-// states it. GeForce cards compute 16-bit products with 32-bit sums at half the advertised rate.
+// states it (GpuSheet tells which). GeForce cards compute 16-bit products with 32-bit sums at half the advertised rate.
 struct GpuSpeed {
   std::string_view name;  // a part of the driver's or the user's name for it, as in GpuProduct
   double fp32;            // of the general units
@@ -26,6 +26,9 @@ struct GpuSpeed {
   bool module;       // SXM or a superchip, not a card: preferred where a node's GPUs have NVLink
   std::string_view source;
   double fp64 = 0;  // of tensor cores if they take such numbers; 0: only a few units, or not in this table
+  double fp64_units = 0;  // of the general units, where they are not a fixed part of the 32-bit ones
+  double int8 = 0;        // TOP/s; of tensor cores if they take such numbers
+  double fp4 = 0;
 
   // Returns TFLOP/s; 0 if it has no such unit.
   double teraflops(MatrixType type) const;

@@ -299,6 +299,35 @@ TechnologyCell time_slicing(const StackView& view) {
               kSharing);
 }
 
+TechnologyCell mps(const StackView& view) {
+  constexpr std::string_view kMps = "docs.nvidia.com/deploy/mps, \"When to Use MPS\" and \"Volta MPS\"";
+  if (view.gpu->architecture < GpuArchitecture::kVolta)
+    return cell(kLimited, "at most 16 clients, which share one address space and the faults of each other",
+                kMps);
+  return cell(
+      kYes,
+      "processes compute at the same time, each in an address space of its own; a fault of one ends all",
+      kMps);
+}
+
+// Hopper and Blackwell as NVIDIA's lists of supported platforms have them.
+TechnologyCell confidential_computing(const StackView& view) {
+  constexpr std::string_view kPlatforms =
+      "docs.nvidia.com/confidential-computing, \"Supported Platforms\"; R580 TRD1 release notes";
+  if (view.gpu->architecture < GpuArchitecture::kHopper)
+    return cell(kNo, "it begins with Hopper", kPlatforms);
+  const std::string_view name = view.gpu->name;
+  if (name == "RTX PRO 6000")
+    return cell(kLimited, "of its editions only the Server Edition, one GPU in a guest with SEV-SNP or TDX",
+                kPlatforms);
+  if (name.starts_with("H100") || name.starts_with("H200") || name == "B200" || name == "B300")
+    return cell(kYes, "in a guest, where the processor has SEV-SNP or TDX; data passes a bounce buffer",
+                kPlatforms);
+  return view.data_centre()
+             ? cell(kUnknown, "its list does not name this product", kPlatforms, "nvidia-smi conf-compute -f")
+             : cell(kNo, "not in its list of products", kPlatforms);
+}
+
 TechnologyCell vgpu(const StackView& view) {
   constexpr std::string_view kVgpuList =
       "docs.nvidia.com/vgpu/gpus-supported-by-vgpu.html; /vgpu/17.0/whats-new-vgpu: Pascal withdrawn";
@@ -566,6 +595,8 @@ constexpr TechnologyRow kTechnologies[] = {
     {"GPUDirect Storage", gpudirect_storage},
     {"MIG", mig},
     {"Time-slicing", time_slicing},
+    {"MPS", mps},
+    {"Confidential computing", confidential_computing},
     {"vGPU", vgpu},
     {"DCGM", dcgm},
     {"DCGM exporter", dcgm_exporter},

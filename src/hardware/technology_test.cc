@@ -82,7 +82,21 @@ TEST(Technology, OfTheGuidesLabIsWhatTheGuideSaysButForWhatItGotWrong) {
     EXPECT_EQ(cell_of(kT4Lab, row.technology).support, row.t4.value_or(row.guide_t4)) << row.technology;
     EXPECT_EQ(cell_of(kP4Lab, row.technology).support, row.p4.value_or(row.guide_p4)) << row.technology;
   }
-  EXPECT_EQ(technology_names().size(), std::size(kGuide) + 1) << "the guide has no row for the system";
+  EXPECT_EQ(technology_names().size(), std::size(kGuide) + 3)
+      << "the guide has no rows for the system, MPS and confidential computing";
+}
+
+TEST(Technology, MpsAndConfidentialComputingFollowTheProduct) {
+  const auto support = [](const char* gpu, std::string_view row) {
+    return cell_of(TechnologyStack{.gpu = gpu}, row).support;
+  };
+  EXPECT_EQ(support("P40", "MPS"), Support::kLimited);
+  EXPECT_EQ(support("V100-SXM2", "MPS"), Support::kYes);
+  EXPECT_EQ(support("A100", "Confidential computing"), Support::kNo);
+  EXPECT_EQ(support("H100 PCIe", "Confidential computing"), Support::kYes);
+  EXPECT_EQ(support("GH200", "Confidential computing"), Support::kUnknown);
+  EXPECT_EQ(support("RTX PRO 6000", "Confidential computing"), Support::kLimited);
+  EXPECT_EQ(support("RTX 5090", "Confidential computing"), Support::kNo);
 }
 
 TEST(Technology, TellsWhyTheGuidesPascalCardsAreAtTheirEnd) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/facts.h"
+#include "hardware/gpu_sheet.h"
 #include "inventory/load.h"
 #include "predict/against.h"
 #include "results/collective.h"
@@ -190,6 +191,21 @@ TEST_F(Physics, TimesGrowWithSizeAndBandsHoldTheForecast) {
       before = forecast.time;
     }
   }
+}
+
+// Two tables count NVLinks: forecasts' and that of data sheets.
+TEST(ShapeFromNodes, CountsTheNvlinksOfTheDataSheet) {
+  int boards = 0;
+  for (const std::string_view name : gpu_sheet_names()) {
+    const GpuSheet sheet = gpu_sheets(name).front();
+    if (sheet.nvlink != "board" && sheet.nvlink != "switch") continue;
+    ClusterShape shape;
+    fill_gpu(shape, name, 0, false);
+    const double each = sheet.architecture == "Pascal" ? 20 : sheet.architecture == "Blackwell" ? 50 : 25;
+    EXPECT_EQ(2 * shape.nvlinks * each, sheet.nvlink_bandwidth) << name;
+    ++boards;
+  }
+  EXPECT_GT(boards, 10);
 }
 
 }  // namespace

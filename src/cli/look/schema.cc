@@ -24,6 +24,7 @@ struct About {
 };
 // clang-format off
 constexpr About kAbout[] = {
+    {"railbed-advise-gpus", "advise gpus", "GPU models by their data sheets: units, rates, memory, links, software"},
     {"railbed-advise-matrix", "advise matrix", "which of NVIDIA's technologies work on which nodes, and why"},
     {"railbed-advise-rails", "advise rails", "addresses, switches and cables of a cluster that is planned"},
     {"railbed-advise-switch", "advise switch", "what back to back, a ring, a mesh and a switch cost and give"},

@@ -153,6 +153,7 @@ Action declare_advise(CLI::App& app) {
     command->callback([chosen, action = declare(*command)] { *chosen = action; });
   };
   add("matrix", "which of NVIDIA's technologies work on these nodes, and why", declare_matrix);
+  add("gpus", "GPU models compared by their data sheets", declare_advise_gpus);
   add("rails", "N nodes × R rails: addresses, cables, labels, switches, cluster.yaml", declare_advise_rails);
   add("switch", "back to back, a ring or a switch at this number of nodes, and why", declare_advise_switch);
   add("upgrades", "what holds these nodes' network, and what each upgrade buys", declare_advise_upgrades);

@@ -10,6 +10,7 @@
 
 namespace railbed {
 
+Action declare_advise_gpus(CLI::App& app);
 Action declare_advise_rails(CLI::App& app);
 Action declare_advise_switch(CLI::App& app);
 Action declare_advise_upgrades(CLI::App& app);

@@ -12,7 +12,7 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kGridColumns = 6;  // these fit beside each other in 110 columns
-constexpr std::size_t kGridNameWidth = 20;
+constexpr std::size_t kGridNameWidth = 24;
 constexpr std::size_t kGridCellWidth = 15;
 
 std::string_view support_word(TechnologySupport support) {
