@@ -290,7 +290,7 @@ std::span<const Rule> gpudirect_rules() {
        .remedy =
            "Use the adapter beside the GPU as a rail; on a machine without a PCIe switch, measure and set the level.",
        .fixture = "h100-gpudirect-path",
-       .explained_by = {"pcie.gpu-near-adapter", "gpu.gpudirect-possible"},
+       .explained_by = {"pcie.rails-beside-gpus", "pcie.gpu-near-adapter", "gpu.gpudirect-possible"},
        .check = gpudirect_path},
   };
   return kRules;

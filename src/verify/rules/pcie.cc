@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/wording.h"
+#include "hardware/gpu_model.h"
 #include "hardware/pci_link.h"
 #include "hardware/pci_path.h"
 #include "hardware/spark.h"
+#include "model/node_graph.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
@@ -209,6 +212,132 @@ void gpu_near_adapter(const Survey& survey, Judge& judge) {
   });
 }
 
+// The adapters that rails use, and which GPUs have one of them below their own PCIe switch.
+struct RailsAndGpus {
+  std::vector<const PciDevice*> rails;   // one for each card
+  std::vector<const PciDevice*> served;  // GPUs with a rail below their switch
+  std::vector<const PciDevice*> lonely;  // GPUs below a switch that has none
+  std::vector<const PciDevice*>
+      spare;  // adapters of a rail's model that belong to no rail, beside lonely GPUs
+  std::vector<const PciDevice*> doubled;  // rails' adapters that share a switch
+};
+
+bool below_one_switch(const NodeView& node, const PciDevice& a, const PciDevice& b) {
+  return path_between(node.pci(), a, b) <= PathClass::kPxb;
+}
+
+bool is_one_card(const PciDevice& a, const PciDevice& b) {
+  return pci_slot_of(a.address) == pci_slot_of(b.address);
+}
+
+RailsAndGpus rails_and_gpus(const NodeView& node) {
+  RailsAndGpus found;
+  for (const RailEnd& end : node.ends)
+    if (end.rail != nullptr && end.adapter != nullptr &&
+        std::ranges::none_of(found.rails,
+                             [&](const PciDevice* rail) { return is_one_card(*rail, *end.adapter); }))
+      found.rails.push_back(end.adapter);
+  for (const PciDevice* gpu : node.gpus()) {
+    const bool served = std::ranges::any_of(
+        found.rails, [&](const PciDevice* rail) { return below_one_switch(node, *gpu, *rail); });
+    constexpr std::size_t kRootPortAlone = 2;  // the device itself, then its root port
+    if (served)
+      found.served.push_back(gpu);
+    else if (path_to_root(node.pci(), *gpu).size() > kRootPortAlone)
+      found.lonely.push_back(gpu);
+  }
+  for (const PciDevice* adapter : node.adapters()) {
+    const auto of_rails_model = [&](const PciDevice* rail) {
+      return rail->device.ok() && adapter->device.ok() && *rail->device == *adapter->device;
+    };
+    const bool is_rail =
+        std::ranges::any_of(found.rails, [&](const PciDevice* rail) { return is_one_card(*rail, *adapter); });
+    const bool beside = std::ranges::any_of(
+        found.lonely, [&](const PciDevice* gpu) { return below_one_switch(node, *gpu, *adapter); });
+    if (!is_rail && beside && std::ranges::any_of(found.rails, of_rails_model))
+      found.spare.push_back(adapter);
+  }
+  for (const PciDevice* rail : found.rails)
+    if (std::ranges::any_of(found.rails, [&](const PciDevice* other) {
+          return other != rail && below_one_switch(node, *rail, *other);
+        }))
+      found.doubled.push_back(rail);
+  return found;
+}
+
+std::string addresses_of(const std::vector<const PciDevice*>& devices) {
+  std::vector<std::string_view> addresses;
+  for (const PciDevice* device : devices) addresses.push_back(device->address);
+  return fmt::format("{}", fmt::join(addresses, ", "));
+}
+
+// Returns what the lonely GPUs' way costs: all that share a switch pass its one link to the processor. Empty if that
+// link is not known.
+std::string cost_of_the_way(const Survey& survey, const NodeView& node, const RailsAndGpus& found) {
+  const NodeGraph graph = graph_of_facts(*node.name, *node.facts, &survey.evidence.cluster);
+  const auto uplink_of = [&](const PciDevice* device) -> const GraphPlace* {
+    const auto gpu = std::ranges::find(graph.gpus, device->address, &GraphGpu::address);
+    if (gpu == graph.gpus.end()) return nullptr;
+    const auto links = links_to_memory(graph, gpu->up);
+    return links.size() > 1 ? links.back() : nullptr;
+  };
+  const GraphPlace* const uplink = uplink_of(found.lonely.front());
+  if (uplink == nullptr) return "";
+  const std::optional<PcieLink>& link = uplink->link ? uplink->link : uplink->possible;
+  if (!link) return "";
+  const auto sharing = std::ranges::count(found.lonely, uplink, uplink_of);
+  return fmt::format(", {} of them over one {} link, at most {} for each", sharing, to_text(*link),
+                     to_text(BitRate{usable(*link).bits_per_second / static_cast<double>(sharing)}));
+}
+
+void rails_beside_gpus(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "rails and GPUs", [&](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
+    if (node.gpus().size() < 2) return verdict.not_applicable("one GPU");
+    const bool staged = std::ranges::any_of(node.gpu_models, [](const GpuModel* model) {
+      return model != nullptr && model->gpudirect == GpuDirect::kNone;
+    });
+    if (staged)
+      return verdict.not_applicable("these GPUs have no GPUDirect RDMA: data passes host memory anyway");
+    const RailsAndGpus found = rails_and_gpus(node);
+    if (found.rails.size() < 2) return verdict.not_applicable("rails of fewer than two adapters");
+    verdict.seen(node.facts->pci);
+    if (std::ranges::any_of(node.ends, [](const RailEnd& end) { return end.interface == nullptr; }))
+      return verdict.not_applicable("a rail's interface is missing (net.interface)");
+    const std::string counts = fmt::format("{}, {}", counted(node.gpus().size(), "GPU"),
+                                           counted(found.rails.size(), "rail adapter"));
+    if (found.served.empty())
+      return verdict.not_applicable("no GPU has a rail below a PCIe switch of its own");
+    if (found.lonely.empty()) return verdict.pass(counts);
+    if (found.spare.empty() && found.doubled.empty())
+      return verdict.not_applicable("no other adapter is there for them");
+    for (const PciDevice* gpu : found.lonely) verdict.touch(node.touches_of(*gpu));
+    const std::string way =
+        fmt::format("{} of {} of {} ({}) have no rail below their PCIe switch", found.lonely.size(),
+                    counted(node.gpus().size(), "GPU"), *node.name, addresses_of(found.lonely));
+    const std::string cost =
+        "their traffic passes the processor to the others' adapters" + cost_of_the_way(survey, node, found);
+    if (!found.spare.empty())
+      return verdict.warn(
+          {.message = fmt::format("{}, and the adapters there ({}) belong to no rail: {}", way,
+                                  addresses_of(found.spare), cost),
+           .expected = "a rail below each switch that has GPUs",
+           .observed = counts,
+           .remedy = {found.doubled.empty()
+                          ? "Make the adapters beside these GPUs rails, too, in cluster.yaml."
+                          : "Make the adapters beside these GPUs rails in cluster.yaml, in place of one of "
+                            "two that share a switch, or in addition to them.",
+                      {"railbed facts --topology"}}});
+    verdict.warn({.message = fmt::format("{}, while rail adapters share one ({}): {}", way,
+                                         addresses_of(found.doubled), cost),
+                  .expected = "a rail below each switch that has GPUs",
+                  .observed = counts,
+                  .remedy = {"Move one of the adapters that share a switch to a slot of the other switch.",
+                             {"railbed facts --topology"},
+                             true}});
+  });
+}
+
 void iommu(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "IOMMU", [](Case& verdict, const NodeView& node) {
     if (node.gpus().empty() || node.adapters().empty())
@@ -327,8 +456,20 @@ std::span<const Rule> pcie_rules() {
        .standard = "GPU and at least one rail adapter on one NUMA node",
        .remedy = "Use another slot.",
        .fixture = "v100-gpu-far-from-adapter",
-       .explained_by = {"pcie.numa-known"},
+       .explained_by = {"pcie.rails-beside-gpus", "pcie.numa-known"},
        .check = gpu_near_adapter},
+      {.id = "pcie.rails-beside-gpus",
+       .title = "rails use the adapters beside the GPUs",
+       .why =
+           "Where each PCIe switch has GPUs and adapters, a rail on each lets every GPU reach the network below its "
+           "own switch. Two rails on one switch leave the GPUs of another to cross the processor, with one link for "
+           "all of them.",
+       .source = "/sys/bus/pci/devices, the rails of cluster.yaml",
+       .standard = "a rail adapter below each PCIe switch that has GPUs, where the node has as many; ours",
+       .remedy = "Make the adapters beside these GPUs rails, or move an adapter.",
+       .fixture = "h100-rails-on-one-socket",
+       .explained_by = {},
+       .check = rails_beside_gpus},
       {.id = "pcie.iommu",
        .title = "IOMMU is off or passes through",
        .why = "Translation sends peer-to-peer traffic up to the processor and often breaks GPUDirect.",
