@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "facts/facts.h"
+#include "facts/software/gpu_job.h"
 #include "facts/software/process.h"
 #include "fuzz/require.h"
 #include "host/process_text.h"
@@ -24,6 +25,11 @@ void read_as_files(std::string_view text) {
   (void)parse_stat(text);
   (void)parse_status(text);
   (void)container_of(text);
+  const CgroupJob job = job_of(text);
+  require(job.slurm_job.empty() || is_slurm_job(job.slurm_job));
+  require(job.pod_uid.size() <= 36);
+  if (const auto log = parse_container_log(text))
+    require_printable(log->pod + log->name_space + log->container);
   (void)addresses_of(text, "gpu01");
   (void)nccl_lines(text);
   (void)parse_queue_pairs(std::string(text), 7);

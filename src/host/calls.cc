@@ -106,6 +106,10 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kProcess))
     if (const auto pid = parse_number<int>(name.substr(kProcess.size())); pid && *pid > 0)
       return call_process(*pid);
+  constexpr std::string_view kJobs = "jobs ";
+  constexpr std::string_view kUsers = "user-names ";
+  if (name.starts_with(kJobs)) return call_jobs(name.substr(kJobs.size()));
+  if (name.starts_with(kUsers)) return call_user_names(name.substr(kUsers.size()));
   constexpr std::string_view kEthernet = "ethernet ";
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
   constexpr std::string_view kStatistics = "statistics ";

@@ -104,10 +104,28 @@ struct ProcessAnswer {
          open_devices, flows, interfaces, hostname, hostname_addresses, system_conf, user_conf);
 };
 
+// "jobs PID,PID,…": an array of the processes that are there, kMostJobPids at most.
+struct ProcessJob {
+  int pid = 0;
+  int user = 0;
+  std::string slurm_job;  // P/cgroup, else SLURM_JOB_ID of P/environ; digits, empty if none
+  std::string pod_uid;    // P/cgroup; empty if none
+  std::string container;  // as in ProcessBrief
+  int ranks = 0;          // WORLD_SIZE, else the like of mpirun or Slurm, of P/environ; 0 if unknown
+  FIELDS(ProcessJob, pid, user, slurm_job, pod_uid, container, ranks);
+};
+inline constexpr std::size_t kMostJobPids = 512;
+
+// "user-names UID,UID,…": the names that the system's accounts have, by number: getpwuid_r(3). Users without an account
+// are left out.
+using UserNames = std::map<std::string, std::string>;
+
 // Returns whether a variable is kept: those of NCCL, UCX, Gloo and of launchers that start ranks.
 bool is_kept_variable(std::string_view name);
 
 Reading<std::string> call_processes(std::string_view which);
 Reading<std::string> call_process(int pid);
+Reading<std::string> call_jobs(std::string_view pids);
+Reading<std::string> call_user_names(std::string_view users);
 
 }  // namespace railbed

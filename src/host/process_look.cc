@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -323,7 +324,80 @@ std::string look_at_all(std::string_view which) {
   return json::dump(json::encode(list));
 }
 
+// Returns how many ranks the job has, as its launcher wrote it into the environment; 0 if none did.
+int ranks_in(std::string_view environ) {
+  for (const char* const name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
+    if (const auto value = variable_of(environ, name))
+      if (const auto ranks = parse_number<int>(*value); ranks && *ranks > 0) return *ranks;
+  return 0;
+}
+
+std::optional<ProcessJob> job_of_process(int pid) {
+  const ProcessFolder process(pid);
+  const auto who = process ? parse_status(process.read("status").value_or("")) : std::nullopt;
+  const auto cgroup = process ? process.read("cgroup") : Reading<std::string>();
+  if (!who || !cgroup) return std::nullopt;
+  const CgroupJob job = job_of(*cgroup);
+  ProcessJob found{.pid = pid,
+                   .user = who->user,
+                   .slurm_job = job.slurm_job,
+                   .pod_uid = job.pod_uid,
+                   .container = container_of(*cgroup).id};
+  const std::string environ = process.read("environ").value_or("");
+  found.ranks = ranks_in(environ);
+  const std::string named = variable_of(environ, "SLURM_JOB_ID").value_or("");
+  if (found.slurm_job.empty() && found.pod_uid.empty() && is_slurm_job(named)) found.slurm_job = named;
+  return found;
+}
+
+std::string jobs_of(const std::vector<int>& pids) {
+  std::vector<ProcessJob> found;
+  for (const int pid : pids)
+    if (auto job = job_of_process(pid)) found.push_back(std::move(*job));
+  return json::dump(json::encode(found));
+}
+
+std::string names_of_users(const std::vector<int>& users) {
+  UserNames names;
+  std::vector<char> buffer(1 << 16);
+  for (const int user : users) {
+    passwd entry = {};
+    passwd* found = nullptr;
+    const int failed = getpwuid_r(static_cast<uid_t>(user), &entry, buffer.data(), buffer.size(), &found);
+    if (failed == 0 && found != nullptr) names.emplace(std::to_string(user), printable(entry.pw_name));
+  }
+  return json::dump(json::encode(names));
+}
+
+// Returns the numbers of a list "1,2,3"; nullopt if it is none, or has too many.
+std::optional<std::vector<int>> numbers_of(std::string_view list) {
+  std::vector<int> numbers;
+  for (const auto piece : split(list, ',')) {
+    const auto number = parse_number<int>(piece);
+    if (!number || *number < 0 || numbers.size() >= kMostJobPids) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Reading<std::string> ask_about(const std::string& name, std::string_view list, std::chrono::seconds patience,
+                               std::string (*answer)(const std::vector<int>&)) {
+  const auto numbers = numbers_of(list);
+  if (!numbers) return {Miss{Missing::kUnsupported, "no such call"}, name};
+  return ask_in_child(
+      name, [&](const Say&) { return answer(*numbers); }, patience);
+}
+
 }  // namespace
+
+Reading<std::string> call_jobs(std::string_view pids) {
+  return ask_about("jobs " + std::string(pids), pids, kPatience, jobs_of);
+}
+
+Reading<std::string> call_user_names(std::string_view users) {
+  // Accounts of a directory service may take long, or never answer.
+  return ask_about("user-names " + std::string(users), users, std::chrono::seconds(2), names_of_users);
+}
 
 Reading<std::string> call_processes(std::string_view which) {
   const std::string name = "processes " + std::string(which);

@@ -64,6 +64,33 @@ std::string_view runtime_of(std::string_view path) {
   return "";
 }
 
+// Returns the job of Slurm's folder for it, which is the third: below the scope of slurmstepd, whose name may begin with
+// the node's, or below the user's folder.
+std::string slurm_job_in(const std::vector<std::string_view>& pieces) {
+  constexpr std::string_view kJob = "job_";
+  if (pieces.size() < 3 || !pieces[2].starts_with(kJob)) return "";
+  const bool second = pieces[0] == "system.slice" && pieces[1].ends_with("slurmstepd.scope");
+  const bool first = pieces[0].starts_with("slurm") && pieces[1].starts_with("uid_");
+  const std::string_view job = pieces[2].substr(kJob.size());
+  return (first || second) && is_slurm_job(job) ? std::string(job) : "";
+}
+
+// Returns the pod's identifier: of "kubepods-burstable-pod<uid>.slice", where systemd has "_" for "-", or of "pod<uid>".
+std::string pod_uid_in(std::string_view piece) {
+  constexpr std::string_view kPod = "pod";
+  constexpr std::size_t kUuid = 36, kStatic = 32;
+  if (piece.ends_with(".slice")) piece.remove_suffix(6);
+  if (const auto dash = piece.rfind("-pod"); dash != std::string_view::npos && piece.starts_with("kube"))
+    piece.remove_prefix(dash + 1);
+  if (!piece.starts_with(kPod)) return "";
+  std::string uid(piece.substr(kPod.size()));
+  std::ranges::replace(uid, '_', '-');
+  std::string digits = uid;
+  std::erase(digits, '-');
+  const bool whole = (uid.size() == kUuid && digits.size() == kStatic) || uid.size() == kStatic;
+  return whole && is_hex(digits) && (uid.size() == kUuid || digits == uid) ? uid : "";
+}
+
 }  // namespace
 
 bool is_kept_variable(std::string_view name) {
@@ -152,6 +179,25 @@ ContainerName container_of(std::string_view cgroup) {
     }
   }
   return {};
+}
+
+bool is_slurm_job(std::string_view text) {
+  return !text.empty() && text.size() <= 10 && std::ranges::all_of(text, is_digit);
+}
+
+CgroupJob job_of(std::string_view cgroup) {
+  CgroupJob found;
+  for (const auto line : lines(cgroup.substr(0, 64 << 10))) {
+    const auto path = line.substr(std::min(line.find('/'), line.size()));
+    auto pieces = split(path, '/');
+    std::erase_if(pieces, [](std::string_view piece) { return piece.empty() || piece == ".."; });
+    if (std::ranges::find(pieces, "user.slice") != pieces.end()) continue;
+    if (found.slurm_job.empty()) found.slurm_job = slurm_job_in(pieces);
+    for (const std::string_view piece : pieces)
+      if (found.pod_uid.empty() && path.find("kubepods") != std::string_view::npos)
+        found.pod_uid = pod_uid_in(piece);
+  }
+  return found;
 }
 
 std::vector<MappedFile> mapped_libraries(std::string_view maps) {

@@ -45,6 +45,20 @@ struct ContainerName {
 };
 ContainerName container_of(std::string_view cgroup);
 
+// cgroup: the job of a scheduler whose cgroup the process is in. Folders that users may make themselves, those below
+// user.slice, do not count.
+//   Slurm, v2:  "0::/system.slice/slurmstepd.scope/job_417/step_0/user/task_0"
+//   Slurm, v1:  "12:devices:/slurm/uid_1000/job_417/step_batch/task_0"
+//   Kubernetes: "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice/cri-containerd-<id>.scope",
+//               "12:devices:/kubepods/besteffort/pod<uid>/<id>"
+struct CgroupJob {
+  std::string slurm_job;  // digits; empty if none
+  std::string pod_uid;    // 8-4-4-4-12 hexadecimal digits, or 32 of a static pod; empty if none
+};
+CgroupJob job_of(std::string_view cgroup);
+// Returns whether the text is a Slurm job's identifier: 1 to 10 digits.
+bool is_slurm_job(std::string_view text);
+
 // maps: the libraries that show how a job communicates, each once; at most kMostLibraries.
 struct MappedFile {
   MappedLibrary library;

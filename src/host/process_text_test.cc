@@ -47,6 +47,47 @@ TEST(ProcessText, FindsTheContainerInItsCgroup) {
   EXPECT_EQ(container_of("0::/user.slice/user-0.slice/session-1.scope\n").id, "");
 }
 
+TEST(ProcessText, FindsTheJobInItsCgroup) {
+  const std::string uid = "0c6a2c1e-8f0e-4f3d-9d35-2f1f7f0a5b11";
+  const std::string id(64, 'a');
+  EXPECT_EQ(job_of("0::/system.slice/slurmstepd.scope/job_417/step_0/user/task_0\n").slurm_job, "417");
+  EXPECT_EQ(job_of("0::/system.slice/gpu01_slurmstepd.scope/job_9/step_batch/user/task_special\n").slurm_job,
+            "9");
+  EXPECT_EQ(job_of("12:devices:/slurm/uid_1000/job_3385/step_0/task_0\n1:name=systemd:/\n").slurm_job,
+            "3385");
+  EXPECT_EQ(job_of("12:devices:/slurm_gpu01/uid_1000/job_3385/step_0\n").slurm_job, "3385");
+  // A monitor in a container sees the path from its own cgroup.
+  EXPECT_EQ(job_of("0::/../../system.slice/slurmstepd.scope/job_5/step_0\n").slurm_job, "5");
+  EXPECT_EQ(
+      job_of("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0c6a2c1e_8f0e_4f3d_9d35_"
+             "2f1f7f0a5b11.slice/cri-containerd-" +
+             id + ".scope\n")
+          .pod_uid,
+      uid);
+  EXPECT_EQ(job_of("0::/kubepods.slice/kubepods-pod0c6a2c1e_8f0e_4f3d_9d35_2f1f7f0a5b11.slice/crio-" + id +
+                   ".scope\n")
+                .pod_uid,
+            uid);
+  EXPECT_EQ(job_of("12:devices:/kubepods/besteffort/pod" + uid + "/" + id + "\n").pod_uid, uid);
+  EXPECT_EQ(job_of("0::/kubepods/pod" + std::string(32, 'b') + "/" + id + "\n").pod_uid,
+            std::string(32, 'b'));
+}
+
+TEST(ProcessText, TakesNoFolderOfAUserForAJob) {
+  for (const char* cgroup :
+       {"0::/user.slice/user-1000.slice/user@1000.service/system.slice/slurmstepd.scope/job_1/step_0\n",
+        "0::/user.slice/slurm/uid_0/job_1\n", "0::/system.slice/mine.service/slurmstepd.scope/job_1\n",
+        "0::/system.slice/slurmstepd.scope/job_12345678901/step_0\n",
+        "0::/system.slice/slurmstepd.scope/job_\n", "0::/system.slice/slurmstepd.scope/job_1x/step_0\n",
+        "0::/system.slice/slurmstepd.scope/system\n",
+        "0::/user.slice/kubepods/pod0c6a2c1e-8f0e-4f3d-9d35-2f1f7f0a5b11\n", "0::/kubepods/podcast\n",
+        "0::/kubepods/pod0c6a2c1e-8f0e-4f3d-9d35-2f1f7f0a5bxx\n",
+        "0::/pod0c6a2c1e-8f0e-4f3d-9d35-2f1f7f0a5b11\n", "", "/", "0::/"}) {
+    EXPECT_EQ(job_of(cgroup).slurm_job, "") << cgroup;
+    EXPECT_EQ(job_of(cgroup).pod_uid, "") << cgroup;
+  }
+}
+
 TEST(ProcessText, FindsMappedLibraries) {
   const auto found = mapped_libraries(
       "7f00-7f01 r--p 00000000 08:01 12 /opt/a b/libnccl.so.2.28.9\n"

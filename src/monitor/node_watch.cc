@@ -25,6 +25,8 @@
 #include "campaign/look/gather.h"
 #include "campaign/measure/history.h"
 #include "facts/network/optics.h"
+#include "facts/software/gpu_job.h"
+#include "host/host.h"
 #include "host/open.h"
 #include "host/without_devices.h"
 #include "inventory/load.h"
@@ -114,6 +116,8 @@ struct WatchedNode {
   std::shared_ptr<const Counts> counts = {};
   std::shared_ptr<const GpuReadings> gpus = {};
   std::shared_ptr<const GpuActivities> activity = {};
+  std::shared_ptr<const GpuJobs> jobs = {};
+  KnownUsers users = {};             // used only by the collector of GPUs
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
   std::shared_ptr<const BmcFacts> bmc = {};
   std::shared_ptr<const std::vector<PastMeasurement>> past = {};
@@ -158,6 +162,15 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
   sources.collect.left_alone = options.left_alone;
   return gather_evidence(sources, {},
                          {.stop = stop, .progress = [](std::string_view) {}, .note = shared.note});
+}
+
+// Returns which job has which of the GPUs, of those that NVML could read.
+GpuJobs jobs_of(Host& machine, const GpuReadings& readings, KnownUsers& users) {
+  std::map<std::string, std::vector<NvmlProcess>> processes;
+  for (const auto& [address, gpu] : readings)
+    if (gpu.ok() && gpu->processes.ok() && !gpu->processes->empty())
+      processes.emplace(address, *gpu->processes);
+  return collect_gpu_jobs(machine, processes, users);
 }
 
 // Performs one look: collects, judges, publishes the result, and calls the listener.
@@ -233,6 +246,7 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
   // A driver that cannot measure it, or one GPU that hangs, leaves the other readings as they are.
   shared.put(shared.activity,
              readings.empty() ? GpuActivities() : read_gpu_activity(*machine).value_or(GpuActivities()));
+  shared.put(shared.jobs, jobs_of(*machine, readings, shared.users));
   shared.put(shared.gpus, std::move(readings));
   if (!why.empty()) return fail(ErrorKind::kUnavailable, why);
   return {};
@@ -347,6 +361,7 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
     state.counts = shared.counts;
     state.gpus = shared.gpus;
     state.activity = shared.activity;
+    state.jobs = shared.jobs;
     state.optics = shared.optics;
     state.past = shared.past;
     state.bmc = shared.bmc;

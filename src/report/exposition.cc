@@ -23,7 +23,7 @@ bool is_plain(std::string_view value) {
 
 }  // namespace
 
-void Exposition::begin(std::string_view name, Labels labels) {
+void Exposition::begin(std::string_view name, std::span<const Label> labels) {
   text_ += name;
   char before = '{';
   for (const auto& [label, value] : labels) {
@@ -37,18 +37,27 @@ void Exposition::begin(std::string_view name, Labels labels) {
     text_ += '"';
     before = ',';
   }
-  text_ += labels.size() == 0 ? " " : "} ";
+  text_ += labels.empty() ? " " : "} ";
 }
 
 void Exposition::sample(std::string_view name, Labels labels, std::uint64_t value) {
-  begin(name, labels);
+  begin(name, {labels.begin(), labels.size()});
   const fmt::format_int digits(value);
   text_.append(digits.data(), digits.size());
   text_ += '\n';
 }
 
 void Exposition::sample(std::string_view name, Labels labels, double value) {
+  begin(name, {labels.begin(), labels.size()});
+  put(value);
+}
+
+void Exposition::sample(std::string_view name, const std::vector<Label>& labels, double value) {
   begin(name, labels);
+  put(value);
+}
+
+void Exposition::put(double value) {
   if (std::isfinite(value))
     fmt::format_to(std::back_inserter(text_), "{}\n", value);
   else

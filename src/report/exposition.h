@@ -9,21 +9,25 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace railbed {
 
 class Exposition {
  public:
-  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Label = std::pair<std::string_view, std::string_view>;
+  using Labels = std::initializer_list<Label>;
 
   // Starts a family. `type`: "counter", "gauge" or "histogram". `help` is one line and is not escaped.
   void announce(std::string_view name, std::string_view type, std::string_view help);
   void sample(std::string_view name, Labels labels, double value);
   void sample(std::string_view name, Labels labels, std::uint64_t value);  // exact, every digit of a counter
+  void sample(std::string_view name, const std::vector<Label>& labels, double value);
   template <class Whole>
   requires std::is_integral_v<Whole>
   void sample(std::string_view name, Labels labels, Whole value) {
@@ -36,7 +40,8 @@ class Exposition {
   std::string take() { return std::move(text_); }
 
  private:
-  void begin(std::string_view name, Labels labels);
+  void begin(std::string_view name, std::span<const Label> labels);
+  void put(double value);
   std::string text_;
 };
 

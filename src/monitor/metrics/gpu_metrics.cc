@@ -1,9 +1,13 @@
 // Exports GPUs under the names, labels and units of NVIDIA's dcgm-exporter (etc/default-counters.csv of its
 // repository), with values from NVML. Also exports how often each Xid is in the kernel's log, because
 // dcgm-exporter's gauge holds only the last one.
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "monitor/metrics/families.h"
@@ -167,6 +171,40 @@ std::vector<std::pair<GpuLabels, const NvmlGpu*>> gpus_that_answer(const GpuRead
   return found;
 }
 
+// Returns the labels by which dcgm-exporter names the job of a GPU, as far as they are known; none if jobs share the GPU,
+// because its values are of all of them. Gauges alone get them: an error that ends a job would end the counter's series,
+// too, and the series after it would begin with the error counted, which increase() misses.
+std::vector<Exposition::Label> labels_of_job(const NodeState& state, const std::string& address) {
+  if (!state.jobs) return {};
+  const auto jobs = state.jobs->find(address);
+  if (jobs == state.jobs->end() || jobs->second.size() != 1) return {};
+  const GpuJob& job = jobs->second.front();
+  std::vector<Exposition::Label> labels;
+  if (!job.hpc_job.empty()) labels.emplace_back("hpc_job", job.hpc_job);
+  if (job.pod.empty()) return labels;
+  labels.emplace_back("pod", job.pod);
+  if (!job.name_space.empty()) labels.emplace_back("namespace", job.name_space);
+  if (!job.container.empty()) labels.emplace_back("container", job.container);
+  return labels;
+}
+
+void add_jobs(const NodeState& state, Exposition& out) {
+  if (!state.jobs || state.jobs->empty()) return;
+  out.announce(
+      "railbed_gpu_processes", "gauge",
+      "Processes on the GPU, by Slurm's job, user, pod and container; a label that is not known is empty.");
+  for (const auto& [address, jobs] : *state.jobs)
+    for (const GpuJob& job : jobs)
+      out.sample("railbed_gpu_processes",
+                 {{"pci_bus_id", dcgm_address(address)},
+                  {"hpc_job", job.hpc_job},
+                  {"user", job.user},
+                  {"pod", job.pod},
+                  {"namespace", job.name_space},
+                  {"container", job.container}},
+                 job.processes);
+}
+
 // Returns the device of the event; empty if it concerns a process. Process names are arbitrary, and each
 // would be a series that never ends.
 std::string device_of(const LogEvent& event) {
@@ -198,23 +236,28 @@ void add_gpus(const NodeState& state, Exposition& out) {
   out.announce("railbed_gpu_answers", "gauge", "1 where NVML answers for the GPU.");
   for (const auto& [address, gpu] : *state.gpus)
     out.sample("railbed_gpu_answers", {{"pci_bus_id", dcgm_address(address)}}, gpu.ok() ? 1 : 0);
+  add_jobs(state, out);
   const auto gpus = gpus_that_answer(*state.gpus);
+  std::vector<std::vector<Exposition::Label>> labels_of;
+  for (const auto& [labels, gpu] : gpus)
+    labels_of.push_back({{"gpu", labels.number},
+                         {"UUID", labels.uuid},
+                         {"pci_bus_id", labels.address},
+                         {"device", labels.device},
+                         {"modelName", labels.model},
+                         {"Hostname", host}});
+  auto labels_with_job = labels_of;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    std::ranges::copy(labels_of_job(state, gpus[i].first.sysfs), std::back_inserter(labels_with_job[i]));
   const auto each = [&](std::string_view metric, std::string_view type, std::string_view help,
                         auto&& value_of) {
     bool announced = false;
-    for (const auto& [labels, gpu] : gpus) {
-      const std::optional<double> value = value_of(labels, *gpu);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const std::optional<double> value = value_of(gpus[i].first, *gpus[i].second);
       if (!value) continue;
       if (!announced) out.announce(metric, type, help);
       announced = true;
-      out.sample(metric,
-                 {{"gpu", labels.number},
-                  {"UUID", labels.uuid},
-                  {"pci_bus_id", labels.address},
-                  {"device", labels.device},
-                  {"modelName", labels.model},
-                  {"Hostname", host}},
-                 *value);
+      out.sample(metric, (type == "gauge" ? labels_with_job : labels_of)[i], *value);
     }
   };
   for (const GpuField& field : kGpuFields)

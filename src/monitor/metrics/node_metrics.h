@@ -14,6 +14,7 @@
 #include "facts/bmc.h"
 #include "facts/facts.h"
 #include "facts/network/counts.h"
+#include "facts/software/gpu_job.h"
 #include "monitor/events/events.h"
 #include "monitor/live/live_view.h"
 #include "results/measurement.h"
@@ -37,9 +38,9 @@ struct NodeLook {
   Facts facts;
   Findings findings;
   std::vector<RailView> rails;
-  double when = 0;     // Unix seconds
-  double seconds = 0;  // duration of the look
-  LiveView live = {};  // its part of the live page
+  double when = 0;                             // Unix seconds
+  double seconds = 0;                          // duration of the look
+  LiveView live = {};                          // its part of the live page
   std::string picture = {};
 };
 
@@ -74,6 +75,7 @@ struct NodeState {
   std::shared_ptr<const Counts> counts;  // null if not read yet; the same holds for the next pointers
   std::shared_ptr<const GpuReadings> gpus;
   std::shared_ptr<const GpuActivities> activity;
+  std::shared_ptr<const GpuJobs> jobs;
   // By interface; only those with a module that can be read.
   std::shared_ptr<const std::map<std::string, Optics>> optics;
   std::shared_ptr<const std::vector<PastMeasurement>> past;

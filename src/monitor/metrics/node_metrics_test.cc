@@ -11,6 +11,7 @@ namespace railbed {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -183,6 +184,36 @@ TEST(NodeMetrics, GpusByTheNamesOfDcgmExporter) {
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL" + labels + " 5\n"));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE"))) << "what the GPU does not say is not zero";
   EXPECT_THAT(text, HasSubstr("railbed_gpu_answers{pci_bus_id=\"00000000:2B:00.0\"} 0\n"));
+}
+
+TEST(NodeMetrics, TheJobOfAGpuByTheNamesOfDcgmExporter) {
+  NodeState state;
+  NvmlGpu gpu;
+  gpu.temperature = {41, "nvml"};
+  gpu.pcie_replays = {7, "nvml"};
+  GpuReadings gpus;
+  for (const char* address : {"0000:1b:00.0", "0000:2b:00.0", "0000:3b:00.0", "0000:4b:00.0"})
+    gpus.emplace(address, Reading<NvmlGpu>(gpu, "nvml"));
+  state.gpus = std::make_shared<const GpuReadings>(std::move(gpus));
+  GpuJobs jobs;
+  jobs["0000:1b:00.0"] = {{.hpc_job = "417", .user = "alice", .processes = 1}};
+  jobs["0000:2b:00.0"] = {
+      {.user = "0", .pod = "train-0", .name_space = "ml", .container = "torch", .processes = 2}};
+  jobs["0000:3b:00.0"] = {{.hpc_job = "417", .user = "alice", .processes = 2},
+                          {.user = "b\"ob\n", .processes = 1}};
+  state.jobs = std::make_shared<const GpuJobs>(std::move(jobs));
+  const std::string text = node_metrics(state);
+  EXPECT_THAT(text, HasSubstr(R"(device="nvidia0",modelName="",Hostname="",hpc_job="417"} 41)"));
+  EXPECT_THAT(text, ContainsRegex(R"(DCGM_FI_DEV_PCIE_REPLAY_COUNTER\{gpu="0".*Hostname=""\} 7)"))
+      << "a counter goes on when its job ends";
+  EXPECT_THAT(text, HasSubstr(R"(Hostname="",pod="train-0",namespace="ml",container="torch"} 41)"));
+  EXPECT_THAT(text, HasSubstr(R"(device="nvidia2",modelName="",Hostname=""} 41)")) << "two jobs share it";
+  EXPECT_THAT(text, HasSubstr(R"(device="nvidia3",modelName="",Hostname=""} 41)")) << "nobody has it";
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(railbed_gpu_processes{pci_bus_id="00000000:3B:00.0",hpc_job="417",user="alice",pod="",namespace="",container=""} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(user="b\"ob ",pod="")"));
 }
 
 TEST(NodeMetrics, XidsAreCountedAndProcessesAreNoSeries) {
