@@ -117,6 +117,7 @@ struct WatchedNode {
   std::shared_ptr<const GpuReadings> gpus = {};
   std::shared_ptr<const GpuActivities> activity = {};
   std::shared_ptr<const GpuJobs> jobs = {};
+  std::set<std::string> noted = {};  // used only by the look
   KnownUsers users = {};             // used only by the collector of GPUs
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
   std::shared_ptr<const BmcFacts> bmc = {};
@@ -187,7 +188,9 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
     shared.listener.missed(evidence.error().text, now_unix());
     return fail(evidence.error());
   }
-  NodeLook found = judge_node(std::move(*evidence));
+  NodeLook found = judge_node(std::move(*evidence), shared.options.injections);
+  for (const std::string& line : found.not_injected)
+    if (shared.noted.insert(line).second) shared.note(line);
   found.when = now_unix();
   found.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   shared.put(shared.look, std::move(found));

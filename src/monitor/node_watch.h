@@ -24,7 +24,8 @@ struct WatchOptions {
   std::string root;                     // a captured machine; empty for this machine
   std::string history;                  // file of measured runs; empty to show none
   std::vector<std::string> left_alone;  // devices that are not opened
-  std::chrono::seconds every{60};       // interval of looks at the whole machine
+  std::vector<Injection> injections = {};
+  std::chrono::seconds every{60};  // interval of looks at the whole machine
   // Reads this node's BMC; empty if it is not read.
   std::function<BmcFacts(std::stop_token)> ask_bmc = {};
 };

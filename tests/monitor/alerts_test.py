@@ -314,6 +314,21 @@ def add_flapping(nodes):
     nodes.expect("RailbedFindingFlapping", "fault-RailbedFindingFlapping", "warning", "net.carrier")
 
 
+def add_injected(nodes):
+    """A finding that somebody injected fires its alert, also of a rule whose counters stand still, and silences no alert on counters."""
+    for rule in ("load.carrier", "rdma.link-lost"):
+        node = f"fault-injected-{rule}"
+        nodes.add(node, "railbed_finding", {"rule": rule, "subject": "x", "status": "fail", "injected": "true"},
+                  lambda step: 1 if BEGIN - 1 <= step < END else None)
+        nodes.expect(alert_of(rule), node, "critical", rule)
+    node = "fault-injected-load.carrier"
+    nodes.add(node, "node_network_carrier_changes_total", {"device": "eth100"}, lambda step: 5 + steps_of_fault(step))
+    for beside, labels, value in BESIDE["RailbedCarrierChanges"]:
+        nodes.add(node, beside, labels, lambda step, value=value: value)
+    nodes.add(node, "up", {}, lambda step: 1)
+    nodes.expect("RailbedCarrierChanges", node, "critical", "load.carrier")
+
+
 def flapping_questions():
     """Who is paged, and when: the link's own alert at once, the word that it flaps later, and nobody afterwards."""
     own = {"alertname": "RailbedNetCarrier", "severity": "critical", "finding": "net.carrier"}
@@ -344,6 +359,7 @@ def all_nodes(rules, pending):
                   lambda step: None if gone(step) else 30 * (BEGIN if at_fault_for(step, 64 + 26) else step))
     add_findings(nodes, rules)
     add_flapping(nodes)
+    add_injected(nodes)
     return nodes
 
 

@@ -5,6 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -16,6 +19,7 @@
 #include "cli/watch/monitor_probe.h"
 #include "cli/watch/web_service.h"
 #include "monitor/events/event_desk.h"
+#include "monitor/injection.h"
 #include "monitor/live/live_feed.h"
 #include "monitor/live/live_node_view.h"
 #include "monitor/node_watch.h"
@@ -36,7 +40,15 @@ struct MonitorCommand {
   WebhookOptions webhook;
   int every = 60;
   bool once = false;
+  std::vector<std::string> inject = {};
+  std::string inject_as = "fail";
   ProbeCommand probe;
+};
+
+// A look that ends after the monitor was told to end has nobody to tell.
+struct Ending {
+  std::mutex mutex;
+  bool ended = false;
 };
 
 std::string metrics_of(NodeWatch& watch, const EventDesk& desk, const ProbeWatch* probes) {
@@ -88,6 +100,10 @@ int run_monitor(MonitorCommand command) {
   command.watch.every = std::chrono::seconds(command.every);
   if (command.watch.node.empty()) command.watch.node = slurm_node_name();
   if (command.watch.history.empty()) command.watch.history = default_store_path();
+  auto injections =
+      parse_injections(command.inject, command.inject_as == "warn" ? Status::kWarn : Status::kFail);
+  if (!injections) return report(injections.error());
+  command.watch.injections = std::move(*injections);
   if (command.once && command.probe.probe) return print_probes(command.probe, command.watch);
   if (auto asked = add_bmc(command.probe, command.watch); !asked) return report(asked.error());
   if (command.once) return print_once(command);
@@ -99,9 +115,15 @@ int run_monitor(MonitorCommand command) {
   auto opened = open_desk(command);
   if (!opened) return report(opened.error());
   const std::shared_ptr<EventDesk> desk = std::move(*opened);
+  const auto ending = std::make_shared<Ending>();
   NodeWatch::Listener listener;
-  listener.seen = [desk](const NodeLook& look) { desk->look({look.findings}, look.facts, look.when); };
-  listener.missed = [desk](const std::string& why, double now) {
+  listener.seen = [desk, ending](const NodeLook& look) {
+    const std::lock_guard lock(ending->mutex);
+    if (!ending->ended) desk->look({look.findings}, look.facts, look.when);
+  };
+  listener.missed = [desk, ending](const std::string& why, double now) {
+    const std::lock_guard lock(ending->mutex);
+    if (ending->ended) return;
     say_missed(why);
     desk->failed_look(why, now);
   };
@@ -117,6 +139,9 @@ int run_monitor(MonitorCommand command) {
   if (!server) return report(server.error());
   say_to_person((*server)->address() + "/metrics");
   run_with_feed(**server, live);
+  const std::lock_guard lock(ending->mutex);
+  ending->ended = true;
+  desk->withdraw_injected();
   return kExitClean;
 }
 
@@ -146,6 +171,16 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
   app.add_option("--root", command.watch.root,
                  "watch a captured machine instead: a folder like /, or a .tree file")
       ->type_name("PATH");
+  auto* inject =
+      app.add_option(
+             "--inject", command.inject,
+             "make a rule's finding red, to try alerts: RULE, RULE=SUBJECT, or a file of them (its path "
+             "has a /); it is marked everywhere, and gone when the monitor ends")
+          ->type_name("RULE[=SUBJECT]");
+  app.add_option("--inject-as", command.inject_as, "whether it fails or warns")
+      ->check(CLI::IsMember({"fail", "warn"}))
+      ->capture_default_str()
+      ->needs(inject);
   app.add_flag("--once", command.once, "print what a scrape would show, or a round of --probe, and end");
   add_probe_options(app, command.probe);
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
+#include <thread>
 
 #include "base/fields.h"
 #include "base/json.h"
@@ -14,6 +16,7 @@
 #include "base/version.h"
 #include "facts/facts.h"
 #include "monitor/events/event_text.h"
+#include "monitor/injection.h"
 
 namespace railbed {
 namespace {
@@ -73,6 +76,7 @@ std::vector<JournalField> journal_fields(const NodeEvent& event) {
                                       {"RAILBED_EVENT", std::string(kind)},
                                       {"RAILBED_NODE", event.node}};
   const auto status = enum_names(Status{})[static_cast<std::size_t>(event.status)];
+  if (is_injected(event.message)) fields.push_back({"RAILBED_INJECTED", "true"});
   if (!event.subject.empty()) fields.push_back({"RAILBED_SUBJECT", event.subject});
   if (event.rule.empty()) return fields;
   fields.push_back({"RAILBED_RULE", event.rule});
@@ -117,6 +121,16 @@ EventDesk::~EventDesk() {
   if (restored_) keep_state(kept_at_, true);
 }
 
+void EventDesk::withdraw_injected() {
+  auto gone = watch_.withdraw_injected(now_unix());
+  if (gone.empty()) return;
+  take(std::move(gone), now_unix());
+  // A receiver should not wait for the end of a trial until the monitor starts again.
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries && webhook_ != nullptr && !webhook_->waiting().empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
 void EventDesk::note(const std::string& text) const {
   if (options_.note) options_.note(printable(text));
 }
@@ -149,15 +163,21 @@ Result<void> EventDesk::restore() {
   }
   if (auto logged = read_events(options_.folder, 0, kMostRecent))
     recent_.assign(logged->events.begin(), logged->events.end());
+  // A monitor that was killed could not withdraw them.
+  auto withdrawn = watch_.withdraw_injected(now_unix());
   since_ = all_since();
   present_ = all_present(now_unix());
   age_clock_ = last_look_ = watch_.state().last_look;
   restored_ = true;
-  if (webhook_ == nullptr) return {};
+  if (webhook_ == nullptr) {
+    if (!withdrawn.empty()) take(std::move(withdrawn), now_unix());
+    return {};
+  }
   // The receiver may be a different one now, so it gets every present finding; then come the alerts that were
   // waiting, which hold more.
   for (const NodeEvent& event : present_) webhook_->send(alerts_of(event));
   if (state) webhook_->send(std::move(state->unsent));
+  if (!withdrawn.empty()) take(std::move(withdrawn), now_unix());
   return {};
 }
 

@@ -69,6 +69,10 @@ class EventDesk {
   // of the cluster as a whole, because they may involve that node.
   void look_at_fleet(const Findings& findings, const Evidence& evidence, double now);
 
+  // Ends the injected findings (injection.h), and gives the webhook two seconds to tell it. To be called as the look
+  // functions are. After a kill, open() does it.
+  void withdraw_injected();
+
   // Returns the last events, the newest last; they include those of earlier processes.
   std::vector<NodeEvent> recent(std::size_t most) const;
   // Returns when each present finding appeared, as Unix time.

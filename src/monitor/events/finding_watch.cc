@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
 #include "facts/facts.h"
 #include "monitor/events/event_text.h"
+#include "monitor/injection.h"
 #include "report/findings.h"
 
 namespace railbed {
@@ -210,6 +212,23 @@ std::vector<NodeEvent> FindingWatch::failed_look(std::string_view why, double no
   sight.remedy = "Look at what the monitor says of itself: journalctl -t railbed.";
   see({std::string(kLookRule), node_, "facts"}, sight);
   settle_and_forget();
+  return std::move(events_);
+}
+
+std::vector<NodeEvent> FindingWatch::withdraw_injected(double now) {
+  now_ = now;
+  events_.clear();
+  for (auto at = tracked_.begin(); at != tracked_.end();) {
+    TrackedFinding& finding = at->second;
+    const bool injected = is_injected(finding.message);
+    if (injected && finding.told && (finding.present || finding.leaving || finding.flapping)) {
+      finding.present = false;
+      finding.flaps = 0;
+      events_.push_back(event_of(finding, EventKind::kGone));
+      events_.back().until = UtcTime{now};
+    }
+    at = injected ? tracked_.erase(at) : std::next(at);
+  }
   return std::move(events_);
 }
 

@@ -117,6 +117,9 @@ class FindingWatch {
   // Returns the events of a look that failed because of `why`. No finding ends.
   std::vector<NodeEvent> failed_look(std::string_view why, double now);
 
+  // Forgets the injected findings (injection.h), and returns the events that those which were reported are gone.
+  std::vector<NodeEvent> withdraw_injected(double now);
+
   // Returns the present findings and when they appeared (Unix time).
   std::map<FindingKey, double> since() const;
   // Returns the present and the flapping findings as events, for a receiver that may have missed the original

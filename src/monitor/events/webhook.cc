@@ -14,6 +14,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/wipe.h"
+#include "monitor/injection.h"
 #include "os/curl.h"
 
 namespace railbed {
@@ -79,6 +80,7 @@ Alert alert_of(const NodeEvent& event, Status status, bool firing) {
                   {"node", event.node},
                   {"subject", event.subject},
                   {"severity", std::string(severity_label(status))}};
+  if (is_injected(event.message)) alert.labels["injected"] = "true";
   const bool flaps = event.kind == EventKind::kFlapping;
   alert.annotations = {
       {"summary", fmt::format("{}: {}{}", event.node, flaps ? "comes and goes: " : "", event.message)}};

@@ -1,10 +1,15 @@
 // Exports findings as series. Only findings that no other finding explains are exported, so that one fault is
 // one series and one alert.
 #include <array>
+#include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/text.h"
 #include "base/version.h"
+#include "monitor/injection.h"
 #include "monitor/metrics/families.h"
 #include "report/causes.h"
 
@@ -13,16 +18,30 @@ namespace {
 
 using Series = std::pair<std::string, std::string>;  // rule, subject
 
+struct Root {
+  Status status = Status::kUnknown;
+  bool injected = false;
+};
+
+// Returns the labels of a finding, with those after them, and the mark of an injected one.
+std::vector<Exposition::Label> labels_of_finding(const Series& series, bool injected,
+                                                 std::optional<std::string_view> status = {}) {
+  std::vector<Exposition::Label> labels = {{"rule", series.first}, {"subject", series.second}};
+  if (status) labels.emplace_back("status", *status);
+  if (injected) labels.emplace_back("injected", "true");
+  return labels;
+}
+
 // Returns the findings that no other finding explains. If a rule has two findings on one subject, the worse
 // counts.
-std::map<Series, Status> roots_of(const Findings& findings) {
-  std::map<Series, Status> roots;
+std::map<Series, Root> roots_of(const Findings& findings) {
+  std::map<Series, Root> roots;
   for (const Finding& finding : findings) {
     if (finding.caused_by || finding.status == Status::kPass || finding.status == Status::kNotApplicable)
       continue;
-    const auto [found, is_new] =
-        roots.emplace(Series(finding.rule, printable(finding.subject)), finding.status);
-    if (!is_new && severity(finding.status) < severity(found->second)) found->second = finding.status;
+    const auto [found, is_new] = roots.emplace(Series(finding.rule, printable(finding.subject)), Root());
+    if (is_new || severity(finding.status) < severity(found->second.status))
+      found->second = {finding.status, is_injected(finding.message)};
   }
   return roots;
 }
@@ -45,13 +64,13 @@ void add_flapping(const NodeState& state, Exposition& out) {
                "A finding that comes and goes, also while it is absent: how often it has changed.");
   for (const auto& [series, event] : state.flapping)
     out.sample("railbed_finding_flapping",
-               {{"rule", series.first}, {"subject", series.second}, {"status", word(event.status)}},
+               labels_of_finding(series, is_injected(event.message), word(event.status)),
                static_cast<double>(event.flaps));
   out.announce("railbed_finding_flapping_since_seconds", "gauge", "When the first of these changes was.");
   for (const auto& [series, event] : state.flapping)
     if (event.flapping_since)
       out.sample("railbed_finding_flapping_since_seconds",
-                 {{"rule", series.first}, {"subject", series.second}}, event.flapping_since->unix_seconds);
+                 labels_of_finding(series, is_injected(event.message)), event.flapping_since->unix_seconds);
 }
 
 }  // namespace
@@ -69,16 +88,22 @@ void add_findings(const NodeState& state, Exposition& out) {
   const auto roots = roots_of(state.look->findings);
   out.announce("railbed_finding", "gauge",
                "What a rule says is wrong, or could not be told, and nothing else explains; always 1.");
-  for (const auto& [series, status] : roots)
-    out.sample("railbed_finding",
-               {{"rule", series.first}, {"subject", series.second}, {"status", word(status)}}, 1);
+  for (const auto& [series, root] : roots)
+    out.sample("railbed_finding", labels_of_finding(series, root.injected, word(root.status)), 1);
   out.announce("railbed_finding_since_seconds", "gauge", "Since when.");
-  for (const auto& [series, status] : roots)
+  for (const auto& [series, root] : roots)
     if (const auto found = state.since.find(series); found != state.since.end())
-      out.sample("railbed_finding_since_seconds", {{"rule", series.first}, {"subject", series.second}},
-                 found->second);
+      out.sample("railbed_finding_since_seconds", labels_of_finding(series, root.injected), found->second);
   add_flapping(state, out);
-  const StatusCounts counts = state.look->findings.counts();
+  StatusCounts counts = state.look->findings.counts();
+  std::size_t injected = 0;
+  for (const Finding& finding : state.look->findings) {
+    if (!is_injected(finding.message)) continue;
+    ++injected;
+    --(finding.status == Status::kFail ? counts.fail : counts.warn);
+  }
+  out.number("railbed_injected_findings", "gauge", "Findings that --inject made; they are no faults.",
+             static_cast<double>(injected));
   out.announce("railbed_findings", "gauge", "Findings by status.");
   for (const auto& [status, count] : {std::pair{"fail", counts.fail},
                                       {"warn", counts.warn},

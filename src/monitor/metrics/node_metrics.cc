@@ -51,10 +51,11 @@ Findings findings_of(Findings all, const std::string& node) {
 
 }  // namespace
 
-NodeLook judge_node(Evidence evidence) {
+NodeLook judge_node(Evidence evidence, const std::vector<Injection>& injections) {
   NodeLook look;
   auto& [name, facts] = *evidence.nodes.begin();
   look.findings = findings_of(verify(evidence).findings, name);
+  look.not_injected = inject(injections, look.findings);
   look.live = live_view(evidence, look.findings, {name});
   look.picture = draw_live_picture(evidence, look.findings, {name});
   look.rails = rails_of(evidence, name);

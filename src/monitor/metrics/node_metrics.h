@@ -16,6 +16,7 @@
 #include "facts/network/counts.h"
 #include "facts/software/gpu_job.h"
 #include "monitor/events/events.h"
+#include "monitor/injection.h"
 #include "monitor/live/live_view.h"
 #include "results/measurement.h"
 #include "verify/verify.h"
@@ -42,10 +43,11 @@ struct NodeLook {
   double seconds = 0;                          // duration of the look
   LiveView live = {};                          // its part of the live page
   std::string picture = {};
+  std::vector<std::string> not_injected = {};  // lines, of injections without a place
 };
 
-// Judges the evidence of exactly one node.
-NodeLook judge_node(Evidence evidence);
+// Judges the evidence of exactly one node, and injects what is to be injected.
+NodeLook judge_node(Evidence evidence, const std::vector<Injection>& injections = {});
 
 // One measured bandwidth from the history, in bytes per second.
 struct PastMeasurement {
