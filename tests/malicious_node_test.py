@@ -188,6 +188,7 @@ COMMANDS = {
     "launch": ("launch", "torchrun", "cluster.yaml", "--exec", "--", "train.py"),
     "bench tcp": ("bench", "tcp", "evil1", "evil2", "--cluster", "cluster.yaml"),
     "bench rdma": ("bench", "rdma", "evil1", "evil2", "--cluster", "cluster.yaml", "--json"),
+    "bench rdma-cm": ("bench", "rdma-cm", "evil1", "evil2", "--cluster", "cluster.yaml", "--json"),
     "bench pairs": ("bench", "pairs", "cluster.yaml"),
     "bench ladder": ("bench", "ladder", "evil1", "evil2", "--cluster", "cluster.yaml"),
     "bench storage": ("bench", "storage", "cluster.yaml", "--dir", "/tmp"),

@@ -21,4 +21,9 @@ UverbsNode uverbs_node_of(Host& host, const std::string& device) {
   return {};
 }
 
+std::string cm_node_error() {
+  const Fd fd(open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  return fd ? "" : std::strerror(errno);
+}
+
 }  // namespace railbed

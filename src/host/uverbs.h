@@ -15,4 +15,8 @@ struct UverbsNode {
 // For the machine that this process runs on: the node is opened and closed at once.
 UverbsNode uverbs_node_of(Host& host, const std::string& device);
 
+// Returns why this process cannot open the node of the RDMA connection manager, /dev/infiniband/rdma_cm: the
+// system's message; empty if it can. The node is opened and closed at once.
+std::string cm_node_error();
+
 }  // namespace railbed

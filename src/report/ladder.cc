@@ -34,6 +34,11 @@ bool loses_most(const Ladder& ladder, const Rung& rung) {
 
 std::string no_number_text(const Rung& rung) {
   if (!rung.measurement) return "not climbed: " + rung.not_climbed;
+  if (rung.works())
+    return fmt::format("connects: half a round trip of {} takes {}, {} came back and were right",
+                       to_text(ByteCount{rung.measurement->message_bytes}),
+                       to_text(Nanoseconds{rung.measurement->summary.median}),
+                       to_text(ByteCount{rung.measurement->checked_bytes}));
   return "FAILED: " + (rung.measurement->failure ? rung.measurement->failure->cause : "no sample");
 }
 

@@ -85,6 +85,23 @@ TEST(LadderText, EveryRungHasANumberOrAReason) {
             "  TCP, 50 % of the wire is left: MTU 1500\n");
 }
 
+TEST(LadderText, ARungThatOnlyConnectsHasNoBandwidth) {
+  Ladder ladder = climbed();
+  Measurement connected;
+  connected.engine = Engine::kRdmaCm;
+  connected.metric = Metric::kLatency;
+  connected.message_bytes = 4096;
+  connected.summary.samples = 200;
+  connected.summary.median = 5000;
+  connected.checked_bytes = 200 * 4096;
+  ladder.rungs.insert(ladder.rungs.begin() + 1, {.kind = RungKind::kRdmaCm, .measurement = connected});
+  const std::string text = ladder_text(ladder);
+  EXPECT_THAT(text, HasSubstr("  RDMA-CM            connects: half a round trip of 4 KiB takes 5.00 us, "));
+  connected.failure = Failure{"connect", "rdma_create_event_channel: No such device (ENODEV)", ""};
+  ladder.rungs[1].measurement = connected;
+  EXPECT_THAT(ladder_text(ladder), HasSubstr("  RDMA-CM            FAILED: rdma_create_event_channel: "));
+}
+
 TEST(LadderText, ARootOfSeveralRungsIsToldOnce) {
   Ladder ladder = climbed();
   Measurement broken;

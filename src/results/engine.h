@@ -21,6 +21,7 @@ class Engine {
   static const Engine kTcp;
   static const Engine kRdma;
   static const Engine kPing;
+  static const Engine kRdmaCm;
   static const Engine kStorage;
   static const Engine kTrain;
   static const Engine kGpuCopy;
@@ -58,6 +59,7 @@ class Engine {
 inline constexpr Engine Engine::kTcp{"tcp"};
 inline constexpr Engine Engine::kRdma{"rdma"};
 inline constexpr Engine Engine::kPing{"ping"};
+inline constexpr Engine Engine::kRdmaCm{"rdma-cm"};
 inline constexpr Engine Engine::kStorage{"storage"};
 inline constexpr Engine Engine::kTrain{"train"};
 inline constexpr Engine Engine::kGpuCopy{"gpu"};

@@ -13,12 +13,12 @@
 
 namespace railbed {
 
-enum class RungKind { kTcp, kRdma, kRdmaGpu, kNccl };
+enum class RungKind { kTcp, kRdmaCm, kRdma, kRdmaGpu, kNccl };
 constexpr auto enum_names(RungKind) {
-  return std::array<std::string_view, 4>{"tcp", "rdma", "rdma-gpu", "nccl"};
+  return std::array<std::string_view, 5>{"tcp", "rdma-cm", "rdma", "rdma-gpu", "nccl"};
 }
 constexpr std::string_view rung_name(RungKind kind) {
-  constexpr std::array<std::string_view, 4> kNames{"TCP", "RDMA, host memory", "RDMA, GPU memory",
+  constexpr std::array<std::string_view, 5> kNames{"TCP", "RDMA-CM", "RDMA, host memory", "RDMA, GPU memory",
                                                    "NCCL all_reduce"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -45,7 +45,9 @@ struct Rung {
   std::optional<double> of_wire = {};
   std::vector<std::string> causes = {};  // of the missing rate, the likeliest first; empty if none is missing
   FIELDS(Rung, kind, measurement, not_climbed, nccl, share, of_wire, causes);
-  bool has_number() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
+  bool works() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
+  // Returns whether it has a bandwidth. RDMA-CM's rung has none: it connects, or it fails.
+  bool has_number() const { return works() && measurement->metric == Metric::kBandwidth; }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
 };
 

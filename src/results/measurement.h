@@ -106,10 +106,20 @@ bool is_busy(const Endpoint& end);
 std::string busy_text(const Endpoint& end);
 
 // Kinds of failures for code to decide by; the texts of a Failure are for people.
-enum class FailureKind { kOther, kStopped, kClosed, kKilled, kNoMemory, kNoCuda, kNoNccl, kNoCublas };
+enum class FailureKind {
+  kOther,
+  kStopped,
+  kClosed,
+  kKilled,
+  kNoMemory,
+  kNoCuda,
+  kNoNccl,
+  kNoCublas,
+  kNoRdmaCm
+};
 constexpr auto enum_names(FailureKind) {
-  return std::array<std::string_view, 8>{"other",     "stopped", "closed",  "killed",
-                                         "no-memory", "no-cuda", "no-nccl", "no-cublas"};
+  return std::array<std::string_view, 9>{"other",   "stopped", "closed",    "killed",    "no-memory",
+                                         "no-cuda", "no-nccl", "no-cublas", "no-rdma-cm"};
 }
 
 // The layers of a path between two nodes, for the diagnosis of a failed measurement: the lowest layer that
@@ -126,12 +136,13 @@ enum class PathLayer {
   kTcp,
   kUdp,
   kRdmaDevice,
-  kGid
+  kGid,
+  kRdmaCm
 };
 constexpr auto enum_names(PathLayer) {
-  return std::array<std::string_view, 12>{"none",  "interface", "link",        "address",
-                                          "route", "neighbour", "firewall",    "mtu",
-                                          "tcp",   "udp",       "rdma-device", "gid"};
+  return std::array<std::string_view, 13>{"none",        "interface", "link",   "address", "route",
+                                          "neighbour",   "firewall",  "mtu",    "tcp",     "udp",
+                                          "rdma-device", "gid",       "rdma-cm"};
 }
 
 // The diagnosis at the moment of a failure. All failures that it explains have the same.

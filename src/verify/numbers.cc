@@ -18,6 +18,7 @@ bool is_software(const Survey& survey, const Measurement& measurement) {
 
 std::string name_of(const Measurement& measurement) {
   if (measurement.engine == Engine::kPing) return "ping";
+  if (measurement.engine == Engine::kRdmaCm) return "RDMA-CM";
   std::string name(measurement.engine == Engine::kRdma ? "RDMA" : "TCP");
   return measurement.operation.empty() || measurement.operation == "write"
              ? name

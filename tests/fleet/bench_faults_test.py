@@ -95,7 +95,7 @@ class BenchFaultsTest(unittest.TestCase):
         self.assertTrue(tcp["measurement"]["ceiling"]["nominal"])
         self.assertIsNone(tcp["share"])
         self.assertEqual([(rung["kind"], rung["measurement"]) for rung in others],
-                         [("rdma", None), ("rdma-gpu", None), ("nccl", None)])
+                         [("rdma-cm", None), ("rdma", None), ("rdma-gpu", None), ("nccl", None)])
         for rung in others:
             self.assertRegex(rung["not_climbed"], "RDMA|GPU")
         self.assertIn("<svg", picture.read_text())

@@ -147,17 +147,60 @@ class Ladder(unittest.TestCase):
     def test_software_rdma_is_the_rung_that_loses_and_why(self):
         code, document = sound('ladder', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--seconds', '1')
         (ladder,) = document['ladders']
-        tcp, rdma, *others = ladder['rungs']
+        tcp, manager, rdma, *others = ladder['rungs']
         for rung in tcp, rdma:
             self.assertIsNone(rung['measurement']['failure'], rung)
             self.assertGreater(rung['measurement']['summary']['median'], 0)
             self.assertGreater(rung['measurement']['checked_bytes'], 0)
+        self.assertEqual(manager['kind'], 'rdma-cm')
+        self.assertIsNone(manager['measurement']['failure'], manager)
+        self.assertGreater(manager['measurement']['checked_bytes'], 0)
         self.assertEqual([rung['not_climbed'] for rung in others], ['vm1 has no NVIDIA GPU'] * 2)
         # No number is judged here: which of the two an emulator does faster decides what is said of it.
         slower = rdma['measurement']['summary']['median'] < 0.9 * tcp['measurement']['summary']['median']
-        self.assertEqual((ladder['loser'], code), (1, 1) if slower else (-1, 0), ladder)
+        self.assertEqual((ladder['loser'], code), (2, 1) if slower else (-1, 0), ladder)
         if slower:
             self.assertIn('software RDMA: rxe0 of vm1 is rxe', rdma['causes'][0])
+
+
+class ConnectionManager(unittest.TestCase):
+    """RDMA-CM between the guests, where it works and where each of its parts is missing."""
+
+    def manager(self, expected):
+        code, document = ended(bench('rdma-cm', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--seconds', '0.5',
+                                     '--latency-size', '64,4K', '--no-store'))
+        self.assertEqual(code, expected, document)
+        return document['measurements']
+
+    def test_connects_and_what_comes_back_is_right(self):
+        measurements = self.manager(0)
+        self.assertEqual([one['message_bytes'] for one in measurements], [64, 4096])
+        for one in measurements:
+            self.assertIsNone(one['failure'], one)
+            self.assertGreater(one['summary']['median'], 0, one)
+            self.assertGreater(one['checked_bytes'], 0, one)
+            self.assertEqual(one['wrong_bytes'], 0, one)
+            self.assertEqual((one['from']['device'], one['to']['device']), ('rxe0', 'rxe0'), one)
+
+    def assert_root(self, layer, node, cause):
+        (one,) = self.manager(2)
+        root = one['failure']['root']
+        self.assertEqual((root['layer'], root['node']), (layer, node), one)
+        self.assertIn(cause, root['cause'], one)
+        self.assertTrue(one['failure']['remedy'], one)
+        print(f'{self.id().split(".")[-1]}: {one["failure"]["cause"]}', file=sys.stderr)
+        return one
+
+    def test_a_module_that_is_not_loaded(self):
+        self.addCleanup(PAIR.ssh, 'vm2', 'modprobe rdma_ucm')
+        self.assertEqual(PAIR.ssh('vm2', 'modprobe -r rdma_ucm').returncode, 0)
+        self.assert_root('rdma-cm', 'vm2', 'rdma_ucm is not loaded')
+
+    def test_a_filter_that_only_verbs_of_an_adapter_pass(self):
+        self.addCleanup(PAIR.fault, 'vm2', 'clear')
+        PAIR.fault('vm2', 'blackhole')
+        (one,) = self.manager(2)
+        self.assertRegex(one['failure']['cause'], 'rdma_(resolve_addr|connect)', one)
 
 
 class Training(unittest.TestCase):

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/burn/burn_engine.h"
+#include "bench/cm/cm_engine.h"
 #include "bench/collective/collective_engine.h"
 #include "bench/gpu/gpu_engine.h"
 #include "bench/ping/ping_engine.h"
@@ -18,6 +19,7 @@ const std::vector<EngineRegistration>& engines() {
       tcp_engine(),         // between two nodes
       rdma_engine(),        // between two nodes
       ping_engine(),        // between two nodes
+      cm_engine(),          // between two nodes
       storage_engine(),     // a node's drives and file servers
       train_engine(),       // all nodes
       gpu_engine(),         // a node's GPUs

@@ -29,6 +29,7 @@ class Causes {
     switch (rung_.kind) {
       case RungKind::kTcp:
       case RungKind::kRdma:
+      case RungKind::kRdmaCm:
         add_wire();
         break;
       case RungKind::kRdmaGpu:

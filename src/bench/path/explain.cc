@@ -44,12 +44,13 @@ std::optional<PacketWay> sent_by(const Failure& failure, const std::string& node
 
 class PathSurvey {
  public:
-  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, const Failure& failure,
+  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, bool cm, const Failure& failure,
              const std::stop_token& stop)
       : peer_a_(*a.peer), peer_b_(*b.peer), stop_(stop) {
     seen_.a = {a.peer->node(), a.interface, a.address, {}, {}, {}, sent_by(failure, a.peer->node())};
     seen_.b = {b.peer->node(), b.interface, b.address, {}, {}, {}, sent_by(failure, b.peer->node())};
     seen_.rdma = rdma;
+    seen_.cm = cm;
     seen_.set_up = rdma && failure.stage == "connect";
   }
 
@@ -65,9 +66,9 @@ class PathSurvey {
   static bool has_door(const PathEndSeen& end) { return end.opened && !end.opened->session.empty(); }
 
   void open(Peer& peer, PathEndSeen& end) const {
-    end.opened =
-        if_answered(ask<PathOpened>(peer, kPathOpen, PathOpen{end.interface, end.address, seen_.rdma},
-                                    seen_.rdma ? kOpenRdmaDeadline : kOpenDeadline, stop_));
+    end.opened = if_answered(ask<PathOpened>(peer, kPathOpen,
+                                             PathOpen{end.interface, end.address, seen_.rdma, seen_.cm},
+                                             seen_.rdma ? kOpenRdmaDeadline : kOpenDeadline, stop_));
   }
 
   void look(Peer& peer, PathEndSeen& end, const PathEndSeen& other) const {
@@ -95,7 +96,8 @@ class PathSurvey {
 };
 
 bool is_of_path(const Failure& failure) {
-  return failure.stage != "verify" && failure.kind != FailureKind::kStopped;
+  return failure.stage != "verify" && failure.kind != FailureKind::kStopped &&
+         failure.kind != FailureKind::kNoRdmaCm;
 }
 
 }  // namespace
@@ -103,8 +105,9 @@ bool is_of_path(const Failure& failure) {
 void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_token& stop) {
   if (stop.stop_requested() || !is_of_path(failure)) return;
   const bool known = found_ && found_->root.layer != PathLayer::kNone && engine_ == engine;
-  const bool rdma = engine == Engine::kRdma;
-  if (!known) found_ = judge_path(PathSurvey(a_, b_, rdma, failure, stop).run());
+  const bool cm = engine == Engine::kRdmaCm;
+  const bool rdma = engine == Engine::kRdma || cm;
+  if (!known) found_ = judge_path(PathSurvey(a_, b_, rdma, cm, failure, stop).run());
   engine_ = engine;
   if (!found_) return;
   failure.root = found_->root;
@@ -115,7 +118,7 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
 
 std::optional<PathDiagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
                                              const std::stop_token& stop) {
-  auto found = judge_path(PathSurvey(a, b, rdma, {}, stop).run());
+  auto found = judge_path(PathSurvey(a, b, rdma, false, {}, stop).run());
   if (!found) return PathDiagnosis{{PathLayer::kNone, "", "neither node answered", {}}, ""};
   return found->root.layer == PathLayer::kNone ? std::nullopt : std::move(found);
 }

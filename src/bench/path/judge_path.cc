@@ -19,7 +19,7 @@ bool can_ask(PathNeeds needs, const PathSeen& path, const PathEndSeen& self, con
     case PathNeeds::kEnd:
       return self.opened.has_value();
     case PathNeeds::kIp:
-      return both_looked && by_ip(path);
+      return both_looked && (by_ip(path) || path.cm);
     case PathNeeds::kPackets:
       return both_looked && by_ip(path) && !path.set_up;
     case PathNeeds::kFiltered:

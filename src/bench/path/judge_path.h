@@ -29,6 +29,7 @@ struct PathSeen {
   bool rdma = false;  // RDMA failed, not TCP
   // It failed before a packet was sent, so a fault that only packets meet is not the root.
   bool set_up = false;
+  bool cm = false;  // it was to connect by RDMA-CM, which resolves IP addresses on InfiniBand too
 };
 
 struct PathDiagnosis {

@@ -214,6 +214,31 @@ const std::vector<Scene>& scenes() {
        PathLayer::kRdmaDevice, "a", "the port of rxe0 is DOWN"},
       {"no GID", true, [](PathSeen& p) { p.b.opened->rdma->has_gid = false; }, PathLayer::kGid, "b",
        "rxe0 has no GID of 10.0.0.2"},
+      {"no connection manager", true,
+       [](PathSeen& p) {
+         p.cm = true;
+         p.a.opened->cm = PathCm{"", true, "RoCE v2"};
+         p.b.opened->cm = PathCm{"No such file or directory", false, "RoCE v2"};
+       },
+       PathLayer::kRdmaCm, "b", "rdma_ucm is not loaded"},
+      {"a connection manager for root alone", true,
+       [](PathSeen& p) { p.a.opened->cm = PathCm{"Permission denied", true, "RoCE v2"}; },
+       PathLayer::kRdmaCm, "a", "/dev/infiniband/rdma_cm, by which programs use RDMA-CM, cannot be opened"},
+      {"RoCE v1 behind a router", true,
+       [](PathSeen& p) {
+         p.a.opened->cm = PathCm{"", true, "IB/RoCE v1"};
+         p.a.looked->route.gateway = "10.0.0.254";
+       },
+       PathLayer::kRdmaCm, "a", "connects by RoCE v1"},
+      {"an address of IPoIB that nobody answers for", true,
+       [](PathSeen& p) {
+         p.cm = true;
+         p.a.opened->rdma->link_layer = p.b.opened->rdma->link_layer = "InfiniBand";
+         cut_both(p);
+         p.a.looked->neighbour = {"", "failed", ""};
+         p.b.looked->neighbour = {"", "reachable", kMacA};
+       },
+       PathLayer::kNeighbour, "", ""},
   };
   return kScenes;
 }
@@ -234,6 +259,20 @@ TEST(Diagnose, FindsTheRootOfEveryLayer) {
 }
 
 std::string other_name(const std::string& node) { return node == "a" ? "b" : node == "b" ? "a" : node; }
+
+// Within a subnet RoCE v1 works; on InfiniBand plain verbs need no IP.
+TEST(Diagnose, TakesNothingForACauseThatMayBeFine) {
+  PathSeen path = sound_path(true);
+  path.cm = true;
+  path.a.opened->cm = PathCm{"", true, "IB/RoCE v1"};
+  EXPECT_EQ(judge_path(path)->root.layer, PathLayer::kNone);
+  path.a.opened->rdma->link_layer = path.b.opened->rdma->link_layer = "InfiniBand";
+  cut_both(path);
+  path.a.looked->neighbour = {"", "failed", ""};
+  EXPECT_EQ(judge_path(path)->root.layer, PathLayer::kNeighbour);
+  path.cm = false;
+  EXPECT_EQ(judge_path(path)->root.layer, PathLayer::kNone);
+}
 
 TEST(Diagnose, FindsItOnTheOtherSideAsWell) {
   for (const Scene& scene : scenes()) {

@@ -27,7 +27,8 @@ struct PathOpen {
   std::string interface;
   std::optional<IpAddress> address;
   bool rdma = false;  // RDMA failed: also examine its device
-  FIELDS(PathOpen, interface, address, rdma);
+  bool cm = false;    // RDMA-CM failed: also examine what it needs
+  FIELDS(PathOpen, interface, address, rdma, cm);
 };
 
 // The present state of the rail's interface.
@@ -57,6 +58,14 @@ struct PathRdma {
   bool is_software() const { return driver == "rxe" || driver == "siw"; }
 };
 
+// The present state of what the RDMA connection manager needs.
+struct PathCm {
+  std::string node_error;      // why /dev/infiniband/rdma_cm cannot be opened; empty: it can
+  std::optional<bool> module;  // rdma_ucm is loaded; empty: unknown
+  std::string roce_mode;       // default_roce_mode of the port: "RoCE v2"; empty: unknown, or not Ethernet
+  FIELDS(PathCm, node_error, module, roce_mode);
+};
+
 struct PathOpened {
   std::string session;     // of the echo ports; empty: they could not be opened, see `door_error`
   std::string door_error;  // also empty if the interface has no address
@@ -66,7 +75,8 @@ struct PathOpened {
   std::string token;
   PathInterface interface;
   std::optional<PathRdma> rdma;
-  FIELDS(PathOpened, session, door_error, tcp_port, udp_port, roce_port, token, interface, rdma);
+  std::optional<PathCm> cm;
+  FIELDS(PathOpened, session, door_error, tcp_port, udp_port, roce_port, token, interface, rdma, cm);
 };
 
 struct PathLook {

@@ -61,6 +61,7 @@ Result<PathOpened> open_path(Host& host, EchoDoors& doors, const PathOpen& quest
   PathOpened opened;
   opened.interface = look_at_interface(net, question);
   if (question.rdma) opened.rdma = look_at_rdma(host, net, question.interface, question.address);
+  if (question.cm) opened.cm = look_at_cm(host, net, question.interface);
   if (!question.address) return opened;
   auto door = EchoDoor::open(*question.address, random_hex(kPathTokenBytes), question.rdma);
   if (!door) return opened.door_error = door.error().text, opened;

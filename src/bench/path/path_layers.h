@@ -18,7 +18,7 @@ struct PathFault {
 // The condition under which a row applies.
 enum class PathNeeds {
   kEnd,      // this end replied
-  kIp,       // both ends looked, and the failed transport uses IP addresses: TCP, and RDMA on Ethernet
+  kIp,       // both ends looked, and the failed transport uses IP addresses: TCP, RDMA on Ethernet, RDMA-CM
   kPackets,  // as kIp, and packets were sent
   // Like kPackets, and the other end's firewall sees the packets: those of TCP and of software RDMA, but not
   // those of an adapter's RDMA.

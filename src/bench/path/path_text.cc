@@ -35,6 +35,10 @@ std::string rdma_line(const PathEndSeen& end) {
   std::string text = fmt::format("{}: {} ({}) {}, {}", end.node, rdma.device, rdma.driver, rdma.state,
                                  rdma.node.empty() ? "no device node" : rdma.node);
   if (!rdma.node_error.empty()) text += fmt::format(" ({})", rdma.node_error);
+  if (const auto& cm = end.opened->cm) {
+    text += cm->node_error.empty() ? ", rdma_cm" : fmt::format(", no rdma_cm ({})", cm->node_error);
+    if (!cm->roce_mode.empty()) text += ", default " + cm->roce_mode;
+  }
   if (rdma.has_gid) text += *rdma.has_gid ? ", has the address's GID" : ", lacks the address's GID";
   return text;
 }

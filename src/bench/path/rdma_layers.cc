@@ -111,6 +111,35 @@ RdmaFault no_gid(const PathEndSeen& self, const PathEndSeen&) {
                   self.interface)};
 }
 
+RdmaFault no_cm_node(const PathEndSeen& self, const PathEndSeen&) {
+  const auto& cm = self.opened->cm;
+  if (!cm || cm->node_error.empty()) return std::nullopt;
+  if (!cm->module.value_or(true))
+    return PathFault{
+        self.node,
+        "rdma_ucm is not loaded: there is no /dev/infiniband/rdma_cm, by which programs use RDMA-CM",
+        "modprobe rdma_ucm"};
+  return PathFault{self.node,
+                   fmt::format("/dev/infiniband/rdma_cm, by which programs use RDMA-CM, cannot be opened: {}",
+                               cm->node_error),
+                   "ls -l /dev/infiniband/rdma_cm: it must be there and be for all to read and write"};
+}
+
+// RoCE v1 is an Ethernet frame without an IP header, so that no router passes it on (InfiniBand Architecture,
+// annexes A16 and A17).
+RdmaFault v1_behind_router(const PathEndSeen& self, const PathEndSeen&) {
+  const auto& cm = self.opened->cm;
+  if (!cm || !cm->roce_mode.ends_with("v1") || !self.looked || self.looked->route.gateway.empty())
+    return std::nullopt;
+  return PathFault{
+      self.node,
+      fmt::format("RDMA-CM of {} connects by RoCE v1 (default_roce_mode), which no router passes on, and "
+                  "the route is through {}",
+                  device_of(self).device, self.looked->route.gateway),
+      command("cma_roce_mode -d {} -p 1 -m 2", device_of(self).device).text() +
+          "; or write \"RoCE v2\" to default_roce_mode in the device's folder of configfs, rdma_cm"};
+}
+
 }  // namespace
 
 std::span<const PathRow> rdma_rows() {
@@ -123,6 +152,8 @@ std::span<const PathRow> rdma_rows() {
       {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_provider},
       {PathLayer::kRdmaDevice, PathNeeds::kRdma, port_not_active},
       {PathLayer::kGid, PathNeeds::kRdma, no_gid},
+      {PathLayer::kRdmaCm, PathNeeds::kRdma, no_cm_node},
+      {PathLayer::kRdmaCm, PathNeeds::kRdma, v1_behind_router},
   };
   return kRows;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "facts/collectors.h"
 #include "facts/network/rdma.h"
 #include "host/calls.h"
 #include "host/uverbs.h"
@@ -42,6 +43,17 @@ PathRdma look_at_rdma(Host& host, const Net& net, const std::string& interface,
   seen.node = node.name;
   seen.node_error = node.error;
   if (!seen.node.empty() && seen.node_error.empty()) seen.verbs_error = verbs_trouble(host, seen.device);
+  return seen;
+}
+
+PathCm look_at_cm(Host& host, const Net& net, const std::string& interface) {
+  PathCm seen;
+  seen.node_error = cm_node_error();
+  if (const auto modules = collect_kernel(host).present_modules; modules.ok())
+    seen.module = std::ranges::find(*modules, "rdma_ucm") != modules->end();
+  const Rdma rdma = collect_rdma(host);
+  if (const RdmaPortRef ref = rdma_port_of(rdma, net, interface))
+    seen.roce_mode = ref.port->roce_mode.value_or("");
   return seen;
 }
 

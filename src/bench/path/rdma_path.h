@@ -16,4 +16,7 @@ namespace railbed {
 PathRdma look_at_rdma(Host& host, const Net& net, const std::string& interface,
                       const std::optional<IpAddress>& address);
 
+// Reads the state of what RDMA-CM needs to connect over the interface.
+PathCm look_at_cm(Host& host, const Net& net, const std::string& interface);
+
 }  // namespace railbed

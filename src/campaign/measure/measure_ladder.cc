@@ -16,6 +16,8 @@ namespace railbed {
 namespace {
 
 constexpr std::uint64_t kRdmaBytes = 1 << 20;
+constexpr std::uint64_t kCmBytes = 4096;
+constexpr double kCmSeconds = 0.5;
 
 LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
   return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
@@ -64,6 +66,7 @@ class LadderClimb {
 
   Ladder run() {
     add(RungKind::kTcp, "", [this](Rung& rung) { measure(rung, Engine::kTcp); });
+    add(RungKind::kRdmaCm, why_no_rdma(a_, b_), [this](Rung& rung) { measure_cm(rung); });
     add(RungKind::kRdma, why_no_rdma(a_, b_), [this](Rung& rung) { measure(rung, Engine::kRdma); });
     std::string why = why_no_rdma(a_, b_);
     if (why.empty()) why = why_no_gpu(a_, b_);
@@ -80,6 +83,22 @@ class LadderClimb {
     if (rung.not_climbed.empty() && caller_.stop.stop_requested()) rung.not_climbed = "interrupted";
     if (rung.not_climbed.empty()) measure(rung);
     ladder_.rungs.push_back(std::move(rung));
+  }
+
+  // Connects by RDMA-CM. Where librdmacm is missing, nothing is known of the fabric.
+  void measure_cm(Rung& rung) {
+    BenchPlan plan;
+    plan.engines = {Engine::kRdmaCm};
+    plan.latency_sizes = {kCmBytes};
+    plan.seconds = std::min(seconds_, kCmSeconds);
+    plan.warmup = 0;
+    keep(rung, measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, caller_.progress,
+                            caller_.stop));
+    if (!rung.measurement || !rung.measurement->failure ||
+        rung.measurement->failure->kind != FailureKind::kNoRdmaCm)
+      return;
+    rung.not_climbed = rung.measurement->failure->cause;
+    rung.measurement.reset();
   }
 
   void measure_gpu(Rung& rung) {
@@ -124,8 +143,8 @@ class LadderClimb {
     // One GPU per node uses one adapter, so this rail's path is the limit, whatever else the nodes have. The
     // ceiling of the rung of RDMA on GPUs already includes the GPUs' own paths.
     for (const Rung& below : ladder_.rungs)
-      if (below.measurement && below.kind != RungKind::kRdmaGpu &&
-          (below.kind == RungKind::kTcp || way.network != "Socket"))
+      if (below.measurement &&
+          (below.kind == RungKind::kTcp || (below.kind == RungKind::kRdma && way.network != "Socket")))
         measurement.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
     return measurement;
   }

@@ -30,7 +30,7 @@ constexpr About kAbout[] = {
     {"railbed-advise-switch", "advise switch", "what back to back, a ring, a mesh and a switch cost and give"},
     {"railbed-advise-upgrades", "advise upgrades", "what limits the nodes' network, and what each upgrade gains"},
     {"railbed-apply", "apply, fix, rollback", "what was changed on each node, or taken back"},
-    {"railbed-bench", "bench tcp, bench rdma, bench ping, prove --measurements", "measurements between two nodes"},
+    {"railbed-bench", "bench tcp, bench rdma, bench rdma-cm, bench ping, prove --measurements", "measurements between two nodes"},
     {"railbed-bench-collectives", "bench collectives", "NCCL's collectives by size, beside their ceilings"},
     {"railbed-bench-gpu", "bench gpu", "copies to, from and between the GPUs of a node"},
     {"railbed-bench-ladder", "bench ladder", "TCP, RDMA and NCCL of one pair, and the rung that loses"},

@@ -24,7 +24,8 @@ Action declare_bench(CLI::App& app) {
     CLI::App* pair = add(registration.engine.id(), registration.pair->summary);
     run_with(pair, declare_bench_pair(*pair, registration.engine.id()));
   }
-  CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
+  CLI::App* ladder =
+      add("ladder", "TCP, RDMA-CM, RDMA and NCCL on one pair: where bandwidth is lost, and why");
   run_with(ladder, declare_bench_ladder(*ladder));
   CLI::App* pairs = add("pairs", "find the slow node or link among many");
   run_with(pairs, declare_bench_pairs(*pairs));

@@ -85,7 +85,7 @@ Action declare_bench_ladder(CLI::App& app) {
   app.footer(
       "\nrailbed bench ladder gpu01 gpu02\n"
       "railbed bench ladder gpu01 gpu02 --cluster cluster.yaml --svg ladder.svg\n\n"
-      "TCP, RDMA of host memory, RDMA of GPU memory, NCCL: each beside its ceiling. "
+      "TCP, a connection by RDMA-CM, RDMA of host memory, RDMA of GPU memory, NCCL: each beside its ceiling. "
       "A rung that cannot be climbed says why. Several rails are then measured at once.\n"
       "Exit codes: 0 no rung loses, 1 one does, "
       "2 a measurement failed or is worse than the baseline,\n"

@@ -77,6 +77,8 @@ int measure(const BenchPairOptions& options, const CLI::App& app) {
   if (!run) return clear_progress(), report(run.error());
   print(run->measurements, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
+  for (const Measurement& one : run->measurements)
+    if (one.failure && one.failure->kind == FailureKind::kNoRdmaCm) return kExitCouldNotLook;
   return end_run(options.keep, *run, options.json);
 }
 
@@ -162,9 +164,12 @@ void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option*
                  "memory that messages come from, e.g. 256M: more than a cache holds");
 }
 
+// Engines without usual sizes of bandwidth runs have none.
+bool has_latency_alone(std::string_view engine) { return default_sizes(Engine(engine)).empty(); }
+
 void declare_way(CLI::App& app, BenchPairOptions& options) {
   add_pair_options(app, options.pair);
-  if (options.engine != "ping")
+  if (!has_latency_alone(options.engine))
     app.add_option("--sizes", options.sizes,
                    options.engine == "rdma"
                        ? "message sizes, e.g. 4K,64K,1M, or all (default 4K,64K,1M; of datagrams 1K)"
@@ -211,16 +216,20 @@ constexpr std::string_view kAboutBandwidth =
     "every bandwidth stands beside the ceiling computed for its path. ";
 constexpr std::string_view kAboutPing =
     "One request at a time, half of the round trip counts. Nothing has to run on B: its kernel answers. ";
+constexpr std::string_view kAboutCm =
+    "As rping: the address is resolved to an RDMA device and a route, B accepts A's connection, messages come\n"
+    "back and are compared, both disconnect. What NVMe-oF, NFS over RDMA and UCX need. The step that fails is\n"
+    "named with its cause. Without librdmacm the exit code is 3. ";
 
 }  // namespace
 
 Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   auto options = std::make_shared<BenchPairOptions>();
   options->engine = engine;
-  const bool ping = engine == "ping";
+  const bool latency_alone = has_latency_alone(engine);
   declare_way(app, *options);
-  if (!ping) declare_bandwidth_options(app, *options);
-  declare_outputs(app, *options, !ping);
+  if (!latency_alone) declare_bandwidth_options(app, *options);
+  declare_outputs(app, *options, !latency_alone);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
   app.footer(fmt::format(
@@ -231,7 +240,10 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
       "a measurement failed, or is worse than the baseline. Runs are kept: `railbed runs`, `railbed "
       "compare`.\n"
       "How it is measured: docs/reference/bench.md.",
-      engine, ping ? kAboutPing : kAboutBandwidth));
+      engine,
+      engine == Engine::kPing.id()     ? kAboutPing
+      : engine == Engine::kRdmaCm.id() ? kAboutCm
+                                       : kAboutBandwidth));
   return [options, &app] { return run_bench_pair(*options, app); };
 }
 

@@ -24,6 +24,7 @@ std::string path_text(const Measurement& measurement) {
 std::string_view engine_text(Engine engine) {
   if (engine == Engine::kPing) return "ping";
   return engine == Engine::kRdma ? "RDMA" : "TCP";
+  if (engine == Engine::kRdmaCm) return "RDMA-CM";
 }
 
 // Returns "RDMA", or "RDMA send": a write is the usual operation and is not named.
