@@ -202,10 +202,4 @@ void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::s
   std::ranges::stable_sort(path.limits, {}, &Limit::rate);
 }
 
-const Limit* find_wire(const Ceiling& ceiling) {
-  const auto found = std::ranges::find_if(
-      ceiling.limits, [](const Limit& limit) { return limit.name.starts_with(kWireName); });
-  return found == ceiling.limits.end() ? nullptr : &*found;
-}
-
 }  // namespace railbed

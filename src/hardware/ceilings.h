@@ -71,8 +71,4 @@ Ceiling path_ceiling(const CeilingEnd& from, const CeilingEnd& to, Wire wire, in
 // Adds the PCIe path of one more device to the limits, which stay in order.
 void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::string_view address,
                     std::string_view node, PcieWay way);
-// Returns the limit that path_ceiling() found for the wire, even if another one is lower; null if no link
-// states its speed. The pointer points into `ceiling`.
-const Limit* find_wire(const Ceiling& ceiling);
-
 }  // namespace railbed

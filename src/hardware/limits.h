@@ -130,8 +130,6 @@ struct DataPath {
 
 // Returns all limits, the binding one first; with notes on the parts that give none.
 Ceiling limits(const DataPath& path, const Traffic& traffic);
-// The name of the wire's limit begins with this.
-inline constexpr std::string_view kWireName = "wire, ";
 // The limits of one part each. Nullopt if what they need is not known.
 std::optional<Limit> wire_limit(const WirePart& wire, const Traffic& traffic);
 // The direction in which data passes PCI Express: a device writes packets with their address into memory, and

@@ -55,6 +55,13 @@ std::string ladder_verdict(const Ladder& ladder) {
     const Rung& rung = ladder.rungs[static_cast<std::size_t>(ladder.loser)];
     return fmt::format("{} loses most{}", rung_name(rung.kind), left_of_wire(rung));
   }
+  const auto lacking =
+      std::ranges::find_if(ladder.rungs, [](const Rung& rung) { return rung.lacks_for_traffic(kGoodRung); });
+  if (lacking != ladder.rungs.end())
+    return fmt::format(
+        "{}: not known whether it loses; other traffic may be all that it lacks: climb again "
+        "when the rail is idle",
+        rung_name(lacking->kind));
   const auto count = std::ranges::count_if(ladder.rungs, [](const Rung& rung) { return rung.has_number(); });
   const bool judged =
       std::ranges::any_of(ladder.rungs, [](const Rung& rung) { return rung.of_wire.has_value(); });
@@ -100,6 +107,8 @@ std::string row(const Ladder& ladder, const Rung& rung, ToldRoots& told) {
   else if (!ceiling.note.empty())
     text += "  " + printable(ceiling.note);
   text += '\n';
+  if (const std::string traffic = traffic_text(*rung.measurement); !traffic.empty())
+    text += fmt::format("  {:<18} {}\n", "", printable(traffic));
   if (rung.nccl) text += fmt::format("  {:<18} {}\n", "", printable(nccl_way_text(*rung.nccl)));
   return text;
 }

@@ -184,6 +184,8 @@ std::vector<std::string> remarks(const Measurement& measurement) {
     said.push_back(fmt::format("{} {:+}", name, delta));
   for (const Endpoint* end : {&measurement.from, &measurement.to})
     if (is_busy(*end)) said.push_back(busy_text(*end));
+  for (const Endpoint* end : {&measurement.from, &measurement.to})
+    if (auto traffic = traffic_text(measurement, *end); !traffic.empty()) said.push_back(std::move(traffic));
   return said;
 }
 

@@ -33,6 +33,9 @@ struct NcclWay {
   FIELDS(NcclWay, network, gpudirect, through_a, through_b, why);
 };
 
+// The smallest share that counts as good. Our own value: the share that healthy paths reach.
+inline constexpr double kGoodRung = 0.9;
+
 // One rung of the ladder.
 struct Rung {
   RungKind kind = RungKind::kTcp;
@@ -48,6 +51,11 @@ struct Rung {
   bool works() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
   // Returns whether it has a bandwidth. RDMA-CM's rung has none: it connects, or it fails.
   bool has_number() const { return works() && measurement->metric == Metric::kBandwidth; }
+  // Returns whether other traffic can be why it has less than this share of the wire.
+  bool lacks_for_traffic(double share) const {
+    const double has = of_wire.value_or(0);
+    return has > 0 && has < share && may_lack_for_traffic(*measurement, BitRate{share * rate() / has});
+  }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
 };
 

@@ -57,6 +57,11 @@ struct Ceiling {
   FIELDS(Ceiling, limits, note, nominal);
 };
 
+// How the name of the wire's limit begins.
+inline constexpr std::string_view kWireName = "wire, ";
+// Returns the wire's limit, which points into the ceiling; null if it has none.
+const Limit* find_wire(const Ceiling& ceiling);
+
 // A part of the least time that a message takes: "wire", "a switch", "PCIe of gpu01".
 struct FloorPart {
   std::string name;
@@ -86,6 +91,20 @@ struct OtherWork {
 // its ceiling, and other work may cost the remaining tenth.
 inline constexpr double kBusyShare = 0.1;
 
+// Bytes on the wire that crossed an end's interface or RDMA port during the measurement and were not the
+// measurement's own. Its own are counted as the most that they can have been, so these are the least.
+struct OtherTraffic {
+  double seconds = 0;  // between the two looks at the counters
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  BitRate link;  // of the interface or port, each way; 0: not known, or only claimed by a virtual device
+  FIELDS(OtherTraffic, seconds, sent, received, link);
+};
+// The shares of the link from which other traffic counts, and from which it may delay messages. Our own choices:
+// less moves a bandwidth by no more than a repeat does, and lets nine messages of ten pass at once.
+inline constexpr double kTrafficShare = 0.01;
+inline constexpr double kDelayingShare = 0.1;
+
 // One end of a measurement.
 struct Endpoint {
   std::string node;
@@ -95,8 +114,10 @@ struct Endpoint {
   int gid_index = -1;           // RDMA on Ethernet
   std::string memory = {};      // GPU and route: "GPU 0000:1b:00.0, DMA-BUF"; empty for host memory
   std::string memory_why = {};  // why no better route was used
-  std::optional<OtherWork> other_work = {};  // nullopt if it was not or could not be observed
-  FIELDS(Endpoint, node, interface, device, address, gid_index, memory, memory_why, other_work);
+  std::optional<OtherWork> other_work = {};        // nullopt if it was not or could not be observed
+  std::optional<OtherTraffic> other_traffic = {};  // likewise
+  FIELDS(Endpoint, node, interface, device, address, gid_index, memory, memory_why, other_work,
+         other_traffic);
 };
 
 // Returns whether other work took at least kBusyShare of the node's processors.
@@ -208,6 +229,21 @@ struct Measurement {
          summary, ceiling, floor, packets, lost, checked_bytes, wrong_bytes, cpu_seconds_per_gigabyte,
          intervals, counter_deltas, failure);
 };
+
+// Returns "2.3 GB of other traffic, 12 % of the link, crossed gpu01 ens6 meanwhile" for an end of the
+// measurement; empty if less than kTrafficShare of the link crossed it, or if that is not known. If the link's
+// rate is not known, the measurement's own rate takes its place.
+std::string traffic_text(const Measurement& measurement, const Endpoint& end);
+// Returns the same for both ends, joined; empty if neither end has such traffic.
+std::string traffic_text(const Measurement& measurement);
+// Returns the rate of the other traffic in the measurement's own direction, for both directions at once in
+// both; 0 if it is less than kTrafficShare of the link.
+BitRate traffic_on_the_way(const Measurement& measurement);
+// Return whether other traffic can be why a bandwidth is below the wanted rate, or a latency high: the bandwidth
+// would have reached that rate if the other traffic on its way had been its own; at least kDelayingShare of the
+// link was taken. Then the number says nothing of the path.
+bool may_lack_for_traffic(const Measurement& measurement, BitRate wanted);
+bool may_be_late_for_traffic(const Measurement& measurement);
 
 // Returns the root that explains this measurement's failure; null if it did not fail or no root was found.
 const FailureRoot* root_of(const Measurement& measurement);

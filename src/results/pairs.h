@@ -33,7 +33,9 @@ struct Slow {
   int other = -1;          // for a link: the other end
   double share = 0;        // of the others' speed: 0.26
   bool confirmed = false;  // also slow alone; kSilent is not retested
-  FIELDS(Slow, kind, node, other, share, confirmed);
+  // Not confirmed because other traffic, which crossed its links while it was alone, may be all that it lacks.
+  bool shared = false;
+  FIELDS(Slow, kind, node, other, share, confirmed, shared);
 };
 
 struct SlowReport {

@@ -461,6 +461,24 @@ Comparison row_of(const MeasuredSubject& subject, const Series& series, const Si
   return row;
 }
 
+// Returns the text of the other traffic that can be why B is worse than A; empty if it cannot be: then a number of
+// B is worse without it.
+std::string traffic_that_explains(const Comparison& row, const std::vector<const Measurement*>& b,
+                                  const CompareOptions& options) {
+  std::string text;
+  for (const Measurement* measurement : b) {
+    const bool bandwidth = measurement->metric == Metric::kBandwidth;
+    const double wanted = bandwidth ? row.a * (1 - options.threshold) : row.a * (1 + options.threshold);
+    const double median = measurement->summary.median;
+    if (measurement->failure || (bandwidth ? median >= wanted : median <= wanted)) continue;
+    if (bandwidth ? !may_lack_for_traffic(*measurement, BitRate{wanted})
+                  : !may_be_late_for_traffic(*measurement))
+      return "";
+    text = traffic_text(*measurement);
+  }
+  return text;
+}
+
 // Judges the rows and wholes of two sides.
 class Judgement {
  public:
@@ -484,6 +502,14 @@ class Judgement {
       const Series& series = series_[subject];
       result.rows.push_back(row_of(subject, series, a_, b_));
       if (result.rows.back().outcome == Outcome::kFail || series.a.empty() || series.b.empty()) continue;
+      Comparison& row = result.rows.back();
+      if (const auto traffic = traffic_that_explains(row, b_.repeats.at(subject), options_);
+          !traffic.empty()) {
+        row.ratio = row.low = row.high = row.b / row.a;
+        row.note = "in B " + traffic + ": measure again when the rail is idle";
+        row.more_repeats = 1;
+        continue;
+      }
       judged.push_back(subject);
       rows.push_back(result.rows.size() - 1);
     }

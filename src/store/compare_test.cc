@@ -70,6 +70,23 @@ TEST(Compare, AnImprovementPasses) {
   EXPECT_EQ(compare_one(fast, slow, quiet(rail0, 38)).outcome, Outcome::kFail);
 }
 
+TEST(Compare, WhatOtherTrafficMayHaveTakenIsNoRegression) {
+  const std::vector<Measurement> before = {bandwidth(38), bandwidth(38.1), bandwidth(37.9)};
+  for (const double other : {8.5, 3.0}) {
+    std::vector<Measurement> after = {bandwidth(30), bandwidth(30.1), bandwidth(29.9)};
+    for (Measurement& measurement : after)
+      measurement.to.other_traffic = OtherTraffic{1, 0, static_cast<std::uint64_t>(other * 1e9 / 8), {}};
+    const CompareResult result = compare_one(before, after, quiet(rail0, 38));
+    EXPECT_EQ(result.outcome, other > 5 ? Outcome::kInconclusive : Outcome::kFail);
+    const bool told = result.rows[0].note.find("other traffic") != std::string::npos;
+    EXPECT_EQ(told, other > 5) << result.rows[0].note;
+  }
+  std::vector<Measurement> half = {bandwidth(30), bandwidth(30.1), bandwidth(29.9)};
+  half.front().to.other_traffic = OtherTraffic{1, 0, 1'100'000'000, {}};
+  EXPECT_EQ(compare_one(before, half, quiet(rail0, 38)).outcome, Outcome::kFail)
+      << "two had nothing beside them";
+}
+
 TEST(Compare, OperationsOfOneEngineAreDifferentSubjects) {
   Measurement read = bandwidth(38);
   read.operation = "read";

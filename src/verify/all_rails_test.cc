@@ -53,6 +53,14 @@ Finding finding_of(std::vector<Measurement> measurements, const Cluster& cluster
   return found.empty() ? Finding{} : found.front();
 }
 
+TEST(AllRails, HalfOfTheirSumIsNotKnownToBeALossWhereOthersTookTheRest) {
+  auto all = measured(Engine::kRdma, 390, 400, 784);
+  all.back().from.other_traffic = OtherTraffic{1, 300'000'000'000 / 8, 0, {}};
+  EXPECT_EQ(finding_of(all).status, Status::kUnknown);
+  all.back().from.other_traffic = OtherTraffic{1, 100'000'000'000 / 8, 0, {}};
+  EXPECT_EQ(finding_of(all).status, Status::kFail);
+}
+
 TEST(AllRails, HalfOfTheirSumIsAFailure) {
   const Finding half = finding_of(measured(Engine::kRdma, 390, 400, 784));
   EXPECT_EQ(half.status, Status::kFail);

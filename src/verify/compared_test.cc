@@ -86,6 +86,35 @@ TEST(BothWays, CannotBeToldWhereTheRunVariesOrANodeIsBusy) {
   EXPECT_EQ(finding_of({tcp("a", "b", 200e6), slow}, "measured.both-ways").status, Status::kFail);
 }
 
+TEST(BothWays, CannotBeToldWhereOtherTrafficMayBeAllThatIsMissing) {
+  Measurement slow = tcp("b", "a", 10e6);
+  slow.from.other_traffic = OtherTraffic{1, 200'000'000 / 8, 0, {}};
+  const Finding told = finding_of({tcp("a", "b", 200e6), slow}, "measured.both-ways");
+  EXPECT_EQ(told.status, Status::kUnknown);
+  EXPECT_NE(told.message.find("of other traffic"), std::string::npos) << told.message;
+  slow.from.other_traffic = OtherTraffic{1, 20'000'000 / 8, 0, {}};
+  EXPECT_EQ(finding_of({tcp("a", "b", 200e6), slow}, "measured.both-ways").status, Status::kFail);
+}
+
+// A write of 60 of 98 Gb/s.
+TEST(Bandwidth, CannotBeToldWhereOtherTrafficMayBeAllThatIsMissing) {
+  Measurement write = tcp("a", "b", 60e9);
+  write.engine = Engine::kRdma;
+  write.operation = "write";
+  write.message_bytes = 1 << 20;
+  write.streams = 2;
+  write.mtu = 4096;
+  write.ceiling.nominal = false;
+  write.ceiling.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(98), "test"}};
+  EXPECT_EQ(finding_of({write}, "measured.bandwidth").status, Status::kFail);
+  write.to.other_traffic = OtherTraffic{1, 0, 40'000'000'000 / 8, {}};
+  EXPECT_EQ(finding_of({write}, "measured.bandwidth").status, Status::kUnknown);
+  write.to.other_traffic = OtherTraffic{1, 0, 5'000'000'000 / 8, {}};
+  EXPECT_EQ(finding_of({write}, "measured.bandwidth").status, Status::kFail);
+  write.to.other_traffic = OtherTraffic{1, 40'000'000'000 / 8, 0, {}};
+  EXPECT_EQ(finding_of({write}, "measured.bandwidth").status, Status::kFail) << "it went the other way";
+}
+
 TEST(BothWays, OneWayAloneIsNotJudged) {
   EXPECT_EQ(finding_of({tcp("a", "b", 200e6)}, "measured.both-ways").status, Status::kNotApplicable);
 }

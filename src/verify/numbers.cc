@@ -42,4 +42,12 @@ void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint
   each.red(fails ? Status::kFail : Status::kWarn, std::move(complaint));
 }
 
+bool excused_by_traffic(Case& each, const Measurement& number, bool can_be_why, const Complaint& complaint) {
+  const std::string traffic = traffic_text(number);
+  if (!traffic.empty()) each.add_evidence(traffic);
+  if (!can_be_why) return false;
+  each.unknown(fmt::format("{}; {}: measure again when the rail is idle", complaint.message, traffic));
+  return true;
+}
+
 }  // namespace railbed

@@ -24,4 +24,7 @@ std::string busy_ends(std::initializer_list<const Measurement*> numbers);
 // empty), a number that does not fail ends as unknown: the load may have slowed it.
 void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint);
 
+// Ends the case for a slow number as unknown if other traffic can be why, and returns true then.
+bool excused_by_traffic(Case& each, const Measurement& number, bool can_be_why, const Complaint& complaint);
+
 }  // namespace railbed

@@ -270,6 +270,7 @@ class CmEngine : public PairEngine {
                                       "give the interface one; on InfiniBand ib_ipoib makes the interface"};
         return;
       }
+    own_.reset();
     auto opened =
         ask<CmListening>(*to.peer, kCmListen,
                          CmListen{to.interface, *to.address, from.peer->node(), measurement.message_bytes},
@@ -282,6 +283,8 @@ class CmEngine : public PairEngine {
     }
     run(from, to, *opened, measurement);
   }
+
+  std::optional<OwnTraffic> own_traffic() const override { return own_; }
 
  private:
   void run(const PairEnd& from, const PairEnd& to, const CmListening& opened, Measurement& measurement) {
@@ -328,6 +331,11 @@ class CmEngine : public PairEngine {
     measurement.seconds = pinged->seconds;
     measurement.checked_bytes = pinged->checked_bytes;
     measurement.wrong_bytes = pinged->wrong_bytes;
+    // The smallest MTU of RDMA gives the most packets. Each is acknowledged.
+    constexpr std::uint64_t kSmallestMtu = 256;
+    const std::uint64_t packets = pinged->messages * (measurement.message_bytes / kSmallestMtu + 1);
+    const std::uint64_t most = most_on_wire(pinged->messages * measurement.message_bytes, 2 * packets);
+    own_ = OwnTraffic{most, most, true};
   }
 
   template <class Answer>
@@ -343,6 +351,7 @@ class CmEngine : public PairEngine {
   const PairEnd& b_;
   const BenchPlan& plan_;
   std::stop_token stop_;
+  std::optional<OwnTraffic> own_;
 };
 
 std::unique_ptr<PairEngine> open_cm(const PairEnd& a, const PairEnd& b, const BenchPlan& plan,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/core/agent_side.h"
+#include "bench/core/other_traffic.h"
 #include "bench/core/pair.h"
 
 namespace railbed {
@@ -40,6 +41,9 @@ class PairEngine {
   // Fills in a measurement whose engine, metric, operation, rail, ends, size and streams are set. Returns
   // within the planned time and some seconds; a failure is reported in `failure`.
   virtual void measure(int operation, bool from_a, Measurement& measurement) = 0;
+  // Returns the most that the last measure() put on the wire; nullopt if it cannot tell. Then nothing is known
+  // of other traffic.
+  virtual std::optional<OwnTraffic> own_traffic() const { return std::nullopt; }
   // Returns the highest bandwidth that the path allows. The measurement's MTU must be known.
   virtual Ceiling ceiling(bool /*from_a*/, const Measurement& /*measurement*/) const { return {}; }
   // Returns the lowest latency that the path allows.

@@ -4,6 +4,7 @@
 #include "bench/collective/collective_engine.h"
 #include "bench/core/child_session.h"
 #include "bench/core/link.h"
+#include "bench/core/other_traffic.h"
 #include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 #include "bench/gpu/gpu_engine.h"
@@ -17,6 +18,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start) {
   Handlers all = link_handlers(side.host);
   all.merge(path_handlers(side));
   all.merge(work_handlers(side.host));
+  all.merge(traffic_handlers(side.host));
   all.merge(child_handlers(side));
   for (const EngineRegistration& engine : engines()) all.merge(engine.handlers(side));
   return all;

@@ -40,7 +40,9 @@ int largest_drop(const Ladder& ladder, std::size_t first, std::optional<double> 
 }
 
 int find_loser(const Ladder& ladder) {
-  const auto of_wire = [](const Rung& rung) { return rung.of_wire; };
+  const auto of_wire = [](const Rung& rung) {
+    return rung.lacks_for_traffic(kGoodRung) ? std::nullopt : rung.of_wire;
+  };
   const auto rate = [](const Rung& rung) {
     return rung.has_number() ? std::optional(rung.rate()) : std::nullopt;
   };

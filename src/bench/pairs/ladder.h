@@ -22,9 +22,6 @@ struct LadderEnd {
   std::string gpu = {};  // PCI address of the measured GPU; empty: none
 };
 
-// The smallest share that counts as good. Our own value: the share that healthy paths reach.
-inline constexpr double kGoodRung = 0.9;
-
 // Return why the RDMA rungs, or those with GPU memory, cannot be measured; empty if they can.
 std::string why_no_rdma(const LadderEnd& a, const LadderEnd& b);
 std::string why_no_gpu(const LadderEnd& a, const LadderEnd& b);

@@ -26,10 +26,11 @@ class Causes {
       : ladder_(ladder), rung_(rung), one_(*rung.measurement), a_(a), b_(b) {}
 
   std::vector<std::string> find() {
+    if (const std::string traffic = traffic_text(one_); !traffic.empty()) found_.push_back(traffic);
     switch (rung_.kind) {
       case RungKind::kTcp:
-      case RungKind::kRdma:
       case RungKind::kRdmaCm:
+      case RungKind::kRdma:
         add_wire();
         break;
       case RungKind::kRdmaGpu:

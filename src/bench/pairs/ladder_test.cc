@@ -120,6 +120,18 @@ TEST(JudgeLadder, NamesTheRungWhereTheLossBegins) {
   EXPECT_EQ(judged(climbed(92, 80, 78, 20)).loser, 3) << "the larger of two losses";
 }
 
+TEST(JudgeLadder, OtherTrafficThatMayBeAllThatIsMissingIsNoLoss) {
+  Ladder ladder = climbed(92, 50, 50, 48);
+  for (const double gigabits : {40.0, 20.0}) {
+    for (Rung& rung : ladder.rungs)
+      rung.measurement->from.other_traffic =
+          OtherTraffic{1, static_cast<std::uint64_t>(gigabits * 1e9 / 8), 0, {}};
+    const Ladder found = judged(ladder);
+    EXPECT_EQ(found.loser, gigabits > 30 ? 3 : 1) << "NCCL's 48 Gb/s and 40 are less than nine tenths";
+    EXPECT_THAT(found.rungs[1].causes.front(), HasSubstr("of other traffic"));
+  }
+}
+
 TEST(JudgeLadder, TcpLosesOnlyWhereNothingIsAboveIt) {
   const Ladder slow = judged(climbed(30, 97));
   EXPECT_EQ(slow.loser, -1);

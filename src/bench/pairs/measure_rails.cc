@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "bench/core/ceiling_end.h"
+#include "bench/core/other_traffic.h"
 #include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 #include "bench/pairs/pair_run.h"
@@ -30,6 +31,16 @@ void add_intervals(const std::vector<double>& more, std::vector<double>& sum) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
 }
 
+// The sum is known only if it is known of every rail.
+void add_traffic(const std::optional<OtherTraffic>& part, std::optional<OtherTraffic>& sum) {
+  if (!part || !sum) return sum.reset();
+  sum->seconds = std::max(sum->seconds, part->seconds);
+  sum->sent += part->sent;
+  sum->received += part->received;
+  const bool known = sum->link.bits_per_second > 0 && part->link.bits_per_second > 0;
+  sum->link = known ? BitRate{sum->link.bits_per_second + part->link.bits_per_second} : BitRate{};
+}
+
 void add_part(const Measurement& part, Measurement& total) {
   add_intervals(part.intervals, total.intervals);
   total.streams += part.streams;
@@ -38,8 +49,10 @@ void add_part(const Measurement& part, Measurement& total) {
   total.lost += part.lost;
   total.checked_bytes += part.checked_bytes;
   total.wrong_bytes += part.wrong_bytes;
-  for (auto [sum, end] : {std::pair{&total.from, &part.from}, std::pair{&total.to, &part.to}})
+  for (auto [sum, end] : {std::pair{&total.from, &part.from}, std::pair{&total.to, &part.to}}) {
     sum->interface += "," + end->interface;
+    add_traffic(end->other_traffic, sum->other_traffic);
+  }
 }
 
 // Returns the mean of the CPU seconds per gigabyte, weighted by the bandwidth of each rail.
@@ -64,12 +77,27 @@ Measurement total_of(const std::vector<RailEnds>& rails, const std::vector<Measu
   Measurement total = parts.front();
   total.rail = kAllRails;
   total.counter_deltas.clear();
-  for (Endpoint* end : {&total.from, &total.to}) *end = {end->node, end->interface, "", "", -1};
+  for (Endpoint* end : {&total.from, &total.to}) {
+    const auto traffic = end->other_traffic;
+    *end = {end->node, end->interface, "", "", -1};
+    end->other_traffic = traffic;
+  }
   for (std::size_t i = 1; i < parts.size(); ++i) add_part(parts[i], total);
   total.cpu_seconds_per_gigabyte = cpu_of(parts);
   total.summary = summarize(total.intervals);
   total.ceiling = ceiling_at_once(rails, parts);
   return total;
+}
+
+// Returns whether two rails cross one port at an end, as VLANs do. Then each is other traffic to the other.
+bool share_a_port(const std::vector<RailEnds>& rails) {
+  for (const auto end : {&RailEnds::a, &RailEnds::b})
+    for (std::size_t i = 0; i < rails.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if ((rails[i].*end).facts != nullptr && (rails[j].*end).facts != nullptr &&
+            counted_at(rails[i].*end) == counted_at(rails[j].*end))
+          return true;
+  return false;
 }
 
 // Holds the engines of all rails. The constructor does their setup, measure() runs them all in threads.
@@ -94,6 +122,9 @@ class RailsRun {
       parts[i] = runs_[i]->measure({0, Metric::kBandwidth, from_a, plan_.sizes.front(), runs_[i]->streams()});
       parts[i].operation = at_once(parts[i].operation);
     });
+    if (share_a_port(rails_))
+      for (Measurement& part : parts)
+        for (Endpoint* end : {&part.from, &part.to}) end->other_traffic.reset();
     if (std::ranges::any_of(parts, [](const Measurement& part) { return part.failure.has_value(); }))
       return parts;
     Measurement total = total_of(rails_, parts);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "bench/core/other_traffic.h"
 #include "bench/core/other_work.h"
 
 namespace railbed {
@@ -79,7 +80,9 @@ Measurement PairRun::measure(const PairNumber& number) {
   measurement.to = endpoint(number.from_a ? b_ : a_);
   measurement.message_bytes = number.message_bytes;
   measurement.streams = number.streams;
+  const TrafficWatch traffic(number.from_a ? a_ : b_, number.from_a ? b_ : a_, stop_);
   work_->measure(number.operation, number.from_a, measurement);
+  if (const auto own = work_->own_traffic(); own && !measurement.failure) traffic.end(measurement, *own);
   if (number.metric == Metric::kBandwidth && measurement.mtu > 0)
     measurement.ceiling = work_->ceiling(number.from_a, measurement);
   if (number.metric == Metric::kLatency && measurement.mtu > 0)

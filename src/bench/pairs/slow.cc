@@ -191,6 +191,8 @@ class Search {
     PairResult first = alone(a, b);
     if (first.there.value_or(standard) >= below && first.back.value_or(standard) >= below) return first;
     const PairResult again = alone(a, b);
+    if (again.there > first.there) first.other_there = again.other_there;
+    if (again.back > first.back) first.other_back = again.other_back;
     first.there = std::max(first.there, again.there);
     first.back = std::max(first.back, again.back);
     keep_alone(a, b, first.there);
@@ -235,16 +237,24 @@ class Search {
   void confirm_node(Slow& slow, double standard) {
     std::vector<double> sending;
     std::vector<double> receiving;
+    std::vector<double> sending_most;  // with the other traffic
+    std::vector<double> receiving_most;
     for (const int partner : good_nodes(kGoodPartners, slow.node)) {
       const PairResult result = surely_alone(slow.node, partner, standard);
       if (result.there) sending.push_back(*result.there);
       if (result.back) receiving.push_back(*result.back);
+      if (result.there) sending_most.push_back(*result.there + result.other_there);
+      if (result.back) receiving_most.push_back(*result.back + result.other_back);
     }
     if (standard <= 0 || (sending.empty() && receiving.empty())) return;
     const double out = sending.empty() ? 1 : middle_of(sending) / standard;
     const double in = receiving.empty() ? 1 : middle_of(receiving) / standard;
     const double below = 1 - options_.tolerance;
-    slow.confirmed = out < below || in < below;
+    const auto most_below = [&](double value, const std::vector<double>& most) {
+      return value < below && middle_of(most) / standard < below;
+    };
+    slow.confirmed = most_below(out, sending_most) || most_below(in, receiving_most);
+    slow.shared = !slow.confirmed && (out < below || in < below);
     if (!slow.confirmed) return;
     // Only the measurement alone shows clearly which direction is slow.
     slow.kind = out < below && in < below ? SlowKind::kNode
@@ -267,7 +277,10 @@ class Search {
     const PairResult result = surely_alone(slow.node, slow.other, standard);
     if (standard <= 0 || (!result.there && !result.back)) return;
     const double share = std::min(result.there.value_or(standard), result.back.value_or(standard)) / standard;
-    slow.confirmed = share < 1 - options_.tolerance;
+    const double below = standard * (1 - options_.tolerance);
+    slow.confirmed = result.there.value_or(standard) + result.other_there < below ||
+                     result.back.value_or(standard) + result.other_back < below;
+    slow.shared = !slow.confirmed && share < 1 - options_.tolerance;
     if (slow.confirmed) slow.share = share;
   }
 

@@ -22,6 +22,9 @@ namespace railbed {
 struct PairResult {
   std::optional<double> there;  // from a to b
   std::optional<double> back;
+  // Other traffic that crossed the rail meanwhile in the same direction, in bits per second.
+  double other_there = 0;
+  double other_back = 0;
 };
 
 // Measures the pairs of a round at the same time and returns the results in their order.

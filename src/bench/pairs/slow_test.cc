@@ -201,6 +201,25 @@ TEST(FindSlow, OneBadMeasurementAloneAccusesNobody) {
   EXPECT_FALSE(report.slow[0].confirmed);
 }
 
+TEST(FindSlow, OtherTrafficThatMayBeAllThatIsMissingAccusesNobody) {
+  for (const double other : {30e9, 20e9}) {
+    Simulated cluster(6);
+    cluster.link = {2, 3};
+    cluster.slow_senders = {9};
+    const MeasureRound real = cluster.measure();
+    const SlowReport report = find_slow(16, [&](const Round& round) {
+      auto results = real(round);
+      for (PairResult& result : results) result.other_there = result.other_back = other;
+      return results;
+    });
+    ASSERT_EQ(report.slow.size(), 2u);
+    for (const Slow& slow : report.slow) {
+      EXPECT_EQ(slow.confirmed, other < 25e9) << "10 Gb/s and 20 more are not 40";
+      EXPECT_EQ(slow.shared, other > 25e9);
+    }
+  }
+}
+
 TEST(FindSlow, ADeadNodeIsSilentAndNotMistakenForSlowPartners) {
   Simulated cluster(7);
   cluster.dead = {5};

@@ -166,13 +166,18 @@ class PingEngine : public PairEngine {
     measurement.packets = answer->sent;
     measurement.lost = answer->lost;
     measurement.failure = std::move(answer->failure);
+    const std::uint64_t most = most_on_wire(answer->sent * order.bytes, answer->sent);
+    own_ = OwnTraffic{most, most};
   }
+
+  std::optional<OwnTraffic> own_traffic() const override { return own_; }
 
  private:
   const PairEnd& a_;
   const PairEnd& b_;
   const BenchPlan& plan_;
   std::stop_token stop_;
+  std::optional<OwnTraffic> own_;
 };
 
 std::unique_ptr<PairEngine> open_ping(const PairEnd& a, const PairEnd& b, const BenchPlan& plan,

@@ -53,15 +53,20 @@ std::pair<Result<Connecting>, Result<Listening>> ask_both_ends(const PairEnd& fr
       stop);
 }
 
+OwnTraffic tcp_traffic(const TcpTotals& totals) {
+  return {most_on_wire(totals.sent_bytes, totals.sent_segments),
+          most_on_wire(totals.received_bytes, totals.received_segments), false};
+}
+
 }  // namespace
 
-void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
-                           Measurement& measurement, std::stop_token stop) {
+std::optional<OwnTraffic> measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
+                                                Measurement& measurement, std::stop_token stop) {
   const auto requests =
       arrange(from, to, tcp_plan(plan, measurement.message_bytes, measurement.streams), stop);
   if (!requests) {
     measurement.failure = Failure{"connect", requests.error().text, ""};
-    return;
+    return std::nullopt;
   }
   const auto [sent, received] =
       ask_both_ends<TcpReceived, TcpSent>(from, to, *requests, kTcpSend, kTcpReceive, stop);
@@ -74,28 +79,30 @@ void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPl
       measurement.counter_deltas[from.peer->node() + " zero-copy sends that the kernel copied"] =
           static_cast<std::int64_t>(sent->copied);
   }
-  if (!received) return;
+  if (!received) return std::nullopt;
   measurement.intervals = received->intervals;
   measurement.summary = summarize(received->intervals);
   measurement.seconds = received->seconds;
   measurement.checked_bytes = received->checked_bytes;
   measurement.wrong_bytes = received->wrong_bytes;
-  if (sent && received->bytes > 0)
+  if (!sent) return std::nullopt;
+  if (received->bytes > 0)
     measurement.cpu_seconds_per_gigabyte =
         (sent->cpu_seconds + received->cpu_seconds) / (static_cast<double>(received->bytes) / 1e9);
+  return tcp_traffic(sent->totals);
 }
 
-void measure_tcp_latency(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
-                         Measurement& measurement, std::stop_token stop) {
+std::optional<OwnTraffic> measure_tcp_latency(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
+                                              Measurement& measurement, std::stop_token stop) {
   const auto requests = arrange(from, to, tcp_plan(plan, measurement.message_bytes, 1), stop);
   if (!requests) {
     measurement.failure = Failure{"connect", requests.error().text, ""};
-    return;
+    return std::nullopt;
   }
   const auto [pinged, echoed] =
       ask_both_ends<TcpEchoed, TcpPinged>(from, to, *requests, kTcpPing, kTcpEcho, stop);
   measurement.failure = cause_of(from.peer->node(), pinged, to.peer->node(), echoed);
-  if (!pinged) return;
+  if (!pinged) return std::nullopt;
   measurement.summary = pinged->summary;
   measurement.seconds = pinged->seconds;
   measurement.mtu = pinged->mtu;
@@ -103,6 +110,7 @@ void measure_tcp_latency(const PairEnd& from, const PairEnd& to, const BenchPlan
   measurement.lost = pinged->lost;
   measurement.checked_bytes = pinged->checked_bytes;
   measurement.wrong_bytes = pinged->wrong_bytes;
+  return tcp_traffic(pinged->totals);
 }
 
 }  // namespace railbed

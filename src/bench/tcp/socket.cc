@@ -276,6 +276,17 @@ TcpInfo read_tcp_info(int fd) {
   info.segments_sent = raw.tcpi_data_segs_out;
   info.retransmitted = raw.tcpi_total_retrans;
   info.acknowledged = raw.tcpi_bytes_acked;
+  // Kernels before 4.19 do not count what was sent again.
+  info.bytes_sent = std::max<std::uint64_t>(
+      raw.tcpi_bytes_sent,
+      raw.tcpi_bytes_acked + std::uint64_t{raw.tcpi_total_retrans} * std::max(raw.tcpi_snd_mss, 1U));
+  info.bytes_received = raw.tcpi_bytes_received;
+  // The kernel's numbers of segments have 32 bits. Where they may have passed that, the bytes tell how many
+  // segments there were at least, and there are no more acknowledgments than segments.
+  info.all_segments_sent =
+      std::max<std::uint64_t>(raw.tcpi_segs_out, info.bytes_sent / std::max(raw.tcpi_snd_mss, 1U));
+  info.all_segments_received =
+      info.all_segments_sent > UINT32_MAX ? info.all_segments_sent : raw.tcpi_segs_in;
   info.waiting = raw.tcpi_notsent_bytes;
   info.unanswered = raw.tcpi_retransmits;
   info.probes = raw.tcpi_probes;

@@ -87,11 +87,16 @@ struct TcpInfo {
   std::uint64_t segments_sent = 0;  // with data
   std::uint64_t retransmitted = 0;  // segments, over the connection's life
   std::uint64_t acknowledged = 0;   // bytes, over the connection's life
-  std::uint32_t waiting = 0;        // bytes in the buffer that were not sent yet
-  std::uint32_t unanswered = 0;     // retransmissions in a row without an acknowledgment
-  std::uint32_t probes = 0;         // unacknowledged probes of a closed receive window
-  double round_trip_us = 0;         // smoothed
-  int mtu = 0;                      // of the path
+  // Over the connection's life: segments with and without data, and bytes, those sent again included.
+  std::uint64_t all_segments_sent = 0;
+  std::uint64_t all_segments_received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint32_t waiting = 0;     // bytes in the buffer that were not sent yet
+  std::uint32_t unanswered = 0;  // retransmissions in a row without an acknowledgment
+  std::uint32_t probes = 0;      // unacknowledged probes of a closed receive window
+  double round_trip_us = 0;      // smoothed
+  int mtu = 0;                   // of the path
 };
 // All zero if `fd` is not a TCP connection.
 TcpInfo read_tcp_info(int fd);

@@ -43,6 +43,18 @@ struct TcpDoor {
   std::string token;
 };
 
+// The bytes and segments of all connections of a run, from connecting to closing, as the sending side knows
+// them.
+struct TcpTotals {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t sent_segments = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t received_segments = 0;
+  FIELDS(TcpTotals, sent_bytes, sent_segments, received_bytes, received_segments);
+};
+// Adds those of a connection.
+void add_totals(TcpTotals& totals, const TcpInfo& info);
+
 struct TcpSent {
   std::uint64_t packets = 0;
   std::uint64_t lost = 0;  // retransmitted
@@ -50,8 +62,9 @@ struct TcpSent {
   double round_trip_us = 0;
   int mtu = 0;
   std::uint64_t copied = 0;  // zero-copy calls whose bytes the kernel copied
+  TcpTotals totals;
   std::optional<Failure> failure;
-  FIELDS(TcpSent, packets, lost, cpu_seconds, round_trip_us, mtu, copied, failure);
+  FIELDS(TcpSent, packets, lost, cpu_seconds, round_trip_us, mtu, copied, totals, failure);
 };
 
 struct TcpReceived {
@@ -73,8 +86,9 @@ struct TcpPinged {
   std::uint64_t packets = 0;
   std::uint64_t lost = 0;
   int mtu = 0;
+  TcpTotals totals;
   std::optional<Failure> failure;
-  FIELDS(TcpPinged, summary, seconds, checked_bytes, wrong_bytes, packets, lost, mtu, failure);
+  FIELDS(TcpPinged, summary, seconds, checked_bytes, wrong_bytes, packets, lost, mtu, totals, failure);
 };
 
 struct TcpEchoed {

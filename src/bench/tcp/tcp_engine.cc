@@ -21,6 +21,7 @@ class TcpEngine : public PairEngine {
   }
 
   void measure(int /*operation*/, bool from_a, Measurement& measurement) override {
+    own_.reset();
     for (const PairEnd* end : {&from(from_a), &to(from_a)})
       if (!end->address || end->address->is_link_local()) {
         measurement.failure = Failure{
@@ -30,8 +31,10 @@ class TcpEngine : public PairEngine {
         return;
       }
     const auto run = measurement.metric == Metric::kBandwidth ? measure_tcp_bandwidth : measure_tcp_latency;
-    run(from(from_a), to(from_a), plan_, measurement, stop_);
+    own_ = run(from(from_a), to(from_a), plan_, measurement, stop_);
   }
+
+  std::optional<OwnTraffic> own_traffic() const override { return own_; }
 
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
     Traffic traffic = traffic_of(measurement).value_or(Traffic{});
@@ -53,6 +56,7 @@ class TcpEngine : public PairEngine {
   const PairEnd& b_;
   const BenchPlan& plan_;
   std::stop_token stop_;
+  std::optional<OwnTraffic> own_;
 };
 
 std::unique_ptr<PairEngine> open_tcp(const PairEnd& a, const PairEnd& b, const BenchPlan& plan,

@@ -85,6 +85,7 @@ TcpPinged tcp_ping(const TcpTarget& target, const TcpPlan& plan, std::stop_token
   pinged.packets = after.segments_sent - before.segments_sent;
   pinged.lost = after.retransmitted - before.retransmitted;
   pinged.mtu = after.mtu;
+  add_totals(pinged.totals, after);
   pinged.summary = sampler.summary(true);
   if (pinged.wrong_bytes > 0) pinged.failure = verify_failure(target.peer, pinged.wrong_bytes);
   return pinged;

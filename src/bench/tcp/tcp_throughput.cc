@@ -181,6 +181,13 @@ void keep_time(TcpRun& run, const TcpPlan& plan, std::deque<Inbound>& inbound, T
 
 }  // namespace
 
+void add_totals(TcpTotals& totals, const TcpInfo& info) {
+  totals.sent_bytes += info.bytes_sent;
+  totals.sent_segments += info.all_segments_sent;
+  totals.received_bytes += info.bytes_received;
+  totals.received_segments += info.all_segments_received;
+}
+
 TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop) {
   TcpSent sent;
   TcpRun run(stop);
@@ -217,6 +224,7 @@ TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token s
     }
     run.enter(Phase::kOver);
   }
+  for (const Socket& socket : sockets) add_totals(sent.totals, read_tcp_info(socket.get()));
   for (const Outbound& one : outbound) {
     sent.cpu_seconds += one.meter.seconds();
     sent.copied += one.copied;

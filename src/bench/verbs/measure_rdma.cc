@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kCloseDeadline{3000};
 constexpr std::uint64_t kHalf = 8 << 20;
 constexpr std::uint64_t kHalfOfPings = 64 << 10;  // one message is in flight at a time
 constexpr int kDepth = 128;
+constexpr std::uint64_t kFirstPings = 10'000;  // most that may pass before a warm-up of no time ends
 constexpr std::size_t kSlotsAtLeast = 4;
 constexpr int kManySlots = 1 << 20;  // no limit but the size of the working set
 // The time in which the slowest adapter notices a dead path, and a margin.
@@ -328,16 +329,16 @@ std::pair<Result<RdmaTransferred>, Result<RdmaTransferred>> RdmaPair::move_to_re
 
 // Moves bytes from `from` to `to` and fills in the measurement. `from` does writes and sends, `to` does
 // reads.
-void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
-                    const std::stop_token& stop) const {
+std::uint64_t RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
+                             const std::stop_token& stop) const {
   const std::string& from_node = from.end->peer->node();
   const std::string& to_node = to.end->peer->node();
   if (has_receiver(run.operation)) {
     const auto [sent, received] = move_to_receiver(from, to, run, stop);
     measurement.failure = cause_of(from_node, sent, to_node, received);
-    if (!received) return;
+    if (!received) return 0;
     take_numbers(*received, measurement);
-    if (!sent) return;
+    if (!sent) return 0;
     measurement.cpu_seconds_per_gigabyte =
         per_gigabyte(sent->cpu_seconds, sent->bytes) + per_gigabyte(received->cpu_seconds, received->bytes);
     if (!measurement.failure && run.operation == RdmaOperation::kDatagram) {
@@ -349,7 +350,7 @@ void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measur
     } else if (!measurement.failure) {
       check(from, to, run, received->messages, measurement, stop);
     }
-    return;
+    return sum(sent->messages);
   }
   const bool reads = run.operation == RdmaOperation::kRead;
   const Side& active = reads ? to : from;
@@ -363,10 +364,11 @@ void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measur
     if (moved && moved->failure)
       measurement.failure->cause += fmt::format("; {}: {}", active.end->peer->node(), moved->failure->cause);
   }
-  if (!moved) return;
+  if (!moved) return 0;
   take_numbers(*moved, measurement);
   measurement.cpu_seconds_per_gigabyte = per_gigabyte(moved->cpu_seconds, moved->bytes);
   if (!measurement.failure) check(from, to, run, moved->messages, measurement, stop);
+  return sum(moved->messages);
 }
 
 void RdmaPair::check(const Side& from, const Side& to, const RdmaRun& run,
@@ -382,6 +384,18 @@ void RdmaPair::check(const Side& from, const Side& to, const RdmaRun& run,
   measurement.checked_bytes = checked->checked_bytes;
   measurement.wrong_bytes = checked->wrong_bytes;
   if (checked->wrong_bytes > 0) measurement.failure = changed(from.end->peer->node(), measurement);
+}
+
+// A packet is acknowledged by at most one other. A lost one may make the sender repeat all that is under way.
+OwnTraffic RdmaPair::traffic_of_messages(std::uint64_t ahead, std::uint64_t back,
+                                         const Measurement& measurement) const {
+  const auto mtu = static_cast<std::uint64_t>(std::max(mtu_, 256));
+  const std::uint64_t packets = (measurement.message_bytes + mtu - 1) / mtu;
+  const auto one_way = [&](std::uint64_t messages, std::uint64_t acknowledged) {
+    return most_on_wire(messages * measurement.message_bytes, (messages + acknowledged) * packets) +
+           measurement.lost * kHalf;
+  };
+  return {one_way(ahead, back), one_way(back, ahead), true};
 }
 
 std::optional<Failure> RdmaPair::staged_failure(RdmaOperation operation) const {
@@ -401,6 +415,7 @@ void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const Ben
                                  Measurement& measurement, std::stop_token stop) {
   const Side& from = from_a ? a_ : b_;
   const Side& to = from_a ? b_ : a_;
+  own_.reset();
   describe(from, to, measurement);
   measurement.failure = failure_;
   if (measurement.failure) return;
@@ -411,17 +426,20 @@ void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const Ben
   unprepared_ = failure_.has_value();
   if (unprepared_) return;
   const Counted before = count(from, to, stop);
+  std::uint64_t messages = 0;
+  std::uint64_t messages_back = 0;
   if (plan.duplex) {
     Measurement back;
     {
-      const std::jthread other([&] { move(to, from, run, back, stop); });
-      move(from, to, run, measurement, stop);
+      const std::jthread other([&] { messages_back = move(to, from, run, back, stop); });
+      messages = move(from, to, run, measurement, stop);
     }
     add_direction(back, measurement);
   } else {
-    move(from, to, run, measurement, stop);
+    messages = move(from, to, run, measurement, stop);
   }
   add_counters(from, to, before, measurement, stop);
+  own_ = traffic_of_messages(messages, messages_back, measurement);
   if (measurement.failure && measurement.failure->remedy.empty()) measurement.failure->remedy = doubt_;
   failure_ = measurement.failure;
 }
@@ -430,6 +448,7 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
                                Measurement& measurement, std::stop_token stop) {
   const Side& from = from_a ? a_ : b_;
   const Side& to = from_a ? b_ : a_;
+  own_.reset();
   describe(from, to, measurement);
   measurement.failure = failure_;
   if (measurement.failure) return;
@@ -458,6 +477,11 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
     measurement.failure->packets = packets_between(from, to, before, count(from, to, stop));
   failure_ = measurement.failure;
   if (!pinged) return;
+  // The pings of the warm-up are not counted; they are no faster.
+  const double pings = static_cast<double>(pinged->summary.samples + pinged->lost) *
+                       (1 + plan.warmup / std::max(pinged->seconds, 0.001));
+  const auto most = static_cast<std::uint64_t>(std::clamp(pings, 0.0, 1e12)) + kFirstPings;
+  own_ = traffic_of_messages(most, most, measurement);
   measurement.summary = pinged->summary;
   measurement.seconds = pinged->seconds;
   measurement.lost = pinged->lost;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/core/other_traffic.h"
 #include "bench/core/pair.h"
 #include "bench/verbs/rdma.h"
 #include "hardware/ceilings.h"
@@ -44,6 +45,9 @@ class RdmaPair {
   void measure_latency(RdmaOperation operation, bool from_a, const BenchPlan& plan, Measurement& measurement,
                        std::stop_token stop);
 
+  // Returns the most that the last measurement put on the wire; nullopt if it failed.
+  std::optional<OwnTraffic> own_traffic() const { return failure_ ? std::nullopt : own_; }
+
   // For engines of another kind that use the same sessions: prepares both ends. The other two return the
   // names of the sessions.
   std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);
@@ -78,8 +82,11 @@ class RdmaPair {
   // Adds the events that the ports counted since `before` to the measurement.
   void add_counters(const Side& from, const Side& to, const Counted& before, Measurement& measurement,
                     const std::stop_token& stop) const;
-  void move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
-            const std::stop_token& stop) const;
+  // Returns the number of messages, with those of the warm-up.
+  std::uint64_t move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
+                     const std::stop_token& stop) const;
+  OwnTraffic traffic_of_messages(std::uint64_t ahead, std::uint64_t back,
+                                 const Measurement& measurement) const;
   Result<RdmaDone> finish(const Side& side, std::vector<std::uint64_t> messages) const;
   std::pair<Result<RdmaTransferred>, Result<RdmaDone>> move_alone(const Side& active, const Side& passive,
                                                                   const RdmaRun& run,
@@ -97,6 +104,7 @@ class RdmaPair {
   std::string doubt_;
   std::optional<Failure> failure_;
   bool unprepared_ = false;
+  std::optional<OwnTraffic> own_;
 };
 
 }  // namespace railbed

@@ -57,6 +57,10 @@ class RdmaEngine : public PairEngine {
     measurement = std::move(again);
   }
 
+  std::optional<OwnTraffic> own_traffic() const override {
+    return pair_ ? pair_->own_traffic() : std::nullopt;
+  }
+
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
     const PairEnd& from = from_a ? a_ : b_;
     const PairEnd& to = from_a ? b_ : a_;

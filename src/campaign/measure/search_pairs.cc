@@ -92,6 +92,8 @@ class RailMeasurer {
     PairResult result;
     for (const Measurement& measurement : measure_between(end_a, end_b)) {
       (measurement.from.node == a ? result.there : result.back) = value_of(measurement);
+      (measurement.from.node == a ? result.other_there : result.other_back) =
+          traffic_on_the_way(measurement).bits_per_second;
       keep(measurement, company);
     }
     return result;

@@ -34,6 +34,13 @@ std::map<std::string, std::uint64_t> read_driver(Host& host, const std::string& 
 
 }  // namespace
 
+std::map<std::string, std::uint64_t> interface_statistics(Host& host, const std::string& interface) {
+  if (interface.empty() || interface.size() > kLongestInterface || interface.find('/') != std::string::npos ||
+      interface.starts_with('.'))
+    return {};
+  return read_statistics(host, std::string(kInterfaces) + "/" + interface + "/statistics");
+}
+
 Counts collect_counts(Host& host, const Rdma& known) {
   Counts counts;
   counts.devices = host.list("/sys/class/infiniband").value_or({});

@@ -36,4 +36,7 @@ struct Counts {
 // counters of a port whose adapter manages NVSwitches are not read; see RdmaDevice::management.
 Counts collect_counts(Host& host, const Rdma& known);
 
+// Reads N/statistics of one interface. The file of a name that is none of an interface is not opened.
+std::map<std::string, std::uint64_t> interface_statistics(Host& host, const std::string& interface);
+
 }  // namespace railbed

@@ -68,10 +68,11 @@ Html pairs_square(const HeatMap& map) {
 }
 
 Html slow_line(const RailReport& rail, const Slow& slow) {
-  const std::string_view note = slow.confirmed ? slow.kind == SlowKind::kSilent ? "" : ", alone too"
-                                : rail.report.too_many
-                                    ? "; not measured again"
-                                    : " while others run, and as fast as they alone: congestion";
+  const std::string_view note =
+      slow.confirmed         ? slow.kind == SlowKind::kSilent ? "" : ", alone too"
+      : rail.report.too_many ? "; not measured again"
+      : slow.shared          ? ", and not known why: other traffic crossed its links while it was alone"
+                             : " while others run, and as fast as they alone: congestion";
   return html(R"(<li class="{}">{} {}{}.</li>)", slow.confirmed ? "bad" : "warn", slow.confirmed ? "✕" : "!",
               slow_sentence(rail, slow), note);
 }

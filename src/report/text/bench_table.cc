@@ -94,6 +94,9 @@ void add_notes(std::string& text, const Measurement& run) {
       text += printable(fmt::format("  {}: {}", end->node, end->memory_why)) + '\n';
   for (const Endpoint* end : {&run.from, &run.to})
     if (is_busy(*end)) text += printable("  " + busy_text(*end)) + '\n';
+  for (const Endpoint* end : {&run.from, &run.to})
+    if (const std::string traffic = traffic_text(run, *end); !traffic.empty())
+      text += printable("  " + traffic) + '\n';
   for (const auto& [name, delta] : run.counter_deltas)
     text += fmt::format("  {} {:+}\n", printable(name), delta);
 }

@@ -83,6 +83,11 @@ std::string slow_text(const RailReport& rail, const Slow& slow) {
     return fmt::format("  SLOW  {}{}\n        do: {}\n", slow_sentence(rail, slow),
                        slow.kind == SlowKind::kSilent ? "" : ", alone too", remedy(rail, slow));
   if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", slow_sentence(rail, slow));
+  if (slow.shared)
+    return fmt::format(
+        "  slow  {}, and not known why: other traffic crossed its links while it was alone; measure "
+        "again when they are idle\n",
+        slow_sentence(rail, slow));
   return fmt::format("  slow  {} while others run, and as fast as they alone: congestion, not hardware\n",
                      slow_sentence(rail, slow));
 }

@@ -135,7 +135,9 @@ void judge_total(Case& each, const Survey& survey, const AllRails& all) {
   if (!fails && total.summary.high >= warns * held.bits)
     return each.unknown(seen + "; it varies too much within the run: measure for longer (--seconds)");
   for (const auto end : {&Measurement::from, &Measurement::to}) add_shared(each, survey, all, end);
-  accuse(each, fails, busy_ends({&total}), complaint(all, held, warns));
+  Complaint slow = complaint(all, held, warns);
+  if (excused_by_traffic(each, total, may_lack_for_traffic(total, BitRate{warns * held.bits}), slow)) return;
+  accuse(each, fails, busy_ends({&total}), std::move(slow));
 }
 
 void all_rails(const Survey& survey, Judge& judge) {

@@ -143,8 +143,11 @@ void judge_ways(Case& each, const Survey& survey, const LinkWays& engines) {
                     "back {} to {}; measure for longer (--seconds)",
                     name_of(worst->slow()), to_text(BitRate{slow.low}), to_text(BitRate{slow.high}),
                     to_text(BitRate{fast.low}), to_text(BitRate{fast.high})));
+  Complaint complaint = one_way_slow(*worst, limits.warns);
+  const bool lacks = may_lack_for_traffic(worst->slow(), BitRate{limits.warns * fast.median});
+  if (excused_by_traffic(each, worst->slow(), lacks, complaint)) return;
   accuse(each, worst->share() < limits.fails, busy_ends({&worst->slow(), &worst->fast()}),
-         one_way_slow(*worst, limits.warns));
+         std::move(complaint));
 }
 
 void both_ways(const Survey& survey, Judge& judge) {
@@ -214,7 +217,9 @@ class LatencyJudge {
       return each.not_applicable(
           "nothing to hold it against: no other rail like it, and no ping over the management network");
     if (worst == nullptr) return each.pass(fmt::format("{}", fmt::join(held, "; ")));
-    accuse(each, worst->summary.median > broken.fails, busy_ends({worst}), complaint(link, *worst, broken));
+    Complaint slow = complaint(link, *worst, broken);
+    if (excused_by_traffic(each, *worst, may_be_late_for_traffic(*worst), slow)) return;
+    accuse(each, worst->summary.median > broken.fails, busy_ends({worst}), std::move(slow));
   }
 
  private:

@@ -13,6 +13,7 @@
 #include "verify/areas.h"
 #include "verify/floor.h"
 #include "verify/judge.h"
+#include "verify/numbers.h"
 
 namespace railbed {
 namespace {
@@ -23,8 +24,8 @@ std::string path_text(const Measurement& measurement) {
 
 std::string_view engine_text(Engine engine) {
   if (engine == Engine::kPing) return "ping";
-  return engine == Engine::kRdma ? "RDMA" : "TCP";
   if (engine == Engine::kRdmaCm) return "RDMA-CM";
+  return engine == Engine::kRdma ? "RDMA" : "TCP";
 }
 
 // Returns "RDMA", or "RDMA send": a write is the usual operation and is not named.
@@ -229,15 +230,17 @@ void judge_bandwidth(Case& each, const Measurement& measurement, double fraction
   // Where sound hardware stays below the limit, its rate is what counts.
   const BitRate of{judged.floor.bits_per_second / fraction};
   const std::string less = of < binding.rate ? fmt::format("; sound hardware reaches {}", to_text(of)) : "";
-  each.fail({.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows{}", what_text(measurement),
-                                    to_text(have), 100 * (have / binding.rate), to_text(binding.rate),
-                                    binding.name, less),
-             .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(judged.floor), 100 * fraction,
-                                     to_text(of)),
-             .observed = to_text(have),
-             .remedy = {
-                 "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
-                 {command("railbed bench rdma {} {}", measurement.from.node, measurement.to.node)}}});
+  Complaint slow{
+      .message =
+          fmt::format("{} is {}, {:.0f} % of the {} that {} allows{}", what_text(measurement), to_text(have),
+                      100 * (have / binding.rate), to_text(binding.rate), binding.name, less),
+      .expected =
+          fmt::format("at least {} ({:.0f} % of {})", to_text(judged.floor), 100 * fraction, to_text(of)),
+      .observed = to_text(have),
+      .remedy = {"Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
+                 {command("railbed bench rdma {} {}", measurement.from.node, measurement.to.node)}}};
+  if (!excused_by_traffic(each, measurement, may_lack_for_traffic(measurement, judged.floor), slow))
+    each.fail(std::move(slow));
 }
 
 // Of each path and operation, judges the measurement that is nearest to what it must reach. Only if none can be
@@ -323,11 +326,15 @@ void judge_against_tcp(Case& each, const Measurement& rdma, const Measurement& t
   const std::string other = text(tcp.summary.median);
   const std::string both = fmt::format("RDMA {}, TCP {}", own, other);
   if (!is_better(tcp, &rdma)) return each.pass(both);
-  each.fail({.message = fmt::format("{} is slower than TCP {}: {} against {}", transport_text(rdma),
-                                    path_text(rdma), own, other),
-             .expected = "RDMA at least as good as TCP",
-             .observed = both,
-             .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}});
+  Complaint slow{.message = fmt::format("{} is slower than TCP {}: {} against {}", transport_text(rdma),
+                                        path_text(rdma), own, other),
+                 .expected = "RDMA at least as good as TCP",
+                 .observed = both,
+                 .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}};
+  const bool can_be_why = rdma.metric == Metric::kBandwidth
+                              ? may_lack_for_traffic(rdma, BitRate{tcp.summary.median})
+                              : may_be_late_for_traffic(rdma);
+  if (!excused_by_traffic(each, rdma, can_be_why, slow)) each.fail(std::move(slow));
 }
 
 void rdma_beats_tcp(const Survey& survey, Judge& judge) {
