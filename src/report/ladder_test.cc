@@ -96,7 +96,7 @@ TEST(LadderText, ARungThatOnlyConnectsHasNoBandwidth) {
   connected.checked_bytes = 200 * 4096;
   ladder.rungs.insert(ladder.rungs.begin() + 1, {.kind = RungKind::kRdmaCm, .measurement = connected});
   const std::string text = ladder_text(ladder);
-  EXPECT_THAT(text, HasSubstr("  RDMA-CM            connects: half a round trip of 4 KiB takes 5.00 us, "));
+  EXPECT_THAT(text, HasSubstr("  RDMA-CM            connects: half a round trip of 4 KiB takes 5.00 µs, "));
   connected.failure = Failure{"connect", "rdma_create_event_channel: No such device (ENODEV)", ""};
   ladder.rungs[1].measurement = connected;
   EXPECT_THAT(ladder_text(ladder), HasSubstr("  RDMA-CM            FAILED: rdma_create_event_channel: "));

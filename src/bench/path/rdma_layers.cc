@@ -118,7 +118,8 @@ RdmaFault no_cm_node(const PathEndSeen& self, const PathEndSeen&) {
     return PathFault{
         self.node,
         "rdma_ucm is not loaded: there is no /dev/infiniband/rdma_cm, by which programs use RDMA-CM",
-        "modprobe rdma_ucm"};
+        "modprobe rdma_ucm: the kernel loads it for a program that wants it, unless a file of "
+        "modprobe.d forbids that or the module is not installed"};
   return PathFault{self.node,
                    fmt::format("/dev/infiniband/rdma_cm, by which programs use RDMA-CM, cannot be opened: {}",
                                cm->node_error),
