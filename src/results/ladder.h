@@ -52,9 +52,9 @@ struct Rung {
   // Returns whether it has a bandwidth. RDMA-CM's rung has none: it connects, or it fails.
   bool has_number() const { return works() && measurement->metric == Metric::kBandwidth; }
   // Returns whether other traffic can be why it has less than this share of the wire.
-  bool lacks_for_traffic(double share) const {
+  bool lacks_for_traffic(double wanted) const {
     const double has = of_wire.value_or(0);
-    return has > 0 && has < share && may_lack_for_traffic(*measurement, BitRate{share * rate() / has});
+    return has > 0 && has < wanted && may_lack_for_traffic(*measurement, BitRate{wanted * rate() / has});
   }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
 };
