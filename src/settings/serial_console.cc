@@ -5,17 +5,12 @@
 #include "base/text.h"
 
 namespace railbed {
-namespace {
 
-// GRUB's `serial` numbers the four ports of a PC. It reaches an Arm server's port through the firmware's own
-// console.
 std::optional<int> grub_unit(const SerialConsole& console) {
   if (!console.port.starts_with("ttyS")) return std::nullopt;
   const auto unit = parse_number<int>(console.port.substr(4));
   return unit && *unit <= 3 ? unit : std::nullopt;
 }
-
-}  // namespace
 
 std::string SerialConsole::kernel_text() const { return fmt::format("{},{}n8", port, rate); }
 

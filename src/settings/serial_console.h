@@ -25,6 +25,10 @@ std::optional<SerialConsole> serial_console(const Configuration& configure);
 // where programs write during startup.
 std::vector<std::string> kernel_arguments(const SerialConsole& console);
 
+// Returns GRUB's number of the port; nullopt if it has none: GRUB numbers the four ports of a PC, and reaches an Arm server's
+// port through the firmware's own console.
+std::optional<int> grub_unit(const SerialConsole& console);
+
 // Settings that update-grub reads in addition to /etc/default/grub (Debian and Ubuntu), without kFileMark.
 inline constexpr const char* kGrubConsoleFile = "/etc/default/grub.d/90-railbed.cfg";
 std::string grub_settings(const SerialConsole& console);
