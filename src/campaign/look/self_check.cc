@@ -96,6 +96,8 @@ constexpr KnownProgram kPrograms[] = {
     {"ipmipower", "no BMC is asked by IPMI", "Debian, Ubuntu: freeipmi-tools; RHEL: freeipmi"},
     {"ipmitool", "no serial console over IPMI", "ipmitool"},
     {"openssl", "the certificate of a BMC is not shown before it is trusted", "openssl"},
+    {"xorriso", "`railbed autoinstall --iso` writes no ISO", "xorriso"},
+    {"mcopy", "`railbed autoinstall --iso` writes no ISO of RHEL and its kin", "mtools"},
     {"scontrol", "`railbed verify --slurm` drains no node",
      "Debian, Ubuntu: slurm-client; SchedMD's packages"},
     {"kubectl", "`--launcher kubernetes` reaches no node", "Debian: kubernetes-client"},
