@@ -335,7 +335,7 @@ TEST_F(StoreTest, KeepsWhatPicturesAreDrawnFrom) {
   run.asked = {{"sizes", "all"}};
   run.ladders = {{"gpu01", "gpu02", "rail0", {Rung{}}, 0}};
   run.collectives.resize(2);
-  run.pairs = {{"rail0", Engine::kRdma, {"gpu01", "gpu02"}, {}, {}}};
+  run.pairs = {{"rail0", Engine::kRdma, false, {"gpu01", "gpu02"}, {}, {}, {}}};
   run.storage.resize(1);
   run.trains.resize(1);
   run.burns.resize(1);
@@ -355,7 +355,7 @@ TEST(RunJson, RefusesNumbersThatNameNothing) {
   run.ladders = {{"gpu01", "gpu02", "rail0", {Rung{}}, 1}};
   EXPECT_FALSE(run_from_json(json::dump(json::encode(run))));
   run = sample("a");
-  run.pairs = {{"rail0", Engine::kRdma, {"gpu01", "gpu02"}, {}, {}}};
+  run.pairs = {{"rail0", Engine::kRdma, false, {"gpu01", "gpu02"}, {}, {}, {}}};
   EXPECT_TRUE(run_from_json(json::dump(json::encode(run))));
   run.pairs[0].report.pairs = {{0, 2, 1e9, {}}};
   EXPECT_FALSE(run_from_json(json::dump(json::encode(run))));
