@@ -45,15 +45,18 @@ constexpr std::string_view kA30Build = "A30 data sheet and product brief PB-1041
 constexpr std::string_view kGa10xBuild = "A2, A10 and A40 data sheets and product briefs";
 constexpr std::string_view kGa102Build = "GA102 architecture white paper";
 constexpr std::string_view kAdaBuild = "Ada architecture white paper";
-constexpr std::string_view kAdaCardsBuild = "L4, L40 and L40S data sheets and product briefs";
+constexpr std::string_view kAdaCardsBuild =
+    "L4, L40 and L40S data sheets and product briefs; Ada architecture white paper";
 constexpr std::string_view kHopperBuild = "H100 white paper and data sheet; MIG user guide";
 constexpr std::string_view kH100NvlBuild = "H100 NVL product brief PB-11773; H100 data sheet";
 constexpr std::string_view kH800Build = "H800 data sheet";
 constexpr std::string_view kH20Build = "H20 product brief";
-constexpr std::string_view kH200Build = "H200 data sheet; MIG user guide";
+constexpr std::string_view kH200Build =
+    "H200 page and H200 NVL brief PB-12128; MIG user guide; SMs as devices report them";
 constexpr std::string_view kGh200Build = "GH200 data sheet; Grace Hopper white paper";
 constexpr std::string_view kBlackwellBuild = "DGX B200 and GB200 NVL72 data sheets; MIG user guide";
-constexpr std::string_view kUltraBuild = "HGX B300 and GB300 NVL72 pages";
+constexpr std::string_view kUltraBuild =
+    "HGX B300 and GB300 NVL72 pages; Blackwell Ultra data sheet of October 2025, and NVIDIA's article on the chip";
 constexpr std::string_view kRtxBlackwellBuild = "RTX Blackwell architecture white paper";
 constexpr std::string_view kRtxProBuild =
     "RTX PRO Blackwell white paper; RTX PRO 6000 data sheet; MIG user guide";
@@ -87,7 +90,7 @@ constexpr GpuBuild kBuilds[] = {
     {"RTX 3090", 82, 10496, "GDDR6X", 384, 19.5, 112.5, 4, 16, 1, 1, 0, "card, 3 slots", kGa102Build},
     {"RTX 3090 Ti", 84, 10752, "GDDR6X", 384, 21.0, 112.5, 4, 16, 1, 1, 0, "card, 3 slots", kGa102Build},
     {"L4", 58, 7424, "GDDR6", 192, 12.5, 0, 4, 16, 2, 4, 4, "card, low profile", kAdaCardsBuild},
-    {"L40", 142, 18176, "GDDR6", 384, 18.0, 0, 4, 16, 3, 3, kUnstated, "card, 2 slots", kAdaCardsBuild},
+    {"L40", 142, 18176, "GDDR6", 384, 18.0, 0, 4, 16, 3, 3, 4, "card, 2 slots", kAdaCardsBuild},
     {"L40S", 142, 18176, "GDDR6", 384, 18.0, 0, 4, 16, 3, 3, kUnstated, "card, 2 slots", kAdaCardsBuild},
     {"RTX 4080", 76, 9728, "GDDR6X", 256, 22.4, 0, 4, 16, 2, 1, kUnstated, "card, 3 slots", kAdaBuild},
     {"RTX 4090", 128, 16384, "GDDR6X", 384, 21.0, 0, 4, 16, 2, 1, kUnstated, "card, 3 slots", kAdaBuild},
@@ -103,14 +106,32 @@ constexpr GpuBuild kBuilds[] = {
     {"GH200", 132, 16896, "HBM3", kUnstated, kUnstated, 0, kUnstated, kUnstated, 0, 7, 7, "superchip", kGh200Build},
     {"B200", kUnstated, kUnstated, "HBM3e", kUnstated, kUnstated, 1800, 5, 16, 0, 7, 7, "SXM module", kBlackwellBuild},
     {"GB200", kUnstated, kUnstated, "HBM3e", kUnstated, kUnstated, 1800, kUnstated, kUnstated, 0, 7, 7, "superchip", kBlackwellBuild},
-    {"B300", kUnstated, kUnstated, "HBM3e", kUnstated, kUnstated, 1800, kUnstated, kUnstated, kUnstated, kUnstated, kUnstated, "SXM module", kUltraBuild},
-    {"GB300", kUnstated, kUnstated, "HBM3e", kUnstated, kUnstated, 1800, kUnstated, kUnstated, kUnstated, kUnstated, kUnstated, "superchip", kUltraBuild},
+    {"B300", kUnstated, kUnstated, "HBM3e", 8192, kUnstated, 1800, 6, 16, kUnstated, kUnstated, kUnstated, "SXM module", kUltraBuild},
+    {"GB300", kUnstated, kUnstated, "HBM3e", 8192, kUnstated, 1800, 6, kUnstated, kUnstated, kUnstated, kUnstated, "superchip", kUltraBuild},
     {"RTX PRO 6000", 188, 24064, "GDDR7", 512, 28.0, 0, 5, 16, 4, 4, 4, "card, 2 slots", kRtxProBuild},
     {"RTX 5080", 84, 10752, "GDDR7", 256, 30.0, 0, 5, 16, 2, 2, kUnstated, "card, 2 slots", kRtxBlackwellBuild},
     {"RTX 5090", 170, 21760, "GDDR7", 512, 28.0, 0, 5, 16, 3, 2, kUnstated, "card, 2 slots", kRtxBlackwellBuild},
     {"GB10", 48, 6144, "LPDDR5X", 256, 8.53, 0, kUnstated, kUnstated, 1, 1, kUnstated, "system on a chip", kSparkBuild},
 };
 // clang-format on
+
+// The first driver branch that lists the product, where it is newer than the architecture's: the open kernel modules'
+// table of names (github.com/NVIDIA/open-gpu-kernel-modules, g_nv_name_released.h), by its tags.
+struct FirstDriver {
+  std::string_view name;
+  int branch;
+};
+constexpr FirstDriver kFirstDrivers[] = {
+    {"A800 80GB PCIe", 515}, {"RTX 4080", 525}, {"RTX 6000 Ada", 525}, {"L4", 525},
+    {"L40", 525},            {"L40S", 535},     {"H800", 525},         {"H100 80GB HBM3", 525},
+    {"H100 NVL", 535},       {"GH200", 535},    {"H20", 535},          {"H200", 550},
+    {"H200 NVL", 565},       {"B300", 580},     {"GB300", 580},        {"GB10", 580},
+};
+
+int first_driver_of(std::string_view name, const CudaSupport& support) {
+  const auto* const listed = std::ranges::find(kFirstDrivers, name, &FirstDriver::name);
+  return listed == std::end(kFirstDrivers) ? support.first_driver : listed->branch;
+}
 
 template <class Number>
 std::optional<Number> published(Number number) {
@@ -215,7 +236,7 @@ GpuSheet sheet_of(const GpuBuild& build) {
   if (product->watts > 0) sheet.watts = product->watts;
   sheet.mig = product->mig;
   const CudaSupport support = cuda_support(*product);
-  sheet.first_driver = support.first_driver;
+  sheet.first_driver = first_driver_of(build.name, support);
   sheet.last_driver = support.last_driver;
   sheet.first_toolkit = support.first_toolkit;
   sheet.last_toolkit = support.last_toolkit;
@@ -231,6 +252,10 @@ const GpuBuild* find_build(std::string_view model) {
     if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
       best = &row;
   if (best == nullptr || find_gpu_speed(model) == nullptr) return nullptr;
+  // A name that states newer memory, or another edition, is another product: GH200 144G HBM3e, H20-3e, RTX PRO 6000
+  // Blackwell Server Edition.
+  const bool newer = small.find("hbm3e") != std::string::npos || small.ends_with("-3e");
+  if ((newer && best->memory != "HBM3e") || small.find("server edition") != std::string::npos) return nullptr;
   const GpuProduct* product = find_gpu_product(model);
   return product != nullptr && product != find_gpu_product(best->name) ? nullptr : best;
 }

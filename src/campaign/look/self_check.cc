@@ -45,7 +45,7 @@ std::vector<KnownLibrary> known_libraries() {
        "Debian, Ubuntu: libibverbs1 ibverbs-providers; RHEL: libibverbs"},
       {"librdmacm",
        {"librdmacm.so.1"},
-       has_rdma_devices,
+       nullptr,
        "nothing connects by RDMA-CM: no such rung of `railbed bench ladder`, no `railbed bench rdma-cm`",
        "Debian, Ubuntu: librdmacm1; RHEL: librdmacm"},
       {"libibumad",

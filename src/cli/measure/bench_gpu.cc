@@ -86,7 +86,7 @@ Result<void> check_options(const BenchGpuOptions& options, const CLI::App& app) 
     return fail(ErrorKind::kBadInput, "copies are measured on one NODE; --compute takes many");
   if (!options.compute && !options.where.empty())
     if (const auto refused = no_description()(options.where.front()); !refused.empty())
-      return fail(ErrorKind::kBadInput, refused);
+      return fail(ErrorKind::kBadInput, fmt::format("NODE: {}; --compute takes it", refused));
   return {};
 }
 
