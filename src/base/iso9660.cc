@@ -113,6 +113,11 @@ Result<IsoImage> IsoImage::open(const std::string& path) {
   if (!descriptor || !descriptor->starts_with("\x01"
                                               "CD001"))
     return fail(ErrorKind::kBadInput, fmt::format("{} is no ISO 9660 image", path));
+  // The number of blocks, at 80, and their size, at 128 (ECMA-119, 8.4.8 and 8.4.12).
+  const std::uint64_t whole = number_at(*descriptor, 80) * (number_at(*descriptor, 128) & 0xffff);
+  if (whole > image.size_)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} is cut short: it has {} of {} bytes", path, image.size_, whole));
   image.label_ = std::string(trim(std::string_view(*descriptor).substr(40, 32)));
   image.modified_ = descriptor->substr(830, 16);
   image.root_ = record_of(std::string_view(*descriptor).substr(156, 34)).where;
@@ -149,6 +154,8 @@ Result<IsoFile> IsoImage::find(std::string_view path) const {
       return fail(ErrorKind::kBadInput, fmt::format("{} in {} is not a regular file", path, path_));
     folder = record.where;
   }
+  if (folder.at > size_ || folder.size > size_ - folder.at)
+    return fail(ErrorKind::kBadInput, fmt::format("{} is cut short: {} lies behind its end", path_, path));
   return folder;
 }
 

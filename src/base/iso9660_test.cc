@@ -67,6 +67,8 @@ class Iso9660 : public testing::Test {
     descriptor += record({std::string(1, '\0'), 17, kBlock, true});
     descriptor.resize(830, '\0');
     descriptor += "2024082709120300";
+    descriptor.replace(80, 4, little(blocks_));
+    descriptor.replace(128, 2, std::string("\0\x08", 2));
     std::ofstream(path()) << std::string(16 * kBlock, '\0') << padded(descriptor) << block_of(root)
                           << block_of(folder) << padded("hello");
     return IsoImage::open(path());
@@ -74,7 +76,24 @@ class Iso9660 : public testing::Test {
   std::string path() const { return (folder_.path() / "x.iso").string(); }
 
   TemporaryFolder folder_;
+  std::uint32_t blocks_ = 20;  // of the whole image, as its descriptor states
 };
+
+TEST_F(Iso9660, RefusesAnImageThatIsCutShort) {
+  ASSERT_TRUE(image({{"A.;1", 19, 5}}));
+  blocks_ = 21;
+  const auto cut = image({{"A.;1", 19, 5}});
+  ASSERT_FALSE(cut);
+  EXPECT_THAT(cut.error().text, HasSubstr("is cut short: it has 40960 of 43008 bytes"));
+  blocks_ = 20;
+  const auto far = image({{"A.;1", 0xfffffff0U, 5}, {"B.;1", 19, 0xffffffffU}});
+  ASSERT_TRUE(far);
+  for (const char* name : {"/a", "/b"}) {
+    const auto found = far->find(name);
+    ASSERT_FALSE(found) << name;
+    EXPECT_THAT(found.error().text, HasSubstr("lies behind its end"));
+  }
+}
 
 TEST_F(Iso9660, ReadsAFileByEitherName) {
   const auto iso = image({{"BOOT", 18, kBlock, true, "Boot"}, {"README.TXT;1", 19, 5}},

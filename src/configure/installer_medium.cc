@@ -81,6 +81,12 @@ Result<Medium> ubuntu_medium(std::string_view info) {
   const auto parts = split(all[1], '.');
   const std::string version =
       parts.size() < 2 ? std::string(all[1]) : fmt::format("{}.{}", parts[0], parts[1]);
+  constexpr int kFirstAutoinstall = 20;  // Ubuntu 20.04
+  const auto year = parse_number<int>(parts[0]);
+  if (!year || *year < kFirstAutoinstall || *year > 99)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("the ISO is {}: its installer reads no autoinstall, which begins with 20.04",
+                            printable(name)));
   return Medium{.kind = MediumKind::kUbuntuServer, .os = "ubuntu " + version, .name = printable(name)};
 }
 
@@ -101,6 +107,10 @@ Result<Medium> rhel_medium(const MediumTexts& texts) {
         ErrorKind::kBadInput,
         "the ISO holds neither Ubuntu's .disk/info nor a .treeinfo, .discinfo or menu of RHEL or its kin; "
         "railbed knows Ubuntu's live server and RHEL 9 and its kin");
+  if (split(version, '.')[0] != "9")
+    return fail(ErrorKind::kBadInput,
+                fmt::format("the ISO is {} {}: railbed writes answers for RHEL 9 and its kin alone",
+                            printable(name), version));
   return Medium{.kind = MediumKind::kRhel,
                 .os = id + " " + version,
                 .name = printable(name.ends_with(version) ? name : name + " " + version)};

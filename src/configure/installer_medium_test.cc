@@ -45,6 +45,10 @@ TEST(InstallerMedium, IsRefusedIfItInstallsAnythingElse) {
               HasSubstr("a preseed, which railbed does not write"));
   EXPECT_THAT(os_of({.disk_info = "Ubuntu 24.04 LTS \"Noble Numbat\" - Release amd64"}),
               HasSubstr("Ubuntu's live server"));
+  EXPECT_THAT(os_of({.disk_info = "Ubuntu-Server 18.04.5 LTS \"Bionic Beaver\" - Release amd64 (20200810)"}),
+              HasSubstr("reads no autoinstall, which begins with 20.04"));
+  EXPECT_THAT(os_of({.treeinfo = "[general]\nname = Rocky Linux 8.9\nversion = 8.9\n"}),
+              HasSubstr("answers for RHEL 9 and its kin alone"));
   EXPECT_THAT(os_of({.disk_info = ""}), HasSubstr("Ubuntu's live server"));
   EXPECT_THAT(os_of({.disk_info = "\x1b[2J"}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(os_of({.treeinfo = "[general]\nname = Fedora 40\nversion = 40\n"}), HasSubstr("holds neither"));

@@ -866,6 +866,15 @@ TEST(CollectExportDevice, SaysWhatUsesADeviceOrAPartOfIt) {
                  .used_by,
             "vdb1 is swap");
   EXPECT_EQ(*use("", "/sys/devices/virtual/block/vdb/vdb1/holders/md0/").used_by, "md0 is on vdb1");
+  // Of a file system on several devices mountinfo names one.
+  EXPECT_EQ(
+      *use("", "/sys/fs/btrfs/1f2e/devices/vdb1 -> ../../../../devices/virtual/block/vdb/vdb1\n").used_by,
+      "vdb1 is part of a btrfs file system");
+  for (const char* unread :
+       {"/proc/swaps ! EACCES", "/sys/devices/virtual/block/vdb/vdb1/holders ! EACCES"}) {
+    const auto used_by = use("", unread).used_by;
+    EXPECT_FALSE(used_by.ok() || used_by.absent()) << unread;
+  }
   EXPECT_TRUE(use("", "", "/dev/vdc").device.absent());
   EXPECT_FALSE(use("", "/dev/tty9 = x", "/dev/tty9").device.ok());
   // Nobody knows that nothing uses it if the mounts cannot be read.

@@ -15,7 +15,7 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kLongestNqn = 223;  // NVMe Base Specification, "NVMe Qualified Names"
-constexpr std::size_t kMostTargets = 256;
+constexpr std::size_t kMostTargets = 1024;
 const std::string kTarget = "/sys/kernel/config/nvmet";
 
 std::vector<std::string> few_names(Host& host, const std::string& folder) {
@@ -63,6 +63,17 @@ std::vector<std::string> parts_of(Host& host, const std::string& name) {
   return parts;
 }
 
+// Returns whether a multi-device file system, of which mountinfo names one device alone, has this one.
+bool is_of_btrfs(Host& host, const std::string& name) {
+  const std::string folder = "/sys/fs/btrfs";
+  const auto all = device_names(host, folder, kLongestDevice).value_or({});
+  return std::ranges::any_of(all, [&](const std::string& one) {
+    const auto devices =
+        device_names(host, fmt::format("{}/{}/devices", folder, one), kLongestDevice).value_or({});
+    return std::ranges::find(devices, name) != devices.end();
+  });
+}
+
 bool is_swap(std::string_view swaps, std::string_view name) {
   return std::ranges::any_of(lines(swaps), [&](std::string_view line) {
     const auto columns = words(line);
@@ -74,16 +85,20 @@ Reading<std::string> read_use(Host& host, const std::string& device) {
   const std::string from = "/proc/self/mountinfo";
   const auto mounts = host.read(from);
   if (!mounts) return {Miss{Missing::kUnsupported, mounts.miss().why}, from};
-  const std::string swaps = host.read("/proc/swaps").value_or("");
+  const auto swaps = host.read("/proc/swaps");
+  if (!swaps.ok() && !swaps.absent()) return {swaps.miss(), "/proc/swaps"};
   for (const std::string& part : parts_of(host, device)) {
     const std::string folder = "/sys/class/block/" + part;
     const std::string number = short_line(host, folder + "/dev", 16);
     const std::string what = part == device ? "it" : part;
     if (const auto point = mount_point_of(*mounts, number, part))
       return {fmt::format("{} is mounted at {}", what, printable(*point)), from};
-    if (is_swap(swaps, part)) return {what + " is swap", "/proc/swaps"};
-    const auto holders = device_names(host, folder + "/holders", kLongestDevice).value_or({});
-    if (!holders.empty()) return {fmt::format("{} is on {}", holders.front(), part), folder + "/holders"};
+    if (is_of_btrfs(host, part)) return {what + " is part of a btrfs file system", "/sys/fs/btrfs"};
+    if (is_swap(swaps.value_or(""), part)) return {what + " is swap", "/proc/swaps"};
+    const auto holders = device_names(host, folder + "/holders", kLongestDevice);
+    if (!holders.ok() && !holders.absent()) return {holders.miss(), holders.from()};
+    if (holders.ok() && !holders->empty())
+      return {fmt::format("{} is on {}", holders->front(), part), holders.from()};
   }
   return {Miss{Missing::kAbsent, "nothing uses it"}, from};
 }
@@ -93,6 +108,9 @@ Reading<std::string> read_use(Host& host, const std::string& device) {
 Reading<std::vector<NvmeTarget>> collect_nvme_targets(Host& host) {
   const auto names = device_names(host, kTarget + "/subsystems", kLongestNqn, kMostTargets);
   if (!names) return {names.miss(), names.from()};
+  if (names->size() >= kMostTargets)
+    return {Miss{Missing::kUnsupported, fmt::format("more than {} subsystems are there", kMostTargets - 1)},
+            kTarget};
   std::vector<NvmeTarget> targets;
   for (const std::string& nqn : *names) targets.push_back(read_target(host, nqn));
   add_listeners(host, targets);

@@ -239,7 +239,7 @@ struct ExportDevice {
   std::string path;             // as in cluster.yaml
   Reading<std::string> device;  // the resolved path's last part: nvme1n1
   // What uses it or a part of it: "it is mounted at /scratch", "md0 is on nvme1n1p1"; absent if nothing that can be seen
-  // does. /proc/self/mountinfo, /proc/swaps, /sys/class/block/NAME/holders
+  // does. /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, /sys/class/block/NAME/holders
   Reading<std::string> used_by;
   FIELDS(ExportDevice, path, device, used_by);
 };

@@ -122,10 +122,22 @@ struct FirstDriver {
   int branch;
 };
 constexpr FirstDriver kFirstDrivers[] = {
-    {"A800 80GB PCIe", 515}, {"RTX 4080", 525}, {"RTX 6000 Ada", 525}, {"L4", 525},
-    {"L40", 525},            {"L40S", 535},     {"H800", 525},         {"H100 80GB HBM3", 525},
-    {"H100 NVL", 535},       {"GH200", 535},    {"H20", 535},          {"H200", 550},
-    {"H200 NVL", 565},       {"B300", 580},     {"GB300", 580},        {"GB10", 580},
+    {"A800 80GB PCIe", 515},
+    {"RTX 4080", 525},
+    {"RTX 6000 Ada", 525},
+    {"L4", 525},
+    {"L40", 525},
+    {"L40S", 535},
+    {"H800", 525},
+    {"H100 80GB HBM3", 525},
+    {"H100 NVL", 535},
+    {"GH200", 535},
+    {"H20", 535},
+    {"H200", 550},
+    {"H200 NVL", 565},
+    {"B300", 580},
+    {"GB300", 580},
+    {"GB10", 580},
 };
 
 int first_driver_of(std::string_view name, const CudaSupport& support) {
@@ -244,6 +256,28 @@ GpuSheet sheet_of(const GpuBuild& build) {
   return sheet;
 }
 
+// Returns whether the name goes on in a way that makes another product of it, or a part of one: A10G, RTX 4090D, A40-48Q (a
+// virtual GPU), "A100 MIG 1g.5gb".
+bool names_a_variant(std::string_view model, std::string_view name) {
+  const std::size_t at = model.find(name);
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = model.substr(at + name.size());
+  if (!rest.empty() && rest.front() >= 'a' && rest.front() <= 'z') return true;
+  return rest.find(" mig ") != std::string_view::npos ||
+         (rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) && rest.back() >= 'a' &&
+          rest.back() <= 'z' && !rest.ends_with("gb"));
+}
+
+// Returns whether the name states a size of memory that the product does not have: "P100-PCIE-12GB".
+bool states_other_memory(std::string_view model, const GpuProduct* product) {
+  const std::size_t end = model.find("gb");
+  if (product == nullptr || end == std::string_view::npos || end == 0) return false;
+  std::size_t begin = end;
+  while (begin > 0 && is_digit(model[begin - 1])) --begin;
+  const auto size = parse_number<int>(model.substr(begin, end - begin));
+  return size && *size != static_cast<int>(product->memory_gb);
+}
+
 // Returns the row that the name states; null for a name that several rows share, and for another product of its line.
 const GpuBuild* find_build(std::string_view model) {
   const GpuBuild* best = nullptr;
@@ -256,6 +290,8 @@ const GpuBuild* find_build(std::string_view model) {
   // Blackwell Server Edition.
   const bool newer = small.find("hbm3e") != std::string::npos || small.ends_with("-3e");
   if ((newer && best->memory != "HBM3e") || small.find("server edition") != std::string::npos) return nullptr;
+  if (names_a_variant(small, lower(best->name)) || states_other_memory(small, find_gpu_product(best->name)))
+    return nullptr;
   const GpuProduct* product = find_gpu_product(model);
   return product != nullptr && product != find_gpu_product(best->name) ? nullptr : best;
 }
@@ -277,9 +313,9 @@ std::vector<GpuSheet> gpu_sheets(std::string_view model) {
     if (!small.empty() && is_gpu_called(row.name, model)) sheets.push_back(sheet_of(row));
   if (!sheets.empty()) return sheets;
   if (const GpuBuild* row = find_build(model)) return {sheet_of(*row)};
-  // "NVIDIA H100", "Tesla V100": the last word is the line.
-  if (const std::size_t space = small.rfind(' '); space != std::string::npos && space + 1 < small.size())
-    return gpu_sheets(std::string_view(small).substr(space + 1));
+  // "NVIDIA H100", "Tesla V100": what is behind the maker's words is the line.
+  for (const std::string_view maker : {"nvidia ", "tesla ", "geforce "})
+    if (small.starts_with(maker)) return gpu_sheets(std::string_view(small).substr(maker.size()));
   return {};
 }
 

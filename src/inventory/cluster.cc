@@ -82,7 +82,7 @@ std::map<std::string_view, std::vector<const SiteCheck*>> site_checks_by_node(co
 }
 
 std::string default_nqn(std::string_view server, std::string_view name) {
-  return fmt::format("nqn.2024-07.internal.railbed:{}:{}", server, name);
+  return fmt::format("{}{}:{}", kOwnNqn, server, name);
 }
 
 bool is_on_rail(const ClusterPart& part, std::string_view rail) {
@@ -95,6 +95,18 @@ bool is_on_node(const ClusterPart& part, std::string_view node) {
 
 const RailPort* find_port(const Rail& rail, std::string_view node) {
   return find(rail.ports, &RailPort::node, node);
+}
+
+bool is_partition_of(std::string_view part, std::string_view whole) {
+  if (whole.empty() || !part.starts_with(whole)) return false;
+  std::string_view rest = part.substr(whole.size());
+  if (rest.starts_with("-part"))
+    rest.remove_prefix(5);
+  else if (is_digit(whole.back()) && rest.starts_with('p'))
+    rest.remove_prefix(1);
+  else if (is_digit(whole.back()))
+    return false;
+  return !rest.empty() && std::ranges::all_of(rest, is_digit);
 }
 
 }  // namespace railbed

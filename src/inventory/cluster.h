@@ -203,6 +203,12 @@ struct StorageExport {
   bool operator==(const StorageExport&) const = default;
 };
 
+// Returns whether a device's path or name is that of a partition of the other: "/dev/sda1" of "/dev/sda", "nvme0n1p2" of
+// "nvme0n1", "…/nvme-eui.0025-part1" of "…/nvme-eui.0025".
+bool is_partition_of(std::string_view part, std::string_view whole);
+
+// How these names begin.
+inline constexpr std::string_view kOwnNqn = "nqn.2024-07.internal.railbed:";
 // Returns the subsystem's name if cluster.yaml gives none. ".internal" is reserved for private use (ICANN board
 // resolution of 2024-07-29); an NQN begins with a month in which its author had the domain (NVMe Base
 // Specification, "NVMe Qualified Names").

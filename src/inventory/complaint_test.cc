@@ -536,6 +536,8 @@ TEST(Complaints, ExportsOfStorage) {
       "\"shared: true\" for a file system that is made for it (GFS2, OCFS2, Lustre)");
   EXPECT_EQ(said("server: s, device: /dev/vdb, protocol: nvme-rdma, rail: r0, clients: b"),
             "cluster.yaml:10:34: s exports /dev/vdb already, as \"x\"");
+  EXPECT_EQ(said("server: s, device: /dev/vdb1, protocol: nvme-rdma, rail: r0, clients: b"),
+            "cluster.yaml:10:34: /dev/vdb1 and /dev/vdb, which \"x\" exports, share their blocks");
   EXPECT_EQ(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0, clients: b, nqn: "
                  "nqn.2024-07.internal.railbed:s:x"),
             "cluster.yaml:10:91: \"x\" has this NQN already");
@@ -549,9 +551,10 @@ TEST(Complaints, ExportsOfStorage) {
             "cluster.yaml:10:5: an export has at least one client");
   for (const char* device :
        {"vdc", "srv/x", "/dev/../etc", "/dev/a b", "/dev/$x", "/dev/", "/srv/x", "/dev/./a", "/dev/a/"})
-    EXPECT_EQ(said(fmt::format("server: s, device: {}, protocol: nvme-tcp, rail: r0, clients: b", device)),
-              "cluster.yaml:10:34: \"device\" must be the path of a block device, as in "
-              "/dev/disk/by-id/nvme-eui.0025384b11b4c1a2")
+    EXPECT_EQ(
+        said(fmt::format("server: s, device: {}, protocol: nvme-tcp, rail: r0, clients: b", device)),
+        "cluster.yaml:10:34: \"device\" must be the path of a block device in letters, digits and ._-:+, as in "
+        "/dev/disk/by-id/nvme-eui.0025384b11b4c1a2")
         << device;
   for (const char* nqn :
        {"x", "nqn.2026-01.com.example", "nqn.26-01.com:x", "nqn.2026-01.:x", "nqn.2026-01.a:x/y"})

@@ -46,7 +46,8 @@ std::optional<RawStorage> ClusterReader::read_export(const YamlValue& value) {
       made.server = text(at, item);
     } else if (key == "device") {
       made.device = parsed(at, item, parse_device,
-                           "the path of a block device, as in /dev/disk/by-id/nvme-eui.0025384b11b4c1a2");
+                           "the path of a block device in letters, digits and ._-:+, as in "
+                           "/dev/disk/by-id/nvme-eui.0025384b11b4c1a2");
     } else if (key == "protocol") {
       if (const auto protocol = word<StorageProtocol>(at, item)) made.protocol = {*protocol, item.spot};
     } else if (key == "rail") {

@@ -565,6 +565,11 @@ bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageE
       return complain(raw.device->spot,
                       fmt::format("{} exports {} already, as \"{}\"", made.server, made.device, other.name)),
              false;
+    if (other.server == made.server &&
+        (is_partition_of(made.device, other.device) || is_partition_of(other.device, made.device)))
+      return complain(raw.device->spot, fmt::format("{} and {}, which \"{}\" exports, share their blocks",
+                                                    made.device, other.device, other.name)),
+             false;
     // Clients take two paths with one name for one subsystem, and its devices for one device.
     if (other.nqn == made.nqn)
       return complain(raw.nqn ? raw.nqn->spot : raw.name.spot,

@@ -19,11 +19,19 @@ constexpr std::string_view kTargetScript = "/etc/railbed/railbed-nvmet.sh";
 constexpr std::string_view kTargetUnit = "railbed-nvmet.service";
 constexpr std::string_view kConnectScript = "/etc/railbed/railbed-connect.sh";
 
-// Returns 0 if a file system, swap, a volume or an array is on a device or on a part of it.
+// Returns 0 if a file system, swap, a volume or an array is on a device or on a part of it, or if nobody can tell.
 constexpr std::string_view kInUse = R"sh(
 in_use() {
-  lsblk -nro TYPE,MOUNTPOINT "$1" |
-    awk 'NF > 1 || (NR > 1 && $1 != "part") { used = 1 } END { exit !used }'
+  parts=$(lsblk -nro TYPE,MOUNTPOINT "$1") && [ -n "$parts" ] || return 0
+  first=yes
+  while read -r type mounted; do
+    [ -z "$mounted" ] || return 0
+    [ $first = yes ] || [ "$type" = part ] || return 0
+    first=no
+  done <<END
+$parts
+END
+  return 1
 }
 )sh";
 
@@ -50,7 +58,7 @@ stop() {
     done
     rmdir "$subsystem"
   done
-  for port in "$nvmet"/ports/442[0-9][0-9]; do
+  for port in "$nvmet"/ports/44[2-7][0-9][0-9]; do
     if [ -d "$port" ]; then rmdir "$port" || :; fi
   done
 }
@@ -245,6 +253,18 @@ Need is_served(const Target& target, const StorageExport& one) {
   return need;
 }
 
+// Returns which subsystem that cluster.yaml does not describe serves the device; empty if none shows.
+std::string served_by_others(const Target& target, const StorageExport& one, const std::string& device) {
+  for (const NvmeTarget& other : target.facts().system.storage.nvme_targets.value_or({})) {
+    if (other.nqn == one.nqn || other.nqn.starts_with(kOwnNqn)) continue;
+    for (const NvmeNamespace& served : other.namespaces)
+      if (served.device == one.device || served.device == "/dev/" + device)
+        return fmt::format("{} is served as {} already, which cluster.yaml does not describe: end that first",
+                           one.device, printable(other.nqn));
+  }
+  return "";
+}
+
 // Returns why the device must not be served as the node is; empty if nothing shows.
 std::string why_not_serve(const Target& target, const StorageExport& one) {
   const auto& devices = target.facts().system.storage.export_devices;
@@ -254,7 +274,31 @@ std::string why_not_serve(const Target& target, const StorageExport& one) {
   if (!found->device.ok()) return fmt::format("{}: {}", one.device, found->device.miss().why);
   if (found->used_by.ok())
     return fmt::format("{} ({}) must not be served: {}", one.device, *found->device, *found->used_by);
-  return "";
+  if (!found->used_by.absent())
+    return fmt::format("whether {} is in use is not known: {}", one.device, found->used_by.miss().why);
+  return served_by_others(target, one, *found->device);
+}
+
+// Returns the name of the device that an export serves on this node; empty if it is not known.
+std::string device_of(const Target& target, const StorageExport& one) {
+  const auto& devices = target.facts().system.storage.export_devices;
+  const auto found = std::ranges::find(devices, one.device, &ExportDevice::path);
+  return found == devices.end() ? "" : found->device.value_or("");
+}
+
+// Returns the exports that share blocks: by-id and by-path names may lead to one device, or to a part of it.
+std::vector<std::string> why_not_together(const Target& target,
+                                          const std::vector<const StorageExport*>& exports) {
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < exports.size(); ++i)
+    for (std::size_t j = i + 1; j < exports.size(); ++j) {
+      const std::string a = device_of(target, *exports[i]);
+      const std::string b = device_of(target, *exports[j]);
+      if (!a.empty() && (a == b || is_partition_of(a, b) || is_partition_of(b, a)))
+        reasons.push_back(fmt::format("{} ({}) and {} ({}) share their blocks", exports[i]->device, a,
+                                      exports[j]->device, b));
+    }
+  return reasons;
 }
 
 void add_server(const Target& target, std::vector<Setting>& settings) {
@@ -277,6 +321,7 @@ void add_server(const Target& target, std::vector<Setting>& settings) {
     setting.needs.push_back(is_served(target, *one));
     if (std::string why = why_not_serve(target, *one); !why.empty()) reasons.push_back(std::move(why));
   }
+  std::ranges::move(why_not_together(target, exports), std::back_inserter(reasons));
   setting.refused = fmt::format("{}", fmt::join(reasons, "; "));
   settings.push_back(std::move(setting));
 }

@@ -29,9 +29,11 @@ Facts server() {
   facts.railbed = "1";
   facts.system.storage.nvme_targets = {Miss{Missing::kAbsent, "no such folder"}, "test"};
   facts.system.own_units_at_boot = {std::vector<std::string>(), "test"};
-  for (const char* path : {"/dev/vdb", "/dev/disk/by-id/nvme-eui.1", "/dev/vdc"})
+  const std::pair<const char*, const char*> devices[] = {
+      {"/dev/vdb", "vdb"}, {"/dev/disk/by-id/nvme-eui.1", "nvme0n1"}, {"/dev/vdc", "vdc"}};
+  for (const auto& [path, name] : devices)
     facts.system.storage.export_devices.push_back(
-        {path, {"vdx", "test"}, {Miss{Missing::kAbsent, "nothing uses it"}, "test"}});
+        {path, {name, "test"}, {Miss{Missing::kAbsent, "nothing uses it"}, "test"}});
   return facts;
 }
 
@@ -158,7 +160,42 @@ TEST(Storage, IsRefusedWhileTheDeviceIsUsed) {
   const auto cluster = sample(kStored, {{"store1", facts}});
   const auto settings = cluster.render("store1", Section::kStorage);
   EXPECT_EQ(settings[0].refused,
-            "/dev/vdb (vdx) must not be served: it is mounted at /srv; /dev/vdc is not there");
+            "/dev/vdb (vdb) must not be served: it is mounted at /srv; /dev/vdc is not there");
+}
+
+std::string refusal_of(const Facts& facts) {
+  const auto cluster = sample(kStored, {{"store1", facts}});
+  return cluster.render("store1", Section::kStorage)[0].refused;
+}
+
+TEST(Storage, IsRefusedWhereTwoNamesLeadToOneDevice) {
+  Facts facts = server();
+  facts.system.storage.export_devices[2].device = {"vdb", "test"};
+  EXPECT_EQ(refusal_of(facts), "/dev/vdb (vdb) and /dev/vdc (vdb) share their blocks");
+  facts.system.storage.export_devices[2].device = {"nvme0n1p2", "test"};
+  EXPECT_EQ(refusal_of(facts),
+            "/dev/disk/by-id/nvme-eui.1 (nvme0n1) and /dev/vdc (nvme0n1p2) share their blocks");
+}
+
+TEST(Storage, IsRefusedWhereNobodyCanTellThatTheDeviceIsFree) {
+  Facts facts = server();
+  facts.system.storage.export_devices[0].used_by = {Miss{Missing::kDenied, "permission denied"},
+                                                    "/proc/swaps"};
+  EXPECT_EQ(refusal_of(facts), "whether /dev/vdb is in use is not known: permission denied");
+}
+
+TEST(Storage, IsRefusedWhereAnotherSubsystemServesTheDevice) {
+  Facts facts = server();
+  NvmeTarget other{.nqn = "nqn.2020-01.com.example:old"};
+  other.namespaces = {{1, "/dev/nvme0n1", true}};
+  facts.system.storage.nvme_targets = {std::vector{other}, "test"};
+  EXPECT_EQ(
+      refusal_of(facts),
+      "/dev/disk/by-id/nvme-eui.1 is served as nqn.2020-01.com.example:old already, which cluster.yaml does not "
+      "describe: end that first");
+  other.nqn = "nqn.2024-07.internal.railbed:store1:earlier";
+  facts.system.storage.nvme_targets = {std::vector{other}, "test"};
+  EXPECT_EQ(refusal_of(facts), "");
 }
 
 TEST(Storage, IdentitiesAreUuidsThatStay) {

@@ -188,11 +188,13 @@ Result<void> check_tool(const Tool& tool) {
                   tool.name, tool.package, tool.package));
 }
 
-// Runs a tool with an upper limit of memory, and reports its last line if it fails.
-Result<void> run_tool(std::vector<std::string> words, const Caller& caller) {
+// Runs a tool with upper limits of memory and of what it writes, and reports its last line if it fails. A record of the ISO
+// may claim any size.
+Result<void> run_tool(std::vector<std::string> words, std::uint64_t most_bytes, const Caller& caller) {
   const std::string name = words.front();
   if (!find_program("prlimit").empty())
-    words.insert(words.begin(), {"prlimit", fmt::format("--as={}", kToolMemory), "--"});
+    words.insert(words.begin(), {"prlimit", fmt::format("--as={}", kToolMemory),
+                                 fmt::format("--fsize={}", most_bytes), "--"});
   const auto done = run_program(words, kLongestWriting, caller.stop);
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped; nothing was written");
   if (!done.ok()) return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", name, done.miss().why));
@@ -227,7 +229,7 @@ Result<void> stage_boot_partition(const MakersIso& iso, const fs::path& folder, 
   RETURN_IF_ERROR(stage(folder, {"/menu", menu_of_boot_partition(iso.image.label())}));
   return run_tool({"mcopy", "-o", "-i", (folder / kBootPartition.substr(1)).string(),
                    (folder / "menu").string(), "::/EFI/BOOT/grub.cfg"},
-                  caller);
+                  2 * kMaxPartition, caller);
 }
 
 // Reports the size of a growing file until it is told to stop.
@@ -306,8 +308,9 @@ Result<WrittenIso> write_installer_iso(const InstallerWish& wish, const std::str
     const std::jthread watch([&](const std::stop_token& done) {
       watch_growth(done, image, iso.image.size(), place.filename().string(), caller);
     });
-    RETURN_IF_ERROR(run_tool(
-        xorriso_words(iso, fs::absolute(wish.iso).string(), image, temporary.path(), paths), caller));
+    RETURN_IF_ERROR(
+        run_tool(xorriso_words(iso, fs::absolute(wish.iso).string(), image, temporary.path(), paths),
+                 iso.image.size() + kSpare, caller));
   }
   RETURN_IF_ERROR(replace_by(image, place.string()));
   return written;

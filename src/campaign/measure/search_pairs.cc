@@ -216,7 +216,11 @@ Result<void> check_gpus(const Rail& rail, const PairSearch& search, const Survey
   std::size_t with_gpu = 0;
   for (const RailPort& port : rail.ports) {
     const auto known = surveyed.facts.find(port.node);
-    if (known == surveyed.facts.end()) continue;
+    if (known == surveyed.facts.end()) {
+      const auto lost = std::ranges::find(surveyed.unreachable, port.node, &Unreachable::node);
+      if (lost != surveyed.unreachable.end()) reasons.push_back(lost->error.text);
+      continue;
+    }
     const LadderEnd end{port.node, port.interface, &known->second,
                         nearest_gpu(known->second, port.interface)};
     std::string why = why_no_gpu(end, end);

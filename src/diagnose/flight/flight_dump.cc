@@ -186,9 +186,35 @@ void add_entries(FlightDump& dump, Groups& groups, const PickleTree& tree, const
     FlightGroup* group = groups.of(name, names.items.size() > 1 ? clean(tree.at(names.items[1])) : "");
     if (group == nullptr) continue;
     group->calls.push_back(call_of(tree, entry));
+    if (group->calls.back().operation.empty()) {
+      group->calls.pop_back();  // names no call
+      continue;
+    }
     const Value& started = tree.member(entry, "time_discovered_started_ns");
     dump.records_starts = dump.records_starts || group->calls.back().state == FlightState::kStarted ||
                           PickleTree::integer_of(started, 0) > 0;
+  }
+}
+
+// Calls that were coalesced keep the state "scheduled" for ever: only the entry that ends them, of the same number, is
+// updated. They take its state, and it goes where it has such calls.
+void resolve_coalesced(FlightGroup& group) {
+  constexpr std::string_view kEnd = "coalesced";
+  std::vector<FlightCall> ends;
+  std::ranges::copy_if(group.calls, std::back_inserter(ends),
+                       [&](const FlightCall& call) { return call.operation == kEnd; });
+  for (const FlightCall& end : ends) {
+    bool any = false;
+    for (FlightCall& call : group.calls)
+      if (call.operation != kEnd && call.number == end.number && call.point_to_point == end.point_to_point) {
+        call.state = end.state;
+        any = true;
+      }
+    if (any)
+      std::erase_if(group.calls, [&](const FlightCall& call) {
+        return call.operation == kEnd && call.number == end.number &&
+               call.point_to_point == end.point_to_point;
+      });
   }
 }
 
@@ -244,7 +270,10 @@ Result<FlightDump> read_flight_dump(std::string_view bytes, std::string_view fil
   add_config(groups, tree, config);
   add_entries(dump, groups, tree, entries);
   dump.groups = groups.take();
-  std::ranges::for_each(dump.groups, forget_completed);
+  for (FlightGroup& group : dump.groups) {
+    resolve_coalesced(group);
+    forget_completed(group);
+  }
   return dump;
 }
 

@@ -87,6 +87,35 @@ TEST(Flight, NamesTheRankThatCameTooLate) {
   EXPECT_NE(verdict.remedy.find("See what rank 1 did before this call"), std::string::npos);
 }
 
+// PyTorch updates the entry that ends coalesced calls, and never these calls.
+TEST(Flight, CoalescedCallsHaveTheStateOfTheirEnd) {
+  const auto dumps = [](const std::string& state, bool singles) {
+    std::vector<FlightDump> both;
+    for (const int rank : {0, 1}) {
+      std::vector<Composed> calls;
+      if (singles)
+        calls.push_back({"0", 3, "scheduled", rank == 0 ? "send 0->1" : "recv 1<-0", "[[8]]", true});
+      calls.push_back({"0", 3, state, "coalesced", "[]", true});
+      both.push_back(composed(rank, "[0, 1]", calls));
+    }
+    return both;
+  };
+  EXPECT_FALSE(judge_flights(dumps("completed", true)).hangs);
+  const FlightVerdict pending = judge_flights(dumps("scheduled", true));
+  EXPECT_TRUE(pending.hangs);
+  EXPECT_NE(pending.text.find("send to rank 1"), std::string::npos) << pending.text;
+  const FlightVerdict unknown = judge_flights(dumps("started", false));
+  EXPECT_TRUE(unknown.hangs);
+  EXPECT_EQ(unknown.certainty, Certainty::kUnknown);
+  EXPECT_NE(unknown.text.find("is in coalesced, which does not end"), std::string::npos) << unknown.text;
+}
+
+TEST(Flight, ADumpWithoutCallsProvesNothing) {
+  const FlightVerdict verdict = judge_flights({composed(0, "[0, 1]", {}), composed(1, "[0, 1]", {})});
+  EXPECT_FALSE(verdict.hangs);
+  EXPECT_NE(verdict.text.find("no dump holds a call"), std::string::npos) << verdict.text;
+}
+
 // A clock that is off by an hour makes nobody late, and neither does a delay within the limit.
 TEST(Flight, AClockThatIsOffIsNoDelay) {
   const auto shifted = [](std::int64_t all, std::int64_t last) {
@@ -158,7 +187,7 @@ TEST(Flight, FindsNothingInSoundDumps) {
 TEST(Flight, NamesARankWithoutADump) {
   const FlightVerdict verdict = judge_flights({captured("missing", "nccl_trace_rank_0")});
   EXPECT_EQ(verdict.certainty, Certainty::kLikely);
-  EXPECT_NE(verdict.text.find("rank 1 left no dump"), std::string::npos) << verdict.text;
+  EXPECT_NE(verdict.text.find("no dump of rank 1 was given"), std::string::npos) << verdict.text;
 }
 
 TEST(Flight, BlamesNoRankIfAllAreInTheCall) {

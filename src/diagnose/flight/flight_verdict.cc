@@ -228,8 +228,15 @@ bool has_counterpart(const FlightGroup& group, const Transfer& transfer) {
 void add_transfer_waits(std::vector<FlightWait>& waits, const GroupKey& key, const Members& members) {
   for (const auto& [rank, member] : members) {
     const FlightCall* call = first_pending(*member.group, true);
-    const auto transfer = call == nullptr ? std::nullopt : transfer_of(*call);
-    if (!transfer) continue;
+    if (call == nullptr) continue;
+    const auto transfer = transfer_of(*call);
+    if (!transfer) {  // which rank it needs is not recorded
+      FlightWait wait{.group = key.name, .description = member.group->description, .number = call->number};
+      wait.point_to_point = true;
+      wait.waiting.push_back({{rank}, call->operation, call->where});
+      waits.push_back(std::move(wait));
+      continue;
+    }
     const int peer = job_rank(key, transfer->sends ? transfer->to : transfer->from);
     FlightWait wait{.group = key.name, .description = member.group->description, .number = call->number};
     wait.point_to_point = true;
@@ -363,8 +370,8 @@ void conclude(FlightVerdict& verdict, const FlightWait& wait, bool rooted) {
   }
   if (!wait.no_dump.empty()) {
     verdict.certainty = Certainty::kLikely;
-    verdict.text = fmt::format("{} {} in {}, and {} left no dump", ranks_text(waiting), verb_text(waiting),
-                               what, ranks_text(wait.no_dump));
+    verdict.text = fmt::format("{} {} in {}, and no dump of {} was given", ranks_text(waiting),
+                               verb_text(waiting), what, ranks_text(wait.no_dump));
     verdict.remedy = fmt::format(
         "See whether {} ended before the others gave up: its log's last lines, and dmesg of its node (out of memory, "
         "Xid). If its dump exists on its node, give it, too.",
@@ -380,7 +387,8 @@ void conclude(FlightVerdict& verdict, const FlightWait& wait, bool rooted) {
         "another group. See nvidia-smi and dmesg (Xid) of that rank's node, and the dumps of its other groups.";
     return;
   }
-  verdict.text = fmt::format("{} are all in {}, which does not end", ranks_text(waiting), what);
+  verdict.text = fmt::format("{} {} in {}, which does not end", ranks_text(waiting),
+                             waiting.size() == 1 ? "is" : "are all", what);
   verdict.remedy =
       "All called the same, so the cause lies below PyTorch: a link, a GPU, or NCCL. Give the job's log with "
       "NCCL_DEBUG=INFO and the nodes as well: railbed explain LOG DUMPS cluster.yaml";
@@ -419,6 +427,15 @@ FlightVerdict judge_flights(const std::vector<FlightDump>& dumps) {
   verdict.hangs = !verdict.waits.empty();
   if (known.empty()) {
     verdict.text = "no dump names its rank, so that none can be compared";
+    return verdict;
+  }
+  const bool any_call = std::ranges::any_of(groups, [](const auto& entry) {
+    return std::ranges::any_of(entry.second,
+                               [](const auto& member) { return !member.second.group->calls.empty(); });
+  });
+  if (!any_call) {
+    verdict.text =
+        "no dump holds a call: the recorder was off (TORCH_FR_BUFFER_SIZE), or nothing was called yet";
     return verdict;
   }
   if (!verdict.hangs) {
