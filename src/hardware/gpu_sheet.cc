@@ -256,18 +256,6 @@ GpuSheet sheet_of(const GpuBuild& build) {
   return sheet;
 }
 
-// Returns whether the name goes on in a way that makes another product of it, or a part of one: A10G, RTX 4090D, A40-48Q (a
-// virtual GPU), "A100 MIG 1g.5gb".
-bool names_a_variant(std::string_view model, std::string_view name) {
-  const std::size_t at = model.find(name);
-  if (at == std::string_view::npos) return false;
-  const std::string_view rest = model.substr(at + name.size());
-  if (!rest.empty() && rest.front() >= 'a' && rest.front() <= 'z') return true;
-  return rest.find(" mig ") != std::string_view::npos ||
-         (rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) && rest.back() >= 'a' &&
-          rest.back() <= 'z' && !rest.ends_with("gb"));
-}
-
 // Returns whether the name states a size of memory that the product does not have: "P100-PCIE-12GB".
 bool states_other_memory(std::string_view model, const GpuProduct* product) {
   const std::size_t end = model.find("gb");
@@ -278,6 +266,24 @@ bool states_other_memory(std::string_view model, const GpuProduct* product) {
   return size && *size != static_cast<int>(product->memory_gb);
 }
 
+// Returns whether the name that holds the row's is that of another product, or of a part of this one: A10G and RTX 4090D go
+// on with a letter, A40-48Q is a virtual GPU, "A100 MIG 1g.5gb" a slice, P100-PCIE-12GB has other memory, GH200 144G HBM3e
+// and H20-3e newer memory, and of the RTX PRO 6000 the row has the Workstation Edition.
+bool names_another(std::string_view model, const GpuBuild& row) {
+  const std::string name = lower(row.name);
+  const std::string_view rest = model.substr(model.find(name) + name.size());
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool goes_on = !rest.empty() && is_letter(rest.front());
+  const bool is_slice = rest.find(" mig ") != std::string_view::npos;
+  const bool is_virtual = rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) &&
+                          is_letter(rest.back()) && !rest.ends_with("gb");
+  const bool is_newer =
+      row.memory != "HBM3e" && (model.find("hbm3e") != std::string_view::npos || model.ends_with("-3e"));
+  const bool is_server = model.find("server edition") != std::string_view::npos;
+  return goes_on || is_slice || is_virtual || is_newer || is_server ||
+         states_other_memory(model, find_gpu_product(row.name));
+}
+
 // Returns the row that the name states; null for a name that several rows share, and for another product of its line.
 const GpuBuild* find_build(std::string_view model) {
   const GpuBuild* best = nullptr;
@@ -285,13 +291,7 @@ const GpuBuild* find_build(std::string_view model) {
   for (const GpuBuild& row : kBuilds)
     if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
       best = &row;
-  if (best == nullptr || find_gpu_speed(model) == nullptr) return nullptr;
-  // A name that states newer memory, or another edition, is another product: GH200 144G HBM3e, H20-3e, RTX PRO 6000
-  // Blackwell Server Edition.
-  const bool newer = small.find("hbm3e") != std::string::npos || small.ends_with("-3e");
-  if ((newer && best->memory != "HBM3e") || small.find("server edition") != std::string::npos) return nullptr;
-  if (names_a_variant(small, lower(best->name)) || states_other_memory(small, find_gpu_product(best->name)))
-    return nullptr;
+  if (best == nullptr || find_gpu_speed(model) == nullptr || names_another(small, *best)) return nullptr;
   const GpuProduct* product = find_gpu_product(model);
   return product != nullptr && product != find_gpu_product(best->name) ? nullptr : best;
 }

@@ -37,7 +37,8 @@ std::string nvlink_text(const GpuSheet& sheet) {
 
 std::string pcie_text(const GpuSheet& sheet) {
   if (!sheet.pcie_generation) return std::string(kNotPublished);
-  return fmt::format("{}.0 x{}", *sheet.pcie_generation, sheet.pcie_lanes.value_or(0));
+  return fmt::format("{}.0{}", *sheet.pcie_generation,
+                     sheet.pcie_lanes ? fmt::format(" x{}", *sheet.pcie_lanes) : "");
 }
 
 std::string toolkits_text(const GpuSheet& sheet) {
