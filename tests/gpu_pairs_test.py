@@ -127,11 +127,16 @@ exec unshare -m sh -c 'mount --make-rprivate / && mount --bind "$1" {PCI} && mou
         self.assertIn(code, (0, 2), out + err)
         compute = json.loads(out)["compute"]
         self.assertEqual([one["phase"] for one in compute["families"]], ["bf16", "fp16", "fp8", "fp64"])
+        code, out, err = self.railbed("bench", "gpu", "--compute", "gpu1", "--gpus", "0,2", "--seconds", "1", "--json",
+                                      "--no-store", *SIDE)
+        self.assertIn(code, (0, 2), out + err)
+        self.assertEqual([one["ordinal"] for one in json.loads(out)["compute"]["nodes"][0]["gpus"]], [0, 2])
         # The processor needs longer than a turn for one product of this size.
         code, out, err = self.railbed("bench", "gpu", "--compute", "gpu1:0", "--seconds", "1", "--no-store", "--side", "8192")
         self.assertEqual(code, 3, out + err)
         self.assertIn("UNKNOWN no result in bf16, fp16, fp8, fp64 on 1 GPU: its turns were too short for one", out)
         for words, why in ((("gpu1", "gpu2"), "copies are measured on one NODE; --compute takes many"),
+                           (("--compute", "gpu1", "gpu1"), "gpu1 is named twice"),
                            (("--compute", "--size", "1M"), "--size does not go with --compute"),
                            (("--seconds", "2"), "--seconds requires --compute")):
             code, out, err = self.railbed("bench", "gpu", *words)

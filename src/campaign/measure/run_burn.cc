@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/json.h"
@@ -299,6 +300,17 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
 }
 
 }  // namespace
+
+Result<GpuPlaces> find_load_places(const std::vector<std::string>& where, const std::vector<int>& gpus) {
+  ASSIGN_OR_RETURN(GpuPlaces places, find_gpu_places(where, gpus));
+  std::set<std::string> names;
+  for (GpuPlace& place : places.nodes) {
+    if (!names.insert(place.name).second)
+      return fail(ErrorKind::kBadInput, fmt::format("{} is named twice", place.name));
+    if (place.gpus.empty()) place.gpus = gpus;
+  }
+  return places;
+}
 
 Result<BenchRun> run_burn(const GpuPlaces& places, const BurnPlan& plan, const RunRequest& request,
                           ReachOptions reach, const Caller& caller, const BurnListener& listener) {

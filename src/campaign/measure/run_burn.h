@@ -26,6 +26,10 @@ struct BurnListener {
   std::function<void(const BurnReport& now, double left)> meanwhile;  // every few seconds, without a verdict
 };
 
+// Returns the places of a load: as find_gpu_places() does, with these GPUs of each place that names none of its own. Fails if
+// a place is named twice.
+Result<GpuPlaces> find_load_places(const std::vector<std::string>& where, const std::vector<int>& gpus);
+
 // Burns in the GPUs of all places until the plan's time is over or `caller` stops it. A node that cannot be reached,
 // has no GPU, or is lost meanwhile is in the report with the reason, and so is the verdict. Fails if no node can begin.
 // Drills are made on the first place.

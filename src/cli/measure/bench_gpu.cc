@@ -57,7 +57,7 @@ constexpr Document<BenchGpuOutput> kBenchGpuDocument{"railbed-bench-gpu"};
 
 // Products of matrices are those of a burn-in, and so is the verdict.
 int run_compute(const BenchGpuOptions& options, const CLI::App& app) {
-  const auto places = find_gpu_places(options.where, options.plan.gpus);
+  const auto places = find_load_places(options.where, options.plan.gpus);
   if (!places) return report(places.error());
   if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   BurnPlan plan;

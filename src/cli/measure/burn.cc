@@ -115,14 +115,8 @@ Result<void> fill_plan(BurnOptions& options) {
 
 int run_burn_command(BurnOptions& options, const CLI::App& app) {
   if (auto filled = fill_plan(options); !filled) return report(filled.error());
-  auto places = find_gpu_places(options.where, options.gpus);
+  const auto places = find_load_places(options.where, options.gpus);
   if (!places) return report(places.error());
-  std::set<std::string> names;
-  for (GpuPlace& place : places->nodes) {
-    if (!names.insert(place.name).second)
-      return report({ErrorKind::kBadInput, fmt::format("{} is named twice", place.name)});
-    if (place.gpus.empty()) place.gpus = options.gpus;
-  }
   if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   const BurnPlan& plan = options.plan;
   auto run = run_burn(*places, plan, request_of(app, options.keep), options.reach, terminal_caller(),

@@ -1,4 +1,4 @@
-// What a person reads before and while GPUs are loaded.
+// Prints the watts and the progress of a load on GPUs.
 #pragma once
 
 #include <string_view>
