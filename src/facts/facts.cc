@@ -192,7 +192,7 @@ std::string odd_name(const Facts& facts) {
     if (sysfs_pci_address(display.address) != display.address)
       return fmt::format("a display has the address \"{}\"", display.address);
   for (const NvmeTarget& target : items(facts.system.storage.nvme_targets))
-    if (odd(target.nqn, 223)) return fmt::format("an NVMe subsystem is called \"{}\"", target.nqn);
+    if (odd(target.nqn, kLongestNqn)) return fmt::format("an NVMe subsystem is called \"{}\"", target.nqn);
   for (const Gpu& gpu : items(facts.gpus.devices))
     if (sysfs_pci_address(gpu.pci_address) != gpu.pci_address)
       return fmt::format("a GPU has the address \"{}\"", gpu.pci_address);

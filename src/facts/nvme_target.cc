@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "facts/collectors.h"
@@ -14,7 +15,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kLongestNqn = 223;  // NVMe Base Specification, "NVMe Qualified Names"
 constexpr std::size_t kMostTargets = 1024;
 const std::string kTarget = "/sys/kernel/config/nvmet";
 
@@ -63,15 +63,15 @@ std::vector<std::string> parts_of(Host& host, const std::string& name) {
   return parts;
 }
 
-// Returns whether a multi-device file system, of which mountinfo names one device alone, has this one.
-bool is_of_btrfs(Host& host, const std::string& name) {
+// Returns the devices of all Btrfs file systems, of which mountinfo names one each.
+std::vector<std::string> btrfs_devices(Host& host) {
   const std::string folder = "/sys/fs/btrfs";
-  const auto all = device_names(host, folder, kLongestDevice).value_or({});
-  return std::ranges::any_of(all, [&](const std::string& one) {
-    const auto devices =
-        device_names(host, fmt::format("{}/{}/devices", folder, one), kLongestDevice).value_or({});
-    return std::ranges::find(devices, name) != devices.end();
-  });
+  std::vector<std::string> devices;
+  for (const std::string& one : device_names(host, folder, kLongestDevice).value_or({}))
+    std::ranges::move(
+        device_names(host, fmt::format("{}/{}/devices", folder, one), kLongestDevice).value_or({}),
+        std::back_inserter(devices));
+  return devices;
 }
 
 bool is_swap(std::string_view swaps, std::string_view name) {
@@ -87,13 +87,15 @@ Reading<std::string> read_use(Host& host, const std::string& device) {
   if (!mounts) return {Miss{Missing::kUnsupported, mounts.miss().why}, from};
   const auto swaps = host.read("/proc/swaps");
   if (!swaps.ok() && !swaps.absent()) return {swaps.miss(), "/proc/swaps"};
+  const auto of_btrfs = btrfs_devices(host);
   for (const std::string& part : parts_of(host, device)) {
     const std::string folder = "/sys/class/block/" + part;
     const std::string number = short_line(host, folder + "/dev", 16);
     const std::string what = part == device ? "it" : part;
     if (const auto point = mount_point_of(*mounts, number, part))
       return {fmt::format("{} is mounted at {}", what, printable(*point)), from};
-    if (is_of_btrfs(host, part)) return {what + " is part of a btrfs file system", "/sys/fs/btrfs"};
+    if (std::ranges::find(of_btrfs, part) != of_btrfs.end())
+      return {what + " is part of a btrfs file system", "/sys/fs/btrfs"};
     if (is_swap(swaps.value_or(""), part)) return {what + " is swap", "/proc/swaps"};
     const auto holders = device_names(host, folder + "/holders", kLongestDevice);
     if (!holders.ok() && !holders.absent()) return {holders.miss(), holders.from()};

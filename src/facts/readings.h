@@ -35,6 +35,7 @@ inline std::string last_part(std::string_view path) { return std::string(path.su
 inline constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ - 1, linux/if.h
 inline constexpr std::size_t kLongestDevice = 63;     // IB_DEVICE_NAME_MAX - 1, rdma/ib_verbs.h
 inline constexpr std::size_t kLongestHost = 253;      // RFC 1035
+inline constexpr std::size_t kLongestNqn = 223;       // NVMe Base Specification, "NVMe Qualified Names"
 
 // Most entries of a list that are read. A machine has far fewer, but a captured tree may be hostile.
 // Facts::left_out reports the rest.

@@ -93,6 +93,8 @@ struct RawCheck {
   std::vector<RawPattern> nodes;
 };
 
+inline constexpr std::size_t kLongestNqn = 223;  // bytes; NVMe Base Specification, "NVMe Qualified Names"
+
 // An entry of `storage:`. Values that the file does not have, or that could not be read, are unset.
 struct RawStorage {
   Spot spot;

@@ -23,7 +23,8 @@ std::optional<std::string> parse_device(std::string_view text) {
 // "nqn.2014-08.org.nvmexpress:uuid:…", "nqn.2026-01.com.example:scratch"
 std::optional<std::string> parse_nqn(std::string_view text) {
   constexpr std::string_view kShape = "nqn.dddd-dd.";
-  if (text.size() <= kShape.size() || text.size() > 223 || !consists_of(text, "._-:")) return std::nullopt;
+  if (text.size() <= kShape.size() || text.size() > kLongestNqn || !consists_of(text, "._-:"))
+    return std::nullopt;
   for (std::size_t i = 0; i < kShape.size(); ++i)
     if (kShape[i] == 'd' ? !is_digit(text[i]) : text[i] != kShape[i]) return std::nullopt;
   const auto colon = text.find(':');

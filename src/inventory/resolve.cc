@@ -605,7 +605,6 @@ void Resolver::add_export(const RawStorage& raw) {
   if (complaints_.count() > before || nodes_misread_) return;
   if (made.clients.empty()) return complain(raw.spot, "an export has at least one client");
   made.nqn = raw.nqn ? raw.nqn->value : default_nqn(made.server, made.name);
-  constexpr std::size_t kLongestNqn = 223;  // NVMe Base Specification, "NVMe Qualified Names"
   if (made.nqn.size() > kLongestNqn)
     return complain(
         raw.name.spot,

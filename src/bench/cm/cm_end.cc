@@ -14,6 +14,7 @@
 #include "bench/core/clock.h"
 #include "bench/verbs/verbs_memory.h"
 #include "os/errno_name.h"
+#include "os/socket.h"
 #include "os/wait.h"
 
 namespace railbed {
@@ -31,22 +32,6 @@ constexpr std::uint8_t kCmRetries = 6;     // 7 means infinite for rxe
 constexpr std::uint8_t kRnrRetries = 7;    // without limit
 constexpr int kRejectedByPeer = 28;        // IB_CM_REJ_CONSUMER_DEFINED, InfiniBand Architecture 12.6.7.2
 constexpr int kRejectedNobodyListens = 8;  // IB_CM_REJ_INVALID_SERVICE_ID
-
-sockaddr_storage cm_name(const IpAddress& address, int port) {
-  sockaddr_storage name{};
-  if (address.is_v4()) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(name);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<std::uint16_t>(port));
-    std::memcpy(&v4.sin_addr, address.bytes().data() + 12, 4);
-  } else {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(name);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(static_cast<std::uint16_t>(port));
-    std::memcpy(&v6.sin6_addr, address.bytes().data(), 16);
-  }
-  return name;
-}
 
 std::string error_text(int error) { return fmt::format("{} ({})", std::strerror(error), error_name(error)); }
 
@@ -89,7 +74,7 @@ std::string status_text(CmEventType type, int status) {
   return fmt::format(", reason {}", status);
 }
 
-// What to look at when a step has failed and neither end's state explains it.
+// Names what to look at when a step has failed and neither end's state explains it.
 struct CmHelp {
   std::string_view call;
   std::string_view remedy;
@@ -147,6 +132,11 @@ struct CmEnd::State {
 
   State(const CmLibrary& own_cm, const VerbsLibrary& own_verbs, std::string own_peer, std::size_t own_bytes)
       : cm(own_cm), verbs(own_verbs), peer(std::move(own_peer)), bytes(own_bytes) {}
+
+  ibv_sge piece_of(std::span<std::byte> message) const {
+    return {reinterpret_cast<std::uint64_t>(message.data()), static_cast<std::uint32_t>(message.size()),
+            mr->lkey};
+  }
 
   // Takes the next event, and keeps the identifier of a request for connection. Waits until `until`.
   struct Taken {
@@ -233,8 +223,8 @@ CmFault CmEnd::listen(const IpAddress& address) {
   State& s = *state_;
   if (s.cm.create_id(s.channel, &s.listener, nullptr, kCmPortSpaceTcp) != 0)
     return failed_call("rdma_create_id", errno);
-  sockaddr_storage name = cm_name(address, 0);
-  if (s.cm.bind_addr(s.listener, reinterpret_cast<sockaddr*>(&name)) != 0)
+  SocketAddress name = socket_address(address, 0);
+  if (s.cm.bind_addr(s.listener, name.get()) != 0)
     return failed_call("rdma_bind_addr " + address.to_text(), errno);
   if (s.listener->verbs != nullptr) s.device = s.verbs.get_device_name(s.listener->verbs->device);
   if (s.cm.listen(s.listener, 4) != 0) return failed_call("rdma_listen " + address.to_text(), errno);
@@ -271,11 +261,10 @@ CmFault CmEnd::resolve(const IpAddress& from, const IpAddress& to, int port, con
   State& s = *state_;
   if (s.cm.create_id(s.channel, &s.id, nullptr, kCmPortSpaceTcp) != 0)
     return failed_call("rdma_create_id", errno);
-  sockaddr_storage source = cm_name(from, 0);
-  sockaddr_storage destination = cm_name(to, port);
+  SocketAddress source = socket_address(from, 0);
+  SocketAddress destination = socket_address(to, port);
   const std::string call = fmt::format("rdma_resolve_addr {} → {}", from.to_text(), to.to_text());
-  if (s.cm.resolve_addr(s.id, reinterpret_cast<sockaddr*>(&source), reinterpret_cast<sockaddr*>(&destination),
-                        kResolveMs) != 0)
+  if (s.cm.resolve_addr(s.id, source.get(), destination.get(), kResolveMs) != 0)
     return failed_call(call, errno);
   constexpr auto kPatience = std::chrono::milliseconds(kResolveMs) + kEventMargin;
   if (auto fault = s.await(call, CmEventType::kAddressResolved, kPatience, stop)) return fault;
@@ -326,8 +315,7 @@ std::span<std::byte> CmEnd::incoming() {
 
 CmFault CmEnd::post_receive() {
   State& s = *state_;
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(incoming().data()), static_cast<std::uint32_t>(s.bytes),
-                s.mr->lkey};
+  ibv_sge piece = s.piece_of(incoming());
   ibv_recv_wr request{};
   request.wr_id = kReceiveId;
   request.sg_list = &piece;
@@ -343,8 +331,7 @@ CmFault CmEnd::send() {
   for (const std::uint64_t until = now_ns() + kSendPatience; s.sending && s.poll();)
     if (now_ns() > until) return cm_failure("message", "the last one was not acknowledged in 10 s", false);
   if (s.broken) return s.broken;
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(outgoing().data()), static_cast<std::uint32_t>(s.bytes),
-                s.mr->lkey};
+  ibv_sge piece = s.piece_of(outgoing());
   ibv_send_wr request{};
   request.wr_id = kSendId;
   request.sg_list = &piece;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds kTrafficDeadline{3000};
 constexpr std::uint64_t kBytesPerWord = 4;  // InfiniBand counts words (specification, volume 1, 16.1.3.5)
 constexpr double kShortestTraffic = 0.05;   // seconds
-constexpr double kLongestTraffic = 1e6;     // seconds; a node that tells of more is not believed
+constexpr double kLongestTraffic = 1e6;     // seconds; a node that reports more is not believed
 // Ethernet 18, preamble and gap 20, VLAN 4, IPv6 40, TCP with options 60; RoCE's headers and checks are shorter.
 constexpr std::uint64_t kMostHeaders = 142;
 

@@ -59,10 +59,10 @@ struct OwnTraffic {
 // Returns the most bytes on the wire that this payload takes in so many packets.
 std::uint64_t most_on_wire(std::uint64_t payload, std::uint64_t packets);
 
-// How an end's counters are to be read; see the head of this file.
+// The counters that hold an end's traffic; the head of this file has the reasons.
 enum class TrafficCounters { kInterfaceAndPort, kEitherAll, kInterface, kPort };
-// `sends` tells whether the end is the sending one. Nullopt if the counters do not tell: one is missing, or
-// went back.
+// Returns the other traffic of an end, which is the sending one if `sends`; nullopt if a counter is missing or went
+// back.
 std::optional<OtherTraffic> other_traffic(TrafficCounters counters, const TrafficCounts& before,
                                           const TrafficCounts& after, const OwnTraffic& own, bool sends);
 

@@ -26,6 +26,14 @@ struct PairEnd {
   std::optional<bool> switched = {};  // true: its cable ends at a switch; empty: unknown
 };
 
+// Returns whether the end has an address by which IP reaches it from another node. A link-local one needs an interface, too.
+inline bool has_ip(const PairEnd& end) { return end.address && !end.address->is_link_local(); }
+
+// Returns the end as a measurement names it.
+inline Endpoint endpoint_of(const PairEnd& end) {
+  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
+}
+
 // The RDMA operations that move bytes. For sends and datagrams the other end must take part (receive, echo);
 // writes and reads do not involve its processor.
 enum class RdmaOperation { kWrite, kRead, kSend, kDatagram };

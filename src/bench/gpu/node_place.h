@@ -11,7 +11,7 @@
 
 namespace railbed {
 
-// What NCCL may use between nodes; it chooses by itself where nothing is named.
+// Names what NCCL may use between nodes. It chooses by itself where nothing is named.
 struct NcclNetwork {
   std::string adapter;    // RDMA device and port, "mlx5_0:1"; empty: any
   std::string interface;  // TCP over this interface; empty: as NCCL chooses

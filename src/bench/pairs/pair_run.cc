@@ -9,14 +9,6 @@
 #include "bench/core/other_work.h"
 
 namespace railbed {
-namespace {
-
-Endpoint endpoint(const PairEnd& end) {
-  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
-}
-
-}  // namespace
-
 PairRun::PairRun(Engine engine, const PairMeasuring& measuring, const PairEnd& a, const PairEnd& b,
                  std::string_view rail, const BenchPlan& plan, PathExplainer& explainer,
                  const OnMeasuring& on_measuring, const std::stop_token& stop)
@@ -76,8 +68,8 @@ Measurement PairRun::measure(const PairNumber& number) {
   measurement.metric = number.metric;
   measurement.operation = work_->operation_text(number.operation, number.metric);
   measurement.rail = rail_;
-  measurement.from = endpoint(number.from_a ? a_ : b_);
-  measurement.to = endpoint(number.from_a ? b_ : a_);
+  measurement.from = endpoint_of(number.from_a ? a_ : b_);
+  measurement.to = endpoint_of(number.from_a ? b_ : a_);
   measurement.message_bytes = number.message_bytes;
   measurement.streams = number.streams;
   const TrafficWatch traffic(number.from_a ? a_ : b_, number.from_a ? b_ : a_, stop_);

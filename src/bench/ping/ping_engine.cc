@@ -146,7 +146,7 @@ class PingEngine : public PairEngine {
     const PairEnd& from = from_a ? a_ : b_;
     const PairEnd& to = from_a ? b_ : a_;
     for (const PairEnd* end : {&from, &to})
-      if (!end->address || end->address->is_link_local()) {
+      if (!has_ip(*end)) {
         measurement.failure =
             Failure{"connect", fmt::format("{} of {} has no IP address", end->interface, end->peer->node()),
                     "give the interface an address"};

@@ -23,7 +23,7 @@ class TcpEngine : public PairEngine {
   void measure(int /*operation*/, bool from_a, Measurement& measurement) override {
     own_.reset();
     for (const PairEnd* end : {&from(from_a), &to(from_a)})
-      if (!end->address || end->address->is_link_local()) {
+      if (!has_ip(*end)) {
         measurement.failure = Failure{
             "connect",
             fmt::format("{} of {} has no IP address that TCP could use", end->interface, end->peer->node()),

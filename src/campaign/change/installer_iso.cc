@@ -232,7 +232,7 @@ Result<void> stage_boot_partition(const MakersIso& iso, const fs::path& folder, 
                   2 * kMaxPartition, caller);
 }
 
-// Reports the size of a growing file until it is told to stop.
+// Reports the size of a growing file until a stop is requested.
 void watch_growth(const std::stop_token& done, const fs::path& file, std::uint64_t whole,
                   const std::string& what, const Caller& caller) {
   while (!done.stop_requested()) {

@@ -21,7 +21,7 @@ bool is_staged(const Measurement& measurement) {
 
 // Returns CUDA's ordinal of the end's GPU, which depends on the environment.
 Result<int> ordinal_of(const NcclEnd& end, const std::stop_token& stop) {
-  Peer& peer = *end.end.peer;
+  Peer& peer = *end.peer;
   const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, stop);
   if (!visible) return fail(at_node(peer.node(), visible.error()));
   if (!visible->error.empty())
@@ -51,7 +51,7 @@ Result<NcclPairRun> run_nccl_pair(const NcclEnd& a, const NcclEnd& b, const Coll
   ASSIGN_OR_RETURN(const int of_b, ordinal_of(b, stop));
   diagnose::LogReader reader;
   NcclPairRun run;
-  run.report = measure_collective({{a.end.peer, {of_a}, a.network}, {b.end.peer, {of_b}, b.network}}, plan,
+  run.report = measure_collective({{a.peer, {of_a}, a.network}, {b.peer, {of_b}, b.network}}, plan,
                                   std::chrono::steady_clock::now(),
                                   {on_measuring, [&](std::string_view text) { reader.feed(text); }}, stop);
   run.log = reader.finish();

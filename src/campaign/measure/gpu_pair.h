@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/peer.h"
 #include "base/result.h"
 #include "bench/collective/collective.h"
 #include "bench/core/pair.h"
@@ -21,11 +22,11 @@ std::vector<Measurement> measure_gpu_memory(const PairEnd& a, const PairEnd& b, 
                                             BenchPlan plan, const OnMeasuring& on_measuring,
                                             const std::stop_token& stop);
 
-// Of a collective over a network: long enough that its start does not matter.
+// The size of a collective over a network that is long enough for its start not to matter.
 inline constexpr std::uint64_t kNcclPairBytes = std::uint64_t{256} << 20;
 
 struct NcclEnd {
-  const PairEnd& end;
+  Peer* peer = nullptr;
   std::string gpu;  // PCI address
   NcclNetwork network = {};
 };

@@ -19,10 +19,6 @@ constexpr std::uint64_t kRdmaBytes = 1 << 20;
 constexpr std::uint64_t kCmBytes = 4096;
 constexpr double kCmSeconds = 0.5;
 
-LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
-  return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
-}
-
 // Returns the plan with which `bench tcp` and `bench rdma` run this engine, so that results compare.
 BenchPlan as_bench_runs(Engine engine, double seconds) {
   BenchPlan plan;
@@ -61,8 +57,8 @@ class LadderClimb {
         way_(way),
         seconds_(seconds),
         caller_(caller),
-        a_(ladder_end(pair.a().node(), way.a, pair.facts_a)),
-        b_(ladder_end(pair.b().node(), way.b, pair.facts_b)) {}
+        a_(ladder_end(pair.a().node(), way.a.interface, pair.facts_a)),
+        b_(ladder_end(pair.b().node(), way.b.interface, pair.facts_b)) {}
 
   Ladder run() {
     add(RungKind::kTcp, "", [this](Rung& rung) { measure(rung, Engine::kTcp); });
@@ -92,8 +88,8 @@ class LadderClimb {
     plan.latency_sizes = {kCmBytes};
     plan.seconds = std::min(seconds_, kCmSeconds);
     plan.warmup = 0;
-    keep(rung, measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, caller_.progress,
-                            caller_.stop));
+    keep(rung,
+         measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, caller_.progress, caller_.stop));
     if (!rung.measurement || !rung.measurement->failure ||
         rung.measurement->failure->kind != FailureKind::kNoRdmaCm)
       return;
@@ -121,9 +117,8 @@ class LadderClimb {
     CollectivePlan plan;
     plan.sizes = {kNcclPairBytes};
     plan.graph = false;
-    const PairEnd a = pair_.end_a(way_);
-    const PairEnd b = pair_.end_b(way_);
-    auto run = run_nccl_pair({a, a_.gpu}, {b, b_.gpu}, plan, caller_.progress, caller_.stop);
+    const auto run =
+        run_nccl_pair({&pair_.a(), a_.gpu}, {&pair_.b(), b_.gpu}, plan, caller_.progress, caller_.stop);
     if (!run || (run->report.failure && run->report.failure->kind == FailureKind::kNoNccl)) {
       rung.not_climbed = run ? run->report.failure->cause : run.error().text;
       return;
@@ -159,6 +154,11 @@ class LadderClimb {
 };
 
 }  // namespace
+
+LadderEnd ladder_end(std::string node, std::string interface, const Facts& facts) {
+  std::string gpu = nearest_gpu(facts, interface);
+  return {std::move(node), std::move(interface), &facts, std::move(gpu)};
+}
 
 NcclWay nccl_way(const diagnose::Log& log, const LadderEnd& a, const LadderEnd& b) {
   NcclWay way;
@@ -203,7 +203,8 @@ Ladder judge_ladders(const std::vector<Ladder>& ladders, const OpenPair& pair, c
       if (one.rungs[i].measurement) repeats.push_back(*one.rungs[i].measurement);
     if (!repeats.empty()) ladder.rungs[i].measurement = merge_repeats(repeats).front();
   }
-  judge_ladder(ladder, ladder_end(ladder.a, way.a, pair.facts_a), ladder_end(ladder.b, way.b, pair.facts_b));
+  judge_ladder(ladder, ladder_end(ladder.a, way.a.interface, pair.facts_a),
+               ladder_end(ladder.b, way.b.interface, pair.facts_b));
   return ladder;
 }
 

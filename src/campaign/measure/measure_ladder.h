@@ -1,6 +1,7 @@
 // Measures the rungs of a ladder between two nodes, one after the other.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "bench/pairs/ladder.h"
@@ -19,6 +20,9 @@ Ladder measure_ladder(OpenPair& pair, const BenchPath& way, double seconds, cons
 // nothing if fewer than two rails carried data.
 std::vector<Measurement> measure_ladders_at_once(OpenPair& pair, const std::vector<Ladder>& ladders,
                                                  double seconds, const Caller& caller);
+
+// Returns the end with the GPU that is nearest to the interface. The facts must outlive it.
+LadderEnd ladder_end(std::string node, std::string interface, const Facts& facts);
 
 // Returns the path that NCCL took from a's GPU (rank 0) to b's, according to its log, and why it took no
 // better one.

@@ -11,7 +11,7 @@ namespace {
 // Returns why this transport cannot be used between these ranks; empty if it can.
 std::string obstacle(Engine transport, const std::vector<PairEnd>& ends) {
   for (const PairEnd& end : ends) {
-    if (transport == Engine::kTcp && (!end.address || end.address->is_link_local()))
+    if (transport == Engine::kTcp && !has_ip(end))
       return fmt::format("{} of {} has no IP address in cluster.yaml: TCP needs one", end.interface,
                          end.peer->node());
     if (transport == Engine::kRdma &&

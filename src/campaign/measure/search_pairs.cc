@@ -11,7 +11,6 @@
 #include "bench/pairs/ladder.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
-#include "bench/verbs/gpu_choice.h"
 #include "campaign/look/survey.h"
 #include "campaign/measure/gpu_pair.h"
 #include "campaign/measure/measure_ladder.h"
@@ -42,7 +41,7 @@ BenchPlan plan_of(const PairSearch& search, Engine engine) {
   return plan;
 }
 
-// Rank `root` sends and the other receives, so that the directions are told apart as by the other engines.
+// Makes rank `root` send and the other receive, so that the directions are told apart as by the other engines.
 CollectivePlan nccl_plan_of(const PairSearch& search, int root) {
   CollectivePlan plan;
   plan.operation = Collective::kBroadcast;
@@ -113,13 +112,14 @@ class RailMeasurer {
 
   std::vector<Measurement> measure_nccl(const PairEnd& a, const PairEnd& b, const OnMeasuring& quiet) {
     std::vector<Measurement> measured;
-    const LadderEnd from_facts[] = {ladder_end(a), ladder_end(b)};
+    const LadderEnd from_facts[] = {ladder_end(a.peer->node(), a.interface, *a.facts),
+                                    ladder_end(b.peer->node(), b.interface, *b.facts)};
     const std::string no_gpu = why_no_gpu(from_facts[0], from_facts[1]);
     for (const int root : {0, 1}) {
       Measurement measurement;
       if (no_gpu.empty())
-        measurement = broadcast({a, from_facts[0].gpu, network_of(a)}, {b, from_facts[1].gpu, network_of(b)},
-                                root, from_facts, quiet);
+        measurement = broadcast({a.peer, from_facts[0].gpu, network_of(a)},
+                                {b.peer, from_facts[1].gpu, network_of(b)}, root, from_facts, quiet);
       else
         measurement.failure = Failure{"start", no_gpu, ""};
       measurement.engine = Engine::kCollective;
@@ -149,18 +149,13 @@ class RailMeasurer {
     return measurement;
   }
 
-  // An Ethernet rail is measured over TCP. Without an RDMA device behind the interface NCCL chooses, and a note says so.
+  // Returns what holds NCCL to the rail: of an Ethernet rail its interface, else the adapter. Without an RDMA device behind the
+  // interface NCCL chooses, and a note reports that.
   NcclNetwork network_of(const PairEnd& end) const {
     if (rail_.fabric == Fabric::kEthernet) return {"", end.interface};
     const RdmaPortRef port = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
     if (!port) return {};
     return {fmt::format("{}:{}", port.device->name, port.port->number), ""};
-  }
-  static LadderEnd ladder_end(const PairEnd& end) {
-    return {end.peer->node(), end.interface, end.facts, nearest_gpu(*end.facts, end.interface)};
-  }
-  static Endpoint endpoint_of(const PairEnd& end) {
-    return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
   }
 
   void note_way(const NcclWay& way, const std::string& no_rdma) {
@@ -221,8 +216,7 @@ Result<void> check_gpus(const Rail& rail, const PairSearch& search, const Survey
       if (lost != surveyed.unreachable.end()) reasons.push_back(lost->error.text);
       continue;
     }
-    const LadderEnd end{port.node, port.interface, &known->second,
-                        nearest_gpu(known->second, port.interface)};
+    const LadderEnd end = ladder_end(port.node, port.interface, known->second);
     std::string why = why_no_gpu(end, end);
     if (why.empty())
       ++with_gpu;

@@ -35,7 +35,7 @@ struct GpusOutput {
 };
 constexpr Document<GpusOutput> kGpusDocument{"railbed-advise-gpus"};
 
-// What models can be sorted by; the most comes first.
+// Models can be sorted by these; the most comes first.
 struct SortKey {
   std::string_view word;
   double (*value)(const GpuSheet& sheet);

@@ -45,7 +45,7 @@ struct MonitorCommand {
   ProbeCommand probe;
 };
 
-// A look that ends after the monitor was told to end has nobody to tell.
+// A look that outlives the monitor reports to nobody.
 struct Ending {
   std::mutex mutex;
   bool ended = false;
