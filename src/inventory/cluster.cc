@@ -51,6 +51,18 @@ const Rail* find_rail(const Cluster& cluster, std::string_view name) {
   return find(cluster.rails, &Rail::name, name);
 }
 
+std::set<std::string_view> storage_servers(const Cluster& cluster) {
+  std::set<std::string_view> on_storage, on_others;
+  for (const Rail& rail : cluster.rails)
+    for (const RailPort& port : rail.ports)
+      (rail.purpose == RailPurpose::kStorage ? on_storage : on_others).insert(port.node);
+  if (on_storage.empty() || on_others.empty()) return {};
+  for (const Node& node : cluster.nodes)
+    if (node.expect.gpus.value_or(0) > 0) on_storage.erase(node.name);
+  std::erase_if(on_storage, [&](std::string_view node) { return on_others.contains(node); });
+  return on_storage;
+}
+
 ExitMeaning exit_meaning(const SiteCheck& check, int code) {
   const auto said = std::ranges::find(check.exit, code, &ExitCode::code);
   if (said != check.exit.end()) return said->meaning;

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -132,8 +133,13 @@ struct RailPort {
 };
 
 // A rail: a set of ports, one per node, that reach each other over one subnet.
+// What a rail's traffic is. NCCL and the forecasts of training use the rails of computation alone.
+enum class RailPurpose { kCompute, kStorage };
+constexpr auto enum_names(RailPurpose) { return std::array<std::string_view, 2>{"compute", "storage"}; }
+
 struct Rail {
   std::string name;
+  RailPurpose purpose = RailPurpose::kCompute;
   Fabric fabric = Fabric::kRoce;
   Topology topology = Topology::kSwitch;
   std::optional<Subnet> subnet;
@@ -142,7 +148,7 @@ struct Rail {
   std::optional<int> vlan;       // VLAN ID; then each interface is named PARENT.VLAN
   std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: the adapter's driver
   std::vector<RailPort> ports;
-  FIELDS(Rail, name, fabric, topology, subnet, mtu, speed, vlan, rdma_driver, ports);
+  FIELDS(Rail, name, purpose, fabric, topology, subnet, mtu, speed, vlan, rdma_driver, ports);
 };
 
 // A kind of part in the bill of materials, which is listed as far as it decides whether the parts fit
@@ -267,6 +273,10 @@ struct Cluster {
 const Node* find_node(const Cluster& cluster, std::string_view name);
 const Rail* find_rail(const Cluster& cluster, std::string_view name);
 const RailPort* find_port(const Rail& rail, std::string_view node);
+
+// Returns the file servers: nodes whose only rails are for storage, while others have rails of computation, and from
+// which no GPU is expected. They run no job. The views point into the argument.
+std::set<std::string_view> storage_servers(const Cluster& cluster);
 
 // Returns the names of the first 2,000 nodes or rails; a misspelled name is compared with them. The views
 // point into `items`.

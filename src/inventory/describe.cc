@@ -19,6 +19,7 @@ std::string join(const std::vector<std::string>& parts) { return fmt::format("{}
 
 std::string describe(const Rail& rail) {
   std::vector<std::string> parts = {fmt::format("{} {}", word(rail.fabric), word(rail.topology))};
+  if (rail.purpose == RailPurpose::kStorage) parts.emplace_back("for storage");
   if (rail.speed) parts.push_back(to_text(*rail.speed));
   if (rail.mtu) parts.push_back(fmt::format("MTU {}", *rail.mtu));
   if (rail.subnet) parts.push_back(rail.subnet->to_text());

@@ -132,6 +132,22 @@ checks:
   EXPECT_THAT(write_cluster(cluster), testing::HasSubstr("exit: {0: pass, 1: fail, 3: n/a}"));
 }
 
+TEST(Load, TellsFileServersFromNodesThatCompute) {
+  const Cluster cluster = read(R"(
+railbed: 1
+cluster: c
+nodes: [gpu1, gpu2, store1, {name: gpu3, expect: {gpus: 8}}]
+rails:
+  - {name: r0, subnet: 10.0.0.0/24, interface: e0, first_address: 10.0.0.1, nodes: "gpu[1-2]"}
+  - {name: s, purpose: storage, subnet: 10.9.0.0/24, interface: e1, first_address: 10.9.0.1}
+)");
+  EXPECT_EQ(storage_servers(cluster), std::set<std::string_view>{"store1"});
+  Cluster alone = cluster;
+  alone.rails.erase(alone.rails.begin());
+  EXPECT_TRUE(storage_servers(alone).empty());
+  EXPECT_EQ(read(write_cluster(cluster)).rails[1].purpose, RailPurpose::kStorage);
+}
+
 TEST(Load, ReadsExportsOfStorage) {
   const Cluster cluster = read(R"(
 railbed: 1

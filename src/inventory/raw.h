@@ -69,6 +69,7 @@ struct RawLink {
 struct RawRail {
   Spot spot;
   Raw<std::string> name;
+  std::optional<RailPurpose> purpose;
   RawLink link;
   Said<Subnet> subnet;
   Said<std::string> interface;

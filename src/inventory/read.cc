@@ -239,6 +239,8 @@ RawRail ClusterReader::read_rail(const YamlValue& value) {
     if (read_link(key, at, item, rail.link)) return;
     if (key == "name") {
       if (auto name = text(at, item)) rail.name = std::move(*name);
+    } else if (key == "purpose") {
+      rail.purpose = word<RailPurpose>(at, item);
     } else if (key == "subnet") {
       rail.subnet = parsed(at, item, Subnet::parse, "a network with its prefix, as in 10.0.0.0/24");
     } else if (key == "interface") {

@@ -413,6 +413,7 @@ void Resolver::add_rail(const RawRail& raw) {
                                           complaints_.line_of(raw_.rails[i].name.spot)));
   const RawLink& own = raw.link;
   const RawLink& shared = raw_.link;
+  rail.purpose = raw.purpose.value_or(RailPurpose::kCompute);
   rail.fabric = own.fabric.value_or(shared.fabric.value_or(Fabric::kRoce));
   rail.topology = own.topology.value_or(shared.topology.value_or(Topology::kSwitch));
   if (const auto& mtu = own.mtu ? own.mtu : shared.mtu)

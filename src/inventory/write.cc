@@ -281,6 +281,7 @@ std::string ports_text(const Rail& rail) {
 
 std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& common) {
   Settings settings = {{"name", in_quotes(rail.name)}};
+  if (rail.purpose != RailPurpose::kCompute) settings.emplace_back("purpose", text_of(rail.purpose));
   for (auto& one : without(link_of(rail), common)) settings.push_back(std::move(one));
   if (rail.subnet) settings.emplace_back("subnet", text_of(*rail.subnet));
   if (is_regular(cluster, rail)) {

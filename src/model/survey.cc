@@ -68,7 +68,7 @@ void add_ends(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
 bool has_separate_rails(const NodeView& node) {
   std::vector<const Rail*> rails;
   for (const RailEnd& end : node.ends)
-    if (end.rdma_rail() && end.rail->subnet &&
+    if (end.for_gpus() && end.rdma_rail() && end.rail->subnet &&
         std::ranges::none_of(rails, [&](const Rail* other) { return other->subnet == end.rail->subnet; }))
       rails.push_back(end.rail);
   return rails.size() > 1;
@@ -93,7 +93,7 @@ void name_touches(NodeView& node) {
   }
   node.nccl_touches = {"nccl"};
   for (const RailEnd& end : node.ends) {
-    if (end.rail != nullptr) node.nccl_touches.add("rail:" + end.rail->name);
+    if (end.rail != nullptr && end.for_gpus()) node.nccl_touches.add("rail:" + end.rail->name);
     if (end.adapter == nullptr) continue;
     Things& touches = node.pci_touches[end.adapter->address];
     if (touches.empty()) touches = {"pci:" + end.adapter->address};

@@ -36,6 +36,8 @@ struct RailEnd {
   bool wants_rdma() const { return rail == nullptr || rail->fabric != Fabric::kEthernet; }
   bool roce() const { return wants_rdma() && !infiniband(); }
   bool rdma_rail() const { return rail != nullptr && wants_rdma(); }
+  // Returns true if traffic between GPUs may use this end: false on a rail for storage.
+  bool for_gpus() const { return rail == nullptr || rail->purpose == RailPurpose::kCompute; }
   // Returns the address that cluster.yaml gives this end; null if none.
   const IpAddress* address() const { return port != nullptr && port->address ? &*port->address : nullptr; }
   // "10.0.0.1/24", with the rail's prefix (24 without one); needs address()

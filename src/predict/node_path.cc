@@ -37,8 +37,9 @@ struct PortAt {
 };
 
 bool has_rails(const Cluster& cluster, const std::string& node) {
-  return std::ranges::any_of(cluster.rails,
-                             [&](const Rail& rail) { return find_port(rail, node) != nullptr; });
+  return std::ranges::any_of(cluster.rails, [&](const Rail& rail) {
+    return rail.purpose == RailPurpose::kCompute && find_port(rail, node) != nullptr;
+  });
 }
 
 class RailChooser {
@@ -61,6 +62,8 @@ class RailChooser {
   std::vector<PortAt> rails() {
     drop([](const PortAt& at) { return at.device->management.value_or(false); },
          [](const PortAt&) { return "it manages NVSwitches"; }, false);
+    drop([&](const PortAt& at) { return is_for_storage(at); },
+         [](const PortAt&) { return "cluster.yaml keeps it for storage"; }, false);
     if (has_rails(cluster_, node_)) {
       keep_named();
     } else {
@@ -99,6 +102,15 @@ class RailChooser {
     }
     drop([](const PortAt& at) { return at.rail == nullptr; },
          [](const PortAt&) { return "no rail of cluster.yaml"; }, false);
+  }
+
+  bool is_for_storage(const PortAt& at) const {
+    return std::ranges::any_of(cluster_.rails, [&](const Rail& rail) {
+      const RailPort* const end = rail.purpose == RailPurpose::kStorage ? find_port(rail, node_) : nullptr;
+      if (end == nullptr) return false;
+      const RdmaPortRef ref = rdma_port_of(facts_.rdma, facts_.net, end->interface);
+      return at.device == ref.device && at.port == ref.port;
+    });
   }
 
   void keep_what_nccl_takes() {

@@ -55,157 +55,241 @@ std::string why_not(const RailPlanRequest& request) {
   if (!(request.speed.bits_per_second > 0)) return "the ports' speed must be known";
   if (!request.interfaces.empty() && static_cast<int>(request.interfaces.size()) != request.rails)
     return fmt::format("{} rails need as many interfaces, not {}", request.rails, request.interfaces.size());
+  if (!request.storage) return "";
+  const StorageNetworkRequest& storage = *request.storage;
+  if (storage.servers < 1 || storage.servers > kMostPlannedNodes - request.nodes)
+    return fmt::format("1 to {} file servers beside {} nodes", kMostPlannedNodes - request.nodes,
+                       request.nodes);
+  if (!(storage.speed.bits_per_second > 0)) return "the storage ports' speed must be known";
+  if (storage.prefix == request.prefix)
+    return fmt::format("the servers' names begin as the nodes' do, with {}", request.prefix);
+  if (std::ranges::find(request.interfaces, storage.interface) != request.interfaces.end())
+    return fmt::format("{} is the interface of a rail already", storage.interface);
   return "";
 }
 
-class Planner {
- public:
-  explicit Planner(const RailPlanRequest& request) : request_(request) {}
+std::vector<std::string> names(const std::string& prefix, int count, std::size_t digits) {
+  std::vector<std::string> all;
+  for (int i = 1; i <= count; ++i) all.push_back(fmt::format("{}{:0{}}", prefix, i, digits));
+  return all;
+}
 
-  Result<RailPlan> plan() {
-    if (const std::string why = why_not(request_); !why.empty()) return fail(ErrorKind::kBadInput, why);
-    if (request_.nodes > 2 || request_.always_switch) RETURN_IF_ERROR(choose_switch());
-    plan_.metres = request_.metres;
-    name_nodes();
-    for (int rail = 0; rail < request_.rails; ++rail) {
-      RETURN_IF_ERROR(add_rail(rail));
-      lay_cables(rail);
-    }
-    add_switches();
-    return std::move(plan_);
+std::size_t digits_of(int count) { return std::max<std::size_t>(2, std::to_string(count).size()); }
+
+std::string default_interface(Fabric fabric, int number) {
+  return fabric == Fabric::kInfiniband ? fmt::format("ib{}", number) : fmt::format("eth{}", 100 + number);
+}
+
+// Rails that share a model of switch: those of computation, or the one for storage.
+struct Wires {
+  std::vector<std::string> members = {};     // names of the nodes with a port on each of its rails
+  std::vector<std::string> rails = {};       // names
+  std::vector<std::string> labels = {};      // of each rail's cables: R0
+  std::vector<std::string> interfaces = {};  // of each rail
+  RailPurpose purpose = RailPurpose::kCompute;
+  Fabric fabric = Fabric::kRoce;
+  BitRate speed = {};
+  std::string only_switch = {};   // name of the switch if one serves all rails
+  std::string switch_model = {};  // empty: any
+};
+
+struct SwitchChoice {
+  RailLayout layout = RailLayout::kBackToBack;
+  int ports = 0;                // switch ports that members need
+  std::vector<SwitchFit> fits;  // the chosen one first; empty without a switch
+};
+
+Wires rails_of(const RailPlanRequest& request) {
+  Wires network{.members = names(request.prefix, request.nodes, digits_of(request.nodes)),
+                .interfaces = request.interfaces,
+                .fabric = request.fabric,
+                .speed = request.speed,
+                .only_switch = "switch1",
+                .switch_model = request.switch_model};
+  for (int rail = 0; rail < request.rails; ++rail) {
+    network.rails.push_back(fmt::format("rail{}", rail));
+    network.labels.push_back(fmt::format("R{}", rail));
+    if (request.interfaces.empty()) network.interfaces.push_back(default_interface(request.fabric, rail));
   }
+  return network;
+}
 
- private:
-  Result<void> choose_switch() {
-    plan_.switch_ports = request_.nodes * request_.rails;
-    plan_.fits = switches_that_fit(request_.nodes, request_.rails, request_.fabric, request_.speed);
-    const std::string& wanted = request_.switch_model;
-    if (!wanted.empty()) {
-      const SwitchModel* model = find_switch_model(wanted);
-      if (model == nullptr)
-        return fail(ErrorKind::kBadInput, fmt::format("{}: no switch of the table has this name", wanted));
-      const auto it = std::ranges::find(plan_.fits, model->name, &SwitchFit::model);
-      if (it == plan_.fits.end())
-        return fail(
-            ErrorKind::kBadInput,
-            fmt::format("{} does not serve {} nodes by {} rails at {}: its {} ports of {}{}", model->name,
-                        request_.nodes, request_.rails, to_text(request_.speed), model->ports,
-                        to_text(model->speed), model->infiniband ? ", InfiniBand" : ", Ethernet"));
-      std::rotate(plan_.fits.begin(), it, it + 1);
-    }
-    if (plan_.fits.empty())
+Wires storage_of(const RailPlanRequest& request) {
+  const StorageNetworkRequest& storage = *request.storage;
+  Wires network{.members = names(request.prefix, request.nodes, digits_of(request.nodes)),
+                .rails = {"storage"},
+                .labels = {"S"},
+                .interfaces = {storage.interface},
+                .purpose = RailPurpose::kStorage,
+                .fabric = storage.fabric,
+                .speed = storage.speed,
+                .only_switch = "storage-switch1",
+                .switch_model = storage.switch_model};
+  if (storage.interface.empty()) network.interfaces = {default_interface(storage.fabric, request.rails)};
+  for (std::string& server : names(storage.prefix, storage.servers, digits_of(storage.servers)))
+    network.members.push_back(std::move(server));
+  return network;
+}
+
+Result<SwitchChoice> choose_switch(const Wires& network) {
+  const int nodes = static_cast<int>(network.members.size());
+  const int rails = static_cast<int>(network.rails.size());
+  SwitchChoice choice{RailLayout::kOneSwitch, nodes * rails,
+                      switches_that_fit(nodes, rails, network.fabric, network.speed)};
+  const auto asked = [&] {
+    return network.purpose == RailPurpose::kStorage
+               ? fmt::format("{} nodes and file servers at {}", nodes, to_text(network.speed))
+               : fmt::format("{} nodes by {} rails at {}", nodes, rails, to_text(network.speed));
+  };
+  if (!network.switch_model.empty()) {
+    const SwitchModel* model = find_switch_model(network.switch_model);
+    if (model == nullptr)
       return fail(ErrorKind::kBadInput,
-                  fmt::format("no switch of the table serves {} nodes by {} rails at {} in two levels",
-                              request_.nodes, request_.rails, to_text(request_.speed)));
-    plan_.chosen = plan_.fits.front();
-    plan_.layout = plan_.chosen->layout;
+                  fmt::format("{}: no switch of the table has this name", network.switch_model));
+    const auto it = std::ranges::find(choice.fits, model->name, &SwitchFit::model);
+    if (it == choice.fits.end())
+      return fail(ErrorKind::kBadInput, fmt::format("{} does not serve {}: its {} ports of {}{}", model->name,
+                                                    asked(), model->ports, to_text(model->speed),
+                                                    model->infiniband ? ", InfiniBand" : ", Ethernet"));
+    std::rotate(choice.fits.begin(), it, it + 1);
+  }
+  if (choice.fits.empty())
+    return fail(ErrorKind::kBadInput, fmt::format("no switch of the table serves {} in two levels", asked()));
+  choice.layout = choice.fits.front().layout;
+  return choice;
+}
+
+// Adds one network to a plan that has its nodes: a rail, its cables and its switches at a time.
+class WirePlanner {
+ public:
+  WirePlanner(const RailPlanRequest& request, const Wires& network, SwitchChoice choice, RailPlan& plan)
+      : request_(request), network_(network), choice_(std::move(choice)), plan_(plan) {}
+
+  Result<void> add() {
+    const auto first = plan_.cluster.rails.size();
+    for (std::size_t rail = 0; rail < network_.rails.size(); ++rail) {
+      RETURN_IF_ERROR(add_rail(rail));
+      lay_cables(rail, static_cast<int>(first + rail));
+    }
+    if (!choice_.fits.empty()) add_switches();
     return {};
   }
 
-  void name_nodes() {
-    const std::size_t digits = std::max<std::size_t>(2, std::to_string(request_.nodes).size());
-    for (int i = 1; i <= request_.nodes; ++i) {
-      Node node;
-      node.name = fmt::format("{}{:0{}}", request_.prefix, i, digits);
-      node.ssh = node.name;
-      plan_.cluster.nodes.push_back(std::move(node));
-    }
-    plan_.cluster.name = request_.prefix;
-  }
+ private:
+  const SwitchFit& fit() const { return choice_.fits.front(); }
+  int member_count() const { return static_cast<int>(network_.members.size()); }
+  int rail_count() const { return static_cast<int>(network_.rails.size()); }
 
-  std::string interface(int rail) const {
-    if (!request_.interfaces.empty()) return request_.interfaces[static_cast<std::size_t>(rail)];
-    return request_.fabric == Fabric::kInfiniband ? fmt::format("ib{}", rail)
-                                                  : fmt::format("eth{}", 100 + rail);
-  }
-
-  Result<void> add_rail(int number) {
+  Result<void> add_rail(std::size_t number) {
     Rail rail;
-    rail.name = fmt::format("rail{}", number);
-    rail.fabric = request_.fabric;
-    rail.topology = plan_.chosen ? Topology::kSwitch : Topology::kBackToBack;
-    rail.speed = request_.speed;
-    if (request_.fabric == Fabric::kRoce) rail.mtu = 9000;
+    rail.name = network_.rails[number];
+    rail.purpose = network_.purpose;
+    rail.fabric = network_.fabric;
+    rail.topology = choice_.fits.empty() ? Topology::kBackToBack : Topology::kSwitch;
+    rail.speed = network_.speed;
+    if (network_.fabric == Fabric::kRoce) rail.mtu = 9000;
     int prefix = 24;
-    while ((1 << (32 - prefix)) < request_.nodes + 2) --prefix;
-    const auto network = request_.network.plus(kRailStep * static_cast<std::uint32_t>(number));
+    while ((1 << (32 - prefix)) < member_count() + 2) --prefix;
+    const auto network =
+        request_.network.plus(kRailStep * static_cast<std::uint32_t>(plan_.cluster.rails.size()));
     rail.subnet = network ? Subnet::of(*network, prefix) : std::nullopt;
     if (!request_.network.is_v4() || !rail.subnet || rail.subnet->network() != *network)
       return fail(ErrorKind::kBadInput,
                   fmt::format("{}: an IPv4 network that {} rails of /{} start at, as 10.0.0.0",
                               request_.network.to_text(), request_.rails, prefix));
-    for (int node = 0; node < request_.nodes; ++node)
-      rail.ports.push_back({plan_.cluster.nodes[static_cast<std::size_t>(node)].name, interface(number),
-                            network->plus(static_cast<std::uint32_t>(node + 1))});
+    for (std::size_t member = 0; member < network_.members.size(); ++member)
+      rail.ports.push_back({network_.members[member], network_.interfaces[number],
+                            network->plus(static_cast<std::uint32_t>(member + 1))});
     plan_.cluster.rails.push_back(std::move(rail));
     return {};
   }
 
-  void add_cable(int rail, CableEnd from, CableEnd to) {
-    const std::size_t digits = std::max<std::size_t>(2, std::to_string(request_.nodes).size());
-    plan_.cables.push_back(
-        {fmt::format("R{}-{:0{}}", rail, ++laid_, digits), rail, std::move(from), std::move(to)});
+  CableEnd member_end(int member, std::size_t rail) const {
+    return {network_.members[static_cast<std::size_t>(member)], network_.interfaces[rail]};
   }
 
-  CableEnd node_end(int node, int rail) const {
-    return {plan_.cluster.nodes[static_cast<std::size_t>(node)].name, interface(rail)};
+  // Returns the switch port of a member on a rail: on a leaf of the rail, on its switch, or on the only switch.
+  CableEnd leaf_port(std::size_t rail, int member) const {
+    const int below = fit().ports / 2;
+    if (choice_.layout == RailLayout::kOneSwitch)
+      return {network_.only_switch, fmt::format("{}", static_cast<int>(rail) * member_count() + member + 1)};
+    if (choice_.layout == RailLayout::kSwitchPerRail)
+      return {fmt::format("{}-switch1", network_.rails[rail]), fmt::format("{}", member + 1)};
+    return {fmt::format("{}-leaf{}", network_.rails[rail], member / below + 1),
+            fmt::format("{}", member % below + 1)};
   }
 
-  // Returns the switch port of a node on a rail: on a leaf of the rail, on its switch, or on the only switch.
-  CableEnd leaf_port(int rail, int node) const {
-    const int below = plan_.chosen->ports / 2;
-    if (plan_.layout == RailLayout::kOneSwitch)
-      return {"switch1", fmt::format("{}", rail * request_.nodes + node + 1)};
-    if (plan_.layout == RailLayout::kSwitchPerRail)
-      return {fmt::format("rail{}-switch1", rail), fmt::format("{}", node + 1)};
-    return {fmt::format("rail{}-leaf{}", rail, node / below + 1), fmt::format("{}", node % below + 1)};
-  }
-
-  void lay_cables(int rail) {
-    laid_ = 0;
-    if (!plan_.chosen) return add_cable(rail, node_end(0, rail), node_end(1, rail));
-    for (int node = 0; node < request_.nodes; ++node)
-      add_cable(rail, node_end(node, rail), leaf_port(rail, node));
-    if (plan_.layout == RailLayout::kLeafSpinePerRail) lay_uplinks(rail);
-  }
-
-  void lay_uplinks(int rail) {
-    const int below = plan_.chosen->ports / 2;
-    const int leaves = plan_.chosen->leaves / request_.rails;
-    const int each = below / (plan_.chosen->spines / request_.rails);
-    for (int leaf = 0; leaf < leaves; ++leaf)
+  // `number` is the rail's place in the cluster.
+  void lay_cables(std::size_t rail, int number) {
+    int laid = 0;
+    const auto lay = [&](CableEnd from, CableEnd to) {
+      plan_.cables.push_back(
+          {fmt::format("{}-{:0{}}", network_.labels[rail], ++laid, digits_of(member_count())), number,
+           std::move(from), std::move(to)});
+    };
+    if (choice_.fits.empty()) return lay(member_end(0, rail), member_end(1, rail));
+    for (int member = 0; member < member_count(); ++member)
+      lay(member_end(member, rail), leaf_port(rail, member));
+    if (choice_.layout != RailLayout::kLeafSpinePerRail) return;
+    const std::string& name = network_.rails[rail];
+    const int below = fit().ports / 2;
+    const int each = below / (fit().spines / rail_count());
+    for (int leaf = 0; leaf < fit().leaves / rail_count(); ++leaf)
       for (int up = 0; up < below; ++up)
-        add_cable(rail, {fmt::format("rail{}-leaf{}", rail, leaf + 1), fmt::format("{}", below + up + 1)},
-                  {fmt::format("rail{}-spine{}", rail, up / each + 1),
-                   fmt::format("{}", leaf * each + up % each + 1)});
+        lay({fmt::format("{}-leaf{}", name, leaf + 1), fmt::format("{}", below + up + 1)},
+            {fmt::format("{}-spine{}", name, up / each + 1), fmt::format("{}", leaf * each + up % each + 1)});
   }
 
   // Adds the switches as parts, so that `railbed check` compares them with the rails.
-  void add_switch(std::string name, std::optional<int> rail) {
+  void add_switch(std::string name, std::vector<std::string> rails) {
     ClusterPart part;
     part.kind = PartKind::kSwitch;
     part.name = std::move(name);
-    part.model = plan_.chosen->model;
-    if (rail) part.rails = {fmt::format("rail{}", *rail)};
+    part.model = fit().model;
+    part.rails = std::move(rails);
     plan_.cluster.parts.push_back(std::move(part));
   }
 
   void add_switches() {
-    if (!plan_.chosen) return;
-    if (plan_.layout == RailLayout::kOneSwitch) return add_switch("switch1", std::nullopt);
-    for (int rail = 0; rail < request_.rails; ++rail) {
-      const bool spines = plan_.layout == RailLayout::kLeafSpinePerRail;
-      for (int i = 1; i <= plan_.chosen->leaves / request_.rails; ++i)
-        add_switch(fmt::format("rail{}-{}{}", rail, spines ? "leaf" : "switch", i), rail);
-      for (int i = 1; i <= plan_.chosen->spines / request_.rails; ++i)
-        add_switch(fmt::format("rail{}-spine{}", rail, i), rail);
+    // A switch without rails serves all of them.
+    if (choice_.layout == RailLayout::kOneSwitch)
+      return add_switch(network_.only_switch, request_.storage ? network_.rails : std::vector<std::string>{});
+    const bool spines = choice_.layout == RailLayout::kLeafSpinePerRail;
+    for (const std::string& rail : network_.rails) {
+      for (int i = 1; i <= fit().leaves / rail_count(); ++i)
+        add_switch(fmt::format("{}-{}{}", rail, spines ? "leaf" : "switch", i), {rail});
+      for (int i = 1; i <= fit().spines / rail_count(); ++i)
+        add_switch(fmt::format("{}-spine{}", rail, i), {rail});
     }
   }
 
   const RailPlanRequest& request_;
-  RailPlan plan_;
-  int laid_ = 0;  // number of the rail's cables so far
+  const Wires& network_;
+  const SwitchChoice choice_;
+  RailPlan& plan_;
 };
+
+void add_nodes(const Wires& network, Cluster& cluster) {
+  for (const std::string& name : network.members) {
+    if (find_node(cluster, name) != nullptr) continue;
+    Node node;
+    node.name = node.ssh = name;
+    cluster.nodes.push_back(std::move(node));
+  }
+}
+
+Result<void> add_storage(const RailPlanRequest& request, RailPlan& plan) {
+  const Wires network = storage_of(request);
+  ASSIGN_OR_RETURN(const SwitchChoice choice, choose_switch(network));
+  add_nodes(network, plan.cluster);
+  RETURN_IF_ERROR(WirePlanner(request, network, choice, plan).add());
+  const int servers = request.storage->servers;
+  const double share = static_cast<double>(servers) / request.nodes;
+  plan.storage = StorageNetwork{servers,      choice.layout,
+                                choice.ports, choice.fits.front(),
+                                choice.fits,  network.speed * std::min(1.0, share)};
+  return {};
+}
 
 }  // namespace
 
@@ -223,7 +307,10 @@ std::vector<SwitchFit> switches_that_fit(int nodes, int rails, Fabric fabric, Bi
 
 Wiring wiring_of(const RailPlan& plan) {
   Wiring wiring;
-  for (const Node& node : plan.cluster.nodes) wiring.nodes[node.name];
+  const auto for_storage = [&](int rail) {
+    return plan.cluster.rails[static_cast<std::size_t>(rail)].purpose == RailPurpose::kStorage;
+  };
+  for (const RailPort& port : plan.cluster.rails.front().ports) wiring.nodes[port.node];
   std::map<std::string, std::size_t> places;
   const auto place_of = [&](const std::string& name) {
     const auto [known, fresh] = places.emplace(name, wiring.switches.size());
@@ -231,6 +318,7 @@ Wiring wiring_of(const RailPlan& plan) {
     return known->second;
   };
   for (const CableRun& cable : plan.cables) {
+    if (for_storage(cable.rail)) continue;
     const auto from = wiring.nodes.find(cable.from.device);
     const auto to = wiring.nodes.find(cable.to.device);
     if (from != wiring.nodes.end() && to != wiring.nodes.end()) continue;  // back to back
@@ -248,6 +336,24 @@ Wiring wiring_of(const RailPlan& plan) {
   return wiring;
 }
 
-Result<RailPlan> plan_rails(const RailPlanRequest& request) { return Planner(request).plan(); }
+Result<RailPlan> plan_rails(const RailPlanRequest& request) {
+  if (const std::string why = why_not(request); !why.empty()) return fail(ErrorKind::kBadInput, why);
+  const Wires rails = rails_of(request);
+  SwitchChoice choice;
+  if (request.nodes > 2 || request.always_switch) {
+    ASSIGN_OR_RETURN(choice, choose_switch(rails));
+  }
+  RailPlan plan;
+  plan.layout = choice.layout;
+  plan.switch_ports = choice.ports;
+  plan.fits = choice.fits;
+  plan.metres = request.metres;
+  if (!choice.fits.empty()) plan.chosen = choice.fits.front();
+  plan.cluster.name = request.prefix;
+  add_nodes(rails, plan.cluster);
+  RETURN_IF_ERROR(WirePlanner(request, rails, choice, plan).add());
+  if (request.storage) RETURN_IF_ERROR(add_storage(request, plan));
+  return plan;
+}
 
 }  // namespace railbed

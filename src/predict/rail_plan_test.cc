@@ -18,6 +18,14 @@ RailPlanRequest request(int nodes, int rails) {
   return request;
 }
 
+RailPlanRequest with_storage(int nodes, int rails, int servers) {
+  RailPlanRequest wanted = request(nodes, rails);
+  wanted.storage = StorageNetworkRequest{};
+  wanted.storage->servers = servers;
+  wanted.storage->speed = BitRate::gigabits(40);
+  return wanted;
+}
+
 // Every end of every cable is used once.
 void expect_ports_once(const RailPlan& plan) {
   std::set<std::string> ends;
@@ -89,6 +97,81 @@ TEST(RailPlan, WhatIsWrittenIsReadBack) {
       EXPECT_EQ(read->nodes.size(), static_cast<std::size_t>(nodes));
       EXPECT_EQ(read->rails[1].ports.back().address, plan->cluster.rails[1].ports.back().address);
     }
+  const auto plan = plan_rails(with_storage(3, 2, 2));
+  const auto read = parse_cluster(write_cluster(plan->cluster), "cluster.yaml");
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->rails[1].purpose, RailPurpose::kCompute);
+  EXPECT_EQ(read->rails[2].purpose, RailPurpose::kStorage);
+}
+
+TEST(RailPlan, StorageHasSwitchesOfItsOwn) {
+  const auto plan = plan_rails(with_storage(4, 2, 1));
+  ASSERT_TRUE(plan);
+  expect_ports_once(*plan);
+  EXPECT_EQ(plan->switch_ports, 8);
+  ASSERT_TRUE(plan->storage);
+  EXPECT_EQ(plan->storage->switch_ports, 5);
+  EXPECT_DOUBLE_EQ(plan->storage->for_each_node.gigabits(), 10);
+  ASSERT_EQ(plan->cluster.rails.size(), 3u);
+  const Rail& storage = plan->cluster.rails.back();
+  EXPECT_EQ(storage.purpose, RailPurpose::kStorage);
+  EXPECT_DOUBLE_EQ(storage.speed->gigabits(), 40);
+  EXPECT_EQ(storage.ports.size(), 5u);
+  EXPECT_EQ(storage.ports.back().node, "store01");
+  EXPECT_EQ(plan->cluster.rails[0].ports.size(), 4u);
+  EXPECT_EQ(plan->cables.back().label, "S-05");
+  EXPECT_EQ(plan->cables.back().to.device, "storage-switch1");
+  ASSERT_EQ(plan->cluster.parts.size(), 2u);
+  EXPECT_EQ(plan->cluster.parts[0].rails, (std::vector<std::string>{"rail0", "rail1"}));
+  EXPECT_EQ(plan->cluster.parts[1].rails, std::vector<std::string>{"storage"});
+}
+
+// A node gets no more than its port carries, however many servers there are.
+TEST(RailPlan, ServersGiveANodeNoMoreThanItsPort) {
+  EXPECT_DOUBLE_EQ(plan_rails(with_storage(2, 1, 6))->storage->for_each_node.gigabits(), 40);
+  EXPECT_DOUBLE_EQ(plan_rails(with_storage(8, 1, 2))->storage->for_each_node.gigabits(), 10);
+}
+
+TEST(RailPlan, TwoNodesStayBackToBackBesideStorage) {
+  const auto plan = plan_rails(with_storage(2, 1, 1));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->layout, RailLayout::kBackToBack);
+  EXPECT_EQ(plan->cluster.rails[0].topology, Topology::kBackToBack);
+  EXPECT_EQ(plan->cluster.rails[1].topology, Topology::kSwitch);
+}
+
+TEST(RailPlan, ALargeStorageNetworkHasLeavesAndSpines) {
+  RailPlanRequest wanted = with_storage(90, 1, 10);
+  wanted.storage->switch_model = "7050QX-32";
+  const auto plan = plan_rails(wanted);
+  ASSERT_TRUE(plan) << plan.error().text;
+  expect_ports_once(*plan);
+  EXPECT_EQ(plan->storage->layout, RailLayout::kLeafSpinePerRail);
+  EXPECT_EQ(plan->cluster.parts.back().name, "storage-spine4");
+}
+
+TEST(RailPlan, SchedulersDoNotSeeTheStorageNetwork) {
+  const auto plan = plan_rails(with_storage(4, 1, 2));
+  ASSERT_TRUE(plan);
+  const Wiring wiring = wiring_of(*plan);
+  EXPECT_EQ(wiring.nodes.size(), 4u);
+  ASSERT_EQ(wiring.switches.size(), 1u);
+  EXPECT_EQ(wiring.switches.front().name, "switch1");
+}
+
+TEST(RailPlan, RefusesStorageThatCannotBe) {
+  EXPECT_FALSE(plan_rails(with_storage(4, 1, 0)));
+  EXPECT_FALSE(plan_rails(with_storage(4000, 1, 97)));
+  RailPlanRequest odd = with_storage(4, 1, 1);
+  odd.storage->prefix = odd.prefix;
+  EXPECT_FALSE(plan_rails(odd));
+  odd = with_storage(4, 1, 1);
+  odd.interfaces = {"ens6"};
+  odd.storage->interface = "ens6";
+  EXPECT_FALSE(plan_rails(odd));
+  odd = with_storage(4, 1, 1);
+  odd.storage->switch_model = "IS5022";
+  EXPECT_FALSE(plan_rails(odd));
 }
 
 TEST(RailPlan, SaysWhatItCannot) {

@@ -42,11 +42,14 @@ struct FileNode {
   }
 };
 
-// Returns the nodes in the order of the file. Rails of Ethernet are left out where a node has others, for RDMA.
+// Returns the nodes in the order of the file, without file servers. Rails for storage are left out, and rails of
+// Ethernet where a node has others, for RDMA.
 std::vector<FileNode> nodes_of(const Cluster& cluster) {
   std::vector<FileNode> all;
   std::unordered_map<std::string_view, std::size_t> places;
+  const auto servers = storage_servers(cluster);
   for (const Node& node : cluster.nodes) {
+    if (servers.contains(node.name)) continue;
     places.emplace(node.name, all.size());
     all.push_back({&node, {}, {}});
   }
@@ -56,10 +59,12 @@ std::vector<FileNode> nodes_of(const Cluster& cluster) {
     for (const std::string& name : part.nodes)
       if (const auto at = places.find(name); at != places.end()) all[at->second].parts.push_back(&part);
   }
-  for (const Rail& rail : cluster.rails)
+  for (const Rail& rail : cluster.rails) {
+    if (rail.purpose == RailPurpose::kStorage) continue;
     for (const RailPort& port : rail.ports)
       if (const auto at = places.find(port.node); at != places.end())
         all[at->second].rails.emplace_back(&rail, &port);
+  }
   const auto is_ethernet = [](const auto& end) { return end.first->fabric == Fabric::kEthernet; };
   for (FileNode& one : all)
     if (!std::ranges::all_of(one.rails, is_ethernet)) std::erase_if(one.rails, is_ethernet);
@@ -357,7 +362,7 @@ std::vector<KindWords> kinds_of(const Cluster& cluster, const std::map<std::stri
     one.words = words_of(known, one.choices);
     all.push_back(std::move(one));
   }
-  nodes = static_cast<int>(std::max(cluster.nodes.size(), facts.size()));
+  nodes = static_cast<int>(std::max(cluster.nodes.size() - storage_servers(cluster).size(), facts.size()));
   if (!all.empty()) return all;
   int without = 0;
   std::string bare;

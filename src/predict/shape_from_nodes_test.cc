@@ -6,6 +6,7 @@
 #include "hardware/gpu_sheet.h"
 #include "inventory/load.h"
 #include "predict/against.h"
+#include "predict/rail_plan.h"
 #include "results/collective.h"
 
 namespace railbed {
@@ -28,6 +29,23 @@ TEST(ShapeFromNodes, GoesByTheFileAlone) {
   EXPECT_EQ(shape->nics, static_cast<int>(cluster->rails.size()));
   EXPECT_EQ(from_of(*shape, "adapters"), "cluster.yaml");
   EXPECT_EQ(from_of(*shape, "GPU"), "command line");
+}
+
+TEST(ShapeFromNodes, LeavesOutTheStorageNetworkAndItsServers) {
+  RailPlanRequest request;
+  request.nodes = 4;
+  request.rails = 2;
+  request.network = *IpAddress::parse("10.0.0.0");
+  request.storage = StorageNetworkRequest{};
+  const auto plan = plan_rails(request);
+  ASSERT_TRUE(plan) << plan.error().text;
+  ShapeWords words;
+  words.gpu = "A100";
+  words.gpus = 2;
+  const auto shape = shape_from_nodes(plan->cluster, {}, words);
+  ASSERT_TRUE(shape) << shape.error().text;
+  EXPECT_EQ(shape->nodes, 4);
+  EXPECT_EQ(shape->nics, 2);
 }
 
 TEST(ShapeFromNodes, RefusesWhereNobodySaysWhatGpusThereAre) {

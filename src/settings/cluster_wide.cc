@@ -13,18 +13,21 @@ namespace railbed {
 namespace {
 
 std::optional<Meeting> meeting_of_all(const Survey& survey) {
+  const auto servers = storage_servers(survey.evidence.cluster);
   std::vector<const NodeView*> all;
   for (const NodeView& view : survey.nodes)
-    if (view.wanted != nullptr) all.push_back(&view);
+    if (view.wanted != nullptr && !servers.contains(*view.name)) all.push_back(&view);
   return find_meeting(all);
 }
 
 std::set<const Rail*> shared_rails(const Cluster& cluster) {
+  const std::size_t everyone = cluster.nodes.size() - storage_servers(cluster).size();
   std::set<const Rail*> rails;
   for (const Rail& rail : cluster.rails) {
+    if (rail.purpose == RailPurpose::kStorage) continue;
     std::unordered_set<std::string_view> nodes;
     for (const RailPort& port : rail.ports) nodes.insert(port.node);
-    if (nodes.size() == cluster.nodes.size()) rails.insert(&rail);
+    if (nodes.size() == everyone) rails.insert(&rail);
   }
   return rails;
 }

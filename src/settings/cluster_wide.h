@@ -40,8 +40,8 @@ struct ClusterWide {
   const Survey& survey;
   const Cluster& cluster() const { return survey.evidence.cluster; }
 
-  std::optional<Meeting> meeting;      // nullopt if no network joins all nodes
-  std::set<const Rail*> rails_of_all;  // rails that every node is on
+  std::optional<Meeting> meeting;      // of all nodes but file servers; nullopt if no network joins them
+  std::set<const Rail*> rails_of_all;  // rails of computation that every node with one is on
   std::vector<HostName> host_names;    // in the order of /etc/hosts
   std::string host_lines;
   std::shared_ptr<const HostsTable> hosts_table;  // of host_names

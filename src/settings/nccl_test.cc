@@ -85,6 +85,26 @@ TEST(RenderNccl, TakesAdaptersBySubnetWhereEachCableLeadsElsewhere) {
   }));
 }
 
+// A file server on the storage network alone joins no job: the two nodes remain a pair with one cable.
+constexpr std::string_view kPairAndStore = R"(
+railbed: 1
+cluster: v100-pair
+fabric: roce
+expect: {gpus: 2, os: ubuntu 22.04, nccl: "2.30.7"}
+nodes: [gpuserver1, gpuserver2, store1]
+rails:
+  - {name: storage, purpose: storage, subnet: 10.0.9.0/24, interface: ens7, first_address: 10.0.9.1}
+  - {name: link1, topology: back-to-back, subnet: 10.0.1.0/24, interface: ens6, first_address: 10.0.1.1, nodes: "gpuserver[1-2]"}
+  - {name: link2, topology: back-to-back, subnet: 10.0.0.0/24, interface: ens6d1, first_address: 10.0.0.1, nodes: "gpuserver[1-2]"}
+)";
+
+TEST(RenderNccl, LeavesTheStorageNetworkAlone) {
+  const ConfiguredCluster sample_of_three = sample(kPairAndStore);
+  EXPECT_EQ(variables_of(sample_of_three, "gpuserver1"),
+            (Texts{"NCCL_SOCKET_IFNAME==ens6", "NCCL_CROSS_NIC=0", "NCCL_IB_SUBNET_AWARE_ROUTING=1"}));
+  EXPECT_TRUE(variables_of(sample_of_three, "store1").empty());
+}
+
 TEST(RenderNccl, HasNothingToSayWithoutGpusOrRails) {
   std::string none(kV100Pair);
   none.replace(none.find("gpus: 2"), 7, "gpus: 0");

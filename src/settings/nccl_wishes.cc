@@ -161,7 +161,8 @@ void need_contact(Wisher& wisher, const std::vector<std::string>& wanted) {
 std::vector<std::string> ethernet_rails(const Target& target) {
   std::vector<std::string> names;
   for (const RailEnd& end : target.view.ends)
-    if (end.rail != nullptr && end.name != "lo" && end.address() != nullptr) names.push_back(end.name);
+    if (end.rail != nullptr && end.for_gpus() && end.name != "lo" && end.address() != nullptr)
+      names.push_back(end.name);
   return names;
 }
 
@@ -358,6 +359,7 @@ NcclWishes nccl_wishes(const Target& target) {
   Wisher wisher{target, running_version(target), nccl::Settings(target.facts().nccl)};
   bool has_rail = false;
   for (const RailEnd& end : target.view.ends) {
+    if (!end.for_gpus()) continue;
     has_rail = has_rail || end.rail != nullptr;
     if (end.rdma_rail()) wisher.rdma_ends.push_back(&end);
   }

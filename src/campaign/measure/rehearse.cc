@@ -115,8 +115,10 @@ Result<Rehearsed> on_cluster(const Order& order, ReachOptions reach) {
   const auto cluster = load_cluster(order.choice.cluster);
   if (!cluster) return tl::unexpected<Error>(cluster.error());
   const std::string& wanted = order.choice.rail;
-  const Rail* first = cluster->rails.empty() ? nullptr : &cluster->rails.front();
-  const Rail* rail = wanted.empty() ? first : find_rail(*cluster, wanted);
+  const auto first = std::ranges::find(cluster->rails, RailPurpose::kCompute, &Rail::purpose);
+  const Rail* rail = !wanted.empty()                 ? find_rail(*cluster, wanted)
+                     : first == cluster->rails.end() ? nullptr
+                                                     : &*first;
   if (rail == nullptr && !wanted.empty()) return fail(no_such_rail(*cluster, wanted));
   fleet::Fleet fleet = open_fleet(*cluster, std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, order.caller);

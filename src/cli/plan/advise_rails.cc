@@ -25,6 +25,10 @@ struct RailsOptions {
   std::string speed = "100G";
   std::string fabric = "roce";
   std::string network = "10.0.0.0";
+  StorageNetworkRequest storage;
+  int storage_servers = 0;     // 0: no network for storage
+  std::string storage_speed;   // empty: as the rails
+  std::string storage_fabric;  // empty: as the rails
   std::string output;
   std::string labels;
   std::string page;
@@ -39,6 +43,19 @@ struct RailsOutput {
 };
 constexpr Document<RailsOutput> kRailsDocument{"railbed-advise-rails"};
 
+Result<std::optional<StorageNetworkRequest>> storage_of(const RailsOptions& options,
+                                                        const RailPlanRequest& rails) {
+  if (options.storage_servers == 0) return std::nullopt;
+  StorageNetworkRequest storage = options.storage;
+  storage.servers = options.storage_servers;
+  storage.speed = rails.speed;
+  if (!options.storage_speed.empty()) {
+    ASSIGN_OR_RETURN(storage.speed, rate_option("--storage-speed", options.storage_speed));
+  }
+  storage.fabric = options.storage_fabric.empty() ? rails.fabric : enum_of<Fabric>(options.storage_fabric);
+  return storage;
+}
+
 Result<RailPlan> plan_of(const RailsOptions& options) {
   RailPlanRequest request = options.request;
   ASSIGN_OR_RETURN(const auto speed, rate_option("--speed", options.speed));
@@ -49,6 +66,7 @@ Result<RailPlan> plan_of(const RailsOptions& options) {
     return fail(ErrorKind::kBadInput,
                 fmt::format("--network {}: write an IPv4 network, as 10.0.0.0", options.network));
   request.network = *network;
+  ASSIGN_OR_RETURN(request.storage, storage_of(options, request));
   return plan_rails(request);
 }
 
@@ -119,6 +137,23 @@ Action declare_advise_rails(CLI::App& app) {
   app.add_flag("--switch", request.always_switch, "over a switch even where two nodes need none");
   app.add_option("--metres", request.metres, "length of each cable (default 2)")
       ->check(between(0.1, 10000.0));
+  auto* servers = app.add_option("--storage", options->storage_servers,
+                                 "plan a network of its own for storage, with so many file servers")
+                      ->check(between(1, 4096));
+  app.add_option("--storage-speed", options->storage_speed, "speed of its ports (default: as the rails)")
+      ->needs(servers);
+  app.add_option("--storage-fabric", options->storage_fabric, "what it is made of (default: as the rails)")
+      ->check(one_of(words_of<Fabric>()))
+      ->needs(servers);
+  app.add_option("--storage-interface", options->storage.interface,
+                 "its interface on nodes and servers (default: the one after the rails')")
+      ->needs(servers);
+  app.add_option("--storage-prefix", options->storage.prefix,
+                 "of the servers' names (default store: store01)")
+      ->needs(servers);
+  app.add_option("--storage-switch-model", options->storage.switch_model,
+                 "plan it with this one (default: the fewest that fit)")
+      ->needs(servers);
   app.add_option("-o,--output", options->output, "write a cluster.yaml that `railbed check` accepts");
   app.add_option("--labels", options->labels, "write labels as text: two lines for each end of each cable");
   app.add_option("--page", options->page,
@@ -130,9 +165,11 @@ Action declare_advise_rails(CLI::App& app) {
       "\nExamples:\n"
       "  railbed advise rails --nodes 4 --rails 2 --speed 100G\n"
       "  railbed advise rails --nodes 2 --rails 2 --speed 40G --interface ens6,ens6d1 -o cluster.yaml\n"
-      "  railbed advise rails --nodes 32 --rails 8 --speed 400G --fabric infiniband --page rails.html\n\n"
-      "Rail r of every node meets on one switch, or on its own leaves and spines. Files are written whole or not\n"
-      "at all. docs/how-to/plan-a-cluster.md");
+      "  railbed advise rails --nodes 32 --rails 8 --speed 400G --fabric infiniband --page rails.html\n"
+      "  railbed advise rails --nodes 4 --rails 1 --speed 100G --storage 1 --storage-speed 40G\n\n"
+      "Rail r of every node meets on one switch, or on its own leaves and spines. A network for storage has a port of\n"
+      "each node and each file server, and switches of its own: collectives and checkpoints do not wait for each\n"
+      "other. Files are written whole or not at all. docs/how-to/plan-a-cluster.md");
   return [options] { return run_rails(*options); };
 }
 

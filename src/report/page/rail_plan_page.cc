@@ -1,9 +1,11 @@
-// The drawing has switches above and nodes below, with a line for every cable of a node. Of large plans only
-// the first nodes are drawn, because the rest are wired alike.
+// The drawing has the rails' switches above, the nodes in the middle, and the storage network below them: its switches,
+// then the file servers. A line stands for every cable of a node or a server. Of large plans only the first nodes and
+// servers are drawn, because the rest are wired alike.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/wording.h"
@@ -16,7 +18,8 @@ namespace {
 using svg::Anchor;
 using svg::Box;
 
-constexpr std::size_t kPlannedNodesDrawn = 16;
+constexpr std::size_t kMostDrawn = 16;  // nodes, and servers
+constexpr double kNodeTall = 44;
 constexpr double kNodeWidth = 108;
 constexpr double kSwitchTall = 34;
 constexpr double kPlanMargin = 16;
@@ -33,45 +36,67 @@ constexpr std::string_view kPlanStyle =
 class PlanDrawing {
  public:
   explicit PlanDrawing(const RailPlan& plan) : plan_(plan) {
-    drawn_ = std::min(plan.cluster.nodes.size(), kPlannedNodesDrawn);
-    for (std::size_t n = 0; n < drawn_; ++n) places_[plan.cluster.nodes[n].name] = places_.size();
-    for (const CableRun& cable : plan.cables) {
-      if (!places_.contains(cable.from.device)) continue;
-      if (!places_.contains(cable.to.device) &&
-          std::ranges::find(switches_, cable.to.device) == switches_.end())
-        switches_.push_back(cable.to.device);
-    }
-    const auto columns = static_cast<double>(std::max(drawn_, switches_.size()));
-    width_ = std::max(columns * (kNodeWidth + kPlanMargin), 340.0) + kPlanMargin;
+    const std::size_t servers = plan.storage ? static_cast<std::size_t>(plan.storage->servers) : 0;
+    const std::size_t nodes = plan.cluster.nodes.size() - servers;
+    for (std::size_t n = 0; n < std::min(nodes, kMostDrawn); ++n) add(nodes_, plan.cluster.nodes[n].name);
+    for (std::size_t n = 0; n < std::min(servers, kMostDrawn); ++n)
+      add(servers_, plan.cluster.nodes[nodes + n].name);
+    for (const CableRun& cable : plan.cables)
+      if (is_drawn(cable.from.device) && !is_drawn(cable.to.device))
+        add(for_storage(cable) ? storage_switches_ : switches_, cable.to.device);
+    more_nodes_ = nodes - nodes_.size();
+    more_servers_ = servers - servers_.size();
+    const std::size_t columns =
+        std::max({nodes_.size(), servers_.size(), switches_.size(), storage_switches_.size()});
+    width_ = std::max(static_cast<double>(columns) * (kNodeWidth + kPlanMargin), 340.0) + kPlanMargin;
   }
 
   Html draw() const {
     Html wires;
     Html boxes;
     for (const CableRun& cable : plan_.cables) wires += wire(cable);
-    for (std::size_t i = 0; i < switches_.size(); ++i) boxes += box(switch_box(i), switches_[i]);
-    for (std::size_t n = 0; n < drawn_; ++n) boxes += box(node_box(n), plan_.cluster.nodes[n].name);
-    const std::size_t more = plan_.cluster.nodes.size() - drawn_;
-    if (more > 0)
-      boxes += svg::text(kPlanMargin, height() - 4, width_, svg::kLabel,
-                         fmt::format("and {} more, wired alike", counted(more, "node")));
-    return svg::picture(
-        width_, height(), "plan", "The rails as planned",
-        fmt::format("{}, {}, {}", counted(plan_.cluster.nodes.size(), "node"),
-                    counted(plan_.cluster.rails.size(), "rail"), counted(plan_.cables.size(), "cable")),
-        wires + boxes);
+    for (const Row* row : {&switches_, &nodes_, &storage_switches_, &servers_})
+      for (std::size_t i = 0; i < row->size(); ++i) boxes += box(box_in(*row, i), (*row)[i]);
+    std::string more;
+    if (more_nodes_ > 0) more = fmt::format("and {} more", counted(more_nodes_, "node"));
+    if (more_servers_ > 0)
+      more += fmt::format("{}{} more", more.empty() ? "and " : ", ", counted(more_servers_, "server"));
+    if (!more.empty())
+      boxes += svg::text(kPlanMargin, height() - 4, width_, svg::kLabel, more + ", wired alike");
+    return svg::picture(width_, height(), "plan", "The rails as planned",
+                        fmt::format("{}, {}", rail_plan_title(plan_), counted(plan_.cables.size(), "cable")),
+                        wires + boxes);
   }
 
  private:
-  double nodes_top() const { return switches_.empty() ? kFall : kPlanMargin + kSwitchTall + kFall; }
-  double height() const { return nodes_top() + 44 + 2 * kPlanMargin; }
-  Box place(std::size_t i, std::size_t count, double y, double tall) const {
-    const double step = (width_ - kPlanMargin) / static_cast<double>(count);
-    return {kPlanMargin + step * static_cast<double>(i) + (step - kPlanMargin - kNodeWidth) / 2, y,
-            kNodeWidth, tall};
+  using Row = std::vector<std::string>;
+
+  void add(Row& row, const std::string& name) {
+    if (places_.try_emplace(name, &row, row.size()).second) row.push_back(name);
   }
-  Box switch_box(std::size_t i) const { return place(i, switches_.size(), kPlanMargin, kSwitchTall); }
-  Box node_box(std::size_t n) const { return place(n, drawn_, nodes_top(), 44); }
+  bool is_drawn(const std::string& name) const { return places_.contains(name); }
+  bool for_storage(const CableRun& cable) const {
+    return plan_.cluster.rails[static_cast<std::size_t>(cable.rail)].purpose == RailPurpose::kStorage;
+  }
+
+  double top_of(const Row& row) const {
+    if (&row == &switches_) return kPlanMargin;
+    const double nodes = switches_.empty() ? kFall : kPlanMargin + kSwitchTall + kFall;
+    if (&row == &nodes_) return nodes;
+    const double storage = nodes + kNodeTall + kFall;
+    return &row == &storage_switches_ ? storage : storage + kSwitchTall + kFall / 2;
+  }
+  double height() const { return top_of(servers_.empty() ? nodes_ : servers_) + kNodeTall + 2 * kPlanMargin; }
+  Box box_in(const Row& row, std::size_t i) const {
+    const double step = (width_ - kPlanMargin) / static_cast<double>(row.size());
+    const bool is_switch = &row == &switches_ || &row == &storage_switches_;
+    return {kPlanMargin + step * static_cast<double>(i) + (step - kPlanMargin - kNodeWidth) / 2, top_of(row),
+            kNodeWidth, is_switch ? kSwitchTall : kNodeTall};
+  }
+  Box box_of(const std::string& name) const {
+    const auto& [row, i] = places_.at(name);
+    return box_in(*row, i);
+  }
 
   static Html box(const Box& at, const std::string& name) {
     return svg::rect(at, 5, "box") +
@@ -79,33 +104,42 @@ class PlanDrawing {
   }
 
   // Returns where a cable leaves its node; each rail has a place.
-  double port_x(const Box& node, int number) const {
-    const double rail = number;
+  double port_x(const Box& node, int rail) const {
     return node.x + node.width * (rail + 1) / static_cast<double>(plan_.cluster.rails.size() + 1);
+  }
+  // Returns where a cable from a node at `x` arrives at a switch.
+  double switch_x(const Box& at, double x) const {
+    return at.centre() + (x - width_ / 2) / width_ * at.width * 0.9;
   }
 
   Html wire(const CableRun& cable) const {
     const auto from = places_.find(cable.from.device);
-    if (from == places_.end()) return {};
-    const Box node = node_box(from->second);
-    const double x = port_x(node, cable.rail);
-    const auto other = places_.find(cable.to.device);
-    if (other != places_.end()) {
-      const Box peer = node_box(other->second);
-      const double y = nodes_top() - (x - node.x);
-      return svg::line(x, node.y, x, y, "wire") + svg::line(x, y, port_x(peer, cable.rail), y, "wire") +
-             svg::line(port_x(peer, cable.rail), y, port_x(peer, cable.rail), peer.y, "wire");
-    }
-    const auto it = std::ranges::find(switches_, cable.to.device);
-    const Box top = switch_box(static_cast<std::size_t>(it - switches_.begin()));
-    return svg::line(x, node.y, top.centre() + (x - width_ / 2) / width_ * top.width * 0.9, top.bottom(),
-                     "wire");
+    if (from == places_.end() || !is_drawn(cable.to.device)) return {};
+    const Row* const row = from->second.first;
+    if (row == &switches_ || row == &storage_switches_) return {};  // to a spine
+    const Box end = box_of(cable.from.device);
+    const Box other = box_of(cable.to.device);
+    if (places_.at(cable.to.device).first == &nodes_) return between_nodes(end, other, cable.rail);
+    if (row == &servers_)
+      return svg::line(end.centre(), end.y, switch_x(other, end.centre()), other.bottom(), "wire");
+    const double x = port_x(end, cable.rail);
+    if (for_storage(cable)) return svg::line(x, end.bottom(), switch_x(other, x), other.y, "storage wire");
+    return svg::line(x, end.y, switch_x(other, x), other.bottom(), "wire");
+  }
+
+  Html between_nodes(const Box& node, const Box& peer, int rail) const {
+    const double x = port_x(node, rail);
+    const double peer_x = port_x(peer, rail);
+    const double y = node.y - (x - node.x);
+    return svg::line(x, node.y, x, y, "wire") + svg::line(x, y, peer_x, y, "wire") +
+           svg::line(peer_x, y, peer_x, peer.y, "wire");
   }
 
   const RailPlan& plan_;
-  std::map<std::string, std::size_t> places_;  // for the nodes that are drawn
-  std::vector<std::string> switches_;
-  std::size_t drawn_ = 0;
+  Row switches_, nodes_, storage_switches_, servers_;
+  std::map<std::string, std::pair<const Row*, std::size_t>> places_;  // of all that is drawn
+  std::size_t more_nodes_ = 0;
+  std::size_t more_servers_ = 0;
   double width_ = 0;
 };
 
@@ -155,8 +189,7 @@ Html label_sheets(const RailPlan& plan) {
 }  // namespace
 
 std::string rail_plan_page(const RailPlan& plan) {
-  const std::string title = fmt::format("{} × {}", counted(plan.cluster.nodes.size(), "node"),
-                                        counted(plan.cluster.rails.size(), "rail"));
+  const std::string title = rail_plan_title(plan);
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><style>" +
          std::string(kPlanStyle) + "</style>" +
          html("<title>{}</title></head><body><h1>{}</h1>\n<figure>", title, title).markup +

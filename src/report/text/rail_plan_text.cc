@@ -14,9 +14,7 @@ constexpr std::size_t kMostFits = 8;
 
 std::string end_text(const CableEnd& end) { return end.device + " port " + end.port; }
 
-std::string layout_text(const RailPlan& plan) {
-  if (!plan.chosen) return "back to back, no switch";
-  const SwitchFit& fit = *plan.chosen;
+std::string layout_text(const SwitchFit& fit) {
   switch (fit.layout) {
     case RailLayout::kOneSwitch:
       return "all rails on one switch";
@@ -27,28 +25,46 @@ std::string layout_text(const RailPlan& plan) {
   }
 }
 
-std::string switches_text(const RailPlan& plan) {
-  if (!plan.chosen) return "";
-  std::string text = fmt::format("\nswitch ports for nodes: {}\n  {:<10}{:>7}{:>12}{:>10}{:>8}\n",
-                                 plan.switch_ports, "fits", "ports", "speed", "switches", "spare");
-  for (std::size_t i = 0; i < std::min(kMostFits, plan.fits.size()); ++i) {
-    const SwitchFit& fit = plan.fits[i];
+std::string storage_layout_text(const SwitchFit& fit) {
+  return fit.spines == 0 ? "one switch" : fmt::format("{} leaves and {} spines", fit.leaves, fit.spines);
+}
+
+std::string switches_text(std::string_view for_whom, int ports, const std::vector<SwitchFit>& fits) {
+  std::string text = fmt::format("\nswitch ports for {}: {}\n  {:<10}{:>7}{:>12}{:>10}{:>8}\n", for_whom,
+                                 ports, "fits", "ports", "speed", "switches", "spare");
+  for (std::size_t i = 0; i < std::min(kMostFits, fits.size()); ++i) {
+    const SwitchFit& fit = fits[i];
     text += fmt::format("  {:<10}{:>7}{:>12}{:>10}{:>8}{}\n", fit.model, fit.ports, to_text(fit.speed),
-                        fit.count(), fit.spare, &fit == &plan.fits.front() ? "  planned with" : "");
+                        fit.count(), fit.spare, &fit == &fits.front() ? "  planned with" : "");
   }
-  return text + fmt::format("  ({})\n", plan.chosen->source);
+  return text + fmt::format("  ({})\n", fits.front().source);
+}
+
+std::string storage_text(const RailPlan& plan) {
+  if (!plan.storage) return "";
+  const StorageNetwork& storage = *plan.storage;
+  const Rail& rail = plan.cluster.rails.back();
+  return fmt::format(
+      "storage: {} and the nodes at {}: {}. While all nodes read at once, each gets {}, if drives and "
+      "servers keep up\n",
+      counted(static_cast<std::size_t>(storage.servers), "server"), to_text(*rail.speed),
+      storage_layout_text(storage.chosen), to_text(storage.for_each_node));
 }
 
 std::string addresses_text(const Cluster& cluster) {
   std::string text = fmt::format("\n{:<14}", "addresses");
   for (const Rail& rail : cluster.rails)
     text += fmt::format("{:<18}", rail.name + " " + rail.ports.front().interface);
+  text.erase(text.find_last_not_of(' ') + 1);
   text += '\n';
-  for (std::size_t n = 0; n < cluster.nodes.size(); ++n) {
-    text += fmt::format("  {:<12}", cluster.nodes[n].name);
-    for (const Rail& rail : cluster.rails)
-      text += fmt::format("{:<18}",
-                          fmt::format("{}/{}", rail.ports[n].address->to_text(), rail.subnet->prefix()));
+  for (const Node& node : cluster.nodes) {
+    text += fmt::format("  {:<12}", node.name);
+    for (const Rail& rail : cluster.rails) {
+      const RailPort* const port = find_port(rail, node.name);
+      text += fmt::format(
+          "{:<18}",
+          port == nullptr ? "" : fmt::format("{}/{}", port->address->to_text(), rail.subnet->prefix()));
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }
@@ -71,12 +87,23 @@ std::string label_text(const std::string& label, const CableEnd& here, const Cab
 
 }  // namespace
 
+std::string rail_plan_title(const RailPlan& plan) {
+  const std::size_t servers = plan.storage ? static_cast<std::size_t>(plan.storage->servers) : 0;
+  const std::size_t rails = plan.cluster.rails.size() - (plan.storage ? 1 : 0);
+  return fmt::format("{} × {}{}", counted(plan.cluster.nodes.size() - servers, "node"),
+                     counted(rails, "rail"),
+                     plan.storage ? fmt::format(", and storage on {}", counted(servers, "server")) : "");
+}
+
 std::string rail_plan_text(const RailPlan& plan) {
   const Cluster& cluster = plan.cluster;
-  return fmt::format("{} × {} at {}: {}\n", counted(cluster.nodes.size(), "node"),
-                     counted(cluster.rails.size(), "rail"), to_text(*cluster.rails.front().speed),
-                     layout_text(plan)) +
-         switches_text(plan) + addresses_text(cluster) + cables_text(plan);
+  std::string text =
+      fmt::format("{} at {}: {}\n", rail_plan_title(plan), to_text(*cluster.rails.front().speed),
+                  plan.chosen ? layout_text(*plan.chosen) : "back to back, no switch");
+  text += storage_text(plan);
+  if (plan.chosen) text += switches_text("nodes", plan.switch_ports, plan.fits);
+  if (plan.storage) text += switches_text("storage", plan.storage->switch_ports, plan.storage->fits);
+  return text + addresses_text(cluster) + cables_text(plan);
 }
 
 std::string cable_labels_text(const RailPlan& plan) {

@@ -8,6 +8,8 @@
 
 namespace railbed {
 
+// Returns "4 nodes × 2 rails, and storage on 1 server".
+std::string rail_plan_title(const RailPlan& plan);
 // Returns the switches, the addresses and the cabling list.
 std::string rail_plan_text(const RailPlan& plan);
 // Returns two lines for each end of each cable, with a blank line between two labels.

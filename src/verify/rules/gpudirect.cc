@@ -16,7 +16,7 @@ namespace {
 std::string why_no_rail_can(const NodeView& node) {
   std::string why = "no rail on a known RDMA adapter";
   for (const RailEnd& end : node.ends) {
-    if (end.model == nullptr) continue;
+    if (end.model == nullptr || !end.for_gpus()) continue;
     why = why_adapter_cannot(*node.facts, *end.model);
     if (why.empty()) return {};
   }
@@ -140,7 +140,7 @@ struct Nearest {
 Nearest nearest_rail(const NodeView& node, const PciDevice& gpu) {
   Nearest best{.gpu = &gpu};
   for (const RailEnd& end : node.ends) {
-    if (end.adapter == nullptr || end.model == nullptr ||
+    if (end.adapter == nullptr || end.model == nullptr || !end.for_gpus() ||
         !why_adapter_cannot(*node.facts, *end.model).empty())
       continue;
     const PathClass path = path_between(node.pci(), gpu, *end.adapter);

@@ -52,7 +52,7 @@ Remedy remedy_of(const nccl::Complaint& complaint) {
 std::optional<std::string> rails_as_list(const NodeView& node) {
   std::string names;
   for (const RailEnd& end : node.ends)
-    if (end.rdma_rail() && end.rdma)  // without cluster.yaml it may be for storage
+    if (end.rdma_rail() && end.rdma && end.for_gpus())  // without cluster.yaml it may be for storage
       names +=
           fmt::format("{}{}:{}", names.empty() ? "=" : ",", end.rdma.device->name, end.rdma.port->number);
   if (names.empty()) return std::nullopt;

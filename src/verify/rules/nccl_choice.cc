@@ -15,7 +15,8 @@ namespace railbed {
 namespace {
 
 bool has_rdma_rail(const NodeView& node) {
-  return std::ranges::any_of(node.ends, [](const RailEnd& end) { return end.wants_rdma() && end.rdma; });
+  return std::ranges::any_of(
+      node.ends, [](const RailEnd& end) { return end.for_gpus() && end.wants_rdma() && end.rdma; });
 }
 
 const nccl::PortChoice* choice_of(const NodeView& node, const RailEnd& end) {
@@ -69,7 +70,7 @@ void covers_rails(const Survey& survey, Judge& judge) {
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
       // Only cluster.yaml defines rails: an adapter for storage is left out on purpose.
-      if (!end.rdma_rail() || !end.rdma) continue;
+      if (!end.rdma_rail() || !end.rdma || !end.for_gpus()) continue;
       if (end.rdma.port->state.value_or("") != "ACTIVE") continue;
       const nccl::PortChoice* const port = choice_of(node, end);
       if (port == nullptr) continue;
@@ -96,9 +97,35 @@ void covers_rails(const Survey& survey, Judge& judge) {
   });
 }
 
+void leaves_storage(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& verdict, const NodeView& node) {
+    const auto is_of_storage = [](const RailEnd& end) { return !end.for_gpus() && end.rdma; };
+    if (std::ranges::none_of(node.ends, is_of_storage))
+      return verdict.not_applicable("no rail for storage with an RDMA device");
+    if (verdict.lacks_gpus(node) || verdict.lacks_settings(node)) return;
+    std::vector<std::string> taken;
+    for (const RailEnd& end : node.ends) {
+      const nccl::PortChoice* const port = is_of_storage(end) ? choice_of(node, end) : nullptr;
+      if (port == nullptr || !port->used) continue;
+      taken.push_back(fmt::format("{} ({})", end.rdma_name(), end.name));
+      verdict.touch("rdma:" + end.rdma_name());
+    }
+    if (taken.empty()) return verdict.pass("left out");
+    const NcclVariable* const variable = effective(node.facts->nccl, "NCCL_IB_HCA");
+    if (variable != nullptr) verdict.add_evidence(variable->from);
+    verdict.warn(
+        {.message = fmt::format("NCCL on {} takes {}, too, which cluster.yaml keeps for storage: training "
+                                "and storage slow each other down",
+                                *node.name, fmt::join(taken, ", ")),
+         .expected = "the rails of computation alone",
+         .observed = variable == nullptr ? "NCCL_IB_HCA is not set" : variable->value});
+  });
+}
+
 void gid_choice(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& verdict, const NodeView& node, const RailEnd& end) {
     verdict.touch("nccl");
+    if (!end.for_gpus()) return verdict.not_applicable("a rail for storage");
     if (!end.rdma || end.infiniband() || !end.wants_rdma()) return verdict.not_applicable("no RoCE port");
     if (verdict.lacks_settings(node)) return;
     const nccl::PortChoice* const port = choice_of(node, end);
@@ -210,6 +237,18 @@ std::span<const Rule> nccl_choice_rules() {
        .explained_by = {"nccl.hca", "nccl.chooses-sockets"},
        .settings = {"nccl/variables"},
        .check = covers_rails},
+      {.id = "nccl.leaves-storage",
+       .title = "NCCL leaves the storage network alone",
+       .why =
+           "NCCL takes every RDMA port that is active. Over the port of the storage network, checkpoints and "
+           "collectives wait for each other, and the slowest port sets the pace of all.",
+       .source = kTold,
+       .standard = "no port of a rail with purpose: storage is used",
+       .remedy = "Name the rails of computation in NCCL_IB_HCA.",
+       .fixture = "v100-nccl-storage-rail",
+       .explained_by = {},
+       .settings = {"nccl/variables"},
+       .check = leaves_storage},
       {.id = "nccl.gid-choice",
        .title = "NCCL will send from a RoCE v2 IPv4 address",
        .why =

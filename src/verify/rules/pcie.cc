@@ -192,7 +192,7 @@ void gpu_near_adapter(const Survey& survey, Judge& judge) {
   each_pci_gpu(survey, judge, [](Case& verdict, const NodeView& node, const PciDevice& gpu) {
     std::vector<const PciDevice*> rails;
     for (const RailEnd& end : node.ends)
-      if (end.adapter != nullptr) rails.push_back(end.adapter);
+      if (end.adapter != nullptr && end.for_gpus()) rails.push_back(end.adapter);
     if (rails.empty()) return verdict.not_applicable("no rail on a PCI adapter");
     const int* numa = verdict.read(gpu.numa_node);
     if (numa == nullptr) return;
@@ -233,7 +233,7 @@ bool is_one_card(const PciDevice& a, const PciDevice& b) {
 RailsAndGpus rails_and_gpus(const NodeView& node) {
   RailsAndGpus found;
   for (const RailEnd& end : node.ends)
-    if (end.rail != nullptr && end.adapter != nullptr &&
+    if (end.rail != nullptr && end.adapter != nullptr && end.for_gpus() &&
         std::ranges::none_of(found.rails,
                              [&](const PciDevice* rail) { return is_one_card(*rail, *end.adapter); }))
       found.rails.push_back(end.adapter);
