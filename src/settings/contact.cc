@@ -68,14 +68,17 @@ bool all_have_management(const Nodes& nodes) {
   return std::ranges::all_of(nodes, [](const NodeView* node) { return management_end(*node).has_value(); });
 }
 
-// Returns the first rail with an end of each node; null if there is none.
+// Returns the first rail with an end of each node, one for storage only if there is no other; null if there is none.
 const Rail* rail_of_all(const Nodes& nodes) {
-  for (const RailEnd& first : nodes.front()->ends)
-    if (first.rail != nullptr && std::ranges::all_of(nodes, [&](const NodeView* node) {
-          return rail_end(*node, *first.rail).has_value();
-        }))
-      return first.rail;
-  return nullptr;
+  const Rail* found = nullptr;
+  for (const RailEnd& first : nodes.front()->ends) {
+    if (first.rail == nullptr || (found != nullptr && !first.for_gpus())) continue;
+    const bool joins_all = std::ranges::all_of(
+        nodes, [&](const NodeView* node) { return rail_end(*node, *first.rail).has_value(); });
+    if (joins_all && first.for_gpus()) return first.rail;
+    if (joins_all) found = first.rail;
+  }
+  return found;
 }
 
 }  // namespace

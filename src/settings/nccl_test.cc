@@ -91,7 +91,7 @@ railbed: 1
 cluster: v100-pair
 fabric: roce
 expect: {gpus: 2, os: ubuntu 22.04, nccl: "2.30.7"}
-nodes: [gpuserver1, gpuserver2, store1]
+nodes: [gpuserver1, gpuserver2, {name: store1, expect: {gpus: 0}}]
 rails:
   - {name: storage, purpose: storage, subnet: 10.0.9.0/24, interface: ens7, first_address: 10.0.9.1}
   - {name: link1, topology: back-to-back, subnet: 10.0.1.0/24, interface: ens6, first_address: 10.0.1.1, nodes: "gpuserver[1-2]"}
