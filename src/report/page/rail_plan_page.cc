@@ -20,7 +20,7 @@ using svg::Box;
 
 constexpr std::size_t kMostDrawn = 16;  // nodes, and servers
 constexpr double kNodeTall = 44;
-constexpr double kNodeWidth = 108;
+constexpr double kNodeWidth = 132;
 constexpr double kSwitchTall = 34;
 constexpr double kPlanMargin = 16;
 constexpr double kFall = 150;
@@ -121,7 +121,7 @@ class PlanDrawing {
     const Box other = box_of(cable.to.device);
     if (places_.at(cable.to.device).first == &nodes_) return between_nodes(end, other, cable.rail);
     if (row == &servers_)
-      return svg::line(end.centre(), end.y, switch_x(other, end.centre()), other.bottom(), "wire");
+      return svg::line(end.centre(), end.y, switch_x(other, end.centre()), other.bottom(), "storage wire");
     const double x = port_x(end, cable.rail);
     if (for_storage(cable)) return svg::line(x, end.bottom(), switch_x(other, x), other.y, "storage wire");
     return svg::line(x, end.y, switch_x(other, x), other.bottom(), "wire");
