@@ -90,6 +90,28 @@ exec '{RAILBED}' agent
         self.assertIn("INJECTED, a drill: one bit of a result of GPU 2 of localhost flipped after 1 s", out)
         self.assertNotIn("kept as run", err)
 
+    def test_the_processors_alone(self):
+        code, out, err = self.burn("--only-host", "--minutes", "0.08", more=["--host-memory", "64M", "--no-store", "--json"])
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("full load on the processors of 1 node", err)
+        node = json.loads(out)["burn"]["nodes"][0]
+        self.assertEqual(node["gpus"], [])
+        self.assertTrue(node["host"]["ended"], node)
+        self.assertGreater(node["host"]["products"], 0)
+        self.assertGreater(node["host"]["memory_rate"], 0)
+        code, out, err = self.burn("--only-host", "--gpus", "0", "--minutes", "1", more=[])
+        self.assertEqual((code, out), (64, ""))
+        self.assertIn("--only-host loads no GPU", err)
+
+    def test_gpus_and_processors_and_a_wrong_cpu(self):
+        cpu = min(os.sched_getaffinity(0))
+        code, out, err = self.burn("--host", "--minutes", "0.1", "--phases", "bf16", "--gpus", "0", "--inject", f"wrong-cpu:{cpu}@1",
+                                   more=[*SMALL, "--host-memory", "64M"])
+        self.assertEqual(code, 2, out + err)
+        self.assertIn("full load on 1 GPU and all processors of 1 node", err)
+        self.assertRegex(out, r"burn-in of 1 GPU and the processors on 1 node")
+        self.assertRegex(out, rf"(?m)^FAIL +INJECTED: CPU {cpu} of localhost computed wrong: first after \d+ s, 1 element of a product")
+
     def test_the_history_keeps_and_shows_it(self):
         code, out, err = self.burn("--minutes", "0.05", "--gpus", "0", "--phases", "bf16,pcie", more=SMALL[:-1])
         self.assertEqual(code, 0, out + err)

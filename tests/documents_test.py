@@ -27,7 +27,7 @@ OF_FILES = {"cluster.schema.json"}  # of what people write
 # Printed by commands that need what is not here; the tests in brackets look at the document.
 ELSEWHERE = {
     "railbed-apply",  # nodes that may be changed (apply_rails_test)
-    "railbed-bench-collectives", "railbed-bench-gpu", "railbed-bench-train", "railbed-burn",  # GPUs (ranks_test, burn_test)
+    "railbed-bench-collectives", "railbed-bench-gpu", "railbed-bench-train",  # GPUs (ranks_test)
     "railbed-bmc", "railbed-bmc-certificates", "railbed-bmc-changes",  # BMCs (bmc_test, redfish_test)
     "railbed-fabric-counters", "railbed-subnet-managers",  # a live subnet (fabric_subnet_test)
     "railbed-history", "railbed-reboot",  # nodes that were changed (apply_rails_test, reboot_test)
@@ -231,6 +231,7 @@ class Documents(unittest.TestCase):
             ("bench", "tcp", "here", "there", "--cluster", twins, "--seconds", "0.2", "--store", folder / "runs.sqlite"),
             ("bench", "pairs", twins, "--seconds", "0.2", "--no-store"),
             ("bench", "ladder", "here", "there", "--cluster", twins, "--seconds", "0.2", "--no-store"),
+            ("burn", "--only-host", "--minutes", "0.03", "--host-memory", "16M", "--no-store"),
             ("bench", "storage", folder / "disk", "--size", "64M", "--seconds", "0.2", "--no-store"),
             ("runs", "--store", folder / "runs.sqlite"), ("runs", "prune", "--dry-run", "--store", folder / "runs.sqlite"),
             ("job", "begin", "--id", 7, "--dir", folder / "jobs", "--root", sick / "gpu01.tree"),

@@ -22,6 +22,9 @@ std::string used_modprobe(std::string_view text);
 Reading<bool> collect_signatures_required(Host& host);
 Cpu collect_cpu(Host& host);
 // Reads the limits of services from the main processes of those that run.
+// Returns the sum of "ce_count" or "ue_count" over the memory controllers. If one of them cannot be read, the sum is
+// missing.
+Reading<std::uint64_t> edac_sum(Host& host, const std::string& count);
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
 // `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` are those that cluster.yaml exports.
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {},

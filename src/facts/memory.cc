@@ -33,7 +33,13 @@ Reading<std::uint64_t> locked_memory(const Reading<std::string>& limits, bool ha
   return {Miss{Missing::kGarbled, "no usable line \"Max locked memory\""}, limits.from()};
 }
 
-// Returns the sum over the memory controllers. If one of them cannot be read, the sum is missing.
+// Returns true for services that start jobs. The jobs inherit their limits.
+bool starts_jobs(const std::string& service) {
+  return service == "slurmd" || service == "containerd" || service == "docker" || service == "kubelet";
+}
+
+}  // namespace
+
 Reading<std::uint64_t> edac_sum(Host& host, const std::string& count) {
   const std::string folder = "/sys/devices/system/edac/mc";
   const auto names = host.list(folder);
@@ -50,13 +56,6 @@ Reading<std::uint64_t> edac_sum(Host& host, const std::string& count) {
   if (!any) return {Miss{Missing::kAbsent, "no memory controller reports errors"}, folder};
   return {sum, folder + "/mc*/" + count};
 }
-
-// Returns true for services that start jobs. The jobs inherit their limits.
-bool starts_jobs(const std::string& service) {
-  return service == "slurmd" || service == "containerd" || service == "docker" || service == "kubelet";
-}
-
-}  // namespace
 
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services) {
   Memory memory;

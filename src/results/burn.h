@@ -33,11 +33,13 @@ struct BurnShare {
 };
 
 // A fault that the test itself made on a GPU (`--inject`). Whatever it causes is marked as injected.
-enum class BurnInjection { kWrongResult, kSlow };
-constexpr auto enum_names(BurnInjection) { return std::array<std::string_view, 2>{"wrong-result", "slow"}; }
+enum class BurnInjection { kWrongResult, kSlow, kWrongCpu, kWrongHostMemory };
+constexpr auto enum_names(BurnInjection) {
+  return std::array<std::string_view, 4>{"wrong-result", "slow", "wrong-cpu", "wrong-host-memory"};
+}
 struct BurnDrill {
   BurnInjection kind = BurnInjection::kWrongResult;
-  int gpu = 0;        // ordinal, on the first node
+  int gpu = 0;        // ordinal, on the first node; of the last two kinds the number of a CPU
   double amount = 0;  // seconds from the start, or percent of the time in which nothing is computed
   FIELDS(BurnDrill, kind, gpu, amount);
 };
@@ -135,13 +137,49 @@ struct BurnGpu {
          pcie_replays, nvlink_errors, course);
 };
 
+// One comparison on a CPU in which results differed.
+struct BurnHostFault {
+  int cpu = 0;                 // logical, as in /proc/cpuinfo
+  double at = 0;               // seconds from the start of the burn
+  std::string of = {};         // "product", "integers", "memory", "memory kept"
+  std::uint64_t elements = 0;  // that differed
+  std::uint64_t first = 0;  // index of the first of them; of memory the offset in 8 bytes, in that CPU's part
+  std::string bits = {};    // all bits that differed
+  bool injected = false;
+  FIELDS(BurnHostFault, cpu, at, of, elements, first, bits, injected);
+};
+
+// The processors and the memory of one node (`--host`).
+struct BurnHost {
+  bool began = false;
+  bool ended = false;          // its work came to its end
+  std::string trouble = {};    // why it ended early; empty if it did not
+  double seconds = 0;          // from the start of the burn to this report
+  std::string processor = {};  // its model; empty: not known
+  std::string units = {};      // what the products use: "AVX-512", "AVX2", "SSE2", "NEON"
+  int cpus = 0;                // that worked
+  std::uint64_t memory = 0;    // bytes that were tested
+  bool gave_back = false;      // memory became short, so that part of the test ended early
+  double products = 0;         // FLOP/s of all CPUs together, by their own clocks
+  double memory_rate = 0;      // bytes that all CPUs together wrote and read in a second
+  std::uint64_t compared = 0;  // products' elements, and words of memory
+  std::uint64_t fault_count = 0;
+  std::vector<BurnHostFault> faults = {};               // the first of them
+  std::optional<std::uint64_t> ecc_uncorrectable = {};  // more than at the start (EDAC); nullopt: not known
+  std::optional<std::uint64_t> ecc_corrected = {};
+  std::optional<std::uint64_t> throttled = {};  // times that a core was too hot
+  FIELDS(BurnHost, began, ended, trouble, seconds, processor, units, cpus, memory, gave_back, products,
+         memory_rate, compared, fault_count, faults, ecc_uncorrectable, ecc_corrected, throttled);
+};
+
 struct BurnNode {
   std::string node = {};
   std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
   bool lost = false;         // it had started
   double lost_after = 0;     // seconds from its start to its last report
   std::vector<BurnGpu> gpus = {};
-  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus);
+  std::optional<BurnHost> host = {};  // nullopt unless it was asked for
+  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, host);
 };
 
 // In the order in which they are shown. kUnknown: it could not be tested, so nothing is known.
@@ -177,6 +215,19 @@ struct BurnFamily {
   FIELDS(BurnFamily, name, phase, gpus, median, low, high, spread, smallest, data_sheet, watts);
 };
 
+// The processors of one model, by node.
+struct BurnHostFamily {
+  std::string name = {};
+  std::string what = {};  // "products", "memory"
+  int nodes = 0;
+  double median = 0;  // FLOP/s, or B/s
+  double low = 0;
+  double high = 0;
+  double spread = 0;                    // as in BurnFamily
+  std::optional<double> smallest = {};  // likewise
+  FIELDS(BurnHostFamily, name, what, nodes, median, low, high, spread, smallest);
+};
+
 struct BurnReport {
   double planned = 0;    // seconds
   double seconds = 0;    // that the burn lasted
@@ -186,8 +237,10 @@ struct BurnReport {
   std::vector<BurnDrill> injected = {};
   std::vector<BurnNode> nodes = {};
   std::vector<BurnFamily> families = {};
+  std::vector<BurnHostFamily> host_families = {};
   std::vector<BurnFinding> findings = {};  // failures first
-  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, nodes, families, findings);
+  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, nodes, families, host_families,
+         findings);
 };
 
 }  // namespace railbed

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/median.h"
+
 namespace railbed {
 namespace {
 
@@ -33,9 +35,14 @@ Result<void> check_burn(const BurnPlan& plan) {
   if (plan.side != 0 && (plan.side < 64 || plan.side > 32'768 || plan.side % 64 != 0))
     return refuse("side: a multiple of 64 up to 32768");
   if (plan.drills.size() > kMostDrills) return refuse("drills: at most 16");
-  for (const BurnDrill& drill : plan.drills)
+  for (const BurnDrill& drill : plan.drills) {
+    const bool of_host =
+        drill.kind == BurnInjection::kWrongCpu || drill.kind == BurnInjection::kWrongHostMemory;
+    if (of_host ? !plan.has_host() : !plan.has_gpus())
+      return refuse("drills: of what the burn does not load");
     if (!(drill.amount >= 0) || (drill.kind == BurnInjection::kSlow && drill.amount > 90))
       return refuse("drills: a moment, or 0 to 90 percent");
+  }
   return {};
 }
 
@@ -60,6 +67,18 @@ BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double 
   }
   return {phases.size() - 1, (whole + 1) * length};
 }
+
+void BurnRates::add(double rate) {
+  constexpr std::size_t kMostRates = 1024;
+  if (count_++ % stride_ != 0) return;
+  rates_.push_back(rate);
+  if (rates_.size() < kMostRates) return;
+  for (std::size_t i = 0; i < rates_.size() / 2; ++i) rates_[i] = rates_[2 * i];
+  rates_.resize(rates_.size() / 2);
+  stride_ *= 2;
+}
+
+double BurnRates::median() const { return rates_.empty() ? 0 : median_of(rates_); }
 
 void BurnCourseKeeper::add(double seconds, int watts, int clock, int temperature) {
   // A gap in the samples leaves a gap of the last values, so that each point has its place.

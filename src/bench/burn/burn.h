@@ -8,7 +8,9 @@
 // the power supplies and the cooling together.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,17 +24,27 @@ namespace railbed {
 inline constexpr double kLongestBurn = 14 * 86'400;  // seconds
 inline constexpr int kMostBurnGpus = 64;
 
+// What of a node is loaded.
+enum class BurnLoad { kGpus, kGpusAndHost, kHost };
+constexpr auto enum_names(BurnLoad) {
+  return std::array<std::string_view, 3>{"gpus", "gpus-and-host", "host"};
+}
+
 struct BurnPlan {
+  BurnLoad load = BurnLoad::kGpus;
   std::vector<int> gpus;  // ordinals; empty: all
   double seconds = 3600;
   std::vector<BurnShare> phases;
-  double watts = 0;          // mean of each GPU that must not be exceeded; 0: no limit
-  double patience = 60;      // seconds that one step may take
-  std::uint64_t memory = 0;  // bytes that each GPU's memory phase takes at most; 0: what can be spared
-  std::uint64_t side = 0;    // of the matrices; 0: by the memory
-  std::string cublas;        // cublasLt's file; empty: the usual places
+  double watts = 0;               // mean of each GPU that must not be exceeded; 0: no limit
+  double patience = 60;           // seconds that one step may take
+  std::uint64_t memory = 0;       // bytes that each GPU's memory phase takes at most; 0: what can be spared
+  std::uint64_t host_memory = 0;  // bytes of the node's memory that are tested at most; 0: what can be spared
+  std::uint64_t side = 0;         // of the matrices; 0: by the memory
+  std::string cublas;             // cublasLt's file; empty: the usual places
   std::vector<BurnDrill> drills;
-  FIELDS(BurnPlan, gpus, seconds, phases, watts, patience, memory, side, cublas, drills);
+  FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills);
+  bool has_gpus() const { return load != BurnLoad::kHost; }
+  bool has_host() const { return load != BurnLoad::kGpus; }
 };
 // Checks a plan from an untrusted caller. Fails if a number is outside its limits.
 Result<void> check_burn(const BurnPlan& plan);
@@ -67,6 +79,21 @@ class BurnCourseKeeper {
   Sum sum_;
 };
 
+// The median of rates, with bounded memory: when it is full, every other rate goes, and from then on every other one
+// is taken.
+class BurnRates {
+ public:
+  void add(double rate);
+  double median() const;  // 0 without rates
+
+ private:
+  std::vector<double> rates_;
+  std::uint64_t count_ = 0;
+  std::uint64_t stride_ = 1;
+};
+
+inline constexpr std::size_t kMostFaults = 16;  // of one GPU or host, that are described; all are counted
+
 inline constexpr std::string_view kBurnFind = "bench.burn.find";    // BurnPlan → BurnFound; loads nothing
 inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan → BurnName
 inline constexpr std::string_view kBurnLook = "bench.burn.look";    // BurnName → BurnState
@@ -84,8 +111,9 @@ struct BurnName {
 };
 struct BurnState {
   std::vector<BurnGpu> gpus;
-  bool ended = false;  // the work of all GPUs
-  FIELDS(BurnState, gpus, ended);
+  std::optional<BurnHost> host;
+  bool ended = false;  // all of the node's work
+  FIELDS(BurnState, gpus, host, ended);
 };
 
 }  // namespace railbed

@@ -38,11 +38,9 @@ constexpr std::uint64_t kWorkspace = std::uint64_t{64} << 20;
 constexpr std::uint64_t kSides[] = {8192, 4096, 2048, 1024, 512};  // of the matrices, largest first
 constexpr std::uint64_t kMemoryGrain = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostCopy = std::uint64_t{128} << 20;
-constexpr int kCopiesEach = 4;            // of a chunk, each way
-constexpr std::size_t kMostFaults = 16;   // that are described; all are counted
-constexpr std::size_t kMostRates = 1024;  // whose median is taken
-constexpr double kNewsPeriod = 1;         // seconds
-constexpr double kLongestPause = 10;      // seconds, for --watts
+constexpr int kCopiesEach = 4;        // of a chunk, each way
+constexpr double kNewsPeriod = 1;     // seconds
+constexpr double kLongestPause = 10;  // seconds, for --watts
 constexpr double kPauseStep = 0.02;
 constexpr int kComputeMinor = 76;                              // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 constexpr int kComputeMajorOfBurn = 75;                        // …_MAJOR
@@ -61,46 +59,6 @@ BurnWords factor_words(BurnPhase phase, std::uint64_t seed) {
       return {seed, 0x80FF80FF80FF80FFU, 0x3F003F003F003F00U};
   }
 }
-
-// The patterns of a memory phase, in turn: numbers that follow from the address, their inverse, and words of the
-// test literature.
-BurnWords memory_words(std::uint64_t pass) {
-  constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  switch (pass % 6) {
-    case 0:
-      return {pass + 1, kAll, 0};
-    case 1:
-      return {pass, kAll, kAll};
-    case 2:
-      return {0, 0, 0x5555555555555555U};
-    case 3:
-      return {0, 0, 0xAAAAAAAAAAAAAAAAU};
-    case 4:
-      return {0, 0, kAll};
-    default:
-      return {0, 0, 0};
-  }
-}
-
-// The median of rates, with bounded memory: when it is full, every other rate goes, and from then on every other one
-// is taken.
-class BurnRates {
- public:
-  void add(double rate) {
-    if (count_++ % stride_ != 0) return;
-    rates_.push_back(rate);
-    if (rates_.size() < kMostRates) return;
-    for (std::size_t i = 0; i < rates_.size() / 2; ++i) rates_[i] = rates_[2 * i];
-    rates_.resize(rates_.size() / 2);
-    stride_ *= 2;
-  }
-  double median() const { return rates_.empty() ? 0 : median_of(rates_); }
-
- private:
-  std::vector<double> rates_;
-  std::uint64_t count_ = 0;
-  std::uint64_t stride_ = 1;
-};
 
 void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
@@ -438,7 +396,7 @@ class BurnWork {
   }
 
   void pass_memory(double& seconds, double& work) {
-    const BurnWords words = memory_words(passes_++);
+    const BurnWords words = burn_pattern(passes_++);
     cuda_.quick("cuEventRecord", events_[0].begin, stream_);
     kernels_->fill(memory_, memory_bytes_, words);
     cuda_.quick("cuEventRecord", events_[0].end, stream_);

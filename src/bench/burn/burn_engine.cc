@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "bench/burn/burn_child.h"
+#include "bench/burn/burn_host.h"
 #include "bench/core/clock.h"
 #include "bench/core/sessions.h"
 #include "bench/core/typed.h"
 #include "bench/gpu/visible_gpus.h"
+#include "host/host.h"
 #include "nvidia/gpu_probe.h"
 
 namespace railbed {
@@ -19,12 +21,20 @@ namespace {
 
 constexpr std::size_t kMostBurns = 4;  // sessions that an agent keeps
 
-// The burn-in of one node: a child for each GPU, and the last state of each. Thread-safe.
+// The burn-in of one node: a child for each GPU and one for the processors, and the last state of each. Thread-safe.
 class BurnSession {
  public:
-  BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, const NvidiaLibraries& from)
-      : gpus_(gpus.size()), running_(gpus.size()) {
+  // `host` may be null if the plan does not load the processors.
+  BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, const NvidiaLibraries& from,
+              std::shared_ptr<Host> host)
+      : gpus_(gpus.size()), running_(gpus.size() + (plan.has_host() ? 1 : 0)) {
     const std::uint64_t begin = now_ns();
+    if (plan.has_host()) {
+      host_.emplace();
+      threads_.emplace_back([this, plan, begin, host = std::move(host)](const std::stop_token& stop) {
+        follow_host(plan, *host, begin, stop);
+      });
+    }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       gpus_[i].ordinal = gpus[i].ordinal;
       gpus_[i].address = gpus[i].address;
@@ -37,7 +47,7 @@ class BurnSession {
 
   BurnState state() {
     const std::lock_guard lock(mutex_);
-    return {gpus_, running_ == 0};
+    return {gpus_, host_, running_ == 0};
   }
   // Kills what still runs, and waits until it has ended.
   void stop() {
@@ -56,9 +66,8 @@ class BurnSession {
       const std::lock_guard lock(mutex_);
       if (now) gpus_[index] = std::move(*now);
     };
-    const auto miss =
-        follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
-                     std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3)), stop);
+    const auto miss = follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
+                                   patience_of(plan), stop);
     const std::lock_guard lock(mutex_);
     --running_;
     BurnGpu& gpu = gpus_[index];
@@ -66,14 +75,38 @@ class BurnSession {
     gpu.trouble = miss->missing == Missing::kTimeout ? "hangs in: " + miss->why : miss->why;
   }
 
+  void follow_host(const BurnPlan& plan, Host& host, std::uint64_t begin, const std::stop_token& stop) {
+    ChildListener listener;
+    listener.step = [](std::string_view) {};
+    listener.printed = [](std::string_view) {};
+    listener.result = [&](std::string_view line) {
+      auto now = json::read<BurnHost>(line);
+      const std::lock_guard lock(mutex_);
+      if (now) host_ = std::move(*now);
+    };
+    const auto miss = follow_child([&](const Tell& tell) { run_burn_host(plan, host, begin, tell); },
+                                   listener, patience_of(plan), stop);
+    const std::lock_guard lock(mutex_);
+    --running_;
+    if (!miss || host_->ended || !host_->trouble.empty() || stop.stop_requested()) return;
+    host_->trouble =
+        miss->killed ? "its process was killed, as the kernel does when memory is used up" : miss->why;
+  }
+
+  static std::chrono::milliseconds patience_of(const BurnPlan& plan) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3));
+  }
+
   std::mutex mutex_;
   std::vector<BurnGpu> gpus_;
+  std::optional<BurnHost> host_;
   std::size_t running_;
   std::vector<std::jthread> threads_;  // the last member, because they use the others
 };
 
 Result<BurnFound> find_gpus(const BurnPlan& plan, const NvidiaLibraries& from) {
   RETURN_IF_ERROR(check_burn(plan));
+  if (!plan.has_gpus()) return BurnFound{};
   ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
   BurnFound found;
   for (const VisibleGpu& gpu : visible.gpus) found.names.push_back(gpu.name);
@@ -108,16 +141,21 @@ Handlers burn_handlers(AgentSide& side) {
                    typed_handler<BurnPlan>([from = side.nvidia](const BurnPlan& plan, std::stop_token) {
                      return find_gpus(plan, from);
                    }));
-  handlers.emplace(kBurnBegin,
-                   typed_handler<BurnPlan>([sessions, from = side.nvidia](
-                                               const BurnPlan& plan, std::stop_token) -> Result<BurnName> {
-                     RETURN_IF_ERROR(check_burn(plan));
-                     ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
-                     if (visible.gpus.size() > kMostBurnGpus)
-                       return fail(ErrorKind::kUnavailable,
-                                   fmt::format("{} GPUs: more than any node has", visible.gpus.size()));
-                     return BurnName{sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, from))};
-                   }));
+  handlers.emplace(
+      kBurnBegin, typed_handler<BurnPlan>([sessions, from = side.nvidia, host = side.host](
+                                              const BurnPlan& plan, std::stop_token) -> Result<BurnName> {
+        RETURN_IF_ERROR(check_burn(plan));
+        if (plan.has_host() && host == nullptr)
+          return fail(ErrorKind::kUnavailable, "this agent does not know its machine");
+        VisibleGpus visible;
+        if (plan.has_gpus()) {
+          ASSIGN_OR_RETURN(visible, visible_gpus_here(from, plan.gpus));
+        }
+        if (visible.gpus.size() > kMostBurnGpus)
+          return fail(ErrorKind::kUnavailable,
+                      fmt::format("{} GPUs: more than any node has", visible.gpus.size()));
+        return BurnName{sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, from, host))};
+      }));
   handlers.emplace(kBurnLook, typed_handler<BurnName>(
                                   [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
                                     ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));

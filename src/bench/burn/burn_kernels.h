@@ -17,7 +17,17 @@ struct BurnWords {
 };
 
 // Returns word i, as the kernel computes it.
-std::uint64_t burn_word(const BurnWords& words, std::uint64_t index);
+constexpr std::uint64_t burn_word(const BurnWords& words, std::uint64_t index) {
+  std::uint64_t x = index * 0x9E3779B97F4A7C15U + words.seed;
+  x ^= x >> 32;
+  x *= 0xBF58476D1CE4E5B9U;
+  x ^= x >> 29;
+  return (x & words.mask) ^ words.bits;
+}
+
+// Returns the pattern of a pass over memory: in turn numbers that follow from the address, their inverse, and words of
+// the test literature.
+BurnWords burn_pattern(std::uint64_t pass);
 
 // The sum of the differences that comparisons found.
 struct BurnDifference {

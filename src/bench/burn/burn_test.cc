@@ -77,6 +77,11 @@ TEST(BurnPlans, OutsideTheirLimitsAreRefused) {
   EXPECT_TRUE(refused([](BurnPlan& p) { p.side = 100; }));
   EXPECT_TRUE(refused([](BurnPlan& p) { p.patience = 0; }));
   EXPECT_TRUE(refused([](BurnPlan& p) { p.drills = {{BurnInjection::kSlow, 0, 91}}; }));
+  EXPECT_TRUE(refused([](BurnPlan& p) { p.drills = {{BurnInjection::kWrongCpu, 0, 1}}; }));
+  EXPECT_TRUE(refused([](BurnPlan& p) {
+    p.load = BurnLoad::kHost;
+    p.drills = {{BurnInjection::kWrongResult, 0, 1}};
+  }));
 }
 
 TEST(BurnWordsOfFactors, AreHashesUnderAMask) {

@@ -21,7 +21,6 @@ namespace railbed {
 namespace {
 
 // Our own values.
-constexpr double kFailsFrom = 0.10;  // slower than its siblings: it holds back the whole job that much
 // Sound GPUs of one kind differ by up to 8 % in products (Sinha et al., burn_verdict.h).
 constexpr double kApart = 0.08;
 constexpr std::uint64_t kSlowedSamples = 2;  // a single sample may be the start of the load
@@ -87,6 +86,7 @@ class BurnJudge {
     }
     compare_digests();
     judge_rates();
+    judge_burn_hosts(report_, tests_);
     judge_slowdowns();
     name_skipped();
     if (report_.stopped)
@@ -126,6 +126,8 @@ class BurnJudge {
             families_[{gpu.name, tally.phase}].push_back({&node, &gpu, &tally});
             ++tests_;
           }
+    for (const BurnNode& node : report_.nodes)
+      if (node.host) tests_ += (node.host->products > 0 ? 1 : 0) + (node.host->memory_rate > 0 ? 1 : 0);
   }
 
   void judge_node(const BurnNode& node) {
@@ -299,31 +301,15 @@ class BurnJudge {
       family.name = name;
       family.phase = phase;
       family.gpus = static_cast<int>(members.size());
-      family.median = median_of(rates);
-      family.low = *std::ranges::min_element(rates);
-      family.high = *std::ranges::max_element(rates);
       family.watts = watts / static_cast<double>(members.size());
       family.data_sheet = data_sheet_of(name, phase);
-      std::vector<double> deviations;
-      std::vector<double> sizes;
-      std::vector<double> lower;
-      for (const double rate : rates) {
-        deviations.push_back(std::log(family.median / rate));
-        sizes.push_back(std::abs(deviations.back()));
-        if (deviations.back() > 0) lower.push_back(deviations.back());
-      }
-      family.spread = kMad * std::max(median_of(sizes), (lower.empty() ? 0 : median_of(lower)));
-      if (family.gpus >= kFewestSiblings) {
-        const double scale = std::max(family.spread, kLeastScale);
-        const double limit = std::max(burn_limit(family.gpus, tests_) * scale, -std::log(1 - kWorthNaming));
-        family.smallest = 1 - std::exp(-limit - kFound * scale);
-        for (std::size_t i = 0; i < members.size(); ++i)
-          if (deviations[i] > limit) slow[members[i].gpu].emplace_back(phase, 1 - std::exp(-deviations[i]));
-      } else {
-        for (const Member& one : members)
-          if (const double share = 1 - one.tally->rate / family.high; share > kApart)
-            slow[one.gpu].emplace_back(phase, share);
-      }
+      const Siblings siblings = compare_siblings(rates, tests_);
+      family.median = siblings.median;
+      family.low = siblings.low;
+      family.high = siblings.high;
+      family.spread = siblings.spread;
+      family.smallest = siblings.smallest;
+      for (const auto& [i, share] : siblings.slow) slow[members[i].gpu].emplace_back(phase, share);
       if (family.data_sheet && family.median < *family.data_sheet * kOfDataSheet)
         add({.status = BurnStatus::kWarning,
              .what = "below-data-sheet",
@@ -345,7 +331,7 @@ class BurnJudge {
     std::ranges::stable_sort(phases, [](const auto& a, const auto& b) { return a.second > b.second; });
     const auto [worst, share] = phases.front();
     BurnFinding finding =
-        about(node, gpu, share >= kFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slow");
+        about(node, gpu, share >= kSlowFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "slow");
     finding.injected = is_slowed_by_drill(node, gpu);
     std::string others;
     for (std::size_t i = 1; i < phases.size(); ++i)
@@ -359,13 +345,6 @@ class BurnJudge {
     finding.remedy =
         "Look at its cooling, its power cables and its clocks; move it to another slot to tell GPU from place.";
     add(std::move(finding));
-  }
-
-  // Returns what a GPU of so many of its kind is compared with.
-  static std::string siblings_text(std::size_t members) {
-    return members >= kFewestSiblings ? fmt::format("the median of {} siblings", members - 1)
-           : members > 2              ? std::string("the fastest of its siblings")
-                                      : std::string("its sibling");
   }
 
   // Returns ", held back by power brake 4 % of the time", or what else sets it apart from its siblings.
@@ -461,6 +440,41 @@ double burn_limit(int siblings, int tests) {
   return student_quantile(kFalseAlarms / std::max(tests, 1), freedom);
 }
 
+std::string siblings_text(std::size_t members) {
+  return members >= kFewestSiblings ? fmt::format("the median of {} siblings", members - 1)
+         : members > 2              ? std::string("the fastest of its siblings")
+                                    : std::string("its sibling");
+}
+
+Siblings compare_siblings(const std::vector<double>& rates, int tests) {
+  Siblings siblings;
+  siblings.median = median_of(rates);
+  siblings.low = *std::ranges::min_element(rates);
+  siblings.high = *std::ranges::max_element(rates);
+  std::vector<double> deviations;
+  std::vector<double> sizes;
+  std::vector<double> lower;
+  for (const double rate : rates) {
+    deviations.push_back(std::log(siblings.median / rate));
+    sizes.push_back(std::abs(deviations.back()));
+    if (deviations.back() > 0) lower.push_back(deviations.back());
+  }
+  siblings.spread = kMad * std::max(median_of(sizes), (lower.empty() ? 0 : median_of(lower)));
+  if (rates.size() < kFewestSiblings) {
+    for (std::size_t i = 0; i < rates.size(); ++i)
+      if (const double share = 1 - rates[i] / siblings.high; share > kApart)
+        siblings.slow.emplace_back(i, share);
+    return siblings;
+  }
+  const double scale = std::max(siblings.spread, kLeastScale);
+  const double limit =
+      std::max(burn_limit(static_cast<int>(rates.size()), tests) * scale, -std::log(1 - kWorthNaming));
+  siblings.smallest = 1 - std::exp(-limit - kFound * scale);
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    if (deviations[i] > limit) siblings.slow.emplace_back(i, 1 - std::exp(-deviations[i]));
+  return siblings;
+}
+
 void judge_burn(BurnReport& report) { BurnJudge(report).judge(); }
 
 int burn_exit_code(const BurnReport& report) {
@@ -470,9 +484,9 @@ int burn_exit_code(const BurnReport& report) {
   if (has(BurnStatus::kFailure)) return kExitFailures;
   if (has(BurnStatus::kUnknown)) return kExitCouldNotLook;
   const bool any = std::ranges::any_of(report.nodes, [](const BurnNode& node) {
-    return std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
-      return std::ranges::any_of(gpu.tallies, [](const BurnTally& tally) { return tally.work > 0; });
-    });
+    return (node.host && node.host->compared > 0) || std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
+             return std::ranges::any_of(gpu.tallies, [](const BurnTally& tally) { return tally.work > 0; });
+           });
   });
   if (!any || report.stopped) return kExitCouldNotLook;
   return has(BurnStatus::kWarning) ? kExitWarnings : kExitClean;

@@ -22,19 +22,43 @@
 // is several percent. BurnFamily::smallest is computed from the spread of the burn itself.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "results/burn.h"
 
 namespace railbed {
 
 inline constexpr double kFalseAlarms = 0.01;  // probability, of a whole burn of sound GPUs
 inline constexpr double kWorthNaming = 0.01;  // share of the median
-inline constexpr int kFewestSiblings = 4;
+inline constexpr std::size_t kFewestSiblings = 4;
+inline constexpr double kSlowFailsFrom =
+    0.10;  // slower than its siblings: it holds back the whole job that much
 
 // Fills in `families` and `findings` from the rest of the report.
 void judge_burn(BurnReport& report);
 
 // Returns the exit code that the findings and a stop before the end give.
 int burn_exit_code(const BurnReport& report);
+
+// What the rates of siblings show.
+struct Siblings {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double spread = 0;                    // robust standard deviation as a share of the median
+  std::optional<double> smallest = {};  // the smallest share that one may be slower and still be found
+  std::vector<std::pair<std::size_t, double>> slow = {};  // index of each that is slow, and by which share
+};
+// `tests` is the number of rates in the whole burn. Precondition: there is a rate.
+Siblings compare_siblings(const std::vector<double>& rates, int tests);
+// Returns what one of so many siblings is compared with: "the median of 7 siblings".
+std::string siblings_text(std::size_t members);
+
+// Adds the findings about processors and their memory, and fills in `host_families`.
+void judge_burn_hosts(BurnReport& report, int tests);
 
 // Returns the limit beyond which a deviation counts, in scales.
 double burn_limit(int siblings, int tests);

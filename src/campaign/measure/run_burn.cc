@@ -40,7 +40,19 @@ void shorten(std::vector<T>& list, std::size_t most) {
   if (list.size() > most) list.resize(most);
 }
 
+void limit(BurnHost& host) {
+  shorten(host.trouble);
+  shorten(host.processor);
+  shorten(host.units);
+  shorten(host.faults, kMostListed);
+  for (BurnHostFault& fault : host.faults) {
+    shorten(fault.of);
+    shorten(fault.bits);
+  }
+}
+
 void limit(BurnState& state) {
+  if (state.host) limit(*state.host);
   shorten(state.gpus, kMostBurnGpus);
   for (BurnGpu& gpu : state.gpus) {
     for (std::string* text :
@@ -145,7 +157,7 @@ class BurnCampaign {
     BurnOutlook outlook;
     ask_nodes<BurnFound>(
         kBurnFind, [&](const std::string& name) { return plan_for(name); }, kBurnFinds, caller_.stop,
-        "looking for GPUs",
+        plan_.has_gpus() ? "looking for GPUs" : "asking the nodes",
         [&](std::size_t i, Result<BurnFound> found) {
           if (!found) {
             report_.nodes[i].trouble = without_node(found.error());
@@ -154,6 +166,7 @@ class BurnCampaign {
           }
           nodes_[i].ready = true;
           ++outlook.nodes;
+          outlook.hosts += plan_.has_host() ? 1 : 0;
           for (std::size_t gpu = 0; gpu < std::min<std::size_t>(found->names.size(), kMostBurnGpus); ++gpu) {
             const double limit = gpu < found->watts.size() ? found->watts[gpu] : 0;
             ++outlook.gpus;
@@ -164,7 +177,9 @@ class BurnCampaign {
     caller_.progress("");
     if (caller_.stop.stop_requested())
       return fail(ErrorKind::kCancelled, "stopped before anything was loaded");
-    if (outlook.gpus == 0) return fail(ErrorKind::kUnavailable, "no GPU to burn in\n" + reasons());
+    if (plan_.has_gpus() && outlook.gpus == 0)
+      return fail(ErrorKind::kUnavailable, "no GPU to burn in\n" + reasons());
+    if (outlook.nodes == 0) return fail(ErrorKind::kUnavailable, "no node to burn in\n" + reasons());
     listener_.before(outlook);
     return {};
   }
@@ -224,7 +239,9 @@ class BurnCampaign {
       node.missed = 0;
       node.running = !state->ended;
       into.gpus = std::move(state->gpus);
+      into.host = std::move(state->host);
       for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
+      if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
       return;
     }
     if (state.error().kind == ErrorKind::kTimeout && ++node.missed < kMostMissedLooks) return;
@@ -243,7 +260,10 @@ class BurnCampaign {
           if (!nodes_[i].running || !state) return;
           limit(*state);
           report_.nodes[i].gpus = std::move(state->gpus);
+          report_.nodes[i].host = std::move(state->host);
           if (report_.stopped) return;
+          if (auto& host = report_.nodes[i].host; host && !host->ended && host->trouble.empty())
+            host->trouble = "it did not end in time";
           for (BurnGpu& gpu : report_.nodes[i].gpus)
             if (!gpu.ended && gpu.trouble.empty()) gpu.trouble = "it did not end in time";
         });
@@ -270,9 +290,29 @@ class BurnCampaign {
   std::map<std::string, std::size_t> index_;
 };
 
+void add_host_measurements(const BurnNode& node, std::vector<Measurement>& all) {
+  if (!node.host) return;
+  const auto add = [&](std::string operation, double bits_per_second) {
+    if (bits_per_second <= 0) return;
+    Measurement measurement;
+    measurement.engine = Engine::kBurn;
+    measurement.operation = std::move(operation);
+    measurement.from.node = measurement.to.node = node.node;
+    measurement.seconds = node.host->seconds;
+    measurement.metric = Metric::kBandwidth;
+    Summary& summary = measurement.summary;
+    summary.samples = 1;
+    summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
+        bits_per_second;
+    all.push_back(std::move(measurement));
+  };
+  add("host memory", node.host->memory_rate * 8);
+}
+
 // For the history and its comparison: the time of one product, or the bandwidth.
 std::vector<Measurement> burn_measurements(const BurnReport& report) {
   std::vector<Measurement> all;
+  for (const BurnNode& node : report.nodes) add_host_measurements(node, all);
   for (const BurnNode& node : report.nodes)
     for (const BurnGpu& gpu : node.gpus)
       for (const BurnTally& tally : gpu.tallies) {

@@ -28,6 +28,9 @@ struct BurnOptions {
   std::vector<int> gpus;
   std::vector<std::string> phases;
   std::string memory;
+  bool host = false;
+  bool only_host = false;
+  std::string host_memory;
   std::vector<std::string> inject;
   bool json = false;
   bool all = false;
@@ -49,6 +52,13 @@ struct BurnOutput {
 };
 constexpr Document<BurnOutput> kBurnDocument{"railbed-burn"};
 
+Result<std::uint64_t> memory_option(std::string_view option, const std::string& text) {
+  const auto memory = parse_byte_count(text);
+  if (!memory || memory->bytes < (1U << 20))
+    return fail(ErrorKind::kBadInput, fmt::format("{} {}: write 8G, at least 1M", option, text));
+  return memory->bytes;
+}
+
 // Parses "bf16" and "bf16:30".
 Result<BurnShare> share_of_text(const std::string& text) {
   const auto colon = std::min(text.find(':'), text.size());
@@ -69,20 +79,40 @@ Result<BurnShare> share_of_text(const std::string& text) {
 Result<BurnDrill> drill_of_text(const std::string& text) {
   const std::string_view all = text;
   const auto first = all.find(':');
-  const bool flips = all.substr(0, first) == "wrong-result";
-  const bool slows = all.substr(0, first) == "slow";
-  if (first != std::string_view::npos && (flips || slows)) {
+  const auto names = enum_names(BurnInjection{});
+  const auto name = std::ranges::find(names, all.substr(0, first));
+  if (first != std::string_view::npos && name != names.end()) {
+    const auto kind = static_cast<BurnInjection>(name - names.begin());
+    const bool slows = kind == BurnInjection::kSlow;
     const std::string_view rest = all.substr(first + 1);
-    const auto second = rest.find(flips ? '@' : ':');
+    const auto second = rest.find(slows ? ':' : '@');
     if (second != std::string_view::npos) {
-      const auto gpu = parse_number<int>(rest.substr(0, second));
+      const auto which = parse_number<int>(rest.substr(0, second));
       const auto amount = parse_real(std::string(rest.substr(second + 1)));
-      if (gpu && *gpu >= 0 && amount && *amount >= 0 && (flips || *amount <= 90))
-        return BurnDrill{flips ? BurnInjection::kWrongResult : BurnInjection::kSlow, *gpu, *amount};
+      if (which && *which >= 0 && amount && *amount >= 0 && (!slows || *amount <= 90))
+        return BurnDrill{kind, *which, *amount};
     }
   }
-  return fail(ErrorKind::kBadInput,
-              fmt::format("--inject {}: write wrong-result:GPU@SECONDS or slow:GPU:PERCENT", text));
+  return fail(
+      ErrorKind::kBadInput,
+      fmt::format("--inject {}: write wrong-result:GPU@SECONDS, slow:GPU:PERCENT, wrong-cpu:CPU@SECONDS or "
+                  "wrong-host-memory:CPU@SECONDS",
+                  text));
+}
+
+// Fails if an option is about what the burn does not load.
+Result<void> choose_load(BurnOptions& options) {
+  BurnPlan& plan = options.plan;
+  plan.load = options.only_host ? BurnLoad::kHost : options.host ? BurnLoad::kGpusAndHost : BurnLoad::kGpus;
+  if (!options.host_memory.empty()) {
+    if (!plan.has_host()) return fail(ErrorKind::kBadInput, "--host-memory needs --host or --only-host");
+    ASSIGN_OR_RETURN(plan.host_memory, memory_option("--host-memory", options.host_memory));
+  }
+  if (plan.has_gpus()) return {};
+  if (!options.gpus.empty() || !options.phases.empty() || !options.memory.empty() || plan.watts > 0)
+    return fail(ErrorKind::kBadInput,
+                "--only-host loads no GPU: leave out --gpus, --phases, --memory and --watts");
+  return {};
 }
 
 Result<void> fill_plan(BurnOptions& options) {
@@ -101,11 +131,9 @@ Result<void> fill_plan(BurnOptions& options) {
     plan.phases.push_back(share);
   }
   if (!options.memory.empty()) {
-    const auto memory = parse_byte_count(options.memory);
-    if (!memory || memory->bytes < (1U << 20))
-      return fail(ErrorKind::kBadInput, fmt::format("--memory {}: write 8G, at least 1M", options.memory));
-    plan.memory = memory->bytes;
+    ASSIGN_OR_RETURN(plan.memory, memory_option("--memory", options.memory));
   }
+  RETURN_IF_ERROR(choose_load(options));
   for (const std::string& text : options.inject) {
     ASSIGN_OR_RETURN(const BurnDrill drill, drill_of_text(text));
     plan.drills.push_back(drill);
@@ -159,6 +187,12 @@ Action declare_burn(CLI::App& app) {
       ->check(between(1.0, 100000.0));
   app.add_option("--memory", options->memory,
                  "of each GPU to test at most: 8G (default: most of what is free)");
+  auto* host = app.add_flag("--host", options->host,
+                            "load the processors and the host's memory, too, at the lowest priority");
+  app.add_flag("--only-host", options->only_host, "load them alone, as on file servers: no GPU")
+      ->excludes(host);
+  app.add_option("--host-memory", options->host_memory,
+                 "of each host to test at most: 64G (default: half of what is available)");
   app.add_option("--side", options->plan.side,
                  "of the matrices: a multiple of 64 (default: 8192, less where memory is short)");
   app.add_option("--cublas", options->plan.cublas,
@@ -168,7 +202,7 @@ Action declare_burn(CLI::App& app) {
   app.add_option(
       "--inject", options->inject,
       "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
-      "slow:GPU:PERCENT pauses a GPU so much of the time");
+      "slow:GPU:PERCENT pauses a GPU so much of the time; wrong-cpu:CPU@SECONDS, wrong-host-memory:CPU@SECONDS");
   app.add_flag("--all", options->all, "list every GPU and every finding");
   add_json_flag(app, options->json, "machine-readable (docs/reference/burn.md)", kBurnDocument);
   add_history_options(app, options->keep);
@@ -178,10 +212,13 @@ Action declare_burn(CLI::App& app) {
       "\nrailbed burn --minutes 10                      this machine's GPUs\n"
       "railbed burn cluster.yaml --hours 12           all GPUs of all nodes at once, before production\n"
       "railbed burn cluster.yaml gpu07 --hours 1 --watts 500 --phases bf16,memory\n"
-      "railbed burn --minutes 2 --inject wrong-result:0@30   a drill: is it found?\n\n"
+      "railbed burn --minutes 2 --inject wrong-result:0@30   a drill: is it found?\n"
+      "railbed burn cluster.yaml --hours 12 --host    with all processors and half of their memory\n"
+      "railbed burn cluster.yaml store01 --hours 1 --only-host\n\n"
       "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
       "the memory, and copies to the host take turns; every result is compared bit for bit on the GPU. NVML is\n"
-      "sampled once a second. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
+      "sampled once a second. --host adds products and integers on every CPU, whose right results are known, and\n"
+      "patterns in the host's memory. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
       "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
       "Exit code 1: warnings; 2: wrong results, a GPU or a node lost, errors; 3: something could not be tested,\n"
       "or stopped before the end.");

@@ -20,6 +20,12 @@ std::string duration_text(double seconds) {
 }
 
 void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
+  const auto nodes = [](int count) { return counted(static_cast<std::size_t>(count), "node"); };
+  if (!plan.has_gpus())
+    return say_to_person(fmt::format(
+        "full load on the processors of {} for {}, and up to half of the available memory: nobody knows how many "
+        "watts. Other work there slows down. Ctrl-C ends it.",
+        nodes(outlook.hosts), duration_text(plan.seconds)));
   std::string text;
   if (outlook.unknown < outlook.gpus)
     text = fmt::format(
@@ -28,10 +34,10 @@ void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
   else
     text = "nobody knows how many watts: no power limit can be read";
   say_to_person(fmt::format(
-      "full load on {} of {} for {}: {}, all of it heat, and processors, fans and "
+      "full load on {}{} of {} for {}: {}, all of it heat, and processors, fans and "
       "power supplies add to it. Ctrl-C ends it.",
-      counted(static_cast<std::size_t>(outlook.gpus), "GPU"),
-      counted(static_cast<std::size_t>(outlook.nodes), "node"), duration_text(plan.seconds), text));
+      counted(static_cast<std::size_t>(outlook.gpus), "GPU"), outlook.hosts > 0 ? " and all processors" : "",
+      nodes(outlook.nodes), duration_text(plan.seconds), text));
 }
 
 // A terminal gets one line that changes, anything else a line each minute, so that a log stays short.

@@ -48,6 +48,36 @@ std::size_t burned_gpus(const BurnReport& report) {
   return count;
 }
 
+std::size_t burned_hosts(const BurnReport& report) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report.nodes, [](const BurnNode& node) { return node.host && node.host->began; }));
+}
+
+// "16 GPUs", "16 GPUs and the processors", "the processors"
+std::string loaded_text(const BurnReport& report) {
+  const std::size_t gpus = burned_gpus(report);
+  const bool hosts = burned_hosts(report) > 0;
+  if (gpus == 0 && hosts) return "the processors";
+  return counted(gpus, "GPU") + (hosts ? " and the processors" : "");
+}
+
+std::string drill_text(const BurnDrill& drill, const std::string& node) {
+  switch (drill.kind) {
+    case BurnInjection::kSlow:
+      return fmt::format("GPU {} of {} paused {:.3g} % of the time", drill.gpu, node, drill.amount);
+    case BurnInjection::kWrongResult:
+      return fmt::format("one bit of a result of GPU {} of {} flipped after {:.0f} s", drill.gpu, node,
+                         drill.amount);
+    case BurnInjection::kWrongCpu:
+      return fmt::format("one bit of a result of CPU {} of {} flipped after {:.0f} s", drill.gpu, node,
+                         drill.amount);
+    case BurnInjection::kWrongHostMemory:
+      return fmt::format("one bit in the memory of CPU {} of {} flipped after {:.0f} s", drill.gpu, node,
+                         drill.amount);
+  }
+  return "";
+}
+
 std::string head_text(const BurnReport& report, std::string_view what) {
   std::string verdict;
   for (const auto& [status, word] :
@@ -57,8 +87,7 @@ std::string head_text(const BurnReport& report, std::string_view what) {
       verdict += fmt::format("{}{}{}", verdict.empty() ? "" : ", ", fmt::format("{} {}", count, word),
                              count == 1 || status == BurnStatus::kUnknown ? "" : "s");
   std::string text =
-      fmt::format("{} of {} on {}, {}: {}\n", what, counted(burned_gpus(report), "GPU"),
-                  counted(report.nodes.size(), "node"),
+      fmt::format("{} of {} on {}, {}: {}\n", what, loaded_text(report), counted(report.nodes.size(), "node"),
                   report.stopped ? fmt::format("stopped after {} of {}", short_time_text(report.seconds),
                                                short_time_text(report.planned))
                                  : short_time_text(report.planned),
@@ -66,13 +95,8 @@ std::string head_text(const BurnReport& report, std::string_view what) {
   if (report.watts_cap > 0)
     text += fmt::format("  --watts: each GPU paused to stay below {:.0f} W on average\n", report.watts_cap);
   for (const BurnDrill& drill : report.injected)
-    text +=
-        drill.kind == BurnInjection::kSlow
-            ? fmt::format("  INJECTED, a drill: GPU {} of {} paused {:.3g} % of the time\n", drill.gpu,
-                          printable(report.nodes.empty() ? "" : report.nodes.front().node), drill.amount)
-            : fmt::format("  INJECTED, a drill: one bit of a result of GPU {} of {} flipped after {:.0f} s\n",
-                          drill.gpu, printable(report.nodes.empty() ? "" : report.nodes.front().node),
-                          drill.amount);
+    text += fmt::format("  INJECTED, a drill: {}\n",
+                        drill_text(drill, printable(report.nodes.empty() ? "" : report.nodes.front().node)));
   return text;
 }
 
@@ -95,9 +119,36 @@ std::string families_text(const BurnReport& report) {
         family.watts > 0 ? fmt::format("{:.0f} W", family.watts) : "–",
         family.smallest ? percent(*family.smallest) : "–");
   }
-  const bool alone =
-      std::ranges::any_of(report.families, [](const BurnFamily& one) { return !one.smallest; });
-  if (alone) text += "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
+  return text;
+}
+
+std::string too_few_text(const BurnReport& report) {
+  const auto alone = [](const auto& family) { return !family.smallest; };
+  if (std::ranges::none_of(report.families, alone) && std::ranges::none_of(report.host_families, alone))
+    return "";
+  return "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
+}
+
+std::string host_families_text(const BurnReport& report) {
+  std::string text;
+  std::string_view name;
+  for (const BurnHostFamily& family : report.host_families) {
+    if (text.empty() || family.name != name) {
+      name = family.name;
+      text += fmt::format("\n  {}\n  {:<10}{:>6}{:>18}{:>18}{:>18}{:>9}{:>13}\n",
+                          printable(shortened(family.name.empty() ? "processors" : family.name, 60)), "host",
+                          "nodes", "median", "slowest", "fastest", "spread", "found from");
+    }
+    const auto rate = [&](double value) {
+      return family.what == "memory" ? fmt::format("{:.4g} GB/s", value / 1e9)
+                                     : fmt::format("{:.4g} GFLOP/s", value / 1e9);
+    };
+    const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
+    text += fmt::format("  {:<10}{:>6}{:>18}{:>18}{:>18}{:>9}{:>13}\n", family.what, family.nodes,
+                        rate(family.median), rate(family.low), rate(family.high),
+                        family.nodes > 1 ? percent(family.spread) : "–",
+                        family.smallest ? percent(*family.smallest) : "–");
+  }
   return text;
 }
 
@@ -172,14 +223,22 @@ std::string gpus_text(const BurnReport& report, bool all) {
 std::string compared_text(const BurnReport& report) {
   std::uint64_t compared = 0;
   std::uint64_t memory = 0;
-  for (const BurnNode& node : report.nodes)
+  std::uint64_t host_memory = 0;
+  for (const BurnNode& node : report.nodes) {
+    if (node.host) {
+      compared += node.host->compared;
+      host_memory += node.host->memory;
+    }
     for (const BurnGpu& gpu : node.gpus) {
       memory += gpu.memory;
       for (const BurnTally& tally : gpu.tallies) compared += tally.compared;
     }
+  }
   if (compared == 0) return "";
-  return fmt::format("  {:.3g} results compared bit for bit{}\n", static_cast<double>(compared),
-                     memory > 0 ? fmt::format("; {} of GPU memory tested", to_text(ByteCount{memory})) : "");
+  std::string text = fmt::format("  {:.3g} results compared bit for bit", static_cast<double>(compared));
+  if (memory > 0) text += fmt::format("; {} of GPU memory tested", to_text(ByteCount{memory}));
+  if (host_memory > 0) text += fmt::format("; {} of host memory tested", to_text(ByteCount{host_memory}));
+  return text + '\n';
 }
 
 }  // namespace
@@ -190,7 +249,8 @@ std::string watts_text(double watts) {
 
 std::string burn_text(const BurnReport& report, bool all, std::string_view what) {
   return head_text(report, what) + compared_text(report) + families_text(report) +
-         findings_text(report, all) + gpus_text(report, all);
+         host_families_text(report) + too_few_text(report) + findings_text(report, all) +
+         gpus_text(report, all);
 }
 
 std::string burn_line(const BurnReport& report, double left) {
@@ -201,10 +261,14 @@ std::string burn_line(const BurnReport& report, double left) {
   double watts = 0;
   std::map<std::string, int> phases;
   std::vector<std::string> lost;
+  std::size_t hosts = 0;
+  std::size_t wrong_hosts = 0;
   for (const BurnNode& node : report.nodes) {
     if (node.lost) lost.push_back(node.node);
-    if (node.lost || node.gpus.empty()) continue;
+    if (node.lost || (node.gpus.empty() && !node.host)) continue;
     ++nodes;
+    hosts += node.host && node.host->began ? 1 : 0;
+    wrong_hosts += node.host && node.host->fault_count > 0 ? 1 : 0;
     for (const BurnGpu& gpu : node.gpus) {
       wrong += gpu.fault_count > 0 ? 1 : 0;
       ended += gpu.trouble.empty() ? 0 : 1;
@@ -216,9 +280,13 @@ std::string burn_line(const BurnReport& report, double left) {
   }
   const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
   std::string text =
-      fmt::format("{} left: {} on {}", short_time_text(left), counted(gpus, "GPU"), counted(nodes, "node"));
+      fmt::format("{} left: {} on {}", short_time_text(left),
+                  gpus == 0 && hosts > 0 ? "the processors"
+                                         : counted(gpus, "GPU") + (hosts > 0 ? " and the processors" : ""),
+                  counted(nodes, "node"));
   if (watts > 0) text += ", " + watts_text(watts);
   if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
+  if (wrong_hosts > 0) text += fmt::format("; {} computed wrong", counted(wrong_hosts, "host"));
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
   if (ended > 0) text += fmt::format("; {} ended early", counted(ended, "GPU"));
   if (!lost.empty()) text += fmt::format("; lost: {}", shortened(fold_hosts(lost), kMostNamed));
