@@ -320,6 +320,8 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
         Measurement measurement;
         measurement.engine = Engine::kBurn;
         measurement.operation = burn_phase_word(tally.phase);
+        // The processors take a part of the memory's bandwidth: such copies are not compared with others.
+        if (tally.phase == BurnPhase::kPcie && node.host) measurement.operation += " beside the processors";
         measurement.from.node = measurement.to.node = node.node;
         measurement.from.interface = measurement.to.interface = fmt::format("GPU {}", gpu.ordinal);
         measurement.from.device = measurement.to.device = gpu.address;
