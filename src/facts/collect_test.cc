@@ -870,8 +870,10 @@ TEST(CollectExportDevice, SaysWhatUsesADeviceOrAPartOfIt) {
   EXPECT_EQ(
       *use("", "/sys/fs/btrfs/1f2e/devices/vdb1 -> ../../../../devices/virtual/block/vdb/vdb1\n").used_by,
       "vdb1 is part of a btrfs file system");
-  for (const char* unread :
-       {"/proc/swaps ! EACCES", "/sys/devices/virtual/block/vdb/vdb1/holders ! EACCES"}) {
+  for (const char* unread : {"/proc/swaps ! EACCES", "/sys/devices/virtual/block/vdb/vdb1/holders ! EACCES",
+                             "/sys/fs/btrfs ! EACCES", "/sys/fs/btrfs/1f2e/devices ! EACCES",
+                             "/sys/devices/virtual/block/vdb/vdb1/partition ! EIO",
+                             "/sys/devices/virtual/block/vdb/vdb1/dev ! EIO"}) {
     const auto used_by = use("", unread).used_by;
     EXPECT_FALSE(used_by.ok() || used_by.absent()) << unread;
   }

@@ -54,24 +54,34 @@ void add_listeners(Host& host, std::vector<NvmeTarget>& targets) {
 }
 
 // Returns the device and its partitions.
-std::vector<std::string> parts_of(Host& host, const std::string& name) {
+Reading<std::vector<std::string>> parts_of(Host& host, const std::string& name) {
   std::vector<std::string> parts = {name};
   const std::string folder = "/sys/class/block/" + name;
-  for (const std::string& entry : device_names(host, folder, kLongestDevice).value_or({}))
-    if (entry.starts_with(name) && host.read_line(folder + "/" + entry + "/partition").ok())
+  const auto entries = host.list(folder);
+  if (!entries) return {entries.miss(), entries.from()};
+  for (const std::string& entry : *entries) {
+    if (!entry.starts_with(name)) continue;
+    const auto number = host.read_line(folder + "/" + entry + "/partition");
+    if (number.ok())
       parts.push_back(entry);
-  return parts;
+    else if (!number.absent())
+      return {number.miss(), number.from()};
+  }
+  return {std::move(parts), folder};
 }
 
 // Returns the devices of all Btrfs file systems, of which mountinfo names one each.
-std::vector<std::string> btrfs_devices(Host& host) {
+Reading<std::vector<std::string>> btrfs_devices(Host& host) {
   const std::string folder = "/sys/fs/btrfs";
   std::vector<std::string> devices;
-  for (const std::string& one : device_names(host, folder, kLongestDevice).value_or({}))
-    std::ranges::move(
-        device_names(host, fmt::format("{}/{}/devices", folder, one), kLongestDevice).value_or({}),
-        std::back_inserter(devices));
-  return devices;
+  const auto systems = host.list(folder);
+  if (!systems.ok() && !systems.absent()) return {systems.miss(), folder};
+  for (const std::string& one : items(systems)) {
+    const auto members = host.list(fmt::format("{}/{}/devices", folder, one));
+    if (!members.ok() && !members.absent()) return {members.miss(), members.from()};
+    std::ranges::copy(items(members), std::back_inserter(devices));
+  }
+  return {std::move(devices), folder};
 }
 
 bool is_swap(std::string_view swaps, std::string_view name) {
@@ -88,19 +98,23 @@ Reading<std::string> read_use(Host& host, const std::string& device) {
   const auto swaps = host.read("/proc/swaps");
   if (!swaps.ok() && !swaps.absent()) return {swaps.miss(), "/proc/swaps"};
   const auto of_btrfs = btrfs_devices(host);
-  for (const std::string& part : parts_of(host, device)) {
+  if (!of_btrfs) return {of_btrfs.miss(), of_btrfs.from()};
+  const auto parts = parts_of(host, device);
+  if (!parts) return {parts.miss(), parts.from()};
+  for (const std::string& part : *parts) {
     const std::string folder = "/sys/class/block/" + part;
-    const std::string number = short_line(host, folder + "/dev", 16);
+    const auto number = host.read_line(folder + "/dev");
+    if (!number) return {Miss{Missing::kUnsupported, number.miss().why}, number.from()};
     const std::string what = part == device ? "it" : part;
-    if (const auto point = mount_point_of(*mounts, number, part))
+    if (const auto point = mount_point_of(*mounts, trim(*number), part))
       return {fmt::format("{} is mounted at {}", what, printable(*point)), from};
-    if (std::ranges::find(of_btrfs, part) != of_btrfs.end())
+    if (std::ranges::find(*of_btrfs, part) != of_btrfs->end())
       return {what + " is part of a btrfs file system", "/sys/fs/btrfs"};
     if (is_swap(swaps.value_or(""), part)) return {what + " is swap", "/proc/swaps"};
-    const auto holders = device_names(host, folder + "/holders", kLongestDevice);
+    const auto holders = host.list(folder + "/holders");
     if (!holders.ok() && !holders.absent()) return {holders.miss(), holders.from()};
     if (holders.ok() && !holders->empty())
-      return {fmt::format("{} is on {}", holders->front(), part), holders.from()};
+      return {fmt::format("{} is on {}", printable(holders->front()), part), holders.from()};
   }
   return {Miss{Missing::kAbsent, "nothing uses it"}, from};
 }
