@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/storage_export.h"
 #include "settings/files.h"
+#include "settings/own_unit.h"
 #include "settings/render.h"
 
 namespace railbed {
@@ -93,7 +94,7 @@ listen() {
   echo "$transport" >"$port/addr_trtype"
   echo "$family" >"$port/addr_adrfam"
   echo "$address" >"$port/addr_traddr"
-  echo 4420 >"$port/addr_trsvcid"
+  echo "$service" >"$port/addr_trsvcid"
   for nqn; do
     [ -d "$nvmet/subsystems/$nqn" ] || continue
     until ln -s "$nvmet/subsystems/$nqn" "$port/subsystems/$nqn" 2>/dev/null; do
@@ -128,7 +129,7 @@ connect() {
       echo "$1 is connected by another way already: $transport $address" >&2
       return 1
     done
-    if printf %s "transport=$2,traddr=$3,trsvcid=4420,host_traddr=$4,nqn=$1,hostnqn=nqn.2014-08.org.nvmexpress:uuid:$5,hostid=$5,reconnect_delay=5,ctrl_loss_tmo=-1" 2>/dev/null >/dev/nvme-fabrics; then
+    if printf %s "transport=$2,traddr=$3,trsvcid=$service,host_traddr=$4,nqn=$1,hostnqn=nqn.2014-08.org.nvmexpress:uuid:$5,hostid=$5,reconnect_delay=5,ctrl_loss_tmo=-1" 2>/dev/null >/dev/nvme-fabrics; then
       return 0
     fi
     tries=$((tries + 1))
@@ -152,13 +153,6 @@ disconnect() {
 
 "$@"
 )sh";
-
-// Before 244, systemd starts no one-shot unit again (RHEL 8 has 239).
-std::string_view start_again(const Target& target) {
-  const bool old =
-      target.platform.family == OsFamily::kRhel && target.platform.major_version().value_or(9) < 9;
-  return old ? "" : "Restart=on-failure\nRestartSec=10\n";
-}
 
 // --- the server ---
 
@@ -191,7 +185,9 @@ std::string serial_of(const StorageExport& one) {
 }
 
 std::string target_script(const Target& target, const std::vector<const StorageExport*>& exports) {
-  std::string start = "start() {\n  stop\n";
+  // Where configfs is a module, systemd mounts it only if something loaded it before.
+  std::string start =
+      "start() {\n  [ -d \"$nvmet\" ] || mount -t configfs configfs /sys/kernel/config\n  stop\n";
   for (const StorageExport* const one : exports) {
     start += fmt::format("  serve {} {} {} {}", one->nqn, serial_of(*one), namespace_uuid(*one), one->device);
     for (const std::string& client : one->clients) start += " \\\n    " + host_nqn(target.cluster(), client);
@@ -203,9 +199,9 @@ std::string target_script(const Target& target, const std::vector<const StorageE
                          listener.address.is_v4() ? "ipv4" : "ipv6", listener.address.to_text(),
                          fmt::join(listener.nqns, " "));
   return fmt::format(
-      "{}# Serves block devices by the kernel's NVMe target: `start`, `stop`.\nset -eu\nnvmet=/sys/kernel/config/nvmet\nwaited=0\n"
+      "{}# Serves block devices by the kernel's NVMe target: `start`, `stop`.\nset -eu\nnvmet=/sys/kernel/config/nvmet\nservice={}\nwaited=0\n"
       "{}{}\n{}}}\n\n\"$1\"\n",
-      kFileMark, kInUse, kTargetFunctions, start);
+      kFileMark, kNvmePort, kInUse, kTargetFunctions, start);
 }
 
 std::string target_unit(const Target& target, const std::vector<const StorageExport*>& exports) {
@@ -232,12 +228,6 @@ std::string target_unit(const Target& target, const std::vector<const StorageExp
       "[Install]\n"
       "WantedBy=multi-user.target\n",
       kFileMark, start_again(target), modules, kTargetScript, kTargetScript);
-}
-
-std::optional<bool> starts_at_boot(const Target& target, std::string_view unit) {
-  const auto& units = target.facts().system.own_units_at_boot;
-  if (!units.ok()) return std::nullopt;
-  return std::ranges::find(*units, unit) != units->end();
 }
 
 Need is_served(const Target& target, const StorageExport& one) {
@@ -301,6 +291,16 @@ std::vector<std::string> why_not_together(const Target& target,
   return reasons;
 }
 
+// Returns why none of the node's exports must be served as the node is; empty if nothing shows.
+std::string why_not_serve(const Target& target) {
+  const auto exports = exports_of(target.cluster(), target.node().name);
+  std::vector<std::string> reasons;
+  for (const StorageExport* const one : exports)
+    if (std::string why = why_not_serve(target, *one); !why.empty()) reasons.push_back(std::move(why));
+  std::ranges::move(why_not_together(target, exports), std::back_inserter(reasons));
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
 void add_server(const Target& target, std::vector<Setting>& settings) {
   const auto exports = exports_of(target.cluster(), target.node().name);
   if (exports.empty()) return;
@@ -316,13 +316,8 @@ void add_server(const Target& target, std::vector<Setting>& settings) {
                             {StepKind::kEnableUnit, {std::string(kTargetUnit)}},
                             {StepKind::kRestartUnit, {std::string(kTargetUnit)}}},
                   .notes = {"Clients that are connected wait for some seconds, and lose nothing."}};
-  std::vector<std::string> reasons;
-  for (const StorageExport* const one : exports) {
-    setting.needs.push_back(is_served(target, *one));
-    if (std::string why = why_not_serve(target, *one); !why.empty()) reasons.push_back(std::move(why));
-  }
-  std::ranges::move(why_not_together(target, exports), std::back_inserter(reasons));
-  setting.refused = fmt::format("{}", fmt::join(reasons, "; "));
+  for (const StorageExport* const one : exports) setting.needs.push_back(is_served(target, *one));
+  setting.refused = why_not_serve(target);
   settings.push_back(std::move(setting));
 }
 
@@ -375,6 +370,16 @@ Need is_connected(const Target& target, const StorageExport& one) {
   return need;
 }
 
+// Returns why there is nothing to connect to: the server's setting is held, and it does not serve the export yet.
+std::string why_not_connect(const Target& target, const StorageExport& one) {
+  const NodeView* const server = target.wide.survey.find(one.server);
+  if (server == nullptr) return "";
+  const auto found = target_of(target.wide, *server);
+  if (!found || !found->looked() || is_served(*found, one).now == true) return "";
+  const std::string why = why_not_serve(*found);
+  return why.empty() ? "" : fmt::format("{} will not serve it: {}", one.server, why);
+}
+
 void add_client(const Target& target, const StorageExport& one, std::vector<Setting>& settings) {
   const Rail* const rail = find_rail(target.cluster(), one.rail);
   const RailPort* const own = rail == nullptr ? nullptr : find_port(*rail, target.node().name);
@@ -389,14 +394,16 @@ void add_client(const Target& target, const StorageExport& one, std::vector<Sett
        .reason = "the device is there after each boot, and comes back when its server or the rail does",
        .needs = {is_connected(target, one)},
        .files = {{.path = std::string(kConnectScript),
-                  .content = fmt::format("{}# Connects block devices of other nodes.\nset -eu\n{}{}",
-                                         kFileMark, kInUse, kConnectFunctions)},
+                  .content =
+                      fmt::format("{}# Connects block devices of other nodes.\nset -eu\nservice={}\n{}{}",
+                                  kFileMark, kNvmePort, kInUse, kConnectFunctions)},
                  {.path = "/etc/systemd/system/" + unit,
                   .content = connect_unit(target, one, *own->address)}},
        .steps = {{StepKind::kReloadUnits, {}},
                  {StepKind::kEnableUnit, {unit}},
                  {StepKind::kRestartUnit, {unit}}},
-       .notes = {fmt::format("It is {} there. railbed does not format or mount it.", client_device(one))}});
+       .notes = {fmt::format("It is {} there. railbed does not format or mount it.", client_device(one))},
+       .refused = why_not_connect(target, one)});
 }
 
 }  // namespace

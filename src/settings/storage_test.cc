@@ -163,6 +163,70 @@ TEST(Storage, IsRefusedWhileTheDeviceIsUsed) {
             "/dev/vdb (vdb) must not be served: it is mounted at /srv; /dev/vdc is not there");
 }
 
+// Nothing would listen where a client connects.
+TEST(Storage, HoldsTheClientsOfAServerThatIsHeld) {
+  Facts held = server();
+  held.system.storage.export_devices[0].used_by = {"it is mounted at /srv", "test"};
+  const auto refused = [&] {
+    std::vector<std::string> all;
+    const auto cluster = sample(kStored, {{"store1", held}, {"gpu1", client()}});
+    for (const Setting& setting : cluster.render("gpu1", Section::kStorage)) all.push_back(setting.refused);
+    return all;
+  };
+  const std::string why =
+      "store1 will not serve it: /dev/vdb (vdb) must not be served: it is mounted at /srv";
+  EXPECT_EQ(refused(), (std::vector<std::string>{why, why}));
+  // What the server has served since before then can be connected to.
+  const auto described = parse_cluster(kStored, "cluster.yaml");
+  const StorageExport& ckpt = described->storage[1];
+  NvmeTarget target{.nqn = ckpt.nqn};
+  for (const std::string& node : ckpt.clients) target.hosts.push_back(host_nqn(*described, node));
+  target.namespaces = {{1, ckpt.device, true}};
+  target.listeners = {{"tcp", ckpt.address->to_text(), "4420"}};
+  held.system.storage.nvme_targets = {std::vector{target}, "test"};
+  EXPECT_EQ(refused(), (std::vector<std::string>{why, ""}));
+  held = server();
+  EXPECT_EQ(refused(), (std::vector<std::string>{"", ""}));
+  held.railbed.clear();  // nobody looked at the server
+  EXPECT_EQ(refused(), (std::vector<std::string>{"", ""}));
+}
+
+// After a boot at which the unit failed, nothing of the target is left in the kernel, not even its folder. The plan is to
+// start the unit, which loads the modules and mounts configfs by itself.
+TEST(Storage, IsStartedAgainAfterABootThatDidNotServe) {
+  Facts facts = server();
+  facts.system.own_units_at_boot = {std::vector<std::string>{"railbed-nvmet.service"}, "test"};
+  const Setting serve = sample(kStored, {{"store1", facts}}).render("store1", Section::kStorage).at(0);
+  for (const Need& need : serve.needs) {
+    EXPECT_EQ(need.now, false);
+    EXPECT_EQ(need.at_boot, true);
+    EXPECT_EQ(need.found, "it is not served");
+  }
+  EXPECT_EQ(serve.refused, "");
+  EXPECT_FALSE(serve.reboot);
+  // A unit that failed is not running, so a restart alone would leave it so: it is enabled, and thereby started, before.
+  ASSERT_EQ(serve.steps.size(), 3u);
+  EXPECT_EQ(serve.steps[1].kind, StepKind::kEnableUnit);
+  const std::string& unit = serve.files[1].content;
+  EXPECT_THAT(unit, HasSubstr("WantedBy=multi-user.target\n"));
+  EXPECT_LT(unit.find("ExecStartPre=modprobe -a nvmet"), unit.find("ExecStart=/bin/sh"));
+  const std::string& script = serve.files[0].content;
+  EXPECT_LT(script.find("mount -t configfs"), script.find("  stop\n  serve "));
+}
+
+// A connection that was lost with the boot is not seen in any folder of the kernel, and the setting is the same as before.
+TEST(Storage, OfAClientIsStartedAgainAfterABootThatDidNotConnect) {
+  Facts facts = client();
+  facts.system.own_units_at_boot = {
+      std::vector<std::string>{"railbed-connect-ckpt.service", "railbed-connect-more.service"}, "test"};
+  for (const Setting& setting : sample(kStored, {{"gpu2", facts}}).render("gpu2", Section::kStorage)) {
+    EXPECT_EQ(setting.needs.at(0).now, false);
+    EXPECT_EQ(setting.needs[0].at_boot, true);
+    EXPECT_EQ(setting.needs[0].found, "not connected");
+    EXPECT_EQ(setting.steps.at(1).kind, StepKind::kEnableUnit);
+  }
+}
+
 std::string refusal_of(const Facts& facts) {
   const auto cluster = sample(kStored, {{"store1", facts}});
   return cluster.render("store1", Section::kStorage)[0].refused;
