@@ -23,6 +23,7 @@ HEAD = "railbed: 1\ncluster: lab\n"
 NODES = "nodes: [gpu1, gpu2]\n"
 RAIL = "  - {name: r0, subnet: 10.0.0.0/24, interface: ens1, first_address: 10.0.0.1"
 STORED = NODES + "rails:\n" + RAIL + "}\n"
+SHARE = "{name: s, server: gpu1, path: /srv/x, mount: /x, protocol: nfs-tcp, rail: r0, clients: gpu2"
 EXPORT = "{name: s, server: gpu1, device: /dev/vdb, protocol: nvme-tcp, rail: r0, clients: gpu2"
 
 TAKEN = [
@@ -52,9 +53,18 @@ TAKEN = [
     NODES + "checks:\n  - {name: fans_2, run: [/opt/site/fans, 80], user: root, timeout: 300, nodes: gpu1, remedy: Call them.,\n"
             "     exit: {0: pass, 1: fail, 255: n/a}}\n",
     STORED + "storage: [" + EXPORT + "}]\n", STORED + "storage: [" + EXPORT + ", nqn: 'nqn.2026-01.com.example:a.b', shared: false}]\n",
+    STORED + "storage: [" + SHARE + "}]\n", STORED + "storage: [" + SHARE + ", read_only: true, no_root_squash: false, nconnect: 16}]\n",
+    STORED + "storage: [" + SHARE.replace("nfs-tcp", "nfs-rdma") + "}]\n",
 ]
 
 REFUSED = [
+    *(STORED + "storage: [" + SHARE.replace("/srv/x", path) + "}]\n" for path in
+      ("/", "/etc", "/usr/local", "/var/lib", "/tmp", "srv", "/srv/", "/srv/../etc", "/srv//x", "/srv/$x", "'/srv/a b'")),
+    STORED + "storage: [" + SHARE.replace("mount: /x, ", "") + "}]\n", STORED + "storage: [" + SHARE.replace("path: /srv/x, ", "") + "}]\n",
+    *(STORED + "storage: [" + SHARE + ", " + more + "}]\n" for more in
+      ("device: /dev/vdb", "shared: true", "nqn: 'nqn.2026-01.com.example:a'", "nconnect: 17", "nconnect: 0", "read_only: perhaps")),
+    STORED + "storage: [" + SHARE.replace("nfs-tcp", "nfs-rdma") + ", nconnect: 2}]\n",
+    STORED + "storage: [" + EXPORT.replace("device: /dev/vdb, ", "") + "}]\n", STORED + "storage: [" + EXPORT + ", nconnect: 2}]\n",
     STORED + "storage: {}\n", STORED + "storage: [" + EXPORT.replace("name: s, ", "") + "}]\n", STORED + "storage: [" + EXPORT + ", mount: /a}]\n",
     STORED + "storage: [" + EXPORT.replace("/dev/vdb", "vdb") + "}]\n", STORED + "storage: [" + EXPORT.replace("/dev/vdb", "/dev/../vdb") + "}]\n",
     STORED + "storage: [" + EXPORT.replace("vdb", ".vdb") + "}]\n", STORED + "storage: [" + EXPORT.replace("vdb", "vd//b") + "}]\n",

@@ -109,6 +109,21 @@ const RailPort* find_port(const Rail& rail, std::string_view node) {
   return find(rail.ports, &RailPort::node, node);
 }
 
+bool is_within(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) &&
+         (path.size() == folder.size() || folder.ends_with('/') || path[folder.size()] == '/');
+}
+
+// hier(7), file-hierarchy(7)
+bool is_system_folder(std::string_view path) {
+  constexpr std::string_view kWhole[] = {"/bin",    "/boot", "/dev",  "/etc", "/lib",  "/lib32", "/lib64",
+                                         "/libx32", "/proc", "/root", "/run", "/sbin", "/sys",   "/usr"};
+  constexpr std::string_view kItself[] = {"/",         "/tmp",     "/var",     "/var/cache", "/var/lib",
+                                          "/var/lock", "/var/log", "/var/run", "/var/spool", "/var/tmp"};
+  return std::ranges::find(kItself, path) != std::end(kItself) ||
+         std::ranges::any_of(kWhole, [&](std::string_view folder) { return is_within(path, folder); });
+}
+
 bool is_partition_of(std::string_view part, std::string_view whole) {
   if (whole.empty() || !part.starts_with(whole)) return false;
   std::string_view rest = part.substr(whole.size());

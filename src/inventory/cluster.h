@@ -52,10 +52,11 @@ struct Expectations {
   std::optional<std::string> container_runtime;
   std::optional<std::string> cuda_toolkit;  // version or its beginning: "12.8"
   std::optional<bool> mpi;                  // programs with MPI are built here
+  std::optional<bool> gpudirect_storage;    // files on NVMe drives reach GPUs without host memory
   double fraction_of_ceiling = 0.9;         // a measured bandwidth below this share of the ceiling fails
   FIELDS(Expectations, gpus, gpu_model, driver, cuda, mig, os, kernel, bios, firmware, nccl, memory,
          traffic_class, governor, socket_buffer, subnet_manager, checkpoint_path, venv, container,
-         container_runtime, cuda_toolkit, mpi, fraction_of_ceiling);
+         container_runtime, cuda_toolkit, mpi, gpudirect_storage, fraction_of_ceiling);
 };
 
 // The program that manages the network's settings at boot.
@@ -187,27 +188,50 @@ struct ClusterPart {
 bool is_on_rail(const ClusterPart& part, std::string_view rail);
 bool is_on_node(const ClusterPart& part, std::string_view node);
 
-// The protocol by which a node serves storage to others: NVMe over Fabrics, over TCP or RDMA.
-enum class StorageProtocol { kNvmeTcp, kNvmeRdma };
+// The protocol by which a node serves storage to others, over TCP or RDMA: block devices by NVMe over Fabrics, or
+// directories by NFS.
+enum class StorageProtocol { kNvmeTcp, kNvmeRdma, kNfsTcp, kNfsRdma };
 constexpr auto enum_names(StorageProtocol) {
-  return std::array<std::string_view, 2>{"nvme-tcp", "nvme-rdma"};
+  return std::array<std::string_view, 4>{"nvme-tcp", "nvme-rdma", "nfs-tcp", "nfs-rdma"};
 }
-constexpr bool is_rdma(StorageProtocol protocol) { return protocol == StorageProtocol::kNvmeRdma; }
+constexpr bool is_rdma(StorageProtocol protocol) {
+  return protocol == StorageProtocol::kNvmeRdma || protocol == StorageProtocol::kNfsRdma;
+}
+constexpr bool is_nfs(StorageProtocol protocol) {
+  return protocol == StorageProtocol::kNfsTcp || protocol == StorageProtocol::kNfsRdma;
+}
 
-// A block device of one node that others reach over a rail.
+// A block device or a directory of one node that others reach over a rail.
 struct StorageExport {
   std::string name = {};    // small letters, digits, '_' and '-'
-  std::string server = {};  // the node that has the device
-  std::string device = {};  // a path below /dev with plain characters, as the server sees it
+  std::string server = {};  // the node that has the device or the directory
+  std::string device = {};  // a path below /dev with plain characters, as the server sees it; empty: NFS
   StorageProtocol protocol = StorageProtocol::kNvmeTcp;
   std::string rail = {};
   std::vector<std::string> clients = {};
   bool shared = false;   // several clients may have it at once; their file system is made for that
-  std::string nqn = {};  // the subsystem's NVMe qualified name
+  std::string nqn = {};  // the subsystem's NVMe qualified name; empty: NFS
+  // Of NFS only: the directory of the server, and where clients mount it; absolute paths with plain characters.
+  std::string path = {};
+  std::string mount = {};
+  bool read_only = false;
+  bool no_root_squash = false;       // root of a client is root there, too
+  std::optional<int> nconnect = {};  // TCP connections of each client; not set: the kernel's default, one
   std::optional<IpAddress> address = {};  // the server's on the rail; a file that was read has it
-  FIELDS(StorageExport, name, server, device, protocol, rail, clients, shared, nqn, address);
+  FIELDS(StorageExport, name, server, device, protocol, rail, clients, shared, nqn, path, mount, read_only,
+         no_root_squash, nconnect, address);
   bool operator==(const StorageExport&) const = default;
 };
+
+// Returns whether a path is a folder that the system itself needs (/, /etc, /usr, /var/lib), or lies in one that holds
+// nothing else. Such a folder is neither exported nor hidden below a mount.
+bool is_system_folder(std::string_view path);
+// Returns whether a path is that of a folder, or lies in it.
+bool is_within(std::string_view path, std::string_view folder);
+// Returns "/dev/nvme1n1", or the directory of NFS.
+inline const std::string& source_of(const StorageExport& one) {
+  return one.path.empty() ? one.device : one.path;
+}
 
 // Returns whether a device's path or name is that of a partition of the other: "/dev/sda1" of "/dev/sda", "nvme0n1p2" of
 // "nvme0n1", "…/nvme-eui.0025-part1" of "…/nvme-eui.0025".

@@ -1,5 +1,6 @@
 // Invalid cluster.yaml files and the exact error messages for them.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -564,6 +565,74 @@ TEST(Complaints, ExportsOfStorage) {
         << nqn;
   EXPECT_NE(said("server: s, device: /dev/vdc, protocol: nvme, rail: r0, clients: b"), "no complaint");
   EXPECT_NE(said("server: s, device: /dev/vdc, protocol: nvme-tcp, rail: r0"), "no complaint");
+}
+
+// A directory that nobody can mount, or that hides or gives away what a system needs.
+TEST(Complaints, DirectoriesOfNfs) {
+  const auto said = [](std::string_view entry) {
+    const std::string text = complaints(fmt::format(
+        "nodes: [s, a, b]\nrails:\n  - {{name: r0, subnet: 10.0.0.0/24, interface: e0, first_address: 10.0.0.1}}\n  - "
+        "{{name: eth, fabric: ethernet, subnet: 10.1.0.0/24, interface: e1, first_address: 10.1.0.1}}\nstorage:\n  - "
+        "{{name: x, server: s, path: /srv/x, mount: /x, protocol: nfs-rdma, rail: r0, clients: [a, b]}}\n  - "
+        "{{name: y, server: s, {}}}\n",
+        entry));
+    return text == "no complaint" ? text : text.substr(1, text.find('\n', 1) - 1);
+  };
+  EXPECT_EQ(
+      said(
+          "path: /srv/y, mount: /y, protocol: nfs-tcp, rail: eth, clients: [a, b], nconnect: 8, read_only: true"),
+      "no complaint");
+  EXPECT_EQ(
+      said("path: /srv/x/y, mount: /xy, protocol: nfs-rdma, rail: r0, clients: a, no_root_squash: true"),
+      "no complaint");
+  EXPECT_EQ(said("path: /srv/y, mount: /y, protocol: nfs-rdma, rail: eth, clients: a"),
+            "cluster.yaml:10:61: nfs-rdma needs RDMA, and eth has \"fabric: ethernet\"; nfs-tcp runs there");
+  EXPECT_EQ(said("path: /srv/y, mount: /x, protocol: nfs-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:47: b mounts \"x\" at /x already");
+  EXPECT_EQ(
+      said("path: /srv/y, mount: /x/y, protocol: nfs-tcp, rail: r0, clients: b"),
+      "cluster.yaml:10:47: b mounts \"x\" at /x: one of the two lies in the other, and would be hidden or gone with "
+      "it");
+  EXPECT_EQ(said("path: /srv/x, mount: /y, protocol: nfs-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:32: s exports /srv/x already, as \"x\"");
+  EXPECT_EQ(said("mount: /y, protocol: nfs-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:5: this export has no \"path\": nfs-tcp exports a directory");
+  EXPECT_EQ(said("path: /srv/y, protocol: nfs-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:5: this export has no \"mount\": nfs-tcp is mounted on its clients");
+  EXPECT_EQ(said("protocol: nvme-tcp, rail: r0, clients: b"),
+            "cluster.yaml:10:5: this export has no \"device\": nvme-tcp serves a block device");
+  for (const auto& [stranger, protocol] :
+       std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"device: /dev/vdb", "nfs-tcp"},
+           {"shared: true", "nfs-rdma"},
+           {"nqn: nqn.2026-01.a:x", "nfs-tcp"},
+           {"nconnect: 4", "nfs-rdma"}})
+    EXPECT_EQ(said(fmt::format("path: /srv/y, mount: /y, protocol: {}, rail: r0, clients: a, {}", protocol,
+                               stranger))
+                  .substr(16),
+              fmt::format("{}: \"{}\" is not for {}", protocol.size() + stranger.find(": ") + 87,
+                          stranger.substr(0, stranger.find(':')), protocol))
+        << stranger;
+  for (const char* stranger :
+       {"mount: /y", "path: /y", "read_only: true", "no_root_squash: false", "nconnect: 2"})
+    EXPECT_THAT(said(fmt::format("device: /dev/vdb, protocol: nvme-tcp, rail: r0, clients: a, {}", stranger)),
+                testing::EndsWith("\" is not for nvme-tcp"))
+        << stranger;
+  for (const char* path : {"/", "/etc", "/usr/local", "/proc/x", "/var", "/var/lib", "/tmp", "/root/x", "srv",
+                           "/a b", "/srv/", "/srv/../etc", "/srv//x", "/srv/$x", "/srv/a:b", "/srv/*"}) {
+    for (const char* entry : {"path: {0}, mount: /y", "path: /srv/y, mount: {0}"})
+      EXPECT_THAT(
+          said(fmt::format(fmt::runtime(std::string(entry) + ", protocol: nfs-tcp, rail: r0, clients: b"),
+                           fmt::format("\"{}\"", path))),
+          testing::HasSubstr(
+              "must be an absolute path in letters, digits and ._-+ that is no folder of the system"))
+          << path << entry;
+  }
+  for (const char* number : {"0", "17", "x"})
+    EXPECT_THAT(
+        said(fmt::format("path: /srv/y, mount: /y, protocol: nfs-tcp, rail: r0, clients: a, nconnect: {}",
+                         number)),
+        testing::HasSubstr("\"nconnect\" must be a number from 1 to 16"));
 }
 
 // What no os-release(5) holds can never be true on a node.

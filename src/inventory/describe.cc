@@ -62,7 +62,7 @@ std::string describe_checks(const Cluster& cluster) {
 std::string describe_storage(const Cluster& cluster) {
   std::vector<std::string> exports;
   for (const StorageExport& one : cluster.storage)
-    exports.push_back(fmt::format("{} ({} of {}, {} over {}, to {})", one.name, one.device, one.server,
+    exports.push_back(fmt::format("{} ({} of {}, {} over {}, to {})", one.name, source_of(one), one.server,
                                   enum_names(one.protocol)[static_cast<std::size_t>(one.protocol)], one.rail,
                                   fold_hostlist(one.clients)));
   return join(exports);
@@ -94,6 +94,7 @@ std::string describe(const Expectations& expect) {
                     (expect.container_runtime ? " by " + *expect.container_runtime : ""));
   if (expect.cuda_toolkit) parts.push_back("CUDA toolkit " + *expect.cuda_toolkit);
   if (expect.mpi.value_or(false)) parts.push_back("mpicc");
+  if (expect.gpudirect_storage.value_or(false)) parts.push_back("GPUDirect Storage");
   parts.push_back(fmt::format("at least {:.0f} % of each ceiling", expect.fraction_of_ceiling * 100));
   return join(parts);
 }

@@ -180,6 +180,43 @@ storage:
                                  "store1, nvme-rdma over rail0, to gpu[1-3]), ckpt ("));
 }
 
+TEST(Load, ReadsDirectoriesOfNfs) {
+  const Cluster cluster = read(R"(
+railbed: 1
+cluster: c
+nodes: [store1, "gpu[1-4]"]
+rails:
+  - {name: rail0, interface: ens1, subnet: 10.0.0.0/24, first_address: 10.0.0.10}
+storage:
+  - {name: home, server: store1, path: /srv/home, mount: /home, protocol: nfs-rdma, rail: rail0, clients: "gpu[1-4]"}
+  - name: data
+    server: store1
+    path: /srv/data
+    mount: /data
+    protocol: nfs-tcp
+    rail: rail0
+    clients: gpu[1-2]
+    read_only: true
+    no_root_squash: true
+    nconnect: 8
+)");
+  ASSERT_EQ(cluster.storage.size(), 2u);
+  const StorageExport& home = cluster.storage[0];
+  EXPECT_EQ(home.protocol, StorageProtocol::kNfsRdma);
+  EXPECT_EQ(home.path, "/srv/home");
+  EXPECT_EQ(home.mount, "/home");
+  EXPECT_EQ(home.device + home.nqn, "");
+  EXPECT_FALSE(home.read_only || home.no_root_squash || home.nconnect);
+  EXPECT_EQ(home.address->to_text(), "10.0.0.10");
+  const StorageExport& data = cluster.storage[1];
+  EXPECT_TRUE(data.read_only && data.no_root_squash);
+  EXPECT_EQ(data.nconnect, 8);
+  EXPECT_EQ(read(write_cluster(cluster)).storage, cluster.storage);
+  EXPECT_THAT(
+      describe(cluster),
+      testing::HasSubstr("storage   home (/srv/home of store1, nfs-rdma over rail0, to gpu[1-4]), data ("));
+}
+
 TEST(Load, ExpandsRangesEverywhere) {
   const Cluster cluster = read(R"(
 railbed: 1

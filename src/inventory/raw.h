@@ -105,8 +105,13 @@ struct RawStorage {
   Raw<StorageProtocol> protocol;
   Said<std::string> rail;
   std::vector<RawPattern> clients;
-  bool shared = false;
+  Said<bool> shared;
   Said<std::string> nqn;
+  Said<std::string> path;
+  Said<std::string> mount;
+  Said<bool> read_only;
+  Said<bool> no_root_squash;
+  Said<int> nconnect;
 };
 
 struct RawCluster {

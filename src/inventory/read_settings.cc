@@ -267,6 +267,8 @@ RawExpect ClusterReader::read_expect(const YamlKey& at, const YamlValue& value) 
       take(values.driver, text(key_at, item));
     else if (key == "cuda")
       take(values.cuda, parsed(key_at, item, parse_cuda, "a CUDA version, as in \"12.8\""));
+    else if (key == "gpudirect_storage")
+      take(values.gpudirect_storage, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "mig")
       take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "os")

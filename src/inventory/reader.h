@@ -80,6 +80,8 @@ class ClusterReader {
   std::vector<RawStorage> read_storage(const YamlKey& at, const YamlValue& value);
   // Reads an entry of `storage:`; nullopt if a part of it was rejected.
   std::optional<RawStorage> read_export(const YamlValue& value);
+  // Reports keys of `storage:` that the entry's protocol lacks or does not know.
+  void check_kind(const RawStorage& made, const YamlValue& value);
   void read_patterns(const YamlKey& at, const YamlValue& value, std::vector<RawPattern>& patterns);
 
   Complaints& complaints_;

@@ -132,6 +132,9 @@ class Resolver {
   bool check_reach(const RawStorage& raw, const StorageExport& made, const Rail& rail);
   // Reports an export that another one of the file contradicts. Returns false after an error.
   bool check_against_other_exports(const RawStorage& raw, const StorageExport& made);
+  // Returns false after a complaint if a client would mount both at one place, or one within the other.
+  bool check_against_other_mount(const RawStorage& raw, const StorageExport& made,
+                                 const StorageExport& other);
   // Reports that two rails conflict on a node.
   void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
 
@@ -528,10 +531,10 @@ bool Resolver::check_reach(const RawStorage& raw, const StorageExport& made, con
     return port != nullptr && port->address;
   };
   if (is_rdma(made.protocol) && rail.fabric == Fabric::kEthernet)
-    return complain(
-               raw.protocol.spot,
-               fmt::format("{} needs RDMA, and {} has \"fabric: ethernet\"; nvme-tcp runs there",
-                           enum_names(made.protocol)[static_cast<std::size_t>(made.protocol)], rail.name)),
+    return complain(raw.protocol.spot,
+                    fmt::format("{} needs RDMA, and {} has \"fabric: ethernet\"; {} runs there",
+                                enum_names(made.protocol)[static_cast<std::size_t>(made.protocol)], rail.name,
+                                is_nfs(made.protocol) ? "nfs-tcp" : "nvme-tcp")),
            false;
   if (!has_address(made.server))
     return complain(raw.server->spot, fmt::format("{} has no address on {}: clients could not reach it there",
@@ -548,7 +551,7 @@ bool Resolver::check_reach(const RawStorage& raw, const StorageExport& made, con
                                                             client, rail.name, made.name)),
              false;
   }
-  if (made.clients.size() > 1 && !made.shared)
+  if (made.clients.size() > 1 && !made.shared && !is_nfs(made.protocol))
     return complain(
                raw.clients.front().spot,
                fmt::format("{} clients write to one device: ext4 and XFS are corrupted by a second one; say "
@@ -558,14 +561,35 @@ bool Resolver::check_reach(const RawStorage& raw, const StorageExport& made, con
   return true;
 }
 
+bool Resolver::check_against_other_mount(const RawStorage& raw, const StorageExport& made,
+                                         const StorageExport& other) {
+  if (made.mount.empty() || other.mount.empty() ||
+      (!is_within(made.mount, other.mount) && !is_within(other.mount, made.mount)))
+    return true;
+  for (const std::string& client : made.clients)
+    if (std::ranges::find(other.clients, client) != other.clients.end())
+      return complain(
+                 raw.mount->spot,
+                 made.mount == other.mount
+                     ? fmt::format("{} mounts \"{}\" at {} already", client, other.name, other.mount)
+                     : fmt::format("{} mounts \"{}\" at {}: one of the two lies in the other, and would be "
+                                   "hidden or gone with it",
+                                   client, other.name, other.mount)),
+             false;
+  return true;
+}
+
 bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageExport& made) {
   for (const StorageExport& other : cluster_.storage) {
     if (other.name == made.name)
       return complain(raw.name.spot, fmt::format("there are two exports \"{}\"", made.name)), false;
-    if (other.server == made.server && other.device == made.device)
-      return complain(raw.device->spot,
-                      fmt::format("{} exports {} already, as \"{}\"", made.server, made.device, other.name)),
+    const auto& source = raw.path ? raw.path : raw.device;
+    if (other.server == made.server && source_of(other) == source->value)
+      return complain(source->spot, fmt::format("{} exports {} already, as \"{}\"", made.server,
+                                                source->value, other.name)),
              false;
+    if (!check_against_other_mount(raw, made, other)) return false;
+    if (is_nfs(made.protocol) || is_nfs(other.protocol)) continue;
     if (other.server == made.server &&
         (is_partition_of(made.device, other.device) || is_partition_of(other.device, made.device)))
       return complain(raw.device->spot, fmt::format("{} and {}, which \"{}\" exports, share their blocks",
@@ -583,10 +607,15 @@ bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageE
 void Resolver::add_export(const RawStorage& raw) {
   StorageExport made{.name = raw.name.value,
                      .server = raw.server->value,
-                     .device = raw.device->value,
+                     .device = raw.device ? raw.device->value : "",
                      .protocol = raw.protocol.value,
                      .rail = raw.rail->value,
-                     .shared = raw.shared};
+                     .shared = raw.shared && raw.shared->value,
+                     .path = raw.path ? raw.path->value : "",
+                     .mount = raw.mount ? raw.mount->value : "",
+                     .read_only = raw.read_only && raw.read_only->value,
+                     .no_root_squash = raw.no_root_squash && raw.no_root_squash->value};
+  if (raw.nconnect) made.nconnect = raw.nconnect->value;
   const std::size_t before = complaints_.count();
   if (!node_index_.contains(made.server) && !nodes_misread_)
     complain(raw.server->spot, fmt::format("unknown node \"{}\"{}", made.server,
@@ -605,7 +634,7 @@ void Resolver::add_export(const RawStorage& raw) {
     }
   if (complaints_.count() > before || nodes_misread_) return;
   if (made.clients.empty()) return complain(raw.spot, "an export has at least one client");
-  made.nqn = raw.nqn ? raw.nqn->value : default_nqn(made.server, made.name);
+  if (!is_nfs(made.protocol)) made.nqn = raw.nqn ? raw.nqn->value : default_nqn(made.server, made.name);
   if (made.nqn.size() > kLongestNqn)
     return complain(
         raw.name.spot,

@@ -352,12 +352,17 @@ std::string export_text(const StorageExport& one) {
     text += fmt::format("    {}: {}\n", key, value);
   };
   add("server", in_quotes(one.server));
-  add("device", in_quotes(one.device));
+  if (!one.device.empty()) add("device", in_quotes(one.device));
+  if (!one.path.empty()) add("path", in_quotes(one.path));
+  if (!one.mount.empty()) add("mount", in_quotes(one.mount));
   add("protocol", text_of(one.protocol));
   add("rail", in_quotes(one.rail));
   add("clients", patterns_text(one.clients));
   if (one.shared) add("shared", "true");
-  if (one.nqn != default_nqn(one.server, one.name)) add("nqn", in_quotes(one.nqn));
+  if (!one.nqn.empty() && one.nqn != default_nqn(one.server, one.name)) add("nqn", in_quotes(one.nqn));
+  if (one.read_only) add("read_only", "true");
+  if (one.no_root_squash) add("no_root_squash", "true");
+  if (one.nconnect) add("nconnect", std::to_string(*one.nconnect));
   return text;
 }
 
