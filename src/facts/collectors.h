@@ -2,6 +2,7 @@
 // functions used_*() return the lines of a file that the collector reads; a capture keeps only those.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,13 +27,17 @@ Cpu collect_cpu(Host& host);
 // missing.
 Reading<std::uint64_t> edac_sum(Host& host, const std::string& count);
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
-// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` are those that cluster.yaml exports.
+// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` and `folders` are those that cluster.yaml
+// exports, or mounts.
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {},
-                        const std::vector<std::string>& devices = {});
+                        const std::vector<std::string>& devices = {},
+                        const std::vector<std::string>& folders = {});
 Reading<std::vector<NvmeTarget>> collect_nvme_targets(Host& host);
 ExportDevice collect_export_device(Host& host, const std::string& path);
 Reading<std::vector<std::string>> collect_own_units_at_boot(Host& host);
 Firmware collect_firmware(Host& host);
+// Limit for gdscheck, which starts CUDA on every GPU (facts/software/gds.h).
+inline constexpr std::chrono::seconds kGdscheckDeadline{60};
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts_template(Host& host);

@@ -112,8 +112,9 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.console = timed("console", runs, [&] { return collect_console(host, system.kernel.command_line); });
   system.cpu = timed("cpu", runs, [&] { return collect_cpu(host); });
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
-  system.storage =
-      timed("storage", runs, [&] { return collect_storage(host, options.paths, options.devices); });
+  system.storage = timed("storage", runs, [&] {
+    return collect_storage(host, options.paths, options.devices, options.folders);
+  });
   system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
   system.sysctl_at_boot = timed("sysctl_at_boot", runs, [&] { return collect_sysctl_at_boot(host); });
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
@@ -138,6 +139,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   auto net_share = net.get();
   auto rdma_share = rdma.get();
   facts.gpus = std::move(gpu_share.part);
+  facts.gpus.gds = timed("gds", runs, [&] { return collect_gds(host, options.gds); });
   facts.net = std::move(net_share.part);
   facts.rdma = std::move(rdma_share.part);
   runs.insert(runs.end(), gpu_share.runs.begin(), gpu_share.runs.end());

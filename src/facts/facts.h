@@ -72,18 +72,20 @@ struct CollectOptions {
   std::optional<int> load_seconds;  // run the load window for this long; nullopt: no load
   std::string log_since;            // start of the kernel log ("2026-11-21T08:00:00Z"); empty: since boot
   std::vector<std::string> paths;   // file systems to report in addition to the default ones
-  std::vector<std::string> devices = {};         // block devices that cluster.yaml exports from this machine
-  std::string venv;                              // Python environment whose PyTorch is tried; empty: no test
-  int venv_seconds = 60;                         // timeout: a first import from a network file system is slow
-  bool venv_on_gpu = true;                       // let PyTorch compute if no process uses a GPU
-  std::string container;                         // image to start once; empty: no container
-  std::string container_runtime;                 // docker or podman; empty: the first one installed
-  int container_seconds = 60;                    // timeout
+  std::vector<std::string> devices = {};  // block devices that cluster.yaml exports from this machine
+  std::vector<std::string> folders = {};  // directories that cluster.yaml exports from here, or mounts here
+  std::string venv;                       // Python environment whose PyTorch is tried; empty: no test
+  int venv_seconds = 60;                  // timeout: a first import from a network file system is slow
+  bool venv_on_gpu = true;                // let PyTorch compute if no process uses a GPU
+  bool gds = false;                       // run gdscheck, where it is
+  std::string container;                  // image to start once; empty: no container
+  std::string container_runtime;          // docker or podman; empty: the first one installed
+  int container_seconds = 60;             // timeout
   std::vector<SiteCheckOrder> site_checks = {};  // programs of the site's own, run one after the other
   bool asks_site = false;  // of the controller, not sent: fill site_checks from cluster.yaml for each node
   std::vector<std::string> left_alone;  // RDMA devices and interfaces whose files are not opened
-  FIELDS(CollectOptions, load_seconds, log_since, paths, devices, venv, venv_seconds, venv_on_gpu, container,
-         container_runtime, container_seconds, site_checks, left_alone);
+  FIELDS(CollectOptions, load_seconds, log_since, paths, devices, folders, venv, venv_seconds, venv_on_gpu,
+         gds, container, container_runtime, container_seconds, site_checks, left_alone);
 };
 
 // Collects all facts. Runs collectors in parallel threads, so `host` has to be thread-safe. The load window

@@ -32,6 +32,7 @@ const std::string kOwnFolders[] = {"/etc/netplan",
                                    "/etc/yum.repos.d",
                                    "/etc/crio/crio.conf.d",
                                    "/etc/profile.d",
+                                   "/etc/exports.d",
                                    "/etc/railbed",
                                    "/etc/default"};
 const std::string kUnitFolder = "/etc/systemd/system";

@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
+#include "facts/software/gds.h"
 #include "host/sent_answers.h"
 #include "nvidia/gpu_answers.h"
 
@@ -50,8 +51,9 @@ struct Gpus {
   Reading<NvmlSystem> nvml;       // Host call "nvml"
   Reading<NvmlPeers> peers;       // Host call "nvml p2p"; absent with a single GPU
   Reading<GpuTestsAnswer> tests;  // Host call "gpu-tests": DCGM's, of support reports alone
+  Gds gds;
   FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
-         nvml, peers, tests);
+         nvml, peers, tests, gds);
 };
 
 // Returns true if there are GPUs, no process runs on any of them, and each has less than 1 GiB of memory in

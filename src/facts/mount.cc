@@ -10,24 +10,6 @@
 namespace railbed {
 namespace {
 
-// Decodes spaces, tabs, newlines and backslashes, which are written as a backslash and three octal digits:
-// proc(5).
-std::string unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto code = text[i] == '\\' && i + 3 < text.size()
-                          ? parse_number<unsigned>(text.substr(i + 1, 3), 8)
-                          : std::nullopt;
-    if (code && *code < 256) {
-      plain += static_cast<char>(*code);
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 bool lies_below(std::string_view path, std::string_view point) {
   if (point == "/") return path.starts_with('/');
   return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
@@ -44,13 +26,9 @@ std::optional<MountLine> parse_line(std::string_view line) {
   const auto columns = words(line);
   const auto dash = std::find(columns.begin(), columns.end(), "-");
   if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
-  return MountLine{
-      {unescape(columns[4]), std::string(dash[1]), unescape(dash[2]), {}}, columns[5], columns.back()};
-}
-
-bool has_option(std::string_view options, std::string_view wanted) {
-  const auto all = split(options, ',');
-  return std::find(all.begin(), all.end(), wanted) != all.end();
+  return MountLine{{unescaped_mount(columns[4]), std::string(dash[1]), unescaped_mount(dash[2]), {}},
+                   columns[5],
+                   columns.back()};
 }
 
 constexpr int kDeepest = 8;  // limit for volumes on top of volumes
@@ -86,6 +64,29 @@ std::optional<MountLine> find_line(std::string_view mountinfo, std::string_view 
 
 }  // namespace
 
+// Decodes spaces, tabs, newlines and backslashes, which are written as a backslash and three octal digits:
+// proc(5).
+std::string unescaped_mount(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = text[i] == '\\' && i + 3 < text.size()
+                          ? parse_number<unsigned>(text.substr(i + 1, 3), 8)
+                          : std::nullopt;
+    if (code && *code < 256) {
+      plain += static_cast<char>(*code);
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+bool has_mount_option(std::string_view options, std::string_view wanted) {
+  const auto all = split(options, ',');
+  return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
   auto found = find_line(mountinfo, path);
   return found ? std::optional(std::move(found->mount)) : std::nullopt;
@@ -97,8 +98,8 @@ std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_v
   constexpr std::string_view kNeverWritten[] = {"squashfs", "erofs", "iso9660", "cramfs", "romfs"};
   if (std::ranges::find(kNeverWritten, found->mount.type) != std::end(kNeverWritten))
     return ReadOnlyBy::kKind;
-  if (has_option(found->file_system_options, "ro")) return ReadOnlyBy::kFileSystem;
-  if (has_option(found->options, "ro")) return ReadOnlyBy::kMount;
+  if (has_mount_option(found->file_system_options, "ro")) return ReadOnlyBy::kFileSystem;
+  if (has_mount_option(found->options, "ro")) return ReadOnlyBy::kMount;
   return std::nullopt;
 }
 

@@ -17,6 +17,12 @@ class Host;
 // `devices` stays empty.
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
+// Returns a path of mountinfo, or of another table of mounts, without its escapes: proc(5).
+std::string unescaped_mount(std::string_view text);
+
+// Returns whether an option is among "rw,noatime".
+bool has_mount_option(std::string_view options, std::string_view wanted);
+
 // Returns why the mount that holds `path` is read-only: the type or the options of the file system, or the
 // options of the mount. Call it only for a read-only mount; nullopt if the text gives no reason.
 std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path);

@@ -127,7 +127,7 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
 }  // namespace
 
 Storage collect_storage(Host& host, const std::vector<std::string>& paths,
-                        const std::vector<std::string>& devices) {
+                        const std::vector<std::string>& devices, const std::vector<std::string>& folders) {
   Storage storage;
   storage.block_devices = host.list("/sys/block").parsed([&](const std::vector<std::string>& names) {
     std::vector<BlockDevice> devices;
@@ -141,6 +141,7 @@ Storage collect_storage(Host& host, const std::vector<std::string>& paths,
   for (const auto& path : asked) storage.file_systems.push_back(collect_file_system(host, path));
   storage.nvme_targets = collect_nvme_targets(host);
   for (const auto& path : devices) storage.export_devices.push_back(collect_export_device(host, path));
+  storage.nfs = collect_nfs(host, folders);
   return storage;
 }
 

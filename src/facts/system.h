@@ -14,6 +14,7 @@
 #include "facts/interrupts.h"
 #include "facts/network/firewall.h"
 #include "facts/network/ssh.h"
+#include "facts/nfs.h"
 
 namespace railbed {
 
@@ -251,7 +252,8 @@ struct Storage {
   // /sys/kernel/config/nvmet; absent while the module is not loaded
   Reading<std::vector<NvmeTarget>> nvme_targets;
   std::vector<ExportDevice> export_devices;  // CollectOptions::devices
-  FIELDS(Storage, block_devices, nvme, file_systems, nvme_targets, export_devices);
+  NfsFacts nfs;
+  FIELDS(Storage, block_devices, nvme, file_systems, nvme_targets, export_devices, nfs);
 };
 
 // A value that the next boot sets, and the file that decides it: sysctl.d(5).

@@ -45,9 +45,15 @@ void ask_what_is_expected(const Cluster& cluster, std::string_view name, Collect
   options.venv = expect.venv.value_or("");
   options.container = expect.container.value_or("");
   options.container_runtime = expect.container_runtime.value_or("");
+  options.gds = expect.gpudirect_storage.value_or(false);
   options.devices.clear();
-  for (const StorageExport& one : cluster.storage)
-    if (one.server == name) options.devices.push_back(one.device);
+  options.folders.clear();
+  for (const StorageExport& one : cluster.storage) {
+    if (one.server == name)
+      (is_nfs(one.protocol) ? options.folders : options.devices).push_back(source_of(one));
+    if (is_nfs(one.protocol) && std::ranges::find(one.clients, name) != one.clients.end())
+      options.folders.push_back(one.mount);
+  }
 }
 
 SiteOrders orders_of(const std::vector<const SiteCheck*>& checks) {

@@ -79,7 +79,10 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
   if (!read) return read;
   Evidence& evidence = *read;
   if (sources.live() && (sources.only || !sources.containers))
-    for (Node& node : evidence.cluster.nodes) node.expect.container.reset();
+    for (Node& node : evidence.cluster.nodes) {
+      node.expect.container.reset();
+      node.expect.gpudirect_storage.reset();
+    }
   if (!sources.live() && !reach.nodelist.empty())
     if (auto kept = keep_nodes(reach.nodelist, evidence); !kept) return tl::unexpected<Error>(kept.error());
   if (sources.live() && !sources.only) {

@@ -28,8 +28,8 @@ struct Sources {
   // Set for a health check: judge this machine alone, under this name, within kHealthDeadline even if
   // something hangs.
   std::optional<std::string> only;
-  // Start containers to check them. False for checks that repeat by themselves; a health check never starts
-  // one.
+  // Start containers and gdscheck to judge what they show. False for checks that repeat by themselves; a health check
+  // never starts one.
   bool containers = true;
   bool live() const { return root.empty() && facts.empty(); }
 };

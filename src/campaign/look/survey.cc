@@ -12,6 +12,7 @@
 #include "campaign/look/evidence.h"
 #include "campaign/look/facts_desk.h"
 #include "campaign/reach.h"
+#include "facts/collectors.h"
 #include "fleet/diagnose.h"
 
 namespace railbed {
@@ -152,6 +153,7 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
       kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
       std::chrono::seconds(expects(&Expectations::venv) ? options.venv_seconds : 0) +
       std::chrono::seconds(expects(&Expectations::container) ? options.container_seconds : 0) +
+      (expects(&Expectations::gpudirect_storage) ? kGdscheckDeadline : std::chrono::seconds(0)) +
       std::chrono::seconds(check_seconds);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;

@@ -138,6 +138,22 @@ bool is_optics_key(std::string_view key) {
          key.find("warning") != std::string_view::npos;
 }
 
+// The lines of gdscheck that parse_gdscheck() reads; those about GPUs and the platform's state end in words of NVIDIA's.
+bool is_gds_key(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"GDS release version",
+                                        "nvidia_fs version",
+                                        "NVMe",
+                                        "NVMe P2PDMA",
+                                        "NVMeOF",
+                                        "SCSI",
+                                        "NFS",
+                                        "properties.use_compat_mode",
+                                        "properties.force_compat_mode",
+                                        "IOMMU",
+                                        "WARN"};
+  return std::ranges::find(kKeys, key) != std::end(kKeys);
+}
+
 bool is_version_key(std::string_view key) { return key == "Fabric Manager version is"; }
 
 // Returns the lines that railbed's own script printed, with nvidia-smi's message masked.
@@ -212,6 +228,7 @@ std::optional<std::string> known_output(std::string_view command, const std::str
   if (begins("lldpcli ")) return known_neighbours(output, mask);
   if (begins("ethtool -m ")) return known_lines(output, ':', is_optics_key);
   if (begins("nv-fabricmanager ")) return known_lines(output, ':', is_version_key);
+  if (command.ends_with("/gdscheck -p")) return mask(known_lines(output, ':', is_gds_key));
   if (begins("modinfo ")) return used_modinfo({0, output, ""}).output;
   if (command == "ldconfig -p") return mask(used_loader_cache(output));
   if (begins("test -e ")) return "";

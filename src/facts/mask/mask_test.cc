@@ -203,6 +203,10 @@ TEST(MaskTree, KeepsNobodysWords) {
        "iface ens6 inet static # S3CR3T\n  wpa-psk S3CR3T\n  up S3CR3T\n  address 10.0.0.1 S3CR3T\n"},
       {"/etc/ssh/sshd_config", "Banner S3CR3T\n"},
       {"/boot/config-6.1.0", "# S3CR3T\nCONFIG_LOCALVERSION=\"S3CR3T\"\n"},
+      {"/etc/cufile.json",
+       "{\"logging\": {\"dir\": \"/S3CR3T\"}, \"properties\": {\"S3CR3T\": true}} // S3CR3T\n"},
+      {"/var/lib/nfs/etab", "/S3CR3T\tS3CR3T.example(rw,S3CR3T,root_squash)\n"},
+      {"/proc/self/mountstats", "device S3CR3T:/S3CR3T mounted on /S3CR3T with fstype nfs4 statvers=1.1\n"},
       {"/proc/self/mountinfo",
        "1 1 0:1 / / rw - ext4 /dev/sda1 rw,S=S3CR3T\n2 1 0:2 /S3CR3T /mnt/S3CR3T rw - nfs S3CR3T:/S3CR3T rw,S3CR3T\n"
        "3 1 0:3 /S3CR3T /asked rw,S3CR3T - cifs //S3CR3T/x rw,username=S3CR3T\n"},

@@ -8,8 +8,10 @@
 #include "facts/boot/boot_section.h"
 #include "facts/collectors.h"
 #include "facts/mask/mask.h"
+#include "facts/nfs.h"
 #include "facts/pci_config.h"
 #include "facts/software/engine_files.h"
+#include "facts/software/gds.h"
 #include "facts/software/nccl.h"
 
 namespace railbed {
@@ -155,6 +157,30 @@ std::string known_mounts(std::string_view text, const Tree& tree, Mask& mask) {
   return kept;
 }
 
+// Returns the lines of /var/lib/nfs/etab with masked paths and clients, and the options that rules know.
+std::string known_exports(std::string_view text, Mask& mask) {
+  static const KnownNames kWords = {"rw",           "ro",
+                                    "sync",         "async",
+                                    "root_squash",  "no_root_squash",
+                                    "all_squash",   "no_all_squash",
+                                    "secure",       "insecure",
+                                    "sec=sys",      "no_subtree_check",
+                                    "subtree_check"};
+  std::string kept;
+  for (const NfsExport& line : parse_export_table(text)) {
+    std::string options;
+    for (const std::string& option : line.options)
+      if (kWords.contains(option)) options += (options.empty() ? "" : ",") + option;
+    const bool open = line.client == "*";
+    kept += "/" + mask.placeholder("folder", line.path) + "\t" +
+            (open                            ? line.client
+             : IpAddress::parse(line.client) ? mask(line.client)
+                                             : mask.placeholder("client", line.client)) +
+            "(" + options + ")\n";
+  }
+  return kept;
+}
+
 // Returns the names that the tree contains in any case.
 KnownNames known_names(const Tree& tree) {
   KnownNames names;
@@ -233,6 +259,9 @@ std::string masked_file(const Tree& tree, const std::string& path, const std::st
   if (path.ends_with("/os-release")) return known_release(content);
   if (path.starts_with("/boot/") || path.starts_with("/lib/modules/")) return used_config(content);
   if (path == "/proc/self/mountinfo") return known_mounts(content, tree, mask);
+  if (path == "/proc/self/mountstats") return "";  // the names of servers and folders
+  if (path == "/etc/cufile.json") return used_cufile(content);
+  if (path == "/var/lib/nfs/etab") return known_exports(content, mask);
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
   if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
     return known_sysctl(content, mask);
