@@ -49,21 +49,28 @@ std::string hosts_otherwise(const Cluster& cluster, const StorageExport& one, co
 std::vector<const StorageExport*> exports_of(const Cluster& cluster, std::string_view server) {
   std::vector<const StorageExport*> found;
   for (const StorageExport& one : cluster.storage)
-    if (one.server == server) found.push_back(&one);
+    if (!is_nfs(one.protocol) && one.server == server) found.push_back(&one);
   return found;
 }
 
 std::vector<const StorageExport*> connections_of(const Cluster& cluster, std::string_view client) {
   std::vector<const StorageExport*> found;
   for (const StorageExport& one : cluster.storage)
-    if (std::ranges::find(one.clients, client) != one.clients.end()) found.push_back(&one);
+    if (!is_nfs(one.protocol) && std::ranges::find(one.clients, client) != one.clients.end())
+      found.push_back(&one);
   return found;
 }
 
 std::string_view transport_of(const StorageExport& one) { return is_rdma(one.protocol) ? "rdma" : "tcp"; }
 
+int port_of(const StorageExport& one) {
+  if (!is_nfs(one.protocol)) return kNvmePort;
+  return is_rdma(one.protocol) ? kNfsRdmaPort : kNfsPort;
+}
+
 std::string place_of(const StorageExport& one) {
-  return fmt::format("{}:{} by {}", one.address ? one.address->to_text() : "?", kNvmePort, transport_of(one));
+  return fmt::format("{}:{} by {}", one.address ? one.address->to_text() : "?", port_of(one),
+                     transport_of(one));
 }
 
 std::string host_uuid(const Cluster& cluster, std::string_view node) {

@@ -12,14 +12,17 @@
 
 namespace railbed {
 
-constexpr int kNvmePort = 4420;  // IANA: nvme, NVMe over Fabrics I/O
+constexpr int kNvmePort = 4420;      // IANA: nvme, NVMe over Fabrics I/O
+constexpr int kNfsPort = 2049;       // IANA: nfs
+constexpr int kNfsRdmaPort = 20049;  // IANA: nfsrdma
 
-// Returns the exports that the node serves, or is a client of. The pointers point into the cluster.
+// Returns the block devices that the node serves, or is a client of. The pointers point into the cluster.
 std::vector<const StorageExport*> exports_of(const Cluster& cluster, std::string_view server);
 std::vector<const StorageExport*> connections_of(const Cluster& cluster, std::string_view client);
 
 // Returns the name of the kernel's transport: "tcp", "rdma".
 std::string_view transport_of(const StorageExport& one);
+int port_of(const StorageExport& one);
 // Returns "10.0.0.1:4420 by tcp".
 std::string place_of(const StorageExport& one);
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/differences.h"
+#include "model/nfs_export.h"
 #include "settings/driver_package.h"
 #include "settings/files.h"
 #include "settings/nvidia_repository.h"
@@ -266,6 +267,30 @@ void add_rdma(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(std::move(setting));
 }
 
+// The kernel serves NFS and mounts it, but only programs of these packages tell it to: exportfs(8), mount.nfs(8).
+void add_nfs(const Target& target, std::vector<Setting>& settings) {
+  const std::string& node = target.node().name;
+  const bool serves = !directories_of(target.cluster(), node).empty();
+  if (!serves && mounts_of(target.cluster(), node).empty()) return;
+  Setting setting =
+      package_setting("packages/nfs", "NFS's programs",
+                      "what storage: exports and mounts by NFS is exported and mounted by them");
+  const NfsFacts& nfs = target.facts().system.storage.nfs;
+  for (const auto& [what, there] :
+       {std::pair("mount.nfs", &nfs.mount_nfs), std::pair("exportfs", &nfs.exportfs)}) {
+    if (there == &nfs.exportfs && !serves) continue;
+    Need need{.what = what};
+    if (target.looked() && (there->ok() || there->absent()))
+      need = installed(std::move(need.what), there->ok(), "there is none");
+    setting.needs.push_back(std::move(need));
+  }
+  if (target.platform.family == OsFamily::kRhel)
+    setting.steps = install_steps({"nfs-utils"});
+  else
+    setting.steps = install_steps({serves ? "nfs-kernel-server" : "nfs-common"});
+  settings.push_back(std::move(setting));
+}
+
 std::optional<bool> toolkit_hands_out(const Target& target) {
   const auto& toolkit = target.facts().system.engines.toolkit;
   if (target.looked() && !target.node().expect.container && (toolkit.ok() || toolkit.absent()))
@@ -304,6 +329,7 @@ void add_container_toolkit(const Target& target, std::vector<Setting>& settings)
 void render_packages(const Target& target, std::vector<Setting>& settings) {
   if (!target.configure().packages.value_or(false)) return;
   add_rdma(target, settings);
+  add_nfs(target, settings);
   add_driver(target, settings);
   add_toolkit(target, settings);
   add_nccl(target, settings);

@@ -26,6 +26,7 @@ constexpr Renderer kRenderers[] = {
     {Section::kIpoib, render_ipoib},
     {Section::kOpensm, render_opensm},
     {Section::kStorage, render_storage},
+    {Section::kStorage, render_nfs},
     {Section::kNccl, render_nccl},
     {Section::kConsole, render_console},
     {Section::kSsh, render_ssh},

@@ -39,6 +39,7 @@ void render_qos(const Target& target, std::vector<Setting>& settings);
 void render_ipoib(const Target& target, std::vector<Setting>& settings);
 void render_opensm(const Target& target, std::vector<Setting>& settings);
 void render_storage(const Target& target, std::vector<Setting>& settings);
+void render_nfs(const Target& target, std::vector<Setting>& settings);  // of the section storage, too
 void render_nccl(const Target& target, std::vector<Setting>& settings);
 void render_console(const Target& target, std::vector<Setting>& settings);
 void render_ssh(const Target& target, std::vector<Setting>& settings);

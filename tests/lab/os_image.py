@@ -26,12 +26,12 @@ KINDS = ('netplan', 'networkmanager')
 # These files decide what is on the disk, and so does every file of the overlay.
 RECIPE = ('os_image.py', 'os_customize', 'initramfs.py')
 PACKAGES = ('systemd systemd-sysv udev dbus libpam-systemd openssh-server sudo iproute2 iputils-ping kmod procps ethtool '
-            'pciutils rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest netplan.io network-manager').split()
+            'pciutils rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest netplan.io network-manager nfs-kernel-server').split()
 BOOT_MODULES = ('virtio_pci', 'virtio_blk', 'ext4', 'crc32c_generic')
 MODULES = (*BOOT_MODULES, *('virtio_net virtio_rng virtio_console rdma_rxe ib_uverbs rdma_cm rdma_ucm ib_umad ib_ipoib '
                             'crc32_generic autofs4 binfmt_misc configfs fuse af_packet nvme_rdma veth dummy bridge bonding 8021q '
                             'sch_fq_codel sch_netem sch_ingress sch_tbf cls_u32 act_gact nf_tables nvmet nvmet_tcp nvmet_rdma nvme_tcp '
-                            'loop').split())
+                            'loop nfsd nfs nfsv4 rpcrdma').split())
 DISK = '1G'
 
 # A node takes its own names and keys at the first start of its disk.

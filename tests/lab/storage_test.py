@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Storage over the rail between two machines with a whole operating system: node1 serves two block devices, by NVMe over TCP and over
-software RDMA, and node2 connects to them, as `railbed apply` sets it up.
+software RDMA, and exports two directories by NFS over both; node2 connects to them, as `railbed apply` sets it up.
 
 The binary is found in RAILBED. Builds what is missing in RAILBED_LAB_DIR (default: build/lab). RAILBED_OS_LAB=all reboots the server, too.
 """
@@ -24,9 +24,13 @@ FOLDER = pathlib.Path(os.environ.get('RAILBED_LAB_DIR', os_image.DEFAULT_FOLDER)
 SECONDS = 900  # should a wait never end, its guests do
 ALL = os.environ.get('RAILBED_OS_LAB') == 'all'
 EXPORTS = {'by-tcp': 'nvme-tcp', 'by-rdma': 'nvme-rdma'}
+DIRECTORIES = {'nfs-by-tcp': 'nfs-tcp', 'nfs-by-rdma': 'nfs-rdma'}
 STORAGE = '''storage:
   - {name: by-tcp, server: node1, device: /dev/loop1, protocol: nvme-tcp, rail: rail0, clients: node2}
   - {name: by-rdma, server: node1, device: /dev/loop2, protocol: nvme-rdma, rail: rail0, clients: node2}
+'''
+SHARED = '''  - {name: nfs-by-tcp, server: node1, path: /srv/by-tcp, mount: /shared/by-tcp, protocol: nfs-tcp, rail: rail0, clients: node2, nconnect: 2}
+  - {name: nfs-by-rdma, server: node1, path: /srv/by-rdma, mount: /shared/by-rdma, protocol: nfs-rdma, rail: rail0, clients: node2}
 '''
 # Plays the drives: two block devices that are there at each boot.
 DRIVES = '''set -e
@@ -95,7 +99,8 @@ class Storage(unittest.TestCase):
         all_of_them = json.loads(self.railbed('verify', '--json', '--all').stdout)['findings']
         for one in all_of_them:
             one['cause'] = None if one['caused_by'] is None else all_of_them[one['caused_by']]
-        return {(one['rule'], one['node'], one['subject']): one for one in all_of_them if one['subject'] in EXPORTS}
+        return {(one['rule'], one['node'], one['subject']): one for one in all_of_them
+                if one['subject'] in EXPORTS or one['subject'] in DIRECTORIES}
 
     def red(self):
         return {key: one for key, one in self.findings().items() if one['status'] in ('fail', 'warn', 'unknown')}
@@ -124,7 +129,8 @@ class Storage(unittest.TestCase):
         finally:
             self.ok('node1', 'swapoff /dev/loop1 && dd if=/dev/zero of=/dev/loop1 bs=1M count=1 status=none')
         held = {node['node']: [change['held'] for change in node['changes']] for node in plan['nodes']}
-        self.assertEqual(held, {'node1': ['/dev/loop1 (loop1) must not be served: it is swap'], 'node2': ['', '']})
+        why = '/dev/loop1 (loop1) must not be served: it is swap'
+        self.assertEqual(held, {'node1': [why], 'node2': [f'node1 will not serve it: {why}'] * 2})
 
     def test_2_apply_connects_it_and_nothing_is_left_to_do(self):
         outcome = json.loads(self.railbed('apply', '--yes', '--json', '--timeout', '300', status=0).stdout)
@@ -202,6 +208,44 @@ class Storage(unittest.TestCase):
         self.assertEqual(self.ok('node1', 'ls /sys/kernel/config/nvmet/subsystems /etc/railbed 2>/dev/null || true'),
                          '/sys/kernel/config/nvmet/subsystems:')
         self.assertEqual(self.ok('node2', 'ls -d /sys/class/nvme/nvme* /etc/railbed 2>/dev/null || true'), '')
+
+    def test_9_directories_are_mounted_over_the_rail(self):
+        """Needs nfs-kernel-server in the image; without it the plan has to hold all of it, with the reason."""
+        self.cluster.write_text(self.pair.cluster.read_text() + 'storage:\n' + SHARED)
+        self.ok('node1', 'mkdir -p /srv/by-tcp /srv/by-rdma && echo of-node1 | tee /srv/by-tcp/file >/srv/by-rdma/file')
+        status, _ = self.pair.run('node1', 'test -e /usr/sbin/exportfs', user='root')
+        if status:
+            plan = json.loads(self.railbed('plan', '--json', '--only', 'storage', '--as-root', status=1).stdout)
+            held = [change['held'] for node in plan['nodes'] for change in node['changes']]
+            self.assertEqual(len(held), 3, held)
+            for why in held:
+                self.assertIn('is not installed', why)
+            self.skipTest('no nfs-kernel-server in the image')
+        self.ok('node2', 'mkdir -p /shared/by-tcp && touch /shared/by-tcp/own')
+        plan = json.loads(self.railbed('plan', '--json', '--only', 'storage', '--as-root', status=1).stdout)
+        held = {change['held'] for node in plan['nodes'] for change in node['changes']}
+        self.assertEqual(held, {'', '/shared/by-tcp is not empty: a mount would hide what is in it'})
+        self.ok('node2', 'rm /shared/by-tcp/own')
+        self.railbed('apply', '--yes', '--timeout', '300', status=0)
+        self.railbed('plan', '--as-root', status=0)
+        self.wait_until_sound()
+        passed = {key for key, one in self.findings().items() if one['status'] == 'pass'}
+        for name in DIRECTORIES:
+            self.assertLessEqual({('storage.exported', 'node1', name), ('storage.connected', 'node2', name),
+                                  ('storage.path', 'node2', name)}, passed)
+            folder = name.removeprefix('nfs-')
+            self.assertEqual(self.ok('node2', f'cat /shared/{folder}/file'), 'of-node1')
+            # root of a client is nobody there
+            status, _ = self.pair.run('node2', f'touch /shared/{folder}/mine', user='root')
+            self.assertNotEqual(status, 0)
+        # By hand and by the other protocol: it works, and is red.
+        self.ok('node2', 'umount /shared/by-rdma && mount -t nfs -o vers=4,proto=tcp 10.77.0.1:/srv/by-rdma /shared/by-rdma')
+        self.assertIn(('storage.path', 'node2', 'nfs-by-rdma'), self.red())
+        self.ok('node2', 'umount /shared/by-rdma && systemctl restart railbed-mount-nfs-by-rdma.service')
+        self.wait_until_sound()
+        self.railbed('rollback', '--yes', status=0)
+        self.assertEqual(self.ok('node1', "exportfs -s | grep -c '^/srv/by-' || true"), '0')
+        self.assertEqual(self.ok('node2', "grep -c ' /shared/' /proc/self/mountinfo || true"), '0')
 
 
 if __name__ == '__main__':
