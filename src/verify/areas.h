@@ -21,6 +21,7 @@ std::span<const Rule> interrupt_rules();     // cores that serve adapters
 std::span<const Rule> bmc_rules();           // nodes as their BMCs show them, and the BMCs themselves
 std::span<const Rule> console_rules();       // output for a person without network: serial ports, screen
 std::span<const Rule> disk_rules();          // drives and room for checkpoints
+std::span<const Rule> gds_rules();           // GPUDirect Storage
 std::span<const Rule> storage_rules();       // exports of storage over rails, and their clients
 std::span<const Rule> module_rules();        // kernel modules and the devices that they create
 std::span<const Rule> limit_rules();         // locked memory, socket buffers
