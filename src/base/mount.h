@@ -13,7 +13,9 @@ struct Mount {
   std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
   std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
   std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty if no local drive is known
-  FIELDS(Mount, point, type, source, devices);
+  // Of the machines that serve it over a network: NFS and SMB, or the NVMe devices below it. Empty if none does.
+  std::vector<std::string> servers = {};
+  FIELDS(Mount, point, type, source, devices, servers);
 };
 
 }  // namespace railbed

@@ -22,13 +22,26 @@ struct MountLine {
   std::string_view file_system_options;  // of the file system
 };
 
+// Returns the value of a key in "rw,proto=rdma,addr=10.0.0.1"; empty if it is not there.
+std::string_view option_value(std::string_view options, std::string_view key) {
+  for (const std::string_view option : split(options, ','))
+    if (option.starts_with(key) && option.size() > key.size() && option[key.size()] == '=')
+      return option.substr(key.size() + 1);
+  return {};
+}
+
 std::optional<MountLine> parse_line(std::string_view line) {
   const auto columns = words(line);
   const auto dash = std::find(columns.begin(), columns.end(), "-");
   if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
-  return MountLine{{unescaped_mount(columns[4]), std::string(dash[1]), unescaped_mount(dash[2]), {}},
-                   columns[5],
-                   columns.back()};
+  MountLine read{{unescaped_mount(columns[4]), std::string(dash[1]), unescaped_mount(dash[2]), {}, {}},
+                 columns[5],
+                 columns.back()};
+  const std::string& type = read.mount.type;
+  const auto server = option_value(read.file_system_options, "addr");  // nfs(5), mount.cifs(8)
+  if ((type == "nfs" || type == "nfs4" || type == "cifs" || type == "smb3") && !server.empty())
+    read.mount.servers.emplace_back(server);
+  return read;
 }
 
 constexpr int kDeepest = 8;  // limit for volumes on top of volumes
@@ -47,6 +60,24 @@ void add_drives(Host& host, const std::string& name, int depth, std::vector<std:
   std::string drive = last_part(*resolved);
   if (host.read_line(folder + "/partition")) drive = last_part(resolved->substr(0, resolved->rfind('/')));
   if (std::find(drives.begin(), drives.end(), drive) == drives.end()) drives.push_back(std::move(drive));
+}
+
+// Adds the addresses of the live controllers over a fabric of an NVMe drive. With multipathing (nvme_core.multipath) a drive
+// belongs to a subsystem, which may have several.
+void add_servers(Host& host, const std::string& drive, std::vector<std::string>& servers) {
+  const auto subsystem = host.read_line("/sys/class/block/" + drive + "/device/subsysnqn");
+  const auto controllers = host.list("/sys/class/nvme");
+  if (!subsystem || !controllers) return;
+  for (const std::string& name : *controllers) {
+    const std::string folder = "/sys/class/nvme/" + name;
+    if (host.read_line(folder + "/subsysnqn").value_or("") != *subsystem ||
+        host.read_line(folder + "/state").value_or("") != "live")
+      continue;
+    const auto line = host.read_line(folder + "/address");  // of a drive on PCI a PCI address
+    if (const auto address = line ? option_value(*line, "traddr") : std::string_view{};
+        !address.empty() && std::find(servers.begin(), servers.end(), address) == servers.end())
+      servers.emplace_back(address);
+  }
 }
 
 // Returns the line of the mount that holds `path`: the one with the longest mount point above it.
@@ -125,6 +156,7 @@ Reading<Mount> collect_mount(Host& host, const std::string& folder) {
   if (found.source.starts_with("/dev/"))
     if (const auto device = host.resolve(found.source))
       add_drives(host, last_part(*device), 0, found.devices);
+  for (const std::string& drive : found.devices) add_servers(host, drive, found.servers);
   return {std::move(found), mount.from()};
 }
 

@@ -14,7 +14,7 @@ namespace railbed {
 class Host;
 
 // Returns the mount that holds `path` (absolute, resolved), from the text of /proc/self/mountinfo: proc(5).
-// `devices` stays empty.
+// `devices` stays empty; `servers` has the address of an NFS or SMB server.
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
 // Returns a path of mountinfo, or of another table of mounts, without its escapes: proc(5).
@@ -33,7 +33,8 @@ std::optional<std::string> mount_point_of(std::string_view mountinfo, std::strin
                                           std::string_view name);
 
 // Returns the mount that holds a folder of this host, with its drives. A partition is reported as its drive,
-// and a volume (device mapper, md) as the drives that it consists of: /sys/class/block/X/slaves.
+// and a volume (device mapper, md) as the drives that it consists of: /sys/class/block/X/slaves. A drive of NVMe over
+// Fabrics brings the addresses of its live controllers.
 Reading<Mount> collect_mount(Host& host, const std::string& folder);
 
 }  // namespace railbed

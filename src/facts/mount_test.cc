@@ -15,7 +15,9 @@ constexpr std::string_view kMounts =
     "41 27 0:50 / /mnt/my\\040data rw - nfs4 server:/my\\040export rw\n"
     "42 27 0:51 / /dev/shm rw - tmpfs tmpfs rw\n"
     "43 27 0:52 / /dev/shm rw - ramfs none rw\n"
-    "44 27 0:53 / /nfs rw - nfs4 server:/export rw\n"
+    "44 27 0:53 / /nfs rw - nfs4 server:/export rw,vers=4.2,proto=rdma,port=20049,clientaddr=10.0.0.2,addr=10.0.0.1\n"
+    "45 27 0:54 / /smb rw - cifs //nas/data rw,vers=3.1.1,addr=192.168.1.9\n"
+    "46 27 0:55 / /odd rw - ext4 /dev/sdb rw,addr=10.9.9.9\n"
     "half a line\n"
     "1 2 3 - ext4 /dev/sdz rw\n";
 
@@ -24,6 +26,14 @@ TEST(FindMount, TakesTheDeepestThatHoldsThePath) {
   EXPECT_EQ(find_mount(kMounts, "/scratch")->source, "/dev/mapper/vg-scratch");
   EXPECT_EQ(find_mount(kMounts, "/scratches")->point, "/");
   EXPECT_EQ(find_mount(kMounts, "/mnt/my data/x")->source, "server:/my export");
+}
+
+// clientaddr= is the node's own, and only file systems of a server have one.
+TEST(FindMount, KnowsTheServersAddress) {
+  EXPECT_EQ(find_mount(kMounts, "/nfs/x")->servers, std::vector<std::string>{"10.0.0.1"});
+  EXPECT_EQ(find_mount(kMounts, "/smb")->servers, std::vector<std::string>{"192.168.1.9"});
+  EXPECT_TRUE(find_mount(kMounts, "/odd")->servers.empty());
+  EXPECT_TRUE(find_mount(kMounts, "/mnt/my data")->servers.empty());
 }
 
 TEST(FindMount, TheLaterOfTwoAtOnePointHidesTheOther) {
@@ -82,6 +92,32 @@ TEST(CollectMount, AVolumeStandsForTheDrivesItIsMadeOf) {
   const auto mount = collect_mount(*machine_with_folder("/scratch/me"), "/scratch/me");
   ASSERT_TRUE(mount) << mount.miss().why;
   EXPECT_EQ(mount->devices, (std::vector<std::string>{"nvme0n1", "sda"}));
+}
+
+// Two live controllers of one subsystem, one that reconnects, a local drive, and a drive of another subsystem.
+TEST(CollectMount, ADriveOfNvmeOverFabricsHasServers) {
+  const auto tree = parse_tree(
+      "railbed-tree 1\n"
+      "/proc/self/mountinfo = 30 1 259:5 / /data rw - xfs /dev/nvme1n1 rw\n"
+      "/data/\n/dev/nvme1n1 = \n"
+      "/sys/class/block/nvme1n1 -> ../../devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1\n"
+      "/sys/devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1/device/subsysnqn = nqn.a\n"
+      "/sys/class/nvme/nvme0/subsysnqn = nqn.local\n/sys/class/nvme/nvme0/state = live\n"
+      "/sys/class/nvme/nvme0/address = 0000:01:00.0\n"
+      "/sys/class/nvme/nvme1/subsysnqn = nqn.a\n/sys/class/nvme/nvme1/state = live\n"
+      "/sys/class/nvme/nvme1/address = traddr=10.0.0.1,trsvcid=4420,src_addr=10.0.0.2\n"
+      "/sys/class/nvme/nvme2/subsysnqn = nqn.a\n/sys/class/nvme/nvme2/state = live\n"
+      "/sys/class/nvme/nvme2/address = traddr=10.1.0.1,trsvcid=4420\n"
+      "/sys/class/nvme/nvme3/subsysnqn = nqn.a\n/sys/class/nvme/nvme3/state = connecting\n"
+      "/sys/class/nvme/nvme3/address = traddr=10.2.0.1,trsvcid=4420\n"
+      "/sys/class/nvme/nvme4/subsysnqn = nqn.b\n/sys/class/nvme/nvme4/state = live\n"
+      "/sys/class/nvme/nvme4/address = traddr=10.3.0.1,trsvcid=4420\n",
+      "test", nullptr);
+  ASSERT_TRUE(tree) << tree.error().text;
+  const auto mount = collect_mount(*open_tree(*tree), "/data");
+  ASSERT_TRUE(mount) << mount.miss().why;
+  EXPECT_EQ(mount->devices, std::vector<std::string>{"nvme1n1"});
+  EXPECT_EQ(mount->servers, (std::vector<std::string>{"10.0.0.1", "10.1.0.1"}));
 }
 
 TEST(CollectMount, AServerHasNoDriveHere) {

@@ -35,6 +35,46 @@ std::string below_its_best(const std::vector<PciDevice>& devices, const std::str
                      describe_link(*device->link_max));
 }
 
+const NetInterface* interface_to(const Facts& facts, const std::string& server) {
+  const auto address = IpAddress::parse(server);
+  if (!address || !facts.net.interfaces) return nullptr;
+  for (const NetInterface& interface : *facts.net.interfaces)
+    for (const InterfaceAddress& own : items(interface.addresses))
+      if (const auto subnet = Subnet::of(own.address, own.prefix); subnet && subnet->contains(*address))
+        return &interface;
+  return nullptr;
+}
+
+// Returns the sum of the ports to the machines that serve the file system. Their drives and ports are not in it: only a
+// look at them would tell.
+Ceiling network_ceiling(const std::string& node, const std::vector<std::string>& servers,
+                        const Facts& facts) {
+  Ceiling ceiling;
+  const auto none = [&](std::string why) {
+    ceiling.limits.clear();
+    ceiling.note = std::move(why);
+    return ceiling;
+  };
+  std::vector<std::string> ports, sources;
+  BitRate sum;
+  for (const std::string& server : servers) {
+    const NetInterface* const interface = interface_to(facts, server);
+    if (interface == nullptr)
+      return none(fmt::format("{} is in no subnet of this node: the port is not known", server));
+    const CeilingEnd end{node, interface->name, &facts};
+    if (const std::string note = virtual_note(end); !note.empty()) return none(note);
+    const auto rate = link_rate(end, Wire::kTcpIpv4);
+    if (!rate) return none(fmt::format("{} states no speed", where(end)));
+    if (std::ranges::find(ports, "port " + where(end)) != ports.end()) continue;
+    ports.push_back("port " + where(end));
+    sources.push_back(rate->from);
+    sum.bits_per_second += rate->rate.bits_per_second;
+  }
+  ceiling.limits.push_back({joined(ports, " + "), sum, joined(sources, "; ")});
+  ceiling.note = fmt::format("served by {}; what its drives give is not known here", joined(servers, ", "));
+  return ceiling;
+}
+
 // Returns the sum of the drives' PCIe links, because data of one file system may use all of them at the same
 // time. If the limit of a drive is unknown, there is no ceiling and the note has the reason.
 Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const Facts* facts) {
@@ -45,6 +85,8 @@ Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const F
     return ceiling;
   };
   if (answer.memory) return none("memory, no storage");
+  if (answer.mount && !answer.mount->servers.empty() && facts != nullptr)
+    return network_ceiling(node, answer.mount->servers, *facts);
   if (!answer.mount || answer.mount->devices.empty())
     return none(answer.mount ? fmt::format("no local drive is known below {} ({})", answer.mount->point,
                                            answer.mount->type)

@@ -220,6 +220,39 @@ TEST(StorageMeasurements, StandBesideTheSumOfTheDrivesLinks) {
   EXPECT_EQ(all[1].summary.median, 5e5);
 }
 
+NetInterface port(const std::string& name, const char* address, int mbps, const char* pci) {
+  NetInterface interface;
+  interface.name = name;
+  interface.speed_mbps = {mbps, "/sys/class/net/" + name + "/speed"};
+  interface.driver = {"mlx5_core", "sysfs"};
+  if (*pci != 0) interface.pci_address = {pci, "sysfs"};
+  interface.addresses = {std::vector<InterfaceAddress>{{*IpAddress::parse(address), 24}}, "netlink"};
+  return interface;
+}
+
+TEST(StorageMeasurements, OverTheNetworkStandBesideThePorts) {
+  Facts facts = two_drives();
+  facts.net.interfaces = {std::vector<NetInterface>{port("ens6", "10.0.0.2", 40'000, "0000:03:00.0"),
+                                                    port("ens7", "10.1.0.2", 100'000, "0000:04:00.0")},
+                          "netlink"};
+  StorageAnswer answer = answer_of(3);
+  answer.mount = Mount{"/data", "nfs4", "store:/srv", {}, {"10.0.0.1"}};
+  Ceiling ceiling = storage_measurements("gpu01", answer, &facts)[0].ceiling;
+  ASSERT_EQ(ceiling.limits.size(), 1u);
+  EXPECT_EQ(ceiling.limits[0].name, "port ens6 of gpu01");
+  EXPECT_DOUBLE_EQ(ceiling.limits[0].rate.gigabits(), 40);
+  EXPECT_THAT(ceiling.note, HasSubstr("served by 10.0.0.1"));
+  // Two servers behind one port share it, two ports add up.
+  answer.mount->servers = {"10.0.0.1", "10.0.0.3", "10.1.0.1"};
+  ceiling = storage_measurements("gpu01", answer, &facts)[0].ceiling;
+  EXPECT_DOUBLE_EQ(ceiling.limits[0].rate.gigabits(), 140);
+  // Beyond a router the port is not known.
+  answer.mount->servers = {"192.168.7.1"};
+  ceiling = storage_measurements("gpu01", answer, &facts)[0].ceiling;
+  EXPECT_TRUE(ceiling.limits.empty());
+  EXPECT_THAT(ceiling.note, HasSubstr("192.168.7.1 is in no subnet of this node"));
+}
+
 TEST(StorageMeasurements, BufferedIsAnotherSubjectAndNeverJudged) {
   const Facts facts = two_drives();
   StorageAnswer answer = answer_of(6);

@@ -1,6 +1,7 @@
 #include "report/text/storage_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -108,7 +109,8 @@ std::string bytes_rate_text(BitRate rate) {
 std::string bound_of(const Measurement& measurement, const StoragePlace& place) {
   const StorageAnswer& answer = place.answer;
   if (answer.memory) return "memory";
-  if (share_of(measurement) >= kNearTheLink) return "the PCIe link";
+  const bool by_network = answer.mount && !answer.mount->servers.empty();
+  if (share_of(measurement) >= kNearTheLink) return by_network ? "the network port" : "the PCIe link";
   const auto deeper = [&](const Measurement& other) {
     return other.metric == Metric::kBandwidth && other.operation == measurement.operation && !other.failure &&
            other.message_bytes == measurement.message_bytes && other.streams > measurement.streams &&
@@ -117,6 +119,8 @@ std::string bound_of(const Measurement& measurement, const StoragePlace& place) 
   if (measurement.streams == 1 && std::any_of(place.measurements.begin(), place.measurements.end(), deeper))
     return "one request at a time";
   if (measurement.ceiling.nominal) return "memory or the drive";
+  if (by_network)
+    return "what serves it: " + printable(fmt::format("{}", fmt::join(answer.mount->servers, ", ")));
   if (answer.mount && answer.mount->devices.empty()) return "what serves " + printable(answer.mount->type);
   return answer.mount && answer.mount->devices.size() > 1 ? "the drives" : "the drive";
 }
