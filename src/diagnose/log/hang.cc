@@ -78,6 +78,15 @@ std::optional<Hang> by_watchdog(const LogState& state) {
   return hang;
 }
 
+// Returns whether the ranks may be all of one node, so that the log may be one node's: they ran on one host, and are a
+// block of numbers of which the communicator has several.
+bool may_be_one_nodes(const LogCommunicator& communicator, const std::vector<int>& here) {
+  const int count = static_cast<int>(here.size());
+  const auto elsewhere = [&](const LogRank& rank) { return rank.host != communicator.ranks.front().host; };
+  return std::ranges::none_of(communicator.ranks, elsewhere) && here.back() - here.front() == count - 1 &&
+         here.front() % count == 0 && communicator.size % count == 0;
+}
+
 // Finds ranks that are still inside ncclCommInitRank.
 std::optional<Hang> in_init(const LogCommunicator& communicator) {
   const auto unfinished = [](const LogRank& rank) { return rank.step < Step::kReady; };
@@ -91,6 +100,16 @@ std::optional<Hang> in_init(const LogCommunicator& communicator) {
   const auto last = std::ranges::max(communicator.ranks, {}, &LogRank::step).step;
   if (!hang.never_came.empty() && first <= Step::kInit) {
     hang.behind = hang.never_came;
+    hang.certain = !may_be_one_nodes(communicator, here);
+    if (!hang.certain) {
+      hang.text = fmt::format(
+          "{} of {} {} no line in this log, which ends in the first exchange of addresses (bootstrap) of {}: "
+          "not there yet, or the log is of one node or was cut",
+          ranks_text(hang.never_came), communicator.size, hang.never_came.size() == 1 ? "has" : "have",
+          ranks_text(here));
+      hang.text.front() = 'R';
+      return hang;
+    }
     hang.text =
         fmt::format("{} of {} never came; {} wait{} for {} in the first exchange of addresses (bootstrap)",
                     ranks_text(hang.never_came), communicator.size, ranks_text(here),

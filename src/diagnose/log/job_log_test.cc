@@ -2,6 +2,7 @@
 // latter.
 #include "diagnose/log/job_log.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -345,6 +346,31 @@ TEST(Log, AHeadOfNcclTestsWithoutAResultMayBeAHang) {
       head +
       "           8             2     float     sum      -1    13.65    0.00    0.00      0    13.40    0.00    0.00      0\n");
   EXPECT_FALSE(ran.hang);
+}
+
+TEST(Log, ALogOfOneNodeDoesNotShowThatTheOthersNeverCame) {
+  const auto begun = [](int rank, std::string_view host) {
+    return fmt::format(
+        "{}:{}:{} [0] NCCL INFO ncclCommInitRank comm 0x5 rank {} nranks 16 cudaDev 0 nvmlDev 0 busId 1b000 "
+        "commId 0x8c3a1f17e65a2b1d - Init START\n",
+        host, 10 + rank, 10 + rank, rank);
+  };
+  const Log one = read_log(begun(0, "n1"));
+  ASSERT_TRUE(one.hang);
+  EXPECT_FALSE(one.hang->certain);
+  EXPECT_EQ(one.verdict.certainty, Certainty::kUnknown);
+  EXPECT_THAT(one.verdict.text, StartsWith("Ranks 1-15 of 16 have no line in this log"));
+  // What the node was warned of says more.
+  const Log warned = read_log(
+      "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 8 (supports 1 to 7) for device "
+      "/sys/class/infiniband/bnxt_re0\n" +
+      begun(0, "n1"));
+  EXPECT_THAT(warned.verdict.text, HasSubstr("does not fit the kernel's"));
+  // Ranks of two hosts, or some of a node's: the log has all that was printed.
+  const Log two = read_log(begun(0, "n1") + begun(1, "n2"));
+  EXPECT_THAT(two.verdict.text, StartsWith("Hang: ranks 2-15 of 16 never came"));
+  const Log gap = read_log(begun(0, "n1") + begun(2, "n1"));
+  EXPECT_THAT(gap.verdict.text, StartsWith("Hang: "));
 }
 
 TEST(Log, ALogThatEndsAtTheStartOfP2pNamesTheTrial) {

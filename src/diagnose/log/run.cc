@@ -468,6 +468,17 @@ void judge_run(LogState& state) {
     log.verdict = of_problem(*decides);
   } else if (auto different = of_different_networks(log)) {
     log.verdict = std::move(*different);
+  } else if (const auto warned = std::ranges::find_if(log.problems,
+                                                      [](const LogProblem& problem) {
+                                                        return problem.severity == Severity::kWarning &&
+                                                               !problem.consequence &&
+                                                               !problem.symptom.empty();
+                                                      });
+             warned != log.problems.end() && log.hang && !log.hang->certain &&
+             !log.hang->never_came.empty()) {
+    // Nothing shows that the ranks of other nodes were late.
+    log.verdict = of_problem(*warned);
+    log.verdict.why.push_back(log.hang->text);
   } else if (log.hang) {
     log.verdict = of_hang(state);
     if (redirected != log.problems.end()) {
