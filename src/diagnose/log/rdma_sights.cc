@@ -372,6 +372,20 @@ Evidence ucx_lists_no_rdma(const LogState&, const LogProblem& problem) {
   return "UCX lists no RDMA device at all";
 }
 
+Evidence ucx_is_of_1_19(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"ucx-1-19", "ucx-1-19-library"});
+}
+
+// "…: self/memory - Destination is unreachable, rc_mlx5/mlx5_0:1 - Destination is unreachable"
+Evidence ucx_calls_network_unreachable(const LogState&, const LogProblem& problem) {
+  for (const std::string_view transport : {" rc_", " dc_", " ud_"}) {
+    Scan scan(problem.message);
+    if (scan.skip_past(transport) && has_text(scan.until(","), "Destination is unreachable"))
+      return "the message has a transport of the RDMA network, and calls the peer unreachable by it";
+  }
+  return std::nullopt;
+}
+
 // "shmget(size=… flags=0xfb0) …": SHM_HUGETLB is 04000.
 std::optional<bool> wants_huge_pages(const LogProblem& problem) {
   constexpr int kHugePages = 04000;
@@ -546,6 +560,8 @@ constexpr Question kRdmaQuestions[] = {
     {"test-versions-equal", test_versions_are_equal},
     {"zones-differ", efa_zones_differ},
     {"zones-equal", efa_zones_are_equal},
+    {"ucx-of-1-19", ucx_is_of_1_19},
+    {"ucx-network-unreachable", ucx_calls_network_unreachable},
     {"ucx-lists-rdma", ucx_lists_rdma},
     {"ucx-lists-no-rdma", ucx_lists_no_rdma},
     {"ucx-huge-pages", ucx_wants_huge_pages},
