@@ -512,7 +512,22 @@ DriverEvidence is_up_for_days(const LogState& state, const LogProblem&) {
   return at_line(uptime->second);
 }
 
+// Blackwell and newer start with the open kernel module alone.
+DriverEvidence closed_module_on_blackwell(const LogState& state, const LogProblem&) {
+  const auto closed = first_seen(state, {"closed-kernel-module"});
+  const auto blackwell = first_seen(state, {"gpus-of-blackwell"});
+  if (!closed || !blackwell || first_seen(state, {"open-kernel-module"})) return std::nullopt;
+  return *closed + "; " + *blackwell;
+}
+
+DriverEvidence start_failed_on_closed(const LogState& state, const LogProblem& problem) {
+  if (!first_seen(state, {"init-adapter"})) return std::nullopt;
+  return closed_module_on_blackwell(state, problem);
+}
+
 constexpr Question kDriverQuestions[] = {
+    {"closed-on-blackwell", closed_module_on_blackwell},
+    {"start-failed-on-closed", start_failed_on_closed},
     {"imex-of-host", seen_any<kImexListed>},
     {"gpus-of-one-kind", gpus_are_of_one_kind},
     {"device-of-sharer", device_is_of_sharer},
@@ -777,6 +792,20 @@ bool is_of_nvlink5(std::string_view name) {
   return std::ranges::find(kModels, name.substr(0, name.find_first_of(" ,)|["))) != std::end(kModels);
 }
 
+// Returns whether a product's name or its line in lspci is of a Blackwell GPU: "GB20B [GB10]", "RTX PRO 6000 Blackwell".
+bool is_of_blackwell(std::string_view name) {
+  constexpr std::size_t kLongestLine = 160;
+  name = name.substr(0, kLongestLine);
+  if (is_of_nvlink5(name) || has_text(name, "Blackwell") || has_text(name, "GeForce RTX 50")) return true;
+  for (std::size_t at = name.find("GB"); at != std::string_view::npos; at = name.find("GB", at + 1)) {
+    const bool word = at == 0 || name[at - 1] == ' ' || name[at - 1] == '[';
+    if (!word || at + 3 >= name.size()) continue;
+    const char generation = name[at + 2];
+    if ((generation == '1' || generation == '2' || generation == '3') && is_digit(name[at + 3])) return true;
+  }
+  return false;
+}
+
 void forget_query(DriverLines& driver) {
   driver.persistence_column.reset();
   driver.limit_column.reset();
@@ -966,6 +995,7 @@ void LogState::read_driver(std::string_view line) {
     const std::string_view name = line.substr(line.find("NVIDIA ") + 7);
     if (is_card(name)) keep("gpus-without-nvswitch", line);
     if (is_of_nvlink5(name)) keep("gpus-of-nvlink5", line);
+    if (is_of_blackwell(name)) keep("gpus-of-blackwell", line);
   }
   if (found[kPersistenceColumn] || found[kLimitColumn] || found[kGenerationColumn])
     read_query_head(driver, line);
