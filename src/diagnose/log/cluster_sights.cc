@@ -282,7 +282,28 @@ std::optional<std::string> certificate_is_too_new(const LogState&, const LogProb
   return "the certificate begins after the node's time in the message";
 }
 
+// "nr_descendants 65207", of cgroup.stat.
+constexpr std::int64_t kManyCgroups = 10000;
+
+std::optional<std::int64_t> cgroups_below(const LogState& state) {
+  const auto seen = state.seen.find("cgroup-descendants");
+  if (seen == state.seen.end()) return std::nullopt;
+  return number_after<std::int64_t>(seen->second.text, "nr_descendants ");
+}
+
+std::optional<std::string> cgroups_are_many(const LogState& state, const LogProblem&) {
+  if (cgroups_below(state).value_or(0) < kManyCgroups) return std::nullopt;
+  return at_line(state.seen.at("cgroup-descendants"));
+}
+
+std::optional<std::string> cgroups_are_few(const LogState& state, const LogProblem&) {
+  if (cgroups_below(state).value_or(kManyCgroups) >= kManyCgroups) return std::nullopt;
+  return at_line(state.seen.at("cgroup-descendants"));
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"cgroups-many", cgroups_are_many},
+    {"cgroups-few", cgroups_are_few},
     {"squash-not-built", squash_is_not_built},
     {"certificate-too-new", certificate_is_too_new},
     {"inotify-few-instances", inotify_instances_are_few},
