@@ -28,6 +28,17 @@ std::string without_node(const Error& error) {
                                                                : error.text;
 }
 
+namespace {
+
+// Returns whether the unit counts bytes: "GB/s", "GBps", "GB", "GiB/s"; not "GBASE-T", the name of an Ethernet.
+bool counts_bytes(std::string_view unit) {
+  const std::string_view rest = unit.substr(std::min<std::size_t>(1, unit.size()));
+  return (rest.starts_with('B') && !rest.starts_with("BASE")) || rest.starts_with("iB") ||
+         lower(rest).starts_with("byte");
+}
+
+}  // namespace
+
 std::string did_you_mean_rate(std::string_view text) {
   text = trim(text);
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -37,7 +48,12 @@ std::string did_you_mean_rate(std::string_view text) {
   const char prefix =
       unit.empty() ? 'G' : static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front())));
   if (!number || (prefix != 'K' && prefix != 'M' && prefix != 'G' && prefix != 'T')) return {};
-  const std::string meant = std::string(text.substr(0, end)) + ' ' + (prefix == 'K' ? 'k' : prefix) + "b/s";
+  const std::string bits = fmt::format(" {}b/s", prefix == 'K' ? 'k' : prefix);
+  if (counts_bytes(unit))
+    return fmt::format(
+        "; a rate is in bits: did you mean \"{}{}\", or that many bytes, which are \"{:g}{}\"?",
+        text.substr(0, end), bits, 8 * *number, bits);
+  const std::string meant = std::string(text.substr(0, end)) + bits;
   return parse_bit_rate(meant) ? ", did you mean \"" + meant + "\"?" : std::string();
 }
 

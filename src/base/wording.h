@@ -18,8 +18,9 @@ std::string short_time_text(double seconds);
 // Returns the text of an error without the node's name that at_node() put before it: for a line that names the node.
 std::string without_node(const Error& error);
 
-// Returns `, did you mean "40 Gb/s"?` for a rate as people mistype it ("40GbE", "40gbps", "40 GB/s", "40"), to append
-// to a message; empty if none is recognised. A number without a unit is taken as Gb/s.
+// Returns `, did you mean "40 Gb/s"?` for a rate as people mistype it ("40GbE", "40gbps", "40"), to append
+// to a message; empty if none is recognised. A number without a unit is taken as Gb/s. Of a rate in bytes ("40 GB/s") it
+// names both readings.
 std::string did_you_mean_rate(std::string_view text);
 
 }  // namespace railbed

@@ -258,7 +258,7 @@ cluster.yaml:11:24: "fraction_of_ceiling" must be a number above 0, at most 1
   EXPECT_EQ(complaints("speed: 40 GB/s\nfabric: infiniband\nmtu: 65536\nnodes: [a]\nrails:\n"
                        "  - {name: r0, interface: ib0}\n"),
             R"(
-cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s", did you mean "40 Gb/s"?
+cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s"; a rate is in bits: did you mean "40 Gb/s", or that many bytes, which are "320 Gb/s"?
   speed: 40 GB/s
          ^~~~~~~
 cluster.yaml:6:6: an IPoIB interface's MTU is at most 65520
