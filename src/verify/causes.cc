@@ -4,7 +4,8 @@
 // other? Each rule names the rules that may (explained_by); followed breadth first, they give its ancestors,
 // the most likely first. Second, do the two findings meet? They do if they share a thing of one node, or a
 // rail or an export of storage on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
-// cause of a finding is the first red finding of the first ancestor that meets it.
+// cause of a finding is the first red finding of the first ancestor that meets it and is at least as bad. A warning
+// explains no failure: folded below it, the failure would be missing from alerts and from what is to be mended.
 //
 // What could not be looked at has a cause, too: the same file or call that could not be read. Unknown findings of
 // one node that a missing file explains are folded below the first of them, and those whose files are below one
@@ -51,6 +52,10 @@ bool belongs_to(const Finding& effect, const Finding& cause) {
   return false;
 }
 
+bool is_as_bad_as(const Finding& cause, const Finding& effect) {
+  return severity(cause.status) <= severity(effect.status);
+}
+
 // Returns the rules that may explain `id`, the most likely first: breadth first through explained_by.
 std::vector<std::string_view> ancestors_of(std::string_view id, std::span<const Rule> rules) {
   std::vector<std::string_view> order;
@@ -81,7 +86,8 @@ class CauseFinder {
         const auto candidates = by_rule_and_node_.find({rule, node});
         if (candidates == by_rule_and_node_.end()) continue;
         for (const std::size_t candidate : candidates->second)
-          if (belongs_to(effect, *findings_[candidate])) return candidate;
+          if (is_as_bad_as(*findings_[candidate], effect) && belongs_to(effect, *findings_[candidate]))
+            return candidate;
       }
     return std::nullopt;
   }
@@ -105,7 +111,7 @@ class CauseFinder {
 
 // Sort key of a finding that needs attention; members are compared in this order.
 struct Rank {
-  int worst;           // worst severity of the finding and of all that it explains
+  int status;          // severity of the finding, or of its cause, which is at least as bad
   int alone;           // 0 when it explains others
   int fewer_nodes;     // minus the number of nodes where this rule has this status
   std::ptrdiff_t row;  // row of the rule in the table
@@ -155,13 +161,12 @@ std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<s
   for (const std::size_t i : urgent) {
     if (!findings[i]->caused_by) continue;
     Rank& root = ranks[*findings[i]->caused_by];
-    root.worst = std::min(root.worst, ranks[i].own);
     root.alone = 0;
   }
   for (const std::size_t i : urgent) {
     if (!findings[i]->caused_by) continue;
     const Rank root = ranks[*findings[i]->caused_by];
-    ranks[i] = {root.worst, root.alone, root.fewer_nodes, root.row, root.group, 1, ranks[i].own};
+    ranks[i] = {root.status, root.alone, root.fewer_nodes, root.row, root.group, 1, ranks[i].own};
   }
   std::vector<std::size_t> order = urgent;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const Rank& { return ranks.find(i)->second; });

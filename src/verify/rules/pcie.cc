@@ -327,14 +327,14 @@ void rails_beside_gpus(const Survey& survey, Judge& judge) {
                           ? "Make the adapters beside these GPUs rails, too, in cluster.yaml."
                           : "Make the adapters beside these GPUs rails in cluster.yaml, in place of one of "
                             "two that share a switch, or in addition to them.",
-                      {"railbed facts --topology"}}});
-    verdict.warn({.message = fmt::format("{}, while rail adapters share one ({}): {}", way,
-                                         addresses_of(found.doubled), cost),
-                  .expected = "a rail below each switch that has GPUs",
-                  .observed = counts,
-                  .remedy = {"Move one of the adapters that share a switch to a slot of the other switch.",
-                             {"railbed facts --topology"},
-                             true}});
+                      {}}});
+    verdict.warn(
+        {.message = fmt::format("{}, while rail adapters share one ({}): {}", way,
+                                addresses_of(found.doubled), cost),
+         .expected = "a rail below each switch that has GPUs",
+         .observed = counts,
+         .remedy = {
+             "Move one of the adapters that share a switch to a slot of the other switch.", {}, true}});
   });
 }
 
