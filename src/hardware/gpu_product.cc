@@ -132,7 +132,17 @@ bool GpuProduct::has_tensor_cores() const {
 
 std::span<const GpuProduct> gpu_products() { return kProducts; }
 
+bool is_of_another_maker(std::string_view model) {
+  constexpr std::string_view kMakers[] = {"amd",    "ati",   "radeon", "instinct", "intel",  "arc",   "gaudi",
+                                          "habana", "apple", "google", "tpu",      "huawei", "ascend"};
+  const std::string small = lower(model);
+  return std::ranges::any_of(words(small), [&](std::string_view word) {
+    return std::ranges::find(kMakers, word) != std::end(kMakers);
+  });
+}
+
 const GpuProduct* find_gpu_product(std::string_view model) {
+  if (is_of_another_maker(model)) return nullptr;
   const std::string small = lower(model);
   const GpuProduct* best = nullptr;
   for (const GpuProduct& row : kProducts)

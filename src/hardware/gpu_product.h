@@ -69,8 +69,11 @@ bool names_gpu(std::string_view model, std::string_view name, bool series = fals
 // Returns true if a GPU of this model is what a person calls `name`: "P4" is a "Tesla P4" and no "Tesla P40", "RTX 40"
 // any of that series. The case of letters does not count.
 bool is_gpu_called(std::string_view model, std::string_view name);
-// Returns the row with the longest name that is in `model` as a word; null if there is none. The case of
+// Returns true if a word of the name is that of a maker other than NVIDIA, or of its line: "AMD Instinct MI300X". The case of
 // letters does not count.
+bool is_of_another_maker(std::string_view model);
+// Returns the row with the longest name that is in `model` as a word; null if there is none, and for a GPU of another
+// maker. The case of letters does not count.
 const GpuProduct* find_gpu_product(std::string_view model);
 
 // What a product is built as. A line such as V100 or H100 is sold in both forms.

@@ -256,34 +256,6 @@ GpuSheet sheet_of(const GpuBuild& build) {
   return sheet;
 }
 
-// Returns whether the name states a size of memory that the product does not have: "P100-PCIE-12GB".
-bool states_other_memory(std::string_view model, const GpuProduct* product) {
-  const std::size_t end = model.find("gb");
-  if (product == nullptr || end == std::string_view::npos || end == 0) return false;
-  std::size_t begin = end;
-  while (begin > 0 && is_digit(model[begin - 1])) --begin;
-  const auto size = parse_number<int>(model.substr(begin, end - begin));
-  return size && *size != static_cast<int>(product->memory_gb);
-}
-
-// Returns whether the name that holds the row's is that of another product, or of a part of this one: A10G and RTX 4090D go
-// on with a letter, A40-48Q is a virtual GPU, "A100 MIG 1g.5gb" a slice, P100-PCIE-12GB has other memory, GH200 144G HBM3e
-// and H20-3e newer memory, and of the RTX PRO 6000 the row has the Workstation Edition.
-bool names_another(std::string_view model, const GpuBuild& row) {
-  const std::string name = lower(row.name);
-  const std::string_view rest = model.substr(model.find(name) + name.size());
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const bool goes_on = !rest.empty() && is_letter(rest.front());
-  const bool is_slice = rest.find(" mig ") != std::string_view::npos;
-  const bool is_virtual = rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) &&
-                          is_letter(rest.back()) && !rest.ends_with("gb");
-  const bool is_newer =
-      row.memory != "HBM3e" && (model.find("hbm3e") != std::string_view::npos || model.ends_with("-3e"));
-  const bool is_server = model.find("server edition") != std::string_view::npos;
-  return goes_on || is_slice || is_virtual || is_newer || is_server ||
-         states_other_memory(model, find_gpu_product(row.name));
-}
-
 // Returns the row that the name states; null for a name that several rows share, and for another product of its line.
 const GpuBuild* find_build(std::string_view model) {
   const GpuBuild* best = nullptr;
@@ -291,9 +263,25 @@ const GpuBuild* find_build(std::string_view model) {
   for (const GpuBuild& row : kBuilds)
     if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
       best = &row;
-  if (best == nullptr || find_gpu_speed(model) == nullptr || names_another(small, *best)) return nullptr;
+  if (best == nullptr || find_gpu_speed(model) == nullptr) return nullptr;
   const GpuProduct* product = find_gpu_product(model);
   return product != nullptr && product != find_gpu_product(best->name) ? nullptr : best;
+}
+
+// Returns whether a row that has `small` in its name is of the line that a person calls so: "A100", "4090" and "RTX 40" are
+// lines, but not "RTX" and "80GB", which rows of several lines have.
+bool is_line(std::string_view small, std::string_view row) {
+  if (find_gpu_product(small) != nullptr) return true;
+  const std::string name = lower(row);
+  // The first word with a digit makes a row one of its line.
+  std::size_t begin = 0;
+  while (begin < name.size()) {
+    const std::size_t end = std::min(name.find_first_of(" -", begin), name.size());
+    const std::string_view word = std::string_view(name).substr(begin, end - begin);
+    if (std::ranges::any_of(word, is_digit)) return names_gpu(small, word);
+    begin = end + 1;
+  }
+  return false;
 }
 
 }  // namespace
@@ -310,7 +298,8 @@ std::vector<GpuSheet> gpu_sheets(std::string_view model) {
   for (const GpuBuild& row : kBuilds)  // its own name
     if (lower(row.name) == small) return {sheet_of(row)};
   for (const GpuBuild& row : kBuilds)  // what a person calls a line: "A100", "V100-SXM2"
-    if (!small.empty() && is_gpu_called(row.name, model)) sheets.push_back(sheet_of(row));
+    if (!small.empty() && is_gpu_called(row.name, model) && is_line(small, row.name))
+      sheets.push_back(sheet_of(row));
   if (!sheets.empty()) return sheets;
   if (const GpuBuild* row = find_build(model)) return {sheet_of(*row)};
   // "NVIDIA H100", "Tesla V100": what is behind the maker's words is the line.

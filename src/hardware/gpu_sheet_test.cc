@@ -138,6 +138,11 @@ TEST(GpuSheet, IsFoundByWhatPeopleAndDriversCallIt) {
   EXPECT_THAT(names_of("H100"), ElementsAre("H100 PCIe", "H100 NVL", "H100 80GB HBM3"));
   EXPECT_THAT(names_of("Tesla V100"), ElementsAre("V100-PCIE-16GB", "V100-PCIE-32GB", "V100S",
                                                   "V100-SXM2-16GB", "V100-SXM2-32GB", "V100-SXM3"));
+  EXPECT_THAT(names_of("4090"), ElementsAre("RTX 4090"));
+  EXPECT_THAT(names_of("RTX 40"), ElementsAre("RTX 4080", "RTX 4090"));
+  // Words that models of several lines have, and another maker's.
+  for (const char* const other : {"RTX", "80GB", "PCIe", "HBM3", "SXM4", "AMD B200", "Intel A100", "AMD"})
+    EXPECT_TRUE(gpu_sheets(other).empty()) << other;
   // Namesakes with other figures.
   for (const char* const other :
        {"", " ", "H1000", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 D",

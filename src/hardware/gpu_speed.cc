@@ -1,6 +1,7 @@
 #include "hardware/gpu_speed.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "base/text.h"
@@ -97,6 +98,51 @@ bool is_variant_of_another(std::string_view small, std::string_view row) {
       kVariants, [&](std::string_view variant) { return has(small, variant) && !has(row, variant); });
 }
 
+// Editions of a row's product that have other memory or other rates.
+struct OtherEdition {
+  std::string_view row;
+  std::string_view mark;  // in the edition's name
+};
+constexpr OtherEdition kOtherEditions[] = {
+    {"A100", "64gb"},  {"A100", "80gb"},   {"H20", "-3e"},  {"H20", "hbm3e"},
+    {"GH200", "144g"}, {"GH200", "hbm3e"}, {"H200", "-3e"}, {"RTX PRO 6000", "server edition"},
+};
+
+bool is_other_edition(std::string_view small, std::string_view row) {
+  return std::ranges::any_of(kOtherEditions, [&](const OtherEdition& other) {
+    return other.row == row && small.find(other.mark) != std::string_view::npos;
+  });
+}
+
+// Returns whether the name states a size of memory that the product does not have: "P100-PCIE-12GB". A B200 is sold with
+// 192 GB and shows 180. The size in "GH200 480GB" is its processor's.
+bool states_other_memory(std::string_view small) {
+  const GpuProduct* product = find_gpu_product(small);
+  const std::size_t end = small.find("gb");
+  if (product == nullptr || product->memory_gb == 0 || product->name == "GH200" ||
+      end == std::string_view::npos || end == 0)
+    return false;
+  std::size_t begin = end;
+  while (begin > 0 && is_digit(small[begin - 1])) --begin;
+  const auto size = parse_number<int>(small.substr(begin, end - begin));
+  constexpr double kRounding = 0.1;
+  return size && std::abs(*size - product->memory_gb) > kRounding * product->memory_gb;
+}
+
+// Returns whether the name is that of another product than the row's, or of a part of this one: A10G and RTX 4090D go on with
+// a letter, A40-48Q is a virtual GPU, "A100 MIG 1g.5gb" an instance.
+bool names_another(std::string_view small, std::string_view row) {
+  const std::string name = lower(row);
+  const std::string_view rest = small.substr(small.find(name) + name.size());
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool goes_on = !rest.empty() && is_letter(rest.front());
+  const bool is_slice = names_gpu(rest, "mig");
+  const bool is_virtual = rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) &&
+                          is_letter(rest.back()) && !rest.ends_with("gb");
+  return goes_on || is_slice || is_virtual || is_variant_of_another(small, name) ||
+         is_other_edition(small, row) || states_other_memory(small);
+}
+
 }  // namespace
 
 double GpuSpeed::teraflops(MatrixType type) const {
@@ -118,19 +164,33 @@ double GpuSpeed::teraflops(MatrixType type) const {
 std::span<const GpuSpeed> gpu_speeds() { return kSpeeds; }
 
 const GpuSpeed* find_gpu_speed(std::string_view model) {
+  if (is_of_another_maker(model)) return nullptr;
   const std::string small = lower(model);
   const GpuSpeed* best = nullptr;
   for (const GpuSpeed& row : kSpeeds)
     if ((best == nullptr || row.name.size() > best->name.size()) && names_gpu(small, lower(row.name)))
       best = &row;
-  return best == nullptr || is_variant_of_another(small, lower(best->name)) ? nullptr : best;
+  return best == nullptr || names_another(small, best->name) ? nullptr : best;
 }
 
 const GpuSpeed* find_module_speed(std::string_view model) {
+  if (is_of_another_maker(model)) return nullptr;
   const GpuSpeed* found = find_gpu_speed(model);
   if (found != nullptr && found->module) return found;
-  // "H100 SXM5" is what people write; the driver's name for it has no SXM.
   std::string small = lower(model);
+  // "A100 SXM4 80GB" is what people write; the driver's name for it has hyphens.
+  std::string joined = small;
+  std::ranges::replace(joined, ' ', '-');
+  if (const GpuSpeed* exact = find_gpu_speed(joined); exact != nullptr && exact->module) return exact;
+  if (found == nullptr && states_other_memory(joined)) return nullptr;
+  // "A100 80GB": of the modules the one that has both words in its name.
+  const auto spoken = words(small);
+  if (spoken.size() > 1)
+    for (const GpuSpeed& row : kSpeeds)
+      if (row.module && std::ranges::all_of(
+                            spoken, [&](std::string_view word) { return names_gpu(lower(row.name), word); }))
+        return &row;
+  // "H100 SXM5": there it has no SXM.
   small.resize(std::min(small.size(), small.find(" sxm")));
   for (const GpuSpeed& row : kSpeeds)
     if (!small.empty() && row.module && names_gpu(lower(row.name), small)) return &row;

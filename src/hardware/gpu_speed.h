@@ -37,7 +37,8 @@ struct GpuSpeed {
 std::span<const GpuSpeed> gpu_speeds();
 // Returns the row with the longest name that is in `model` as a word; null if there is none. The case of
 // letters does not count. "H100" alone is no row: three products of that name differ. Null, too, for cards of
-// notebooks and other slower namesakes.
+// notebooks and other namesakes, for editions with other memory, for virtual GPUs and for MIG's instances: rates of another
+// product are worse than none.
 const GpuSpeed* find_gpu_speed(std::string_view model);
 // The same for a GPU of a node whose GPUs have NVLink among each other: "H100" is then the module.
 const GpuSpeed* find_module_speed(std::string_view model);

@@ -29,13 +29,32 @@ TEST(GpuSpeed, DoesNotGuessAmongNamesakes) {
   EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090 D"), nullptr);
   EXPECT_EQ(find_gpu_speed("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"), nullptr);
   EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 3060"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA GeForce RTX 4090D"), nullptr);
+  EXPECT_EQ(find_gpu_speed("NVIDIA A10G"), nullptr);
   EXPECT_EQ(find_gpu_speed(""), nullptr);
   EXPECT_EQ(find_module_speed("H100")->name, "H100 80GB HBM3");
   EXPECT_EQ(find_module_speed("H100 SXM5")->name, "H100 80GB HBM3");
-  EXPECT_EQ(find_module_speed("A100 SXM4 80GB")->name, "A100-SXM4");
+  EXPECT_EQ(find_module_speed("A100 SXM4 80GB")->name, "A100-SXM4-80GB");
+  EXPECT_EQ(find_module_speed("A100 SXM4 40GB")->name, "A100-SXM4");
   EXPECT_EQ(find_module_speed(""), nullptr);
   EXPECT_EQ(find_module_speed("V100")->name, "V100-SXM2");
   EXPECT_EQ(find_module_speed("RTX 3090")->name, "RTX 3090");
+}
+
+TEST(GpuSpeed, GivesNoEditionTheRatesOfAnother) {
+  for (const char* const other :
+       {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX PRO 6000 Server Edition", "NVIDIA H20-3e",
+        "H20-3e", "NVIDIA GH200 144G HBM3e", "GH200 144G", "Tesla P100-PCIE-12GB", "GRID A40-48Q",
+        "NVIDIA A100-SXM-64GB", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "NVIDIA H100 80GB HBM3 MIG 3g.40gb"}) {
+    EXPECT_EQ(find_gpu_speed(other), nullptr) << other;
+    EXPECT_EQ(find_module_speed(other), nullptr) << other;
+  }
+  EXPECT_EQ(find_gpu_speed("NVIDIA GH200 480GB")->name, "GH200") << "480 GB is its processor's memory";
+  EXPECT_EQ(find_gpu_speed("NVIDIA RTX PRO 6000 Blackwell Workstation Edition")->name, "RTX PRO 6000");
+  EXPECT_EQ(find_gpu_speed("Tesla V100-SXM2-32GB")->name, "V100-SXM2");
+  EXPECT_EQ(find_gpu_speed("NVIDIA A100-SXM4-40GB")->name, "A100-SXM4");
+  EXPECT_EQ(find_gpu_speed("NVIDIA H20")->name, "H20");
+  EXPECT_EQ(find_gpu_speed("B200 192GB")->name, "B200");
 }
 
 TEST(GpuSpeed, HasTheUnitsOfItsArchitecture) {

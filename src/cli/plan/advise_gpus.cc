@@ -1,8 +1,10 @@
 // railbed advise gpus: GPU models compared by their data sheets.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <memory>
 
@@ -79,11 +81,54 @@ std::vector<std::string_view> names_with_sheet() {
   return names;
 }
 
+// Returns the letters and digits of a name, sorted: those of a name in which some changed places.
+std::string marks_of(std::string_view name) {
+  std::string marks = lower(name);
+  std::erase_if(marks, [](unsigned char c) { return std::isalnum(c) == 0; });
+  std::ranges::sort(marks);
+  return marks;
+}
+
+// A name with another number or, if it is short, with another letter is that of another product: B100 is no P100.
+bool may_mean(const std::string& model, std::string_view name) {
+  constexpr std::size_t kShort = 5;
+  const auto digits = [](std::string text) {
+    std::erase_if(text, [](char c) { return !is_digit(c); });
+    return text;
+  };
+  const std::string marks = marks_of(model);
+  const std::string others = marks_of(name);
+  return marks.size() <= kShort ? marks == others : digits(marks) == digits(others);
+}
+
+Error no_sheet(const std::string& model) {
+  constexpr std::size_t kMostNamed = 6;
+  constexpr std::string_view kAll = "`railbed advise gpus` lists all";
+  std::vector<std::string_view> near;
+  std::vector<std::string_view> with;
+  for (const std::string_view name : names_with_sheet())
+    if (may_mean(model, name)) near.push_back(name);
+  for (const std::string_view name : gpu_sheet_names())
+    if (!trim(model).empty() && names_gpu(lower(name), lower(trim(model)))) with.push_back(name);
+  const std::string shown = printable(model);
+  if (!with.empty()) {
+    const bool more = with.size() > kMostNamed;
+    if (more) with.resize(kMostNamed);
+    return {ErrorKind::kBadInput, fmt::format("\"{}\" alone is no model; {}{} have it in their names, and {}",
+                                              shown, fmt::join(with, ", "), more ? " and others" : "", kAll)};
+  }
+  if (is_of_another_maker(model))
+    return {
+        ErrorKind::kBadInput,
+        fmt::format("\"{}\" is of another maker, and only data sheets of NVIDIA are known; {}", shown, kAll)};
+  const std::string meant = did_you_mean(model, near);
+  return {ErrorKind::kBadInput, fmt::format("no data sheet of a GPU \"{}\" is known{} {}", shown,
+                                            meant.empty() ? ";" : meant, kAll)};
+}
+
 Result<void> add_named(const std::string& model, std::vector<GpuSheet>& sheets) {
   const auto found = gpu_sheets(model);
-  if (found.empty())
-    return fail(ErrorKind::kBadInput, fmt::format("no data sheet of a GPU \"{}\" is known{}",
-                                                  printable(model), did_you_mean(model, names_with_sheet())));
+  if (found.empty()) return fail(no_sheet(model));
   for (const GpuSheet& sheet : found) add_sheet(sheets, sheet);
   return {};
 }
