@@ -136,11 +136,12 @@ enum class FailureKind {
   kNoCuda,
   kNoNccl,
   kNoCublas,
-  kNoRdmaCm
+  kNoRdmaCm,
+  kNoRdmaDevice  // neither end has any: nothing is known of the path
 };
 constexpr auto enum_names(FailureKind) {
-  return std::array<std::string_view, 9>{"other",   "stopped", "closed",    "killed",    "no-memory",
-                                         "no-cuda", "no-nccl", "no-cublas", "no-rdma-cm"};
+  return std::array<std::string_view, 10>{"other",   "stopped", "closed",    "killed",     "no-memory",
+                                          "no-cuda", "no-nccl", "no-cublas", "no-rdma-cm", "no-rdma-device"};
 }
 
 // The layers of a path between two nodes, for the diagnosis of a failed measurement: the lowest layer that

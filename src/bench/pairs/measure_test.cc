@@ -72,6 +72,28 @@ TEST(MeasurePair, BothWaysTurnsTheEndsAround) {
   EXPECT_FALSE(measurements[1].failure);
 }
 
+TEST(MeasurePair, MarksThatNeitherEndHasAnRdmaDevice) {
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
+  Facts none;
+  none.rdma.devices = {std::vector<RdmaDevice>{}, "/sys/class/infiniband"};
+  Facts unknown;
+  PairEnd without_address = end_of(b);
+  without_address.address.reset();
+  BenchPlan plan = short_plan();
+  plan.engines = {Engine::kRdmaCm};
+  plan.latency_sizes = {64};
+  for (const bool known : {true, false}) {
+    PairEnd first = end_of(a);
+    first.facts = &none;
+    without_address.facts = known ? &none : &unknown;
+    const auto measurements = measure_pair(first, without_address, "rail0", plan, {}, {});
+    ASSERT_EQ(measurements.size(), 1u);
+    ASSERT_TRUE(measurements[0].failure);
+    EXPECT_EQ(measurements[0].failure->kind, known ? FailureKind::kNoRdmaDevice : FailureKind::kOther);
+  }
+}
+
 TEST(MeasurePair, PortWithoutAddressIsAFailureWithARemedy) {
   LocalPeer a("a", bench_handlers(open_this_machine()));
   LocalPeer b("b", bench_handlers(open_this_machine()));

@@ -7,8 +7,19 @@
 #include "base/units.h"
 #include "bench/core/other_traffic.h"
 #include "bench/core/other_work.h"
+#include "facts/facts.h"
 
 namespace railbed {
+namespace {
+
+bool has_no_rdma_device(const PairEnd& end) {
+  if (end.facts == nullptr) return false;
+  const auto& devices = end.facts->rdma.devices;
+  return devices.absent() || (devices.ok() && devices->empty());
+}
+
+}  // namespace
+
 PairRun::PairRun(Engine engine, const PairMeasuring& measuring, const PairEnd& a, const PairEnd& b,
                  std::string_view rail, const BenchPlan& plan, PathExplainer& explainer,
                  const OnMeasuring& on_measuring, const std::stop_token& stop)
@@ -80,6 +91,10 @@ Measurement PairRun::measure(const PairNumber& number) {
   if (number.metric == Metric::kLatency && measurement.mtu > 0)
     measurement.floor = work_->floor(number.from_a, measurement);
   if (measurement.failure) explainer_.explain(engine_, *measurement.failure, stop_);
+  const bool of_rdma = engine_ == Engine::kRdma || engine_ == Engine::kRdmaCm;
+  if (measurement.failure && measurement.failure->kind == FailureKind::kOther && of_rdma &&
+      has_no_rdma_device(a_) && has_no_rdma_device(b_))
+    measurement.failure->kind = FailureKind::kNoRdmaDevice;
   return measurement;
 }
 
