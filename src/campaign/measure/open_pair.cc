@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "campaign/caller.h"
 #include "campaign/look/survey.h"
 #include "inventory/load.h"
@@ -32,11 +33,23 @@ Result<Facts> look_at(Peer& peer, const Caller& caller) {
   return facts_of(peer, caller);
 }
 
+// A node reaches itself over loopback, whatever rails it has.
+Result<std::vector<BenchPath>> way_to_itself(const PairChoice& choice) {
+  BenchPath path = loopback_path();
+  if (choice.rail.empty() || choice.rail == path.rail || choice.rail == path.a.interface)
+    return std::vector{std::move(path)};
+  return fail(
+      ErrorKind::kBadInput,
+      fmt::format(
+          "--rail {}: {} reaches itself over {} and no other rail; leave --rail out, or name two nodes",
+          printable(choice.rail), choice.a, path.rail));
+}
+
 // Returns the paths that cluster.yaml describes, before any connection; none without a cluster.
 Result<std::vector<BenchPath>> described_ways(const PairChoice& choice, const Cluster* cluster) {
   if (cluster != nullptr && !choice.rail.empty() && find_rail(*cluster, choice.rail) == nullptr)
     return fail(no_such_rail(*cluster, choice.rail));
-  if (choice.a == choice.b) return std::vector{loopback_path()};
+  if (choice.a == choice.b) return way_to_itself(choice);
   if (cluster != nullptr) return rails_between(*cluster, choice.a, choice.b, choice.rail);
   return std::vector<BenchPath>();
 }

@@ -1,6 +1,7 @@
 #include "campaign/measure/pair_ways.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tuple>
@@ -68,6 +69,20 @@ std::vector<Candidate> besides_rails(const Cluster& cluster, const Facts& facts,
   return found;
 }
 
+Result<void> check_interface(const Facts& facts, std::string_view node, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const NetInterface& interface : *facts.net.interfaces) names.push_back(interface.name);
+  if (std::ranges::find(names, name) != names.end()) return {};
+  constexpr std::size_t kMostNamed = 16;
+  const std::string meant = did_you_mean(name, names);
+  const bool more = names.size() > kMostNamed;
+  if (more) names.resize(kMostNamed);
+  return fail(ErrorKind::kBadInput,
+              fmt::format("{} has no interface \"{}\"{}{} has {}{}", node, printable(name), meant,
+                          meant.empty() ? "; it" : " It",
+                          printable(fmt::format("{}", fmt::join(names, ", "))), more ? ", …" : ""));
+}
+
 BenchPath over_management(const Candidate& a, const Candidate& b) {
   return {std::string(kManagement), {a.interface->name, a.address}, {b.interface->name, b.address}};
 }
@@ -95,6 +110,7 @@ Result<std::vector<BenchPath>> rails_between(const Cluster& cluster, std::string
 
 Result<BenchPath> path_between(const Facts& a, std::string_view node_a, const Facts& b,
                                std::string_view node_b, std::string_view interface) {
+  if (!interface.empty() && a.net.interfaces.ok()) RETURN_IF_ERROR(check_interface(a, node_a, interface));
   const auto of_a = candidates(a, interface);
   const auto of_b = candidates(b, "");
   const Candidate* best_a = nullptr;

@@ -50,6 +50,17 @@ TEST(PathBetween, TakesTheFastestSharedSubnetThatIsNotManagement) {
   EXPECT_THAT(none.error().text, HasSubstr("no addresses in one subnet on alone of a"));
 }
 
+TEST(PathBetween, NamesTheInterfacesInPlaceOfOneThatIsNotThere) {
+  const Facts a =
+      machine({interface("mgmt", "192.168.0.1", 24, 1000), interface("fast", "10.1.0.1", 24, 40000)});
+  const Facts b = machine({interface("fast", "10.1.0.2", 24, 40000)});
+  const auto path = path_between(a, "a", b, "b", "nosuch");
+  ASSERT_FALSE(path);
+  EXPECT_EQ(path.error().kind, ErrorKind::kBadInput);
+  EXPECT_EQ(path.error().text, "a has no interface \"nosuch\"; it has mgmt, fast");
+  EXPECT_THAT(path_between(a, "a", b, "b", "fats").error().text, HasSubstr("did you mean \"fast\"?"));
+}
+
 TEST(PathBetween, ManagementWhereThereIsNothingElse) {
   const auto path = path_between(machine({interface("mgmt", "192.168.0.1", 24, 1000)}), "a",
                                  machine({interface("mgmt", "192.168.0.2", 24, 1000)}), "b", "");
