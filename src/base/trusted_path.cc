@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <utility>
 
 #include "base/shell.h"
@@ -197,6 +198,27 @@ Result<Fd> open_state_folder(const std::string& path) {
     return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
                                                      printable(path), command("chmod go-w {}", path).text()));
   return std::move(*opened);
+}
+
+Result<void> check_state_folder(const std::string& path) {
+  struct stat status = {};
+  std::filesystem::path there = std::filesystem::absolute(path).lexically_normal();
+  if (stat(there.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    RETURN_IF_ERROR(open_state_folder(path));
+  } else {
+    while (there.has_relative_path() && stat(there.c_str(), &status) != 0 && errno == ENOENT)
+      there = there.parent_path();
+  }
+  int error = 0;
+  if (stat(there.c_str(), &status) != 0)
+    error = errno;
+  else if (!S_ISDIR(status.st_mode))
+    error = ENOTDIR;
+  else if (faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    error = errno;
+  if (error == 0) return {};
+  return fail(ErrorKind::kBadInput, fmt::format("cannot write to {}: {}: {}", printable(path),
+                                                printable(there.string()), std::strerror(error)));
 }
 
 Fd FolderEntry::open(int flags, mode_t mode) const {

@@ -77,6 +77,9 @@ tl::expected<Fd, PathProblem> open_folder_at(const std::string& path, Strangers 
 // of a container), but no link of theirs may lead to the folder. Fails if others may write to the folder itself:
 // they could place a link there and so redirect writes.
 Result<Fd> open_state_folder(const std::string& path);
+// Checks, without making the folder, whether open_state_folder() could succeed. A folder that does not exist yet needs a
+// parent that does, or can be made, and in which the caller may write.
+Result<void> check_state_folder(const std::string& path);
 
 // Returns whether root or the caller owns the object and no other user can write it. Members of root's group
 // and, unless the caller is root, of the caller's group may write. In a folder with the sticky bit, and for a

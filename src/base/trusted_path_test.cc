@@ -57,6 +57,21 @@ TEST_F(TrustedPath, EndsInTheFolderOfAName) {
   EXPECT_EQ(find_entry(in("a/b/../c"), Strangers::kNothing)->directory, in("a"));
 }
 
+TEST_F(TrustedPath, ChecksAStateFolderWithoutMakingIt) {
+  EXPECT_TRUE(check_state_folder(in("a")));
+  EXPECT_TRUE(check_state_folder(in("a/new/one")));
+  EXPECT_FALSE(fs::exists(in("a/new")));
+  std::ofstream(in("file")) << "x";
+  for (const char* const wrong : {"file", "file/below"}) {
+    const auto checked = check_state_folder(in(wrong));
+    ASSERT_FALSE(checked) << wrong;
+    EXPECT_EQ(checked.error().kind, ErrorKind::kBadInput) << wrong;
+    EXPECT_THAT(checked.error().text, HasSubstr("Not a directory")) << wrong;
+  }
+  fs::permissions(in("a/b"), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(check_state_folder(in("a/b"))) << "others may write there";
+}
+
 TEST_F(TrustedPath, FollowsLinksOfOurs) {
   fs::create_symlink("a", in("relative"));
   fs::create_symlink(in("relative/b"), in("absolute"));

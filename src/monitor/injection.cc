@@ -16,13 +16,19 @@ constexpr std::size_t kMostInjections = 100;
 constexpr std::size_t kMostSubjectsNamed = 8;
 constexpr std::size_t kLongestInjectionFile = 64 << 10;
 
+Error no_such_rule(std::string_view name) {
+  std::vector<std::string_view> ids;
+  for (const Rule& rule : all_rules()) ids.push_back(rule.id);
+  const std::string meant = did_you_mean(name, ids);
+  return {ErrorKind::kBadInput, fmt::format("--inject: there is no rule \"{}\"{} `railbed rules` lists them",
+                                            printable(name), meant.empty() ? ";" : meant)};
+}
+
 Result<Injection> parse_injection(std::string_view text, Status status) {
   const auto equals = text.find('=');
   Injection injection{.rule = std::string(trim(text.substr(0, equals))), .subject = {}, .status = status};
   if (equals != std::string_view::npos) injection.subject = std::string(trim(text.substr(equals + 1)));
-  if (find_rule(injection.rule, all_rules()) == nullptr)
-    return fail(ErrorKind::kBadInput, fmt::format("--inject: there is no rule {}; `railbed rules` lists them",
-                                                  printable(injection.rule)));
+  if (find_rule(injection.rule, all_rules()) == nullptr) return fail(no_such_rule(injection.rule));
   return injection;
 }
 
@@ -33,7 +39,15 @@ std::string subjects_of(const Findings& findings, std::string_view rule) {
     if (finding.rule == rule && subjects.size() <= kMostSubjectsNamed)
       subjects.push_back(printable(finding.subject));
   if (subjects.size() > kMostSubjectsNamed) subjects.back() = "…";
-  return subjects.empty() ? "nothing here" : fmt::format("{}", fmt::join(subjects, ", "));
+  return fmt::format("{}", fmt::join(subjects, ", "));
+}
+
+std::string missing_subject(const Injection& injection, const Findings& findings) {
+  const std::string subjects = subjects_of(findings, injection.rule);
+  if (subjects.empty())
+    return fmt::format("--inject {}: the rule judges nothing here, so nothing is injected", injection.rule);
+  return fmt::format("--inject {}={}: the rule judges no such subject, so nothing is injected; it judges {}",
+                     injection.rule, printable(injection.subject), subjects);
 }
 
 void make_red(const Injection& injection, Finding& finding) {
@@ -89,9 +103,7 @@ std::vector<std::string> inject(const std::vector<Injection>& injections, Findin
       notes.push_back(
           fmt::format("--inject {}: it is red without help, so nothing is injected", injection.rule));
     else if (place == nullptr)
-      notes.push_back(fmt::format("--inject {}{}{}: the rule judges no such subject, but {}", injection.rule,
-                                  injection.subject.empty() ? "" : "=", printable(injection.subject),
-                                  subjects_of(findings, injection.rule)));
+      notes.push_back(missing_subject(injection, findings));
     else
       make_red(injection, *place);
   }

@@ -34,7 +34,8 @@ TEST(Injection, ReadsRulesSubjectsAndFiles) {
   EXPECT_EQ(path->front().subject, "/scratch");
   const auto unknown = parse_injections({"net.carier"}, Status::kFail);
   ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().text, HasSubstr("there is no rule net.carier"));
+  EXPECT_THAT(unknown.error().text,
+              HasSubstr("there is no rule \"net.carier\", did you mean \"net.carrier\"?"));
   EXPECT_FALSE(parse_injections({"/no/such/file"}, Status::kFail));
   EXPECT_FALSE(parse_injections({""}, Status::kFail));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "cli/command.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
@@ -81,6 +82,14 @@ Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
   return EventDesk::open(std::move(options));
 }
 
+// Checks the options of what --once does not start: a service's unit is tried with it.
+Result<void> check_unused(const MonitorCommand& command) {
+  RETURN_IF_ERROR(web_options(command.web));
+  if (!command.webhook.url.empty()) RETURN_IF_ERROR(Webhook::check(command.webhook));
+  if (!command.memory.folder.empty()) RETURN_IF_ERROR(check_state_folder(command.memory.folder));
+  return {};
+}
+
 void say_missed(const std::string& why) { say_to_person("the look at this machine gave nothing: " + why); }
 
 int print_once(const MonitorCommand& command) {
@@ -91,7 +100,9 @@ int print_once(const MonitorCommand& command) {
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
   keep_lines_whole();
   fmt::print("{}", node_metrics(state));
-  return state.look ? kExitClean : kExitCouldNotLook;
+  if (!state.look) return kExitCouldNotLook;
+  // A trial of an alert that was not made must not pass for one.
+  return state.look->not_injected.empty() ? kExitClean : kExitUsage;
 }
 
 int run_monitor(MonitorCommand command) {
@@ -104,6 +115,8 @@ int run_monitor(MonitorCommand command) {
       parse_injections(command.inject, command.inject_as == "warn" ? Status::kWarn : Status::kFail);
   if (!injections) return report(injections.error());
   command.watch.injections = std::move(*injections);
+  if (command.once)
+    if (auto sound = check_unused(command); !sound) return report(sound.error());
   if (command.once && command.probe.probe) return print_probes(command.probe, command.watch);
   if (auto asked = add_bmc(command.probe, command.watch); !asked) return report(asked.error());
   if (command.once) return print_once(command);
@@ -178,7 +191,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
              "has a /); it is marked everywhere, and gone when the monitor ends")
           ->type_name("RULE[=SUBJECT]");
   app.add_option("--inject-as", command.inject_as, "whether it fails or warns")
-      ->check(CLI::IsMember({"fail", "warn"}))
+      ->check(one_of({"fail", "warn"}))
       ->capture_default_str()
       ->needs(inject);
   app.add_flag("--once", command.once, "print what a scrape would show, or a round of --probe, and end");
@@ -201,7 +214,7 @@ Action declare_monitor(CLI::App& app) {
       "  railbed monitor /etc/railbed/cluster.yaml --listen 0.0.0.0:9885 --web-config /etc/railbed/web.yml\n"
       "  railbed monitor cluster.yaml --probe --probe-secret-file /etc/railbed/probe.secret --bmc\n"
       "  railbed monitor files cluster.yaml -o /etc/prometheus\n\n"
-      "Exit codes: 0 it was told to end, 3 it could not look, 64 it could not begin.");
+      "Exit codes: 0 it was told to end, 3 it could not look, 64 it could not begin, or --once injected less than asked.");
   return [command, chosen] { return *chosen ? (*chosen)() : run_monitor(*command); };
 }
 

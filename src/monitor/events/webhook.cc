@@ -182,13 +182,18 @@ Result<std::string> webhook_place(const std::string& url, bool has_token) {
 
 Webhook::Webhook(WebhookOptions options) : options_(std::move(options)) {}
 
-Result<std::unique_ptr<Webhook>> Webhook::open(WebhookOptions options) {
+Result<void> Webhook::check(const WebhookOptions& options) {
   if (!curl().error.empty()) return fail(ErrorKind::kUnavailable, curl().error);
+  RETURN_IF_ERROR(webhook_place(options.url, !options.token_file.empty()));
+  if (options.token_file.empty()) return {};
+  ASSIGN_OR_RETURN(auto token, read_token(options.token_file));
+  wipe(token);
+  return {};
+}
+
+Result<std::unique_ptr<Webhook>> Webhook::open(WebhookOptions options) {
+  RETURN_IF_ERROR(check(options));
   ASSIGN_OR_RETURN(auto place, webhook_place(options.url, !options.token_file.empty()));
-  if (!options.token_file.empty()) {
-    ASSIGN_OR_RETURN(auto token, read_token(options.token_file));
-    wipe(token);
-  }
   std::unique_ptr<Webhook> webhook(new Webhook(std::move(options)));
   webhook->place_ = std::move(place);
   webhook->thread_ = std::jthread([self = webhook.get()](const std::stop_token& stop) { self->run(stop); });

@@ -78,6 +78,8 @@ struct WebhookCounts {
 // See the head of this file. Thread-safe.
 class Webhook {
  public:
+  // Returns what open() would fail with, and starts nothing.
+  static Result<void> check(const WebhookOptions& options);
   // Starts the thread. Fails if the URL or the token file cannot be used, or libcurl is missing.
   static Result<std::unique_ptr<Webhook>> open(WebhookOptions options);
   ~Webhook();  // aborts the request in progress; waiting alerts are not sent
