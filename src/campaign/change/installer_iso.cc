@@ -145,8 +145,12 @@ Result<void> check_label(const MakersIso& iso) {
   const bool plain = std::ranges::all_of(
       label, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; });
   if (plain && !label.empty()) return {};
+  constexpr std::string_view kWhy =
+      "the installer finds the ISO by this label (inst.stage2=hd:LABEL=…), so it has to be of letters, digits, \"-\", \"_\" "
+      "and \".\" as the maker's is (Rocky-9-4-x86_64-dvd); take the maker's ISO, whose checksum it publishes";
+  if (label.empty()) return fail(ErrorKind::kBadInput, fmt::format("the ISO has no volume label: {}", kWhy));
   return fail(ErrorKind::kBadInput,
-              fmt::format("the ISO's label \"{}\" is none of RHEL's installer", printable(label)));
+              fmt::format("the ISO's volume label is \"{}\": {}", printable(label), kWhy));
 }
 
 Result<void> check_output(const InstallerWish& wish, const std::string& output, bool replace) {
@@ -175,17 +179,19 @@ Result<void> check_room(const fs::path& folder, std::uint64_t bytes) {
 struct Tool {
   std::string_view name;
   std::string_view package;
+  std::string_view purpose;
 };
-constexpr Tool kXorriso{"xorriso", "xorriso"};
-constexpr Tool kMcopy{"mcopy", "mtools"};
+constexpr Tool kXorriso{"xorriso", "xorriso", "which writes the ISO"};
+constexpr Tool kMcopy{"mcopy", "mtools", "which puts the menu into the ISO's boot partition for UEFI"};
 
 Result<void> check_tool(const Tool& tool) {
   if (!find_program(std::string(tool.name)).empty()) return {};
   return fail(
       ErrorKind::kUnavailable,
-      fmt::format("{} writes the ISO and is not installed here; install it with \"apt install {}\" (Debian, "
-                  "Ubuntu) or \"dnf install {}\" (RHEL)",
-                  tool.name, tool.package, tool.package));
+      fmt::format(
+          "{}, {}, is not installed here; install it with \"apt install {}\" (Debian, Ubuntu) or \"dnf "
+          "install {}\" (RHEL)",
+          tool.name, tool.purpose, tool.package, tool.package));
 }
 
 // Runs a tool with upper limits of memory and of what it writes, and reports its last line if it fails. A record of the ISO

@@ -46,7 +46,14 @@ Result<std::vector<Node>> nodes_to_install(const AutoinstallOptions& options) {
   return nodes;
 }
 
-Result<void> write_install_files(const std::vector<InstallFile>& files, const std::string& folder) {
+Result<void> write_install_files(const std::vector<InstallFile>& files, const std::string& folder,
+                                 bool replace) {
+  std::error_code ignored;  // the write below fails with the reason
+  for (const InstallFile& file : files)
+    if (const auto path = std::filesystem::path(folder) / file.name;
+        !replace && std::filesystem::is_regular_file(path, ignored))
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{} is there already; --force replaces it", path.string()));
   if (const auto made = make_folder(folder); !made) return fail(ErrorKind::kBadInput, made.error().text);
   for (const InstallFile& file : files) {
     const std::string path = (std::filesystem::path(folder) / file.name).string();
@@ -66,7 +73,7 @@ int write_answers(const AutoinstallOptions& options, const std::vector<Node>& no
     fmt::print("{}", files->front().content);
     return kExitClean;
   }
-  const auto written = write_install_files(*files, options.output);
+  const auto written = write_install_files(*files, options.output, options.force);
   return written ? kExitClean : report(written.error());
 }
 
@@ -107,7 +114,8 @@ Action declare_autoinstall(CLI::App& app) {
       "the maker's ISO (Ubuntu live server, or RHEL 9 and its kin): writes a copy that holds the answers and "
       "boots with them, by BIOS and UEFI");
   iso->needs(output);
-  app.add_flag("--force", options->force, "replace the ISO of -o if it exists")->needs(iso);
+  app.add_flag("--force", options->force, "replace the files, or the ISO, of -o if they exist")
+      ->needs(output);
   app.footer(R"(
 Examples:
   railbed autoinstall cluster.yaml gpu1 -o seed/            Ubuntu: user-data and meta-data
