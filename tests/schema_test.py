@@ -46,6 +46,8 @@ TAKEN = [
     NODES + "configure: {nvidia_repository: none, nvidia_key: EB69 3B30 35CD 5710 E231  E123 A4B4 6996 3BF8 63CC}\n",
     NODES + "configure: {nvidia_repository: https://mirror.example:8443/cuda/repos/}\n",
     NODES + "configure: {nvidia_runtime: containerd, memory_guard: true}\n", NODES + "configure: {nvidia_runtime: [docker, crio]}\n",
+    NODES + "configure: {mig: [{instances: {3g.40gb: 1, 1g.10gb+me: 1}}]}\n",
+    NODES + "configure: {mig: [{gpus: 0, instances: {7g.80gb: 1}}, {gpus: [1-2, 3], instances: {1g.10gb: 7}}]}\n",
     NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
             "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
             "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
@@ -98,6 +100,10 @@ REFUSED = [
     NODES + "configure: {pfc_priority: 8}\n", NODES + "configure: {console: tty1}\n", NODES + "configure: {console_rate: 1200}\n",
     NODES + 'configure: {user: "Ops; rm"}\n', NODES + "configure: {authorized_keys: 'command=\"x\" ssh-rsa A'}\n",
     NODES + "configure: {nvidia_runtime: podman}\n", NODES + "configure: {nvidia_runtime: [docker, true]}\n",
+    NODES + "configure: {mig: {}}\n", NODES + "configure: {mig: [{gpus: 0}]}\n", NODES + "configure: {mig: [{instances: {}}]}\n",
+    NODES + "configure: {mig: [{gpus: first, instances: {3g.40gb: 1}}]}\n", NODES + "configure: {mig: [{instances: {3g.40gb: 8}}]}\n",
+    NODES + "configure: {mig: [{instances: {half: 2}}]}\n", NODES + "configure: {mig: [{instances: [3g.40gb]}]}\n",
+    NODES + "configure: {mig: [{gpu: 0, instances: {3g.40gb: 1}}]}\n",
     NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {nvidia_key: 3BF863CC}\n",
     NODES + "configure: {nvidia_repository: https://me:word@mirror.example/x}\n",
     NODES + "configure: {nvidia_repository: ftp://mirror.example/x}\n", NODES + "configure: {management_gateway: gateway}\n",
@@ -114,6 +120,8 @@ BETWEEN = [
     NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0/24, first_address: 10.9.0.1}]\n",
     NODES + "rails:\n" + RAIL + "}\n" + RAIL.replace("r0", "r1").replace("ens1", "ens2") + "}\n",
     NODES + "rails:\n" + RAIL + ", nodes: gpu9}\n",
+    NODES + "configure: {mig: [{gpus: 0, instances: {3g.40gb: 1}}, {gpus: 0-1, instances: {7g.80gb: 1}}]}\n",
+    NODES + "configure: {mig: [{gpus: 0, instances: {3g.40gb: 1}}, {instances: {7g.80gb: 1}}]}\n",
     NODES + "parts: {gpus: [{model: T4, nodes: gpu9}]}\n",
     NODES + "checks: [{name: a, run: [a], nodes: gpu9}]\n", NODES + "checks: [{name: a, run: [a]}, {name: a, run: [b]}]\n",
     NODES + "checks:\n  - {name: a, run: [a], timeout: 300}\n  - {name: b, run: [a], timeout: 300, nodes: gpu1}\n"

@@ -63,6 +63,13 @@ std::set<std::string_view> storage_servers(const Cluster& cluster) {
   return on_storage;
 }
 
+const MigLayout* mig_layout_of(const std::vector<MigLayout>& layouts, int gpu) {
+  const auto found = std::ranges::find_if(layouts, [&](const MigLayout& layout) {
+    return layout.gpus.empty() || std::ranges::find(layout.gpus, gpu) != layout.gpus.end();
+  });
+  return found == layouts.end() ? nullptr : &*found;
+}
+
 ExitMeaning exit_meaning(const SiteCheck& check, int code) {
   const auto said = std::ranges::find(check.exit, code, &ExitCode::code);
   if (said != check.exit.end()) return said->meaning;

@@ -65,6 +65,17 @@ constexpr auto enum_names(NetworkKeeper) {
   return std::array<std::string_view, 3>{"netplan", "networkmanager", "networkd"};
 }
 
+// The MIG instances that GPUs of a node have.
+struct MigLayout {
+  std::vector<int> gpus = {};                 // by the order of their PCI addresses, from 0; empty: all
+  std::map<std::string, int> instances = {};  // how many of each profile, as in "3g.40gb"
+  FIELDS(MigLayout, gpus, instances);
+  bool operator==(const MigLayout&) const = default;
+};
+
+// Returns the layout of the node's GPU at this position; null if none has it. No GPU is in two.
+const MigLayout* mig_layout_of(const std::vector<MigLayout>& layouts, int gpu);
+
 // Settings for `railbed plan` in addition to those that follow from rails and expectations. A setting that is
 // missing stays as it is on the node.
 struct Configuration {
@@ -92,10 +103,11 @@ struct Configuration {
   std::optional<bool> memory_guard;  // earlyoom ends a process before memory is used up
   // Container engines that have NVIDIA's runtime: docker, containerd, crio
   std::optional<std::vector<std::string>> nvidia_runtime;
+  std::optional<std::vector<MigLayout>> mig;
   FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
          management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
          nccl_profile, user, authorized_keys, exporters, packages, driver_kind, nvidia_repository, nvidia_key,
-         memory_guard, nvidia_runtime);
+         memory_guard, nvidia_runtime, mig);
   bool operator==(const Configuration&) const = default;
 };
 

@@ -124,6 +124,36 @@ cluster.yaml:10:3: unknown key "gpu", did you mean "gpus"?
 )");
 }
 
+TEST(Complaints, MigInstancesThatCannotBe) {
+  EXPECT_EQ(
+      complaints(R"(configure: {mig: [{gpus: 0-1, instances: {3g.40gb: 2}}, {gpus: 1, instances: {half: 2}}]}
+nodes: [vm1]
+)"),
+      R"(
+cluster.yaml:4:79: "half" is no MIG profile: they are called like 3g.40gb and 1g.10gb+me
+  configure: {mig: [{gpus: 0-1, instances: {3g.40gb: 2}}, {gpus: 1, instances: {half: 2}}]}
+                                                                                ^~~~
+)");
+  EXPECT_EQ(complaints(R"(configure: {mig: [{gpus: 0-1, instances: {3g.40gb: 9}}]}
+nodes: [vm1]
+)"),
+            R"(
+cluster.yaml:4:52: "3g.40gb" must be a number of instances from 1 to 7
+  configure: {mig: [{gpus: 0-1, instances: {3g.40gb: 9}}]}
+                                                     ^
+)");
+  EXPECT_THAT(
+      complaints(
+          R"(configure: {mig: [{gpus: 0-1, instances: {3g.40gb: 2}}, {gpus: 1, instances: {7g.80gb: 1}}]}
+nodes: [vm1]
+)"),
+      testing::HasSubstr("GPU 1 has a layout already"));
+  EXPECT_THAT(complaints(R"(configure: {mig: [{instances: {3g.40gb: 2}}, {gpus: 1, instances: {7g.80gb: 1}}]}
+nodes: [vm1]
+)"),
+              testing::HasSubstr("another layout is for all GPUs"));
+}
+
 TEST(Complaints, ConfigurationThatNoNodeCouldHave) {
   EXPECT_EQ(complaints(R"(configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
 nodes: [vm1]

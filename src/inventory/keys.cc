@@ -26,6 +26,7 @@ std::span<const KeyTable> all_key_tables() {
       {"bmc", names_of<BmcAccess>(), {}},
       {"expect", names_of<Expectations>(), {}},
       {"configure", names_of<Configuration>(), {}},
+      {"mig", names_of<MigLayout>(), {"instances"}},
       {"node", {"name", "ssh", "local", "bmc", "expect", "configure"}, {"name"}},
       {"rail",
        {"name", "purpose", "fabric", "topology", "subnet", "mtu", "speed", "vlan", "rdma_driver", "interface",

@@ -389,6 +389,9 @@ configure:
   management_dns: 192.168.1.1
   unused_interfaces: [eno2, eno3]
   nvidia_runtime: [docker, containerd]
+  mig:
+    - {gpus: [0, 2-3], instances: {3g.40gb: 1, 1g.10gb+me: 1}}
+    - {gpus: 1, instances: {7g.80gb: 1}}
   console: ttyS1
 nodes:
   - gpu1
@@ -406,6 +409,11 @@ TEST(Load, LaysANodesConfigurationOverTheClusters) {
   EXPECT_EQ(first.management_dns, std::vector{*IpAddress::parse("192.168.1.1")});
   EXPECT_EQ(first.unused_interfaces, (std::vector<std::string>{"eno2", "eno3"}));
   EXPECT_EQ(first.nvidia_runtime, (std::vector<std::string>{"docker", "containerd"}));
+  ASSERT_TRUE(first.mig);
+  EXPECT_EQ(first.mig->at(0), (MigLayout{{0, 2, 3}, {{"1g.10gb+me", 1}, {"3g.40gb", 1}}}));
+  EXPECT_EQ(mig_layout_of(*first.mig, 1), &first.mig->at(1));
+  EXPECT_EQ(mig_layout_of(*first.mig, 3), &first.mig->at(0));
+  EXPECT_EQ(mig_layout_of(*first.mig, 4), nullptr);
   EXPECT_EQ(first.console, "ttyS1");
   const Configuration& second = cluster.nodes.at(1).configure;
   EXPECT_EQ(second.management_address, InterfaceAddress::parse("192.168.1.72/24"));

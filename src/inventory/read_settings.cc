@@ -76,6 +76,33 @@ std::optional<std::string> parse_container_engine(std::string_view text) {
   return known ? std::optional(std::string(text)) : std::nullopt;
 }
 
+// Parses "3", "0-3", or "all", which is an empty list.
+std::optional<std::vector<int>> parse_gpus(std::string_view text) {
+  constexpr int kMostGpus = 1024;
+  if (text == "all") return std::vector<int>();
+  auto gpus = parse_list(text, kMostGpus);
+  const bool sound = gpus && !gpus->empty() && gpus->front() >= 0 && gpus->back() < kMostGpus;
+  return sound ? std::move(gpus) : std::nullopt;
+}
+
+std::optional<int> parse_instances(std::string_view text) {
+  const auto count = parse_number<int>(text);
+  return count && *count >= 1 && *count <= 7 ? count : std::nullopt;
+}
+
+// Returns whether the text has the form of a profile's name: "3g.40gb", "1g.24gb+me.all". Which ones a GPU has is not
+// known here.
+bool is_mig_profile(std::string_view text) {
+  const std::size_t dot = text.find("g.");
+  const std::size_t end = text.find("gb");
+  if (dot == std::string_view::npos || end == std::string_view::npos || end < dot + 2) return false;
+  const std::string_view suffix = text.substr(end + 2);
+  const bool known =
+      suffix.empty() || suffix == "+me" || suffix == "+me.all" || suffix == "+gfx" || suffix == "-me";
+  const std::string_view size = text.substr(dot + 2, end - dot - 2);
+  return dot == 1 && is_digit(text.front()) && size.size() <= 3 && is_digits(size) && known;
+}
+
 // Parses the name of a serial port of a PC or of an Arm server
 // (Documentation/admin-guide/serial-console.rst).
 std::optional<std::string> parse_console(std::string_view text) {
@@ -339,6 +366,60 @@ void ClusterReader::read_management(std::string_view key, const YamlKey& at, con
   }
 }
 
+std::optional<MigLayout> ClusterReader::read_mig_layout(const YamlValue& value) {
+  MigLayout layout;
+  const std::size_t before = complaints_.count();
+  each_key(value, "mig", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
+    if (key == "gpus") {
+      const auto lists = parsed_list(at, item, parse_gpus, "numbers of GPUs from 0, as in [0, 2-3], or all");
+      if (!lists) return;
+      for (const std::vector<int>& list : *lists)
+        layout.gpus.insert(layout.gpus.end(), list.begin(), list.end());
+      std::ranges::sort(layout.gpus);
+      return;
+    }
+    if (!is(YamlValue::Kind::kMapping, item, at)) return;
+    for (std::size_t i = 0; i < item.keys.size(); ++i) {
+      const YamlKey& profile = item.keys[i];
+      if (!is_mig_profile(profile.text))
+        complaints_.add(profile.spot,
+                        fmt::format("\"{}\" is no MIG profile: they are called like 3g.40gb and 1g.10gb+me",
+                                    profile.text));
+      else if (const auto count =
+                   parsed(profile, item.items[i], parse_instances, "a number of instances from 1 to 7"))
+        if (!layout.instances.emplace(profile.text, count->value).second)
+          complaints_.add(profile.spot, fmt::format("\"{}\" is said twice", profile.text));
+    }
+    if (item.keys.empty()) complaints_.add(at.spot, "\"instances\" must name a profile, as in {3g.40gb: 2}");
+  });
+  return complaints_.count() == before ? std::optional(std::move(layout)) : std::nullopt;
+}
+
+std::optional<std::vector<MigLayout>> ClusterReader::read_mig(const YamlKey& at, const YamlValue& value) {
+  constexpr std::size_t kMostLayouts = 64;
+  if (!is(YamlValue::Kind::kList, value, at)) return std::nullopt;
+  std::vector<MigLayout> layouts;
+  std::vector<int> seen;
+  bool all = false;
+  for (const YamlValue& item : value.items) {
+    if (!is(YamlValue::Kind::kMapping, item, "a layout", item.spot)) continue;
+    auto layout = read_mig_layout(item);
+    if (!layout) continue;
+    for (const int gpu : layout->gpus)
+      if (std::ranges::find(seen, gpu) != seen.end())
+        complaints_.add(item.spot, fmt::format("GPU {} has a layout already", gpu));
+      else
+        seen.push_back(gpu);
+    if (all || (layout->gpus.empty() && !layouts.empty()))
+      complaints_.add(item.spot, "another layout is for all GPUs: number the GPUs of each");
+    all |= layout->gpus.empty();
+    layouts.push_back(std::move(*layout));
+  }
+  if (value.items.size() > kMostLayouts)
+    complaints_.add(at.spot, fmt::format("\"mig\" has more than {} layouts", kMostLayouts));
+  return layouts;
+}
+
 RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& value) {
   RawConfigure raw;
   if (!is(YamlValue::Kind::kMapping, value, at)) return raw;
@@ -374,6 +455,8 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
       truth(values.packages);
     else if (key == "driver_kind")
       take(values.driver_kind, choice(key_at, item, {"open", "proprietary"}));
+    else if (key == "mig")
+      values.mig = read_mig(key_at, item);
     else if (key == "memory_guard")
       truth(values.memory_guard);
     else if (key == "nvidia_runtime")

@@ -64,6 +64,8 @@ class ClusterReader {
   template <class Parse>
   auto parsed_list(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
       -> std::optional<std::vector<typename decltype(parse(std::string_view()))::value_type>>;
+  std::optional<std::vector<MigLayout>> read_mig(const YamlKey& at, const YamlValue& value);
+  std::optional<MigLayout> read_mig_layout(const YamlValue& value);
   RawConfigure read_configure(const YamlKey& at, const YamlValue& value);
   void read_management(std::string_view key, const YamlKey& at, const YamlValue& value, RawConfigure& raw);
   void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);

@@ -4,6 +4,7 @@
 // entry has only those that differ. Consecutive nodes become one entry while their names, ssh destinations
 // and BMCs all continue their patterns; ports of a rail fold in the same way.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -50,6 +51,14 @@ std::string text_of(BitRate rate) { return fmt::format("{} Gb/s", rate.gigabits(
 std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
 std::string text_of(const IpAddress& address) { return in_quotes(address.to_text()); }
 std::string text_of(const InterfaceAddress& address) { return in_quotes(to_text(address)); }
+std::string text_of(const MigLayout& layout) {
+  std::string instances;
+  for (const auto& [profile, count] : layout.instances)
+    instances += fmt::format("{}{}: {}", instances.empty() ? "" : ", ", profile, count);
+  const std::string gpus =
+      layout.gpus.empty() ? "" : fmt::format("gpus: [{}], ", fmt::join(layout.gpus, ", "));
+  return fmt::format("{{{}instances: {{{}}}}}", gpus, instances);
+}
 template <class T>
 std::string text_of(const std::vector<T>& values) {
   std::string text;
