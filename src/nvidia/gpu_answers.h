@@ -76,6 +76,8 @@ struct NvmlGpu {
   Reading<bool> persistence;
   Reading<std::string> compute_mode;  // "default", "exclusive thread", "prohibited", "exclusive process"
   Reading<bool> mig;
+  // Profiles of its MIG devices, sorted: "1g.10gb", or "1c.3g.40gb" where one has a part of its instance's processors
+  Reading<std::vector<std::string>> mig_devices;
   Reading<bool> ecc;
   Reading<bool> ecc_pending;                            // after the next reset
   Reading<std::uint64_t> ecc_volatile_uncorrectable;    // since the driver was loaded
@@ -123,8 +125,8 @@ struct NvmlGpu {
   Reading<std::string> gsp_firmware;
   Reading<NvmlLinks> nvlinks;
   Reading<NvmlFabric> fabric;
-  FIELDS(NvmlGpu, name, uuid, vbios, inforom_valid, persistence, compute_mode, mig, ecc, ecc_pending,
-         ecc_volatile_uncorrectable, ecc_volatile_corrected, ecc_aggregate_uncorrectable,
+  FIELDS(NvmlGpu, name, uuid, vbios, inforom_valid, persistence, compute_mode, mig, mig_devices, ecc,
+         ecc_pending, ecc_volatile_uncorrectable, ecc_volatile_corrected, ecc_aggregate_uncorrectable,
          sram_aggregate_uncorrectable, sram_threshold_exceeded, remapped_correctable, remapped_uncorrectable,
          remap_pending, remap_failed, remap_banks, retired_pages, retired_pending, recovery_action, sm_clock,
          sm_clock_max, memory_clock, memory_clock_max, event_reasons, power, power_limit, power_limit_default,

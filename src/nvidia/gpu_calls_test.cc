@@ -39,6 +39,8 @@ TEST(Nvml, AnswersForOneGpu) {
   EXPECT_TRUE(gpu.persistence.value_or(false));
   EXPECT_EQ(gpu.persistence.from(), "nvmlDeviceGetPersistenceMode");
   EXPECT_EQ(gpu.compute_mode.value_or(""), "unknown (9)");
+  EXPECT_TRUE(gpu.mig.value_or(false));
+  EXPECT_EQ(gpu.mig_devices.value_or({}), (std::vector<std::string>{"1g.10gb", "3g.40gb"}));
   EXPECT_TRUE(gpu.ecc.value_or(false));
   EXPECT_FALSE(gpu.ecc_pending.value_or(true));
   EXPECT_EQ(gpu.ecc_volatile_uncorrectable.value_or(0), 3U);

@@ -2,6 +2,7 @@
 // hang any of these functions, and must not hide the values of the other GPUs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -51,6 +52,31 @@ void ask_identity(Nvml& nvml, Device device, NvmlGpu& gpu) {
       valid == kCorrupted ? Reading<bool>(false, validate) : Nvml::judged(valid, true, validate);
 }
 
+// Returns the profiles of the GPU's MIG devices. Their names end with them: "NVIDIA A100-SXM4-40GB MIG 3g.20gb".
+Reading<std::vector<std::string>> ask_mig_devices(Nvml& nvml, Device device) {
+  constexpr unsigned kMost = 64;
+  constexpr int kNotFound = 6;
+  constexpr std::string_view kMark = " MIG ";
+  const char* function = "nvmlDeviceGetMigDeviceHandleByIndex";
+  unsigned most = 0;
+  if (const int code = nvml.call("nvmlDeviceGetMaxMigDeviceCount", device, &most); code != nvml::kSuccess)
+    return {nvml::miss_of(code), "nvmlDeviceGetMaxMigDeviceCount"};
+  std::vector<std::string> profiles;
+  for (unsigned i = 0; i < std::min(most, kMost); ++i) {
+    Device part = nullptr;
+    const int code = nvml.call(function, device, i, &part);
+    if (code == kNotFound) continue;
+    if (code != nvml::kSuccess) return {nvml::miss_of(code), function};
+    const auto name = nvml.text("nvmlDeviceGetName", part);
+    const std::size_t mark = name ? name->rfind(kMark) : std::string::npos;
+    if (mark == std::string::npos)
+      return {Miss{Missing::kGarbled, "a MIG device's name without its profile"}, function};
+    profiles.push_back(name->substr(mark + kMark.size()));
+  }
+  std::ranges::sort(profiles);
+  return {std::move(profiles), function};
+}
+
 void ask_modes(Nvml& nvml, Device device, NvmlGpu& gpu) {
   gpu.persistence = nvml.flag("nvmlDeviceGetPersistenceMode", device);
   gpu.compute_mode = named(nvml.get<unsigned>("nvmlDeviceGetComputeMode", device),
@@ -60,6 +86,7 @@ void ask_modes(Nvml& nvml, Device device, NvmlGpu& gpu) {
   const char* mig = "nvmlDeviceGetMigMode";
   int code = nvml.call(mig, device, &now, &pending);
   gpu.mig = Nvml::judged(code, now != 0, mig);
+  if (code == nvml::kSuccess && now != 0) gpu.mig_devices = ask_mig_devices(nvml, device);
   const char* ecc = "nvmlDeviceGetEccMode";
   code = nvml.call(ecc, device, &now, &pending);
   gpu.ecc = Nvml::judged(code, now != 0, ecc);

@@ -89,7 +89,23 @@ int nvmlGpmMetricsGet(Metrics* metrics) {
   }
   return 0;
 }
-int nvmlDeviceGetName(Gpu*, char* text, unsigned) { return std::strcpy(text, "Fake 9000"), 0; }
+// A device of MIG is a Gpu of kind 'm' or 'n'.
+int nvmlDeviceGetName(Gpu* gpu, char* text, unsigned) {
+  const char* name = gpu->kind == 'm'   ? "Fake 9000 MIG 3g.40gb"
+                     : gpu->kind == 'n' ? "Fake 9000 MIG 1g.10gb"
+                                        : "Fake 9000";
+  return std::strcpy(text, name), 0;
+}
+int nvmlDeviceGetMigMode(Gpu* gpu, unsigned* now, unsigned* pending) {
+  *pending = 0;
+  return number(gpu, now, 1);
+}
+int nvmlDeviceGetMaxMigDeviceCount(Gpu*, unsigned* count) { return *count = 7, 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(Gpu*, unsigned index, Gpu** part) {
+  static Gpu parts[] = {{'m'}, {'n'}};
+  if (index == 1 || index > 2) return 6;  // NVML_ERROR_NOT_FOUND
+  return *part = &parts[index / 2], 0;
+}
 int nvmlDeviceValidateInforom(Gpu* gpu) { return gpu->kind == '1' ? 14 : kNotSupported; }
 int nvmlDeviceGetPersistenceMode(Gpu* gpu, unsigned* mode) { return number(gpu, mode, 1); }
 int nvmlDeviceGetComputeMode(Gpu* gpu, unsigned* mode) { return number(gpu, mode, 9); }
