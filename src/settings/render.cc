@@ -21,6 +21,7 @@ constexpr Renderer kRenderers[] = {
     {Section::kModules, render_modules},
     {Section::kGovernor, render_governor},
     {Section::kServices, render_services},
+    {Section::kServices, render_mig},
     {Section::kRdma, render_rdma},
     {Section::kQos, render_qos},
     {Section::kIpoib, render_ipoib},

@@ -34,6 +34,7 @@ void render_limits(const Target& target, std::vector<Setting>& settings);
 void render_modules(const Target& target, std::vector<Setting>& settings);
 void render_governor(const Target& target, std::vector<Setting>& settings);
 void render_services(const Target& target, std::vector<Setting>& settings);
+void render_mig(const Target& target, std::vector<Setting>& settings);  // of kServices, too
 void render_rdma(const Target& target, std::vector<Setting>& settings);
 void render_qos(const Target& target, std::vector<Setting>& settings);
 void render_ipoib(const Target& target, std::vector<Setting>& settings);
