@@ -25,4 +25,8 @@ struct FitFinding {
 // Returns the findings in the order of the file's lines.
 std::vector<FitFinding> check_parts(const Cluster& cluster);
 
+// Returns what is wrong with the MIG instances that `configure.mig` describes: profiles that the nodes' GPUs do not have or
+// have no room for, and instances on nodes that rails join for NCCL.
+std::vector<FitFinding> check_mig(const Cluster& cluster);
+
 }  // namespace railbed

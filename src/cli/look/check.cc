@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "base/text.h"
@@ -54,7 +55,8 @@ int exit_code_of(const std::vector<FitFinding>& findings) {
 int run_check(const CheckOptions& options) {
   const auto cluster = load_cluster(options.file);
   if (!cluster) return report(cluster.error());
-  const auto findings = check_parts(*cluster);
+  auto findings = check_mig(*cluster);
+  std::ranges::move(check_parts(*cluster), std::back_inserter(findings));
   if (options.json) {
     print_document(kClusterDocument, {*cluster, findings});
   } else {
@@ -72,7 +74,7 @@ Action declare_check(CLI::App& app) {
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
       "What was bought (`parts:`) is compared with itself and with the rest: each part that does not fit is named with its\n"
-      "line. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
+      "line. So are MIG instances (`configure.mig`) that the GPUs cannot have. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
       "The keys of a cluster.yaml: docs/reference/cluster-yaml.md, schema/cluster.schema.json.");
   return [options] { return run_check(*options); };
 }

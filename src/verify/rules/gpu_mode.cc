@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "hardware/gpu_model.h"
+#include "hardware/mig.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
@@ -25,10 +26,47 @@ void persistence(const Survey& survey, Judge& judge) {
   });
 }
 
+// Returns the MIG instances that cluster.yaml describes for the GPU; null if it describes none.
+const MigLayout* layout_of(const GpuView& gpu) {
+  const Node* wanted = gpu.node.wanted;
+  if (wanted == nullptr || !wanted->configure.mig) return nullptr;
+  const auto& all = *gpu.node.facts->gpus.devices;
+  return mig_layout_of(*wanted->configure.mig, static_cast<int>(&gpu.gpu - all.data()));
+}
+
+void mig_layout(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
+    const MigLayout* layout = layout_of(gpu);
+    if (layout == nullptr)
+      return verdict.not_applicable("cluster.yaml describes no MIG instances of it (configure.mig)");
+    const bool* on = said(verdict, gpu.nvml.mig);
+    if (on == nullptr) return;
+    const std::string wanted = mig_text(layout->instances);
+    if (!*on)
+      return verdict.fail(
+          {.message = fmt::format("MIG of {} is off, so its instances are missing: {}", gpu.where(), wanted),
+           .expected = wanted,
+           .observed = "MIG is off"});
+    const auto* devices = verdict.read(gpu.nvml.mig_devices);
+    if (devices == nullptr) return;
+    const MigInstances found = mig_instances_of(*devices);
+    if (found == layout->instances) return verdict.pass(wanted);
+    const std::string text = mig_text(found);
+    verdict.fail(
+        {.message = found.empty()
+                        ? fmt::format("{} has no MIG instances, expected {}", gpu.where(), wanted)
+                        : fmt::format("{} has the MIG instances {}, expected {}", gpu.where(), text, wanted),
+         .expected = wanted,
+         .observed = text});
+  });
+}
+
 void mig(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     const bool* on = said(verdict, gpu.nvml.mig);
     if (on == nullptr) return;
+    if (layout_of(gpu) != nullptr)
+      return verdict.not_applicable("cluster.yaml describes its instances (gpu.mig-layout)");
     const bool want = gpu.node.expect().mig.value_or(false);
     if (*on == want) return verdict.pass(on_or_off(*on));
     verdict.warn(
@@ -180,6 +218,17 @@ std::span<const Rule> gpu_mode_rules() {
        .fixture = "h200-mig-on",
        .explained_by = {"gpu.answers"},
        .check = mig},
+      {.id = "gpu.mig-layout",
+       .title = "MIG instances as described",
+       .why =
+           "The driver forgets MIG's instances with each boot. Containers and jobs that name one then fail.",
+       .source = "nvmlDeviceGetMigMode, nvmlDeviceGetMigDeviceHandleByIndex",
+       .standard = "configure.mig of cluster.yaml",
+       .remedy = "Stop what runs on the GPU, then make its instances, and by a unit again at each boot.",
+       .fixture = "h200-mig-layout",
+       .explained_by = {"gpu.answers"},
+       .settings = {"services/mig"},
+       .check = mig_layout},
       {.id = "gpu.compute-mode",
        .title = "compute mode is default",
        .why = "Exclusive and prohibited modes turn second processes away with errors that name neither.",
