@@ -134,7 +134,9 @@ bool is_unit_key(std::string_view key) {
 }
 
 bool is_optics_key(std::string_view key) {
-  return key == "Module temperature" || key.find("alarm") != std::string_view::npos ||
+  return key == "Module temperature" || key == "Module voltage" ||
+         key.find("optical power") != std::string_view::npos || key.starts_with("Laser output power") ||
+         key.find("bias current") != std::string_view::npos || key.find("alarm") != std::string_view::npos ||
          key.find("warning") != std::string_view::npos;
 }
 

@@ -15,13 +15,37 @@ namespace railbed {
 
 class Host;
 
-// The transceiver or cable in a port. `ethtool -m IF`
+// One lane of a transceiver. Light is in milliwatts, because 0 mW is a value ("0.0000 mW / -inf dBm").
+struct OpticsLane {
+  int number = 1;                      // as ethtool counts them: from 1, old versions from 0
+  std::optional<double> receive = {};  // mW; "Rcvr signal avg optical power(Channel 1)"
+  std::optional<double> send = {};     // mW; "Transmit avg optical power (Channel 1)"
+  std::optional<double> bias = {};     // mA of the laser; "Laser tx bias current (Channel 1)"
+  FIELDS(OpticsLane, number, receive, send, bias);
+};
+// A module's own limits of one value. Modules without them have 0 there, which is none.
+struct OpticsLimits {
+  std::optional<double> high_alarm = {};
+  std::optional<double> low_alarm = {};
+  std::optional<double> high_warning = {};
+  std::optional<double> low_warning = {};
+  FIELDS(OpticsLimits, high_alarm, low_alarm, high_warning, low_warning);
+};
+// The transceiver or cable in a port, by SFF-8472, SFF-8636 or CMIS. `ethtool -m IF`
 struct Optics {
   std::optional<double> celsius;  // "Module temperature"
   // Names of the module's alarms and warnings that are on: "Laser rx power low alarm".
   std::vector<std::string> alarms;
-  FIELDS(Optics, celsius, alarms);
+  std::optional<double> volts = {};    // "Module voltage"
+  std::string serial = {};             // "Vendor SN"
+  std::vector<OpticsLane> lanes = {};  // by number; empty for copper
+  OpticsLimits receive = {};           // mW; "Laser rx power … threshold"
+  OpticsLimits send = {};              // mW; "Laser output power … threshold"
+  OpticsLimits bias = {};              // mA; "Laser bias current … threshold"
+  FIELDS(Optics, celsius, alarms, volts, serial, lanes, receive, send, bias);
 };
+inline constexpr std::size_t kMostLanes = 16;
+// Parses ethtool's text; accepts untrusted text.
 Optics parse_optics(std::string_view text);
 
 // A network interface.
