@@ -36,4 +36,10 @@ const GpuModel* find_gpu_model(std::string_view model);
 // (A2, A10, A16, L4, T4) have none and may report a fan at 0 %; RTX and Quadro are sold with and without one.
 bool has_own_fan(std::string_view product);
 
+// Watts below which a GPU computes nothing, although kernels may run: a quarter of the limit that it is sold with. Published
+// listings of hung jobs: a V100 of 300 W at 100 % utilisation draws 66 W (github.com/THUDM/GLM-130B/issues/32), an H100 of
+// 700 W draws 152 W, and its neighbours of the same job, which rest, 129 to 137 W (github.com/NVIDIA/nccl/issues/1550). The
+// share is railbed's own.
+constexpr double watts_without_work(double power_limit) { return power_limit / 4; }
+
 }  // namespace railbed

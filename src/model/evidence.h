@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct AfterReboot {
   FIELDS(AfterReboot, error, apply, this_boot, lost);
 };
 
+struct Watched;  // watched.h
+
 // The input of verify and of renderers.
 struct Evidence {
   Cluster cluster;  // without nodes and rails: no expectations, rules use tables and majorities
@@ -52,7 +55,9 @@ struct Evidence {
   // by node name; only for `railbed verify --after-reboot`
   std::map<std::string, AfterReboot> after_reboot = {};
   std::map<std::string, BmcFacts> bmcs = {};  // by node name; only BMCs that were queried
-  bool measured = false;                      // measurements were requested, whether or not there are any
+  // by node name; only nodes that a monitor watches
+  std::map<std::string, std::shared_ptr<const Watched>> watched = {};
+  bool measured = false;  // measurements were requested, whether or not there are any
 };
 
 }  // namespace railbed
