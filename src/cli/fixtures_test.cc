@@ -102,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                                          "r730-cx4", "h100-cx7", "measured-healthy", "measured-sound-v100",
                                          "measured-sound-virtual", "measured-sound-spark",
                                          "measured-sound-h100", "spark-measured", "h100-container-sound",
-                                         "h100-toolkit-sound", "h100-sound-two-to-one",
-                                         "pcie-gen4-below-gen5-switch"));
+                                         "h100-toolkit-sound", "h100-sound-two-to-one", "h100-job-works",
+                                         "h100-optics-sound", "pcie-gen4-below-gen5-switch"));
 // Captured. These are virtual machines without clock synchronization; h200-sound is h200x4 with a
 // synchronized clock.
 INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine,

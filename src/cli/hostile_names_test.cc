@@ -16,6 +16,7 @@
 #include "base/shell.h"
 #include "base/testing/sample.h"
 #include "cli/testing/machines.h"
+#include "model/watched.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -67,6 +68,9 @@ Value value_of(const Evidence& evidence) {
   value["clocks"] = json::encode(evidence.clocks);
   value["after_reboot"] = json::encode(evidence.after_reboot);
   value["bmcs"] = json::encode(evidence.bmcs);
+  std::map<std::string, Watched> watched;
+  for (const auto& [node, seen] : evidence.watched) watched.emplace(node, *seen);
+  value["watched"] = json::encode(watched);
   std::vector<std::string> unreachable;
   for (const Unreachable& lost : evidence.unreachable) unreachable.push_back(lost.node);
   value["unreachable"] = json::encode(unreachable);
@@ -86,6 +90,11 @@ std::optional<Evidence> evidence_of(const Value& value, const Evidence& like) {
                     take(value["measurements"], evidence.measurements) &&
                     take(value["clocks"], evidence.clocks) &&
                     take(value["after_reboot"], evidence.after_reboot) && take(value["bmcs"], evidence.bmcs);
+  std::map<std::string, Watched> watched;
+  if (!take(value["watched"], watched)) return std::nullopt;
+  evidence.watched.clear();
+  for (auto& [node, seen] : watched)
+    evidence.watched.emplace(node, std::make_shared<const Watched>(std::move(seen)));
   std::vector<std::string> unreachable;
   if (!good || !take(value["unreachable"], unreachable)) return std::nullopt;
   for (std::size_t i = 0; i < unreachable.size(); ++i) evidence.unreachable[i].node = unreachable[i];

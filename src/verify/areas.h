@@ -51,6 +51,8 @@ std::span<const Rule> site_rules();          // the site's own checks of cluster
 std::span<const Rule> runtime_rules();       // how container engines come by a node's GPUs
 std::span<const Rule> container_rules();     // view from inside a container of the image in cluster.yaml
 std::span<const Rule> toolkit_rules();       // toolkits that programs are built with
+std::span<const Rule> job_rules();           // jobs as a monitor sees them over time
+std::span<const Rule> optics_rules();        // links as a monitor sees them over time
 std::span<const Rule> log_gpu_rules();       // GPUs in the kernel's log
 std::span<const Rule> log_device_rules();    // adapters and PCI Express in the kernel's log
 std::span<const Rule> log_host_rules();      // the host in the kernel's log

@@ -12,6 +12,7 @@
 #include "campaign/look/sent_bmc.h"
 #include "host/open.h"
 #include "inventory/load.h"
+#include "model/watched.h"
 
 namespace railbed {
 namespace {
@@ -105,6 +106,10 @@ Result<void> add_root(const std::string& root, Evidence& evidence, const Hear& n
   if (auto added = add_file_of_nodes(folder / "after-reboot.json", evidence.after_reboot); !added)
     return added;
   if (auto added = add_file_of_nodes(folder / "bmcs.json", evidence.bmcs); !added) return added;
+  std::map<std::string, Watched> watched;
+  if (auto added = add_file_of_nodes(folder / "watched.json", watched); !added) return added;
+  for (auto& [node, seen] : watched)
+    evidence.watched.emplace(node, std::make_shared<const Watched>(std::move(seen)));
   if (fs::exists(folder / "measurements.json", ignored))
     return add_measurements_file(folder / "measurements.json", evidence);
   return {};

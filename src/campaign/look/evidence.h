@@ -26,7 +26,7 @@ struct SiteOrders {
 SiteOrders orders_of(const std::vector<const SiteCheck*>& checks);
 
 // Adds the facts of every node under `root`: each that open_nodes() opens (host/open.h). Notes files that are not read. A folder of trees may contain its own cluster.yaml, measurements.json, clocks.json (node →
-// ClockReading), after-reboot.json and bmcs.json. A node that its cluster.yaml names and that has no tree
+// ClockReading), after-reboot.json, bmcs.json and watched.json (node → Watched). A node that its cluster.yaml names and that has no tree
 // counts as unreachable. A cluster that `evidence` already has takes precedence over that cluster.yaml.
 Result<void> add_root(
     const std::string& root, Evidence& evidence, const Hear& note = [](std::string_view) {});

@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-struct Watched {
+struct WatchedCounter {
   std::string_view name;
   std::string_view means;
   ErrorLimit limit;
@@ -28,7 +28,7 @@ Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) 
 
 // Warns if one of the counters grows faster than its limit; not applicable if the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
-                    std::span<const Watched> watched, const Remedy& remedy,
+                    std::span<const WatchedCounter> watched, const Remedy& remedy,
                     std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr) {
   each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
     if (verdict.lacks_rdma(end)) return;
@@ -39,7 +39,7 @@ void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*grou
     std::vector<std::string_view> meanings;
     std::string expected;
     std::size_t readable = 0;
-    for (const Watched& each : watched) {
+    for (const WatchedCounter& each : watched) {
       const auto count = counter(end.rdma.port->*group, each.name);
       if (!count) continue;
       ++readable;
@@ -71,7 +71,7 @@ std::vector<ShellCommand> show_signal_with(const RailEnd& end) {
 }
 
 void link_lost(const Survey& survey, Judge& judge) {
-  static constexpr Watched kWatched[] = {
+  static constexpr WatchedCounter kWatched[] = {
       {"link_downed", "the link was lost", {1}},
       {"link_error_recovery", "the link had to retrain", {1}},
   };
@@ -81,7 +81,7 @@ void link_lost(const Survey& survey, Judge& judge) {
 }
 
 void damaged_packets(const Survey& survey, Judge& judge) {
-  static constexpr Watched kWatched[] = {
+  static constexpr WatchedCounter kWatched[] = {
       {"local_link_integrity_errors", "errors came faster than the link may correct", {10, 1e-8}},
       {"port_rcv_errors", "damaged packets arrived", {10, 1e-8}},
   };
@@ -131,7 +131,7 @@ void signal_quality(const Survey& survey, Judge& judge) {
 }
 
 void buffer_overrun(const Survey& survey, Judge& judge) {
-  static constexpr Watched kWatched[] = {
+  static constexpr WatchedCounter kWatched[] = {
       {"excessive_buffer_overrun_errors",
        "the peer sent more than it was allowed: flow control is broken",
        {1}},
@@ -142,7 +142,7 @@ void buffer_overrun(const Survey& survey, Judge& judge) {
 }
 
 void packet_loss(const Survey& survey, Judge& judge) {
-  static constexpr Watched kWatched[] = {
+  static constexpr WatchedCounter kWatched[] = {
       {"packet_seq_err",
        "packets were lost or reordered on the way; in a lossless class PFC is broken",
        {10, 1e-7}},
