@@ -19,6 +19,7 @@ constexpr std::array kFormats = {
     KeptFormat{"a run", 1, 1, "or export the run with this one, if its history is here"},
     KeptFormat{"the record of a change of this node", 1, 1,
                "for this one could undo only what it knows of that change"},
+    KeptFormat{"what a monitor saw over time", 1, 1, "or remove the file: the monitor begins to look anew"},
     KeptFormat{"the record of a job", 1, 1, "or name another folder with --dir"},
 };
 

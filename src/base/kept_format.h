@@ -19,6 +19,7 @@ enum class Kept {
   kHistory,  // runs.sqlite: PRAGMA user_version (store/store.cc)
   kRun,      // a run as a file (store/store.cc)
   kApply,    // the journal of a change of a node (apply/transaction.h)
+  kWatched,  // monitor.watched: what a monitor saw over time (monitor/events/event_desk.cc)
   kJob,      // the record of a job on a node (store/job_records.h)
 };
 

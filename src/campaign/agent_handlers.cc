@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <mutex>
 
 #include "apply/node_apply.h"
 #include "base/json.h"
@@ -44,7 +45,10 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
 Result<std::string> counts(std::string_view payload, std::stop_token) {
   const auto request = json::read<CountsRequest>(payload);
   if (!request) return fail(request.error(), "counts");
-  return json::dump(json::encode(answer_counts(*open_this_machine(), *request)));
+  static std::mutex mutex;
+  static KnownUsers users;  // looking one up may take long
+  const std::lock_guard lock(mutex);
+  return json::dump(json::encode(answer_counts(*open_this_machine(), *request, users)));
 }
 
 Result<std::string> files(std::string_view payload, std::stop_token) {

@@ -13,6 +13,7 @@
 
 #include "base/moment.h"
 #include "base/wording.h"
+#include "model/watched.h"
 #include "monitor/live/live_meter.h"
 #include "monitor/node_source.h"
 #include "monitor/node_watch.h"
@@ -25,7 +26,7 @@ using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kLongestPause{300};
+constexpr seconds kLongestWait{300};
 constexpr seconds kGpusEvery{15};   // each reading is a process on the node, 0.2 s of a processor
 constexpr seconds kFirstRound{20};  // after this time, judges without the nodes that have not responded yet
 constexpr milliseconds kBetweenJudgements{2000};
@@ -44,6 +45,7 @@ struct FleetNode {
   std::unique_ptr<NodeSource> source = {};
   // Used only by the node's own thread:
   std::optional<Facts> known = {};  // the devices of the last look, for which counters are read
+  Watched watched = {};
   std::string signature = {};
   Steady::time_point looked = {};
   Steady::time_point gpus_asked = {};
@@ -58,6 +60,7 @@ struct FleetNode {
 struct FleetNews {
   std::string node;
   Result<Facts> facts;
+  std::shared_ptr<const Watched> watched = {};  // null if nothing was seen over time yet
 };
 
 struct FleetWatch::Parts {
@@ -98,11 +101,14 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
   node.known.emplace();
   node.known->rdma = facts->rdma;
   node.known->gpus = facts->gpus;
+  node.known->net.interfaces = facts->net.interfaces;
   node.looked = Steady::now();
   node.signature.clear();
   const std::lock_guard lock(mutex);
   node.looked_at = node.looked;
-  news.push_back({node.name, std::move(*facts)});
+  const bool is_fresh = now_unix() - node.watched.work.when <= kLongestGap;
+  news.push_back(
+      {node.name, std::move(*facts), is_fresh ? std::make_shared<const Watched>(node.watched) : nullptr});
   changed.notify_all();
   return {};
 }
@@ -111,6 +117,9 @@ Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
   const bool with_gpus = Steady::now() - node.gpus_asked >= kGpusEvery;
   ASSIGN_OR_RETURN(auto counts, node.source->counts(*node.known, with_gpus, stop));
   if (with_gpus) node.gpus_asked = Steady::now();
+  if (counts.gpus)
+    node.watched.work = next_spells(
+        node.watched.work, work_sample(now_unix(), *counts.gpus, counts.jobs, *node.known, counts.counts));
   std::string signature = signature_of(counts.counts);
   const bool is_new = !node.signature.empty() && node.signature != signature;
   node.signature = std::move(signature);
@@ -136,7 +145,7 @@ void FleetWatch::Parts::tell_trouble(FleetNode& node, const Error& error, millis
   if (node.trouble.empty()) note(fmt::format("{}: {}", node.name, without_node(error)));
   node.trouble = error.text;
   node.again_at = Steady::now() + again;
-  news.push_back({node.name, fail(error)});
+  news.push_back({node.name, fail(error), nullptr});
   changed.notify_all();
 }
 
@@ -153,13 +162,15 @@ void FleetWatch::Parts::watch(FleetNode& node, std::stop_token stop) {
       node.known.reset();
     }
     if (!wait_unless_stopped(pause_now, stop)) return;
-    if (!asked) pause_now = std::min<milliseconds>(pause_now * 2, kLongestPause);
+    if (!asked) pause_now = std::min<milliseconds>(pause_now * 2, kLongestWait);
   }
 }
 
 void FleetWatch::Parts::take(std::vector<FleetNews> fresh, Evidence& evidence) {
   for (FleetNews& news : fresh) {
     std::erase_if(evidence.unreachable, [&](const Unreachable& gone) { return gone.node == news.node; });
+    evidence.watched.erase(news.node);
+    if (news.watched) evidence.watched.emplace(news.node, std::move(news.watched));
     if (news.facts) {
       evidence.nodes.insert_or_assign(news.node, std::move(*news.facts));
     } else {
@@ -205,11 +216,13 @@ void FleetWatch::Parts::judge_all(std::stop_token stop) {
 FleetWatch::FleetWatch(FleetWatchOptions options, EventDesk& desk, Hear note)
     : parts_(std::make_unique<Parts>(std::move(options), desk, std::move(note))) {
   Parts& all = *parts_;
+  auto kept = desk.watched();
   auto sources = open_sources(all.options.cluster, all.options.root, all.options.reach);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     all.names.push_back(all.options.cluster.nodes[i].name);
     all.nodes.push_back(std::make_unique<FleetNode>());
     all.nodes.back()->name = all.names.back();
+    all.nodes.back()->watched = std::move(kept[all.names.back()]);
     all.nodes.back()->source = std::move(sources[i]);
   }
   for (const auto& node : all.nodes)

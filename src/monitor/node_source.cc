@@ -61,6 +61,7 @@ class AgentSource final : public NodeSource {
     if (!answer) return fail(answer.error(), "its counts make no sense");
     NodeCounts found{counts_of(*answer)};
     if (with_gpus) found.gpus = std::move(answer->gpus);
+    found.jobs = std::move(answer->jobs);
     return found;
   }
 
@@ -93,6 +94,7 @@ class TreeSource final : public NodeSource {
     found.gpus.emplace();
     for (const Gpu& gpu : items(known.gpus.devices))
       found.gpus->emplace(gpu.pci_address, read_nvml(*host_, gpu.pci_address));
+    found.jobs = collect_gpu_jobs(*host_, *found.gpus, users_);
     return found;
   }
 
@@ -117,6 +119,7 @@ class TreeSource final : public NodeSource {
   fs::path path_;
   CollectOptions options_;
   std::unique_ptr<Host> host_;
+  KnownUsers users_;
   fs::file_time_type read_ = {};
 };
 

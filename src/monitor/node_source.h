@@ -18,6 +18,7 @@ namespace railbed {
 struct NodeCounts {
   Counts counts;
   std::optional<GpuReadings> gpus = {};  // only if requested
+  GpuJobs jobs = {};                     // that hold these GPUs
 };
 
 // See the head of this file. All calls may block until their deadline.

@@ -5,8 +5,8 @@
 // * "counts" reads counters and link states in this process, because a scrape should cost next to nothing. If
 //   a state differs from the last one, it requests a look.
 // * "gpu" reads each GPU through NVML in its own child process. The driver may be unloaded in between, and a
-//   faulty GPU hangs alone.
-// * "optics" reads the modules of the interfaces that carry RDMA.
+//   faulty GPU hangs alone. It also follows the jobs there over time (model/job_spell.h), so it runs at least once a minute.
+// * "optics" reads the modules of the interfaces that carry RDMA, and follows them over time (model/watched_link.h).
 // * "history" reads the file of measured runs.
 // * "bmc" runs only if the BMC is to be read.
 #include "monitor/node_watch.h"
@@ -42,7 +42,11 @@ constexpr std::chrono::milliseconds kCountsFresh{500};
 // Each reading is a process of its own, 0.2 s of a processor.
 constexpr std::chrono::seconds kGpusFresh{15};
 constexpr std::chrono::seconds kPastFresh{60};
+constexpr std::chrono::seconds kGpusAtLeastEvery{60};  // also if nobody asks, for what is judged over time
+constexpr double kOldestLink = 3600;                   // seconds; an older reading is not judged
+constexpr double kBetweenSamples = 50;                 // seconds, at least
 constexpr std::chrono::minutes kOpticsFresh{5};
+constexpr std::chrono::minutes kOpticsEvery{10};  // also if nobody asks, for what is judged over time
 constexpr std::chrono::seconds kBmcEvery{60};
 constexpr std::chrono::seconds kBmcHangs{200};    // three requests of at most a minute each
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, even if something flaps
@@ -117,6 +121,7 @@ struct WatchedNode {
   std::shared_ptr<const GpuReadings> gpus = {};
   std::shared_ptr<const GpuActivities> activity = {};
   std::shared_ptr<const GpuJobs> jobs = {};
+  Watched watched = {};
   std::set<std::string> noted = {};  // used only by the look
   KnownUsers users = {};             // used only by the collector of GPUs
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
@@ -165,13 +170,21 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
                          {.stop = stop, .progress = [](std::string_view) {}, .note = shared.note});
 }
 
-// Returns which job has which of the GPUs, of those that NVML could read.
-GpuJobs jobs_of(Host& machine, const GpuReadings& readings, KnownUsers& users) {
-  std::map<std::string, std::vector<NvmlProcess>> processes;
-  for (const auto& [address, gpu] : readings)
-    if (gpu.ok() && gpu->processes.ok() && !gpu->processes->empty())
-      processes.emplace(address, *gpu->processes);
-  return collect_gpu_jobs(machine, processes, users);
+// Returns what was seen over time, as far as it is not too old to be judged.
+std::shared_ptr<const Watched> watched_of(WatchedNode& shared) {
+  Watched watched;
+  {
+    const std::lock_guard lock(shared.mutex);
+    watched = shared.watched;
+  }
+  if (now_unix() - watched.work.when > kLongestGap) watched.work = {};
+  for (auto& [interface, link] : watched.links) {
+    if (now_unix() - link.when <= kOldestLink) continue;
+    link.optics.reset();
+    link.bit_errors.reset();
+  }
+  return watched.work.when > 0 || !watched.links.empty() ? std::make_shared<const Watched>(std::move(watched))
+                                                         : nullptr;
 }
 
 // Performs one look: collects, judges, publishes the result, and calls the listener.
@@ -180,6 +193,8 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
   auto evidence = gather(shared, stop);
   if (const auto bmc = shared.get(shared.bmc); evidence && bmc)
     evidence->bmcs.emplace(shared.options.node, *bmc);
+  if (auto watched = watched_of(shared); evidence && watched)
+    evidence->watched.emplace(shared.options.node, std::move(watched));
   if (!evidence) {
     {
       const std::lock_guard lock(shared.mutex);
@@ -236,6 +251,23 @@ Result<void> count(WatchedNode& shared) {
   return {};
 }
 
+// Folds the readings into what is seen over time, about once a minute.
+void see_work(WatchedNode& shared, Host& machine, const Facts& facts, const GpuReadings& readings,
+              const GpuJobs& jobs, const GpuActivities& activity) {
+  const double now = now_unix();
+  JobSpells before;
+  {
+    const std::lock_guard lock(shared.mutex);
+    before = shared.watched.work;
+  }
+  const double age = now - before.when;
+  if (age >= 0 && age < kBetweenSamples) return;
+  const Counts counts = collect_counts(machine, facts.rdma);
+  JobSpells after = next_spells(before, work_sample(now, readings, jobs, facts, counts, activity));
+  const std::lock_guard lock(shared.mutex);
+  shared.watched.work = std::move(after);
+}
+
 Result<void> collect_gpus_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
@@ -247,12 +279,41 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
   const auto failed = std::ranges::find_if(readings, [](const auto& one) { return !one.second.ok(); });
   const std::string why = failed == readings.end() ? "" : failed->first + ": " + failed->second.miss().why;
   // A driver that cannot measure it, or one GPU that hangs, leaves the other readings as they are.
-  shared.put(shared.activity,
-             readings.empty() ? GpuActivities() : read_gpu_activity(*machine).value_or(GpuActivities()));
-  shared.put(shared.jobs, jobs_of(*machine, readings, shared.users));
+  GpuActivities activity =
+      readings.empty() ? GpuActivities() : read_gpu_activity(*machine).value_or(GpuActivities());
+  GpuJobs jobs = collect_gpu_jobs(*machine, readings, shared.users);
+  see_work(shared, *machine, look->facts, readings, jobs, activity);
+  shared.put(shared.activity, std::move(activity));
+  shared.put(shared.jobs, std::move(jobs));
   shared.put(shared.gpus, std::move(readings));
   if (!why.empty()) return fail(ErrorKind::kUnavailable, why);
   return {};
+}
+
+// Folds the readings into what is seen over time. Links that are gone are forgotten.
+void see_links(WatchedNode& shared, const std::vector<std::string>& names,
+               const std::map<std::string, Optics>& optics, const Counts& counts) {
+  const double now = now_unix();
+  std::map<std::string, WatchedLink> before;
+  {
+    const std::lock_guard lock(shared.mutex);
+    before = shared.watched.links;
+  }
+  std::map<std::string, WatchedLink> after;
+  for (const std::string& name : names) {
+    LinkSample sample{.when = now};
+    if (const auto module = optics.find(name); module != optics.end()) sample.optics = module->second;
+    for (const InterfaceCounts& one : counts.interfaces) {
+      if (one.link.name != name) continue;
+      sample.carrier = one.link.carrier.value_or(false);
+      sample.speed_mbps = one.link.speed_mbps.value_or(0);
+      if (const auto bits = one.driver.find("rx_corrected_bits_phy"); bits != one.driver.end())
+        sample.corrected_bits = bits->second;
+    }
+    after.emplace(name, next_link(std::move(before[name]), sample));
+  }
+  const std::lock_guard lock(shared.mutex);
+  shared.watched.links = std::move(after);
 }
 
 // Reads the modules of interfaces that carry RDMA. A module that cannot be read is not an error.
@@ -261,10 +322,14 @@ Result<void> collect_optics_of(WatchedNode& shared) {
   if (!look) return {};
   ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
   std::map<std::string, Optics> found;
+  std::vector<std::string> names;
   for (const NetInterface& interface : items(look->facts.net.interfaces))
-    if (interface.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, interface.name))
+    if (interface.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, interface.name)) {
+      names.push_back(interface.name);
       if (auto optics = read_optics(*machine, interface.name))
         found.emplace(interface.name, std::move(*optics));
+    }
+  see_links(shared, names, found, collect_counts(*machine, look->facts.rdma));
   shared.put(shared.optics, std::move(found));
   return {};
 }
@@ -310,8 +375,10 @@ struct NodeWatch::Parts {
         look(
             "look", [all](std::stop_token stop) { return railbed::look(*all, stop); }, all->options.every),
         counts("counts", [all](std::stop_token) { return count(*all); }),
-        gpus("gpu", [all](std::stop_token) { return collect_gpus_of(*all); }),
-        optics("optics", [all](std::stop_token) { return collect_optics_of(*all); }),
+        gpus(
+            "gpu", [all](std::stop_token) { return collect_gpus_of(*all); }, kGpusAtLeastEvery),
+        optics(
+            "optics", [all](std::stop_token) { return collect_optics_of(*all); }, kOpticsEvery),
         past("history", [all](std::stop_token) { return read_history(*all); }) {
     {
       const std::lock_guard lock(all->mutex);
@@ -339,6 +406,7 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listene
   auto shared = std::make_shared<WatchedNode>();
   ASSIGN_OR_RETURN(auto machine, WatchedMachine::open(options.root, options.left_alone));
   shared->machine = std::move(machine);
+  shared->watched = std::move(options.watched);
   shared->options = std::move(options);
   shared->listener = std::move(listener);
   shared->note = std::move(note);

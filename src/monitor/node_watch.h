@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "campaign/caller.h"
+#include "model/watched.h"
 #include "monitor/metrics/node_metrics.h"
 
 namespace railbed {
@@ -25,6 +26,7 @@ struct WatchOptions {
   std::string history;                  // file of measured runs; empty to show none
   std::vector<std::string> left_alone;  // devices that are not opened
   std::vector<Injection> injections = {};
+  Watched watched = {};            // what the monitor before this one saw
   std::chrono::seconds every{60};  // interval of looks at the whole machine
   // Reads this node's BMC; empty if it is not read.
   std::function<BmcFacts(std::stop_token)> ask_bmc = {};

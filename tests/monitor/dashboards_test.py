@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 SCRAPES = 5
 CHOSEN = {"$cluster": "pair", "$node": ".*", "$rail": "rail0", "$__rate_interval": "10s", "$__range": "10s"}
-UNITS = {"short", "none", "Bps", "pps", "cps", "s", "percent", "percentunit", "celsius", "watt", "rotmhz", "rotrpm", "mbytes"}
+UNITS = {"short", "none", "Bps", "pps", "cps", "s", "percent", "percentunit", "celsius", "watt", "rotmhz", "rotrpm", "mbytes", "dBm", "sci"}
 
 
 # Counters that are not zero grow by a hundredth of what they are in a second; the last look was just now.

@@ -35,7 +35,8 @@ NODES = [f"gpu{number:02}" for number in range(1, 9)]
 FACTOR = 12
 PATIENCE = 120
 # No hardware of the composed machine tells it, or nothing was measured: panels of other nodes.
-SILENT = ("railbed_probe_", "ipmi_", "railbed_measured_", "railbed_ceiling_", "railbed_gpu_processes")
+SILENT = ("railbed_probe_", "ipmi_", "railbed_measured_", "railbed_ceiling_", "railbed_gpu_processes", "railbed_job_spin_seconds",
+          "railbed_optics_power", "railbed_fec_")
 
 
 # What the composed machine's library and drivers would say of themselves under a watch, so that each panel has its series.

@@ -129,10 +129,13 @@ int run_monitor(MonitorCommand command) {
   if (!opened) return report(opened.error());
   const std::shared_ptr<EventDesk> desk = std::move(*opened);
   const auto ending = std::make_shared<Ending>();
+  command.watch.watched = std::move(desk->watched()[command.watch.node]);
   NodeWatch::Listener listener;
-  listener.seen = [desk, ending](const NodeLook& look) {
+  listener.seen = [desk, ending, node = command.watch.node](const NodeLook& look) {
     const std::lock_guard lock(ending->mutex);
-    if (!ending->ended) desk->look({look.findings}, look.facts, look.when);
+    if (ending->ended) return;
+    desk->look({look.findings}, look.facts, look.when);
+    if (look.watched) desk->keep_watched({{node, look.watched}}, look.when);
   };
   listener.missed = [desk, ending](const std::string& why, double now) {
     const std::lock_guard lock(ending->mutex);

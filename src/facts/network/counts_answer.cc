@@ -101,7 +101,7 @@ CountsRequest counts_request(const Rdma& known, std::vector<std::string> driver)
   return request;
 }
 
-CountsAnswer answer_counts(Host& host, const CountsRequest& request) {
+CountsAnswer answer_counts(Host& host, const CountsRequest& request, KnownUsers& users) {
   const Counts counts = collect_counts(host, known_by(request));
   CountsAnswer answer;
   answer.devices = counts.devices;
@@ -109,6 +109,7 @@ CountsAnswer answer_counts(Host& host, const CountsRequest& request) {
   for (const InterfaceCounts& interface_counts : counts.interfaces)
     answer.interfaces.push_back(counted(interface_counts, request.driver));
   for (const std::string& address : request.gpus) answer.gpus.emplace(address, read_nvml(host, address));
+  answer.jobs = collect_gpu_jobs(host, answer.gpus, users);
   return answer;
 }
 

@@ -10,6 +10,7 @@
 #include "base/fields.h"
 #include "facts/gpu.h"
 #include "facts/network/counts.h"
+#include "facts/software/gpu_job.h"
 
 namespace railbed {
 
@@ -54,13 +55,14 @@ struct CountsAnswer {
   std::vector<CountedPort> ports;
   std::vector<CountedInterface> interfaces;
   std::map<std::string, Reading<NvmlGpu>> gpus;
-  FIELDS(CountsAnswer, devices, ports, interfaces, gpus);
+  GpuJobs jobs;  // that hold these GPUs
+  FIELDS(CountsAnswer, devices, ports, interfaces, gpus, jobs);
 };
 
 // Makes the controller's request from a node's facts. `driver` names the drivers' counters to return.
 CountsRequest counts_request(const Rdma& known, std::vector<std::string> driver);
-// Collects the requested counts; runs on the agent.
-CountsAnswer answer_counts(Host& host, const CountsRequest& request);
+// Collects the requested counts; runs on the agent, which keeps the names of users that it has looked up.
+CountsAnswer answer_counts(Host& host, const CountsRequest& request, KnownUsers& users);
 // Converts an agent's reply back to Counts. Values that the reply lacks stay absent.
 Counts counts_of(const CountsAnswer& answer);
 

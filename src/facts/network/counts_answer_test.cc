@@ -17,7 +17,9 @@ TEST(CountsAnswer, IsWhatTheNodeCountsThroughItsText) {
   const auto request =
       json::read<CountsRequest>(json::dump(json::encode(counts_request(facts.rdma, {"rx_bytes_phy"}))));
   ASSERT_TRUE(request) << request.error().text;
-  const auto answer = json::read<CountsAnswer>(json::dump(json::encode(answer_counts(**host, *request))));
+  KnownUsers users;
+  const auto answer =
+      json::read<CountsAnswer>(json::dump(json::encode(answer_counts(**host, *request, users))));
   ASSERT_TRUE(answer) << answer.error().text;
   const Counts counts = counts_of(*answer);
   EXPECT_EQ(counts.devices, direct.devices);

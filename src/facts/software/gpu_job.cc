@@ -158,4 +158,13 @@ GpuJobs collect_gpu_jobs(Host& host, const std::map<std::string, std::vector<Nvm
   return found;
 }
 
+GpuJobs collect_gpu_jobs(Host& host, const std::map<std::string, Reading<NvmlGpu>>& readings,
+                         KnownUsers& users) {
+  std::map<std::string, std::vector<NvmlProcess>> processes;
+  for (const auto& [address, gpu] : readings)
+    if (gpu.ok() && gpu->processes.ok() && !gpu->processes->empty())
+      processes.emplace(address, *gpu->processes);
+  return collect_gpu_jobs(host, processes, users);
+}
+
 }  // namespace railbed

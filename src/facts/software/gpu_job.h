@@ -46,6 +46,9 @@ struct KnownUsers {
 // Reads to which job the processes on each GPU belong. A process that ended meanwhile is left out.
 GpuJobs collect_gpu_jobs(Host& host, const std::map<std::string, std::vector<NvmlProcess>>& processes,
                          KnownUsers& users);
+// The same for the processes that NVML's readings list; GPUs that NVML could not read are left out.
+GpuJobs collect_gpu_jobs(Host& host, const std::map<std::string, Reading<NvmlGpu>>& readings,
+                         KnownUsers& users);
 
 // One container as the kubelet names its log below /var/log/containers: "POD_NAMESPACE_CONTAINER-IDENTIFIER.log".
 struct ContainerLog {

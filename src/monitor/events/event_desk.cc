@@ -26,6 +26,7 @@ constexpr std::size_t kMostUnwritten = 1000;
 // Interval of state writes while there are no events. A crash loses at most this much, which shortens the gap
 // that is reported after a restart.
 constexpr double kKeepSeconds = 30;
+constexpr double kKeepWatchedSeconds = 600;
 constexpr double kPruneSeconds = 86400;
 constexpr double kMostAgedAtOnce = 31 * 86400.0;
 
@@ -59,6 +60,14 @@ Result<DeskState> parse_state(const json::Value& document, int version) {
   }
   return state;
 }
+
+// The contents of monitor.watched. It begins with a KeptStamp.
+struct KeptWatched {
+  int version = format_of(Kept::kWatched).written;
+  std::string railbed = railbed_version();
+  std::map<std::string, Watched> nodes;
+  FIELDS(KeptWatched, version, railbed, nodes);
+};
 
 // Returns the priority of syslog(3).
 std::string_view priority_of(const NodeEvent& event) {
@@ -119,6 +128,7 @@ Result<std::unique_ptr<EventDesk>> EventDesk::open(EventDeskOptions options) {
 
 EventDesk::~EventDesk() {
   if (restored_) keep_state(kept_at_, true);
+  if (!watched_.empty()) write_watched();
 }
 
 void EventDesk::withdraw_injected() {
@@ -225,6 +235,45 @@ void EventDesk::look_at_fleet(const Findings& findings, const Evidence& evidence
   for (const Unreachable& unreachable : evidence.unreachable)
     take_from(watch_of(unreachable.node).unseen(by_node[unreachable.node], now));
   take(std::move(events), now);
+  keep_watched(evidence.watched, now);
+}
+
+std::map<std::string, Watched> EventDesk::watched() {
+  const auto text = log_.read_watched();
+  if (text && text->empty()) return {};
+  Result<KeptWatched> kept = fail(ErrorKind::kBadInput, "");
+  if (text) {
+    const auto document = json::parse(*text);
+    const auto stamp =
+        document ? json::decode<KeptStamp>(*document) : Result<KeptStamp>(fail(document.error()));
+    if (stamp && stamp->version > format_of(Kept::kWatched).written) {
+      keeps_watched_ = false;
+      note(check_kept(Kept::kWatched, log_.watched_path(), *stamp).error().text);
+      return {};
+    }
+    kept = stamp ? json::decode<KeptWatched>(*document) : Result<KeptWatched>(fail(stamp.error()));
+  } else {
+    kept = fail(text.error());
+  }
+  if (kept) return std::move(kept->nodes);
+  note(fmt::format("what the monitor saw over time cannot be used ({}); it begins anew", kept.error().text));
+  return {};
+}
+
+void EventDesk::keep_watched(std::map<std::string, std::shared_ptr<const Watched>> watched, double now) {
+  watched_ = std::move(watched);
+  if (watched_.empty() || std::abs(now - watched_kept_at_) < kKeepWatchedSeconds) return;
+  watched_kept_at_ = now;
+  write_watched();
+}
+
+void EventDesk::write_watched() {
+  if (!keeps_watched_) return;
+  KeptWatched kept;
+  for (const auto& [node, watched] : watched_)
+    if (watched) kept.nodes.emplace(node, *watched);
+  trouble(watched_trouble_, log_.write_watched(json::dump(json::encode(kept)) + '\n'),
+          "what the monitor saw over time is written again");
 }
 
 void EventDesk::look(const Verdict& verdict, const Facts& facts, double now) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/watched.h"
 #include "monitor/events/event_log.h"
 #include "monitor/events/finding_watch.h"
 #include "monitor/events/webhook.h"
@@ -69,6 +70,11 @@ class EventDesk {
   // of the cluster as a whole, because they may involve that node.
   void look_at_fleet(const Findings& findings, const Evidence& evidence, double now);
 
+  // Return and keep what was seen over time, by node (monitor.watched). A file that cannot be used is reported, and the
+  // next one replaces it; one of a newer railbed stays, and nothing is kept. A kill loses at most ten minutes.
+  std::map<std::string, Watched> watched();
+  void keep_watched(std::map<std::string, std::shared_ptr<const Watched>> watched, double now);
+
   // Ends the injected findings (injection.h), and gives the webhook two seconds to tell it. To be called as the look
   // functions are. After a kill, open() does it.
   void withdraw_injected();
@@ -99,6 +105,7 @@ class EventDesk {
   void prune(double now);
   // Writes the state file if `at_once` or if the last write is 30 seconds old.
   void keep_state(double now, bool at_once);
+  void write_watched();
   void note(const std::string& text) const;
   // Reports a failure once, and its end once. `told` holds the failure in between.
   void trouble(std::optional<std::string>& told, const Result<void>& outcome, std::string_view over);
@@ -118,10 +125,14 @@ class EventDesk {
   EventCounts counts_;
 
   std::deque<std::string> waiting_;  // lines for the log
-  std::optional<std::string> log_trouble_, sync_trouble_, state_trouble_, prune_trouble_, journal_trouble_;
+  std::optional<std::string> log_trouble_, sync_trouble_, state_trouble_, watched_trouble_, prune_trouble_,
+      journal_trouble_;
   bool told_left_out_ = false;
   bool restored_ = false;
   double kept_at_ = 0;
+  std::map<std::string, std::shared_ptr<const Watched>> watched_;
+  double watched_kept_at_ = 0;
+  bool keeps_watched_ = true;
   // The time by which events are too old. It goes on with the clock, but never by more than a month between two
   // looks: a clock that is set wrong does not remove events.
   double age_clock_ = 0, last_look_ = 0, pruned_at_ = 0;

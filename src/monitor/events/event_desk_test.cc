@@ -226,6 +226,62 @@ TEST_F(EventDeskTest, EightMonthsOfEventsStayWithinTheirAgeAndSize) {
   EXPECT_EQ(notes_, "");
 }
 
+std::shared_ptr<const Watched> seen(const std::string& job) {
+  Watched watched;
+  watched.work.when = kNow;
+  watched.work.jobs = {JobSpell{.job = {.hpc_job = job}, .since = kNow - 600, .until = kNow, .readings = 11}};
+  watched.links["ens1"].receive["1"].days = {{20'000, -2.5}};
+  watched.links["ens1"].optics =
+      Optics{.celsius = 40, .alarms = {}, .lanes = {{.number = 1, .receive = 0.0}}};
+  return std::make_shared<const Watched>(std::move(watched));
+}
+
+TEST_F(EventDeskTest, WhatWasSeenOverTimeIsKeptOverARestart) {
+  const std::string file = folder_ + "/monitor.watched";
+  {
+    auto desk = open();
+    EXPECT_TRUE(desk->watched().empty());
+    desk->keep_watched({{"gpu01", seen("1")}}, kNow);
+    EXPECT_THAT(*read_file(file), HasSubstr(R"({"version":1,"railbed":")"));
+    desk->keep_watched({{"gpu01", seen("2")}}, kNow + 60);
+    EXPECT_THAT(*read_file(file), HasSubstr(R"("hpc_job":"1")")) << "it is not written at each look";
+  }
+  auto kept = open()->watched();
+  ASSERT_EQ(kept.size(), 1U);
+  const Watched& watched = kept.at("gpu01");
+  EXPECT_EQ(watched.work.jobs.at(0).job.hpc_job, "2") << "the end writes it";
+  EXPECT_EQ(watched.work.jobs.at(0).seconds(), 600);
+  EXPECT_EQ(watched.links.at("ens1").receive.at("1").days.at(0).value, -2.5);
+  EXPECT_EQ(watched.links.at("ens1").optics->lanes.at(0).receive, 0.0);
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(EventDeskTest, WhatWasSeenByANewerRailbedIsLeftAsItIs) {
+  const std::string newer = R"({"version":2,"railbed":"9.0.0","nodes":7})";
+  std::ofstream(folder_ + "/monitor.watched") << newer;
+  {
+    auto desk = open();
+    EXPECT_TRUE(desk->watched().empty());
+    desk->keep_watched({{"gpu01", seen("1")}}, kNow);
+  }
+  EXPECT_EQ(*read_file(folder_ + "/monitor.watched"), newer);
+  EXPECT_THAT(notes_, HasSubstr("9.0.0"));
+}
+
+TEST_F(EventDeskTest, WhatCannotBeReadIsReportedAndReplaced) {
+  for (const char* text : {"{", "[]", R"({"version":1,"nodes":{"gpu01":{"work":3}}})", "7"}) {
+    notes_.clear();
+    std::ofstream(folder_ + "/monitor.watched") << text;
+    {
+      auto desk = open();
+      EXPECT_TRUE(desk->watched().empty()) << text;
+      EXPECT_THAT(notes_, HasSubstr("begins anew")) << text;
+      desk->keep_watched({{"gpu01", seen("1")}}, kNow);
+    }
+    EXPECT_EQ(open()->watched().size(), 1U) << text;
+  }
+}
+
 TEST_F(EventDeskTest, AClockThatIsSetWrongRemovesNoEvents) {
   {
     auto desk = open();

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kEventFile = "events.jsonl";
 constexpr std::string_view kStateFile = "monitor.state";
+constexpr std::string_view kWatchedFile = "monitor.watched";
 constexpr std::string_view kLockFile = "monitor.lock";
 constexpr std::size_t kLongestState = 16 << 20;
 constexpr int kMostSetAside = 9;
@@ -47,12 +48,12 @@ Result<Fd> take_lock(const Fd& in, const std::string& folder) {
                           known ? fmt::format(" (process {})", lock.l_pid) : "", folder));
 }
 
-// Removes the temporary files that a kill during write_state() has left.
+// Removes the temporary files that a kill during write_state() or write_watched() has left.
 void sweep(const Fd& in) {
-  const std::string prefix = std::string(kStateFile) + '.';
   for (const std::string& name : folder_names(reopened(in.get())).value_or(std::vector<std::string>()))
-    if (name.starts_with(prefix) && name.size() == prefix.size() + kTemporaryDigits)
-      unlinkat(in.get(), name.c_str(), 0);
+    for (const std::string_view kept : {kStateFile, kWatchedFile})
+      if (name.starts_with(std::string(kept) + '.') && name.size() == kept.size() + 1 + kTemporaryDigits)
+        unlinkat(in.get(), name.c_str(), 0);
 }
 
 // Returns the text without the events before `oldest` at its start. Lines that decide nothing go with the older
@@ -196,15 +197,23 @@ Result<void> EventLog::append(std::string_view line) {
 
 std::string EventLog::state_path() const { return file(kStateFile); }
 
-Result<std::string> EventLog::read_state() const {
-  const FolderEntry place = at(kStateFile);
+std::string EventLog::watched_path() const { return file(kWatchedFile); }
+
+Result<std::string> EventLog::read_state() const { return read_kept(kStateFile); }
+Result<std::string> EventLog::read_watched() const { return read_kept(kWatchedFile); }
+
+Result<std::string> EventLog::read_kept(std::string_view name) const {
+  const FolderEntry place = at(name);
   struct stat status = {};
   if (!place.look(status) && errno == ENOENT) return std::string();
-  return read_file(place, file(kStateFile), kLongestState);
+  return read_file(place, file(name), kLongestState);
 }
 
 Result<void> EventLog::write_state(std::string_view text) const {
   return write_file(at(kStateFile), file(kStateFile), text, 0600);
+}
+Result<void> EventLog::write_watched(std::string_view text) const {
+  return write_file(at(kWatchedFile), file(kWatchedFile), text, 0600);
 }
 
 Result<std::string> EventLog::set_state_aside() const {

@@ -1,5 +1,6 @@
 // The state folder of a monitor. It holds events.jsonl, to which events are appended, two older generations
-// of it (.1 and .2), and monitor.state, the memory of the watch. One process at a time may write there.
+// of it (.1 and .2), monitor.state, the memory of the watch, and monitor.watched, what was seen over time. One process at
+// a time may write there.
 //
 // After a kill at any moment, at most one line is truncated. Readers skip it, and the next writer ends it
 // with a line break. Files have mode 0600, because events name hardware, its addresses and its faults.
@@ -55,6 +56,10 @@ class EventLog {
   // Returns the text of the state file; empty if there is none.
   Result<std::string> read_state() const;
   Result<void> write_state(std::string_view text) const;
+  // The same for monitor.watched, what a monitor saw over time, which may be removed at any time.
+  std::string watched_path() const;
+  Result<std::string> read_watched() const;
+  Result<void> write_watched(std::string_view text) const;
   // Renames the state file to monitor.state.set-aside, so that it can be inspected, or put back for the railbed
   // that wrote it. If that name is taken, appends a number; the tenth replaces the ninth. Returns its new path.
   Result<std::string> set_state_aside() const;
@@ -66,6 +71,7 @@ class EventLog {
   EventLog() = default;
   Result<void> open_file();
   Result<void> rotate();
+  Result<std::string> read_kept(std::string_view name) const;
   std::string file(std::string_view name) const { return folder_ + '/' + std::string(name); }
   FolderEntry at(std::string_view name) const { return entry_in(in_, std::string(name), folder_); }
 

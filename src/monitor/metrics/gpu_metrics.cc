@@ -205,6 +205,22 @@ void add_jobs(const NodeState& state, Exposition& out) {
                  job.processes);
 }
 
+void add_spells(const NodeState& state, Exposition& out) {
+  if (!state.look || !state.look->watched || state.look->watched->work.jobs.empty()) return;
+  out.announce(
+      "railbed_job_spin_seconds", "gauge",
+      "How long the job's GPUs here have spun or rested without traffic; 0: it works. Only jobs of several GPUs.");
+  for (const JobSpell& spell : state.look->watched->work.jobs)
+    if (spell.unread.empty())
+      out.sample("railbed_job_spin_seconds",
+                 {{"hpc_job", spell.job.hpc_job},
+                  {"user", spell.job.user},
+                  {"pod", spell.job.pod},
+                  {"namespace", spell.job.name_space},
+                  {"container", spell.job.container}},
+                 spell.seconds());
+}
+
 // Returns the device of the event; empty if it concerns a process. Process names are arbitrary, and each
 // would be a series that never ends.
 std::string device_of(const LogEvent& event) {
@@ -237,6 +253,7 @@ void add_gpus(const NodeState& state, Exposition& out) {
   for (const auto& [address, gpu] : *state.gpus)
     out.sample("railbed_gpu_answers", {{"pci_bus_id", dcgm_address(address)}}, gpu.ok() ? 1 : 0);
   add_jobs(state, out);
+  add_spells(state, out);
   const auto gpus = gpus_that_answer(*state.gpus);
   std::vector<std::vector<Exposition::Label>> labels_of;
   for (const auto& [labels, gpu] : gpus)

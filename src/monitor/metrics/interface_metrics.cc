@@ -198,7 +198,67 @@ void add_interfaces(const NodeState& state, Exposition& out) {
   add_cables(counts, out);
 }
 
+namespace {
+
+using Links = std::map<std::string, WatchedLink>;
+
+void add_light(const Links& links, Exposition& out) {
+  out.announce("railbed_optics_power_dbm", "gauge", "Light of a lane of the module; -40: none.");
+  for (const auto& [interface, link] : links)
+    for (const OpticsLane& lane : link.optics ? link.optics->lanes : std::vector<OpticsLane>())
+      for (const auto& [value, direction] :
+           {std::pair(lane.receive, "receive"), std::pair(lane.send, "transmit")})
+        if (value)
+          out.sample("railbed_optics_power_dbm",
+                     {{"device", interface}, {"lane", std::to_string(lane.number)}, {"direction", direction}},
+                     dbm_of(*value));
+  out.announce("railbed_optics_power_limit_dbm", "gauge", "The module's own limit of it.");
+  for (const auto& [interface, link] : links) {
+    if (!link.optics) continue;
+    for (const auto& [limits, direction] :
+         {std::pair(&link.optics->receive, "receive"), std::pair(&link.optics->send, "transmit")})
+      for (const auto& [limit, name] :
+           {std::pair(limits->low_alarm, "low alarm"), std::pair(limits->low_warning, "low warning"),
+            std::pair(limits->high_warning, "high warning"), std::pair(limits->high_alarm, "high alarm")})
+        if (limit)
+          out.sample("railbed_optics_power_limit_dbm",
+                     {{"device", interface}, {"direction", direction}, {"limit", name}}, dbm_of(*limit));
+  }
+}
+
+void add_lasers(const Links& links, Exposition& out) {
+  out.announce("railbed_optics_bias_milliamperes", "gauge", "Current of the laser of a lane.");
+  for (const auto& [interface, link] : links)
+    for (const OpticsLane& lane : link.optics ? link.optics->lanes : std::vector<OpticsLane>())
+      if (lane.bias)
+        out.sample("railbed_optics_bias_milliamperes",
+                   {{"device", interface}, {"lane", std::to_string(lane.number)}}, *lane.bias);
+  out.announce("railbed_optics_volts", "gauge", "Supply of the module.");
+  for (const auto& [interface, link] : links)
+    if (link.optics && link.optics->volts)
+      out.sample("railbed_optics_volts", {{"device", interface}}, *link.optics->volts);
+}
+
+void add_bit_errors(const Links& links, Exposition& out) {
+  out.announce("railbed_fec_bit_error_ratio", "gauge",
+               "Share of wrong bits that error correction mended, between two readings.");
+  for (const auto& [interface, link] : links)
+    if (link.bit_errors) out.sample("railbed_fec_bit_error_ratio", {{"device", interface}}, *link.bit_errors);
+  out.announce("railbed_fec_bit_error_limit_ratio", "gauge", "What it is made for, where that is certain.");
+  for (const auto& [interface, link] : links)
+    if (const FecLimit* fec = fec_of(link); fec != nullptr && link.bit_errors)
+      out.sample("railbed_fec_bit_error_limit_ratio", {{"device", interface}}, fec->bit_errors);
+}
+
+}  // namespace
+
 void add_optics(const NodeState& state, Exposition& out) {
+  if (state.look && state.look->watched && !state.look->watched->links.empty()) {
+    const Links& links = state.look->watched->links;
+    add_light(links, out);
+    add_lasers(links, out);
+    add_bit_errors(links, out);
+  }
   if (!state.optics || state.optics->empty()) return;
   out.announce("railbed_optics_celsius", "gauge", "Temperature of the module in the port.");
   for (const auto& [interface, optics] : *state.optics)

@@ -54,6 +54,8 @@ Findings findings_of(Findings all, const std::string& node) {
 NodeLook judge_node(Evidence evidence, const std::vector<Injection>& injections) {
   NodeLook look;
   auto& [name, facts] = *evidence.nodes.begin();
+  if (const auto watched = evidence.watched.find(name); watched != evidence.watched.end())
+    look.watched = watched->second;
   look.findings = findings_of(verify(evidence).findings, name);
   look.not_injected = inject(injections, look.findings);
   look.live = live_view(evidence, look.findings, {name});

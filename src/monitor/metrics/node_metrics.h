@@ -15,6 +15,7 @@
 #include "facts/facts.h"
 #include "facts/network/counts.h"
 #include "facts/software/gpu_job.h"
+#include "model/watched.h"
 #include "monitor/events/events.h"
 #include "monitor/injection.h"
 #include "monitor/live/live_view.h"
@@ -43,6 +44,7 @@ struct NodeLook {
   double seconds = 0;                          // duration of the look
   LiveView live = {};                          // its part of the live page
   std::string picture = {};
+  std::shared_ptr<const Watched> watched = {};  // null if nothing was seen over time yet
   std::vector<std::string> not_injected = {};  // lines, of injections without a place
 };
 

@@ -216,6 +216,40 @@ TEST(NodeMetrics, TheJobOfAGpuByTheNamesOfDcgmExporter) {
   EXPECT_THAT(text, HasSubstr(R"(user="b\"ob ",pod="")"));
 }
 
+TEST(NodeMetrics, WhatIsSeenOverTime) {
+  Watched watched;
+  watched.work.jobs = {
+      JobSpell{.job = {.hpc_job = "417", .user = "alice"}, .since = 1000, .until = 1780, .readings = 14},
+      JobSpell{.job = {.user = "bob"}, .since = 1000, .until = 1780, .readings = 14, .unread = "mlx5_0/1"}};
+  WatchedLink& link = watched.links["ens1"];
+  link.carrier = true;
+  link.speed_mbps = 400'000;
+  link.bit_errors = 3e-8;
+  link.optics = Optics{
+      .celsius = 40,
+      .alarms = {},
+      .volts = 3.25,
+      .lanes = {{.number = 1, .receive = 0.5, .send = 1.0, .bias = 7.5}, {.number = 2, .receive = 0.0}},
+      .receive = {.low_alarm = 0.1}};
+  auto look = std::make_shared<NodeLook>();
+  look->watched = std::make_shared<const Watched>(std::move(watched));
+  NodeState state;
+  state.look = look;
+  state.gpus = std::make_shared<const GpuReadings>(GpuReadings{{"0000:1b:00.0", {NvmlGpu(), "nvml"}}});
+  const std::string text = node_metrics(state);
+  for (const char* line :
+       {R"(railbed_job_spin_seconds{hpc_job="417",user="alice",pod="",namespace="",container=""} 780)",
+        R"(railbed_optics_power_dbm{device="ens1",lane="1",direction="receive"} -3.01)",
+        R"(railbed_optics_power_dbm{device="ens1",lane="1",direction="transmit"} 0)",
+        R"(railbed_optics_power_dbm{device="ens1",lane="2",direction="receive"} -40)",
+        R"(railbed_optics_power_limit_dbm{device="ens1",direction="receive",limit="low alarm"} -10)",
+        R"(railbed_optics_bias_milliamperes{device="ens1",lane="1"} 7.5)",
+        R"(railbed_optics_volts{device="ens1"} 3.25)", R"(railbed_fec_bit_error_ratio{device="ens1"} 3)",
+        R"(railbed_fec_bit_error_limit_ratio{device="ens1"} 0.00024)"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("bob"))) << "what is unread is not quiet";
+}
+
 TEST(NodeMetrics, XidsAreCountedAndProcessesAreNoSeries) {
   NodeState state;
   auto look = std::make_shared<NodeLook>();
