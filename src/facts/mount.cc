@@ -22,14 +22,6 @@ struct MountLine {
   std::string_view file_system_options;  // of the file system
 };
 
-// Returns the value of a key in "rw,proto=rdma,addr=10.0.0.1"; empty if it is not there.
-std::string_view option_value(std::string_view options, std::string_view key) {
-  for (const std::string_view option : split(options, ','))
-    if (option.starts_with(key) && option.size() > key.size() && option[key.size()] == '=')
-      return option.substr(key.size() + 1);
-  return {};
-}
-
 std::optional<MountLine> parse_line(std::string_view line) {
   const auto columns = words(line);
   const auto dash = std::find(columns.begin(), columns.end(), "-");
@@ -38,7 +30,7 @@ std::optional<MountLine> parse_line(std::string_view line) {
                  columns[5],
                  columns.back()};
   const std::string& type = read.mount.type;
-  const auto server = option_value(read.file_system_options, "addr");  // nfs(5), mount.cifs(8)
+  const auto server = mount_option(read.file_system_options, "addr");  // nfs(5), mount.cifs(8)
   if ((type == "nfs" || type == "nfs4" || type == "cifs" || type == "smb3") && !server.empty())
     read.mount.servers.emplace_back(server);
   return read;
@@ -74,7 +66,7 @@ void add_servers(Host& host, const std::string& drive, std::vector<std::string>&
         host.read_line(folder + "/state").value_or("") != "live")
       continue;
     const auto line = host.read_line(folder + "/address");  // of a drive on PCI a PCI address
-    if (const auto address = line ? option_value(*line, "traddr") : std::string_view{};
+    if (const auto address = line ? mount_option(*line, "traddr") : std::string_view{};
         !address.empty() && std::find(servers.begin(), servers.end(), address) == servers.end())
       servers.emplace_back(address);
   }
@@ -111,6 +103,13 @@ std::string unescaped_mount(std::string_view text) {
     }
   }
   return plain;
+}
+
+std::string_view mount_option(std::string_view options, std::string_view key) {
+  for (const std::string_view option : split(options, ','))
+    if (option.starts_with(key) && option.size() > key.size() && option[key.size()] == '=')
+      return option.substr(key.size() + 1);
+  return {};
 }
 
 bool has_mount_option(std::string_view options, std::string_view wanted) {

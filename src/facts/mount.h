@@ -20,6 +20,8 @@ std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view pat
 // Returns a path of mountinfo, or of another table of mounts, without its escapes: proc(5).
 std::string unescaped_mount(std::string_view text);
 
+// Returns the value of an option in "rw,proto=rdma,addr=10.0.0.1"; empty if it is not there.
+std::string_view mount_option(std::string_view options, std::string_view key);
 // Returns whether an option is among "rw,noatime".
 bool has_mount_option(std::string_view options, std::string_view wanted);
 

@@ -50,13 +50,6 @@ Reading<FolderUse> look_at(Host& host, const std::string& path) {
   return {names->empty() ? FolderUse::kEmpty : FolderUse::kFilled, path};
 }
 
-// Returns the value of "proto=" in the options of a file system; empty if there is none.
-std::string_view option_of(std::string_view options, std::string_view key) {
-  for (const std::string_view one : split(options, ','))
-    if (one.size() > key.size() && one.starts_with(key)) return one.substr(key.size());
-  return {};
-}
-
 // "/srv/home<tab>10.0.0.2(rw,sync,…)"
 std::optional<NfsExport> parse_export(std::string_view line) {
   const auto tab = line.find('\t');
@@ -106,8 +99,8 @@ std::vector<NfsMount> parse_nfs_mounts(std::string_view mountinfo) {
     const std::string_view options = dash[3];
     found.push_back({.point = cleaned(columns[4]),
                      .source = cleaned(dash[2]),
-                     .protocol = printable(option_of(options, "proto=").substr(0, 16)),
-                     .address = printable(option_of(options, "addr=").substr(0, 64)),
+                     .protocol = printable(mount_option(options, "proto").substr(0, 16)),
+                     .address = printable(mount_option(options, "addr").substr(0, 64)),
                      .read_only = has_mount_option(columns[5], "ro") || has_mount_option(options, "ro")});
   }
   return found;

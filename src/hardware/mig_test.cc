@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <map>
 #include <set>
+
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -35,6 +40,42 @@ TEST(Mig, KnowsTheProfilesOfAProduct) {
   EXPECT_EQ(mig_capability("A100").tables.size(), 2U) << "two sizes of memory";
   EXPECT_EQ(mig_capability("NVIDIA GH200 480GB").tables.size(), 2U) << "480 GB is its processor's memory";
   EXPECT_THAT(profiles_called("NVIDIA GH200 144G HBM3e"), testing::Contains("7g.144gb"));
+}
+
+// What `nvidia-smi mig -lgip` and `-lgipp` printed on an H200 (driver 580.159).
+TEST(Mig, AgreesWithAnH200) {
+  std::ifstream file(RAILBED_SOURCE_DIR "/tests/captures/nvidia-smi-mig-lgip-H200.txt");
+  std::map<std::string, MigProfile> by_id;
+  std::size_t placed = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (const auto at = line.find(" MIG "); at != std::string::npos) {  // |   0  MIG 1g.18gb   19   7/7 …
+      const auto columns = words(std::string_view(line).substr(at + 5));
+      MigProfile& profile = by_id[std::string(columns.at(1))];
+      profile.name = std::string(columns.at(0));
+      profile.most = parse_number<int>(columns.at(2).substr(columns.at(2).find('/') + 1)).value_or(-1);
+    } else if (line.starts_with("GPU ") &&
+               line.find('{') != std::string::npos) {  // … ID 14 Placements: {0,2,4}:2
+      const std::string_view text = line;
+      const auto open = text.find('{');
+      const auto close = text.find('}');
+      MigProfile& profile = by_id.at(std::string(words(text.substr(text.find("ID") + 2)).front()));
+      for (const auto start : split(text.substr(open + 1, close - open - 1), ','))
+        profile.starts.push_back(parse_number<int>(start).value_or(-1));
+      profile.memory = parse_number<int>(text.substr(close + 2)).value_or(-1);
+      ++placed;
+    }
+  }
+  ASSERT_EQ(by_id.size(), 7U);
+  ASSERT_EQ(placed, 7U);
+  const auto tables = mig_capability("NVIDIA H200").tables;
+  ASSERT_EQ(tables.size(), 1U);
+  for (const auto& [id, seen] : by_id) {
+    const auto known = std::ranges::find(tables[0], seen.name, &MigProfile::name);
+    ASSERT_NE(known, tables[0].end()) << seen.name;
+    EXPECT_EQ(known->starts, seen.starts) << seen.name;
+    EXPECT_EQ(known->memory, seen.memory) << seen.name;
+    EXPECT_EQ(known->most, seen.most) << seen.name;
+  }
 }
 
 TEST(Mig, TellsNoneFromUnknown) {

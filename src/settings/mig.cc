@@ -11,6 +11,7 @@
 #include "base/wording.h"
 #include "hardware/mig.h"
 #include "settings/files.h"
+#include "settings/own_unit.h"
 #include "settings/render.h"
 
 namespace railbed {

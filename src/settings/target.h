@@ -23,9 +23,6 @@ struct Target {
   bool looked() const { return !view.facts->railbed.empty(); }  // false: every need is open
 };
 
-// Returns whether systemd starts a unit of railbed's at boot; nullopt if the facts do not show it.
-std::optional<bool> starts_at_boot(const Target& target, std::string_view unit);
-
 // Fails if the platform is unknown.
 Result<Target> target_of(const ClusterWide& wide, const NodeView& view);
 
