@@ -5,7 +5,7 @@
 // * "counts" reads counters and link states in this process, because a scrape should cost next to nothing. If
 //   a state differs from the last one, it requests a look.
 // * "gpu" reads each GPU through NVML in its own child process. The driver may be unloaded in between, and a
-//   faulty GPU hangs alone. It also follows the jobs there over time (model/job_spell.h), so it runs at least once a minute.
+//   faulty GPU hangs alone. It also follows the jobs there over time (model/job_spell.h), so a look asks for it.
 // * "optics" reads the modules of the interfaces that carry RDMA, and follows them over time (model/watched_link.h).
 // * "history" reads the file of measured runs.
 // * "bmc" runs only if the BMC is to be read.
@@ -42,11 +42,11 @@ constexpr std::chrono::milliseconds kCountsFresh{500};
 // Each reading is a process of its own, 0.2 s of a processor.
 constexpr std::chrono::seconds kGpusFresh{15};
 constexpr std::chrono::seconds kPastFresh{60};
-constexpr std::chrono::seconds kGpusAtLeastEvery{60};  // also if nobody asks, for what is judged over time
+constexpr std::chrono::seconds kGpusAtLeastEvery{60};  // asked for by a look, for what is judged over time
 constexpr double kOldestLink = 3600;                   // seconds; an older reading is not judged
 constexpr double kBetweenSamples = 50;                 // seconds, at least
 constexpr std::chrono::minutes kOpticsFresh{5};
-constexpr std::chrono::minutes kOpticsEvery{10};  // also if nobody asks, for what is judged over time
+constexpr std::chrono::minutes kOpticsEvery{10};  // likewise
 constexpr std::chrono::seconds kBmcEvery{60};
 constexpr std::chrono::seconds kBmcHangs{200};    // three requests of at most a minute each
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, even if something flaps
@@ -131,6 +131,10 @@ struct WatchedNode {
   std::string signature = {};
   Clock::time_point asked_for_look = {};
   std::function<void()> want_look = [] {};
+  std::function<void()> want_gpus = [] {};
+  std::function<void()> want_optics = [] {};
+  Clock::time_point asked_for_gpus = {};  // used only by the look, as is the next
+  Clock::time_point asked_for_optics = {};
 
   template <class Slot>
   Slot get(Slot& slot) {
@@ -187,6 +191,19 @@ std::shared_ptr<const Watched> watched_of(WatchedNode& shared) {
                                                          : nullptr;
 }
 
+// Asks for what is judged over time, also if nobody scrapes. These readings need the devices that a look has found.
+void ask_for_readings(WatchedNode& shared) {
+  const auto now = Clock::now();
+  if (now - shared.asked_for_gpus >= kGpusAtLeastEvery - kBetweenLooks) {
+    shared.asked_for_gpus = now;
+    shared.get(shared.want_gpus)();
+  }
+  if (now - shared.asked_for_optics >= kOpticsEvery - kBetweenLooks) {
+    shared.asked_for_optics = now;
+    shared.get(shared.want_optics)();
+  }
+}
+
 // Performs one look: collects, judges, publishes the result, and calls the listener.
 Result<void> look(WatchedNode& shared, std::stop_token stop) {
   const auto began = Clock::now();
@@ -214,6 +231,7 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
     shared.look_failed = false;
   }
   shared.listener.seen(*shared.get(shared.look));
+  ask_for_readings(shared);
   return {};
 }
 
@@ -375,14 +393,14 @@ struct NodeWatch::Parts {
         look(
             "look", [all](std::stop_token stop) { return railbed::look(*all, stop); }, all->options.every),
         counts("counts", [all](std::stop_token) { return count(*all); }),
-        gpus(
-            "gpu", [all](std::stop_token) { return collect_gpus_of(*all); }, kGpusAtLeastEvery),
-        optics(
-            "optics", [all](std::stop_token) { return collect_optics_of(*all); }, kOpticsEvery),
+        gpus("gpu", [all](std::stop_token) { return collect_gpus_of(*all); }),
+        optics("optics", [all](std::stop_token) { return collect_optics_of(*all); }),
         past("history", [all](std::stop_token) { return read_history(*all); }) {
     {
       const std::lock_guard lock(all->mutex);
       all->want_look = look.bell();
+      all->want_gpus = gpus.bell();
+      all->want_optics = optics.bell();
     }
     if (all->options.ask_bmc)
       bmc.emplace(
