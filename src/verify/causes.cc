@@ -4,8 +4,10 @@
 // other? Each rule names the rules that may (explained_by); followed breadth first, they give its ancestors,
 // the most likely first. Second, do the two findings meet? They do if they share a thing of one node, or a
 // rail or an export of storage on which the consequence names the cause's node, or if the cause concerns the whole node. The direct
-// cause of a finding is the first red finding of the first ancestor that meets it and is at least as bad. A warning
-// explains no failure: folded below it, the failure would be missing from alerts and from what is to be mended.
+// cause of a finding is the first red finding of the first ancestor that meets it.
+//
+// A cause is as bad as the worst that it explains: a warning that explains a failure becomes one. Otherwise the failure,
+// folded below it, would be missing from alerts.
 //
 // What could not be looked at has a cause, too: the same file or call that could not be read. Unknown findings of
 // one node that a missing file explains are folded below the first of them, and those whose files are below one
@@ -52,10 +54,6 @@ bool belongs_to(const Finding& effect, const Finding& cause) {
   return false;
 }
 
-bool is_as_bad_as(const Finding& cause, const Finding& effect) {
-  return severity(cause.status) <= severity(effect.status);
-}
-
 // Returns the rules that may explain `id`, the most likely first: breadth first through explained_by.
 std::vector<std::string_view> ancestors_of(std::string_view id, std::span<const Rule> rules) {
   std::vector<std::string_view> order;
@@ -86,8 +84,7 @@ class CauseFinder {
         const auto candidates = by_rule_and_node_.find({rule, node});
         if (candidates == by_rule_and_node_.end()) continue;
         for (const std::size_t candidate : candidates->second)
-          if (is_as_bad_as(*findings_[candidate], effect) && belongs_to(effect, *findings_[candidate]))
-            return candidate;
+          if (belongs_to(effect, *findings_[candidate])) return candidate;
       }
     return std::nullopt;
   }
@@ -111,9 +108,9 @@ class CauseFinder {
 
 // Sort key of a finding that needs attention; members are compared in this order.
 struct Rank {
-  int status;          // severity of the finding, or of its cause, which is at least as bad
-  int alone;           // 0 when it explains others
-  int fewer_nodes;     // minus the number of nodes where this rule has this status
+  int status;       // severity of the finding, or of its cause, which is as bad as the worst that it explains
+  int alone;        // 0 when it explains others
+  int fewer_nodes;  // minus the number of nodes where this rule has this status
   std::ptrdiff_t row;  // row of the rule in the table
   std::size_t group;   // keeps a cause and its consequences together
   int consequence;     // 0 for the cause itself
@@ -240,6 +237,10 @@ void link_causes(const FindingList& findings, std::span<const Rule> rules) {
     while (root && direct[*root]) root = direct[*root];
     findings[i]->caused_by = root;
   }
+  for (const Finding* finding : findings)
+    if (finding->caused_by && is_red(*finding) &&
+        severity(finding->status) < severity(findings[*finding->caused_by]->status))
+      findings[*finding->caused_by]->status = finding->status;
   fold_unknown(findings);
 }
 

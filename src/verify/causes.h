@@ -12,9 +12,10 @@ namespace railbed {
 // Pointers to findings, which stay where they are. caused_by is an index into this list.
 using FindingList = std::vector<Finding*>;
 
-// Sets caused_by of every red or unknown finding that a red finding of another rule explains, which is at least as
-// bad; clears it of all others. Rule::explained_by names the rules of the table that may explain a rule. The chain is followed to
-// its end, so caused_by always names a finding that nothing explains. An unknown finding that no red one explains
+// Sets caused_by of every red or unknown finding that a red finding of another rule explains; clears it of
+// all others. Rule::explained_by names the rules of the table that may explain a rule. The chain is followed to
+// its end, so caused_by always names a finding that nothing explains. A warning
+// that explains a failure becomes a failure. An unknown finding that no red one explains
 // is caused by the first unknown one of its node that could not read the same place. Two findings belong together
 // if
 //   - they share a thing of the same node ("netdev:ens6"), or

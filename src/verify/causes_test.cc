@@ -73,15 +73,19 @@ TEST(LinkCauses, OnlyARedFindingExplains) {
   EXPECT_EQ(root_of(findings, 1), "");
 }
 
-TEST(LinkCauses, AWarningExplainsNoFailure) {
+TEST(LinkCauses, ACauseIsAsBadAsWhatItExplains) {
   std::vector<Finding> findings = {
       red("net.admin-up", "a", {"netdev:eth1"}, Status::kWarn),
       red("rdma.port-state", "a", {"netdev:eth1"}, Status::kFail),
-      red("rdma.gid", "a", {"netdev:eth1"}, Status::kWarn),
+      red("net.admin-up", "a", {"netdev:eth2"}, Status::kWarn),
+      red("rdma.port-state", "a", {"netdev:eth2"}, Status::kWarn),
+      red("rdma.gid", "a", {"netdev:eth2"}, Status::kUnknown),
   };
   link_causes(list_of(findings), all_rules());
-  EXPECT_EQ(root_of(findings, 1), "");
-  EXPECT_NE(root_of(findings, 2), "") << "a warning explains another";
+  EXPECT_EQ(root_of(findings, 1), "net.admin-up@a");
+  EXPECT_EQ(findings[0].status, Status::kFail) << "it explains a failure";
+  EXPECT_EQ(root_of(findings, 3), "net.admin-up@a");
+  EXPECT_EQ(findings[2].status, Status::kWarn) << "it explains a warning and what could not be looked at";
 }
 
 Finding blind(std::string_view rule, std::string node, std::string why) {
@@ -119,8 +123,8 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
       red("gpu.count", "a", {"gpus"}),
       red("gpu.driver", "a", {"gpus"}),
       red("gpu.driver", "b", {"gpus"}),
-      red("rdma.port-state", "c", {"netdev:eth1"}, Status::kWarn),
-      red("net.admin-up", "c", {"netdev:eth1"}),
+      red("rdma.port-state", "c", {"netdev:eth1"}),
+      red("net.admin-up", "c", {"netdev:eth1"}, Status::kWarn),
       red("of.another-version", "a", {}, Status::kPass),
       red("host.swap", "b", {}, Status::kPass),
   };
@@ -129,7 +133,7 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
   put_in_order(list, all_rules());
   std::vector<std::string> order;
   for (const Finding* finding : list) order.push_back(fmt::format("{}@{}", finding->rule, finding->node));
-  // The link stands first: it explains a warning. The driver is missing on two nodes, the GPU on one.
+  // The warning stands first: it explains a failure, and is one. The driver is missing on two nodes, the GPU on one.
   EXPECT_THAT(order, testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a",
                                           "gpu.driver@b", "gpu.count@a", "host.swap@a", "host.disk-space@a",
                                           "host.swap@b", "of.another-version@a"));
