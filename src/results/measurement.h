@@ -144,6 +144,11 @@ constexpr auto enum_names(FailureKind) {
                                           "no-cuda", "no-nccl", "no-cublas", "no-rdma-cm", "no-rdma-device"};
 }
 
+// Returns whether nothing is known of the path, because there is nothing to measure it with.
+constexpr bool could_not_look(FailureKind kind) {
+  return kind == FailureKind::kNoRdmaCm || kind == FailureKind::kNoRdmaDevice;
+}
+
 // The layers of a path between two nodes, for the diagnosis of a failed measurement: the lowest layer that
 // does not work is the root. kNone: all layers that could be tested worked at that moment.
 enum class PathLayer {

@@ -78,9 +78,7 @@ int measure(const BenchPairOptions& options, const CLI::App& app) {
   print(run->measurements, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   for (const Measurement& one : run->measurements)
-    if (one.failure &&
-        (one.failure->kind == FailureKind::kNoRdmaCm || one.failure->kind == FailureKind::kNoRdmaDevice))
-      return kExitCouldNotLook;
+    if (one.failure && could_not_look(one.failure->kind)) return kExitCouldNotLook;
   return end_run(options.keep, *run, options.json);
 }
 
