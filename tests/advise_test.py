@@ -167,7 +167,7 @@ def test_gpus():
     assert len(gpus) == 7 and gpus["B200"]["multiprocessors"] is None and gpus["V100S"]["cores"] == 5120, gpus.keys()
     assert gpus["V100S"]["bf16"] == 0 and gpus["V100S"]["int8"] is None
     error = run("advise", "gpus", "T4", "H1000", code=USAGE)
-    assert 'did you mean "H100"' in error, error
+    assert "did you mean" not in error and "`railbed advise gpus` lists all" in error, error  # another number is another product
     assert "\x1b" not in run("advise", "gpus", "abacus\x1b[2J", code=USAGE)
     # A node's own name is one product; a line's name in cluster.yaml is several, and no node is said to have them all.
     trees = ROOT / "tests/machines/h100-cx7"

@@ -907,5 +907,15 @@ TEST(CollectOwnUnits, AreThoseOfRailbed) {
   EXPECT_EQ(*units, std::vector<std::string>{"railbed-nvmet.service"});
 }
 
+TEST(CoreThrottleCount, SumsOverAllCpusAndIsAbsentWhereNothingCounts) {
+  const auto count = core_throttle_count(*machine(
+      "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 3\n"
+      "/sys/devices/system/cpu/cpu11/thermal_throttle/core_throttle_count = 4\n"
+      "/sys/devices/system/cpu/cpufreq/thermal_throttle/core_throttle_count = 100\n"));
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 7u);
+  EXPECT_TRUE(core_throttle_count(*machine("/sys/devices/system/cpu/cpu0/online = 1\n")).absent());
+}
+
 }  // namespace
 }  // namespace railbed

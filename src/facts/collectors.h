@@ -22,6 +22,9 @@ Reading<std::vector<BlockedModule>> collect_blocked_modules(Host& host,
 std::string used_modprobe(std::string_view text);
 Reading<bool> collect_signatures_required(Host& host);
 Cpu collect_cpu(Host& host);
+// Returns how often cores slowed down because they were too hot, summed over all CPUs since the boot; absent where the
+// kernel counts it for none (it does on Intel's).
+Reading<std::uint64_t> core_throttle_count(Host& host);
 // Reads the limits of services from the main processes of those that run.
 // Returns the sum of "ce_count" or "ue_count" over the memory controllers. If one of them cannot be read, the sum is
 // missing.

@@ -137,4 +137,19 @@ Cpu collect_cpu(Host& host) {
   return cpu;
 }
 
+Reading<std::uint64_t> core_throttle_count(Host& host) {
+  const auto names = host.list(kCpus);
+  if (!names) return {names.miss(), kCpus};
+  std::optional<std::uint64_t> sum;
+  for (const std::string& name : *names) {
+    if (!name.starts_with("cpu") || !parse_number<int>(std::string_view(name).substr(3))) continue;
+    const auto count =
+        read_number<std::uint64_t>(host, kCpus + "/" + name + "/thermal_throttle/core_throttle_count");
+    if (count) sum = sum.value_or(0) + *count;
+  }
+  const std::string from = kCpus + "/cpu*/thermal_throttle/core_throttle_count";
+  if (!sum) return {Miss{Missing::kAbsent, "the kernel counts no slowdowns"}, from};
+  return {*sum, from};
+}
+
 }  // namespace railbed

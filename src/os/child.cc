@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "os/process.h"
 
@@ -196,6 +198,11 @@ Result<Program> start_program(const std::vector<std::string>& words, const Secre
   if (const int error = spawn(words[0], words, streams, environ, pid, secrets); error != 0)
     return refuse(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
   return Program{Child(pid, true), std::move(in->first), std::move(out->read_end), std::move(err->read_end)};
+}
+
+void yield_to_others() {
+  setpriority(PRIO_PROCESS, 0, 19);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
 }  // namespace railbed

@@ -108,4 +108,7 @@ struct Program {
 };
 Result<Program> start_program(const std::vector<std::string>& words, const SecretFiles& secrets = {});
 
+// Gives this process the lowest priority, and has the kernel end it before any other if memory is used up.
+void yield_to_others();
+
 }  // namespace railbed

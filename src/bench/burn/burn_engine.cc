@@ -15,6 +15,7 @@
 #include "bench/gpu/visible_gpus.h"
 #include "host/host.h"
 #include "nvidia/gpu_probe.h"
+#include "os/child.h"
 
 namespace railbed {
 namespace {

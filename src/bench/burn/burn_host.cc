@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -20,7 +19,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -28,12 +26,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "bench/burn/burn_kernels.h"
 #include "bench/core/clock.h"
 #include "bench/core/spare_memory.h"
 #include "facts/collectors.h"
-#include "host/host.h"
 #include "host/memory_left.h"
 
 namespace railbed {
@@ -46,7 +42,7 @@ constexpr double kOperationsOfAProduct = 2.0 * kHostSide * kHostSide * kHostSide
 constexpr double kLongestTurn = 10;                         // seconds
 constexpr double kHostNewsPeriod = 2;                       // seconds
 constexpr std::uint64_t kHostPiece = 4 << 20;               // bytes of memory between two looks at the clock
-constexpr std::uint64_t kHugePage = 2 << 20;                // memory is taken in multiples of it
+constexpr std::uint64_t kPartGrain = 2 << 20;               // memory is taken in multiples of it
 constexpr std::uint64_t kFlipped = std::uint64_t{1} << 10;  // by a drill
 constexpr double kShortOfMemory =
     0.25;  // of what was available before this took its part: then it gives that back
@@ -100,7 +96,7 @@ constexpr std::uint64_t chain(std::uint64_t x) {
   }
   return x;
 }
-constexpr std::uint64_t kChain = chain(kChainSeed);
+constexpr std::uint64_t kRightChain = chain(kChainSeed);
 
 using Lanes = double __attribute__((vector_size(64)));
 constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(double);
@@ -155,7 +151,7 @@ Units widest_units() { return {"NEON", multiply_neon}; }
 
 // ---- what differs
 
-struct Difference {
+struct Mismatch {
   std::uint64_t elements = 0;
   std::uint64_t first = 0;
   std::uint64_t bits = 0;
@@ -166,8 +162,8 @@ struct Difference {
   }
 };
 
-Difference compare(const Matrix& got) {
-  Difference difference;
+Mismatch compare(const Matrix& got) {
+  Mismatch difference;
   if (std::memcmp(got.data(), kProduct.data(), sizeof got) == 0) return difference;
   for (std::size_t i = 0; i < kHostElements; ++i)
     if (const auto bits = std::bit_cast<std::uint64_t>(got[i]) ^ std::bit_cast<std::uint64_t>(kProduct[i]);
@@ -188,7 +184,7 @@ double thread_seconds() {
 class Part {
  public:
   explicit Part(std::uint64_t bytes) {
-    bytes = bytes / kHugePage * kHugePage;
+    bytes = bytes / kPartGrain * kPartGrain;
     if (bytes == 0) return;
     void* const at =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -266,7 +262,7 @@ class CpuThread {
     return true;
   }
 
-  void count(std::string_view of, std::uint64_t compared, const Difference& difference, bool injected) {
+  void count(std::string_view of, std::uint64_t compared, const Mismatch& difference, bool injected) {
     const std::lock_guard lock(shared_.mutex);
     BurnHost& state = shared_.state;
     state.compared += compared;
@@ -286,14 +282,14 @@ class CpuThread {
         if (flipped)
           product[kHostElements / 2] =
               std::bit_cast<double>(std::bit_cast<std::uint64_t>(product[kHostElements / 2]) ^ kFlipped);
-        if (const Difference difference = compare(product); difference.elements != 0)
+        if (const Mismatch difference = compare(product); difference.elements != 0)
           count("product", 0, difference, flipped);
       }
       const double seconds = thread_seconds() - started;
       std::uint64_t seed = kChainSeed;
       asm volatile("" : "+r"(seed));  // the compiler must not know it
-      Difference difference;
-      if (const std::uint64_t got = chain(seed); got != kChain) difference.add(0, got ^ kChain);
+      Mismatch difference;
+      if (const std::uint64_t got = chain(seed); got != kRightChain) difference.add(0, got ^ kRightChain);
       count("integers", kProductsInABurst * kHostElements + 1, difference, false);
       rate(products_, kProductsInABurst * kOperationsOfAProduct, seconds);
     }
@@ -326,7 +322,7 @@ class CpuThread {
   // Compares the first `bytes`.
   std::uint64_t check(const BurnWords& pattern, std::uint64_t bytes, double ends, std::string_view of,
                       bool flipped) {
-    Difference difference;
+    Mismatch difference;
     const std::size_t words = bytes / sizeof(std::uint64_t);
     const std::uint64_t checked =
         each_piece(ends, [&](std::span<const std::uint64_t> piece, std::size_t from) {
@@ -372,20 +368,6 @@ class CpuThread {
 
 // ---- what the kernel counts
 
-std::optional<std::uint64_t> throttle_count(Host& host) {
-  const std::string folder = "/sys/devices/system/cpu";
-  std::optional<std::uint64_t> sum;
-  const auto names = host.list(folder);
-  if (!names) return std::nullopt;
-  for (const std::string& name : *names) {
-    if (!name.starts_with("cpu") || name.size() < 4 || name[3] < '0' || name[3] > '9') continue;
-    const auto text = host.read(folder + "/" + name + "/thermal_throttle/core_throttle_count");
-    const auto count = text ? parse_number<std::uint64_t>(trim(*text)) : std::nullopt;
-    if (count) sum = sum.value_or(0) + *count;
-  }
-  return sum;
-}
-
 struct KernelCounts {
   std::optional<std::uint64_t> uncorrectable, corrected, throttled;
 
@@ -393,7 +375,8 @@ struct KernelCounts {
     const auto known = [](const Reading<std::uint64_t>& reading) {
       return reading ? std::optional(*reading) : std::nullopt;
     };
-    return {known(edac_sum(host, "ue_count")), known(edac_sum(host, "ce_count")), throttle_count(host)};
+    return {known(edac_sum(host, "ue_count")), known(edac_sum(host, "ce_count")),
+            known(core_throttle_count(host))};
   }
 };
 
@@ -414,11 +397,6 @@ std::vector<int> usable_cpus() {
 }
 
 }  // namespace
-
-void yield_to_others() {
-  setpriority(PRIO_PROCESS, 0, 19);
-  std::ofstream("/proc/self/oom_score_adj") << 1000;
-}
 
 void run_burn_host(const BurnPlan& plan, Host& host, std::uint64_t begin, const Tell& tell) {
   Shared shared{plan, begin, widest_units(), {}, {}, {}};

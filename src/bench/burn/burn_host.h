@@ -10,10 +10,6 @@ namespace railbed {
 
 class Host;
 
-// Gives this process the lowest priority, so that those that feed GPUs go first, and has the kernel end it before any
-// other if memory is used up.
-void yield_to_others();
-
 // Works until the plan's time is over, on every CPU that the process may use. `begin` is the start of the burn by now_ns(). Sends the BurnHost as a line every second or two,
 // and at the end.
 void run_burn_host(const BurnPlan& plan, Host& host, std::uint64_t begin, const Tell& tell);

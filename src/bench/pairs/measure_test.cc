@@ -7,6 +7,8 @@
 
 #include "bench/core/local_peer.h"
 #include "bench/engines/handlers.h"
+#include "facts/facts.h"
+#include "facts/network/rdma.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -78,6 +80,7 @@ TEST(MeasurePair, MarksThatNeitherEndHasAnRdmaDevice) {
   Facts none;
   none.rdma.devices = {std::vector<RdmaDevice>{}, "/sys/class/infiniband"};
   Facts unknown;
+  unknown.rdma.devices = {Miss{Missing::kDenied, "no permission"}, "/sys/class/infiniband"};
   PairEnd without_address = end_of(b);
   without_address.address.reset();
   BenchPlan plan = short_plan();

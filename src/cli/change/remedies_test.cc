@@ -62,7 +62,7 @@ const std::vector<Tool>& tools() {
       {From::kPackage,
        {"fwupdmgr", "ibv_devices", "tc", "ibqueryerrors", "ibstat", "iblinkinfo", "ipmitool", "mstconfig",
         "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl", "sminfo",
-        "nvidia-ctk", "nvidia-imex-ctl"}},
+        "nvidia-ctk", "nvidia-imex-ctl", "scontrol"}},
       {From::kFirewalld, {"firewall-cmd"}},
       {From::kNetplan, {"netplan"}},
       {From::kNetworkManager, {"nmcli"}},

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostDrivers = 64;
 constexpr std::size_t kMostModes = 8;
-constexpr std::size_t kMostGpus = 1024;
+constexpr std::size_t kMostGdsGpus = 1024;
 const std::string kGdscheck = "/usr/local/cuda/gds/tools/gdscheck";
 
 std::string tidied(std::string_view text) { return printable(trim(text).substr(0, 200)); }
@@ -57,7 +57,7 @@ void take_driver(std::string_view line, std::vector<GdsDriver>& drivers) {
 
 // Takes "GPU index 0 NVIDIA L40S bar:1 bar size (MiB):65536 supports GDS, IOMMU State: Disabled".
 void take_gpu(std::string_view line, GdsCheck& check) {
-  if (static_cast<std::size_t>(check.gpus) >= kMostGpus) return;
+  if (static_cast<std::size_t>(check.gpus) >= kMostGdsGpus) return;
   ++check.gpus;
   if (line.find("supports GDS") != std::string_view::npos) ++check.gpus_supported;
 }
