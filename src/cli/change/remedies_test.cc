@@ -32,6 +32,7 @@ enum class From {
   kDocker,      // where containers were started by it
   kPodman,
   kLldpd,  // where it told of neighbours
+  kSlurm,  // the command has the number of a job that Slurm started there
 };
 
 struct Tool {
@@ -62,7 +63,7 @@ const std::vector<Tool>& tools() {
       {From::kPackage,
        {"fwupdmgr", "ibv_devices", "tc", "ibqueryerrors", "ibstat", "iblinkinfo", "ipmitool", "mstconfig",
         "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl", "sminfo",
-        "nvidia-ctk", "nvidia-imex-ctl", "scontrol"}},
+        "nvidia-ctk", "nvidia-imex-ctl"}},
       {From::kFirewalld, {"firewall-cmd"}},
       {From::kNetplan, {"netplan"}},
       {From::kNetworkManager, {"nmcli"}},
@@ -73,6 +74,7 @@ const std::vector<Tool>& tools() {
       {From::kDocker, {"docker"}},
       {From::kPodman, {"podman"}},
       {From::kLldpd, {"lldpcli"}},
+      {From::kSlurm, {"scontrol"}},
   };
   return kTools;
 }
@@ -139,6 +141,8 @@ bool has(const Facts& facts, From from, const std::string& command) {
       return facts.container.ok() && facts.container->runtime == "podman";
     case From::kLldpd:
       return facts.net.lldp.ok();
+    case From::kSlurm:
+      return command.find("show job ") != std::string::npos;
   }
   return false;
 }
