@@ -601,7 +601,7 @@ TEST(Complaints, ExportsOfStorage) {
 TEST(Complaints, DirectoriesOfNfs) {
   const auto said = [](std::string_view entry) {
     const std::string text = complaints(fmt::format(
-        "nodes: [s, a, b]\nrails:\n  - {{name: r0, subnet: 10.0.0.0/24, interface: e0, first_address: 10.0.0.1}}\n  - "
+        "nodes: [s, a, b, c]\nrails:\n  - {{name: r0, subnet: 10.0.0.0/24, interface: e0, first_address: 10.0.0.1}}\n  - "
         "{{name: eth, fabric: ethernet, subnet: 10.1.0.0/24, interface: e1, first_address: 10.1.0.1}}\nstorage:\n  - "
         "{{name: x, server: s, path: /srv/x, mount: /x, protocol: nfs-rdma, rail: r0, clients: [a, b]}}\n  - "
         "{{name: y, server: s, {}}}\n",
@@ -609,12 +609,15 @@ TEST(Complaints, DirectoriesOfNfs) {
     return text == "no complaint" ? text : text.substr(1, text.find('\n', 1) - 1);
   };
   EXPECT_EQ(
-      said(
-          "path: /srv/y, mount: /y, protocol: nfs-tcp, rail: eth, clients: [a, b], nconnect: 8, read_only: true"),
+      said("path: /srv/y, mount: /y, protocol: nfs-tcp, rail: eth, clients: c, nconnect: 8, read_only: true"),
       "no complaint");
   EXPECT_EQ(
       said("path: /srv/x/y, mount: /xy, protocol: nfs-rdma, rail: r0, clients: a, no_root_squash: true"),
       "no complaint");
+  EXPECT_EQ(
+      said("path: /srv/y, mount: /y, protocol: nfs-tcp, rail: r0, clients: [c, b]"),
+      "cluster.yaml:10:61: b reaches s for \"x\" by nfs-rdma over r0, and its kernel has one connection to a "
+      "server (NFS 4.1, session trunking): give both the same protocol and rail");
   EXPECT_EQ(said("path: /srv/y, mount: /y, protocol: nfs-rdma, rail: eth, clients: a"),
             "cluster.yaml:10:61: nfs-rdma needs RDMA, and eth has \"fabric: ethernet\"; nfs-tcp runs there");
   EXPECT_EQ(said("path: /srv/y, mount: /x, protocol: nfs-tcp, rail: r0, clients: b"),
@@ -637,7 +640,7 @@ TEST(Complaints, DirectoriesOfNfs) {
            {"shared: true", "nfs-rdma"},
            {"nqn: nqn.2026-01.a:x", "nfs-tcp"},
            {"nconnect: 4", "nfs-rdma"}})
-    EXPECT_EQ(said(fmt::format("path: /srv/y, mount: /y, protocol: {}, rail: r0, clients: a, {}", protocol,
+    EXPECT_EQ(said(fmt::format("path: /srv/y, mount: /y, protocol: {}, rail: r0, clients: c, {}", protocol,
                                stranger))
                   .substr(16),
               fmt::format("{}: \"{}\" is not for {}", protocol.size() + stranger.find(": ") + 87,

@@ -132,6 +132,8 @@ class Resolver {
   bool check_reach(const RawStorage& raw, const StorageExport& made, const Rail& rail);
   // Reports an export that another one of the file contradicts. Returns false after an error.
   bool check_against_other_exports(const RawStorage& raw, const StorageExport& made);
+  // Returns false after a complaint if a client would reach one NFS server in two ways: the kernel takes one for both.
+  bool check_against_other_way(const RawStorage& raw, const StorageExport& made, const StorageExport& other);
   // Returns false after a complaint if a client would mount both at one place, or one within the other.
   bool check_against_other_mount(const RawStorage& raw, const StorageExport& made,
                                  const StorageExport& other);
@@ -579,6 +581,24 @@ bool Resolver::check_against_other_mount(const RawStorage& raw, const StorageExp
   return true;
 }
 
+bool Resolver::check_against_other_way(const RawStorage& raw, const StorageExport& made,
+                                       const StorageExport& other) {
+  if (!is_nfs(made.protocol) || !is_nfs(other.protocol) || made.server != other.server ||
+      (made.protocol == other.protocol && made.rail == other.rail))
+    return true;
+  for (const std::string& client : made.clients)
+    if (std::ranges::find(other.clients, client) != other.clients.end())
+      return complain(
+                 raw.protocol.spot,
+                 fmt::format(
+                     "{} reaches {} for \"{}\" by {} over {}, and its kernel has one connection to a server "
+                     "(NFS 4.1, session trunking): give both the same protocol and rail",
+                     client, made.server, other.name,
+                     enum_names(other.protocol)[static_cast<std::size_t>(other.protocol)], other.rail)),
+             false;
+  return true;
+}
+
 bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageExport& made) {
   for (const StorageExport& other : cluster_.storage) {
     if (other.name == made.name)
@@ -588,7 +608,8 @@ bool Resolver::check_against_other_exports(const RawStorage& raw, const StorageE
       return complain(source->spot, fmt::format("{} exports {} already, as \"{}\"", made.server,
                                                 source->value, other.name)),
              false;
-    if (!check_against_other_mount(raw, made, other)) return false;
+    if (!check_against_other_mount(raw, made, other) || !check_against_other_way(raw, made, other))
+      return false;
     if (is_nfs(made.protocol) || is_nfs(other.protocol)) continue;
     if (other.server == made.server &&
         (is_partition_of(made.device, other.device) || is_partition_of(other.device, made.device)))
