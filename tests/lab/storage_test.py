@@ -99,7 +99,7 @@ class Storage(unittest.TestCase):
         for one in all_of_them:
             one['cause'] = None if one['caused_by'] is None else all_of_them[one['caused_by']]
         return {(one['rule'], one['node'], one['subject']): one for one in all_of_them
-                if one['subject'] in EXPORTS or one['subject'] in DIRECTORIES}
+                if one['subject'] in EXPORTS or one['subject'] in SHARED}
 
     def red(self):
         return {key: one for key, one in self.findings().items() if one['status'] in ('fail', 'warn', 'unknown')}
