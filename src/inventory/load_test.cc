@@ -188,7 +188,7 @@ nodes: [store1, "gpu[1-4]"]
 rails:
   - {name: rail0, interface: ens1, subnet: 10.0.0.0/24, first_address: 10.0.0.10}
 storage:
-  - {name: home, server: store1, path: /srv/home, mount: /home, protocol: nfs-rdma, rail: rail0, clients: "gpu[1-4]"}
+  - {name: home, server: store1, path: /srv/home, mount: /home, protocol: nfs-rdma, rail: rail0, clients: "gpu[3-4]"}
   - name: data
     server: store1
     path: /srv/data
@@ -214,7 +214,7 @@ storage:
   EXPECT_EQ(read(write_cluster(cluster)).storage, cluster.storage);
   EXPECT_THAT(
       describe(cluster),
-      testing::HasSubstr("storage   home (/srv/home of store1, nfs-rdma over rail0, to gpu[1-4]), data ("));
+      testing::HasSubstr("storage   home (/srv/home of store1, nfs-rdma over rail0, to gpu[3-4]), data ("));
 }
 
 TEST(Load, ExpandsRangesEverywhere) {
