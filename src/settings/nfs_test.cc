@@ -14,13 +14,13 @@ using testing::Not;
 constexpr std::string_view kShared = R"(railbed: 1
 cluster: c
 expect: {os: debian 12}
-nodes: [store1, gpu1, gpu2]
+nodes: [store1, gpu1, gpu2, gpu3]
 rails:
   - {name: rail0, interface: ens1, subnet: 10.0.0.0/24, first_address: 10.0.0.1}
   - {name: rail1, interface: ens2, subnet: "fd00::/64", first_address: "fd00::1"}
 storage:
   - {name: home, server: store1, path: /srv/home, mount: /home, protocol: nfs-rdma, rail: rail0, clients: "gpu[1-2]"}
-  - {name: data, server: store1, path: /srv/data, mount: /data, protocol: nfs-tcp, rail: rail1, clients: gpu2, read_only: true, no_root_squash: true, nconnect: 4}
+  - {name: data, server: store1, path: /srv/data, mount: /data, protocol: nfs-tcp, rail: rail1, clients: gpu3, read_only: true, no_root_squash: true, nconnect: 4}
 )";
 
 const Reading<bool> kIsThere = {true, "test"};
@@ -59,10 +59,10 @@ TEST(Nfs, ExportsToTheAddressesOfClientsAlone) {
             "  10.0.0.2(rw,sync,no_subtree_check,sec=sys,root_squash) \\\n"
             "  10.0.0.3(rw,sync,no_subtree_check,sec=sys,root_squash)\n"
             "/srv/data \\\n"
-            "  fd00::3(ro,sync,no_subtree_check,sec=sys,no_root_squash)\n");
+            "  fd00::4(ro,sync,no_subtree_check,sec=sys,no_root_squash)\n");
   EXPECT_THAT(serve.files[1].content,
               HasSubstr("rdma=\"rdma 20049\"\nexported=\"\n  10.0.0.2:/srv/home\n  10.0.0.3:/srv/home\n"
-                        "  [fd00::3]:/srv/data\"\n"));
+                        "  [fd00::4]:/srv/data\"\n"));
   EXPECT_THAT(serve.files[2].content, HasSubstr("RequiresMountsFor=/srv/home /srv/data\n"));
   EXPECT_THAT(serve.files[2].content, HasSubstr("WantedBy=multi-user.target nfs-server.service\n"));
   EXPECT_EQ(serve.needs.at(0).found, "it is not exported");
@@ -79,7 +79,9 @@ TEST(Nfs, ListensByRdmaOnlyWhereItIsAskedFor) {
 }
 
 TEST(Nfs, MountsFromTheServersAddressOnTheRail) {
-  const auto settings = render_shared("gpu2", {{"gpu2", nfs_facts({{"/home", FolderUse::kEmpty}})}});
+  auto settings = render_shared("gpu2", {{"gpu2", nfs_facts({{"/home", FolderUse::kEmpty}})}});
+  for (Setting& setting : render_shared("gpu3", {{"gpu3", nfs_facts({})}}))
+    settings.push_back(std::move(setting));
   ASSERT_EQ(settings.size(), 2u);
   EXPECT_EQ(settings[0].name, "storage/nfs-mount");
   EXPECT_EQ(settings[0].subjects, std::vector<std::string>{"home"});
@@ -109,7 +111,7 @@ Facts exporting() {
   nfs.exports = {
       std::vector<NfsExport>{{"/srv/home", "10.0.0.2", open},
                              {"/srv/home", "10.0.0.3", open},
-                             {"/srv/data", "fd00::3", {"ro", "no_root_squash", "sec=sys", "no_root_squash"}},
+                             {"/srv/data", "fd00::4", {"ro", "no_root_squash", "sec=sys", "no_root_squash"}},
                              {"/srv/other", "*", {"rw"}}},
       "test"};
   nfs.listeners = {std::vector<NfsListener>{{"rdma", 20049}, {"tcp", 2049}}, "test"};
