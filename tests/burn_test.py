@@ -12,6 +12,7 @@ import time
 import unittest
 
 import guardian
+from ending_test import below
 
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 FAKE = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -89,6 +90,28 @@ exec '{RAILBED}' agent
         self.assertRegex(out, r"(?m)^FAIL +INJECTED: GPU 2 of localhost gave wrong results: 1 in 1")
         self.assertIn("INJECTED, a drill: one bit of a result of GPU 2 of localhost flipped after 1 s", out)
         self.assertNotIn("kept as run", err)
+
+    def test_the_processors_give_way(self):
+        """The child that loads them has the lowest priority, and is the first that the kernel ends if memory is used up."""
+        process = self.start("--only-host", "--minutes", "1", more=["--host-memory", "16M", "--no-store"])
+        self.addCleanup(process.kill)
+        seen = set()
+        deadline = time.monotonic() + PATIENCE
+        while (19, 1000) not in seen and time.monotonic() < deadline:
+            time.sleep(0.2)
+            seen = {self.place_of(one) for one in below(process.pid)}
+        process.send_signal(signal.SIGINT)
+        self.finish(process)
+        self.assertIn((19, 1000), seen)
+
+    @staticmethod
+    def place_of(pid):
+        """(nice, oom_score_adj) of a process; None if it has ended."""
+        try:
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            return int(stat.rpartition(")")[2].split()[16]), int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
+        except OSError:
+            return None
 
     def test_the_processors_alone(self):
         code, out, err = self.burn("--only-host", "--minutes", "0.08", more=["--host-memory", "64M", "--no-store", "--json"])

@@ -57,41 +57,48 @@ class BurnSession {
   }
 
  private:
-  void follow(std::size_t index, const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from,
-              const std::stop_token& stop) {
-    ChildListener listener;
-    listener.step = [](std::string_view) {};
-    listener.printed = [](std::string_view) {};
-    listener.result = [&](std::string_view line) {
-      auto now = json::read<BurnGpu>(line);
-      const std::lock_guard lock(mutex_);
-      if (now) gpus_[index] = std::move(*now);
-    };
-    const auto miss = follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); }, listener,
-                                   patience_of(plan), stop);
+  // Returns a listener that keeps the last state that a child sends. Its steps and what libraries print are dropped.
+  template <class State>
+  ChildListener keep_in(State& state) {
+    const auto drop = [](std::string_view) {};
+    return {drop,
+            [this, &state](std::string_view line) {
+              auto now = json::read<State>(line);
+              const std::lock_guard lock(mutex_);
+              if (now) state = std::move(*now);
+            },
+            drop};
+  }
+
+  // Counts the end of a child, and fills in why it ended if its last state does not say so.
+  template <class State>
+  void end(State& state, const std::optional<ChildMiss>& miss, const std::stop_token& stop,
+           const std::string& why) {
     const std::lock_guard lock(mutex_);
     --running_;
+    if (miss && !state.ended && state.trouble.empty() && !stop.stop_requested()) state.trouble = why;
+  }
+
+  void follow(std::size_t index, const BurnPlan& plan, const BurnChild& child, const NvidiaLibraries& from,
+              const std::stop_token& stop) {
     BurnGpu& gpu = gpus_[index];
-    if (!miss || gpu.ended || !gpu.trouble.empty() || stop.stop_requested()) return;
-    gpu.trouble = miss->missing == Missing::kTimeout ? "hangs in: " + miss->why : miss->why;
+    const auto miss = follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); },
+                                   keep_in(gpu), patience_of(plan), stop);
+    const bool hangs = miss && miss->missing == Missing::kTimeout;
+    end(gpu, miss, stop, !miss ? "" : hangs ? "hangs in: " + miss->why : miss->why);
   }
 
   void follow_host(const BurnPlan& plan, Host& host, std::uint64_t begin, const std::stop_token& stop) {
-    ChildListener listener;
-    listener.step = [](std::string_view) {};
-    listener.printed = [](std::string_view) {};
-    listener.result = [&](std::string_view line) {
-      auto now = json::read<BurnHost>(line);
-      const std::lock_guard lock(mutex_);
-      if (now) host_ = std::move(*now);
+    const auto work = [&](const Tell& tell) {
+      yield_to_others();
+      run_burn_host(plan, host, begin, tell);
     };
-    const auto miss = follow_child([&](const Tell& tell) { run_burn_host(plan, host, begin, tell); },
-                                   listener, patience_of(plan), stop);
-    const std::lock_guard lock(mutex_);
-    --running_;
-    if (!miss || host_->ended || !host_->trouble.empty() || stop.stop_requested()) return;
-    host_->trouble =
-        miss->killed ? "its process was killed, as the kernel does when memory is used up" : miss->why;
+    const auto miss = follow_child(work, keep_in(*host_), patience_of(plan), stop);
+    const bool killed = miss && miss->killed;
+    end(*host_, miss, stop,
+        !miss    ? ""
+        : killed ? "its process was killed, as the kernel does when memory is used up"
+                 : miss->why);
   }
 
   static std::chrono::milliseconds patience_of(const BurnPlan& plan) {
