@@ -105,18 +105,21 @@ class Exec:
         self.streams, self.process = {}, None
 
     def run(self):
-        for kind, stream, flags, body in self.spdy.frames():
-            if kind == SYN_STREAM:
-                self.streams[self.spdy.headers_of(body)["streamtype"]] = stream
-                self.spdy.reply(stream)
-                if self.streams.keys() == self.wanted:
-                    self.start()
-            elif kind == PING:
-                self.spdy.control(PING, body)
-            elif kind == GOAWAY:
-                break
-            elif kind == "data" and stream == self.streams.get("stdin"):
-                self.take(body, flags & FIN)
+        try:
+            for kind, stream, flags, body in self.spdy.frames():
+                if kind == SYN_STREAM:
+                    self.streams[self.spdy.headers_of(body)["streamtype"]] = stream
+                    self.spdy.reply(stream)
+                    if self.streams.keys() == self.wanted:
+                        self.start()
+                elif kind == PING:
+                    self.spdy.control(PING, body)
+                elif kind == GOAWAY:
+                    break
+                elif kind == "data" and stream == self.streams.get("stdin"):
+                    self.take(body, flags & FIN)
+        except ConnectionError:  # a client that is killed resets the connection
+            pass
         self.close_input()  # as a container runtime does when the connection is cut
 
     def start(self):
