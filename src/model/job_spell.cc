@@ -21,12 +21,12 @@ std::optional<T> known_value(const Reading<T>& reading) {
   return reading.ok() ? std::optional<T>(*reading) : std::nullopt;
 }
 
-// Returns the counter of a port, wherever its driver has it; nullopt if it has none. A counter of 32 bits that has reached
-// its end stands still (InfiniBand's PortCounters), and is none.
-std::optional<std::uint64_t> counter_of(const RdmaPort& port, const std::string& name) {
+// Returns the bytes that a port's counter has, wherever its driver has it; nullopt if it has none. A counter of 32 bits that
+// has reached its end stands still (InfiniBand's PortCounters), and is none.
+std::optional<std::uint64_t> bytes_in(const RdmaPort& port, const std::string& name) {
+  const std::uint64_t full = std::numeric_limits<std::uint32_t>::max() * port_counter_unit(name);
   for (const auto* counters : {&port.counters, &port.hw_counters})
-    if (const auto found = counters->find(name); found != counters->end() && found->second.ok())
-      if (*found->second != std::numeric_limits<std::uint32_t>::max()) return *found->second;
+    if (const auto bytes = port_bytes(*counters, name); bytes && *bytes != full) return bytes;
   return std::nullopt;
 }
 
@@ -34,12 +34,10 @@ std::optional<std::uint64_t> sum_of(std::optional<std::uint64_t> one, std::optio
   return one && other ? std::optional(*one + *other) : std::nullopt;
 }
 
-// Returns the bytes of a port: port_*_data counts words of four bytes; bnxt_re, irdma and EFA count bytes.
+// Returns the bytes of a port, received and sent; bnxt_re, irdma and EFA have no port_*_data.
 std::optional<std::uint64_t> traffic_of(const RdmaPort& port) {
-  constexpr std::uint64_t kWord = 4;
-  if (const auto words = sum_of(counter_of(port, "port_rcv_data"), counter_of(port, "port_xmit_data")))
-    return *words * kWord;
-  return sum_of(counter_of(port, "rx_bytes"), counter_of(port, "tx_bytes"));
+  if (const auto all = sum_of(bytes_in(port, "port_rcv_data"), bytes_in(port, "port_xmit_data"))) return all;
+  return sum_of(bytes_in(port, "rx_bytes"), bytes_in(port, "tx_bytes"));
 }
 
 TrafficCount traffic_of(const Facts& facts, const Counts& counts) {

@@ -12,21 +12,14 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::milliseconds kTrafficDeadline{3000};
-constexpr std::uint64_t kBytesPerWord = 4;  // InfiniBand counts words (specification, volume 1, 16.1.3.5)
-constexpr double kShortestTraffic = 0.05;   // seconds
-constexpr double kLongestTraffic = 1e6;     // seconds; a node that reports more is not believed
+constexpr double kShortestTraffic = 0.05;  // seconds
+constexpr double kLongestTraffic = 1e6;    // seconds; a node that reports more is not believed
 // Ethernet 18, preamble and gap 20, VLAN 4, IPv6 40, TCP with options 60; RoCE's headers and checks are shorter.
 constexpr std::uint64_t kMostHeaders = 142;
 
 std::optional<std::uint64_t> value_in(const std::map<std::string, std::uint64_t>& all, const char* name) {
   const auto found = all.find(name);
   return found == all.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<std::uint64_t> words_in(const RdmaPort& port, const char* name) {
-  const auto found = port.counters.find(name);
-  if (found == port.counters.end() || !found->second) return std::nullopt;
-  return *found->second * kBytesPerWord;
 }
 
 Result<TrafficCounts> count_traffic(Host& host, const TrafficQuestion& question) {
@@ -38,8 +31,8 @@ Result<TrafficCounts> count_traffic(Host& host, const TrafficQuestion& question)
     RdmaPort port;
     port.number = question.port;
     read_port(host, question.device, true, port);
-    counts.port_sent = words_in(port, "port_xmit_data");
-    counts.port_received = words_in(port, "port_rcv_data");
+    counts.port_sent = port_bytes(port.counters, "port_xmit_data");
+    counts.port_received = port_bytes(port.counters, "port_rcv_data");
   }
   counts.at_ns = now_ns();
   return counts;

@@ -41,6 +41,17 @@ std::map<std::string, std::uint64_t> interface_statistics(Host& host, const std:
   return read_statistics(host, std::string(kInterfaces) + "/" + interface + "/statistics");
 }
 
+std::uint64_t port_counter_unit(std::string_view name) {
+  return name == "port_rcv_data" || name == "port_xmit_data" ? 4 : 1;
+}
+
+std::optional<std::uint64_t> port_bytes(const std::map<std::string, Reading<std::uint64_t>>& counters,
+                                        const std::string& name) {
+  const auto found = counters.find(name);
+  if (found == counters.end() || !found->second) return std::nullopt;
+  return *found->second * port_counter_unit(name);
+}
+
 Counts collect_counts(Host& host, const Rdma& known) {
   Counts counts;
   counts.devices = host.list("/sys/class/infiniband").value_or({});

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "facts/network/net.h"
@@ -31,6 +33,13 @@ struct Counts {
   std::vector<PortCounts> ports = {};
   std::vector<InterfaceCounts> interfaces = {};
 };
+
+// Returns how many bytes a counter of a port counts as one: 4 of port_rcv_data and port_xmit_data, which count words
+// (InfiniBand Architecture Specification, volume 1, 16.1.3.5), else 1.
+std::uint64_t port_counter_unit(std::string_view name);
+// Returns a port's counter of data in bytes; nullopt if it is not among these or could not be read.
+std::optional<std::uint64_t> port_bytes(const std::map<std::string, Reading<std::uint64_t>>& counters,
+                                        const std::string& name);
 
 // Reads the counters of the devices and ports in `known`, and of all interfaces except the loopback. The
 // counters of a port whose adapter manages NVSwitches are not read; see RdmaDevice::management.

@@ -49,19 +49,14 @@ std::optional<std::uint64_t> value_in(const std::map<std::string, Reading<std::u
   return found == counters.end() || !found->second ? std::nullopt : std::optional(*found->second);
 }
 
-// Returns bytes. The kernel counts a port's data in words of four bytes.
-std::optional<std::uint64_t> bytes_of(const RdmaPort& port, std::string_view name) {
-  const auto words = value_in(port.counters, name);
-  return words ? std::optional(*words * 4) : std::nullopt;
-}
-
 // Returns the bytes that the port received or sent, by the preference at the head of live_meter.h.
 std::optional<std::uint64_t> bytes_of(const InterfaceCounts* interface, const RdmaPort* port, bool received) {
   for (const auto& [in, out] : kPortBytes)
     if (interface != nullptr)
       if (const auto all = value_in(interface->driver, received ? in : out)) return all;
-  const auto rdma =
-      port == nullptr ? std::nullopt : bytes_of(*port, received ? "port_rcv_data" : "port_xmit_data");
+  const auto rdma = port == nullptr
+                        ? std::nullopt
+                        : port_bytes(port->counters, received ? "port_rcv_data" : "port_xmit_data");
   if (rdma && port->link_layer.value_or("") == "InfiniBand") return rdma;
   const auto net = interface == nullptr ? std::nullopt
                                         : value_in(interface->statistics, received ? "rx_bytes" : "tx_bytes");

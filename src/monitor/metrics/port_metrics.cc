@@ -127,8 +127,6 @@ int physical_state_id(std::string_view word) {
                           {"Phy Test", 7}});
 }
 
-bool is_in_words(std::string_view file) { return file == "port_rcv_data" || file == "port_xmit_data"; }
-
 using Readings = std::map<std::string, Reading<std::uint64_t>>;
 
 class Ports {
@@ -155,8 +153,7 @@ class Ports {
         if (found == (counts.port.*from).end() || !found->second.ok()) continue;
         if (!announced) out_.announce(metric, "counter", name.help);
         announced = true;
-        constexpr std::uint64_t kWord = 4;
-        const std::uint64_t value = *found->second * (is_in_words(name.file) ? kWord : 1);
+        const std::uint64_t value = *found->second * port_counter_unit(name.file);
         out_.sample(metric, {{"device", counts.device}, {"port", std::to_string(counts.port.number)}}, value);
       }
     }
