@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.h"
+
 namespace railbed {
 namespace {
 
@@ -28,18 +30,11 @@ bool is_sound(const DaySeries& series) {
   return std::ranges::all_of(series.today, [](double value) { return std::abs(value) < kMostValue; });
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 // The slopes between all pairs of values, in order; and how many more of them rise than fall.
 struct Slopes {
   std::vector<double> sorted = {};
   double rising = 0;
-  double middle() const { return median(sorted); }
+  double middle() const { return median_of(sorted); }
 };
 
 Slopes slopes_of(std::span<const DayValue> days) {
@@ -56,7 +51,7 @@ Slopes slopes_of(std::span<const DayValue> days) {
 
 // Returns the sum of the distances from the median.
 double spread_of(const std::vector<double>& values) {
-  const double middle = median(values);
+  const double middle = median_of(values);
   double sum = 0;
   for (const double value : values) sum += std::abs(value - middle);
   return sum;
@@ -88,11 +83,11 @@ std::optional<Foretold> foretell_by(std::span<const DayValue> days, double limit
 
   std::vector<double> rest;
   for (const DayValue& one : days) rest.push_back(one.value - slope * one.day);
-  const double base = median(rest);
+  const double base = median_of(rest);
   if (spread_of(rest) > kBetterThanStep * spread_beside_step(days)) return std::nullopt;
   for (double& one : rest) one = std::abs(one - base);
   constexpr double kOfMedian = 1.4826;  // a normal distribution's standard deviation by its median
-  const double noise = kOfMedian * median(rest);
+  const double noise = kOfMedian * median_of(rest);
   const double change = std::abs(slope) * (days.back().day - days.front().day);
   if (change < std::max(least_change, kOutOfNoise * noise)) return std::nullopt;
 
@@ -119,7 +114,7 @@ void DaySeries::add(double unix_seconds, double value) {
   const int now = static_cast<int>(unix_seconds / kDay);
   if (now < day || !is_sound(*this)) *this = {};
   if (now > day) {
-    if (today.size() >= kLeastOfDay) days.push_back({day, median(today)});
+    if (today.size() >= kLeastOfDay) days.push_back({day, median_of(today)});
     if (days.size() > kMostDays)
       days.erase(days.begin(), days.end() - static_cast<std::ptrdiff_t>(kMostDays));
     today.clear();
