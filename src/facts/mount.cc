@@ -15,27 +15,6 @@ bool lies_below(std::string_view path, std::string_view point) {
   return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
 }
 
-// A line such as "36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw".
-struct MountLine {
-  Mount mount;
-  std::string_view options;              // of this mount
-  std::string_view file_system_options;  // of the file system
-};
-
-std::optional<MountLine> parse_line(std::string_view line) {
-  const auto columns = words(line);
-  const auto dash = std::find(columns.begin(), columns.end(), "-");
-  if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
-  MountLine read{{unescaped_mount(columns[4]), std::string(dash[1]), unescaped_mount(dash[2]), {}, {}},
-                 columns[5],
-                 columns.back()};
-  const std::string& type = read.mount.type;
-  const auto server = mount_option(read.file_system_options, "addr");  // nfs(5), mount.cifs(8)
-  if ((type == "nfs" || type == "nfs4" || type == "cifs" || type == "smb3") && !server.empty())
-    read.mount.servers.emplace_back(server);
-  return read;
-}
-
 constexpr int kDeepest = 8;  // limit for volumes on top of volumes
 
 // Adds the drives below a block device. A volume is followed to its slaves, kDeepest levels at most; a
@@ -76,7 +55,7 @@ void add_servers(Host& host, const std::string& drive, std::vector<std::string>&
 std::optional<MountLine> find_line(std::string_view mountinfo, std::string_view path) {
   std::optional<MountLine> best;
   for (const auto line : lines(mountinfo)) {
-    auto found = parse_line(line);
+    auto found = parse_mount_line(line);
     // The later of two mounts at one point hides the earlier one.
     if (found && lies_below(path, found->mount.point) &&
         (!best || found->mount.point.size() >= best->mount.point.size()))
@@ -103,6 +82,20 @@ std::string unescaped_mount(std::string_view text) {
     }
   }
   return plain;
+}
+
+std::optional<MountLine> parse_mount_line(std::string_view line) {
+  const auto columns = words(line);
+  const auto dash = std::find(columns.begin(), columns.end(), "-");
+  if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
+  MountLine read{{unescaped_mount(columns[4]), std::string(dash[1]), unescaped_mount(dash[2]), {}, {}},
+                 columns[5],
+                 columns.back()};
+  const std::string& type = read.mount.type;
+  const auto server = mount_option(read.file_system_options, "addr");  // nfs(5), mount.cifs(8)
+  if ((type == "nfs" || type == "nfs4" || type == "cifs" || type == "smb3") && !server.empty())
+    read.mount.servers.emplace_back(server);
+  return read;
 }
 
 std::string_view mount_option(std::string_view options, std::string_view key) {
@@ -136,7 +129,7 @@ std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_v
 std::optional<std::string> mount_point_of(std::string_view mountinfo, std::string_view number,
                                           std::string_view name) {
   for (const auto line : lines(mountinfo)) {
-    const auto found = parse_line(line);
+    const auto found = parse_mount_line(line);
     if (!found) continue;
     const bool same = !number.empty() && words(line)[2] == number;
     if (same || found->mount.source == "/dev/" + std::string(name)) return found->mount.point;

@@ -17,6 +17,15 @@ class Host;
 // `devices` stays empty; `servers` has the address of an NFS or SMB server.
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
+// A line of /proc/self/mountinfo, such as "36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw".
+struct MountLine {
+  Mount mount;
+  std::string_view options;              // of this mount
+  std::string_view file_system_options;  // of the file system
+};
+// Returns nullopt if the line is none: proc(5). `mount` is as find_mount() returns it.
+std::optional<MountLine> parse_mount_line(std::string_view line);
+
 // Returns a path of mountinfo, or of another table of mounts, without its escapes: proc(5).
 std::string unescaped_mount(std::string_view text);
 

@@ -16,7 +16,8 @@ constexpr std::size_t kLongest = 4096;    // bytes of a path: PATH_MAX
 constexpr std::size_t kMostOptions = 64;  // of one export
 constexpr std::size_t kMostConnections = 64;
 
-std::string cleaned(std::string_view text) { return printable(unescaped_mount(text.substr(0, kLongest))); }
+std::string shown(std::string_view text) { return printable(text.substr(0, kLongest)); }
+std::string cleaned(std::string_view text) { return shown(unescaped_mount(text.substr(0, kLongest))); }
 
 bool is_of_nfs(std::string_view type) { return type == "nfs" || type == "nfs4"; }
 
@@ -92,16 +93,15 @@ std::vector<NfsListener> parse_nfs_ports(std::string_view text) {
 std::vector<NfsMount> parse_nfs_mounts(std::string_view mountinfo) {
   std::vector<NfsMount> found;
   for (const std::string_view line : lines(mountinfo)) {
-    const auto columns = words(line);
-    const auto dash = std::ranges::find(columns, "-");
-    if (dash - columns.begin() < 6 || columns.end() - dash < 4 || !is_of_nfs(dash[1])) continue;
+    const auto read = parse_mount_line(line);
+    if (!read || !is_of_nfs(read->mount.type)) continue;
     if (found.size() >= kMost) break;
-    const std::string_view options = dash[3];
-    found.push_back({.point = cleaned(columns[4]),
-                     .source = cleaned(dash[2]),
+    const std::string_view options = read->file_system_options;
+    found.push_back({.point = shown(read->mount.point),
+                     .source = shown(read->mount.source),
                      .protocol = printable(mount_option(options, "proto").substr(0, 16)),
                      .address = printable(mount_option(options, "addr").substr(0, 64)),
-                     .read_only = has_mount_option(columns[5], "ro") || has_mount_option(options, "ro")});
+                     .read_only = has_mount_option(read->options, "ro") || has_mount_option(options, "ro")});
   }
   return found;
 }

@@ -21,7 +21,7 @@ struct NfsExport {
   FIELDS(NfsExport, path, client, options);
 };
 
-// Where the kernel's server listens: a line of /proc/fs/nfsd/portlist.
+// A transport and port at which the kernel's server listens: a line of /proc/fs/nfsd/portlist.
 struct NfsListener {
   std::string transport = {};  // tcp, udp, rdma
   int port = 0;
@@ -33,7 +33,7 @@ struct NfsListener {
 struct NfsMount {
   std::string point = {};
   std::string source = {};  // "10.0.0.1:/srv/home", as mount(8) was called
-  // Of the connection that carries it: proto= and addr=. With NFS 4.1 it may be that of an earlier mount of the same
+  // The connection that carries it, by proto= and addr=. With NFS 4.1 it may be that of an earlier mount of the same
   // server at another address (session trunking, RFC 8881, 2.10.5). Empty if not shown.
   std::string protocol = {};  // tcp, tcp6, rdma, rdma6
   std::string address = {};
@@ -43,7 +43,7 @@ struct NfsMount {
   FIELDS(NfsMount, point, source, protocol, address, read_only, connections);
 };
 
-// What is in a folder that cluster.yaml exports from this machine, or mounts here.
+// The use of a folder that cluster.yaml exports from this machine, or mounts here.
 enum class FolderUse { kEmpty, kFilled, kMounted };
 constexpr auto enum_names(FolderUse) { return std::array<std::string_view, 3>{"empty", "filled", "mounted"}; }
 struct AskedFolder {

@@ -7,7 +7,7 @@
 namespace railbed {
 namespace {
 
-// As nfs-utils 1.3 (CentOS 7), 2.6 (Debian 12) and a path with a space write it.
+// The lines are as nfs-utils 1.3 (CentOS 7) and 2.6 (Debian 12) write them; one path has a space.
 TEST(ParseExportTable, TakesEachClientWithItsOptions) {
   const auto found = parse_export_table(
       "/data\t192.168.122.0/24(rw,sync,wdelay,hide,nocrossmnt,secure,root_squash,no_all_squash,no_subtree_check,"
@@ -57,7 +57,7 @@ TEST(ParseNfsMounts, TakesProtocolAndAddressOfTheConnection) {
   EXPECT_EQ(found[2].address, "fd00::1");
 }
 
-// Of statvers 1.1, as Linux 4.18 to 6.8 write it: fs/nfs/super.c, net/sunrpc/xprtsock.c, net/sunrpc/xprtrdma/transport.c.
+// The text has statvers 1.1, as Linux 4.18 to 6.8 write it: fs/nfs/super.c, net/sunrpc/xprtsock.c, net/sunrpc/xprtrdma/transport.c.
 TEST(AddNfsConnections, CountsEachTransport) {
   auto mounts = parse_nfs_mounts(kNfsMounts);
   add_nfs_connections(
