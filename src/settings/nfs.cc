@@ -281,11 +281,9 @@ std::string why_not_mount(const Target& target, const StorageExport& one) {
 
 // Returns why there is nothing to mount: the server's setting is held, and it does not export the directory yet.
 std::string why_nothing_to_mount(const Target& target, const StorageExport& one) {
-  const NodeView* const server = target.wide.survey.find(one.server);
-  if (server == nullptr) return "";
-  const auto found = target_of(target.wide, *server);
-  if (!found || !found->looked() || is_exported(*found, one).now == true) return "";
-  const std::string why = why_not_export(*found);
+  const auto server = other_target(target, one.server);
+  if (!server || is_exported(*server, one).now == true) return "";
+  const std::string why = why_not_export(*server);
   return why.empty() ? "" : fmt::format("{} will not export it: {}", one.server, why);
 }
 

@@ -372,11 +372,9 @@ Need is_connected(const Target& target, const StorageExport& one) {
 
 // Returns why there is nothing to connect to: the server's setting is held, and it does not serve the export yet.
 std::string why_not_connect(const Target& target, const StorageExport& one) {
-  const NodeView* const server = target.wide.survey.find(one.server);
-  if (server == nullptr) return "";
-  const auto found = target_of(target.wide, *server);
-  if (!found || !found->looked() || is_served(*found, one).now == true) return "";
-  const std::string why = why_not_serve(*found);
+  const auto server = other_target(target, one.server);
+  if (!server || is_served(*server, one).now == true) return "";
+  const std::string why = why_not_serve(*server);
   return why.empty() ? "" : fmt::format("{} will not serve it: {}", one.server, why);
 }
 

@@ -17,4 +17,11 @@ Result<Target> target_of(const ClusterWide& wide, const NodeView& view) {
   return Target{wide, view, std::move(platform)};
 }
 
+std::optional<Target> other_target(const Target& target, std::string_view node) {
+  const NodeView* const view = target.wide.survey.find(node);
+  if (view == nullptr) return std::nullopt;
+  const auto found = target_of(target.wide, *view);
+  return found && found->looked() ? std::optional<Target>(*found) : std::nullopt;
+}
+
 }  // namespace railbed

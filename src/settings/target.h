@@ -2,6 +2,9 @@
 // GPUs).
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "base/result.h"
 #include "model/survey.h"
 #include "settings/cluster_wide.h"
@@ -25,5 +28,8 @@ struct Target {
 
 // Fails if the platform is unknown.
 Result<Target> target_of(const ClusterWide& wide, const NodeView& view);
+
+// Returns another node of the cluster as a target; nullopt if nobody looked at it.
+std::optional<Target> other_target(const Target& target, std::string_view node);
 
 }  // namespace railbed
