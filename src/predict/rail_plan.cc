@@ -47,6 +47,25 @@ std::optional<SwitchFit> fit_of(const SwitchModel& model, int ports, int nodes, 
   return fit;
 }
 
+std::string default_interface(Fabric fabric, int number) {
+  return fabric == Fabric::kInfiniband ? fmt::format("ib{}", number) : fmt::format("eth{}", 100 + number);
+}
+
+// Returns the interface of each rail.
+std::vector<std::string> rail_interfaces(const RailPlanRequest& request) {
+  if (!request.interfaces.empty()) return request.interfaces;
+  std::vector<std::string> interfaces;
+  for (int rail = 0; rail < request.rails; ++rail)
+    interfaces.push_back(default_interface(request.fabric, rail));
+  return interfaces;
+}
+
+// Returns the interface of the storage network: the one that was asked for, else the one after the rails'.
+std::string storage_interface(const RailPlanRequest& request) {
+  const StorageNetworkRequest& storage = *request.storage;
+  return storage.interface.empty() ? default_interface(storage.fabric, request.rails) : storage.interface;
+}
+
 std::string why_not(const RailPlanRequest& request) {
   if (request.nodes < 2 || request.nodes > kMostPlannedNodes)
     return fmt::format("2 to {} nodes", kMostPlannedNodes);
@@ -63,8 +82,9 @@ std::string why_not(const RailPlanRequest& request) {
   if (!(storage.speed.bits_per_second > 0)) return "the storage ports' speed must be known";
   if (storage.prefix == request.prefix)
     return fmt::format("the servers' names begin as the nodes' do, with {}", request.prefix);
-  if (std::ranges::find(request.interfaces, storage.interface) != request.interfaces.end())
-    return fmt::format("{} is the interface of a rail already", storage.interface);
+  const auto taken = rail_interfaces(request);
+  if (const std::string own = storage_interface(request); std::ranges::find(taken, own) != taken.end())
+    return fmt::format("{} is the interface of a rail already: storage needs another", own);
   return "";
 }
 
@@ -75,10 +95,6 @@ std::vector<std::string> names(const std::string& prefix, int count, std::size_t
 }
 
 std::size_t digits_of(int count) { return std::max<std::size_t>(2, std::to_string(count).size()); }
-
-std::string default_interface(Fabric fabric, int number) {
-  return fabric == Fabric::kInfiniband ? fmt::format("ib{}", number) : fmt::format("eth{}", 100 + number);
-}
 
 // Rails that share a model of switch: those of computation, or the one for storage.
 struct Wires {
@@ -101,7 +117,7 @@ struct SwitchChoice {
 
 Wires rails_of(const RailPlanRequest& request) {
   Wires network{.members = names(request.prefix, request.nodes, digits_of(request.nodes)),
-                .interfaces = request.interfaces,
+                .interfaces = rail_interfaces(request),
                 .fabric = request.fabric,
                 .speed = request.speed,
                 .only_switch = "switch1",
@@ -109,7 +125,6 @@ Wires rails_of(const RailPlanRequest& request) {
   for (int rail = 0; rail < request.rails; ++rail) {
     network.rails.push_back(fmt::format("rail{}", rail));
     network.labels.push_back(fmt::format("R{}", rail));
-    if (request.interfaces.empty()) network.interfaces.push_back(default_interface(request.fabric, rail));
   }
   return network;
 }
@@ -119,13 +134,12 @@ Wires storage_of(const RailPlanRequest& request) {
   Wires network{.members = names(request.prefix, request.nodes, digits_of(request.nodes)),
                 .rails = {"storage"},
                 .labels = {"S"},
-                .interfaces = {storage.interface},
+                .interfaces = {storage_interface(request)},
                 .purpose = RailPurpose::kStorage,
                 .fabric = storage.fabric,
                 .speed = storage.speed,
                 .only_switch = "storage-switch1",
                 .switch_model = storage.switch_model};
-  if (storage.interface.empty()) network.interfaces = {default_interface(storage.fabric, request.rails)};
   for (std::string& server : names(storage.prefix, storage.servers, digits_of(storage.servers)))
     network.members.push_back(std::move(server));
   return network;

@@ -169,6 +169,12 @@ TEST(RailPlan, RefusesStorageThatCannotBe) {
   odd.interfaces = {"ens6"};
   odd.storage->interface = "ens6";
   EXPECT_FALSE(plan_rails(odd));
+  odd.storage->interface = "";
+  odd.interfaces = {"eth101"};  // what storage would have
+  EXPECT_FALSE(plan_rails(odd));
+  odd.interfaces = {};
+  odd.storage->interface = "eth100";  // what rail 0 has
+  EXPECT_FALSE(plan_rails(odd));
   odd = with_storage(4, 1, 1);
   odd.storage->switch_model = "IS5022";
   EXPECT_FALSE(plan_rails(odd));
