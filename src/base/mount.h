@@ -13,7 +13,7 @@ struct Mount {
   std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
   std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
   std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty if no local drive is known
-  // Of the machines that serve it over a network: NFS and SMB, or the NVMe devices below it. Empty if none does.
+  // Addresses of the machines that serve it over a network, by NFS, SMB or NVMe over Fabrics; empty if none does.
   std::vector<std::string> servers = {};
   FIELDS(Mount, point, type, source, devices, servers);
 };

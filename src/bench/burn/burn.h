@@ -24,7 +24,7 @@ namespace railbed {
 inline constexpr double kLongestBurn = 14 * 86'400;  // seconds
 inline constexpr int kMostBurnGpus = 64;
 
-// What of a node is loaded.
+// The parts of a node that are loaded.
 enum class BurnLoad { kGpus, kGpusAndHost, kHost };
 constexpr auto enum_names(BurnLoad) {
   return std::array<std::string_view, 3>{"gpus", "gpus-and-host", "host"};

@@ -342,7 +342,7 @@ class CpuThread {
       const std::uint64_t written = fill(pattern, ends);
       const bool flipped = written > 0 && is_due(wrong_words_);
       if (flipped) part_->words()[written / sizeof(std::uint64_t) / 2] ^= kFlipped;
-      // What was written is read to the end, if the turn is over, too: the next turn begins later.
+      // All that was written is read, even after the end of the turn: then the next turn begins later.
       const std::uint64_t read = check(pattern, written, shared_.plan.seconds, "memory", flipped);
       rate(memory_rates_, static_cast<double>(written + read), thread_seconds() - started);
       kept_ = pattern;

@@ -43,7 +43,7 @@ void judge_burn(BurnReport& report);
 // Returns the exit code that the findings and a stop before the end give.
 int burn_exit_code(const BurnReport& report);
 
-// What the rates of siblings show.
+// A comparison of the rates of siblings.
 struct Siblings {
   double median = 0;
   double low = 0;

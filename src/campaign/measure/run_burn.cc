@@ -40,15 +40,21 @@ void shorten(std::vector<T>& list, std::size_t most) {
   if (list.size() > most) list.resize(most);
 }
 
+// Limits the faults of a GPU or of a host.
+template <class Fault>
+void limit_faults(std::vector<Fault>& faults) {
+  shorten(faults, kMostListed);
+  for (Fault& fault : faults) {
+    shorten(fault.bits);
+    shorten(fault.of);
+  }
+}
+
 void limit(BurnHost& host) {
   shorten(host.trouble);
   shorten(host.processor);
   shorten(host.units);
-  shorten(host.faults, kMostListed);
-  for (BurnHostFault& fault : host.faults) {
-    shorten(fault.of);
-    shorten(fault.bits);
-  }
+  limit_faults(host.faults);
 }
 
 void limit(BurnState& state) {
@@ -63,11 +69,7 @@ void limit(BurnState& state) {
       shorten(tally.skipped);
       shorten(tally.digest);
     }
-    shorten(gpu.faults, kMostListed);
-    for (BurnFault& fault : gpu.faults) {
-      shorten(fault.bits);
-      shorten(fault.of);
-    }
+    limit_faults(gpu.faults);
     shorten(gpu.xids, kMostListed);
     shorten(gpu.slowdowns, kMostListed);
     for (BurnSlowdown& one : gpu.slowdowns) shorten(one.reason);

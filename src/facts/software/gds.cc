@@ -122,7 +122,7 @@ std::optional<Miss> why_not_run(Host& host) {
 Reading<GdsCheck> collect_check(Host& host, bool asked) {
   if (!asked) return {Miss{Missing::kAbsent, "not asked for"}, kGdscheck};
   if (const auto why = why_not_run(host)) return {*why, kGdscheck};
-  // It writes a log into the folder where it is, unless it is told another file.
+  // gdscheck writes a log into its working folder, unless it gets another file.
   const auto output = host.run({"env", "CUFILE_LOGFILE_PATH=/dev/null", kGdscheck, "-p"}, kGdscheckDeadline);
   if (!output) return {output.miss(), kGdscheck};
   // Its exit code is not 0 where the platform is not supported; what it printed counts.
