@@ -11,14 +11,9 @@
 #include <algorithm>
 
 #include "facts/facts.h"
+#include "hardware/gpu_model.h"
 
 namespace railbed {
-namespace {
-
-// NVML reports 25781, 25000, 26562 and 53125 MB/s for NVLink 2, 3, 4 and 5.
-int data_sheet_mbps(int stated) { return stated / 25'000 * 25'000; }
-
-}  // namespace
 
 std::optional<Limit> nvlink_limit(const Facts& facts, std::string_view address, std::string_view node) {
   const Gpu* gpu = find_gpu(facts.gpus, address);
@@ -30,7 +25,7 @@ std::optional<Limit> nvlink_limit(const Facts& facts, std::string_view address, 
     ++links;
     slowest = slowest == 0 ? *link.speed_mbps : std::min(slowest, *link.speed_mbps);
   }
-  const int each = data_sheet_mbps(slowest);
+  const int each = nvlink_sheet_mbps(slowest);
   if (links == 0 || each == 0) return std::nullopt;
   return Limit{fmt::format("NVLink, {} links of {} at {}", links, node, address),
                BitRate::gigabytes(links * (each / 1e3)),

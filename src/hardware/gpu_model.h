@@ -12,6 +12,10 @@ enum class GpuDirect {
   kBoth,        // nvidia-peermem, or DMA-BUF with the open kernel module
 };
 
+// Returns MB/s of a link as data sheets have it, without the coding: NVML reports 25781, 25000, 26562 and 53125 MB/s for
+// NVLink 2, 3, 4 and 5.
+constexpr int nvlink_sheet_mbps(int stated) { return stated / 25'000 * 25'000; }
+
 struct GpuModel {
   std::string_view name;  // a part of the driver's name for it: "V100", "H100 80GB HBM3"
   GpuDirect gpudirect;

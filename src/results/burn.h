@@ -14,16 +14,18 @@
 
 namespace railbed {
 
-// A kind of load. The first four are products of matrices on the units of that precision.
-enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie };
+// A kind of load. The first four are products of matrices on the units of that precision; the last two are copies to
+// the host and between GPUs.
+enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie, kPeers };
 constexpr auto enum_names(BurnPhase) {
-  return std::array<std::string_view, 6>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie"};
+  return std::array<std::string_view, 7>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie", "peers"};
 }
 inline constexpr std::size_t kBurnPhases = enum_names(BurnPhase{}).size();
 constexpr std::string_view burn_phase_word(BurnPhase phase) {
   return enum_names(phase)[static_cast<std::size_t>(phase)];
 }
 inline bool is_product(BurnPhase phase) { return phase < BurnPhase::kMemory; }
+inline bool is_copy(BurnPhase phase) { return phase > BurnPhase::kMemory; }
 
 // A phase and its part of the time.
 struct BurnShare {
@@ -48,7 +50,7 @@ struct BurnDrill {
 struct BurnTally {
   BurnPhase phase = BurnPhase::kBf16;
   std::string skipped = {};    // why it did not run; empty if it did
-  bool no_units = false;       // it did not run because the GPU has no units of this precision
+  bool no_units = false;       // it did not run because the GPU lacks what it needs: units, or a peer
   double seconds = 0;          // that the GPU worked, by its own clock
   double work = 0;             // floating-point operations, or bytes that were read and written
   double rate = 0;             // work in a second: the median of short pieces
@@ -58,8 +60,9 @@ struct BurnTally {
   double clock = 0;            // MHz, likewise
   int temperature = 0;         // °C, the highest; 0: not known
   std::string digest = {};  // of the reference result; equal on sound GPUs of one kind. Empty: of no product
+  bool by_place = false;    // the rate depends on the GPU's place in its node, so siblings are not compared
   FIELDS(BurnTally, phase, skipped, no_units, seconds, work, rate, compared, wrong, watts, clock, temperature,
-         digest);
+         digest, by_place);
 };
 
 // One comparison in which results differed.
@@ -72,7 +75,8 @@ struct BurnFault {
   std::string of = {};  // what differed: "result", "reference", "factors", "memory", "memory kept", "copy"
   std::optional<int> temperature = {};
   bool injected = false;
-  FIELDS(BurnFault, phase, at, elements, first, bits, of, temperature, injected);
+  std::optional<int> peer = {};  // ordinal of the GPU that a copy went to
+  FIELDS(BurnFault, phase, at, elements, first, bits, of, temperature, injected, peer);
 };
 
 struct BurnXid {
@@ -178,8 +182,9 @@ struct BurnNode {
   bool lost = false;         // it had started
   double lost_after = 0;     // seconds from its start to its last report
   std::vector<BurnGpu> gpus = {};
+  std::string peers_trouble = {};     // why the copies between its GPUs ended early; empty if they did not
   std::optional<BurnHost> host = {};  // nullopt unless it was asked for
-  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, host);
+  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, peers_trouble, host);
 };
 
 // In the order in which they are shown. kUnknown: it could not be tested, so nothing is known.

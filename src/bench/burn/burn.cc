@@ -27,7 +27,8 @@ Result<void> check_burn(const BurnPlan& plan) {
   const auto refuse = [](const char* what) { return fail(ErrorKind::kBadInput, what); };
   if (!(plan.seconds >= 1) || plan.seconds > kLongestBurn) return refuse("seconds: 1 to 14 days");
   if (plan.gpus.size() > kMostBurnGpus) return refuse("gpus: at most 64");
-  if (plan.phases.empty() || plan.phases.size() > kBurnPhases) return refuse("phases: 1 to 6");
+  if (plan.phases.empty() || plan.phases.size() > kBurnPhases) return refuse("phases: 1 to 7");
+  static_assert(kBurnPhases == 7);
   for (const BurnShare& one : plan.phases)
     if (one.share < 1 || one.share > kMostShare) return refuse("shares: 1 to 1000");
   if (!(plan.watts >= 0) || plan.watts > 1e5) return refuse("watts: up to 100000");
@@ -47,8 +48,8 @@ Result<void> check_burn(const BurnPlan& plan) {
 }
 
 std::vector<BurnShare> default_burn_phases() {
-  return {{BurnPhase::kBf16, 25}, {BurnPhase::kMemory, 15}, {BurnPhase::kFp8, 20},
-          {BurnPhase::kPcie, 10}, {BurnPhase::kFp64, 15},   {BurnPhase::kFp16, 15}};
+  return {{BurnPhase::kBf16, 25}, {BurnPhase::kMemory, 15}, {BurnPhase::kFp8, 20}, {BurnPhase::kPcie, 5},
+          {BurnPhase::kPeers, 5}, {BurnPhase::kFp64, 15},   {BurnPhase::kFp16, 15}};
 }
 
 std::vector<BurnShare> product_phases() {

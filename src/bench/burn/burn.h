@@ -8,6 +8,7 @@
 // the power supplies and the cooling together.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,9 @@ struct BurnPlan {
   std::vector<BurnDrill> drills;
   FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills);
   bool has_gpus() const { return load != BurnLoad::kHost; }
+  bool has(BurnPhase phase) const {
+    return std::ranges::find(phases, phase, &BurnShare::phase) != phases.end();
+  }
   bool has_host() const { return load != BurnLoad::kGpus; }
 };
 // Checks a plan from an untrusted caller. Fails if a number is outside its limits.
@@ -111,9 +115,10 @@ struct BurnName {
 };
 struct BurnState {
   std::vector<BurnGpu> gpus;
+  std::string peers_trouble;  // why the copies between the GPUs ended early; empty if they did not
   std::optional<BurnHost> host;
   bool ended = false;  // all of the node's work
-  FIELDS(BurnState, gpus, host, ended);
+  FIELDS(BurnState, gpus, peers_trouble, host, ended);
 };
 
 }  // namespace railbed

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "base/median.h"
 #include "bench/burn/burn_kernels.h"
+#include "bench/burn/burn_peers.h"
 #include "bench/burn/burn_watch.h"
 #include "bench/burn/cublaslt_library.h"
 #include "bench/core/clock.h"
@@ -42,6 +43,7 @@ constexpr int kCopiesEach = 4;        // of a chunk, each way
 constexpr double kNewsPeriod = 1;     // seconds
 constexpr double kLongestPause = 10;  // seconds, for --watts
 constexpr double kPauseStep = 0.02;
+constexpr double kPeersStep = 0.1;                             // between samples while another process copies
 constexpr int kComputeMinor = 76;                              // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 constexpr int kComputeMajorOfBurn = 75;                        // …_MAJOR
 constexpr std::uint64_t kFlippedBit = std::uint64_t{1} << 10;  // by --inject wrong-result
@@ -75,7 +77,9 @@ class BurnWork {
     for (const BurnDrill& drill : plan.drills) {
       if (drill.gpu != child.gpu.ordinal) continue;
       if (drill.kind == BurnInjection::kSlow) slow_ = drill.amount / 100;
-      if (drill.kind == BurnInjection::kWrongResult) flips_.push_back(drill.amount);
+      const std::size_t turn = burn_turn(plan.phases, plan.seconds, drill.amount).phase;
+      const bool of_peers = plan.phases[turn].phase == BurnPhase::kPeers && copies_to_peers();
+      if (drill.kind == BurnInjection::kWrongResult && !of_peers) flips_.push_back(drill.amount);
     }
     std::ranges::sort(flips_);
   }
@@ -162,6 +166,7 @@ class BurnWork {
       for (cuda::Event* event : {&events.begin, &events.end}) cuda_.quick("cuEventCreate", event, 0U);
     kernels_.emplace(cuda_, stream_);
     open_cublas();
+    skip_peers_if_alone();
     return good() && allocate();
   }
 
@@ -183,6 +188,12 @@ class BurnWork {
       if (!units.empty() || !why.empty()) skip(one.phase, units.empty() ? why : units);
       if (!units.empty()) watch_->change([&](BurnGpu&) { watch_->tally(one.phase).no_units = true; });
     }
+  }
+
+  void skip_peers_if_alone() {
+    if (!plan_.has(BurnPhase::kPeers) || copies_to_peers()) return;
+    skip(BurnPhase::kPeers, "it is the only GPU of its node in this burn");
+    watch_->change([&](BurnGpu&) { watch_->tally(BurnPhase::kPeers).no_units = true; });
   }
 
   // Bytes for matrices of this side.
@@ -208,7 +219,8 @@ class BurnWork {
 
   bool allocate() {
     const MemoryLeft left = gpu_memory_left(cuda_);
-    const SpareMemory spare = spare_memory(left, MemoryUse::kGpu, child_.beside);
+    SpareMemory spare = spare_memory(left, MemoryUse::kGpu, child_.beside);
+    if (copies_to_peers()) spare.bytes -= std::min(spare.bytes, kPeersReserve);
     std::uint64_t side = plan_.side;
     for (std::size_t i = 0; side == 0 && i < std::size(kSides); ++i)
       if (needed(kSides[i]) <= spare.bytes / 2) side = kSides[i];
@@ -258,10 +270,23 @@ class BurnWork {
   }
 
   void skip_if_planned(BurnPhase phase, const std::string& why) {
-    if (std::ranges::find(plan_.phases, phase, &BurnShare::phase) != plan_.phases.end()) skip(phase, why);
+    if (plan_.has(phase)) skip(phase, why);
+  }
+
+  bool copies_to_peers() const { return plan_.has(BurnPhase::kPeers) && child_.beside > 1; }
+
+  // Lets the process of burn_peers.h copy, and sends the samples meanwhile.
+  void let_peers_copy(double until) {
+    watch_->enter(BurnPhase::kPeers);
+    while (watch_->at() < until) {
+      step(BurnPhase::kPeers);
+      rest(std::min(kPeersStep, std::max(until - watch_->at(), 0.0)));
+      if (watch_->at() - sent_ >= kNewsPeriod) send();
+    }
   }
 
   void take_turn(BurnPhase phase, double until) {
+    if (phase == BurnPhase::kPeers) return let_peers_copy(until);
     step(phase);
     if (is_product(phase)) enter_product(phase);
     if (phase == BurnPhase::kMemory) check_kept();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -9,6 +11,7 @@
 
 #include "bench/burn/burn_child.h"
 #include "bench/burn/burn_host.h"
+#include "bench/burn/burn_peers.h"
 #include "bench/core/clock.h"
 #include "bench/core/sessions.h"
 #include "bench/core/typed.h"
@@ -16,20 +19,26 @@
 #include "host/host.h"
 #include "nvidia/gpu_probe.h"
 #include "os/child.h"
+#include "os/wait.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::size_t kMostBurns = 4;  // sessions that an agent keeps
+constexpr std::chrono::milliseconds kSettlePeriod{50};
 
-// The burn-in of one node: a child for each GPU and one for the processors, and the last state of each. Thread-safe.
+// The burn-in of one node: a child for each GPU, one for the copies between them and one for the processors, and the
+// last state of each. Thread-safe.
 class BurnSession {
  public:
   // `host` may be null if the plan does not load the processors.
   BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, const NvidiaLibraries& from,
               std::shared_ptr<Host> host)
-      : gpus_(gpus.size()), running_(gpus.size() + (plan.has_host() ? 1 : 0)) {
+      : gpus_(gpus.size()) {
     const std::uint64_t begin = now_ns();
+    const bool with_peers = plan.has(BurnPhase::kPeers) && gpus.size() > 1;
+    running_ = gpus.size() + (plan.has_host() ? 1 : 0) + (with_peers ? 1 : 0);
+    ended_.resize(gpus.size());
     if (plan.has_host()) {
       host_.emplace();
       threads_.emplace_back([this, plan, begin, host = std::move(host)](const std::stop_token& stop) {
@@ -44,11 +53,17 @@ class BurnSession {
       threads_.emplace_back(
           [this, i, plan, child, from](const std::stop_token& stop) { follow(i, plan, child, from, stop); });
     }
+    if (with_peers)
+      threads_.emplace_back([this, plan, gpus, begin, from](const std::stop_token& stop) {
+        follow_peers(plan, gpus, begin, from, stop);
+      });
   }
 
   BurnState state() {
     const std::lock_guard lock(mutex_);
-    return {gpus_, host_, running_ == 0};
+    BurnState state{gpus_, peers_.trouble, host_, running_ == 0};
+    add_peer_copies(peers_, state.gpus);
+    return state;
   }
   // Kills what still runs, and waits until it has ended.
   void stop() {
@@ -84,8 +99,37 @@ class BurnSession {
     BurnGpu& gpu = gpus_[index];
     const auto miss = follow_child([&](const Tell& tell) { run_burn_gpu(plan, child, from, tell); },
                                    keep_in(gpu), patience_of(plan), stop);
+    end(gpu, miss, stop, why_missing(miss));
+    const std::lock_guard lock(mutex_);
+    ended_[index] = true;
+  }
+  static std::string why_missing(const std::optional<ChildMiss>& miss) {
     const bool hangs = miss && miss->missing == Missing::kTimeout;
-    end(gpu, miss, stop, !miss ? "" : hangs ? "hangs in: " + miss->why : miss->why);
+    return !miss ? "" : hangs ? "hangs in: " + miss->why : miss->why;
+  }
+
+  // Waits until each GPU has begun or will not, so that the copies leave a busy one alone, and do not make one busy.
+  void follow_peers(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, std::uint64_t begin,
+                    const NvidiaLibraries& from, const std::stop_token& stop) {
+    std::vector<VisibleGpu> ready;
+    bool settled = false;
+    while (!settled && wait_unless_stopped(kSettlePeriod, stop)) {
+      const std::lock_guard lock(mutex_);
+      ready.clear();
+      settled = true;
+      for (std::size_t i = 0; i < gpus_.size(); ++i) {
+        const bool works = gpus_[i].began && gpus_[i].trouble.empty();
+        if (works) ready.push_back(gpus[i]);
+        settled &= works || ended_[i];
+      }
+    }
+    std::optional<ChildMiss> miss;
+    if (ready.size() > 1)
+      miss = follow_child([&](const Tell& tell) { run_burn_peers(plan, ready, begin, from, tell); },
+                          keep_in(peers_), patience_of(plan), stop);
+    else if (!stop.stop_requested())
+      miss = ChildMiss{{Missing::kAbsent, "no other GPU of this node is burned in"}};
+    end(peers_, miss, stop, why_missing(miss));
   }
 
   void follow_host(const BurnPlan& plan, Host& host, std::uint64_t begin, const std::stop_token& stop) {
@@ -107,8 +151,10 @@ class BurnSession {
 
   std::mutex mutex_;
   std::vector<BurnGpu> gpus_;
+  std::vector<bool> ended_;  // the child of each GPU
+  BurnPeers peers_;
   std::optional<BurnHost> host_;
-  std::size_t running_;
+  std::size_t running_ = 0;
   std::vector<std::jthread> threads_;  // the last member, because they use the others
 };
 

@@ -195,6 +195,73 @@ TEST_F(Burns, FindMemoryThatChanges) {
   EXPECT_EQ(gpus[0].fault_count + gpus[2].fault_count, 0U);
 }
 
+// A burn in which copies between GPUs take most of the time.
+BurnPlan with_peers(BurnPlan plan) {
+  plan.phases = {{BurnPhase::kMemory, 1}, {BurnPhase::kPeers, 4}};
+  plan.seconds = 3;
+  return plan;
+}
+
+TEST_F(Burns, CopyBetweenAllGpus) {
+  const auto gpus = burn(with_peers(plan()));
+  ASSERT_EQ(gpus.size(), 3U);
+  for (const BurnGpu& gpu : gpus) {
+    const BurnTally& copies = tally(gpu, BurnPhase::kPeers);
+    EXPECT_EQ(copies.skipped, "");
+    EXPECT_GT(copies.rate, 0);
+    EXPECT_GT(copies.compared, 0U);
+    EXPECT_GT(copies.watts, 0) << "the GPU's own child samples meanwhile";
+    EXPECT_FALSE(copies.by_place);
+    EXPECT_EQ(gpu.fault_count, 0U);
+    EXPECT_TRUE(gpu.ended) << gpu.trouble;
+  }
+}
+
+TEST_F(Burns, NameBothEndsOfAWrongCopy) {
+  const auto gpus = burn(with_peers(plan()), "copy-to-2");
+  ASSERT_EQ(gpus.size(), 3U);
+  for (const int sender : {0, 1}) {
+    ASSERT_GT(gpus[sender].fault_count, 0U);
+    EXPECT_EQ(gpus[sender].faults.front().peer, 2);
+    EXPECT_EQ(gpus[sender].faults.front().bits, "0000000000000002");
+    EXPECT_FALSE(gpus[sender].faults.front().injected);
+  }
+  EXPECT_EQ(gpus[2].fault_count, 0U) << "what it sent arrived";
+}
+
+TEST_F(Burns, MarkADrillOfACopy) {
+  auto drilled = with_peers(plan());
+  drilled.drills = {{BurnInjection::kWrongResult, 1, 1.2}};  // in the first turn of copies: 0.3 to 1.5 s
+  const auto gpus = burn(drilled);
+  ASSERT_EQ(gpus.size(), 3U);
+  ASSERT_EQ(gpus[1].fault_count, 1U);
+  EXPECT_TRUE(gpus[1].faults.front().injected);
+  EXPECT_TRUE(gpus[1].faults.front().peer);
+}
+
+TEST_F(Burns, KnowWhenCopiesDependOnThePlaceAndWhenThereIsNoWay) {
+  EXPECT_TRUE(tally(burn(with_peers(plan()), "over-pcie")[0], BurnPhase::kPeers).by_place);
+  const auto apart = burn(with_peers(plan()), "no-peers");
+  EXPECT_THAT(tally(apart[0], BurnPhase::kPeers).skipped, HasSubstr("reaches no other one"));
+  EXPECT_TRUE(tally(apart[0], BurnPhase::kPeers).no_units);
+  auto alone = with_peers(plan());
+  alone.gpus = {0};
+  const auto one = burn(alone);
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_THAT(tally(one[0], BurnPhase::kPeers).skipped, HasSubstr("the only GPU"));
+  EXPECT_TRUE(one[0].ended);
+}
+
+TEST_F(Burns, GoOnWithoutCopiesThatFail) {
+  const auto gpus = burn(with_peers(plan()), "copy-dies");
+  ASSERT_EQ(gpus.size(), 3U);
+  for (const BurnGpu& gpu : gpus) {
+    EXPECT_TRUE(gpu.ended) << gpu.trouble;
+    EXPECT_THAT(tally(gpu, BurnPhase::kPeers).skipped, HasSubstr("cuMemcpyPeerAsync"));
+    EXPECT_GT(tally(gpu, BurnPhase::kMemory).rate, 0);
+  }
+}
+
 TEST_F(Burns, GoOnWhenAGpuDiesAndWhenOneHangs) {
   auto gpus = burn(plan(), "burn-die");
   ASSERT_EQ(gpus.size(), 3U);

@@ -13,6 +13,8 @@
 #include "base/result.h"
 #include "base/student.h"
 #include "base/wording.h"
+#include "hardware/gpu_ceilings.h"
+#include "hardware/gpu_model.h"
 #include "hardware/gpu_slowdown.h"
 #include "hardware/gpu_speed.h"
 #include "hardware/xid.h"
@@ -40,6 +42,13 @@ struct Member {
 };
 using Members = std::vector<Member>;
 
+// Returns the bytes in a second that a GPU can send to others through NVSwitch; 0 if they are connected otherwise.
+double nvswitch_rate(const std::string& name) {
+  const GpuModel* model = find_gpu_model(name);
+  return model != nullptr && model->nvswitch ? model->nvlinks * nvlink_sheet_mbps(model->nvlink_mbps) * 1e6
+                                             : 0;
+}
+
 std::optional<double> data_sheet_of(const std::string& name, BurnPhase phase) {
   const GpuSpeed* speed = find_gpu_speed(name);
   if (speed == nullptr) return std::nullopt;
@@ -59,6 +68,9 @@ std::optional<double> data_sheet_of(const std::string& name, BurnPhase phase) {
       break;
     case BurnPhase::kMemory:
       rate = speed->bandwidth * 1e9;
+      break;
+    case BurnPhase::kPeers:
+      rate = nvswitch_rate(name);
       break;
     case BurnPhase::kPcie:
       break;
@@ -82,6 +94,7 @@ class BurnJudge {
     gather();
     for (const BurnNode& node : report_.nodes) {
       judge_node(node);
+      judge_peers(node);
       for (const BurnGpu& gpu : node.gpus) judge_gpu(node, gpu);
     }
     compare_digests();
@@ -149,6 +162,22 @@ class BurnJudge {
     }
   }
 
+  // Copies that never began are among the phases without a result.
+  void judge_peers(const BurnNode& node) {
+    const auto copied = [](const BurnGpu& gpu) {
+      const auto tally = std::ranges::find(gpu.tallies, BurnPhase::kPeers, &BurnTally::phase);
+      return tally != gpu.tallies.end() && tally->work > 0;
+    };
+    if (node.peers_trouble.empty() || !std::ranges::any_of(node.gpus, copied)) return;
+    add({.status = BurnStatus::kFailure,
+         .node = node.node,
+         .what = "ended",
+         .message =
+             fmt::format("copies between the GPUs of {} ended early: {}", node.node, node.peers_trouble),
+         .remedy =
+             "Read the kernel log for Xid and NVLink messages: dmesg | grep -iE 'xid|nvlink|nvswitch'"});
+  }
+
   void judge_gpu(const BurnNode& node, const BurnGpu& gpu) {
     judge_results(node, gpu);
     if (!gpu.trouble.empty()) {
@@ -196,12 +225,46 @@ class BurnJudge {
                       short_time_text(first.at), elements_text(first), first.first, first.bits,
                       first.temperature ? fmt::format(", at {} °C", *first.temperature) : "");
     }
-    finding.remedy = "Take this GPU out of service: it computes wrong without an error message.";
+    finding.remedy = remedy_of_wrong(node, gpu);
     add(std::move(finding));
+  }
+
+  // A GPU is to blame for what it computed and for its memory. Of a copy there are two ends and a way between them.
+  static std::string remedy_of_wrong(const BurnNode& node, const BurnGpu& gpu) {
+    const auto all = [&](BurnPhase phase) {
+      return !gpu.faults.empty() &&
+             std::ranges::all_of(gpu.faults, [&](const BurnFault& fault) { return fault.phase == phase; });
+    };
+    if (all(BurnPhase::kPeers)) return remedy_of_wrong_copies(node);
+    if (all(BurnPhase::kPcie))
+      return "The GPU, its link, or the host's memory: railbed burn --only-host tests that memory; another slot "
+             "distinguishes the GPU from its link.";
+    return "Take this GPU out of service: it computes wrong without an error message.";
+  }
+
+  static std::string remedy_of_wrong_copies(const BurnNode& node) {
+    std::set<std::pair<int, int>> pairs;
+    for (const BurnGpu& gpu : node.gpus)
+      for (const BurnFault& fault : gpu.faults)
+        if (fault.peer) pairs.insert(std::minmax(gpu.ordinal, *fault.peer));
+    if (pairs.size() == 1)
+      return fmt::format("GPU {}, GPU {}, or the link between them: nvidia-smi nvlink -e shows its errors.",
+                         pairs.begin()->first, pairs.begin()->second);
+    std::set<int> common{pairs.begin()->first, pairs.begin()->second};
+    for (const auto& pair : pairs)
+      std::erase_if(common, [&](int gpu) { return gpu != pair.first && gpu != pair.second; });
+    return common.empty()
+               ? "Several pairs of GPUs have no GPU in common: look at what connects them (NVSwitch, PCI Express "
+                 "switches) first."
+               : fmt::format(
+                     "GPU {} is an end of every wrong copy of this node: take it out of service first.",
+                     *common.begin());
   }
 
   // Returns how many elements of what were wrong.
   static std::string elements_text(const BurnFault& fault) {
+    if (fault.peer)
+      return counted(fault.elements, "word", "words") + fmt::format(" of a copy to GPU {}", *fault.peer);
     if (fault.of == "copy")
       return counted(fault.elements, "word of a copy over PCI Express", "words of a copy over PCI Express");
     if (fault.of == "memory")
@@ -303,7 +366,11 @@ class BurnJudge {
       family.gpus = static_cast<int>(members.size());
       family.watts = watts / static_cast<double>(members.size());
       family.data_sheet = data_sheet_of(name, phase);
-      const Siblings siblings = compare_siblings(rates, tests_);
+      Siblings siblings = compare_siblings(rates, tests_);
+      if (std::ranges::any_of(members, [](const Member& one) { return one.tally->by_place; })) {
+        siblings.slow.clear();
+        siblings.smallest.reset();
+      }
       family.median = siblings.median;
       family.low = siblings.low;
       family.high = siblings.high;
@@ -347,21 +414,9 @@ class BurnJudge {
     add(std::move(finding));
   }
 
-  // Returns ", held back by power brake 4 % of the time", or what else sets it apart from its siblings.
+  // Returns ", held back by power brake 4 % of the time", or what else sets it apart from its siblings. Whatever holds a
+  // GPU back lowers its clock, so a clock as high as theirs refutes it.
   static std::string cause_of_slow(const BurnGpu& gpu, const Members& siblings, BurnPhase phase) {
-    std::string_view cause;
-    double most = kReasonExcess;
-    for (const GpuSlowdown& one : kGpuSlowdowns) {
-      std::vector<double> shares;
-      for (const Member& sibling : siblings) shares.push_back(share_of(*sibling.gpu, one.word));
-      const double excess = share_of(gpu, one.word) - median_of(shares);
-      if (excess > most) {
-        most = excess;
-        cause = one.word;
-      }
-    }
-    if (!cause.empty())
-      return fmt::format(", held back by {} {} of the time", cause, percent(share_of(gpu, cause)));
     std::vector<double> clocks;
     double own = 0;
     for (const Member& sibling : siblings) {
@@ -369,10 +424,30 @@ class BurnJudge {
       if (sibling.gpu == &gpu) own = sibling.tally->clock;
     }
     const double usual = median_of(clocks);
-    if (gpu.samples == 0 || own <= 0) return ", and its clock is not known";
-    if (phase != BurnPhase::kPcie && own < usual * (1 - kClockExcess))
-      return fmt::format(", at {:.0f} MHz where they run at {:.0f}", own, usual);
-    return ", with no reason that NVML names";
+    const bool known = gpu.samples > 0 && own > 0;
+    if (known && own >= usual * (1 - kClockExcess))
+      return ", with no reason that NVML names: its clock is as high as theirs";
+    if (const std::string_view reason = excess_reason(gpu, siblings); !reason.empty())
+      return fmt::format(", held back by {} {} of the time", reason, percent(share_of(gpu, reason)));
+    if (!known) return ", and its clock is not known";
+    return is_copy(phase) ? ", with no reason that NVML names"
+                          : fmt::format(", at {:.0f} MHz where they run at {:.0f}", own, usual);
+  }
+
+  // Returns the reason that held this GPU back for more of the time than its siblings; empty if none did.
+  static std::string_view excess_reason(const BurnGpu& gpu, const Members& siblings) {
+    std::string_view reason;
+    double most = kReasonExcess;
+    for (const GpuSlowdown& one : kGpuSlowdowns) {
+      std::vector<double> shares;
+      for (const Member& sibling : siblings) shares.push_back(share_of(*sibling.gpu, one.word));
+      const double excess = share_of(gpu, one.word) - median_of(shares);
+      if (excess > most) {
+        most = excess;
+        reason = one.word;
+      }
+    }
+    return reason;
   }
 
   void judge_slowdowns() {

@@ -12,7 +12,7 @@
 // * Less than kWorthNaming is never named.
 // * Of fewer than kFewestSiblings a GPU is slow that lags behind the fastest by more than sound GPUs of one kind do.
 //
-// The spread of sound GPUs decides how small a lag is found. With 1,024 GPUs and six phases the limit is 4.7 scales, so
+// The spread of sound GPUs decides how small a lag is found. With 1,024 GPUs and seven phases the limit is 4.7 scales, so
 // a GPU that is 3 % slower is found in 95 of 100 burns if it is slow in a phase whose spread (standard deviation) is at
 // most 0.47 %. At the power cap the spread is larger: Sinha et al. ("Not All GPUs Are Created Equal", SC 2022) saw
 // products on five clusters vary by 8 % among GPUs of one kind, which we take for a deviation of 1.5 %; there such a

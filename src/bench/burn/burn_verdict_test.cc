@@ -25,7 +25,8 @@ struct UsualPhase {
 };
 constexpr UsualPhase kUsualPhases[] = {{BurnPhase::kBf16, 700e12, 0.015},   {BurnPhase::kFp16, 690e12, 0.015},
                                        {BurnPhase::kFp8, 1250e12, 0.015},   {BurnPhase::kFp64, 58e12, 0.0045},
-                                       {BurnPhase::kMemory, 3000e9, 0.003}, {BurnPhase::kPcie, 80e9, 0.01}};
+                                       {BurnPhase::kMemory, 3000e9, 0.003}, {BurnPhase::kPcie, 80e9, 0.01},
+                                       {BurnPhase::kPeers, 380e9, 0.005}};
 
 class BurnedCluster {
  public:
@@ -98,6 +99,7 @@ TEST(BurnVerdict, NamesTheSlowGpuAndWhatHoldsItBack) {
   cluster.gpu(19).slowdowns = {{"power cap", 3000}, {"power brake", 144}};
   for (int i = 0; i < 128; ++i)
     if (i != 19) cluster.gpu(i).slowdowns = {{"power cap", 3000}};
+  for (BurnTally& tally : cluster.gpu(19).tallies) tally.clock = 1600;
   const BurnReport& report = cluster.judged();
   const BurnFinding* slow = cluster.find("slow");
   ASSERT_NE(slow, nullptr);
@@ -107,6 +109,9 @@ TEST(BurnVerdict, NamesTheSlowGpuAndWhatHoldsItBack) {
   EXPECT_THAT(slow->message, AllOf(HasSubstr("GPU 3 of gpu003 is"), HasSubstr("127 siblings"),
                                    HasSubstr("held back by power brake 4 % of the time")));
   EXPECT_EQ(std::ranges::count(report.findings, "slow", &BurnFinding::what), 1);
+  for (BurnTally& tally : cluster.gpu(19).tallies) tally.clock = 1700;  // so the brake did not slow it down
+  cluster.judged();
+  EXPECT_THAT(cluster.find("slow")->message, HasSubstr("its clock is as high as theirs"));
   const BurnFinding* brake = cluster.find("slowed-down");
   ASSERT_NE(brake, nullptr);
   EXPECT_EQ(brake->status, BurnStatus::kWarning);
@@ -184,6 +189,12 @@ TEST(BurnVerdict, OfTwoRealGpus) {
   EXPECT_EQ(slow.findings[0].what, "slow");
   EXPECT_EQ(slow.findings[0].gpu, 0);
   EXPECT_TRUE(slow.findings[0].injected);
+  EXPECT_THAT(slow.findings[0].message, HasSubstr("its clock is as high as theirs")) << "a drill pauses it";
+  const BurnReport copy = judged_again("copy");
+  ASSERT_EQ(copy.findings.size(), 1U);
+  EXPECT_THAT(copy.findings[0].message, HasSubstr("GPU 1 of localhost gave wrong results"));
+  EXPECT_THAT(copy.findings[0].message, HasSubstr("1 word of a copy to GPU 0"));
+  EXPECT_THAT(copy.findings[0].remedy, HasSubstr("GPU 0, GPU 1, or the link between them"));
 }
 
 TEST(BurnVerdict, WrongResultsFailAndDrillsAreMarked) {
@@ -204,6 +215,56 @@ TEST(BurnVerdict, WrongResultsFailAndDrillsAreMarked) {
   gpu.fault_count = 2;  // one more than is described, so it need not be the drill's
   cluster.judged();
   EXPECT_FALSE(cluster.find("wrong-result")->injected);
+}
+
+BurnFault wrong_copy(int to) { return {.phase = BurnPhase::kPeers, .elements = 1, .of = "copy", .peer = to}; }
+
+TEST(BurnVerdict, OfWrongCopiesNamesTheGpuThatAllHaveInCommon) {
+  BurnedCluster cluster(8, 6);
+  const auto send = [&](int from, std::vector<int> to) {
+    BurnGpu& gpu = cluster.gpu(from);
+    gpu.faults.clear();
+    for (const int one : to) gpu.faults.push_back(wrong_copy(one));
+    gpu.fault_count = gpu.faults.size();
+  };
+  send(1, {5});
+  cluster.judged();
+  EXPECT_THAT(cluster.find("wrong-result")->message, HasSubstr("1 word of a copy to GPU 5"));
+  EXPECT_THAT(cluster.find("wrong-result")->remedy, HasSubstr("GPU 1, GPU 5, or the link between them"));
+  send(2, {5});
+  cluster.judged();
+  EXPECT_THAT(cluster.find("wrong-result")->remedy, HasSubstr("GPU 5 is an end of every wrong copy"));
+  send(6, {7});
+  cluster.judged();
+  EXPECT_THAT(cluster.find("wrong-result")->remedy, HasSubstr("no GPU in common"));
+  cluster.gpu(1).faults.push_back({BurnPhase::kFp16, 42, 1, 77, "0000000000000400", "result", 61, false});
+  cluster.judged();
+  EXPECT_THAT(cluster.find("wrong-result")->remedy,
+              HasSubstr("Take this GPU out of service: it computes wrong"));
+}
+
+TEST(BurnVerdict, BlamesNoGpuForAWrongCopyToTheHost) {
+  BurnedCluster cluster(8, 6);
+  cluster.gpu(1).fault_count = 1;
+  cluster.gpu(1).faults = {{BurnPhase::kPcie, 42, 1, 77, "0000000000000400", "copy", 61, false}};
+  cluster.judged();
+  EXPECT_THAT(cluster.find("wrong-result")->remedy, HasSubstr("The GPU, its link, or the host's memory"));
+}
+
+TEST(BurnVerdict, ComparesCopiesBetweenGpusOnlyWhereAllPairsAreAlike) {
+  BurnedCluster cluster(8, 6);
+  ASSERT_EQ(cluster.gpu(3).tallies.back().phase, BurnPhase::kPeers);
+  cluster.gpu(3).tallies.back().rate /= 2;
+  cluster.judged();
+  ASSERT_NE(cluster.find("slow"), nullptr);
+  EXPECT_EQ(cluster.find("slow")->gpu, 3);
+  for (int i = 0; i < 8; ++i) cluster.gpu(i).tallies.back().by_place = true;
+  cluster.judged();
+  EXPECT_EQ(cluster.find("slow"), nullptr);
+  cluster.report_.nodes[0].peers_trouble = "hangs in: copies between GPUs";
+  cluster.judged();
+  EXPECT_THAT(cluster.find("ended")->message,
+              HasSubstr("copies between the GPUs of gpu001 ended early: hangs"));
 }
 
 TEST(BurnVerdict, AGpuThatIsAlwaysWrongDiffersFromItsSiblings) {

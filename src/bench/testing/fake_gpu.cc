@@ -322,6 +322,8 @@ void exchange(const Pending& work) {
 
 }  // namespace
 
+int contexts[kGpus];  // their addresses are the contexts
+
 extern "C" {
 
 int cuInit(unsigned) { return 0; }
@@ -349,12 +351,15 @@ int cuDeviceGetAttribute(int* value, int which, int) {
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
-  static int contexts[kGpus];
   return *context = &contexts[device], 0;
 }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuCtxEnablePeerAccess(void*, unsigned) { return 704; }
-int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 1, 0; }
+int cuDeviceCanAccessPeer(int* can, int, int) { return *can = fault("no-peers") ? 0 : 1, 0; }
+// Equal ranks and native atomics, as over NVSwitch; or none of these atomics, as over PCI Express.
+int cuDeviceGetP2PAttribute(int* value, int which, int, int) {
+  return *value = which == 3 && fault("over-pcie") ? 0 : 1, 0;
+}
 int cuModuleLoadData(void** module, const void*) { return *module = nullptr, 0; }
 int cuModuleGetFunction(void** function, void*, const char* name) {
   using Kernel = void (*)(void**);
@@ -408,10 +413,11 @@ int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t size, void*) {
   return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size), 0;
 }
-int cuMemcpyPeerAsync(unsigned long long to, void*, unsigned long long from, void*, std::size_t size, void*) {
+int cuMemcpyPeerAsync(unsigned long long to, void* to_context, unsigned long long from, void*, std::size_t size, void*) {
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
   if (fault("wrong")) ++*reinterpret_cast<char*>(to);
-  return 0;
+  if (fault("copy-to-2") && to_context == &contexts[2]) *reinterpret_cast<char*>(to) ^= 2;
+  return fault("copy-dies") ? 719 : 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, 0; }
 int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), 0; }

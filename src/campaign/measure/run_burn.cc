@@ -59,6 +59,7 @@ void limit(BurnHost& host) {
 
 void limit(BurnState& state) {
   if (state.host) limit(*state.host);
+  shorten(state.peers_trouble);
   shorten(state.gpus, kMostBurnGpus);
   for (BurnGpu& gpu : state.gpus) {
     for (std::string* text :
@@ -241,6 +242,7 @@ class BurnCampaign {
       node.missed = 0;
       node.running = !state->ended;
       into.gpus = std::move(state->gpus);
+      into.peers_trouble = std::move(state->peers_trouble);
       into.host = std::move(state->host);
       for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
       if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
@@ -262,6 +264,7 @@ class BurnCampaign {
           if (!nodes_[i].running || !state) return;
           limit(*state);
           report_.nodes[i].gpus = std::move(state->gpus);
+          report_.nodes[i].peers_trouble = std::move(state->peers_trouble);
           report_.nodes[i].host = std::move(state->host);
           if (report_.stopped) return;
           if (auto& host = report_.nodes[i].host; host && !host->ended && host->trouble.empty())

@@ -59,6 +59,14 @@ Result<std::uint64_t> memory_option(std::string_view option, const std::string& 
   return memory->bytes;
 }
 
+// Returns "bf16:25,memory:15".
+std::string text_of(const std::vector<BurnShare>& phases) {
+  std::string text;
+  for (const BurnShare& one : phases)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", burn_phase_word(one.phase), one.share);
+  return text;
+}
+
 // Parses "bf16" and "bf16:30".
 Result<BurnShare> share_of_text(const std::string& text) {
   const auto colon = std::min(text.find(':'), text.size());
@@ -66,12 +74,9 @@ Result<BurnShare> share_of_text(const std::string& text) {
   const auto name = std::ranges::find(names, std::string_view(text).substr(0, colon));
   const auto share = colon < text.size() ? parse_number<int>(std::string_view(text).substr(colon + 1)) : 1;
   if (name == names.end() || !share || *share < 1 || *share > 1000)
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format(
-            "--phases {}: write bf16, fp16, fp8, fp64, memory or pcie, each with a share if you want: "
-            "bf16:30,memory:10",
-            text));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--phases {}: write {}, each with a share if you want: bf16:30,memory:10", text,
+                            fmt::join(names, ", ")));
   return BurnShare{static_cast<BurnPhase>(name - names.begin()), *share};
 }
 
@@ -177,10 +182,9 @@ Action declare_burn(CLI::App& app) {
       ->excludes(hours);
   app.add_option("--gpus", options->gpus, "these GPUs of each node only, in PCI order from 0: 0,1")
       ->delimiter(',');
-  app.add_option(
-         "--phases", options->phases,
-         "what to do in turn, each with its share of the time: bf16:25,memory:15,fp8:20,pcie:10,fp64:15,fp16:15 "
-         "(the default)")
+  app.add_option("--phases", options->phases,
+                 "what to do in turn, each with its share of the time (default: " +
+                     text_of(default_burn_phases()) + ")")
       ->delimiter(',');
   app.add_option("--watts", options->plan.watts,
                  "pause each GPU so that it takes less than this on average; sets no power limit")
@@ -216,8 +220,8 @@ Action declare_burn(CLI::App& app) {
       "railbed burn cluster.yaml --hours 12 --host    with all processors and half of their memory\n"
       "railbed burn cluster.yaml store01 --hours 1 --only-host\n\n"
       "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
-      "the memory, and copies to the host take turns; every result is compared bit for bit on the GPU. NVML is\n"
-      "sampled once a second. --host adds products and integers on every CPU, whose right results are known, and\n"
+      "the memory, copies to the host and copies between GPUs take turns; every result is compared bit for bit on\n"
+      "the GPU. NVML is sampled once a second. --host adds products and integers on every CPU, whose right results are known, and\n"
       "patterns in the host's memory. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
       "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
       "Exit code 1: warnings; 2: wrong results, a GPU or a node lost, errors; 3: something could not be tested,\n"
