@@ -69,7 +69,7 @@ exec '{RAILBED}' agent
         self.assertEqual([gpu["ordinal"] for gpu in gpus], [0, 1, 2])
         for gpu in gpus:
             self.assertTrue(gpu["ended"], gpu["trouble"])
-            self.assertEqual(len(gpu["tallies"]), 6)
+            self.assertEqual(len(gpu["tallies"]), 7)
             for tally in gpu["tallies"]:
                 self.assertGreater(tally["compared"], 0, tally)
                 self.assertEqual((tally["wrong"], tally["skipped"]), (0, ""))

@@ -18,7 +18,8 @@
 namespace railbed {
 namespace {
 
-constexpr std::uint64_t kPeerCopy = std::uint64_t{128} << 20;  // bytes of one copy
+constexpr std::uint64_t kMostOfACopy = std::uint64_t{128} << 20;  // bytes
+constexpr std::uint64_t kGrainOfACopy = std::uint64_t{64} << 10;  // bytes of which a copy is a multiple
 constexpr double kRoundSeconds = 0.1;
 constexpr int kMostCopies = 4096;                    // of a GPU in one round
 constexpr std::size_t kMostPeers = 8;                // that CUDA connects a GPU with over PCI Express
@@ -56,7 +57,11 @@ class PeerWork {
  public:
   PeerWork(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, std::uint64_t begin,
            const NvidiaLibraries& from, const Tell& tell)
-      : plan_(plan), begin_(begin), tell_(tell), driver_(from.cuda, tell.about_to) {
+      : plan_(plan),
+        begin_(begin),
+        tell_(tell),
+        bytes_(bytes_of_a_copy(plan)),
+        driver_(from.cuda, tell.about_to) {
     for (const VisibleGpu& gpu : gpus) {
       gpus_.push_back(std::make_unique<PeerGpu>(gpu, from.cuda, tell.about_to));
       state_.gpus.push_back({.ordinal = gpu.ordinal});
@@ -77,6 +82,11 @@ class PeerWork {
   }
 
  private:
+  // A plan that limits the memory of the GPUs limits the copies, too.
+  static std::uint64_t bytes_of_a_copy(const BurnPlan& plan) {
+    const std::uint64_t most = plan.memory == 0 ? kMostOfACopy : std::min(plan.memory, kMostOfACopy);
+    return std::max(most / kGrainOfACopy, std::uint64_t{1}) * kGrainOfACopy;
+  }
   double at() const { return static_cast<double>(now_ns() - begin_) / 1e9; }
   BurnPhase phase_at(double moment) const {
     return plan_.phases[burn_turn(plan_.phases, plan_.seconds, moment).phase].phase;
@@ -100,7 +110,7 @@ class PeerWork {
       cuda.call("cuStreamCreate", &gpu->stream, cuda::kNonBlocking);
       for (cuda::Event* event : {&gpu->begin, &gpu->end}) cuda.call("cuEventCreate", event, 0U);
       for (cuda::DevicePointer* buffer : {&gpu->source, &gpu->target})
-        cuda.call("cuMemAlloc_v2", buffer, std::size_t{kPeerCopy});
+        cuda.call("cuMemAlloc_v2", buffer, std::size_t{bytes_});
       gpu->kernels = std::make_unique<BurnKernels>(cuda, gpu->stream);
       if (!cuda.error().empty()) return false;
     }
@@ -184,7 +194,7 @@ class PeerWork {
     if (!gpu.sent) return;
     gpu.cuda.enter();
     gpu.words = BurnWords{0x9ee5 + rounds_ * kMostBurnGpus + index};
-    gpu.kernels->fill(gpu.source, kPeerCopy, gpu.words);
+    gpu.kernels->fill(gpu.source, bytes_, gpu.words);
   }
 
   void queue(PeerGpu& from, PeerGpu& to) {
@@ -192,7 +202,7 @@ class PeerWork {
     from.cuda.quick("cuEventRecord", from.begin, from.stream);
     for (int i = 0; i < copies_; ++i)
       from.cuda.quick("cuMemcpyPeerAsync", to.target, to.cuda.context(), from.source, from.cuda.context(),
-                      std::size_t{kPeerCopy}, from.stream);
+                      std::size_t{bytes_}, from.stream);
     from.cuda.quick("cuEventRecord", from.end, from.stream);
   }
 
@@ -203,7 +213,7 @@ class PeerWork {
     float milliseconds = 0;
     gpu.cuda.quick("cuEventElapsedTime", &milliseconds, gpu.begin, gpu.end);
     const double seconds = milliseconds / 1e3;
-    const double work = static_cast<double>(copies_) * static_cast<double>(kPeerCopy);
+    const double work = static_cast<double>(copies_) * static_cast<double>(bytes_);
     if (counts && seconds > 0) gpu.rates.add(work / seconds);
     tally(i).seconds += seconds;
     tally(i).work += work;
@@ -216,9 +226,9 @@ class PeerWork {
     PeerGpu& receiver = *gpus_[to];
     receiver.cuda.enter();
     const bool flipped = flip_if_due(sender, receiver);
-    receiver.kernels->check(receiver.target, kPeerCopy, sender.words);
+    receiver.kernels->check(receiver.target, bytes_, sender.words);
     const BurnDifference difference = receiver.kernels->read();
-    tally(i).compared += kPeerCopy / sizeof(std::uint64_t);
+    tally(i).compared += bytes_ / sizeof(std::uint64_t);
     if (difference.elements == 0 || !error().empty()) return;
     BurnPeerGpu& state = state_.gpus[i];
     tally(i).wrong += difference.elements;
@@ -241,7 +251,7 @@ class PeerWork {
     if (sender.drills.empty() || at() < sender.drills.front()) return false;
     sender.drills.erase(sender.drills.begin());
     std::uint64_t word = 0;
-    const cuda::DevicePointer middle = receiver.target + kPeerCopy / 2;
+    const cuda::DevicePointer middle = receiver.target + bytes_ / 2;
     receiver.cuda.quick("cuMemcpyDtoH_v2", static_cast<void*>(&word), middle, sizeof word);
     word ^= kPeersFlip;
     receiver.cuda.quick("cuMemcpyHtoDAsync_v2", middle, static_cast<const void*>(&word), sizeof word,
@@ -253,6 +263,7 @@ class PeerWork {
   const BurnPlan& plan_;
   const std::uint64_t begin_;
   const Tell& tell_;
+  const std::uint64_t bytes_;  // of a copy
   cuda::Cuda driver_;
   std::vector<std::unique_ptr<PeerGpu>> gpus_;
   BurnPeers state_;
