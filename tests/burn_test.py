@@ -77,7 +77,7 @@ exec '{RAILBED}' agent
         found = document["burn"]["findings"]
         self.assertEqual([one for one in found if one["what"] != "slow"], [])
         self.assertEqual(code, 2 if found else 0)
-        self.assertEqual(len(document["burn"]["families"]), 6)
+        self.assertEqual(len(document["burn"]["families"]), 7)
 
     def test_a_wrong_gpu_is_named_and_a_drill_is_marked(self):
         code, out, _ = self.burn("--minutes", "0.06", "--phases", "bf16,memory", fault="burn-result")
