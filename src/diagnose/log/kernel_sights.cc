@@ -1,4 +1,5 @@
 // Observations in what the kernel and its tools print that confirm or refute causes.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -69,9 +70,41 @@ Evidence release_refuses(const LogState&, const LogProblem& problem) {
   return "the release of the driver refuses it";
 }
 
+// Messages of a GPU, or of its start, that failed.
+constexpr std::array<string_view, 5> kStartFailures = {"init-adapter", "gfw-boot", "gfw-boot-halt",
+                                                       "gfw-boot-complete", "xid"};
+
+// A GPU or its start failed in an earlier line of the same file.
+Evidence start_failed_before(const LogState& state, const LogProblem& problem) {
+  for (const LogProblem& other : state.log.problems) {
+    if (std::ranges::find(kStartFailures, other.symptom) == kStartFailures.end()) continue;
+    if (other.file == problem.file && other.line < problem.line) return at_line(other);
+  }
+  return std::nullopt;
+}
+
+// The log shows the driver's load, and no failure between it and the message.
+Evidence start_did_not_fail_before(const LogState& state, const LogProblem& problem) {
+  if (start_failed_before(state, problem)) return std::nullopt;
+  return first_seen(state, {"nvrm-loads"});
+}
+
+// What the driver found still running from a start that failed is no reason of that failure.
+Evidence start_has_a_reason(const LogState& state, const LogProblem& problem) {
+  const auto follows = [&](const LogProblem& other) {
+    return other.symptom == "gsp-wpr2" && other.file == problem.file && other.line > problem.line;
+  };
+  const bool only_follows = std::ranges::any_of(state.log.problems, follows);
+  for (const string_view id : kStartReasons) {
+    if (id == "gsp-wpr2" && only_follows) continue;
+    if (auto evidence = first_seen(state, std::span(&id, 1), &problem)) return evidence;
+  }
+  return std::nullopt;
+}
+
 // The log shows the driver from its load on, and it states no reason.
 Evidence start_has_no_reason(const LogState& state, const LogProblem& problem) {
-  if (first_seen(state, kStartReasons, &problem)) return std::nullopt;
+  if (start_has_a_reason(state, problem)) return std::nullopt;
   return first_seen(state, {"nvrm-loads"});
 }
 
@@ -97,6 +130,17 @@ Evidence drive_reads_ones(const LogState&, const LogProblem& problem) {
 Evidence drive_reads_a_status(const LogState& state, const LogProblem& problem) {
   if (drive_reads_ones(state, problem)) return std::nullopt;
   return "the message has its status";
+}
+
+// "CSTS=0xffffffff, PCI_STATUS=0x10": the second is of the configuration space, which reads as ones when the drive is gone.
+Evidence drive_is_off_pci(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "PCI_STATUS=0xffff")) return std::nullopt;
+  return "its PCI status reads 0xffff";
+}
+
+Evidence drive_is_on_pci(const LogState& state, const LogProblem& problem) {
+  if (!has_text(problem.message, "PCI_STATUS=0x") || drive_is_off_pci(state, problem)) return std::nullopt;
+  return "its PCI status can be read";
 }
 
 // "Unable to mount root fs on unknown-block(0,0)": the numbers of the device that root= names. (0,255) is NFS, after which
@@ -153,7 +197,7 @@ constexpr Question kKernelQuestions[] = {
     {"drive-went-away", drive_went_away},
     {"apt-server-untrusted", any_of_kernel<kUntrusted>},
     {"refused-by-release", release_refuses},
-    {"init-has-reason", any_of_kernel<kStartReasons>},
+    {"init-has-reason", start_has_a_reason},
     {"init-has-none", start_has_no_reason},
     {"boot-mount-missing", any_of_kernel<kBootMounts>},
     {"kubelet-was-restarted", any_of_kernel<kKubeletStarts>},
@@ -161,6 +205,10 @@ constexpr Question kKernelQuestions[] = {
     {"apt-key-other", apt_key_is_another},
     {"drive-reads-ones", drive_reads_ones},
     {"drive-reads-status", drive_reads_a_status},
+    {"drive-off-pci", drive_is_off_pci},
+    {"drive-on-pci", drive_is_on_pci},
+    {"start-failed-before", start_failed_before},
+    {"start-not-failed-before", start_did_not_fail_before},
     {"apt-index-failed", any_of_kernel<kAptFailed>},
     {"kernel-not-packaged", kernel_is_in_no_archive},
     {"refused-by-open", open_module_refuses},
