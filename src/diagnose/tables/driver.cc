@@ -26,6 +26,9 @@ constexpr std::string_view kInsufficientTitle =
     "The driver's libcuda.so.1 is too old for the program's CUDA, or is not there";
 constexpr std::string_view kNewerDriver =
     "Compare \"CUDA Version\" of nvidia-smi with the program's CUDA; install a newer driver, or a build for an older CUDA.";
+constexpr std::string_view kLostRemedy =
+    "Drain the node; dmesg | grep -i -e xid -e AER -e pcieport shows the moment; restart it (power off and on, if that is not enough). If it comes again: temperature and power "
+    "under load (nvidia-smi -lgc at low clocks, to compare), power cables, seat, riser, BIOS and ASPM; in another slot it shows whether it is the GPU, which is then to be replaced.";
 constexpr std::string_view kLibraryTitle =
     "The NVIDIA driver's library is of another version than its kernel module";
 constexpr std::string_view kHardwareTitle = "A GPU or its NVLink reported an error that it could not correct";
@@ -683,7 +686,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"gpu-is-lost"}, .refuted_by = {"gpus-listed"},
      .title = "A GPU no longer answers the driver, in the container as on its host",
      .cause = "The driver lost contact with a GPU.",
-     .remedy = "Drain the node; dmesg | grep -i xid shows the moment; restart it, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = "nvidia-smi on the host",
      .source = kXidCatalog},
     {.id = "nvml-selinux", .explains = {"nvml-unknown", "container-permissions", "nvml-permission"}, .common = kRare,
@@ -701,13 +704,13 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .settle_by = "ls -l /dev/nvidiactl, as the engine's user",
      .source = kToolkit},
     {.id = "gpu-lost", .explains = {"gpu-lost"}, .common = kUsual, .stated = true,
-     .cause = "The driver lost contact with that GPU; the kernel log has an Xid (79, 119) of the moment.",
-     .remedy = "Drain the node; dmesg | grep -i xid; restart it, and reseat or replace the GPU if it comes again.",
-     .source = kXidCatalog},
+     .cause = "The driver lost contact with that GPU; the kernel log mostly has an Xid (79, 119) of the moment. Heat, power, the link to it (seat, riser, ASPM), the BIOS or the GPU itself may be why.",
+     .remedy = kLostRemedy,
+     .source = "NVML, NVML_ERROR_GPU_IS_LOST; github.com/NVIDIA/open-gpu-kernel-modules/issues/507; github.com/NVIDIA/open-gpu-kernel-modules/issues/900"},
     {.id = "gpu-handle-lost", .explains = {"gpu-handle"}, .needs = {"gpu-is-lost"}, .refuted_by = {"gpus-listed"},
      .title = "A GPU no longer answers the driver",
      .cause = "The GPU left the PCIe bus, or its system processor stopped (Xid 79, 119).",
-     .remedy = "Drain the node; dmesg | grep -i xid shows the moment; power it fully off and on, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = "dmesg | grep -i -e xid -e 'fallen off', on the host",
      .source = kXidCatalog},
     {.id = "gpu-handle-heat", .explains = {"gpu-handle"}, .needs = {"gpu-without-fan"}, .refuted_by = {"gpu-not-slowed"},
@@ -739,7 +742,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"gpu-is-lost"}, .refuted_by = {"gpus-listed"},
      .title = "A GPU no longer answers the driver",
      .cause = "The GPU that NCCL asks for fell off the PCIe bus.",
-     .remedy = "Drain the node; dmesg | grep -i xid; restart it, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = kKernelLog,
      .source = kXidCatalog},
     {.id = "nvml", .explains = {"nvml"}, .common = kUsual, .stated = true,
@@ -862,7 +865,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"gpu-is-lost"}, .refuted_by = {"gpus-listed", "nvml-unknown"},
      .title = "The process sees no GPU: the GPU no longer answers the driver",
      .cause = "The driver lost contact with the GPU.",
-     .remedy = "Drain the node; dmesg | grep -i xid; restart it, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = kKernelLog,
      .source = kXidCatalog},
     {.id = "no-device-cgroup", .explains = {"cuda-no-device", "run-no-device"},
@@ -896,7 +899,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"gpu-is-lost"}, .refuted_by = {"all-use-device-0", "fails-within-the-list"},
      .title = "A GPU no longer answers the driver, so the node has one fewer than the job uses",
      .cause = "The driver lost contact with a GPU, and the numbers of the others moved up.",
-     .remedy = "Drain the node; dmesg | grep -i xid; restart it, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = kKernelLog,
      .source = kXidCatalog},
     {.id = "peer-unseen", .explains = {"cuda-ordinal"}, .needs = {"all-use-device-0"},
@@ -1335,7 +1338,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"gpu-is-lost"}, .refuted_by = {"gpus-listed"},
      .title = "The NVIDIA runtime waited in vain for the driver: a GPU no longer answers it",
      .cause = "The driver lost contact with a GPU, and programs that call it wait.",
-     .remedy = "Drain the node; dmesg | grep -i xid; restart it, and reseat or replace the GPU if it comes again.",
+     .remedy = kLostRemedy,
      .settle_by = kKernelLog,
      .source = kXidCatalog},
     {.id = "reset-power-budget", .explains = {"machine-reset"}, .needs = {"power-over-budget"}, .refuted_by = {"power-within-budget", "kernel-panicked"},
@@ -1368,7 +1371,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .needs = {"docker-snap"}, .refuted_by = {"host-lacks-driver"},
      .title = "Docker is a snap, which does not find the host's driver libraries",
      .cause = "Docker is a snap, which is confined and sees a file system of its own.",
-     .remedy = "Remove the snap (snap remove docker) and install Docker from its own packages (docker-ce).",
+     .remedy = "Install Docker from its own packages (docker-ce) and stop the snap (snap disable docker). Its containers, images and volumes are the snap's: move them over before snap remove docker, which deletes them.",
      .settle_by = "readlink -f $(which docker)",
      .source = "github.com/NVIDIA/nvidia-docker/issues/1637"},
     {.id = "plugin-no-runtime", .explains = {"device-plugin", "device-plugin-strategy", "device-plugin-invalid"}, .common = kUsual,
