@@ -32,6 +32,8 @@ Reading<std::uint64_t> edac_sum(Host& host, const std::string& count);
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
 // `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` and `folders` are those that cluster.yaml
 // exports, or mounts.
+// Returns false for loop, RAM, optical, floppy and network block devices.
+bool is_drive(std::string_view block_device);
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {},
                         const std::vector<std::string>& devices = {},
                         const std::vector<std::string>& folders = {});

@@ -114,18 +114,10 @@ void look_at_interface(Host& host, SharedGlance& shared, const std::string& name
   deliver(shared, [&](JobGlance& glance) { glance.look.interfaces.emplace(name, std::move(found)); });
 }
 
-// Reads totals such as "TOTAL_ERR_COR 0"; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
 void look_at_pci(Host& host, SharedGlance& shared, const std::vector<std::string>& addresses) {
   std::map<std::string, JobCounters> found;
   for (const std::string& address : addresses) {
-    JobCounters errors;
-    for (const std::string severity : {"correctable", "nonfatal", "fatal"}) {
-      const auto text = host.read(fmt::format("{}/{}/aer_dev_{}", kPci, address, severity), 4096);
-      if (!text) break;
-      for (const auto line : lines(*text))
-        if (const auto columns = words(line); columns.size() == 2 && columns[0].starts_with("TOTAL_ERR"))
-          if (const auto value = parse_number<std::uint64_t>(columns[1])) errors.emplace(severity, *value);
-    }
+    JobCounters errors = pcie_errors(host, address);
     if (!errors.empty()) found.emplace(address, std::move(errors));
   }
   deliver(shared, [&](JobGlance& glance) { glance.look.pci = std::move(found); });

@@ -182,6 +182,22 @@ std::string sysfs_pci_address(std::string_view text) {
 std::string_view pci_slot_of(std::string_view address) { return address.substr(0, address.rfind('.')); }
 std::string_view pci_bus_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
 
+Reading<PcieLink> pcie_link_now(Host& host, const std::string& address) {
+  return read_link(host, kDevices + address, "current");
+}
+
+std::map<std::string, std::uint64_t> pcie_errors(Host& host, const std::string& address) {
+  std::map<std::string, std::uint64_t> errors;
+  for (const std::string severity : {"correctable", "nonfatal", "fatal"}) {
+    const auto text = host.read(kDevices + address + "/aer_dev_" + severity, 4096);
+    if (!text) break;
+    for (const auto line : lines(*text))  // such as "TOTAL_ERR_COR 0"
+      if (const auto columns = words(line); columns.size() == 2 && columns[0].starts_with("TOTAL_ERR"))
+        if (const auto value = parse_number<std::uint64_t>(columns[1])) errors.emplace(severity, *value);
+  }
+  return errors;
+}
+
 Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
   return host.list("/sys/bus/pci/devices").parsed([&](const std::vector<std::string>& addresses) {
     std::map<std::string, std::string> chosen;  // address → resolved path

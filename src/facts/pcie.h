@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,12 @@ struct PciDevice {
          virtual_function, physical_function, iommu_type, acs_control, max_read_request, relaxed_ordering,
          max_payload, unassigned_bars);
 };
+
+// Returns the link of one device.
+Reading<PcieLink> pcie_link_now(Host& host, const std::string& address);
+// Returns the device's totals of errors by severity ("correctable", "nonfatal", "fatal"); empty if the kernel counts none.
+// D/aer_dev_SEVERITY: Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
+std::map<std::string, std::uint64_t> pcie_errors(Host& host, const std::string& address);
 
 // Collects these devices, ordered by address.
 Reading<std::vector<PciDevice>> collect_pcie(Host& host);

@@ -9,13 +9,6 @@
 namespace railbed {
 namespace {
 
-// Returns false for loop, RAM, optical, floppy and network block devices.
-bool is_real(const std::string& name) {
-  for (const std::string_view made_up : {"loop", "ram", "zram", "sr", "fd", "nbd"})
-    if (name.starts_with(made_up)) return false;
-  return true;
-}
-
 BlockDevice collect_block_device(Host& host, const std::string& name) {
   const std::string folder = "/sys/block/" + name;
   BlockDevice device;
@@ -126,13 +119,19 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
 
 }  // namespace
 
+bool is_drive(std::string_view name) {
+  for (const std::string_view made_up : {"loop", "ram", "zram", "sr", "fd", "nbd"})
+    if (name.starts_with(made_up)) return false;
+  return true;
+}
+
 Storage collect_storage(Host& host, const std::vector<std::string>& paths,
                         const std::vector<std::string>& devices, const std::vector<std::string>& folders) {
   Storage storage;
   storage.block_devices = host.list("/sys/block").parsed([&](const std::vector<std::string>& names) {
     std::vector<BlockDevice> devices;
     for (const auto& name : names)
-      if (is_real(name)) devices.push_back(collect_block_device(host, name));
+      if (is_drive(name)) devices.push_back(collect_block_device(host, name));
     return std::optional(std::move(devices));
   });
   storage.nvme = collect_nvme(host);

@@ -98,7 +98,9 @@ Reading<std::string> call_system(std::string_view name) {
   if (name == "nf-tables") return call_nf_tables();
   constexpr std::string_view kOptions = "kernel-options ";
   if (name.starts_with(kOptions)) return call_kernel_options(split(name.substr(kOptions.size()), ','));
+  constexpr std::string_view kNvme = "nvme ";
   if (name == "nvme") return call_nvme();
+  if (name.starts_with(kNvme)) return call_nvme(std::string(name.substr(kNvme.size())));
   if (name == "stuck") return call_stuck();
   constexpr std::string_view kProcesses = "processes ";
   constexpr std::string_view kProcess = "process ";

@@ -33,8 +33,8 @@ struct EthernetAnswer {
          pause_receive, pause_transmit, dcb_error, pfc_capability, pfc_priorities, dscp);
 };
 
-// "nvme": page 2 of each controller's log, SMART / Health (NVM Express Base Specification, "Get Log Page").
-// Needs root.
+// "nvme", or "nvme NAME" for one controller: page 2 of its log, SMART / Health (NVM Express Base Specification, "Get Log
+// Page"). Needs root.
 struct NvmeAnswer {
   std::string name;          // nvme0
   std::string error;         // why the page could not be read; empty otherwise
@@ -44,8 +44,12 @@ struct NvmeAnswer {
   int used_percent = 0;  // of the rated endurance; may exceed 100
   std::uint64_t media_errors = 0;
   int celsius = 0;
+  std::uint64_t unsafe_shutdowns = 0;
+  std::uint64_t log_entries = 0;      // of its error log, over its life
+  std::uint64_t hot_minutes = 0;      // above its warning or its critical temperature
+  std::uint64_t throttled_seconds = 0;  // slowed down by its own thermal management
   FIELDS(NvmeAnswer, name, error, critical_warning, spare_percent, spare_threshold_percent, used_percent,
-         media_errors, celsius);
+         media_errors, celsius, unsafe_shutdowns, log_entries, hot_minutes, throttled_seconds);
 };
 // Parses the 512 bytes of that page. A shorter page sets `error`.
 NvmeAnswer parse_health_page(std::string_view page);
@@ -98,7 +102,7 @@ Reading<std::string> call_nf_tables();
 Reading<std::string> call_kernel_options(const std::vector<std::string_view>& names);
 Reading<std::string> call_ethernet(const std::string& interface);
 Reading<std::string> call_statistics(const std::string& interface);
-Reading<std::string> call_nvme();
+Reading<std::string> call_nvme(const std::string& only = {});
 Reading<std::string> call_modes(const std::string& folder);
 Reading<std::string> call_changeable(const std::string& path);
 Reading<std::string> call_stuck();

@@ -39,9 +39,10 @@ NvmeAnswer ask_controller(const std::string& name) {
   return answer;
 }
 
-std::string ask_all(const Say& about_to) {
+std::string ask_all(const Say& about_to, const std::string& only) {
   std::vector<NvmeAnswer> answers;
   for (const auto& name : open_this_machine()->list("/sys/class/nvme").value_or({})) {
+    if (!only.empty() && name != only) continue;
     about_to("the health log of " + name);
     answers.push_back(ask_controller(name));
   }
@@ -62,13 +63,24 @@ NvmeAnswer parse_health_page(std::string_view page) {
   answer.spare_percent = byte(3);
   answer.spare_threshold_percent = byte(4);
   answer.used_percent = byte(5);
-  // 128 bits, little-endian; no drive exceeds the lower 64.
-  for (std::size_t i = 8; i-- > 0;)
-    answer.media_errors = answer.media_errors << 8 | static_cast<std::uint64_t>(byte(160 + i));
+  const auto number = [&](std::size_t at, std::size_t bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes; i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(byte(at + i));
+    return value;
+  };
+  // Of 128 bits, little-endian; no drive exceeds the lower 64.
+  answer.unsafe_shutdowns = number(144, 8);
+  answer.media_errors = number(160, 8);
+  answer.log_entries = number(176, 8);
+  answer.hot_minutes = number(192, 4) + number(196, 4);
+  answer.throttled_seconds = number(224, 4) + number(228, 4);
   return answer;
 }
 
 // In a child: a drive that hangs must not block this process.
-Reading<std::string> call_nvme() { return ask_in_child("nvme", ask_all, std::chrono::seconds(4)); }
+Reading<std::string> call_nvme(const std::string& only) {
+  return ask_in_child(
+      "nvme", [&](const Say& about_to) { return ask_all(about_to, only); }, std::chrono::seconds(4));
+}
 
 }  // namespace railbed

@@ -63,12 +63,22 @@ TEST(Nvme, HealthPageIsReadWhereTheSpecificationPutsIt) {
   page[5] = 97;
   page[160] = 3;
   page[161] = 1;
+  page[144] = 7;
+  page[176] = 9;
+  page[192] = 2;
+  page[196] = 1;
+  page[225] = 1;
+  page[228] = 4;
   const NvmeAnswer health = parse_health_page(page);
   EXPECT_EQ(health.critical_warning, 4);
   EXPECT_EQ(health.celsius, 42);
   EXPECT_EQ(health.spare_percent, 90);
   EXPECT_EQ(health.used_percent, 97);
   EXPECT_EQ(health.media_errors, 259U);
+  EXPECT_EQ(health.unsafe_shutdowns, 7U);
+  EXPECT_EQ(health.log_entries, 9U);
+  EXPECT_EQ(health.hot_minutes, 3U);
+  EXPECT_EQ(health.throttled_seconds, 260U);
   EXPECT_FALSE(parse_health_page("short").error.empty());
 }
 

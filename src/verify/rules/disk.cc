@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hardware/nvme_warning.h"
 #include "hardware/pci_link.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -42,19 +43,6 @@ void checkpoint_space(const Survey& survey, Judge& judge) {
 
 constexpr int kWornPercent = 90;
 
-// Decodes a drive's critical warning (NVM Express Base Specification, SMART / Health Information).
-std::string warning_words(int critical_warning) {
-  static constexpr std::pair<int, std::string_view> kWarnings[] = {{1, "spare blocks are used up"},
-                                                                   {2, "it is too hot"},
-                                                                   {4, "its reliability is degraded"},
-                                                                   {8, "it went read only"},
-                                                                   {16, "its power backup failed"}};
-  std::vector<std::string_view> words;
-  for (const auto& [bit, text] : kWarnings)
-    if ((critical_warning & bit) != 0) words.push_back(text);
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 void judge_drive(Case& verdict, const NodeView& node, const NvmeController& drive) {
   if (is_over_fabric(drive)) return verdict.not_applicable("it is a drive of another node");
   verdict.seen(drive.health);
@@ -66,7 +54,7 @@ void judge_drive(Case& verdict, const NodeView& node, const NvmeController& driv
       "Copy what is on it, then replace it.", {command("nvme smart-log /dev/{}", drive.name)}, true, false};
   if (health->critical_warning != 0)
     return verdict.fail({.message = fmt::format("{} of {} warns: {}", drive.name, *node.name,
-                                                warning_words(health->critical_warning)),
+                                                nvme_warning_text(health->critical_warning)),
                          .expected = "no critical warning",
                          .observed = fmt::format("{:#04x}", health->critical_warning),
                          .remedy = remedy});

@@ -114,7 +114,7 @@ void judge_pcie(Case& verdict, const NodeView& node, const Load& load, const Pci
                   {command("grep . /sys/bus/pci/devices/{}/aer_dev_*", pci.address)}}});
 }
 
-void pcie_errors(const Survey& survey, Judge& judge) {
+void errors_on_pcie(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     if (!node.facts->load.ok()) {
       (void)judge.on(node, "PCIe").read_if_there(node.facts->load, std::string(kNeedsLoad));
@@ -213,7 +213,7 @@ std::span<const Rule> load_path_rules() {
        .remedy = "Reseat the card, then look at slot, cable and firmware.",
        .fixture = "load-pcie-errors",
        .explained_by = {},
-       .check = pcie_errors},
+       .check = errors_on_pcie},
       {.id = "load.optics",
        .title = "transceiver raises no alarm under load",
        .why = "A module that is too hot or sees too little light makes errors first and goes dark later.",
