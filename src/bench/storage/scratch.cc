@@ -112,6 +112,24 @@ Result<Room> room_at(const std::string& folder) {
               kind.f_type == TMPFS_MAGIC || kind.f_type == RAMFS_MAGIC};
 }
 
+Result<Fd> make_nameless_file(const std::string& folder) {
+  const auto within = open_folder_at(folder, Strangers::kMayWrite);
+  if (!within) return cannot("make a file in", folder, within.error());
+  Fd file(openat(within->get(), ".", O_RDWR | O_TMPFILE | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
+  // Not every file system makes files without a name: then its name goes at once.
+  if (!file && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    const std::string name = std::string(kScratchPrefix) + random_hex(8);
+    file = Fd(openat(within->get(), name.c_str(),
+                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_DIRECT | O_CLOEXEC, 0600));
+    const int why = errno;
+    // A file system may have made the file before it refused direct access.
+    if (why != EEXIST) unlinkat(within->get(), name.c_str(), 0);
+    errno = why;
+  }
+  if (!file) return fail(ErrorKind::kUnavailable, reason());
+  return file;
+}
+
 Result<void> try_direct(const std::string& folder) {
   const std::string file = folder + "/direct";
   const Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));

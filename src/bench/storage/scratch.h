@@ -56,6 +56,11 @@ struct Room {
 };
 Result<Room> room_at(const std::string& folder);
 
+// Makes a file without a name in `folder` and opens it for reading and writing past the page cache (O_DIRECT). The kernel
+// gives its space back when the last process that has it open ends, however that ends; after a crash of the machine the
+// file system does when it is mounted. Fails with the kernel's text.
+Result<Fd> make_nameless_file(const std::string& folder);
+
 // Succeeds if files in `folder` can be written past the page cache; else fails with the kernel's text. Leaves
 // no file.
 Result<void> try_direct(const std::string& folder);
