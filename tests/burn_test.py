@@ -4,6 +4,7 @@ first argument). The stand-in for ssh starts an agent on this machine."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -134,6 +135,141 @@ exec '{RAILBED}' agent
         self.assertIn("full load on 1 GPU and all processors of 1 node", err)
         self.assertRegex(out, r"burn-in of 1 GPU and the processors on 1 node")
         self.assertRegex(out, rf"(?m)^FAIL +INJECTED: CPU {cpu} of localhost computed wrong: first after \d+ s, 1 element of a product")
+
+    # ---- drives: on a file system of their own where this test may make one, else on the machine's
+
+    def folder_on_a_drive(self, megabytes=3000):
+        """(folder, whether it is a file system of its own)"""
+        image, folder = self.root / "image", self.root / "drive"
+        folder.mkdir(exist_ok=True)
+        if os.geteuid() == 0 and all(map(shutil.which, ("mkfs.ext4", "losetup", "mount", "umount"))):
+            with open(image, "wb") as file:
+                file.truncate(megabytes << 20)
+            subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1", image], check=True)
+            if subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True, check=False).returncode == 0:
+                self.addCleanup(subprocess.run, ["umount", "-l", folder], capture_output=True, check=False)
+                return folder, True
+        return folder, False
+
+    def burn_drive(self, folder, *words, minutes="0.08", writes="128M"):
+        code, out, err = self.burn("--only-drives", "--minutes", minutes, "--drive-paths", str(folder), "--drive-writes", writes, *words,
+                                   more=["--no-store", "--json"])
+        if "O_DIRECT" in out or "no local drive is known" in out + err:
+            self.skipTest(f"no direct reads in {folder}: {out}{err}")
+        return code, json.loads(out)["burn"], err
+
+    def left_in(self, folder):
+        return [name for name in os.listdir(folder) if name != "lost+found"]
+
+    @staticmethod
+    def open_files(root, folder):
+        """Paths below /proc of files in `folder` that processes below `root` have open."""
+        found = []
+        for pid in below(root):
+            try:
+                found += [link for link in pathlib.Path(f"/proc/{pid}/fd").iterdir() if os.readlink(link).startswith(f"{folder}/")]
+            except OSError:
+                pass
+        return found
+
+    def wait_for_file(self, process, folder):
+        """The open file, once its first 8 MiB are written."""
+        deadline = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            for file in self.open_files(process.pid, folder):
+                if file.stat().st_size >= 8 << 20:
+                    return file
+            time.sleep(0.2)
+        return self.fail("no file: " + "".join(process.communicate()) if process.poll() is not None else "no file")
+
+    def test_a_sound_drive(self):
+        folder, _ = self.folder_on_a_drive()
+        code, burn, err = self.burn_drive(folder)
+        self.assertRegex(err, r"files on 1 drive, read again and again, with at most 128 MiB written to each of 1 node for")
+        drive, = burn["nodes"][0]["drives"]
+        self.assertTrue(drive["ended"], drive)
+        self.assertGreater(drive["compared"], 0)
+        self.assertLessEqual(drive["written"], 128 << 20)
+        self.assertEqual((drive["fault_count"], drive["failed_reads"], drive["bytes"]), (0, 0, 64 << 20))
+        self.assertEqual([one for one in burn["findings"] if one["status"] != "note"], [])
+        self.assertEqual((code, self.left_in(folder)), (0, []))
+
+    def test_a_drill_and_a_word_that_changed(self):
+        folder, _ = self.folder_on_a_drive()
+        code, burn, _ = self.burn_drive(folder, "--inject", "wrong-drive:0@3", writes="129M")
+        self.assertEqual(code, 2)
+        finding, = [one for one in burn["findings"] if one["status"] == "fail"]
+        self.assertEqual((finding["what"], finding["injected"]), ("wrong-drive-data", True))
+        self.assertIn("the same when read again", finding["message"])
+        process = self.start("--only-drives", "--minutes", "0.3", "--drive-paths", str(folder), "--drive-writes", "128M",
+                             more=["--no-store"])
+        self.addCleanup(process.kill)
+        file = self.wait_for_file(process, folder)
+        time.sleep(1)
+        with open(file, "r+b") as file:
+            file.seek(1 << 20)
+            file.write(b"\0" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 2, out + err)
+        self.assertRegex(out, r"(?m)^FAIL +\S+ of localhost \(.*\) gave wrong data in \d+ read block.*512 words")
+        self.assertIn("offset 1048576", out)
+
+    def test_drives_that_cannot_be_tested(self):
+        _, burn, _ = self.burn_drive("/dev/shm", "--drive-paths", str(self.folder_on_a_drive()[0]))
+        told = [(one["what"], one["status"]) for one in burn["findings"] if "memory" in one["message"]]
+        self.assertEqual(told, [("drive-skipped", "unknown")])
+        code, out, err = self.burn("--only-drives", "--minutes", "1", "--drive-paths", "/dev/shm", more=[])
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("no drive to burn in", err)
+        self.assertIn("it is in memory, on no drive", err)
+        for words, told in ((["--drive-writes", "1G"], "need --drives"), (["--only-drives", "--gpus", "0"], "--only-drives loads no GPU"),
+                            (["--drives", "--drive-paths", "scratch"], "write folders from / on"),
+                            (["--drives", "--drive-writes", "1M"], "at least 128M")):
+            code, out, err = self.burn("--minutes", "1", *words, more=[])
+            self.assertEqual((code, out), (64, ""), err)
+            self.assertIn(told, err)
+
+    def test_a_file_system_that_is_small_or_fills(self):
+        folder, own = self.folder_on_a_drive(megabytes=300)
+        if not own:
+            self.skipTest("no file system of its own")
+        code, out, err = self.burn("--only-drives", "--minutes", "1", "--drive-paths", str(folder), more=[])
+        self.assertEqual((code, out), (3, ""), err)
+        self.assertIn("less than 64 MiB", err)
+        subprocess.run(["umount", "-l", folder], check=True)
+        folder, own = self.folder_on_a_drive()
+        self.assertTrue(own)
+        process = self.start("--only-drives", "--minutes", "0.3", "--drive-paths", str(folder), "--drive-writes", "128M",
+                             more=["--no-store"])
+        self.addCleanup(process.kill)
+        self.wait_for_file(process, folder)
+        with open(folder / "of-others", "wb") as file:
+            free = os.statvfs(folder)
+            os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize - (40 << 20))
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"(?m)^NOTE +the file system of .* became full: its file was given up")
+        self.assertEqual(self.left_in(folder), ["of-others"])
+
+    def test_a_lost_controller_leaves_nothing_on_a_drive(self):
+        folder, own = self.folder_on_a_drive()
+        free = os.statvfs(folder).f_bavail
+        process = self.start("--only-drives", "--minutes", "5", "--drive-paths", str(folder), "--drive-writes", "512M",
+                             more=["--no-store"])
+        self.wait_for_file(process, folder)
+        self.assertEqual(self.left_in(folder), [])
+        deadline = time.monotonic() + PATIENCE
+        started = below(process.pid)
+        process.kill()
+        process.communicate()
+        while any(pathlib.Path(f"/proc/{pid}").exists() for pid in started) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertEqual([pid for pid in started if pathlib.Path(f"/proc/{pid}").exists()], [])
+        self.assertEqual(self.left_in(folder), [])
+        if own:
+            self.assertEqual(os.statvfs(folder).f_bavail, free)
 
     def test_the_history_keeps_and_shows_it(self):
         code, out, err = self.burn("--minutes", "0.05", "--gpus", "0", "--phases", "bf16,pcie", more=SMALL[:-1])

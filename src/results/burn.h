@@ -35,13 +35,14 @@ struct BurnShare {
 };
 
 // A fault that the test itself made on a GPU (`--inject`). Whatever it causes is marked as injected.
-enum class BurnInjection { kWrongResult, kSlow, kWrongCpu, kWrongHostMemory };
+enum class BurnInjection { kWrongResult, kSlow, kWrongCpu, kWrongHostMemory, kWrongDrive };
 constexpr auto enum_names(BurnInjection) {
-  return std::array<std::string_view, 4>{"wrong-result", "slow", "wrong-cpu", "wrong-host-memory"};
+  return std::array<std::string_view, 5>{"wrong-result", "slow", "wrong-cpu", "wrong-host-memory",
+                                         "wrong-drive"};
 }
 struct BurnDrill {
   BurnInjection kind = BurnInjection::kWrongResult;
-  int gpu = 0;        // ordinal, on the first node; of the last two kinds the number of a CPU
+  int gpu = 0;        // ordinal, on the first node; of the other kinds the number of a CPU or of a drive
   double amount = 0;  // seconds from the start, or percent of the time in which nothing is computed
   FIELDS(BurnDrill, kind, gpu, amount);
 };
@@ -176,6 +177,81 @@ struct BurnHost {
          memory_rate, compared, fault_count, faults, ecc_uncorrectable, ecc_corrected, throttled);
 };
 
+// A block of a drive's file that was read wrong, or of which the drive gave back an older content.
+struct BurnDriveFault {
+  double at = 0;               // seconds from the start of the burn
+  std::uint64_t elements = 0;  // words of 8 bytes that differed
+  std::uint64_t first = 0;     // offset of the first of them in the file, in bytes
+  std::string bits = {};       // all bits that differed
+  std::string of = {};         // "written": never read right since it was written; "kept": it had been
+  std::string again = {};      // what a second read gave: "same", "right", "other", "failed"
+  bool stale = false;          // it holds what was written there before
+  bool injected = false;
+  FIELDS(BurnDriveFault, at, elements, first, bits, of, again, stale, injected);
+};
+
+// A drive below a file system. Of counters only what came since the start; nullopt: not known.
+struct BurnDevice {
+  std::string name = {};       // nvme0n1, sda
+  std::string model = {};      // empty: not known
+  std::string address = {};    // of an NVMe controller on PCI; else empty
+  std::string no_health = {};  // why the SMART / Health page is not known; empty if it is
+  int warning = 0;             // critical warnings that it gave, as bits: hardware/nvme_warning.h
+  int warned_before = 0;       // those that it gave at the start
+  int used = 0;                // percent of its rated endurance
+  int spare = 0;               // percent
+  int temperature = 0;         // °C, the highest; 0: not known
+  std::optional<std::uint64_t> media_errors = {};
+  std::optional<std::uint64_t> log_entries = {};  // of its error log
+  std::optional<std::uint64_t> hot_minutes = {};  // above its warning or its critical temperature
+  std::optional<std::uint64_t> throttled = {};    // seconds slowed down by its own thermal management
+  std::optional<std::uint64_t> unsafe_shutdowns = {};
+  std::optional<std::uint64_t> pcie_corrected = {};
+  std::optional<std::uint64_t> pcie_uncorrected = {};
+  std::string link_before = {};  // "16 GT/s x4"; empty: not known
+  std::string link = {};         // one that was below that; else empty
+  std::string no_log = {};       // why the kernel's log is not known; empty if it is
+  std::uint64_t log_errors = 0;  // of the kernel's log
+  std::string log_error = {};    // one of them
+  FIELDS(BurnDevice, name, model, address, no_health, warning, warned_before, used, spare, temperature,
+         media_errors, log_entries, hot_minutes, throttled, unsafe_shutdowns, pcie_corrected,
+         pcie_uncorrected, link_before, link, no_log, log_errors, log_error);
+};
+
+// A file on one file system (`--drives`), and the drives below.
+struct BurnDrive {
+  int ordinal = 0;           // on its node
+  std::string folder = {};   // in which the file is; it has no name
+  std::string system = {};   // type of the file system
+  bool named = false;        // by --drive-paths
+  bool rotational = false;   // or one of the drives is
+  std::string family = {};   // what siblings have in common: "2 x MODEL, md"; empty: no model is known
+  std::string skipped = {};  // why it is not tested; empty if it is
+  bool began = false;        // the first block was written
+  bool ended = false;        // its work came to its end
+  std::string trouble = {};  // why it ended early; empty if it did not
+  double seconds = 0;        // from the start of the burn to this report
+  std::uint64_t bytes = 0;   // of the file at most
+  std::uint64_t most_written = 0;  // bytes in the whole burn
+  std::uint64_t held = 0;          // bytes of the file that were written and are compared
+  std::uint64_t written = 0;       // bytes
+  std::uint64_t read = 0;          // likewise
+  std::optional<std::uint64_t> reached = {};  // bytes read of its drives, by whomever; nullopt: not known
+  bool full = false;                          // the file system became full while the file was written
+  bool gave_back = false;                     // or nearly so, and the file was given up for others
+  double rate = 0;                            // bytes in a second, of reads
+  double write_rate = 0;                      // likewise
+  std::uint64_t compared = 0;                 // words of 8 bytes
+  std::uint64_t fault_count = 0;              // blocks
+  std::vector<BurnDriveFault> faults = {};    // the first of them
+  std::uint64_t failed_reads = 0;
+  std::string failed_read = {};  // the first of them
+  std::vector<BurnDevice> devices = {};
+  FIELDS(BurnDrive, ordinal, folder, system, named, rotational, family, skipped, began, ended, trouble,
+         seconds, bytes, most_written, held, written, read, reached, full, gave_back, rate, write_rate,
+         compared, fault_count, faults, failed_reads, failed_read, devices);
+};
+
 struct BurnNode {
   std::string node = {};
   std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
@@ -184,7 +260,8 @@ struct BurnNode {
   std::vector<BurnGpu> gpus = {};
   std::string peers_trouble = {};     // why the copies between its GPUs ended early; empty if they did not
   std::optional<BurnHost> host = {};  // nullopt unless it was asked for
-  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, peers_trouble, host);
+  std::vector<BurnDrive> drives = {};
+  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, peers_trouble, host, drives);
 };
 
 // In the order in which they are shown. kUnknown: it could not be tested, so nothing is known.
@@ -233,6 +310,18 @@ struct BurnHostFamily {
   FIELDS(BurnHostFamily, name, what, nodes, median, low, high, spread, smallest);
 };
 
+// Drives of one model.
+struct BurnDriveFamily {
+  std::string name = {};
+  int drives = 0;
+  double median = 0;  // B/s, of reads
+  double low = 0;
+  double high = 0;
+  double spread = 0;                    // as in BurnFamily
+  std::optional<double> smallest = {};  // likewise
+  FIELDS(BurnDriveFamily, name, drives, median, low, high, spread, smallest);
+};
+
 struct BurnReport {
   double planned = 0;    // seconds
   double seconds = 0;    // that the burn lasted
@@ -240,12 +329,14 @@ struct BurnReport {
   double watts_cap = 0;  // of --watts, for each GPU; 0: none
   std::vector<BurnShare> phases = {};
   std::vector<BurnDrill> injected = {};
+  bool drives = false;  // drives were to be tested
   std::vector<BurnNode> nodes = {};
   std::vector<BurnFamily> families = {};
   std::vector<BurnHostFamily> host_families = {};
+  std::vector<BurnDriveFamily> drive_families = {};
   std::vector<BurnFinding> findings = {};  // failures first
-  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, nodes, families, host_families,
-         findings);
+  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, drives, nodes, families, host_families,
+         drive_families, findings);
 };
 
 }  // namespace railbed

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/median.h"
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -19,6 +20,33 @@ constexpr int kMostShare = 1000;
 int sum_of_shares(const std::vector<BurnShare>& phases) {
   return std::accumulate(phases.begin(), phases.end(), 0,
                          [](int sum, const BurnShare& one) { return sum + one.share; });
+}
+
+Result<void> check_drive_plan(const BurnDrivePlan& plan) {
+  constexpr std::size_t kLongestPath = 400;
+  constexpr std::uint64_t kFewestWrites = std::uint64_t{128} << 20;
+  constexpr std::uint64_t kMostWrites = std::uint64_t{1} << 50;
+  if (plan.paths.size() > kMostDrivePaths) return fail(ErrorKind::kBadInput, "drive paths: at most 16");
+  for (const std::string& path : plan.paths)
+    if (!path.starts_with('/') || path.size() > kLongestPath || printable(path) != path)
+      return fail(ErrorKind::kBadInput, "drive paths: absolute, in plain characters");
+  if (plan.writes != 0 && (plan.writes < kFewestWrites || plan.writes > kMostWrites))
+    return fail(ErrorKind::kBadInput, "drive writes: 128M to 1024T");
+  return {};
+}
+
+bool loads_what(const BurnPlan& plan, BurnInjection fault) {
+  switch (fault) {
+    case BurnInjection::kWrongResult:
+    case BurnInjection::kSlow:
+      return plan.has_gpus();
+    case BurnInjection::kWrongCpu:
+    case BurnInjection::kWrongHostMemory:
+      return plan.has_host();
+    case BurnInjection::kWrongDrive:
+      return plan.drives.has_value();
+  }
+  return false;
 }
 
 }  // namespace
@@ -35,12 +63,11 @@ Result<void> check_burn(const BurnPlan& plan) {
   if (!(plan.patience >= 1) || plan.patience > 86'400) return refuse("patience: a second to a day");
   if (plan.side != 0 && (plan.side < 64 || plan.side > 32'768 || plan.side % 64 != 0))
     return refuse("side: a multiple of 64 up to 32768");
+  if (plan.load == BurnLoad::kDrives && !plan.drives) return refuse("drives: missing");
+  if (plan.drives) RETURN_IF_ERROR(check_drive_plan(*plan.drives));
   if (plan.drills.size() > kMostDrills) return refuse("drills: at most 16");
   for (const BurnDrill& drill : plan.drills) {
-    const bool of_host =
-        drill.kind == BurnInjection::kWrongCpu || drill.kind == BurnInjection::kWrongHostMemory;
-    if (of_host ? !plan.has_host() : !plan.has_gpus())
-      return refuse("drills: of what the burn does not load");
+    if (!loads_what(plan, drill.kind)) return refuse("drills: of what the burn does not load");
     if (!(drill.amount >= 0) || (drill.kind == BurnInjection::kSlow && drill.amount > 90))
       return refuse("drills: a moment, or 0 to 90 percent");
   }

@@ -1,7 +1,7 @@
-// Burn-in of a node's GPUs, as it runs on the node: the request to an agent, and its reply.
+// Burn-in of a node's GPUs, processors and drives, as it runs on the node: the request to an agent, and its reply.
 //
-// Each GPU has a child process of its own, so that one that hangs or falls off the bus disturbs no other. A child
-// sends the whole state of its GPU (BurnGpu) every second or two; the agent keeps the last one. The controller
+// Each GPU and each drive has a child process of its own, so that one that hangs or falls off the bus disturbs no other. A
+// child sends the whole state (BurnGpu, BurnDrive) every second or two; the agent keeps the last one. The controller
 // reads it at any time, so a burn costs no memory for the time that it lasts.
 //
 // All children follow the same timetable, counted from the same moment: all GPUs are in the same phase, and load
@@ -24,12 +24,22 @@ namespace railbed {
 
 inline constexpr double kLongestBurn = 14 * 86'400;  // seconds
 inline constexpr int kMostBurnGpus = 64;
+inline constexpr std::size_t kMostBurnDrives = 64;
+inline constexpr std::size_t kMostDrivePaths = 16;
+inline constexpr std::size_t kMostDevices = 32;  // below one file system, that are described
 
 // The parts of a node that are loaded.
-enum class BurnLoad { kGpus, kGpusAndHost, kHost };
+enum class BurnLoad { kGpus, kGpusAndHost, kHost, kDrives };
 constexpr auto enum_names(BurnLoad) {
-  return std::array<std::string_view, 3>{"gpus", "gpus-and-host", "host"};
+  return std::array<std::string_view, 4>{"gpus", "gpus-and-host", "host", "drives"};
 }
+
+// The drives that are loaded beside that, and how much they are written.
+struct BurnDrivePlan {
+  std::vector<std::string> paths;  // folders; empty: one on each local drive that this user may write
+  std::uint64_t writes = 0;  // bytes that each gets at most in the whole burn; 0: by the file system's size
+  FIELDS(BurnDrivePlan, paths, writes);
+};
 
 struct BurnPlan {
   BurnLoad load = BurnLoad::kGpus;
@@ -43,12 +53,14 @@ struct BurnPlan {
   std::uint64_t side = 0;         // of the matrices; 0: by the memory
   std::string cublas;             // cublasLt's file; empty: the usual places
   std::vector<BurnDrill> drills;
-  FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills);
-  bool has_gpus() const { return load != BurnLoad::kHost; }
+  std::optional<BurnDrivePlan> drives;
+  FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills,
+         drives);
+  bool has_gpus() const { return load == BurnLoad::kGpus || load == BurnLoad::kGpusAndHost; }
   bool has(BurnPhase phase) const {
     return std::ranges::find(phases, phase, &BurnShare::phase) != phases.end();
   }
-  bool has_host() const { return load != BurnLoad::kGpus; }
+  bool has_host() const { return load == BurnLoad::kHost || load == BurnLoad::kGpusAndHost; }
 };
 // Checks a plan from an untrusted caller. Fails if a number is outside its limits.
 Result<void> check_burn(const BurnPlan& plan);
@@ -96,18 +108,19 @@ class BurnRates {
   std::uint64_t stride_ = 1;
 };
 
-inline constexpr std::size_t kMostFaults = 16;  // of one GPU or host, that are described; all are counted
+inline constexpr std::size_t kMostFaults = 16;  // of one GPU, host or drive, that are described; all are counted
 
 inline constexpr std::string_view kBurnFind = "bench.burn.find";    // BurnPlan → BurnFound; loads nothing
 inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan → BurnName
 inline constexpr std::string_view kBurnLook = "bench.burn.look";    // BurnName → BurnState
 inline constexpr std::string_view kBurnEnd = "bench.burn.end";  // BurnName → BurnState, and stops the work
 
-// The GPUs that a plan would burn in.
+// What a plan would burn in.
 struct BurnFound {
   std::vector<std::string> names;
-  std::vector<double> watts;  // power limit of each; 0: not known
-  FIELDS(BurnFound, names, watts);
+  std::vector<double> watts;  // power limit of each GPU; 0: not known
+  std::vector<BurnDrive> drives;
+  FIELDS(BurnFound, names, watts, drives);
 };
 struct BurnName {
   std::string session;
@@ -117,8 +130,9 @@ struct BurnState {
   std::vector<BurnGpu> gpus;
   std::string peers_trouble;  // why the copies between the GPUs ended early; empty if they did not
   std::optional<BurnHost> host;
+  std::vector<BurnDrive> drives;
   bool ended = false;  // all of the node's work
-  FIELDS(BurnState, gpus, peers_trouble, host, ended);
+  FIELDS(BurnState, gpus, peers_trouble, host, drives, ended);
 };
 
 }  // namespace railbed

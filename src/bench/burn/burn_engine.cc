@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/burn/burn_child.h"
+#include "bench/burn/burn_drive.h"
 #include "bench/burn/burn_host.h"
 #include "bench/burn/burn_peers.h"
 #include "bench/core/clock.h"
@@ -26,25 +27,32 @@ namespace {
 
 constexpr std::size_t kMostBurns = 4;  // sessions that an agent keeps
 constexpr std::chrono::milliseconds kSettlePeriod{50};
+constexpr std::chrono::seconds kDriveFinds{20};
+constexpr std::chrono::seconds kLastLook{10};  // a drive's child names a read that hangs before it is killed
 
-// The burn-in of one node: a child for each GPU, one for the copies between them and one for the processors, and the
-// last state of each. Thread-safe.
+// The burn-in of one node: a child for each GPU, one for the copies between them, one for the processors and one for
+// each drive, and the last state of each. Thread-safe.
 class BurnSession {
  public:
-  // `host` may be null if the plan does not load the processors.
-  BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, const NvidiaLibraries& from,
-              std::shared_ptr<Host> host)
-      : gpus_(gpus.size()) {
+  // `host` may be null if the plan loads GPUs alone.
+  BurnSession(const BurnPlan& plan, const std::vector<VisibleGpu>& gpus, std::vector<BurnDrive> drives,
+              const NvidiaLibraries& from, const std::shared_ptr<Host>& host)
+      : gpus_(gpus.size()), drives_(std::move(drives)) {
     const std::uint64_t begin = now_ns();
     const bool with_peers = plan.has(BurnPhase::kPeers) && gpus.size() > 1;
-    running_ = gpus.size() + (plan.has_host() ? 1 : 0) + (with_peers ? 1 : 0);
+    running_ = gpus.size() + (plan.has_host() ? 1 : 0) + (with_peers ? 1 : 0) +
+               static_cast<std::size_t>(std::ranges::count_if(drives_, can_run));
     ended_.resize(gpus.size());
     if (plan.has_host()) {
       host_.emplace();
-      threads_.emplace_back([this, plan, begin, host = std::move(host)](const std::stop_token& stop) {
-        follow_host(plan, *host, begin, stop);
-      });
+      threads_.emplace_back(
+          [this, plan, begin, host](const std::stop_token& stop) { follow_host(plan, *host, begin, stop); });
     }
+    for (BurnDrive& drive : drives_)
+      if (can_run(drive))
+        threads_.emplace_back([this, &drive, plan, begin, host](const std::stop_token& stop) {
+          follow_drive(drive, plan, *host, begin, stop);
+        });
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       gpus_[i].ordinal = gpus[i].ordinal;
       gpus_[i].address = gpus[i].address;
@@ -61,7 +69,7 @@ class BurnSession {
 
   BurnState state() {
     const std::lock_guard lock(mutex_);
-    BurnState state{gpus_, peers_.trouble, host_, running_ == 0};
+    BurnState state{gpus_, peers_.trouble, host_, drives_, running_ == 0};
     add_peer_copies(peers_, state.gpus);
     return state;
   }
@@ -145,6 +153,20 @@ class BurnSession {
                  : miss->why);
   }
 
+  static bool can_run(const BurnDrive& drive) { return drive.skipped.empty(); }
+
+  void follow_drive(BurnDrive& drive, const BurnPlan& plan, Host& host, std::uint64_t begin,
+                    const std::stop_token& stop) {
+    const BurnDrive place = drive;
+    const auto work = [&](const Tell& tell) {
+      yield_to_others();
+      run_burn_drive(plan, place, host, begin, tell);
+    };
+    const auto miss = follow_child(work, keep_in(drive), patience_of(plan) + kLastLook, stop);
+    const bool hangs = miss && miss->missing == Missing::kTimeout;
+    end(drive, miss, stop, !miss ? "" : hangs ? "hangs in: " + miss->why : miss->why);
+  }
+
   static std::chrono::milliseconds patience_of(const BurnPlan& plan) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(plan.patience * 1e3));
   }
@@ -154,15 +176,29 @@ class BurnSession {
   std::vector<bool> ended_;  // the child of each GPU
   BurnPeers peers_;
   std::optional<BurnHost> host_;
+  std::vector<BurnDrive> drives_;
   std::size_t running_ = 0;
   std::vector<std::jthread> threads_;  // the last member, because they use the others
 };
 
-Result<BurnFound> find_gpus(const BurnPlan& plan, const NvidiaLibraries& from) {
+// In a child, because a file system that hangs must not hold up the agent.
+Result<std::vector<BurnDrive>> find_drives(const BurnPlan& plan, const std::shared_ptr<Host>& host) {
+  if (!plan.drives) return std::vector<BurnDrive>();
+  if (host == nullptr) return fail(ErrorKind::kUnavailable, "this agent does not know its machine");
+  const auto found = ask_in_child(
+      "drives", [&](const Say&) { return json::dump(json::encode(find_burn_drives(*host, *plan.drives))); },
+      kDriveFinds);
+  if (!found) return fail(ErrorKind::kUnavailable, "looking for drives: " + found.miss().why);
+  return json::read<std::vector<BurnDrive>>(*found);
+}
+
+Result<BurnFound> find_what(const BurnPlan& plan, const NvidiaLibraries& from,
+                            const std::shared_ptr<Host>& host) {
   RETURN_IF_ERROR(check_burn(plan));
-  if (!plan.has_gpus()) return BurnFound{};
-  ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
   BurnFound found;
+  ASSIGN_OR_RETURN(found.drives, find_drives(plan, host));
+  if (!plan.has_gpus()) return found;
+  ASSIGN_OR_RETURN(const VisibleGpus visible, visible_gpus_here(from, plan.gpus));
   for (const VisibleGpu& gpu : visible.gpus) found.names.push_back(gpu.name);
   const auto limits = ask_in_child(
       "power limits",
@@ -191,9 +227,9 @@ using BurnSessions = Sessions<BurnSession, kMostBurns>;
 Handlers burn_handlers(AgentSide& side) {
   const auto sessions = std::make_shared<BurnSessions>();
   Handlers handlers;
-  handlers.emplace(kBurnFind,
-                   typed_handler<BurnPlan>([from = side.nvidia](const BurnPlan& plan, std::stop_token) {
-                     return find_gpus(plan, from);
+  handlers.emplace(kBurnFind, typed_handler<BurnPlan>([from = side.nvidia, host = side.host](
+                                                          const BurnPlan& plan, std::stop_token) {
+                     return find_what(plan, from, host);
                    }));
   handlers.emplace(
       kBurnBegin, typed_handler<BurnPlan>([sessions, from = side.nvidia, host = side.host](
@@ -208,7 +244,9 @@ Handlers burn_handlers(AgentSide& side) {
         if (visible.gpus.size() > kMostBurnGpus)
           return fail(ErrorKind::kUnavailable,
                       fmt::format("{} GPUs: more than any node has", visible.gpus.size()));
-        return BurnName{sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, from, host))};
+        ASSIGN_OR_RETURN(std::vector<BurnDrive> drives, find_drives(plan, host));
+        return BurnName{
+            sessions->add(std::make_shared<BurnSession>(plan, visible.gpus, std::move(drives), from, host))};
       }));
   handlers.emplace(kBurnLook, typed_handler<BurnName>(
                                   [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {

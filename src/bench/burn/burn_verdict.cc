@@ -100,6 +100,7 @@ class BurnJudge {
     compare_digests();
     judge_rates();
     judge_burn_hosts(report_, tests_);
+    judge_burn_drives(report_, tests_);
     judge_slowdowns();
     name_skipped();
     if (report_.stopped)
@@ -139,6 +140,8 @@ class BurnJudge {
             families_[{gpu.name, tally.phase}].push_back({&node, &gpu, &tally});
             ++tests_;
           }
+    for (const BurnNode& node : report_.nodes)
+      tests_ += static_cast<int>(std::ranges::count_if(node.drives, is_compared_with_siblings));
     for (const BurnNode& node : report_.nodes)
       if (node.host) tests_ += (node.host->products > 0 ? 1 : 0) + (node.host->memory_rate > 0 ? 1 : 0);
   }
@@ -559,7 +562,9 @@ int burn_exit_code(const BurnReport& report) {
   if (has(BurnStatus::kFailure)) return kExitFailures;
   if (has(BurnStatus::kUnknown)) return kExitCouldNotLook;
   const bool any = std::ranges::any_of(report.nodes, [](const BurnNode& node) {
-    return (node.host && node.host->compared > 0) || std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
+    return (node.host && node.host->compared > 0) ||
+           std::ranges::any_of(node.drives, [](const BurnDrive& drive) { return drive.compared > 0; }) ||
+           std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
              return std::ranges::any_of(gpu.tallies, [](const BurnTally& tally) { return tally.work > 0; });
            });
   });

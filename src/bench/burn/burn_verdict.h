@@ -60,6 +60,13 @@ std::string siblings_text(std::size_t members);
 // Adds the findings about processors and their memory, and fills in `host_families`.
 void judge_burn_hosts(BurnReport& report, int tests);
 
+// The same about drives, and `drive_families`.
+void judge_burn_drives(BurnReport& report, int tests);
+// Returns whether a drive's rate says something beside others': those of rotating ones depend on where the file is.
+bool is_compared_with_siblings(const BurnDrive& drive);
+// "nvme0n1 of gpu01 (/scratch)"
+std::string drive_text(const BurnNode& node, const BurnDrive& drive);
+
 // Returns the limit beyond which a deviation counts, in scales.
 double burn_limit(int siblings, int tests);
 

@@ -57,9 +57,25 @@ void limit(BurnHost& host) {
   limit_faults(host.faults);
 }
 
+void limit(BurnDrive& drive) {
+  for (std::string* text :
+       {&drive.folder, &drive.system, &drive.family, &drive.skipped, &drive.trouble, &drive.failed_read})
+    shorten(*text);
+  shorten(drive.faults, kMostListed);
+  for (BurnDriveFault& fault : drive.faults)
+    for (std::string* text : {&fault.bits, &fault.of, &fault.again}) shorten(*text);
+  shorten(drive.devices, kMostDevices);
+  for (BurnDevice& device : drive.devices)
+    for (std::string* text : {&device.name, &device.model, &device.address, &device.no_health,
+                              &device.link_before, &device.link, &device.no_log, &device.log_error})
+      shorten(*text);
+}
+
 void limit(BurnState& state) {
   if (state.host) limit(*state.host);
   shorten(state.peers_trouble);
+  shorten(state.drives, kMostBurnDrives);
+  for (BurnDrive& drive : state.drives) limit(drive);
   shorten(state.gpus, kMostBurnGpus);
   for (BurnGpu& gpu : state.gpus) {
     for (std::string* text :
@@ -94,6 +110,7 @@ class BurnCampaign {
     report_.watts_cap = plan.watts;
     report_.phases = plan.phases;
     report_.injected = plan.drills;
+    report_.drives = plan.drives.has_value();
     for (const GpuPlace& place : places.nodes) {
       index_[place.name] = nodes_.size();
       nodes_.emplace_back();
@@ -170,6 +187,14 @@ class BurnCampaign {
           nodes_[i].ready = true;
           ++outlook.nodes;
           outlook.hosts += plan_.has_host() ? 1 : 0;
+          shorten(found->drives, kMostBurnDrives);
+          for (BurnDrive& drive : found->drives) {
+            limit(drive);
+            if (!drive.skipped.empty()) continue;
+            ++outlook.drives;
+            outlook.most_written = std::max(outlook.most_written, drive.most_written);
+          }
+          report_.nodes[i].drives = std::move(found->drives);
           for (std::size_t gpu = 0; gpu < std::min<std::size_t>(found->names.size(), kMostBurnGpus); ++gpu) {
             const double limit = gpu < found->watts.size() ? found->watts[gpu] : 0;
             ++outlook.gpus;
@@ -183,6 +208,8 @@ class BurnCampaign {
     if (plan_.has_gpus() && outlook.gpus == 0)
       return fail(ErrorKind::kUnavailable, "no GPU to burn in\n" + reasons());
     if (outlook.nodes == 0) return fail(ErrorKind::kUnavailable, "no node to burn in\n" + reasons());
+    if (plan_.load == BurnLoad::kDrives && outlook.drives == 0)
+      return fail(ErrorKind::kUnavailable, "no drive to burn in\n" + reasons());
     listener_.before(outlook);
     return {};
   }
@@ -191,12 +218,15 @@ class BurnCampaign {
     constexpr std::size_t kMostReasons = 8;
     std::string text;
     std::size_t count = 0;
+    const auto add = [&](const std::string& what, const std::string& why) {
+      if (!why.empty() && ++count <= kMostReasons)
+        text += fmt::format("{}  {}: {}", text.empty() ? "" : "\n", what, why);
+    };
     for (const BurnNode& node : report_.nodes) {
-      if (node.trouble.empty()) continue;
-      if (++count <= kMostReasons)
-        text += fmt::format("{}  {}: {}", text.empty() ? "" : "\n", node.node, node.trouble);
+      add(node.node, node.trouble);
+      for (const BurnDrive& drive : node.drives) add(drive_text(node, drive), drive.skipped);
     }
-    if (count > kMostReasons) text += fmt::format("\n  and {} more nodes", count - kMostReasons);
+    if (count > kMostReasons) text += fmt::format("\n  and {} more", count - kMostReasons);
     return text;
   }
 
@@ -244,6 +274,8 @@ class BurnCampaign {
       into.gpus = std::move(state->gpus);
       into.peers_trouble = std::move(state->peers_trouble);
       into.host = std::move(state->host);
+      into.drives = std::move(state->drives);
+      for (const BurnDrive& drive : into.drives) into.lost_after = std::max(into.lost_after, drive.seconds);
       for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
       if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
       return;
@@ -266,7 +298,11 @@ class BurnCampaign {
           report_.nodes[i].gpus = std::move(state->gpus);
           report_.nodes[i].peers_trouble = std::move(state->peers_trouble);
           report_.nodes[i].host = std::move(state->host);
+          report_.nodes[i].drives = std::move(state->drives);
           if (report_.stopped) return;
+          for (BurnDrive& drive : report_.nodes[i].drives)
+            if (!drive.ended && drive.skipped.empty() && drive.trouble.empty())
+              drive.trouble = "it did not end in time";
           if (auto& host = report_.nodes[i].host; host && !host->ended && host->trouble.empty())
             host->trouble = "it did not end in time";
           for (BurnGpu& gpu : report_.nodes[i].gpus)
@@ -295,29 +331,41 @@ class BurnCampaign {
   std::map<std::string, std::size_t> index_;
 };
 
-void add_host_measurements(const BurnNode& node, std::vector<Measurement>& all) {
-  if (!node.host) return;
-  const auto add = [&](std::string operation, double bits_per_second) {
-    if (bits_per_second <= 0) return;
-    Measurement measurement;
-    measurement.engine = Engine::kBurn;
-    measurement.operation = std::move(operation);
-    measurement.from.node = measurement.to.node = node.node;
-    measurement.seconds = node.host->seconds;
-    measurement.metric = Metric::kBandwidth;
-    Summary& summary = measurement.summary;
-    summary.samples = 1;
-    summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
-        bits_per_second;
-    all.push_back(std::move(measurement));
-  };
-  add("host memory", node.host->memory_rate * 8);
+// Of processors and drives.
+void add_bandwidth(const BurnNode& node, std::string operation, double seconds, double bytes_per_second,
+                   std::vector<Measurement>& all) {
+  if (bytes_per_second <= 0) return;
+  Measurement& measurement = all.emplace_back();
+  measurement.engine = Engine::kBurn;
+  measurement.operation = std::move(operation);
+  measurement.from.node = measurement.to.node = node.node;
+  measurement.seconds = seconds;
+  measurement.metric = Metric::kBandwidth;
+  Summary& summary = measurement.summary;
+  summary.samples = 1;
+  summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
+      bytes_per_second * 8;
+}
+
+void add_drive_measurements(const BurnNode& node, std::vector<Measurement>& all) {
+  for (const BurnDrive& drive : node.drives) {
+    if (drive.rate <= 0) continue;
+    add_bandwidth(node, "drive read", drive.seconds, drive.rate, all);
+    Measurement& measurement = all.back();
+    measurement.from.interface = measurement.to.interface = drive.folder;
+    measurement.from.device = measurement.to.device = drive.family;
+    if (drive.fault_count > 0)
+      measurement.failure = Failure{"verify", counted(drive.fault_count, "block") + " held wrong data", ""};
+  }
 }
 
 // For the history and its comparison: the time of one product, or the bandwidth.
 std::vector<Measurement> burn_measurements(const BurnReport& report) {
   std::vector<Measurement> all;
-  for (const BurnNode& node : report.nodes) add_host_measurements(node, all);
+  for (const BurnNode& node : report.nodes) {
+    if (node.host) add_bandwidth(node, "host memory", node.host->seconds, node.host->memory_rate, all);
+    add_drive_measurements(node, all);
+  }
   for (const BurnNode& node : report.nodes)
     for (const BurnGpu& gpu : node.gpus)
       for (const BurnTally& tally : gpu.tallies) {

@@ -1,4 +1,4 @@
-// railbed burn: hours of full load on the GPUs of many nodes, with every result compared.
+// railbed burn: hours of full load on the GPUs, processors and drives of many nodes, with every result compared.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,6 +31,10 @@ struct BurnOptions {
   bool host = false;
   bool only_host = false;
   std::string host_memory;
+  bool drives = false;
+  bool only_drives = false;
+  std::vector<std::string> drive_paths;
+  std::string drive_writes;
   std::vector<std::string> inject;
   bool json = false;
   bool all = false;
@@ -42,7 +46,7 @@ struct BurnOptions {
 struct BurnOutput {
   std::map<std::string, std::string> units = {
       {"work", "FLOP of products, else B"},
-      {"rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
+      {"rate, write_rate, median, low, high, data_sheet", "FLOP/s of products, else B/s"},
       {"watts", "W"},
       {"clock", "MHz"},
       {"temperature", "°C"},
@@ -100,15 +104,39 @@ Result<BurnDrill> drill_of_text(const std::string& text) {
   }
   return fail(
       ErrorKind::kBadInput,
-      fmt::format("--inject {}: write wrong-result:GPU@SECONDS, slow:GPU:PERCENT, wrong-cpu:CPU@SECONDS or "
-                  "wrong-host-memory:CPU@SECONDS",
+      fmt::format("--inject {}: write wrong-result:GPU@SECONDS, slow:GPU:PERCENT, wrong-cpu:CPU@SECONDS, "
+                  "wrong-host-memory:CPU@SECONDS or wrong-drive:DRIVE@SECONDS",
                   text));
+}
+
+Result<void> choose_drives(BurnOptions& options) {
+  if (!options.drives && !options.only_drives) {
+    if (options.drive_paths.empty() && options.drive_writes.empty()) return {};
+    return fail(ErrorKind::kBadInput, "--drive-paths and --drive-writes need --drives or --only-drives");
+  }
+  BurnDrivePlan& drives = options.plan.drives.emplace();
+  drives.paths = options.drive_paths;
+  for (const std::string& path : drives.paths)
+    if (!path.starts_with('/'))
+      return fail(ErrorKind::kBadInput, fmt::format("--drive-paths {}: write folders from / on", path));
+  if (options.drive_writes.empty()) return {};
+  const auto writes = parse_byte_count(options.drive_writes);
+  constexpr std::uint64_t kFewest = 128U << 20;
+  if (!writes || writes->bytes < kFewest)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--drive-writes {}: write 16G, at least 128M", options.drive_writes));
+  drives.writes = writes->bytes;
+  return {};
 }
 
 // Fails if an option is about what the burn does not load.
 Result<void> choose_load(BurnOptions& options) {
   BurnPlan& plan = options.plan;
-  plan.load = options.only_host ? BurnLoad::kHost : options.host ? BurnLoad::kGpusAndHost : BurnLoad::kGpus;
+  plan.load = options.only_host     ? BurnLoad::kHost
+              : options.only_drives ? BurnLoad::kDrives
+              : options.host        ? BurnLoad::kGpusAndHost
+                                    : BurnLoad::kGpus;
+  RETURN_IF_ERROR(choose_drives(options));
   if (!options.host_memory.empty()) {
     if (!plan.has_host()) return fail(ErrorKind::kBadInput, "--host-memory needs --host or --only-host");
     ASSIGN_OR_RETURN(plan.host_memory, memory_option("--host-memory", options.host_memory));
@@ -116,7 +144,8 @@ Result<void> choose_load(BurnOptions& options) {
   if (plan.has_gpus()) return {};
   if (!options.gpus.empty() || !options.phases.empty() || !options.memory.empty() || plan.watts > 0)
     return fail(ErrorKind::kBadInput,
-                "--only-host loads no GPU: leave out --gpus, --phases, --memory and --watts");
+                fmt::format("{} loads no GPU: leave out --gpus, --phases, --memory and --watts",
+                            options.only_host ? "--only-host" : "--only-drives"));
   return {};
 }
 
@@ -193,10 +222,25 @@ Action declare_burn(CLI::App& app) {
                  "of each GPU to test at most: 8G (default: most of what is free)");
   auto* host = app.add_flag("--host", options->host,
                             "load the processors and the host's memory, too, at the lowest priority");
-  app.add_flag("--only-host", options->only_host, "load them alone, as on file servers: no GPU")
-      ->excludes(host);
+  auto* only_host =
+      app.add_flag("--only-host", options->only_host, "load them alone, as on file servers: no GPU")
+          ->excludes(host);
   app.add_option("--host-memory", options->host_memory,
                  "of each host to test at most: 64G (default: half of what is available)");
+  auto* drives =
+      app.add_flag("--drives", options->drives,
+                   "read and compare a file on each local drive, too: none is touched outside of that file");
+  app.add_flag("--only-drives", options->only_drives, "load drives alone: no GPU, no processor")
+      ->excludes(host)
+      ->excludes(only_host)
+      ->excludes(drives);
+  app.add_option(
+         "--drive-paths", options->drive_paths,
+         "put the files into these folders of each node: /scratch,/data (default: one on each local drive)")
+      ->delimiter(',');
+  app.add_option(
+      "--drive-writes", options->drive_writes,
+      "written to each drive at most in the whole burn: 16G (default: 1 % of the file system, 64 GiB at most)");
   app.add_option("--side", options->plan.side,
                  "of the matrices: a multiple of 64 (default: 8192, less where memory is short)");
   app.add_option("--cublas", options->plan.cublas,
@@ -206,7 +250,8 @@ Action declare_burn(CLI::App& app) {
   app.add_option(
       "--inject", options->inject,
       "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
-      "slow:GPU:PERCENT pauses a GPU so much of the time; wrong-cpu:CPU@SECONDS, wrong-host-memory:CPU@SECONDS");
+      "slow:GPU:PERCENT pauses a GPU so much of the time; wrong-cpu:CPU@SECONDS, wrong-host-memory:CPU@SECONDS, "
+      "wrong-drive:DRIVE@SECONDS");
   app.add_flag("--all", options->all, "list every GPU and every finding");
   add_json_flag(app, options->json, "machine-readable (docs/reference/burn.md)", kBurnDocument);
   add_history_options(app, options->keep);
@@ -218,11 +263,14 @@ Action declare_burn(CLI::App& app) {
       "railbed burn cluster.yaml gpu07 --hours 1 --watts 500 --phases bf16,memory\n"
       "railbed burn --minutes 2 --inject wrong-result:0@30   a drill: is it found?\n"
       "railbed burn cluster.yaml --hours 12 --host    with all processors and half of their memory\n"
-      "railbed burn cluster.yaml store01 --hours 1 --only-host\n\n"
+      "railbed burn cluster.yaml store01 --hours 1 --only-host --drives\n"
+      "railbed burn --minutes 30 --only-drives --drive-paths /scratch --drive-writes 8G\n\n"
       "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
       "the memory, copies to the host and copies between GPUs take turns; every result is compared bit for bit on\n"
-      "the GPU. NVML is sampled once a second. --host adds products and integers on every CPU, whose right results are known, and\n"
-      "patterns in the host's memory. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
+      "the GPU. NVML is sampled once a second. --host adds products and integers on every CPU, whose right results\n"
+      "are known, and patterns in the host's memory. --drives writes a file of known numbers on each local drive, at\n"
+      "most a tenth of the free space, and reads and compares it again and again; it is gone at the end, however that\n"
+      "comes. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
       "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
       "Exit code 1: warnings; 2: wrong results, a GPU or a node lost, errors; 3: something could not be tested,\n"
       "or stopped before the end.");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/units.h"
 #include "base/wording.h"
 #include "cli/terminal.h"
 #include "report/text/burn_text.h"
@@ -21,6 +22,15 @@ std::string duration_text(double seconds) {
 
 void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
   const auto nodes = [](int count) { return counted(static_cast<std::size_t>(count), "node"); };
+  const std::string drives =
+      outlook.drives == 0 ? ""
+                          : fmt::format("files on {}, read again and again, with at most {} written to each",
+                                        counted(static_cast<std::size_t>(outlook.drives), "drive"),
+                                        to_text(ByteCount{outlook.most_written}));
+  if (plan.load == BurnLoad::kDrives)
+    return say_to_person(fmt::format("{} of {} for {}. Other work on them slows down. Ctrl-C ends it.",
+                                     drives, nodes(outlook.nodes), duration_text(plan.seconds)));
+  if (!drives.empty()) say_to_person(drives);
   if (!plan.has_gpus())
     return say_to_person(fmt::format(
         "full load on the processors of {} for {}, and up to half of the available memory: nobody knows how many "

@@ -53,12 +53,25 @@ std::size_t burned_hosts(const BurnReport& report) {
       report.nodes, [](const BurnNode& node) { return node.host && node.host->began; }));
 }
 
-// "16 GPUs", "16 GPUs and the processors", "the processors"
+std::size_t burned_drives(const BurnReport& report) {
+  std::size_t count = 0;
+  for (const BurnNode& node : report.nodes)
+    count += static_cast<std::size_t>(std::ranges::count_if(node.drives, &BurnDrive::began));
+  return count;
+}
+
+// "16 GPUs", "16 GPUs and the processors", "16 GPUs, the processors and 3 drives", "2 drives"
+std::string loads_text(std::size_t gpus, bool hosts, std::size_t drives) {
+  std::vector<std::string> loads;
+  if (gpus > 0 || (!hosts && drives == 0)) loads.push_back(counted(gpus, "GPU"));
+  if (hosts) loads.emplace_back("the processors");
+  if (drives > 0) loads.push_back(counted(drives, "drive"));
+  std::string text = loads.front();
+  for (std::size_t i = 1; i < loads.size(); ++i) text += (i + 1 == loads.size() ? " and " : ", ") + loads[i];
+  return text;
+}
 std::string loaded_text(const BurnReport& report) {
-  const std::size_t gpus = burned_gpus(report);
-  const bool hosts = burned_hosts(report) > 0;
-  if (gpus == 0 && hosts) return "the processors";
-  return counted(gpus, "GPU") + (hosts ? " and the processors" : "");
+  return loads_text(burned_gpus(report), burned_hosts(report) > 0, burned_drives(report));
 }
 
 std::string drill_text(const BurnDrill& drill, const std::string& node) {
@@ -73,6 +86,9 @@ std::string drill_text(const BurnDrill& drill, const std::string& node) {
                          drill.amount);
     case BurnInjection::kWrongHostMemory:
       return fmt::format("one bit in the memory of CPU {} of {} flipped after {:.0f} s", drill.gpu, node,
+                         drill.amount);
+    case BurnInjection::kWrongDrive:
+      return fmt::format("one bit in the file on drive {} of {} flipped after {:.0f} s", drill.gpu, node,
                          drill.amount);
   }
   return "";
@@ -124,7 +140,8 @@ std::string families_text(const BurnReport& report) {
 
 std::string too_few_text(const BurnReport& report) {
   const auto alone = [](const auto& family) { return !family.smallest; };
-  if (std::ranges::none_of(report.families, alone) && std::ranges::none_of(report.host_families, alone))
+  if (std::ranges::none_of(report.families, alone) && std::ranges::none_of(report.host_families, alone) &&
+      std::ranges::none_of(report.drive_families, alone))
     return "";
   return "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
 }
@@ -220,11 +237,62 @@ std::string gpus_text(const BurnReport& report, bool all) {
          fmt::format("  {}; W: mean and highest\n", only_products ? "TFLOP/s" : "TFLOP/s and GB/s");
 }
 
+std::string drive_families_text(const BurnReport& report) {
+  if (report.drive_families.empty()) return "";
+  std::string text = fmt::format("\n  {:<42}{:>7}{:>13}{:>13}{:>13}{:>9}{:>12}\n", "drives, read", "number",
+                                 "median", "slowest", "fastest", "spread", "found from");
+  const auto rate = [](double value) { return fmt::format("{:.4g} GB/s", value / 1e9); };
+  const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
+  for (const BurnDriveFamily& family : report.drive_families)
+    text += fmt::format("  {:<42}{:>7}{:>13}{:>13}{:>13}{:>9}{:>12}\n", printable(shortened(family.name, 40)),
+                        family.drives, rate(family.median), rate(family.low), rate(family.high),
+                        family.drives > 1 ? percent(family.spread) : "–",
+                        family.smallest ? percent(*family.smallest) : "–");
+  return text;
+}
+
+std::string drive_line(const BurnNode& node, const BurnDrive& drive) {
+  std::string names;
+  int temperature = 0;
+  int used = -1;
+  for (const BurnDevice& device : drive.devices) {
+    names += (names.empty() ? "" : ",") + device.name;
+    temperature = std::max(temperature, device.temperature);
+    if (device.no_health.empty()) used = std::max(used, device.used);
+  }
+  return fmt::format("  {:<16}{:>4} {:<16}{:<20}{:>9}{:>10}{:>10}{:>7}{:>6}{:>6}{:>7}\n",
+                     printable(shortened(node.node, 15)), drive.ordinal, printable(shortened(names, 15)),
+                     printable(shortened(drive.folder, 19)), to_text(ByteCount{drive.held}),
+                     to_text(ByteCount{drive.written}), to_text(ByteCount{drive.read}),
+                     drive.rate > 0 ? fmt::format("{:.3g}", drive.rate / 1e9) : "–",
+                     temperature > 0 ? std::to_string(temperature) : "–",
+                     used >= 0 ? fmt::format("{} %", used) : "–", drive.fault_count);
+}
+
+std::string drives_text(const BurnReport& report, bool all) {
+  const bool few = burned_drives(report) <= kMostGpusListed;
+  std::string text;
+  for (const BurnNode& node : report.nodes)
+    for (const BurnDrive& drive : node.drives) {
+      const bool bad = drive.fault_count > 0 || drive.failed_reads > 0 || !drive.trouble.empty();
+      if (drive.began && (all || few || bad)) text += drive_line(node, drive);
+    }
+  if (text.empty()) return "";
+  return fmt::format("\n  {:<16}{:>4} {:<16}{:<20}{:>9}{:>10}{:>10}{:>7}{:>6}{:>6}{:>7}\n", "node", "no.",
+                     "drive", "folder", "file", "written", "read", "GB/s", "°C", "worn", "wrong") +
+         text;
+}
+
 std::string compared_text(const BurnReport& report) {
   std::uint64_t compared = 0;
   std::uint64_t memory = 0;
   std::uint64_t host_memory = 0;
+  std::uint64_t files = 0;
   for (const BurnNode& node : report.nodes) {
+    for (const BurnDrive& drive : node.drives) {
+      compared += drive.compared;
+      files += drive.held;
+    }
     if (node.host) {
       compared += node.host->compared;
       host_memory += node.host->memory;
@@ -238,6 +306,7 @@ std::string compared_text(const BurnReport& report) {
   std::string text = fmt::format("  {:.3g} results compared bit for bit", static_cast<double>(compared));
   if (memory > 0) text += fmt::format("; {} of GPU memory tested", to_text(ByteCount{memory}));
   if (host_memory > 0) text += fmt::format("; {} of host memory tested", to_text(ByteCount{host_memory}));
+  if (files > 0) text += fmt::format("; {} of drives tested", to_text(ByteCount{files}));
   return text + '\n';
 }
 
@@ -249,8 +318,8 @@ std::string watts_text(double watts) {
 
 std::string burn_text(const BurnReport& report, bool all, std::string_view what) {
   return head_text(report, what) + compared_text(report) + families_text(report) +
-         host_families_text(report) + too_few_text(report) + findings_text(report, all) +
-         gpus_text(report, all);
+         host_families_text(report) + drive_families_text(report) + too_few_text(report) +
+         findings_text(report, all) + gpus_text(report, all) + drives_text(report, all);
 }
 
 std::string burn_line(const BurnReport& report, double left) {
@@ -263,10 +332,16 @@ std::string burn_line(const BurnReport& report, double left) {
   std::vector<std::string> lost;
   std::size_t hosts = 0;
   std::size_t wrong_hosts = 0;
+  std::size_t drives = 0;
+  std::size_t wrong_drives = 0;
   for (const BurnNode& node : report.nodes) {
     if (node.lost) lost.push_back(node.node);
-    if (node.lost || (node.gpus.empty() && !node.host)) continue;
+    if (node.lost || (node.gpus.empty() && !node.host && node.drives.empty())) continue;
     ++nodes;
+    for (const BurnDrive& drive : node.drives) {
+      drives += drive.began && drive.trouble.empty() ? 1 : 0;
+      wrong_drives += drive.fault_count > 0 || drive.failed_reads > 0 ? 1 : 0;
+    }
     hosts += node.host && node.host->began ? 1 : 0;
     wrong_hosts += node.host && node.host->fault_count > 0 ? 1 : 0;
     for (const BurnGpu& gpu : node.gpus) {
@@ -279,14 +354,12 @@ std::string burn_line(const BurnReport& report, double left) {
     }
   }
   const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
-  std::string text =
-      fmt::format("{} left: {} on {}", short_time_text(left),
-                  gpus == 0 && hosts > 0 ? "the processors"
-                                         : counted(gpus, "GPU") + (hosts > 0 ? " and the processors" : ""),
-                  counted(nodes, "node"));
+  std::string text = fmt::format("{} left: {} on {}", short_time_text(left),
+                                 loads_text(gpus, hosts > 0, drives), counted(nodes, "node"));
   if (watts > 0) text += ", " + watts_text(watts);
   if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
   if (wrong_hosts > 0) text += fmt::format("; {} computed wrong", counted(wrong_hosts, "host"));
+  if (wrong_drives > 0) text += fmt::format("; {} read wrong", counted(wrong_drives, "drive"));
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
   if (ended > 0) text += fmt::format("; {} ended early", counted(ended, "GPU"));
   if (!lost.empty()) text += fmt::format("; lost: {}", shortened(fold_hosts(lost), kMostNamed));

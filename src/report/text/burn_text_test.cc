@@ -112,5 +112,29 @@ TEST(BurnText, TheLineSaysHowLongWhatAndWhatIsWrong) {
       "60 s left: 7 GPUs on 1 node, 4550 W, bf16; 1 GPU gave wrong results; 1 GPU ended early; lost: gpu02");
 }
 
+TEST(BurnText, ShowsDrives) {
+  BurnReport report;
+  report.planned = report.seconds = 3600;
+  report.drives = true;
+  BurnDrive drive;
+  drive.folder = "/scratch\x1b[31m";
+  drive.began = drive.ended = true;
+  drive.held = std::uint64_t{1} << 30;
+  drive.read = std::uint64_t{1} << 40;
+  drive.compared = 1'000'000;
+  drive.rate = 6.71e9;
+  drive.devices = {{.name = "nvme0n1", .used = 3, .temperature = 61}};
+  report.nodes.push_back({.node = "store01", .drives = {drive}});
+  report.injected = {{BurnInjection::kWrongDrive, 0, 30}};
+  report.drive_families = {{.name = "SAMSUNG MZQL23T8HCLS-00A07, ext4", .drives = 1, .median = 6.71e9}};
+  const std::string text = burn_text(report, false);
+  EXPECT_THAT(text, HasSubstr("burn-in of 1 drive on 1 node, 60 min: nothing wrong was found"));
+  EXPECT_THAT(text, HasSubstr("one bit in the file on drive 0 of store01 flipped after 30 s"));
+  EXPECT_THAT(text, HasSubstr("1 GiB of drives tested"));
+  EXPECT_THAT(text, AllOf(HasSubstr("SAMSUNG MZQL23T8HCLS-00A07"), HasSubstr("6.71"), HasSubstr("3 %")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(burn_line(report, 60), HasSubstr("60 s left: 1 drive on 1 node"));
+}
+
 }  // namespace
 }  // namespace railbed
