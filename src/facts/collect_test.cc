@@ -492,6 +492,30 @@ TEST(CollectGpus, ReadsTheModuleOnTheDisk) {
   EXPECT_TRUE(file_on("").absent());
 }
 
+TEST(CollectGpus, KnowsTheKindOfTheModuleOnTheDisk) {
+  const auto on_disk = [](const std::string& tree) {
+    const auto host = machine(
+        "/sys/bus/pci/devices/0000:17:00.0/vendor = 0x10de\n"
+        "/sys/bus/pci/devices/0000:17:00.0/class = 0x030200\n" +
+        tree);
+    return collect_gpus(*host, collect_pcie(*host)).open_on_disk;
+  };
+  const auto licensed = [&](const std::string& license) {
+    return on_disk("$ modinfo nvidia <<END\nfilename:       /lib/modules/6.8.0/nvidia.ko\nlicense:        " +
+                   license + "\nEND\n");
+  };
+  EXPECT_TRUE(*licensed("Dual MIT/GPL"));
+  EXPECT_FALSE(*licensed("NVIDIA"));
+  EXPECT_FALSE(licensed("GPL"));  // nobody's: neither
+  EXPECT_TRUE(on_disk("$ modinfo nvidia ! 1 <<END\nEND\n$ modinfo nvidia-current ! 1 <<END\nEND\n").absent());
+  // a report that holds the one field
+  const auto field =
+      on_disk("$ modinfo nvidia ! 2 <<END\nEND\n$ modinfo -F license nvidia <<END\nNVIDIA\nEND\n");
+  ASSERT_TRUE(field) << field.miss().why;
+  EXPECT_FALSE(*field);
+  EXPECT_EQ(field.from(), "modinfo -F license nvidia");
+}
+
 TEST(CollectGpus, CapturesKeepNoSignersName) {
   const CommandOutput kept = used_modinfo({0,
                                            "signer:         gpu01 Secure Boot Module Signature key\n"
@@ -908,10 +932,10 @@ TEST(CollectOwnUnits, AreThoseOfRailbed) {
 }
 
 TEST(CoreThrottleCount, SumsOverAllCpusAndIsAbsentWhereNothingCounts) {
-  const auto count = core_throttle_count(*machine(
-      "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 3\n"
-      "/sys/devices/system/cpu/cpu11/thermal_throttle/core_throttle_count = 4\n"
-      "/sys/devices/system/cpu/cpufreq/thermal_throttle/core_throttle_count = 100\n"));
+  const auto count = core_throttle_count(
+      *machine("/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 3\n"
+               "/sys/devices/system/cpu/cpu11/thermal_throttle/core_throttle_count = 4\n"
+               "/sys/devices/system/cpu/cpufreq/thermal_throttle/core_throttle_count = 100\n"));
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(*count, 7u);
   EXPECT_TRUE(core_throttle_count(*machine("/sys/devices/system/cpu/cpu0/online = 1\n")).absent());

@@ -131,6 +131,22 @@ Reading<ModuleFile> collect_module_file(Host& host) {
   return file;
 }
 
+// MODULE_LICENSE of the open module is "Dual MIT/GPL" (NVIDIA/open-gpu-kernel-modules, kernel-open/nvidia/nv.c), of the
+// proprietary one "NVIDIA".
+std::optional<bool> is_open_license(const std::string& text) {
+  const auto license = trim(text);
+  if (license == "NVIDIA") return false;
+  return license == "Dual MIT/GPL" ? std::optional(true) : std::nullopt;
+}
+
+Reading<bool> collect_open_on_disk(Host& host, const Reading<ModuleFile>& file) {
+  if (file && file->path.empty()) return {Miss{Missing::kAbsent, "there is no module"}, file.from()};
+  if (file) return Reading<std::string>(file->license, file.from()).parsed(is_open_license);
+  if (file.absent()) return {file.miss(), file.from()};
+  const auto alone = run_and_read(host, {"modinfo", "-F", "license", "nvidia"}).parsed(is_open_license);
+  return alone ? alone : Reading<bool>(file.miss(), file.from());
+}
+
 // "Fabric Manager version is : 580.95.05"
 std::optional<std::string> fabric_version_in(const CommandOutput& output) {
   const std::string text = output.output + output.error_output;
@@ -195,6 +211,7 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
       gpus.devices.unknown() || !items(gpus.devices).empty()
           ? collect_module_file(host)
           : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
+  gpus.open_on_disk = collect_open_on_disk(host, gpus.module_file);
   gpus.fabric_manager = collect_fabric_manager(host);
   gpus.tests = ask<GpuTestsAnswer>(host, "gpu-tests");
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");

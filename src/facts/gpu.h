@@ -46,14 +46,16 @@ struct Gpus {
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
   Reading<ModuleFile> module_file;         // read if PCI has a GPU
+  // The same of the module on the disk, by its license: of `modinfo nvidia`, else of `modinfo -F license nvidia`
+  Reading<bool> open_on_disk;
   // "580.95.05" from `nv-fabricmanager --version`; absent if that program is not installed
   Reading<std::string> fabric_manager;
   Reading<NvmlSystem> nvml;       // Host call "nvml"
   Reading<NvmlPeers> peers;       // Host call "nvml p2p"; absent with a single GPU
   Reading<GpuTestsAnswer> tests;  // Host call "gpu-tests": DCGM's, of support reports alone
   Gds gds;
-  FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
-         nvml, peers, tests, gds);
+  FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, open_on_disk,
+         fabric_manager, nvml, peers, tests, gds);
 };
 
 // Returns true if there are GPUs, no process runs on any of them, and each has less than 1 GiB of memory in

@@ -99,6 +99,21 @@ constexpr GpuProduct kProducts[] = {
     {"RTX 50", kBlackwell, 120, kGeForce, 0, 0, kNoLink, 0, kNever, true},
 };
 
+// pci.ids (github.com/pciutils/pciids), by the names of the chips: GK, GM, GP, GV, TU, GA, AD, GH, GB.
+struct NumbersOfChips {
+  PciNumbers numbers;
+  GpuArchitecture architecture;
+};
+constexpr NumbersOfChips kNumbers[] = {
+    {{0x0fc0, 0x0fff}, kKepler},    {{0x1001, 0x103f}, kKepler},    {{0x1180, 0x11ff}, kKepler},
+    {{0x1280, 0x12ff}, kKepler},    {{0x1340, 0x14ff}, kMaxwell},   {{0x15c2, 0x15ff}, kPascal},
+    {{0x1600, 0x16ff}, kMaxwell},   {{0x1725, 0x172f}, kPascal},    {{0x174d, 0x17ff}, kMaxwell},
+    {{0x1b00, 0x1d7f}, kPascal},    {{0x1d80, 0x1dff}, kVolta},     {{0x1e00, 0x1fff}, kTuring},
+    {{0x2080, 0x20ff}, kAmpere},    {{0x2180, 0x21ff}, kTuring},    {{0x2200, 0x22ff}, kAmpere},
+    {{0x2300, 0x23ff}, kHopper},    {{0x2400, 0x25ff}, kAmpere},    {{0x2600, 0x28ff}, kAda},
+    {{0x2900, 0x2f7f}, kBlackwell}, {{0x3180, 0x33ff}, kBlackwell},
+};
+
 struct TwoForms {
   std::string_view line;
   std::string_view board;
@@ -150,6 +165,12 @@ const GpuProduct* find_gpu_product(std::string_view model) {
         names_gpu(small, lower(row.name), row.series))
       best = &row;
   return best;
+}
+
+std::optional<GpuArchitecture> gpu_architecture(std::uint16_t pci_device) {
+  for (const NumbersOfChips& row : kNumbers)
+    if (row.numbers.hold(pci_device)) return row.architecture;
+  return std::nullopt;
 }
 
 bool is_gpu_called(std::string_view model, std::string_view name) {

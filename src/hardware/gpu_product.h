@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +77,16 @@ bool is_of_another_maker(std::string_view model);
 // Returns the row with the longest name that is in `model` as a word; null if there is none, and for a GPU of another
 // maker. The case of letters does not count.
 const GpuProduct* find_gpu_product(std::string_view model);
+
+// A range of PCI device numbers, both ends included.
+struct PciNumbers {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  constexpr bool hold(std::uint16_t number) const { return number >= first && number <= last; }
+};
+// Returns the architecture of NVIDIA's GPU with this PCI device number; nullopt for one that is not in the table. A GPU has
+// its number whether a driver starts it or not.
+std::optional<GpuArchitecture> gpu_architecture(std::uint16_t pci_device);
 
 // What a product is built as. A line such as V100 or H100 is sold in both forms.
 enum class GpuForm {

@@ -17,7 +17,8 @@ constexpr std::string_view kWorth[] = {
     "NVIDIA probe routine", "API mismatch", "is already bound to", "No NVIDIA devices probed",
     "No NVIDIA graphics adapter probed", "No NVIDIA GPU found", "NVRM: BAR", "NVIDIA open kernel modules",
     "NVRM: The NVIDIA GPU", "in this system is not supported by", "supported through the NVIDIA",
-    "firmware load for nvidia/", "failed to load nvidia/",
+    "firmware load for nvidia/", "failed to load nvidia/", "NVRM: loading NVIDIA UNIX",
+    "module license 'NVIDIA'",
     // modules
     "version magic '", "disagrees about version of symbol", "Unknown symbol", "oading of unsigned module",
     "oading of module with", "unsigned module loading is restricted", "module verification failed",

@@ -12,20 +12,11 @@
 namespace railbed {
 namespace {
 
-// NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules": before Turing only the proprietary
-// module works, Grace Hopper and Blackwell work only with the open one, and the open one is the default from
-// 560 on.
+// NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules": the open module is the default from this branch on.
 constexpr int kFirstOpenByDefault = 560;
-// NVIDIA's list of legacy GPUs for its Unix drivers: later branches do not support Maxwell, Pascal and Volta.
-constexpr int kLastBeforeTuring = 580;
 // NVIDIA Driver Installation Guide, "Version locking packages for Ubuntu / Debian": from this branch on,
 // package names do not contain the branch; a package that pins it is installed first.
 constexpr int kFirstPinned = 590;
-
-bool takes_no_open(const GpuModel& model) { return model.before_ampere() && !model.turing; }
-bool takes_only_open(const GpuModel& model) {
-  return model.c2c || model.name == "B200" || model.name == "GB10";
-}
 
 std::vector<const GpuModel*> models_of(const NodeView& node) {
   std::vector<const GpuModel*> models;
@@ -39,6 +30,23 @@ std::vector<const GpuModel*> models_of(const NodeView& node) {
 template <class Is>
 bool any_model(const NodeView& node, Is&& is) {
   return std::ranges::any_of(models_of(node), [&](const GpuModel* model) { return is(*model); });
+}
+
+// Returns the generations of the GPUs that the node has, else of those that it is expected to have.
+std::vector<GpuGeneration> generations_of(const NodeView& node) {
+  std::vector<GpuGeneration> found;
+  for (const Gpu& gpu : items(node.facts->gpus.devices))
+    if (const auto generation = generation_of(*node.facts, gpu)) found.push_back(*generation);
+  if (found.empty() && node.wanted != nullptr && node.wanted->expect.gpu_model) {
+    Gpu expected;
+    expected.model = {*node.wanted->expect.gpu_model, "cluster.yaml"};
+    if (const auto generation = generation_of({}, expected)) found.push_back(*generation);
+  }
+  return found;
+}
+
+bool any_needs(const std::vector<GpuGeneration>& generations, ModuleKind kind) {
+  return std::ranges::any_of(generations, [&](const GpuGeneration& one) { return one.only == kind; });
 }
 
 // Returns the headers that DKMS needs to build the module, if the running kernel has none.
@@ -94,20 +102,25 @@ PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
 
 // RHEL 8 and 9 select a branch by a module stream, RHEL 10 by a version lock (NVIDIA Driver Installation
 // Guide, "Kernel Modules" and "Version locking").
+constexpr int kFirstRhelWithLock = 10;
+
+std::string driver_stream(int branch, ModuleKind kind) {
+  return fmt::format("nvidia-driver:{}-{}", branch, kind == ModuleKind::kOpen ? "open" : "dkms");
+}
+
 PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
   const auto release = target.platform.major_version();
   if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
-  const bool open = kind == ModuleKind::kOpen;
   std::vector<std::string> packages = headers_of(target);
   packages.push_back(driver_package(target.platform, branch, kind));
   const NodeStep lock{StepKind::kHoldPackages, {fmt::format("*nvidia*{}*", branch)}};
   const NodeStep install{StepKind::kInstallPackages, packages};
   PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}},
                              {StepKind::kInstallPackages, {"python3-dnf-plugin-versionlock"}}}};
-  if (*release >= 10) {
+  if (*release >= kFirstRhelWithLock) {
     plan.steps.insert(plan.steps.end(), {lock, install});
   } else {
-    const std::string stream = fmt::format("nvidia-driver:{}-{}", branch, open ? "open" : "dkms");
+    const std::string stream = driver_stream(branch, kind);
     plan.steps.insert(plan.steps.end(), {{StepKind::kEnableStream, {stream}}, install, lock});
     plan.notes.push_back(
         fmt::format("Where another stream is enabled, dnf refuses {}: `dnf module reset "
@@ -122,15 +135,14 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
 }  // namespace
 
 ModuleChoice module_choice(const NodeView& node, int branch) {
+  const auto generations = generations_of(node);
   // In a mixed node the older GPU decides, per NVIDIA's guide.
-  if (any_model(node, takes_no_open)) return {ModuleKind::kProprietary, true};
-  if (any_model(node, takes_only_open)) return {ModuleKind::kOpen, true};
+  for (const ModuleKind kind : {ModuleKind::kProprietary, ModuleKind::kOpen})
+    if (any_needs(generations, kind)) return {kind, true};
   if (node.wanted != nullptr && node.wanted->configure.driver_kind)
     return {*node.wanted->configure.driver_kind == "open" ? ModuleKind::kOpen : ModuleKind::kProprietary,
             false};
-  if (models_of(node).empty() ||
-      any_model(node, [](const GpuModel& model) { return model.name == "GeForce"; }))
-    return {};
+  if (generations.empty()) return {};
   return {branch >= kFirstOpenByDefault ? ModuleKind::kOpen : ModuleKind::kProprietary, false};
 }
 
@@ -143,6 +155,23 @@ std::string driver_package(const Platform& platform, int branch, ModuleKind kind
   return has_branch ? fmt::format("{}-{}", name, branch) : name;
 }
 
+std::vector<ShellCommand> driver_commands(const Platform& platform, int branch, ModuleKind kind) {
+  const std::string package = driver_package(platform, branch, kind);
+  if (platform.family == OsFamily::kRhel) {
+    std::vector<ShellCommand> commands;
+    if (platform.major_version().value_or(kFirstRhelWithLock) < kFirstRhelWithLock)
+      commands = {"dnf module reset nvidia-driver",
+                  command("dnf module enable {}", driver_stream(branch, kind))};
+    commands.push_back(command("dnf install --allowerasing {}", package));
+    return commands;
+  }
+  std::vector<ShellCommand> commands = {"apt-get update"};
+  if (platform.os != "ubuntu" && branch >= kFirstPinned)
+    commands.push_back(command("apt-get install {}", fmt::format("nvidia-driver-pinning-{}", branch)));
+  commands.push_back(command("apt-get install {}", package));
+  return commands;
+}
+
 std::optional<int> driver_branch(std::string_view version) {
   const auto number = version.substr(0, version.find('.'));
   return number.size() == 3 && version.find_first_not_of("0123456789.") == std::string_view::npos
@@ -151,9 +180,10 @@ std::optional<int> driver_branch(std::string_view version) {
 }
 
 std::optional<std::string> why_no_driver(const Target& target, int branch) {
-  if (branch > kLastBeforeTuring && any_model(target.view, takes_no_open))
-    return fmt::format("{} is the last branch of NVIDIA's driver that knows this GPU: expect one up to it.",
-                       kLastBeforeTuring);
+  for (const GpuGeneration& one : generations_of(target.view))
+    if (one.last_driver > 0 && branch > one.last_driver)
+      return fmt::format("{} is the last branch of NVIDIA's driver that knows this GPU: expect one up to it.",
+                         one.last_driver);
   if (any_model(target.view, [](const GpuModel& model) { return model.name == "GB10"; }))
     return "DGX OS brings the driver that belongs to its kernel: update the system as a whole, with NVIDIA's "
            "dashboard or `apt full-upgrade`, never the driver alone.";

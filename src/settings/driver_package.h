@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shell.h"
+#include "hardware/driver_module.h"
 #include "settings/setting.h"
 #include "settings/target.h"
 
 namespace railbed {
-
-enum class ModuleKind { kOpen, kProprietary };
 
 // The kind of kernel module for a node.
 struct ModuleChoice {
@@ -28,6 +28,9 @@ std::optional<int> driver_branch(std::string_view version);
 
 // Returns the package of the driver: of Ubuntu's server branch, else of NVIDIA's repository.
 std::string driver_package(const Platform& platform, int branch, ModuleKind kind);
+
+// Returns the commands by which a person replaces a driver by one of this branch and kind.
+std::vector<ShellCommand> driver_commands(const Platform& platform, int branch, ModuleKind kind);
 
 // Steps that install the driver.
 struct PackagePlan {

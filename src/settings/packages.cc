@@ -66,17 +66,17 @@ Need driver_need(const Target& target, const std::string& wanted) {
   return need;
 }
 
-std::optional<Need> kind_need(const Target& target, ModuleKind kind) {
-  if (!target.configure().driver_kind) return std::nullopt;
-  const bool open = kind == ModuleKind::kOpen;
-  Need need{.what = fmt::format("the {} kernel modules", open ? "open" : "proprietary")};
-  const Gpus& gpus = target.facts().gpus;
+// The need for a kind of module, where cluster.yaml or the GPU asks for one.
+std::optional<Need> kind_need(const Target& target, const ModuleChoice& choice) {
+  if (!target.configure().driver_kind && !choice.by_hardware) return std::nullopt;
+  const ModuleKind kind = *choice.kind;
+  Need need{.what = fmt::format("the {} kernel modules", name_of(kind))};
   if (!target.looked()) return need;
-  if (gpus.open_module.ok()) need.now = *gpus.open_module == open;
-  if (gpus.module_file.ok() && !gpus.module_file->license.empty())
-    need.at_boot = (gpus.module_file->license.find("MIT") != std::string::npos) == open;
+  if (const auto loaded = loaded_module(target.facts())) need.now = loaded->kind == kind;
+  if (const auto file = module_on_disk(target.facts())) need.at_boot = file->kind == kind;
   if (need.now == false || need.at_boot == false)
-    need.found = open ? "the proprietary ones" : "the open ones";
+    need.found = fmt::format(
+        "the {} ones", name_of(kind == ModuleKind::kOpen ? ModuleKind::kProprietary : ModuleKind::kOpen));
   return need;
 }
 
@@ -102,11 +102,11 @@ void decide_driver(const Target& target, const std::string& wanted, Setting& set
   setting.steps = std::move(plan.steps);
   setting.notes = std::move(plan.notes);
   if (!plan.from_nvidia.empty()) use_nvidia_repository(target, plan.from_nvidia, setting);
-  const char* said = *choice.kind == ModuleKind::kOpen ? "open" : "proprietary";
+  const std::string said(name_of(*choice.kind));
   if (choice.by_hardware && target.configure().driver_kind.value_or(said) != said)
     setting.notes.push_back(
         fmt::format("This GPU works with the {} modules alone, whatever configure.driver_kind says.", said));
-  if (const auto need = kind_need(target, *choice.kind)) setting.needs.push_back(*need);
+  if (const auto need = kind_need(target, choice)) setting.needs.push_back(*need);
   setting.notes.push_back(
       "From here to the reboot new CUDA programs fail, for the libraries are newer than the "
       "module that runs: drain the node first.");

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
+#include "settings/driver_package.h"
 #include "settings/step.h"
 #include "settings/testing/sample.h"
 
@@ -43,6 +46,47 @@ TEST(RenderPackages, TheGpuDecidesOnTheModules) {
   EXPECT_THAT(driver_steps("ubuntu 22.04", "535", "A10"), Contains(install_of("nvidia-driver-535-server")));
   EXPECT_THAT(driver_steps("ubuntu 22.04", "570", "A10", ", driver_kind: proprietary"),
               Contains(install_of("nvidia-driver-570-server")));
+}
+
+// Of which only the name in cluster.yaml is known.
+TEST(RenderPackages, EveryBlackwellNeedsTheOpenModule) {
+  const auto installs_open = [](std::string_view gpu) {
+    const auto steps = driver_steps("ubuntu 24.04", "580", gpu, ", driver_kind: proprietary");
+    return std::ranges::any_of(steps, [](const NodeStep& step) {  // beside the fabric manager of a board
+      return step.kind == StepKind::kInstallPackages &&
+             std::ranges::count(step.arguments, "nvidia-driver-580-server-open") == 1;
+    });
+  };
+  for (const std::string_view gpu : {"B200", "B300", "GB300", "RTX 5090", "RTX PRO 6000"})
+    EXPECT_TRUE(installs_open(gpu)) << gpu;
+  EXPECT_FALSE(installs_open("GTX 1080"));
+  EXPECT_THAT(driver_steps("ubuntu 22.04", "580", "GTX 1080"),
+              Contains(install_of("nvidia-driver-580-server")));
+}
+
+std::string typed(std::string_view os, std::string version, OsFamily family, int branch, ModuleKind kind) {
+  std::string all;
+  for (const ShellCommand& one : driver_commands(
+           {.family = family, .os = std::string(os), .version = std::move(version)}, branch, kind))
+    all += (all.empty() ? "" : "; ") + one.text();
+  return all;
+}
+
+TEST(DriverCommands, NameThePackageOfEachSystem) {
+  using enum ModuleKind;
+  EXPECT_EQ(typed("ubuntu", "24.04", OsFamily::kDebian, 580, kOpen),
+            "apt-get update; apt-get install nvidia-driver-580-server-open");
+  EXPECT_EQ(typed("ubuntu", "22.04", OsFamily::kDebian, 580, kProprietary),
+            "apt-get update; apt-get install nvidia-driver-580-server");
+  EXPECT_EQ(typed("debian", "12", OsFamily::kDebian, 570, kOpen),
+            "apt-get update; apt-get install nvidia-open-570");
+  EXPECT_EQ(typed("debian", "12", OsFamily::kDebian, 590, kOpen),
+            "apt-get update; apt-get install nvidia-driver-pinning-590; apt-get install nvidia-open");
+  EXPECT_EQ(
+      typed("rhel", "9.4", OsFamily::kRhel, 580, kProprietary),
+      "dnf module reset nvidia-driver; dnf module enable nvidia-driver:580-dkms; dnf install --allowerasing "
+      "cuda-drivers");
+  EXPECT_EQ(typed("rhel", "10.0", OsFamily::kRhel, 580, kOpen), "dnf install --allowerasing nvidia-open");
 }
 
 TEST(RenderPackages, IsHeldAfterwards) {

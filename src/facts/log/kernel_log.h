@@ -31,6 +31,8 @@ enum class LogKind {
   kGpuNeedsOpenModule,
   kGpuUnsupported,      // the driver's release or kind does not support this GPU
   kGpuFirmwareMissing,  // the driver found no firmware file for the GPU
+  kOpenModuleLoaded,    // NVIDIA's open kernel module was loaded; the text may state its version
+  kClosedModuleLoaded,  // same, the proprietary one
   kModuleRejected,      // subject: a kernel module that does not fit this kernel or its other modules
   kUnknownSymbol,       // same; it needs a symbol that nothing loaded exports; code: the kernel's error
   kSignatureRejected,   // a module without a trusted signature; subject: older kernels name it
@@ -71,7 +73,7 @@ enum class LogKind {
   kDiskPowerSaving,  // subject: a drive that may not survive its power saving, as its driver suspects
 };
 constexpr auto enum_names(LogKind) {
-  return std::array<std::string_view, 50>{"xid",
+  return std::array<std::string_view, 52>{"xid",
                                           "xid-nvlink-fatal",
                                           "sxid-fatal",
                                           "sxid-nonfatal",
@@ -83,6 +85,8 @@ constexpr auto enum_names(LogKind) {
                                           "gpu-needs-open-module",
                                           "gpu-unsupported",
                                           "gpu-firmware-missing",
+                                          "open-module-loaded",
+                                          "closed-module-loaded",
                                           "module-rejected",
                                           "unknown-symbol",
                                           "signature-rejected",

@@ -89,6 +89,10 @@ constexpr LogForm kForms[] = {
     {LogKind::kGpuFirmwareMissing,
      "nvidia <pci>: Direct firmware load for <path> failed with error -<code>*"},
     {LogKind::kGpuFirmwareMissing, "nvidia <pci>: firmware: failed to load <path> (-<code>)*"},
+    // The kernel writes the second one when the first module with that license is loaded, the driver the others at each load.
+    {LogKind::kOpenModuleLoaded, "NVRM: loading NVIDIA UNIX Open Kernel Module *"},
+    {LogKind::kClosedModuleLoaded, "nvidia: module license 'NVIDIA' taints kernel*"},
+    {LogKind::kClosedModuleLoaded, "NVRM: loading NVIDIA UNIX <word> Kernel Module *"},
     {LogKind::kVersionMismatch, "NVRM: API mismatch: *"},
 
     {LogKind::kModuleRejected, "<name>: version magic '*"},

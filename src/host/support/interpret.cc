@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "host/support/bug_report.h"
 #include "host/support/date_text.h"
 #include "host/support/nvidia_smi.h"
 #include "host/support/texts.h"
@@ -58,6 +59,17 @@ bool is_choice(const Listing& listing) {
   return by_slot || count_lspci(listing.output->text) < 2;
 }
 
+// Returns true if NVIDIA's driver names the GPU in the kernel's log: whatever others there are, this one is to be looked at.
+bool is_named_by_driver(const Outputs& outputs, const std::string& address) {
+  const std::string gpu = "NVRM: GPU " + address;
+  const std::string xid = "NVRM: Xid (PCI:" + address.substr(0, address.rfind('.')) + ")";
+  for (const std::string_view program : {"dmesg", "journalctl"})
+    for (const Output* output : outputs.of(program))
+      if (output->text.find(gpu) != std::string::npos || output->text.find(xid) != std::string::npos)
+        return true;
+  return false;
+}
+
 // Adds the PCI functions. Returns the addresses of the GPUs if the lists are of some functions only: the folder of all
 // is unknown then, and these are what there is to look at.
 std::vector<std::string> add_pci(const Outputs& outputs, ReportTree& report) {
@@ -78,12 +90,14 @@ std::vector<std::string> add_pci(const Outputs& outputs, ReportTree& report) {
     report.leave_out(
         "`lspci -t`: it shows places without classes and numbers; add the output of lspci -nn of the same machine");
   std::vector<std::string> gpus;
-  if (std::ranges::any_of(listings, &Listing::all) || std::ranges::all_of(listings, is_choice)) return gpus;
+  if (std::ranges::any_of(listings, &Listing::all)) return gpus;
+  const bool chosen = std::ranges::all_of(listings, is_choice);
   const std::string functions = "/sys/bus/pci/devices";
   for (const std::string& address : report.names(functions)) {
     const std::string folder = functions + "/" + address;
     if (report.text(folder + "/vendor").starts_with("0x10de") &&
-        report.text(folder + "/class").starts_with("0x03"))
+        report.text(folder + "/class").starts_with("0x03") &&
+        (!chosen || is_named_by_driver(outputs, address)))
       gpus.push_back(address);
   }
   return gpus;
@@ -367,6 +381,46 @@ void add_log(const Outputs& outputs, ReportTree& report) {
                  report);
 }
 
+// Adds files that somebody printed: "cat /proc/driver/nvidia/version".
+void add_printed_files(const Outputs& outputs, ReportTree& report) {
+  constexpr std::string_view kNone = "No such file or directory";
+  for (const Output* output : outputs.of("cat")) {
+    const auto& words = output->words;
+    if (words.size() != 2 || output->filtered || !is_copied_file(words[1])) continue;
+    const auto text = trim(output->text);
+    if (text.starts_with("cat: "))
+      text.ends_with(kNone) ? report.nothing(words[1]) : report.leave_out("`" + printable(text) + "`");
+    else
+      report.copy(words[1], output->text);
+  }
+}
+
+// Returns what modinfo prints of the GPUs' driver among several modules ("modinfo_ALL_MODULES" of sos): the lines from a
+// "filename:" to the next one. Empty if it is not there.
+std::string_view of_gpu_driver(std::string_view text) {
+  constexpr std::string_view kBegins = "filename:";
+  for (std::size_t at = text.find(kBegins); at != text.npos;) {
+    const auto next = text.find("\nfilename:", at);
+    const auto one = text.substr(at, next == text.npos ? next : next + 1 - at);
+    const auto file = trim(one.substr(kBegins.size(), one.find('\n') - kBegins.size()));
+    const auto name = file.substr(file.rfind('/') + 1);
+    if (name.starts_with("nvidia.ko") || name.starts_with("nvidia-current.ko")) return one;
+    at = next == text.npos ? next : next + 1;
+  }
+  return {};
+}
+
+void add_modinfo(const Outputs& outputs, ReportTree& report) {
+  for (const Output* output : outputs.of("modinfo")) {
+    const auto& words = output->words;
+    const std::string_view whole = of_gpu_driver(output->text);
+    if (!whole.empty()) report.command("modinfo nvidia", std::string(whole));
+    const bool of_license =
+        words.size() == 4 && words[1] == "-F" && words[2] == "license" && words[3] == "nvidia";
+    if (of_license) report.command("modinfo -F license nvidia", output->text);
+  }
+}
+
 void add_hostname(std::string_view text, ReportTree& report) {
   const auto name = trim(text);
   if (is_plain_word(name, 253)) report.line("/proc/sys/kernel/hostname", name);
@@ -390,7 +444,9 @@ std::string node_in(const Outputs& outputs, const ReportTree& report) {
 }
 
 void interpret(const Outputs& outputs, ReportTree& report) {
+  add_printed_files(outputs, report);
   add_names(outputs, report);
+  add_modinfo(outputs, report);
   add_if(outputs.find("uptime", {""}), add_uptime, report);
   add_if(outputs.find("sysctl", {"a"}), add_sysctl, report);
   add_if(outputs.find("lsmod", {""}), add_lsmod, report);

@@ -17,7 +17,10 @@ constexpr std::string_view kPrograms[] = {
     "mlxconfig",    "mstconfig",    "show_gids",  "hostname",    "ipmitool",    "ibstatus",
     "ethtool",      "numactl",      "mlxlink",    "mstlink",     "ibstat",      "uptime",
     "sysctl",       "lspci",        "dmesg",      "lscpu",       "lsmod",       "mlxup",
-    "dcgmi",        "uname",        "rdma",       "date",        "ip"};
+    "modinfo",      "dcgmi",        "uname",      "rdma",        "date",        "ip"};
+
+// Its output is that of a file. A file's name that begins so means nothing.
+constexpr std::string_view kCat = "cat";
 
 constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json", ".xml"};
 
@@ -78,7 +81,7 @@ std::vector<std::string> words_of_command(std::string_view line) {
   const bool is_program = slash == std::string::npos || found[0].substr(0, slash).ends_with("bin");
   if (!is_program) return {};
   found[0] = found[0].substr(slash + 1);
-  if (std::ranges::find(kPrograms, found[0]) == std::end(kPrograms)) return {};
+  if (found[0] != kCat && std::ranges::find(kPrograms, found[0]) == std::end(kPrograms)) return {};
   return found;
 }
 

@@ -236,6 +236,40 @@ TEST_F(ReportsTest, OutputsOfSosAreReadWhereItsVersionsPutThem) {
   EXPECT_TRUE(unread_.empty()) << unread_.front().path << ": " << unread_.front().why;
 }
 
+TEST_F(ReportsTest, ASessionShowsFilesAndTheModule) {
+  put("a.txt",
+      "root@gpu01:~# cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05\n"
+      "root@gpu01:~# cat /proc/cmdline | tr ' ' x\nnothing\n"
+      "root@gpu01:~# cat /proc/modules\ncat: /proc/modules: No such file or directory\n"
+      "root@gpu01:~# cat /root/notes\nprivate\n"
+      "root@gpu01:~# modinfo -F license nvidia\nNVIDIA\n"
+      "root@gpu01:~# modinfo -F version nvidia\n580.95.05\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  Host& host = *opened_->front().host;
+  EXPECT_TRUE(host.read("/proc/driver/nvidia/version")->starts_with("NVRM version: "));
+  EXPECT_TRUE(host.read("/proc/cmdline").unknown()) << "a filter changed it";
+  EXPECT_TRUE(host.read("/proc/modules").absent());
+  EXPECT_FALSE(host.read("/root/notes").ok());
+  EXPECT_EQ(trim(host.run({"modinfo", "-F", "license", "nvidia"})->output), "NVIDIA");
+  EXPECT_TRUE(host.run({"modinfo", "nvidia"}).unknown()) << "one field is not the whole";
+}
+
+// sos keeps the output of modinfo for all loaded modules in one file.
+TEST_F(ReportsTest, TheGpuDriversModuleIsFoundAmongAll) {
+  const std::string top = "sosreport-gpu01-x/";
+  put(top + "sos_commands/host/hostname", "gpu01\n");
+  put(top + "sos_commands/kernel/modinfo_ALL_MODULES",
+      "filename:       /lib/modules/6.8.0/extra/nvidia-uvm.ko.xz\nlicense:        Dual MIT/GPL\n\n"
+      "filename:       /lib/modules/6.8.0/extra/nvidia.ko.xz\nversion:        570.124.06\nlicense:        NVIDIA\n\n"
+      "filename:       /lib/modules/6.8.0/kernel/ipv6.ko.xz\nlicense:        GPL\n");
+  ASSERT_EQ(nodes(), (Names{"gpu01"}));
+  const auto seen = opened_->front().host->run({"modinfo", "nvidia"});
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->output,
+            "filename:       /lib/modules/6.8.0/extra/nvidia.ko.xz\nversion:        570.124.06\n"
+            "license:        NVIDIA\n\n");
+}
+
 // Modules that are loaded have a file initstate; without any the copies do not show which are loaded.
 TEST_F(ReportsTest, ModulesAreWholeOnlyWhereSosCopiedTheirStates) {
   put("sosreport-gpu01-x/sos_commands/host/hostname", "gpu01\n");
