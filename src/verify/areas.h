@@ -38,6 +38,7 @@ std::span<const Rule> pcie_rules();          // links, NUMA, the PCI path betwee
 std::span<const Rule> pcie_setting_rules();  // sizes of requests and payloads, ordering, address ranges
 std::span<const Rule> gpu_rules();           // GPUs as PCI and the driver show them
 std::span<const Rule> gpu_module_rules();    // reasons for a missing driver
+std::span<const Rule> gpu_kind_rules();      // the open kernel module or the proprietary one
 std::span<const Rule> gpu_driver_rules();    // NVML, CUDA, versions
 std::span<const Rule> gpu_health_rules();    // memory: errors and repairs
 std::span<const Rule> gpu_mode_rules();      // modes, power, heat

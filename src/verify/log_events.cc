@@ -89,6 +89,10 @@ std::optional<XidAction> xid_action_of(const LogEvent& event) {
   return action_of_xid_154(event.text).value_or(XidAction::kReset);
 }
 
+bool is_refused_by_open_module(const LogEvent& event) {
+  return event.kind == LogKind::kGpuUnsupported && event.text.find("supported by open") != std::string::npos;
+}
+
 std::string xid_meaning_of(const LogEvent& event) {
   if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
   if (event.kind == LogKind::kXidNvlinkFatal) return fmt::format("Xid {}, a fatal NVLink error", event.code);

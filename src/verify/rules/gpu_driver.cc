@@ -238,6 +238,46 @@ void cuda_version(const Survey& survey, Judge& judge) {
   });
 }
 
+// What CUDA's error states of the software around a GPU; empty if it states nothing. Where it does, the GPU is not to blame.
+struct SoftwareCause {
+  std::string what = {};
+  Remedy remedy = {};
+};
+
+// Errors of cuda.h. What a container hides is unknown to it, and no reset from inside helps.
+SoftwareCause software_cause(const NodeView& node, const Gpu& gpu, std::string_view wrong) {
+  const auto has = [&](std::string_view name) { return wrong.find(name) != std::string_view::npos; };
+  if (has("SYSTEM_NOT_READY"))
+    return {"it waits for the fabric manager",
+            {"Start the fabric manager; its version must be the driver's.",
+             {"systemctl restart nvidia-fabricmanager"}}};
+  if (has("SYSTEM_DRIVER_MISMATCH"))
+    return {
+        "its library is of another driver than the kernel module",
+        {"Remove the other driver's libcuda from the library path, or restart where a driver was upgraded.",
+         {"ldconfig -p | grep libcuda.so", "cat /proc/driver/nvidia/version"}}};
+  if (has("COMPAT_NOT_SUPPORTED_ON_DEVICE"))
+    return {"a library for forward compatibility is in the path, which this GPU does not support",
+            {"Take the compat folder of CUDA out of the library path, or install a newer driver.",
+             {"ldconfig -p | grep libcuda.so", "grep -rs compat /etc/ld.so.conf.d"}}};
+  const bool mig = gpu.nvml && gpu.nvml->mig.value_or(false);
+  if (mig && (has("NO_DEVICE") || has("INVALID_DEVICE")))
+    return {"it is in MIG mode, and this process finds no instance on it",
+            {"Make its instances, or switch MIG off while nothing runs there.",
+             {command("nvidia-smi mig -lgi -i {}", gpu.pci_address),
+              command("nvidia-smi -i {} -mig 0", gpu.pci_address)}}};
+  if (is_hidden(gpu) && !is_lost(node, gpu))
+    return {"this process may not use it",
+            {"A container's device list or a cgroup denies it. Look from outside.",
+             {"ls -l /dev/nvidia*", "nvidia-smi -L"}}};
+  return {};
+}
+
+Remedy reset_after_look(const Gpu& gpu) {
+  return {"Read the kernel log for Xid messages; reset the GPU, else reboot.",
+          {"dmesg | grep -i xid", command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}};
+}
+
 void cuda_works(const Survey& survey, Judge& judge) {
   each_gpu(survey, judge, [](Case& verdict, const NodeView& node, const Gpu& gpu) {
     verdict.seen(gpu.cuda);
@@ -251,22 +291,12 @@ void cuda_works(const Survey& survey, Judge& judge) {
     else if (gpu.cuda->wrong_words > 0)
       wrong = fmt::format("{} of its words came back wrong", gpu.cuda->wrong_words);
     if (wrong.empty()) return verdict.pass(fmt::format("CUDA {}", cuda_version_text(gpu.cuda->version)));
-    // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY
-    const bool fabric = wrong.find("SYSTEM_NOT_READY") != std::string::npos;
-    verdict.fail(
-        {.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
-                                fabric ? ": it waits for the fabric manager" : ""),
-         .expected = "a kernel's result",
-         .observed = wrong,
-         .remedy =
-             fabric ? Remedy{"Start the fabric manager; its version must be the driver's.",
-                             {"systemctl restart nvidia-fabricmanager"}}
-             : is_hidden(gpu) && !is_lost(node, gpu)
-                 ? Remedy{"This process may not use the GPU: a container's device list or a cgroup denies it. Look from outside.",
-                          {"ls -l /dev/nvidia*", "nvidia-smi -L"}}
-                 : Remedy{
-                       "Read the kernel log for Xid messages; reset the GPU, else reboot.",
-                       {"dmesg | grep -i xid", command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
+    const SoftwareCause cause = software_cause(node, gpu, wrong);
+    verdict.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}{}", gpu.pci_address,
+                                         *node.name, cause.what.empty() ? "" : ": ", cause.what),
+                  .expected = "a kernel's result",
+                  .observed = wrong,
+                  .remedy = cause.what.empty() ? reset_after_look(gpu) : cause.remedy});
   });
 }
 
@@ -307,7 +337,7 @@ std::span<const Rule> gpu_driver_rules() {
        .standard = "an answer within 8 s",
        .remedy = "Make libraries and kernel module of one version; reboot a node that hangs.",
        .fixture = "h200-nvml-mismatch",
-       .explained_by = {"gpu.driver", "gpu.version-mismatch"},
+       .explained_by = {"gpu.open-module", "gpu.driver", "gpu.version-mismatch"},
        .check = nvml_answers},
       {.id = "gpu.nvml-count",
        .title = "NVML shows every GPU",
@@ -316,7 +346,8 @@ std::span<const Rule> gpu_driver_rules() {
        .standard = "as many as on PCI",
        .remedy = "Look for Xid 79 in the kernel log, then reboot.",
        .fixture = "h200-gpu-lost",
-       .explained_by = {"gpu.xid-reboot", "gpu.init-failed", "gpu.device-nodes", "gpu.nvml"},
+       .explained_by = {"gpu.open-module", "gpu.xid-reboot", "gpu.init-failed", "gpu.device-nodes",
+                        "gpu.nvml"},
        .check = nvml_count},
       {.id = "gpu.answers",
        .title = "GPU answers NVML",
@@ -325,7 +356,7 @@ std::span<const Rule> gpu_driver_rules() {
        .standard = "an answer within 8 s",
        .remedy = "Drain and reboot the node; replace the GPU if it hangs again.",
        .fixture = "h200-gpu-hangs",
-       .explained_by = {"gpu.xid-reboot", "gpu.nvml-count", "gpu.nvml"},
+       .explained_by = {"gpu.open-module", "gpu.xid-reboot", "gpu.nvml-count", "gpu.nvml"},
        .check = gpu_answers},
       {.id = "gpu.driver-library",
        .title = "driver's libraries belong to its module",

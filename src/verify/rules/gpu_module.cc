@@ -321,27 +321,6 @@ void firmware(const Survey& survey, Judge& judge) {
       });
 }
 
-void open_module(const Survey& survey, Judge& judge) {
-  each_told(
-      survey, judge, "GPU generation", is(LogKind::kGpuNeedsOpenModule), [](Case& verdict, const Told& told) {
-        const LogEvent& last = told.newest();
-        if (answers(told.node, last.subject)) return verdict.pass("started since");
-        verdict.fail(
-            {.message = fmt::format(
-                 "GPU {} of {} works only with NVIDIA's open kernel module, and the other one is installed",
-                 last.subject, *told.node.name),
-             .expected = "the open kernel module",
-             .observed = last.text,
-             .remedy = {
-                 "Install the driver's packages with \"open\" in their name, of the same version; they take "
-                 "the place of the others. Then restart.",
-                 for_system(told.node,
-                            {"modinfo -F license nvidia", "apt-cache search --names-only 'nvidia.*open'"},
-                            {"modinfo -F license nvidia", "dnf list --available '*nvidia*open*'"}),
-                 true}});
-      });
-}
-
 void memory_window(const Survey& survey, Judge& judge) {
   each_told(
       survey, judge, "GPU memory window", is(LogKind::kGpuNoWindow), [](Case& verdict, const Told& told) {
@@ -424,15 +403,6 @@ std::span<const Rule> gpu_module_rules() {
        .fixture = "h100-gpu-firmware",
        .explained_by = {},
        .check = firmware},
-      {.id = "gpu.open-module",
-       .title = "driver is of the kind that the GPU needs",
-       .why = "Blackwell and later GPUs have no driver but the open kernel module.",
-       .source = "\"requires use of the NVIDIA open kernel modules\" in the kernel log",
-       .standard = "none",
-       .remedy = "Install the open packages of the same version.",
-       .fixture = "h100-open-module",
-       .explained_by = {},
-       .check = open_module},
   };
   return kRules;
 }

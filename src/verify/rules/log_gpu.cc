@@ -178,31 +178,34 @@ void sxid(const Survey& survey, Judge& judge) {
       });
 }
 
-bool refuses_gpu(const LogEvent& event) { return event.kind == LogKind::kGpuUnsupported; }
+// gpu.open-module judges a GPU that needs the other kind of module.
+bool refuses_gpu(const LogEvent& event) {
+  return event.kind == LogKind::kGpuUnsupported && !is_refused_by_open_module(event);
+}
+
+// Returns true if the driver states that it is the wrong one for a GPU, by release or by kind.
+bool states_reason(const LogEvent& event) {
+  return event.kind == LogKind::kGpuUnsupported || event.kind == LogKind::kGpuNeedsOpenModule;
+}
 
 bool starts_no_gpu(const NodeView&, const LogEvent& event) {
-  return event.kind == LogKind::kGpuInitFailed || event.kind == LogKind::kGpuUnsupported;
+  return event.kind == LogKind::kGpuInitFailed || refuses_gpu(event);
 }
 
 // Judges a GPU that the driver does not support: the card is sound, and the software does not fit it.
 void unsupported(Case& verdict, const Told& told, const LogEvent& refusal) {
   const Gpu* gpu = find_gpu(told.node.facts->gpus, refusal.subject);
   if (gpu != nullptr && gpu->nvml.ok()) return verdict.pass("started since");
-  const bool open_kind = refusal.text.find("supported by open") != refusal.text.npos;
   const std::string which = refusal.subject.empty() ? "a GPU" : "GPU " + refusal.subject;
   verdict.fail(
-      {.message =
-           fmt::format("the installed NVIDIA driver does not support {} of {}{} ({})", which, *told.node.name,
-                       open_kind ? ", which needs the proprietary kernel module" : "", told.how_often()),
+      {.message = fmt::format("the installed NVIDIA driver does not support {} of {} ({})", which,
+                              *told.node.name, told.how_often()),
        .expected = "a driver that supports each GPU",
        .observed = refusal.text,
        .remedy = {
-           open_kind
-               ? "Install the driver's packages without \"open\" in their name, of the same version. "
-                 "Then restart."
-               : "Install a release that lists this GPU: a newer one for a newer GPU, the legacy one for "
-                 "an older GPU. If its subsystem is a GRID or vGPU profile, install the vGPU guest driver of "
-                 "the host's release. Then restart.",
+           "Install a release that lists this GPU: a newer one for a newer GPU, the legacy one for "
+           "an older GPU. If its subsystem is a GRID or vGPU profile, install the vGPU guest driver of "
+           "the host's release. Then restart.",
            {"lspci -vnn -d 10de:", "modinfo -F version nvidia", "modinfo -F license nvidia"},
            true}});
 }
@@ -232,7 +235,7 @@ void init_failed(const Survey& survey, Judge& judge) {
     for (const LogEvent* event : told.events)
       if (refuses_gpu(*event)) return unsupported(verdict, told, *event);
     // "The NVIDIA probe routine failed for 1 device(s)" follows the message about the GPU.
-    if (last.subject.empty() && std::ranges::any_of(told.node.facts->kernel_log->events, refuses_gpu))
+    if (last.subject.empty() && std::ranges::any_of(told.node.facts->kernel_log->events, states_reason))
       return verdict.not_applicable("the driver does not support a GPU, as another message of it states");
     const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
     const bool guest = is_virtual_machine(*told.node.facts);
@@ -295,7 +298,7 @@ std::span<const Rule> log_gpu_rules() {
        .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
        .remedy = "Drain the node and restart it; then look at the GPU's seat and PCIe link.",
        .fixture = "h100-xid-79",
-       .explained_by = {"pcie.slot-lost"},
+       .explained_by = {"gpu.open-module", "pcie.slot-lost"},
        .check = xid_reboot},
       {.id = "gpu.xid-reset",
        .title = "no GPU error asks for a reset",
@@ -304,7 +307,7 @@ std::span<const Rule> log_gpu_rules() {
        .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
        .remedy = "Drain, then nvidia-smi --gpu-reset; when it returns, ask the vendor.",
        .fixture = "h100-xid-48",
-       .explained_by = {"gpu.xid-reboot", "gpu.sxid"},
+       .explained_by = {"gpu.open-module", "gpu.firmware", "gpu.memory-window", "gpu.xid-reboot", "gpu.sxid"},
        .check = xid_reset},
       {.id = "gpu.xid-isolate",
        .title = "no GPU needs physical repair",
@@ -341,8 +344,8 @@ std::span<const Rule> log_gpu_rules() {
        .remedy = "Power off fully, then look at seat, power and BIOS, then replace the GPU; where the driver "
                  "does not support it, install one that does.",
        .fixture = "h100-init-failed",
-       .explained_by = {"gpu.xid-reboot", "gpu.memory-window", "gpu.firmware", "gpu.open-module",
-                        "host.module-rejected", "pcie.bars-assigned"},
+       .explained_by = {"gpu.open-module", "gpu.firmware", "gpu.memory-window", "gpu.other-driver",
+                        "gpu.xid-reboot", "host.module-rejected", "pcie.bars-assigned", "host.iommu-fault"},
        .check = init_failed},
       {.id = "gpu.version-mismatch",
        .title = "NVIDIA's libraries fit its module",
