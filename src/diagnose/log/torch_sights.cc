@@ -52,6 +52,36 @@ Evidence silent_rank_is_ahead(const LogState& state, const LogProblem&) {
                      story.ahead, story.why);
 }
 
+// Returns the limit that a message of the watchdog names: "Timeout(ms)=600000"; nullopt if it names none.
+std::optional<std::uint64_t> limit_in(const LogProblem& problem) {
+  Scan scan(problem.message);
+  if (!scan.skip_past("Timeout(ms)=")) return std::nullopt;
+  return scan.number<std::uint64_t>();
+}
+
+// PyTorch's own limit for NCCL is ten minutes (torch/distributed/constants.py), so somebody chose a shorter one.
+constexpr std::uint64_t kShortLimit = 120'000;  // ms; ours
+
+constexpr std::array<std::string_view, 3> kSaving = {"saves-checkpoint", "saves-model", "joins-shards"};
+
+// Many short limits are cut by something else, so the log has to show work that one rank does longer than others.
+Evidence limit_cuts_saving(const LogState& state, const LogProblem& problem) {
+  const auto limit = limit_in(problem);
+  if (!limit || *limit > kShortLimit) return std::nullopt;
+  for (const std::string_view id : kSaving)
+    if (const auto saving = state.seen.find(id); saving != state.seen.end())
+      return fmt::format("the limit of that operation is {} s; {}", *limit / 1000, at_line(saving->second));
+  return std::nullopt;
+}
+
+Evidence limit_cuts_nothing(const LogState& state, const LogProblem& problem) {
+  if (limit_cuts_saving(state, problem)) return std::nullopt;
+  const auto limit = limit_in(problem);
+  if (!limit) return std::nullopt;
+  return fmt::format("the limit of that operation is {} s{}", *limit / 1000,
+                     *limit > kShortLimit ? "" : ", and no line shows that a rank saves");
+}
+
 Evidence kernels_are_not_built(const LogState& state, const LogProblem&) {
   for (const auto& [begin, end] :
        {std::pair("kernels-wanted", "kernels-built"), std::pair("extensions-wanted", "extensions-built")})
@@ -683,6 +713,8 @@ constexpr Question kTorchQuestions[] = {
     {"silent-rank-failed", silent_rank_failed},
     {"silent-rank-busy", silent_rank_is_busy},
     {"silent-rank-ahead", silent_rank_is_ahead},
+    {"limit-cuts-saving", limit_cuts_saving},
+    {"limit-cuts-nothing", limit_cuts_nothing},
     {"different-operations", ranks_call_different_operations},
     {"same-operation", ranks_call_one_operation},
     {"all-ranks-waited", all_ranks_waited},
@@ -748,6 +780,7 @@ constexpr Opposites kTorchOpposites[] = {
     {"silent-rank-failed", "all-ranks-waited"},
     {"silent-rank-busy", "all-ranks-waited"},
     {"silent-rank-ahead", "all-ranks-waited"},
+    {"limit-cuts-saving", "limit-cuts-nothing"},
     {"different-operations", "same-operation"},
     {"job-on-one-node", "job-on-several-nodes"},
     {"port-has-listener", "port-has-no-listener"},
