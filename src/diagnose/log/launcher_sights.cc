@@ -194,6 +194,40 @@ Evidence mpi_starts_python(const LogState& state, const LogProblem&) {
   return first_seen(state, {"python-by-mpirun", "python-by-mpiexec", "python-by-srun"});
 }
 
+// Returns the symbol in "…/openmpi/mca_pml_ucx.so: undefined symbol: ucp_tag_send_nbx (ignored)"; empty if there is none.
+std::string_view missing_symbol(const LogProblem& problem) {
+  return word_after(problem.message, "undefined symbol: ");
+}
+
+bool is_of_open_mpi(std::string_view symbol) {
+  while (symbol.starts_with('_')) symbol.remove_prefix(1);
+  constexpr std::array<std::string_view, 9> kOwn = {"opal_", "orte_", "ompi_", "mca_", "prte_",
+                                                    "pmix_", "PMIx_", "OPAL_", "MPI_"};
+  return std::ranges::any_of(kOwn, [&](std::string_view own) { return symbol.starts_with(own); });
+}
+
+Evidence symbol_is_of_open_mpi(const LogState&, const LogProblem& problem) {
+  const std::string_view symbol = missing_symbol(problem);
+  if (!is_of_open_mpi(symbol)) return std::nullopt;
+  return std::string(symbol) + " is a symbol of Open MPI or PMIx";
+}
+
+Evidence symbol_is_of_another(const LogState&, const LogProblem& problem) {
+  const std::string_view symbol = missing_symbol(problem);
+  if (symbol.empty() || is_of_open_mpi(symbol)) return std::nullopt;
+  return std::string(symbol) + " is no symbol of Open MPI or PMIx";
+}
+
+// "/usr/bin/python3: symbol lookup error: …"; "mpirun -np 4 python train.py"
+Evidence interpreter_loads_mpi(const LogState& state, const LogProblem& problem) {
+  const auto by_loader = problem.message.find(": symbol lookup error");
+  const std::string_view program = std::string_view(problem.message).substr(0, by_loader);
+  for (const std::string_view interpreter : {"python", "julia"})
+    if (by_loader != std::string::npos && program.find(interpreter) != std::string_view::npos)
+      return "the program in its message is " + std::string(interpreter);
+  return mpi_starts_python(state, problem);
+}
+
 Evidence ssh_agent_was_set(const LogState& state, const LogProblem&) {
   return first_seen(state, {"ssh-agent-named", "ssh-agent-option"});
 }
@@ -722,6 +756,9 @@ constexpr Question kLauncherQuestions[] = {
     {"ranks-one-per-node", one_rank_is_on_a_node},
     {"ranks-several-per-node", several_ranks_are_on_a_node},
     {"python-by-mpi", mpi_starts_python},
+    {"mpi-symbol-own", symbol_is_of_open_mpi},
+    {"mpi-symbol-of-other", symbol_is_of_another},
+    {"mpi-in-interpreter", interpreter_loads_mpi},
     {"ssh-agent-set", ssh_agent_was_set},
     {"started-by-srun", was_started_by_srun},
     {"intel-several-alone", several_print_it},
@@ -792,6 +829,7 @@ constexpr Question kLauncherQuestions[] = {
 
 constexpr Opposites kLauncherOpposites[] = {
     {"batch-of-one-rank", "batch-of-several"},
+    {"mpi-symbol-own", "mpi-symbol-of-other"},
     {"world-of-one", "world-of-several"},
     {"engine-ranks-fit", "engine-ranks-differ"},
     {"rerun-differs", "rerun-same"},

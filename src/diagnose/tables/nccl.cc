@@ -87,6 +87,7 @@ constexpr Symptom kSymptoms[] = {
     {"shm",                   kError,   kCause, kWarned, {"shared memory segment"},
      kTroubleGuide,
      "A shared memory segment could not be created or attached"},
+    {"files-of-system",       kError,   kCause, kAnyone, {"oo many open files in system"}, "errno(3), ENFILE", "The machine has no more file handles: fs.file-max is reached"},
     {"open-files-accept",     kError,   kCause, kAnyone, {"ncclOsSocket", "Too many open files"}, kTroubleGuide, "Too many open files"},
     {"open-files",            kError,   kCause, kAnyone, {"NCCL", "Too many open files"},
      kTroubleGuide,

@@ -286,8 +286,8 @@ constexpr Hypothesis kHypotheses[] = {
 
     // RDMA connections
     {.id = "port-error", .explains = {"port-error"}, .common = kUsual, .stated = true,
-     .cause = "The port lost its link; time-outs (error 12) and closed connections follow from it.",
-     .remedy = "dmesg | grep -i -e 'link down' -e mlx on that host, and the switch's log of that port; clean and reseat the cable, then swap it; railbed verify shows the link's counters.",
+     .cause = "The port left the state ACTIVE; time-outs (error 12) and closed connections follow from it. Whether its cable, the switch, the node at the other end or its own driver was the reason is not in this message.",
+     .remedy = "dmesg -T | grep -i -e 'link down' -e mlx on that host, and the switch's log at that time. Ports of several hosts at once: the switch or the subnet manager. One port again and again: clean and reseat its cable, then swap it; railbed verify shows the link's counters.",
      .source = "ibv_event_type_str of libibverbs; NCCL src/transport/net_ib"},
     {.id = "no-gid", .explains = {"no-gid"}, .common = kUsual, .refuted_by = {"gid-filter-set"},
      .title = "The port has no usable GID: its interface has no address",
@@ -373,7 +373,7 @@ constexpr Hypothesis kHypotheses[] = {
      .settle_by = "show_gids and ip -brief address on that node; journalctl -u NetworkManager -u systemd-networkd since the start",
      .source = "Linux drivers/infiniband/core/roce_gid_mgmt.c"},
     {.id = "no-verbs-library", .explains = {"no-verbs-library"}, .common = kUsual, .stated = true,
-     .cause = "libibverbs is not installed. NCCL needs it for InfiniBand and RoCE only, so on one machine, or with TCP between the nodes, this does no harm.",
+     .cause = "The loader found no libibverbs for this process: it is not installed, or not in this container. NCCL needs it for InfiniBand and RoCE only, so on one machine, or with TCP between the nodes, this does no harm.",
      .remedy = "Nothing on one machine. For RDMA install libibverbs1 and ibverbs-providers (rdma-core), in the container too.",
      .source = "NCCL src/misc/ibvwrap.cc; github.com/NVIDIA/nccl/issues/259"},
     {.id = "plugin-libfabric", .explains = {"plugin-libfabric"}, .common = kUsual, .stated = true,

@@ -218,8 +218,8 @@ constexpr Symptom kTorchSymptoms[] = {
 constexpr Hypothesis kTorchHypotheses[] = {
     // Libraries
     {.id = "older-nccl-loaded", .explains = {"undefined-nccl-symbol"}, .common = kUsual, .stated = true,
-     .cause = "The libnccl.so.2 that the loader found does not have the function. It is usually an older one than the program was built with, which comes first in LD_LIBRARY_PATH, by an environment module or in /usr/lib.",
-     .remedy = "Remove it from LD_LIBRARY_PATH (module unload nccl), or put the program's own first; ldd on the library of the message shows which is loaded.",
+     .cause = "The libnccl.so.2 that was loaded does not have the function. It is usually an older one than the program was built with: found first in LD_LIBRARY_PATH, of an environment module or /usr/lib, or in the Python environment itself, where another package brought it.",
+     .remedy = "LD_DEBUG=libs PROGRAM 2>&1 | grep libnccl names the file. Outside of the environment: take it out of LD_LIBRARY_PATH (module unload nccl). Below site-packages: pip list | grep -i nccl, remove what does not belong (nvidia-nccl-cu11 beside cu12), and install the nvidia-nccl that this PyTorch requires (pip show torch).",
      .source = "github.com/pytorch/pytorch/issues/119932"},
     // Gloo
     {.id = "gloo-nccl-syntax", .explains = {"gloo-interface"}, .needs = {"name-of-nccls-syntax"}, .decisive = true,
