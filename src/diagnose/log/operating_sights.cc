@@ -454,6 +454,7 @@ Evidence hub_is_offline(const LogState& state, const LogProblem& problem) {
 }
 
 constexpr std::string_view kCipherRefused[] = {"rakp-cipher", "rakp-algorithm"};
+constexpr std::string_view kBmcAnswers[] = {"rakp-refused", "open-response-odd", "lan-authentication"};
 constexpr std::string_view kGrubNoAnswer[] = {"grub-net-timeout", "grub-net-read", "grub-net-send"};
 constexpr std::string_view kGrubNoFile[] = {"grub-no-file", "grub-no-device"};
 constexpr std::string_view kGrubRefuses[] = {"grub-signature", "grub-shim"};
@@ -488,6 +489,7 @@ Evidence firmware_has_same_vfs(const LogState& state, const LogProblem&) {
 
 constexpr Question kOperatingQuestions[] = {
     {"rakp-cipher-refused", saw_any<kCipherRefused>},
+    {"ipmi-answers", saw_any<kBmcAnswers>},
     {"grub-no-answer", saw_any<kGrubNoAnswer>},
     {"grub-lacks-file", saw_any<kGrubNoFile>},
     {"grub-refuses-kernel", saw_any<kGrubRefuses>},
