@@ -218,14 +218,27 @@ Evidence symbol_is_of_another(const LogState&, const LogProblem& problem) {
   return std::string(symbol) + " is no symbol of Open MPI or PMIx";
 }
 
-// "/usr/bin/python3: symbol lookup error: …"; "mpirun -np 4 python train.py"
-Evidence interpreter_loads_mpi(const LogState& state, const LogProblem& problem) {
-  const auto by_loader = problem.message.find(": symbol lookup error");
-  const std::string_view program = std::string_view(problem.message).substr(0, by_loader);
-  for (const std::string_view interpreter : {"python", "julia"})
-    if (by_loader != std::string::npos && program.find(interpreter) != std::string_view::npos)
-      return "the program in its message is " + std::string(interpreter);
-  return mpi_starts_python(state, problem);
+// Returns the program in "/usr/bin/python3: symbol lookup error: …"; empty if the loader does not print it.
+std::string_view program_of_loader(const LogProblem& problem) {
+  const auto end = problem.message.find(": symbol lookup error");
+  if (end == std::string::npos) return {};
+  return std::string_view(problem.message).substr(0, end);
+}
+
+bool is_interpreter(std::string_view program) {
+  return program.find("python") != std::string_view::npos || program.find("julia") != std::string_view::npos;
+}
+
+Evidence interpreter_loads_mpi(const LogState&, const LogProblem& problem) {
+  const std::string_view program = program_of_loader(problem);
+  if (!is_interpreter(program)) return std::nullopt;
+  return std::string(program) + " loads it";
+}
+
+Evidence other_program_loads_mpi(const LogState&, const LogProblem& problem) {
+  const std::string_view program = program_of_loader(problem);
+  if (program.empty() || is_interpreter(program)) return std::nullopt;
+  return std::string(program) + " loads it";
 }
 
 Evidence ssh_agent_was_set(const LogState& state, const LogProblem&) {
@@ -759,6 +772,7 @@ constexpr Question kLauncherQuestions[] = {
     {"mpi-symbol-own", symbol_is_of_open_mpi},
     {"mpi-symbol-of-other", symbol_is_of_another},
     {"mpi-in-interpreter", interpreter_loads_mpi},
+    {"mpi-in-program", other_program_loads_mpi},
     {"ssh-agent-set", ssh_agent_was_set},
     {"started-by-srun", was_started_by_srun},
     {"intel-several-alone", several_print_it},
@@ -830,6 +844,7 @@ constexpr Question kLauncherQuestions[] = {
 constexpr Opposites kLauncherOpposites[] = {
     {"batch-of-one-rank", "batch-of-several"},
     {"mpi-symbol-own", "mpi-symbol-of-other"},
+    {"mpi-in-interpreter", "mpi-in-program"},
     {"world-of-one", "world-of-several"},
     {"engine-ranks-fit", "engine-ranks-differ"},
     {"rerun-differs", "rerun-same"},
