@@ -45,8 +45,8 @@ struct NvmeAnswer {
   std::uint64_t media_errors = 0;
   int celsius = 0;
   std::uint64_t unsafe_shutdowns = 0;
-  std::uint64_t log_entries = 0;      // of its error log, over its life
-  std::uint64_t hot_minutes = 0;      // above its warning or its critical temperature
+  std::uint64_t log_entries = 0;        // of its error log, over its life
+  std::uint64_t hot_minutes = 0;        // above its warning or its critical temperature
   std::uint64_t throttled_seconds = 0;  // slowed down by its own thermal management
   FIELDS(NvmeAnswer, name, error, critical_warning, spare_percent, spare_threshold_percent, used_percent,
          media_errors, celsius, unsafe_shutdowns, log_entries, hot_minutes, throttled_seconds);

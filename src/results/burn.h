@@ -220,18 +220,18 @@ struct BurnDevice {
 
 // A file on one file system (`--drives`), and the drives below.
 struct BurnDrive {
-  int ordinal = 0;           // on its node
-  std::string folder = {};   // in which the file is; it has no name
-  std::string system = {};   // type of the file system
-  bool named = false;        // by --drive-paths
-  bool rotational = false;   // or one of the drives is
-  std::string family = {};   // what siblings have in common: "2 x MODEL, md"; empty: no model is known
-  std::string skipped = {};  // why it is not tested; empty if it is
-  bool began = false;        // the first block was written
-  bool ended = false;        // its work came to its end
-  std::string trouble = {};  // why it ended early; empty if it did not
-  double seconds = 0;        // from the start of the burn to this report
-  std::uint64_t bytes = 0;   // of the file at most
+  int ordinal = 0;                 // on its node
+  std::string folder = {};         // in which the file is; it has no name
+  std::string system = {};         // type of the file system
+  bool named = false;              // by --drive-paths
+  bool rotational = false;         // or one of the drives is
+  std::string family = {};         // what siblings have in common: "2 x MODEL, md"; empty: no model is known
+  std::string skipped = {};        // why it is not tested; empty if it is
+  bool began = false;              // the first block was written
+  bool ended = false;              // its work came to its end
+  std::string trouble = {};        // why it ended early; empty if it did not
+  double seconds = 0;              // from the start of the burn to this report
+  std::uint64_t bytes = 0;         // of the file at most
   std::uint64_t most_written = 0;  // bytes in the whole burn
   std::uint64_t held = 0;          // bytes of the file that were written and are compared
   std::uint64_t written = 0;       // bytes
@@ -335,8 +335,8 @@ struct BurnReport {
   std::vector<BurnHostFamily> host_families = {};
   std::vector<BurnDriveFamily> drive_families = {};
   std::vector<BurnFinding> findings = {};  // failures first
-  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, drives, nodes, families, host_families,
-         drive_families, findings);
+  FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, drives, nodes, families,
+         host_families, drive_families, findings);
 };
 
 }  // namespace railbed

@@ -108,7 +108,8 @@ class BurnRates {
   std::uint64_t stride_ = 1;
 };
 
-inline constexpr std::size_t kMostFaults = 16;  // of one GPU, host or drive, that are described; all are counted
+inline constexpr std::size_t kMostFaults =
+    16;  // of one GPU, host or drive, that are described; all are counted
 
 inline constexpr std::string_view kBurnFind = "bench.burn.find";    // BurnPlan → BurnFound; loads nothing
 inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan → BurnName

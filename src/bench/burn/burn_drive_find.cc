@@ -15,6 +15,7 @@
 #include "bench/burn/burn_drive.h"
 #include "bench/storage/scratch.h"
 #include "bench/storage/storage.h"
+#include "facts/block_device.h"
 #include "facts/collectors.h"
 #include "facts/mount.h"
 #include "facts/readings.h"
@@ -44,7 +45,7 @@ std::string why_not_writable(const std::string& folder) {
 }
 
 bool is_set(Host& host, const std::string& drive, std::string_view flag) {
-  return read_flag(host, fmt::format("/sys/block/{}/{}", drive, flag)).value_or(false);
+  return read_flag(host, fmt::format("{}/{}", block_device_folder(drive), flag)).value_or(false);
 }
 
 // Fills in the sizes; else `skipped`.
@@ -77,7 +78,7 @@ BurnDrive drive_at(Host& host, const std::string& folder, const Mount& mount) {
     if (drive.devices.size() >= kMostDevices) break;
     BurnDevice& device = drive.devices.emplace_back();
     device.name = name;
-    device.model = host.read_line("/sys/block/" + name + "/device/model").value_or("");
+    device.model = host.read_line(block_device_folder(name) + "/device/model").value_or("");
     drive.rotational = drive.rotational || is_set(host, name, "queue/rotational");
     if (drive.devices.size() == 1) model = device.model;
     alike = alike && device.model == model;
@@ -137,7 +138,7 @@ std::optional<Candidate> candidate_at(Host& host, const std::string& folder) {
 // The folders that are tried: all mount points, and those in which every user may make files.
 std::vector<std::string> folders_to_try(Host& host) {
   std::vector<std::string> folders;
-  const auto table = host.read("/proc/self/mountinfo");
+  const auto table = host.read(kMountTable);
   if (table)
     for (const auto line : lines(*table))
       if (const auto mount = parse_mount_line(line); mount && folders.size() < kMostOfAKind)
@@ -192,7 +193,7 @@ std::string why_not_local(Host& host, const Mount& mount) {
     for (const std::string_view memory : {"ram", "zram"})
       if (name.starts_with(memory)) return name + " is in memory";
     // Drives of iSCSI and Fibre Channel: drivers/scsi/scsi_transport_iscsi.c, scsi_transport_fc.c
-    const std::string path = host.resolve("/sys/block/" + name).value_or("");
+    const std::string path = host.resolve(block_device_folder(name)).value_or("");
     for (const std::string_view transport : {"/session", "/rport-"})
       if (path.find(transport) != std::string::npos) return name + " is on another machine";
   }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
+#include "facts/block_device.h"
 #include "facts/log/kernel_log.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"
@@ -25,7 +26,7 @@ bool is_controller(std::string_view name) {
 // Returns the NVMe controller of a block device; empty if it has none. With multipathing (nvme_core.multipath) the device
 // belongs to a subsystem, whose folder has the controllers.
 std::string controller_of(Host& host, const std::string& device) {
-  const auto folder = host.resolve("/sys/block/" + device + "/device");
+  const auto folder = host.resolve(block_device_folder(device) + "/device");
   if (!folder) return "";
   if (std::string name = last_part(*folder); is_controller(name)) return name;
   if (!last_part(*folder).starts_with("nvme-subsys")) return "";
@@ -37,7 +38,7 @@ std::string controller_of(Host& host, const std::string& device) {
 
 // The third number of the kernel's statistics: Documentation/block/stat.rst. The unit is 512 bytes.
 std::optional<std::uint64_t> sectors_read(Host& host, const std::string& device) {
-  const auto line = host.read_line("/sys/block/" + device + "/stat");
+  const auto line = host.read_line(block_device_folder(device) + "/stat");
   if (!line) return std::nullopt;
   const auto columns = words(*line);
   return columns.size() > 2 ? parse_number<std::uint64_t>(columns[2]) : std::nullopt;
@@ -72,7 +73,7 @@ DriveWatch::DriveWatch(Host& host, std::vector<BurnDevice> devices)
     start.controller = controller_of(host_, device.name);
     start.sectors = sectors_read(host_, device.name);
     if (!start.controller.empty())
-      device.address = last_pci_address(host_.resolve("/sys/class/nvme/" + start.controller).value_or(""));
+      device.address = last_pci_address(host_.resolve(nvme_folder(start.controller)).value_or(""));
     if (!device.address.empty()) {
       start.errors = pcie_errors(host_, device.address);
       start.link = pcie_link_now(host_, device.address).to_optional();

@@ -22,7 +22,7 @@ struct BurnOutlook {
   double watts = 0;  // of all GPUs: their power limits, or --watts where that is less
   int drives = 0;
   std::uint64_t most_written = 0;  // bytes, of that drive that gets most
-  int unknown = 0;   // GPUs whose power limit is not known; they are not in `watts`
+  int unknown = 0;                 // GPUs whose power limit is not known; they are not in `watts`
 };
 
 struct BurnListener {

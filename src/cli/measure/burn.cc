@@ -1,13 +1,13 @@
 // railbed burn: hours of full load on the GPUs, processors and drives of many nodes, with every result compared.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "bench/burn/burn_verdict.h"
+#include "campaign/measure/burn_words.h"
 #include "campaign/measure/run_burn.h"
 #include "cli/command.h"
 #include "cli/document.h"
@@ -71,44 +71,6 @@ std::string text_of(const std::vector<BurnShare>& phases) {
   return text;
 }
 
-// Parses "bf16" and "bf16:30".
-Result<BurnShare> share_of_text(const std::string& text) {
-  const auto colon = std::min(text.find(':'), text.size());
-  const auto names = enum_names(BurnPhase{});
-  const auto name = std::ranges::find(names, std::string_view(text).substr(0, colon));
-  const auto share = colon < text.size() ? parse_number<int>(std::string_view(text).substr(colon + 1)) : 1;
-  if (name == names.end() || !share || *share < 1 || *share > 1000)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("--phases {}: write {}, each with a share if you want: bf16:30,memory:10", text,
-                            fmt::join(names, ", ")));
-  return BurnShare{static_cast<BurnPhase>(name - names.begin()), *share};
-}
-
-// Parses "wrong-result:0@30" and "slow:1:5".
-Result<BurnDrill> drill_of_text(const std::string& text) {
-  const std::string_view all = text;
-  const auto first = all.find(':');
-  const auto names = enum_names(BurnInjection{});
-  const auto name = std::ranges::find(names, all.substr(0, first));
-  if (first != std::string_view::npos && name != names.end()) {
-    const auto kind = static_cast<BurnInjection>(name - names.begin());
-    const bool slows = kind == BurnInjection::kSlow;
-    const std::string_view rest = all.substr(first + 1);
-    const auto second = rest.find(slows ? ':' : '@');
-    if (second != std::string_view::npos) {
-      const auto which = parse_number<int>(rest.substr(0, second));
-      const auto amount = parse_real(std::string(rest.substr(second + 1)));
-      if (which && *which >= 0 && amount && *amount >= 0 && (!slows || *amount <= 90))
-        return BurnDrill{kind, *which, *amount};
-    }
-  }
-  return fail(
-      ErrorKind::kBadInput,
-      fmt::format("--inject {}: write wrong-result:GPU@SECONDS, slow:GPU:PERCENT, wrong-cpu:CPU@SECONDS, "
-                  "wrong-host-memory:CPU@SECONDS or wrong-drive:DRIVE@SECONDS",
-                  text));
-}
-
 Result<void> choose_drives(BurnOptions& options) {
   if (!options.drives && !options.only_drives) {
     if (options.drive_paths.empty() && options.drive_writes.empty()) return {};
@@ -159,7 +121,7 @@ Result<void> fill_plan(BurnOptions& options) {
   if (!options.phases.empty()) plan.phases.clear();
   std::set<BurnPhase> named;
   for (const std::string& text : options.phases) {
-    ASSIGN_OR_RETURN(const BurnShare share, share_of_text(text));
+    ASSIGN_OR_RETURN(const BurnShare share, parse_burn_share(text));
     if (!named.insert(share.phase).second)
       return fail(ErrorKind::kBadInput, fmt::format("--phases: {} is named twice", text));
     plan.phases.push_back(share);
@@ -169,7 +131,7 @@ Result<void> fill_plan(BurnOptions& options) {
   }
   RETURN_IF_ERROR(choose_load(options));
   for (const std::string& text : options.inject) {
-    ASSIGN_OR_RETURN(const BurnDrill drill, drill_of_text(text));
+    ASSIGN_OR_RETURN(const BurnDrill drill, parse_burn_drill(text));
     plan.drills.push_back(drill);
   }
   return check_burn(plan);
