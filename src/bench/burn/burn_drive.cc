@@ -334,6 +334,10 @@ class DriveWork {
       if (pass > 1 && slot.memory[i] != burn_word(pattern_of(pass - 1), first + i)) fault.stale = false;
     }
     fault.again = read_again(slot, pattern);
+    // A second read of a drill's block, which was in flight when it was mended.
+    if (fault.again == "right" && bits == kDriveBit &&
+        std::ranges::find(mended_, slot.block) != mended_.end())
+      return;
     const auto drilled = std::ranges::find(drilled_, slot.block);
     fault.injected = drilled != drilled_.end();
     if (fault.injected) {
@@ -372,6 +376,7 @@ class DriveWork {
 
   // Writes a drill's block as it should be, so that it is found once.
   void mend(std::size_t block) {
+    mended_.push_back(block);
     const std::span<std::uint64_t> memory = write_memory_.block(0);
     fill(memory, block, pass_of_[block]);
     write_blocks(memory.data(), block, 1);
@@ -387,6 +392,7 @@ class DriveWork {
   std::mt19937_64 random_;
   std::vector<double> drills_;        // moments
   std::vector<std::size_t> drilled_;  // blocks with a wrong bit
+  std::vector<std::size_t> mended_;   // those that were mended
   Fd file_;
   DirectBlocks memory_{kBatches * kBatchBlocks};
   DirectBlocks write_memory_{kBlocksOfAWrite};
