@@ -41,6 +41,7 @@
 #include "host/support/bug_report.h"
 #include "host/support/pasted.h"
 #include "host/support/support.h"
+#include "host/support/texts.h"
 #include "host/tree.h"
 #include "inventory/load.h"
 #include "model/nccl_topology.h"
@@ -156,7 +157,9 @@ void Mixture::add_reports(SupportReports reports) {
   for (SupportReport& report : reports.nodes) {
     Gaps gaps = report.tree.gaps();
     const auto host = open_tree(std::move(report.tree).tree(), std::move(gaps));
-    const std::string name = add_machine(report.node, collect_facts(*host));
+    CollectOptions options;
+    options.gds = true;  // reading what was sent runs nothing
+    const std::string name = add_machine(report.node, collect_facts(*host, options));
     if (auto bmc = sent_bmc(*host, name)) explanation.evidence.bmcs.emplace(name, std::move(*bmc));
   }
 }
@@ -410,7 +413,7 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(input_name(path));
-  log.feed(text);
+  log.feed(is_gdscheck(text) ? without_gdscheck_tables(text) : text);
   has_log = true;
   std::string key = name;
   for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);

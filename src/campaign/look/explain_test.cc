@@ -121,6 +121,39 @@ TEST_F(Explain, ATextThatNobodyKnowsShowsItsMostTellingLines) {
   EXPECT_THAT(explanation.job->verdict.why.front(), HasSubstr("x.log:5: FrobnicationError"));
 }
 
+// Who pastes it asks about it, without a cluster.yaml; what is left out at its head is not known, and not missing.
+TEST_F(Explain, GdscheckIsJudgedWhoeverSendsIt) {
+  constexpr std::string_view kHead = " GDS release version: 1.11.1.6\n";
+  const auto printed = [](std::string_view nvme, std::string_view nfs) {
+    return fmt::format(
+        " ============\n ENVIRONMENT:\n ============\n DRIVER CONFIGURATION:\n NVMe P2PDMA        : Unsupported\n"
+        " NVMe               : {}\n NFS                : {}\n Userspace RDMA     : Unsupported\n"
+        " CUFILE CONFIGURATION:\n properties.use_compat_mode : true\n properties.force_compat_mode : false\n"
+        " GPU INFO:\n GPU index 0 NVIDIA L4 bar:1 bar size (MiB):32768 supports GDS, IOMMU State: Disabled\n"
+        " PLATFORM INFO:\n IOMMU: disabled\n Platform verification succeeded\n",
+        nvme, nfs);
+  };
+  const auto finding = [&](const std::string& text) {
+    const Explanation explanation = read({write("check.txt", text)});
+    EXPECT_FALSE(explanation.job);
+    const auto& findings = explanation.machines.findings;
+    const auto found = std::ranges::find(findings, "gpu.gds-direct", &Finding::rule);
+    return found == findings.end() ? Finding() : *found;
+  };
+  const Finding none = finding(std::string(kHead) + printed("Unsupported", "Unsupported"));
+  EXPECT_EQ(none.status, Status::kWarn);
+  EXPECT_THAT(none.message,
+              HasSubstr("gdscheck 1.11.1.6 has no direct way to NVMe, and nvidia-fs is not loaded"));
+  const Finding cut = finding(printed("Unsupported", "Unsupported"));
+  EXPECT_EQ(cut.status, Status::kWarn);
+  EXPECT_THAT(cut.message, testing::Not(HasSubstr("loaded")));
+  EXPECT_EQ(finding(printed("Supported", "Unsupported")).status, Status::kPass);
+  EXPECT_EQ(finding(printed("Unsupported", "Supported")).status, Status::kPass);
+  EXPECT_EQ(finding("$ ./gdscheck.py -p\n" + printed("Unsupported", "Unsupported")).status, Status::kWarn);
+  EXPECT_EQ(finding("root@n1:~# /usr/local/cuda/gds/tools/gdscheck -p\n" + printed("Supported", "x")).status,
+            Status::kPass);
+}
+
 TEST_F(Explain, SeveralLogsAreOneJob) {
   const Explanation explanation = read({
       write("rank0.log", "h1:1:1 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\n"),

@@ -136,8 +136,13 @@ Reading<GdsCheck> collect_check(Host& host, bool asked) {
 
 std::optional<GdsCheck> parse_gdscheck(std::string_view text) {
   GdsCheck check;
-  for (const std::string_view line : lines(text)) take_line(trim(line), check);
-  return check.release.empty() || check.drivers.empty() ? std::nullopt : std::optional(std::move(check));
+  bool titled = false;  // what people paste may lack the lines with the versions
+  for (const std::string_view line : lines(text)) {
+    take_line(trim(line), check);
+    titled = titled || trim(line) == "DRIVER CONFIGURATION:";
+  }
+  const bool known = titled || !check.release.empty();
+  return known && !check.drivers.empty() ? std::optional(std::move(check)) : std::nullopt;
 }
 
 std::optional<CufileSettings> parse_cufile(std::string_view text) {
@@ -173,6 +178,19 @@ std::string direct_way_of_nvme(const GdsCheck& check) {
   };
   if (has("NVMe P2PDMA", "Supported") || has("NVMe", "p2pdma")) return "P2PDMA";
   return has("NVMe", "Supported") || has("NVMe", "nvfs") ? "nvidia-fs" : "";
+}
+
+std::vector<std::string> direct_storage(const GdsCheck& check) {
+  std::vector<std::string> direct;
+  for (const GdsDriver& driver : check.drivers) {
+    // A transport of some of the others, and nothing that holds files.
+    if (lower(driver.name) == "userspace rdma") continue;
+    const bool is_direct = std::ranges::any_of(driver.modes, [](const std::string& mode) {
+      return mode == "Supported" || mode == "nvfs" || mode == "p2pdma" || mode == "dmabuf";
+    });
+    if (is_direct) direct.push_back(driver.name);
+  }
+  return direct;
 }
 
 Gds collect_gds(Host& host, bool asked) {

@@ -23,7 +23,7 @@ struct GdsDriver {
 
 // What `gdscheck -p` prints, GDS 0.9 to 1.17. Values that it does not print are empty.
 struct GdsCheck {
-  std::string release = {};    // "1.13.1.3"
+  std::string release = {};    // "1.13.1.3"; empty: cut off
   std::string nvidia_fs = {};  // "2.20"; empty: the kernel module is not loaded
   std::vector<GdsDriver> drivers = {};
   std::optional<bool> compat_allowed =
@@ -63,5 +63,7 @@ Gds collect_gds(Host& host, bool asked);
 
 // Returns whether files on local NVMe drives reach GPUs without host memory, and how: "nvidia-fs", "P2PDMA"; empty if not.
 std::string direct_way_of_nvme(const GdsCheck& check);
+// Returns the drives and file systems that do: "NVMeOF", "NFS".
+std::vector<std::string> direct_storage(const GdsCheck& check);
 
 }  // namespace railbed

@@ -117,6 +117,24 @@ TEST(ParseGdscheck, ReadsEachGeneration) {
   EXPECT_EQ(direct_way_of_nvme(*modes), "nvidia-fs");
 }
 
+TEST(ParseGdscheck, ReadsWhatIsLeftOfAPaste) {
+  const std::string_view whole = kTranslated;
+  const auto cut = parse_gdscheck(whole.substr(whole.find(" DRIVER CONFIGURATION:")));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->release, "");
+  EXPECT_EQ(cut->gpus, 2);
+}
+
+TEST(DirectStorage, IsEveryFileSystemWithoutHostMemory) {
+  EXPECT_EQ(direct_storage(*parse_gdscheck(kOld)), (std::vector<std::string>{"NVMe", "NVMeOF"}));
+  EXPECT_TRUE(direct_storage(*parse_gdscheck(kTranslated)).empty());
+  EXPECT_EQ(direct_storage(*parse_gdscheck(kModes)),
+            (std::vector<std::string>{"NVMe", "IBM Spectrum Scale", "FSx Lustre"}));
+  // RDMA carries files of others and holds none.
+  EXPECT_TRUE(
+      direct_storage(*parse_gdscheck("GDS release version: 1.10.0.4\nUserspace RDMA : Supported\n")).empty());
+}
+
 TEST(ParseGdscheck, TakesNothingElse) {
   EXPECT_FALSE(parse_gdscheck(""));
   EXPECT_FALSE(parse_gdscheck("NVMe : Supported\n"));

@@ -358,6 +358,12 @@ void add_tests_of_gpus(const Outputs& outputs, ReportTree& report) {
   add_gpu_tests(texts, report);
 }
 
+void add_checks_of_gds(const Outputs& outputs, ReportTree& report) {
+  for (const std::string_view program : {"gdscheck", "gdscheck.py"})
+    for (const Output* output : outputs.of(program))
+      if (is_gdscheck(output->text)) return add_gdscheck(output->text, report);
+}
+
 LogText log_text(const Output& output) {
   // The script behind an nvidia-bug-report searches this journal for NVIDIA's lines.
   return {command_of(output), output.text, flags_of(output.words) == "b0" || output.filtered};
@@ -470,6 +476,7 @@ void interpret(const Outputs& outputs, ReportTree& report) {
   if (!listed_gpus.empty() && !report.has_call("nvml list"))
     report.call("nvml list", json::dump(json::encode(listed_gpus)));
   add_tests_of_gpus(outputs, report);
+  add_checks_of_gds(outputs, report);
   add_bmc(outputs, report);
   add_log(outputs, report);
 }

@@ -13,11 +13,11 @@ namespace {
 
 // If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
-    "mlxfwmanager", "ibdev2netdev", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl",
-    "mlxconfig",    "mstconfig",    "show_gids",  "hostname",    "ipmitool",    "ibstatus",
-    "ethtool",      "numactl",      "mlxlink",    "mstlink",     "ibstat",      "uptime",
-    "sysctl",       "lspci",        "dmesg",      "lscpu",       "lsmod",       "mlxup",
-    "modinfo",      "dcgmi",        "uname",      "rdma",        "date",        "ip"};
+    "mlxfwmanager", "ibdev2netdev", "nvidia-smi", "ibv_devinfo", "timedatectl", "journalctl", "gdscheck.py",
+    "mlxconfig",    "mstconfig",    "show_gids",  "gdscheck",    "hostname",    "ipmitool",   "ibstatus",
+    "ethtool",      "numactl",      "mlxlink",    "mstlink",     "ibstat",      "uptime",     "sysctl",
+    "lspci",        "dmesg",        "lscpu",      "lsmod",       "mlxup",       "modinfo",    "dcgmi",
+    "uname",        "rdma",         "date",       "ip"};
 
 // Its output is that of a file. A file's name that begins so means nothing.
 constexpr std::string_view kCat = "cat";
@@ -76,9 +76,11 @@ std::vector<std::string> words_of_command(std::string_view line) {
   std::vector<std::string> found;
   for (const auto word : words(line)) found.emplace_back(word);
   if (found.empty()) return {};
-  // "/usr/bin/dmesg", not "/var/log/dmesg", which is a file.
+  // "/usr/bin/dmesg", "/usr/local/cuda/gds/tools/gdscheck", not "/var/log/dmesg", which is a file.
   const auto slash = found[0].rfind('/');
-  const bool is_program = slash == std::string::npos || found[0].substr(0, slash).ends_with("bin");
+  const std::string folder = found[0].substr(0, slash == std::string::npos ? 0 : slash);
+  const bool is_program = slash == std::string::npos || folder == "." || folder.ends_with("bin") ||
+                          folder.ends_with("/gds/tools");
   if (!is_program) return {};
   found[0] = found[0].substr(slash + 1);
   if (found[0] != kCat && std::ranges::find(kPrograms, found[0]) == std::end(kPrograms)) return {};

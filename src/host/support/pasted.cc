@@ -149,6 +149,7 @@ Words words_of_text(std::string_view text) {
     if (!device.empty()) words.insert(words.end(), {"-d", device});
     return words;
   }
+  if (is_gdscheck(head)) return {"gdscheck", "-p"};
   if (const auto kind = dcgm_kind(head); !kind.empty()) return {"dcgmi", std::string(kind)};
   if (const auto command = ipmitool_command(head); !command.empty()) {
     Words words{"ipmitool"};

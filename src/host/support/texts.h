@@ -81,6 +81,11 @@ inline constexpr std::string_view kIpmitoolPart = " (part)";
 std::string_view dcgm_kind(std::string_view text);
 // The results of all outputs of dcgmi together.
 void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& report);
+// Returns true for what gdscheck -p prints, be it the program or its older script.
+bool is_gdscheck(std::string_view text);
+void add_gdscheck(std::string_view text, ReportTree& report);
+// Returns the text without the lines of gdscheck's tables, which name as unsupported what a machine merely does not have.
+std::string without_gdscheck_tables(std::string_view text);
 // The times that a report states, in Unix seconds.
 struct LogClock {
   std::optional<double> boot;

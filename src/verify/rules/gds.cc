@@ -1,5 +1,7 @@
-// GPUDirect Storage: files on local NVMe drives reach GPUs without host memory. Judged where cluster.yaml expects it.
+// GPUDirect Storage: files on local NVMe drives reach GPUs without host memory. Judged where cluster.yaml expects it, and
+// where what gdscheck printed was sent: without an expectation any file system will do.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,13 +12,18 @@
 namespace railbed {
 namespace {
 
-// Returns true after ending the case if the node is not expected to have it, or cannot.
+bool is_expected(const NodeView& node) { return node.expect().gpudirect_storage.value_or(false); }
+
+// Returns true after ending the case if nobody asks about it on this node, or the node cannot have it. Who sends what gdscheck
+// printed asks.
 bool is_not_expected(Case& verdict, const NodeView& node) {
-  if (!node.expect().gpudirect_storage.value_or(false)) {
+  const auto& check = node.facts->gpus.gds.check;
+  if (!is_expected(node) && !check.ok()) {
     verdict.not_applicable("cluster.yaml expects no GPUDirect Storage");
     return true;
   }
-  if (verdict.lacks_gpus(node)) return true;
+  const bool lists_gpus = check.ok() && check->gpus > 0;
+  if (!lists_gpus && verdict.lacks_gpus(node)) return true;
   if (!node.facts->gpus.driver_version.absent()) return false;
   verdict.not_applicable("no driver is loaded (gpu.driver)");
   return true;
@@ -36,6 +43,46 @@ const GdsCheck* checked(Case& verdict, const NodeView& node) {
   return nullptr;
 }
 
+enum class Module { kLoaded, kMissing, kUnknown };
+
+// gdscheck prints a version of nvidia-fs below its own where the module is loaded.
+Module nvidia_fs_on(Case& verdict, const NodeView& node, const GdsCheck& check) {
+  const auto& loaded = node.facts->gpus.gds.nvidia_fs;
+  verdict.seen(loaded);
+  if (loaded.ok() || !check.nvidia_fs.empty()) return Module::kLoaded;
+  return loaded.absent() || !check.release.empty() ? Module::kMissing : Module::kUnknown;
+}
+
+Remedy remedy_of(Module module) {
+  const Remedy load{
+      "Load nvidia-fs; it comes with NVIDIA's package nvidia-gds, and needs the open GPU module. Since CUDA 12.8, "
+      "\"use_pci_p2pdma\": true in /etc/cufile.json does without it where kernel, driver and GPU allow.",
+      {"modprobe nvidia-fs", "cat /proc/driver/nvidia-fs/version"}};
+  if (module == Module::kMissing) return load;
+  Remedy remedy{
+      "The kernel's nvme driver is not one that registers with nvidia-fs, or an IOMMU is in the way. Read what "
+      "cuFile writes to its log.",
+      {"dmesg | grep -i nvidia-fs"}};
+  if (module == Module::kUnknown) {
+    remedy.text = "See whether nvidia-fs is loaded. If not: " + load.text + " If it is: " + remedy.text;
+    remedy.commands.insert(remedy.commands.begin(), "cat /proc/driver/nvidia-fs/version");
+  }
+  return remedy;
+}
+
+Complaint no_direct_way(std::string_view node, const GdsCheck& check, Module module) {
+  const bool missing = module == Module::kMissing;
+  std::string message = fmt::format(
+      "files on the NVMe drives of {} reach its GPUs through host memory only: gdscheck{} has no direct way to NVMe",
+      node, check.release.empty() ? "" : " " + printable(check.release));
+  if (module != Module::kUnknown)
+    message += missing ? ", and nvidia-fs is not loaded" : ", although nvidia-fs is loaded";
+  return {.message = std::move(message),
+          .expected = "NVMe: Supported (by nvidia-fs), or NVMe P2PDMA: Supported",
+          .observed = missing ? "Unsupported, no nvidia-fs" : "Unsupported",
+          .remedy = remedy_of(module)};
+}
+
 void gds_direct(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUDirect Storage", its_gpus, [](Case& verdict, const NodeView& node) {
     if (is_not_expected(verdict, node)) return;
@@ -43,27 +90,12 @@ void gds_direct(const Survey& survey, Judge& judge) {
     if (check == nullptr) return;
     if (const std::string way = direct_way_of_nvme(*check); !way.empty())
       return verdict.pass("NVMe by " + way);
-    const auto& nvidia_fs = node.facts->gpus.gds.nvidia_fs;
-    verdict.seen(nvidia_fs);
-    const bool missing = nvidia_fs.absent() && check->nvidia_fs.empty();
-    verdict.fail(
-        {.message = fmt::format(
-             "files on the NVMe drives of {} reach its GPUs through host memory only: gdscheck {} has no "
-             "direct way to NVMe{}",
-             *node.name, printable(check->release),
-             missing ? ", and nvidia-fs is not loaded" : ", although nvidia-fs is loaded"),
-         .expected = "NVMe: Supported (by nvidia-fs), or NVMe P2PDMA: Supported",
-         .observed = missing ? "Unsupported, no nvidia-fs" : "Unsupported",
-         .remedy =
-             missing
-                 ? Remedy{"Load nvidia-fs; it comes with NVIDIA's package nvidia-gds, and needs the open GPU "
-                          "module. Since CUDA 12.8, \"use_pci_p2pdma\": true in /etc/cufile.json does without it "
-                          "where kernel, driver and GPU allow.",
-                          {"modprobe nvidia-fs", "cat /proc/driver/nvidia-fs/version"}}
-                 : Remedy{
-                       "The kernel's nvme driver is not one that registers with nvidia-fs, or an IOMMU is in "
-                       "the way. Read what cuFile writes to its log.",
-                       {"dmesg | grep -i nvidia-fs"}}});
+    const auto direct = direct_storage(*check);
+    if (!is_expected(node) && !direct.empty())
+      return verdict.pass(fmt::format("{}; NVMe drives through host memory", fmt::join(direct, ", ")));
+    const Module module = nvidia_fs_on(verdict, node, *check);
+    Complaint complaint = no_direct_way(*node.name, *check, module);
+    is_expected(node) ? verdict.fail(std::move(complaint)) : verdict.warn(std::move(complaint));
   });
 }
 
@@ -127,7 +159,7 @@ std::span<const Rule> gds_rules() {
            "take memory bandwidth from others.",
        .source = "gdscheck -p: NVMe, NVMe P2PDMA; /proc/driver/nvidia-fs/version",
        .standard =
-           "expect.gpudirect_storage; NVIDIA GPUDirect Storage documentation, \"Verifying a Successful GDS "
+           "expect.gpudirect_storage, or gdscheck's output that was sent; NVIDIA GPUDirect Storage documentation, \"Verifying a Successful GDS "
            "Installation\"",
        .remedy = "Load nvidia-fs, or let cuFile use P2PDMA.",
        .fixture = "h100-gds-no-module",
