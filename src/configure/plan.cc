@@ -122,10 +122,13 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
 }
 
 // Returns true if all files are in place and only the running system lacks the setting. If no step applies
-// it, a new login or the service's next start will.
+// it, a new login or the service's next start will. Of a setting without files only its needs can show that its steps have run.
 bool awaits_reboot(const Setting& setting, const NodeChange& change) {
+  const auto is_set = [&](const Need& need) {
+    return setting.files.empty() && !change.steps.empty() ? need.at_boot == true : need.at_boot != false;
+  };
   return (setting.reboot || change.steps.empty()) && change.files.empty() && change.held.empty() &&
-         std::ranges::none_of(setting.needs, [](const Need& need) { return need.at_boot == false; });
+         std::ranges::all_of(setting.needs, is_set);
 }
 
 constexpr std::string_view kUnitFolder = "/etc/systemd/system/";

@@ -84,6 +84,20 @@ TEST(Plan, WaitsForARebootInsteadOfProposingItAgain) {
   EXPECT_EQ(made.awaiting_reboot, std::vector<std::string>{"a setting"});
 }
 
+// Kernel arguments on RHEL, for example, which no file of railbed's has.
+TEST(Plan, ProposesStepsAgainUntilTheyShow) {
+  Setting wanted = setting();
+  wanted.files.clear();
+  wanted.reboot = true;
+  wanted.needs = {{.what = "a is 1", .now = false}};
+  const NodePlan made = plan(wanted, {});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_EQ(made.changes[0].steps, wanted.steps);
+  EXPECT_TRUE(made.awaiting_reboot.empty());
+  wanted.needs[0].at_boot = true;
+  EXPECT_EQ(plan(wanted, {}).awaiting_reboot, std::vector<std::string>{"a setting"});
+}
+
 TEST(Plan, HoldsWhatAPersonEdited) {
   const FileStates edited = {{"/etc/x.conf", there(setting().files[0].content + "b = 2\n")}};
   EXPECT_NE(plan(setting(), edited).changes.at(0).held.find("edited by hand"), std::string::npos);

@@ -57,6 +57,9 @@ void add_kernel(const Target& target, const SerialConsole& console, std::vector<
     setting.notes.push_back(
         "The boot menu itself stays where /etc/default/grub puts it: RHEL's grub2-mkconfig "
         "reads no folder of settings beside that file.");
+    setting.notes.push_back(
+        "Until the node reboots, nothing shows that grubby has run, and the plan has this change again: it "
+        "does no harm twice.");
   }
   setting.notes.push_back(fmt::format(
       "The BMC's own serial-over-LAN has to have the same rate, {} bit/s; at another one it shows nothing, or "
