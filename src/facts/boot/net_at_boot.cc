@@ -174,11 +174,17 @@ BootGroup gone(BootGroup group) {
   return group;
 }
 
-// Returns true for interfaces on PCI, bonds, IPoIB and VLANs.
+// Returns true for interfaces on PCI, bonds, IPoIB and VLANs, and for others with an address of a network, such as those
+// that a hypervisor gives a guest. Ends of containers' interfaces, of which a node may have thousands, have none.
 bool is_looked_at(const NetInterface& interface, const Net& net) {
   constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND, linux/if_arp.h
-  return interface.pci_address.ok() || interface.bond_mode.ok() ||
-         interface.link_type.value_or(0) == kInfiniBand || find_vlan(net, interface.name) != nullptr;
+  constexpr int kLoopback = 772;   // ARPHRD_LOOPBACK
+  const int type = interface.link_type.value_or(0);
+  return interface.pci_address.ok() || interface.bond_mode.ok() || type == kInfiniBand ||
+         find_vlan(net, interface.name) != nullptr ||
+         (type != kLoopback && interface.name != "lo" &&
+          std::ranges::any_of(items(interface.addresses),
+                              [](const InterfaceAddress& one) { return !one.address.is_link_local(); }));
 }
 
 // Adds the profiles of one group for an interface, as the head of this file explains. An uncertain profile

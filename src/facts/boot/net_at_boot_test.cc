@@ -51,6 +51,32 @@ std::string said(std::string_view lines) {
   return text;
 }
 
+// A guest's interface may be on no PCI bus; an end of a container's has no address of a network.
+TEST(NetAtBoot, KnowsAnInterfaceByItsAddress) {
+  const auto with = [](std::string_view address) {
+    return said(fmt::format(R"(
+/etc/NetworkManager/system-connections/rail.nmconnection <<END
+[connection]
+id=rail
+type=ethernet
+interface-name=veth1
+
+[ipv4]
+method=manual
+address1=10.88.0.1/24
+END
+@ addresses <<END
+[{{"ifname":"veth1","addr_info":[{{"local":"{}","prefixlen":24}}]}}]
+END
+)",
+                            address));
+  };
+  EXPECT_EQ(
+      with("10.88.0.1"),
+      "veth1 NetworkManager /etc/NetworkManager/system-connections/rail.nmconnection  0 10.88.0.1/24\n");
+  EXPECT_EQ(with("fe80::1"), "");
+}
+
 TEST(NetAtBoot, NetplanMergesItsFilesAndNamesItsRenderer) {
   EXPECT_EQ(said(R"(
 /etc/netplan/01-network-manager-all.yaml <<END
