@@ -7,6 +7,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "hardware/gpu_model.h"
 #include "settings/files.h"
 #include "settings/step.h"
 
@@ -46,10 +47,16 @@ const SystemFolder* folder_of(const Platform& platform) {
   return found == std::end(kSystemFolders) || platform.os == "fedora" ? nullptr : found;
 }
 
+// Returns whether the expected GPU is on one board with an Arm processor: Grace's, DGX Spark's.
+bool is_beside_arm(const Target& target) {
+  const GpuModel* const model = find_gpu_model(target.node().expect.gpu_model.value_or(""));
+  return model != nullptr && (model->c2c || model->name == "GB10");
+}
+
 // Returns the architecture's name in the repository; nullopt if the node's is not known.
 std::optional<std::string_view> architecture_of(const Target& target) {
   const auto& machine = target.facts().system.os.architecture;
-  if (!machine.ok()) return std::nullopt;
+  if (!machine.ok()) return is_beside_arm(target) ? std::optional<std::string_view>("sbsa") : std::nullopt;
   if (*machine == "x86_64") return "x86_64";
   if (*machine == "aarch64") return "sbsa";
   return "";

@@ -178,6 +178,16 @@ TEST(NvidiaRepository, IsPutInPlaceOnANodeThatHasNothing) {
   EXPECT_THAT(toolkit_on("rocky", "9.4", "x86_64").files[0].content, HasSubstr("gpgcheck=1\n"));
 }
 
+TEST(NvidiaRepository, IsThatOfTheProcessorBesideTheGpu) {
+  const auto folder_of = [](std::string_view gpu) {
+    const auto settings = packages("os: ubuntu 24.04, cuda_toolkit: '13.0', gpu_model: " + std::string(gpu));
+    return settings.at(0).files.at(0).content;
+  };
+  EXPECT_THAT(folder_of("GB10"), HasSubstr("ubuntu2404/sbsa/\n"));
+  EXPECT_THAT(folder_of("GH200"), HasSubstr("ubuntu2404/sbsa/\n"));
+  EXPECT_THAT(folder_of("H100"), HasSubstr("ubuntu2404/x86_64/\n"));
+}
+
 TEST(NvidiaRepository, TakesAMirrorAndAnotherKey) {
   const auto mirrored =
       toolkit_on("ubuntu", "22.04", "x86_64", ", nvidia_repository: 'http://mirror.example/cuda/'");
