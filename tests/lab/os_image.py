@@ -110,10 +110,10 @@ def build(kind, folder=DEFAULT_FOLDER):
     recipe = digest(folder, machine)
     made = image.folder / 'recipe'
     if not made.exists() or made.read_text() != recipe:
-        common = make_common(ours, hashlib.sha256(' '.join(PACKAGES).encode()).hexdigest()[:16])
+        packages = common(ours)
         shutil.rmtree(image.folder, ignore_errors=True)
         image.folder.mkdir(parents=True)
-        make_disk(image, common, Modules(folder / 'root', ours))
+        make_disk(image, packages, Modules(folder / 'root', ours))
         made.write_text(recipe)
     return image
 
@@ -139,17 +139,17 @@ def make_keys(keys):
         write_private(keys / 'keeper-password', secrets.token_hex(8))
 
 
-def make_common(ours, name):
-    """The packages, as a tar file: the part that takes long, and that both kinds have in common."""
-    common = ours / f'debian-{name}.tar'
-    if not common.exists():
+def common(ours):
+    """The packages, as a tar file, made unless it lies there: the part that takes long, and that both kinds have in common."""
+    made = ours / f'debian-{hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:16]}.tar'
+    if not made.exists():
         progress('Debian 12 by mmdebstrap')
-        scratch = common.with_suffix('.new.tar')
+        scratch = made.with_suffix('.new.tar')
         without = [f'--dpkgopt=path-exclude=/usr/share/{part}/*' for part in ('man', 'locale', 'doc')]
         run(['mmdebstrap', '--quiet', '--variant=minbase', f'--include={",".join(PACKAGES)}', *without,
              '--dpkgopt=force-unsafe-io', '--aptopt=APT::Install-Recommends "false"', 'bookworm', str(scratch)])
-        os.replace(scratch, common)
-    return common
+        os.replace(scratch, made)
+    return made
 
 
 def as_root():
