@@ -45,6 +45,14 @@ std::vector<GpuGeneration> generations_of(const NodeView& node) {
   return found;
 }
 
+// Returns true if the driver refuses a GPU that needs the open module, also one of a generation that is not known here.
+bool driver_asks_for_open(const NodeView& node) {
+  return node.facts->kernel_log &&
+         std::ranges::any_of(node.facts->kernel_log->events, [](const LogEvent& event) {
+           return event.kind == LogKind::kGpuNeedsOpenModule;
+         });
+}
+
 bool any_needs(const std::vector<GpuGeneration>& generations, ModuleKind kind) {
   return std::ranges::any_of(generations, [&](const GpuGeneration& one) { return one.only == kind; });
 }
@@ -139,6 +147,7 @@ ModuleChoice module_choice(const NodeView& node, int branch) {
   // In a mixed node the older GPU decides, per NVIDIA's guide.
   for (const ModuleKind kind : {ModuleKind::kProprietary, ModuleKind::kOpen})
     if (any_needs(generations, kind)) return {kind, true};
+  if (driver_asks_for_open(node)) return {ModuleKind::kOpen, true};
   if (node.wanted != nullptr && node.wanted->configure.driver_kind)
     return {*node.wanted->configure.driver_kind == "open" ? ModuleKind::kOpen : ModuleKind::kProprietary,
             false};

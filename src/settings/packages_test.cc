@@ -268,6 +268,20 @@ TEST(RenderPackages, SaysWhereModulesHaveToBeSigned) {
               Contains(HasSubstr("'linux-modules-nvidia-570-server-open-*'")));
 }
 
+// One of eight H100 is another GPU there: the driver asks for the open module in the kernel log.
+TEST(RenderPackages, TheDriversOwnMessageDecidesOnTheModules) {
+  const Facts node = facts_of_machine("h100-open-module").at("gpu01");
+  const auto notes_of = [](const Facts& facts) {
+    return packages("driver: '570', gpu_model: H100", ", driver_kind: proprietary", {{"gpu1", facts}})
+        .at(0)
+        .notes;
+  };
+  EXPECT_THAT(notes_of(node), Contains(HasSubstr("works with the open modules alone")));
+  Facts silent = node;
+  silent.kernel_log = {KernelLog(), "/dev/kmsg"};
+  EXPECT_THAT(notes_of(silent), Not(Contains(HasSubstr("works with the open modules alone"))));
+}
+
 TEST(RenderPackages, RdmaIsForNodesWithARailOfIt) {
   const auto settings = sample(R"(
 railbed: 1

@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 // is wrong (libibverbs lacks a provider, a GID did not follow its address), or too little is known of the
 // machine.
 const std::set<std::string_view> kNotThere = {"gpu.driver",
+                                              "gpu.open-module",
                                               "gpu.driver-expected",
                                               "gpu.gpudirect-route",
                                               "gpu.persistence",

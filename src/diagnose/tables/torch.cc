@@ -631,7 +631,7 @@ constexpr Hypothesis kTorchHypotheses[] = {
     {.id = "timeout-limit-short", .explains = {"collective-timeout"}, .common = kRare, .needs = {"limit-cuts-saving"},
      .refuted_by = {"different-operations", "silent-rank-failed"},
      .title = "The group's time limit is short: a rank that saves for longer counts as lost",
-     .cause = "The program gave the group a limit of two minutes or less, where PyTorch's own is ten. Saving a checkpoint takes one rank longer, above all on a slow file server.",
+     .cause = "The group's time limit is short: the program set two minutes or less, where PyTorch's own is ten. Saving a checkpoint takes one rank longer, above all on a slow file server.",
      .remedy = "Raise it: init_process_group(timeout=timedelta(minutes=30)), or the program's own option; a barrier around long work may have a group with a limit of its own.",
      .settle_by = "one run with the longer limit: it goes on where this was the cause",
      .source = "PyTorch torch/distributed/constants.py; github.com/NVIDIA-NeMo/Automodel/pull/3108"},
