@@ -160,9 +160,9 @@ struct BurnDocument {
   FIELDS(BurnDocument, burn);
 };
 
-// Judges a burn of two H200 again (tests/burn_on_gpus wrote it).
+// Judges a burn of H200 again; tests/burn_on_gpus wrote those of two.
 BurnReport judged_again(const std::string& name) {
-  std::ifstream file(RAILBED_SOURCE_DIR "/tests/burn/h200x2-" + name + ".json");
+  std::ifstream file(RAILBED_SOURCE_DIR "/tests/burn/" + name + ".json");
   auto document = json::read<BurnDocument>(
       std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
   if (!document) {
@@ -176,25 +176,37 @@ BurnReport judged_again(const std::string& name) {
 }
 
 TEST(BurnVerdict, OfTwoRealGpus) {
-  const BurnReport sound = judged_again("sound");
+  const BurnReport sound = judged_again("h200x2-sound");
   EXPECT_TRUE(sound.findings.empty());
   ASSERT_EQ(sound.families.size(), kBurnPhases);
   for (const BurnFamily& family : sound.families) EXPECT_GT(family.low, .95 * family.high);
-  const BurnReport wrong = judged_again("wrong");
+  const BurnReport wrong = judged_again("h200x2-wrong");
   ASSERT_EQ(wrong.findings.size(), 1U);
   EXPECT_EQ(wrong.findings[0].what, "wrong-result");
   EXPECT_THAT(wrong.findings[0].message, HasSubstr("1 word just written to memory"));
-  const BurnReport slow = judged_again("slow");
+  const BurnReport slow = judged_again("h200x2-slow");
   ASSERT_EQ(slow.findings.size(), 1U);
   EXPECT_EQ(slow.findings[0].what, "slow");
   EXPECT_EQ(slow.findings[0].gpu, 0);
   EXPECT_TRUE(slow.findings[0].injected);
   EXPECT_THAT(slow.findings[0].message, HasSubstr("its clock is as high as theirs")) << "a drill pauses it";
-  const BurnReport copy = judged_again("copy");
+  const BurnReport copy = judged_again("h200x2-copy");
   ASSERT_EQ(copy.findings.size(), 1U);
   EXPECT_THAT(copy.findings[0].message, HasSubstr("GPU 1 of localhost gave wrong results"));
   EXPECT_THAT(copy.findings[0].message, HasSubstr("1 word of a copy to GPU 0"));
   EXPECT_THAT(copy.findings[0].remedy, HasSubstr("GPU 0, GPU 1, or the link between them"));
+}
+
+// `railbed burn --minutes 1 --host --drives` on a virtual machine with one H200 and a disk of the hypervisor.
+TEST(BurnVerdict, OfAWholeMachine) {
+  const BurnReport whole = judged_again("h200-whole");
+  EXPECT_EQ(burn_exit_code(whole), 0);
+  ASSERT_EQ(whole.findings.size(), 1U);
+  EXPECT_EQ(whole.findings[0].what, "drive-skipped");
+  EXPECT_THAT(whole.findings[0].message, HasSubstr("/usr/local/nvidia) was not tested"));
+  EXPECT_EQ(whole.families.size(), kBurnPhases - 1) << "one GPU copies to no other";
+  EXPECT_EQ(whole.host_families.size(), 2U);
+  EXPECT_TRUE(whole.drive_families.empty()) << "it calls itself a rotating drive";
 }
 
 TEST(BurnVerdict, WrongResultsFailAndDrillsAreMarked) {
