@@ -245,10 +245,6 @@ inline const std::string& source_of(const StorageExport& one) {
   return one.path.empty() ? one.device : one.path;
 }
 
-// Returns whether a device's path or name is that of a partition of the other: "/dev/sda1" of "/dev/sda", "nvme0n1p2" of
-// "nvme0n1", "…/nvme-eui.0025-part1" of "…/nvme-eui.0025".
-bool is_partition_of(std::string_view part, std::string_view whole);
-
 // How these names begin.
 inline constexpr std::string_view kOwnNqn = "nqn.2024-07.internal.railbed:";
 // Returns the subsystem's name if cluster.yaml gives none. ".internal" is reserved for private use (ICANN board

@@ -17,6 +17,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/partition.h"
 #include "base/text.h"
 #include "inventory/hostlist.h"
 #include "inventory/raw.h"

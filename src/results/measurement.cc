@@ -52,6 +52,15 @@ double other_rate_on_the_way(const Measurement& measurement) {
 
 }  // namespace
 
+Summary single_number(double value) {
+  Summary summary;
+  summary.samples = 1;
+  for (double* number :
+       {&summary.median, &summary.low, &summary.high, &summary.mean, &summary.minimum, &summary.maximum})
+    *number = value;
+  return summary;
+}
+
 Nanoseconds Floor::time() const {
   Nanoseconds sum{};
   for (const FloorPart& part : parts) sum += part.time;

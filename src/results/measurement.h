@@ -39,6 +39,9 @@ struct Summary {
   FIELDS(Summary, samples, median, low, high, mean, minimum, maximum, deviation, p99, p999, p9999);
 };
 
+// Returns the summary of one number, which shows nothing of its spread.
+Summary single_number(double value);
+
 // One limit on the path: "wire at MTU 4096", "PCIe Gen3 x8 at 0000:02:00.0 of gpu01".
 struct Limit {
   std::string name;

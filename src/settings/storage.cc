@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/partition.h"
 #include "base/text.h"
 #include "model/storage_export.h"
 #include "settings/files.h"

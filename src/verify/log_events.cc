@@ -43,8 +43,7 @@ void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
 // Returns true for events that hang tasks: they wait for a disk or a server that does not respond.
 bool holds_tasks(LogKind kind) {
   using enum LogKind;
-  return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kDiskPowerSaving ||
-         kind == kArrayDegraded || kind == kReadOnly || kind == kServerSilent;
+  return is_failure_of_drive(kind) || kind == kDiskPowerSaving || kind == kServerSilent;
 }
 
 // Returns what an event touches: a rail's end, GPUs, adapters, a PCI device, or "tasks" for events that hang
@@ -87,10 +86,6 @@ std::optional<XidAction> xid_action_of(const LogEvent& event) {
   if (row == nullptr) return XidAction::kApplication;
   if (row->action != XidAction::kDriverSays) return row->action;
   return action_of_xid_154(event.text).value_or(XidAction::kReset);
-}
-
-bool is_refused_by_open_module(const LogEvent& event) {
-  return event.kind == LogKind::kGpuUnsupported && event.text.find("supported by open") != std::string::npos;
 }
 
 std::string xid_meaning_of(const LogEvent& event) {

@@ -96,6 +96,24 @@ BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double 
   return {phases.size() - 1, (whole + 1) * length};
 }
 
+BurnPhase burn_phase_at(const BurnPlan& plan, double at) {
+  return plan.phases[burn_turn(plan.phases, plan.seconds, at).phase].phase;
+}
+
+std::vector<double> drill_moments(const BurnPlan& plan, BurnInjection kind, int which) {
+  std::vector<double> moments;
+  for (const BurnDrill& drill : plan.drills)
+    if (drill.kind == kind && drill.gpu == which) moments.push_back(drill.amount);
+  std::ranges::sort(moments);
+  return moments;
+}
+
+bool take_due(std::vector<double>& moments, double at) {
+  if (moments.empty() || at < moments.front()) return false;
+  moments.erase(moments.begin());
+  return true;
+}
+
 void BurnRates::add(double rate) {
   constexpr std::size_t kMostRates = 1024;
   if (count_++ % stride_ != 0) return;

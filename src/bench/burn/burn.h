@@ -79,6 +79,16 @@ struct BurnTurn {
 // Returns the turn at this moment, in seconds from the start. Precondition: there is a phase with a share above 0.
 BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at);
 
+// Returns the phase of this moment. Precondition: as of burn_turn().
+BurnPhase burn_phase_at(const BurnPlan& plan, double at);
+
+// The bit that a drill flips, in a word of 8 bytes.
+inline constexpr std::uint64_t kDrillBit = std::uint64_t{1} << 10;
+// Returns the moments of the drills of one kind on one GPU, CPU or drive, in order.
+std::vector<double> drill_moments(const BurnPlan& plan, BurnInjection kind, int which);
+// Returns true if the first moment has come, and removes it.
+bool take_due(std::vector<double>& moments, double at);
+
 // Adds a sample to the course. Samples come about once in a second.
 class BurnCourseKeeper {
  public:
@@ -116,7 +126,7 @@ inline constexpr std::string_view kBurnBegin = "bench.burn.begin";  // BurnPlan 
 inline constexpr std::string_view kBurnLook = "bench.burn.look";    // BurnName → BurnState
 inline constexpr std::string_view kBurnEnd = "bench.burn.end";  // BurnName → BurnState, and stops the work
 
-// What a plan would burn in.
+// The GPUs and drives that a plan would load.
 struct BurnFound {
   std::vector<std::string> names;
   std::vector<double> watts;  // power limit of each GPU; 0: not known

@@ -43,10 +43,9 @@ constexpr int kCopiesEach = 4;        // of a chunk, each way
 constexpr double kNewsPeriod = 1;     // seconds
 constexpr double kLongestPause = 10;  // seconds, for --watts
 constexpr double kPauseStep = 0.02;
-constexpr double kPeersStep = 0.1;                             // between samples while another process copies
-constexpr int kComputeMinor = 76;                              // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-constexpr int kComputeMajorOfBurn = 75;                        // …_MAJOR
-constexpr std::uint64_t kFlippedBit = std::uint64_t{1} << 10;  // by --inject wrong-result
+constexpr double kPeersStep = 0.1;       // between samples while another process copies
+constexpr int kComputeMinor = 76;        // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+constexpr int kComputeMajorOfBurn = 75;  // …_MAJOR
 
 // Numbers of both signs from 0.5 to 2, with a random mantissa: zeros and small whole numbers take less power.
 BurnWords factor_words(BurnPhase phase, std::uint64_t seed) {
@@ -73,15 +72,13 @@ class BurnWork {
         from_(from),
         tell_(tell),
         watch_(std::move(watch)),
-        cuda_(from.cuda, tell.about_to) {
-    for (const BurnDrill& drill : plan.drills) {
-      if (drill.gpu != child.gpu.ordinal) continue;
-      if (drill.kind == BurnInjection::kSlow) slow_ = drill.amount / 100;
-      const std::size_t turn = burn_turn(plan.phases, plan.seconds, drill.amount).phase;
-      const bool of_peers = plan.phases[turn].phase == BurnPhase::kPeers && copies_to_peers();
-      if (drill.kind == BurnInjection::kWrongResult && !of_peers) flips_.push_back(drill.amount);
-    }
-    std::ranges::sort(flips_);
+        cuda_(from.cuda, tell.about_to),
+        flips_(drill_moments(plan, BurnInjection::kWrongResult, child.gpu.ordinal)) {
+    for (const BurnDrill& drill : plan.drills)
+      if (drill.gpu == child.gpu.ordinal && drill.kind == BurnInjection::kSlow) slow_ = drill.amount / 100;
+    // Those of copies between GPUs are made in burn_peers.cc.
+    if (copies_to_peers())
+      std::erase_if(flips_, [&](double at) { return burn_phase_at(plan, at) == BurnPhase::kPeers; });
   }
 
   // Returns why it failed; empty if it did not.
@@ -406,17 +403,10 @@ class BurnWork {
     }
   }
 
-  // If a drill is due: waits for the queued work and flips one bit in the middle of the buffer. Returns whether it did.
+  // Flips a bit of the buffer if a drill is due. Returns whether it did.
   bool flip_if_due(cuda::DevicePointer buffer, std::uint64_t bytes) {
-    if (flips_.empty() || watch_->at() < flips_.front() || !good()) return false;
-    flips_.erase(flips_.begin());
-    std::uint64_t word = 0;
-    const cuda::DevicePointer at = buffer + bytes / 2;
-    cuda_.quick("cuStreamSynchronize", stream_);
-    cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(&word), at, sizeof word);
-    word ^= kFlippedBit;
-    cuda_.quick("cuMemcpyHtoDAsync_v2", at, static_cast<const void*>(&word), sizeof word, stream_);
-    cuda_.quick("cuStreamSynchronize", stream_);
+    if (!good() || !take_due(flips_, watch_->at())) return false;
+    kernels_->flip(buffer, bytes);
     return true;
   }
 
@@ -483,14 +473,12 @@ class BurnWork {
 
   void fault(BurnPhase phase, const char* of, const BurnDifference& difference, bool flipped) {
     if (!good()) return;
-    const bool injected = flipped && difference.elements == 1 && difference.bits == kFlippedBit;
-    const std::optional<int> temperature = watch_->temperature();
+    BurnFault found = fault_of(phase, of, watch_->at(), difference, flipped);
+    found.temperature = watch_->temperature();
     watch_->change([&](BurnGpu& gpu) {
       ++gpu.fault_count;
       watch_->tally(phase).wrong += difference.elements;
-      if (gpu.faults.size() >= kMostFaults) return;
-      gpu.faults.push_back({phase, watch_->at(), difference.elements, difference.first,
-                            fmt::format("{:016x}", difference.bits), of, temperature, injected});
+      if (gpu.faults.size() < kMostFaults) gpu.faults.push_back(std::move(found));
     });
     send();
   }

@@ -44,8 +44,7 @@ constexpr std::uint64_t kBatchesPerRate = 8;  // every such one is timed alone
 constexpr double kDriveNewsPeriod = 2;        // seconds
 constexpr std::chrono::seconds kWatchPeriod{10};
 constexpr int kLooksPerLog = 6;
-constexpr std::uint64_t kMostFailedInARow = 256;             // reads: then the drive is gone
-constexpr std::uint64_t kDriveBit = std::uint64_t{1} << 10;  // by a drill
+constexpr std::uint64_t kMostFailedInARow = 256;  // reads: then the drive is gone
 
 std::string reason(int error) { return miss_of(error).why; }
 
@@ -58,12 +57,8 @@ class DriveWork {
         state_(std::move(place)),
         watch_(host, state_.devices),
         seed_(random_seed()),
-        random_(seed_) {
-    for (const BurnDrill& drill : plan.drills)
-      if (drill.kind == BurnInjection::kWrongDrive && drill.gpu == state_.ordinal)
-        drills_.push_back(drill.amount);
-    std::ranges::sort(drills_);
-  }
+        random_(seed_),
+        drills_(drill_moments(plan, BurnInjection::kWrongDrive, state_.ordinal)) {}
 
   void run() {
     const std::jthread watching([this](const std::stop_token& stop) { keep_watching(stop); });
@@ -246,7 +241,7 @@ class DriveWork {
     };
     tell_.about_to("reading in " + state_.folder);
     for (std::uint64_t i = 0; at() < ends && why.empty(); ++i) {
-      if (!drills_.empty() && at() >= drills_.front()) {
+      if (take_due(drills_, at())) {
         land();
         if (why.empty()) why = flip();
         if (!why.empty()) break;
@@ -259,7 +254,7 @@ class DriveWork {
       DirectBatch& next = batches_[i % kBatches];
       choose(next);
       if (next.used == 0) {
-        // Nothing could be written: there is nothing to read.
+        // No block was written, so none can be read.
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
       } else {
         reads_->submit(next);
@@ -335,7 +330,7 @@ class DriveWork {
     }
     fault.again = read_again(slot, pattern);
     // A second read of a drill's block, which was in flight when it was mended.
-    if (fault.again == "right" && bits == kDriveBit &&
+    if (fault.again == "right" && bits == kDrillBit &&
         std::ranges::find(mended_, slot.block) != mended_.end())
       return;
     const auto drilled = std::ranges::find(drilled_, slot.block);
@@ -360,13 +355,12 @@ class DriveWork {
 
   // Writes a block with one wrong bit, and reads it next. Nothing is in flight.
   std::string flip() {
-    drills_.erase(drills_.begin());
     const auto known = std::ranges::find_if(pass_of_, [](std::uint32_t pass) { return pass != 0; });
     if (known == pass_of_.end()) return "";
     const auto block = static_cast<std::size_t>(known - pass_of_.begin());
     const std::span<std::uint64_t> memory = write_memory_.block(0);
     fill(memory, block, *known);
-    memory[kBlockWords / 2] ^= kDriveBit;
+    memory[kBlockWords / 2] ^= kDrillBit;
     if (const int error = write_blocks(memory.data(), block, 1); error != 0)
       return "the drill's write failed: " + reason(error);
     drilled_.push_back(block);

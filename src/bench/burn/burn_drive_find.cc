@@ -1,4 +1,4 @@
-// Which folders on which drives a burn-in loads.
+// Finds the folders and drives that a burn-in loads.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -135,7 +135,7 @@ std::optional<Candidate> candidate_at(Host& host, const std::string& folder) {
   return found;
 }
 
-// The folders that are tried: all mount points, and those in which every user may make files.
+// Returns the folders to try: all mount points, and those in which every user may make files.
 std::vector<std::string> folders_to_try(Host& host) {
   std::vector<std::string> folders;
   const auto table = host.read(kMountTable);

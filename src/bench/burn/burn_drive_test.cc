@@ -369,7 +369,7 @@ TEST(VerdictOnDrives, WrongDataSaysWhereItWentWrong) {
   drive.faults.front() = {.elements = 32768, .of = "written", .again = "same", .stale = true};
   EXPECT_THAT(only_finding(drive).message, HasSubstr("a write was lost"));
 
-  // Of faults that are not described nobody knows whether a second read was right, or a drill.
+  // A fault that is not described may be a drill's, and its second read may have been right.
   drive.faults.front().again = "right";
   drive.faults.front().injected = true;
   drive.fault_count = 9;

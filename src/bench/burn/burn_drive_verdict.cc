@@ -19,10 +19,10 @@ constexpr std::uint64_t kReadEnough = std::uint64_t{64} << 20;  // to say whethe
 constexpr double kReached = 0.5;
 
 // Adds the findings about one drive.
-class DriveJudge {
+class DriveJudge : private NodeFindings {
  public:
   DriveJudge(const BurnNode& node, const BurnDrive& drive, std::vector<BurnFinding>& findings)
-      : node_(node), drive_(drive), findings_(findings) {}
+      : NodeFindings(node, findings), node_(node), drive_(drive) {}
 
   void judge() {
     if (!drive_.skipped.empty())
@@ -36,15 +36,6 @@ class DriveJudge {
   }
 
  private:
-  void add(BurnStatus status, std::string what, std::string message, std::string remedy = {},
-           bool injected = false) {
-    findings_.push_back({.status = status,
-                         .node = node_.node,
-                         .what = std::move(what),
-                         .message = std::move(message),
-                         .remedy = std::move(remedy),
-                         .injected = injected});
-  }
   std::string where() const { return drive_text(node_, drive_); }
 
   void judge_data() {
@@ -121,17 +112,13 @@ class DriveJudge {
 
   void judge_device(const BurnDevice& device) {
     const std::string name = fmt::format("{} of {}", device.name, node_.node);
-    const auto count = [&](const std::optional<std::uint64_t>& more, BurnStatus status, const char* what,
-                           std::string_view words, std::string remedy) {
-      if (more.value_or(0) > 0)
-        add(status, what, fmt::format("{}: {} {} during the burn", name, *more, words), std::move(remedy));
-    };
-    count(device.media_errors, BurnStatus::kFailure, "drive-media-errors", "media errors", "Replace it.");
+    count(device.media_errors, name, BurnStatus::kFailure, "drive-media-errors", "media errors",
+          "Replace it.");
     if (const int came = device.warning & ~device.warned_before & ~kNvmeTooHot; came != 0)
       add(BurnStatus::kFailure, "drive-warns",
           fmt::format("{} warns since the burn: {}", name, nvme_warning_text(came)), "Replace it.");
     judge_heat(device, name);
-    count(device.unsafe_shutdowns, BurnStatus::kFailure, "drive-power-lost", "times its power was lost",
+    count(device.unsafe_shutdowns, name, BurnStatus::kFailure, "drive-power-lost", "times its power was lost",
           "Look at its slot, its backplane and their power.");
     if (device.log_errors > 0)
       add(BurnStatus::kFailure, "drive-io-errors",
@@ -142,11 +129,11 @@ class DriveJudge {
       add(BurnStatus::kWarning, "drive-link",
           fmt::format("the PCIe link of {} fell from {} to {}", name, device.link_before, device.link),
           "Reseat the drive, then its cable or backplane.");
-    count(device.pcie_uncorrected, BurnStatus::kWarning, "drive-pcie-errors",
+    count(device.pcie_uncorrected, name, BurnStatus::kWarning, "drive-pcie-errors",
           "uncorrected errors on PCI Express", "Reseat the drive, then its cable or backplane.");
-    count(device.pcie_corrected, BurnStatus::kNote, "drive-pcie-errors", "corrected errors on PCI Express",
-          "");
-    count(device.log_entries, BurnStatus::kNote, "drive-log", "new entries in its error log",
+    count(device.pcie_corrected, name, BurnStatus::kNote, "drive-pcie-errors",
+          "corrected errors on PCI Express", "");
+    count(device.log_entries, name, BurnStatus::kNote, "drive-log", "new entries in its error log",
           fmt::format("Read them: nvme error-log /dev/{}", device.name));
   }
 
@@ -164,7 +151,6 @@ class DriveJudge {
 
   const BurnNode& node_;
   const BurnDrive& drive_;
-  std::vector<BurnFinding>& findings_;
 };
 
 struct DriveRate {
@@ -175,24 +161,20 @@ struct DriveRate {
 void name_slow(const DriveRate& one, double share, std::size_t members, std::vector<BurnFinding>& findings) {
   const bool hot = std::ranges::any_of(
       one.drive->devices, [](const BurnDevice& device) { return device.throttled.value_or(0) > 0; });
-  findings.push_back(
-      {.status = share >= kSlowFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
-       .node = one.node->node,
-       .what = "drive-slow",
-       .message =
+  NodeFindings(*one.node, findings)
+      .add(share >= kSlowFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "drive-slow",
            fmt::format("{} reads {:.3g} % slower than {}{}", drive_text(*one.node, *one.drive), share * 100,
                        siblings_text(members), hot ? ", and it slowed itself down by heat" : ""),
-       .remedy = "Compare its PCIe link, firmware and wear with a sound drive's: nvme smart-log"});
+           "Compare its PCIe link, firmware and wear with a sound drive's: nvme smart-log");
 }
 
-// Where nothing of a node's drives was tested although it was asked for, nothing is known of them.
+// Adds that nothing is known of a node's drives: it was asked for, and none was tested.
 void judge_none(const BurnNode& node, std::vector<BurnFinding>& findings) {
-  findings.push_back({.status = BurnStatus::kUnknown,
-                      .node = node.node,
-                      .what = "drive-skipped",
-                      .message = fmt::format("no drive of {} was tested: {}", node.node,
-                                             node.drives.empty() ? "it has no local drive that can be written"
-                                                                 : "none can be used")});
+  NodeFindings(node, findings)
+      .add(BurnStatus::kUnknown, "drive-skipped",
+           fmt::format(
+               "no drive of {} was tested: {}", node.node,
+               node.drives.empty() ? "it has no local drive that can be written" : "none can be used"));
 }
 
 }  // namespace

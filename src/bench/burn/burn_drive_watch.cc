@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/moment.h"
+#include "base/partition.h"
 #include "base/text.h"
 #include "facts/block_device.h"
 #include "facts/log/kernel_log.h"
@@ -45,23 +46,6 @@ std::optional<std::uint64_t> sectors_read(Host& host, const std::string& device)
 }
 
 std::uint64_t risen(std::uint64_t from, std::uint64_t to) { return to > from ? to - from : 0; }
-
-// "nvme0n1p2" and "sda3" are partitions of such devices.
-bool is_part_of(std::string_view name, std::string_view device) {
-  if (!name.starts_with(device)) return false;
-  std::string_view rest = name.substr(device.size());
-  if (rest.empty()) return true;
-  if (!device.empty() && device.back() >= '0' && device.back() <= '9') {
-    if (rest.front() != 'p') return false;
-    rest.remove_prefix(1);
-  }
-  return !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-bool is_of_a_drive(LogKind kind) {
-  return kind == LogKind::kDiskError || kind == LogKind::kDiskTimeout || kind == LogKind::kDiskLost ||
-         kind == LogKind::kArrayDegraded || kind == LogKind::kReadOnly;
-}
 
 }  // namespace
 
@@ -137,8 +121,8 @@ void DriveWatch::look_at_log(std::vector<BurnDevice>& devices) const {
     if (!log) continue;
     device.log_errors = 0;
     for (const LogEvent& event : log->events) {
-      if (!is_of_a_drive(event.kind)) continue;
-      const bool mine = is_part_of(event.subject, device.name) ||
+      if (!is_failure_of_drive(event.kind)) continue;
+      const bool mine = event.subject == device.name || is_partition_of(event.subject, device.name) ||
                         (!starts_[i].controller.empty() && event.subject == starts_[i].controller);
       if (!mine) continue;
       device.log_errors += event.count;

@@ -1,4 +1,4 @@
-// What a drive, its PCIe link and the kernel count while it is loaded.
+// Reads the counters of a drive, of its PCIe link and of the kernel while the drive is loaded.
 #pragma once
 
 #include <cstdint>

@@ -39,11 +39,10 @@ constexpr std::size_t kHostSide = 32;  // of the matrices: three of them fit a f
 constexpr std::size_t kHostElements = kHostSide * kHostSide;
 constexpr int kProductsInABurst = 64;
 constexpr double kOperationsOfAProduct = 2.0 * kHostSide * kHostSide * kHostSide;
-constexpr double kLongestTurn = 10;                         // seconds
-constexpr double kHostNewsPeriod = 2;                       // seconds
-constexpr std::uint64_t kHostPiece = 4 << 20;               // bytes of memory between two looks at the clock
-constexpr std::uint64_t kPartGrain = 2 << 20;               // memory is taken in multiples of it
-constexpr std::uint64_t kFlipped = std::uint64_t{1} << 10;  // by a drill
+constexpr double kLongestTurn = 10;            // seconds
+constexpr double kHostNewsPeriod = 2;          // seconds
+constexpr std::uint64_t kHostPiece = 4 << 20;  // bytes of memory between two looks at the clock
+constexpr std::uint64_t kPartGrain = 2 << 20;  // memory is taken in multiples of it
 constexpr double kShortOfMemory =
     0.25;  // of what was available before this took its part: then it gives that back
 
@@ -219,15 +218,12 @@ struct Shared {
 
 class CpuThread {
  public:
-  CpuThread(Shared& shared, int cpu, std::uint64_t bytes) : shared_(shared), cpu_(cpu), bytes_(bytes) {
-    for (const BurnDrill& drill : shared.plan.drills) {
-      if (drill.gpu != cpu) continue;
-      if (drill.kind == BurnInjection::kWrongCpu) wrong_products_.push_back(drill.amount);
-      if (drill.kind == BurnInjection::kWrongHostMemory) wrong_words_.push_back(drill.amount);
-    }
-    std::ranges::sort(wrong_products_);
-    std::ranges::sort(wrong_words_);
-  }
+  CpuThread(Shared& shared, int cpu, std::uint64_t bytes)
+      : shared_(shared),
+        cpu_(cpu),
+        bytes_(bytes),
+        wrong_products_(drill_moments(shared.plan, BurnInjection::kWrongCpu, cpu)),
+        wrong_words_(drill_moments(shared.plan, BurnInjection::kWrongHostMemory, cpu)) {}
 
   void run() {
     stay_here();
@@ -256,12 +252,6 @@ class CpuThread {
     sched_setaffinity(0, sizeof set, &set);
   }
 
-  bool is_due(std::vector<double>& drills) const {
-    if (drills.empty() || shared_.at() < drills.front()) return false;
-    drills.erase(drills.begin());
-    return true;
-  }
-
   void count(std::string_view of, std::uint64_t compared, const Mismatch& difference, bool injected) {
     const std::lock_guard lock(shared_.mutex);
     BurnHost& state = shared_.state;
@@ -278,10 +268,10 @@ class CpuThread {
       const double started = thread_seconds();
       for (int i = 0; i < kProductsInABurst; ++i) {
         shared_.units.multiply(kFactors.a.data(), kFactors.b.data(), product.data());
-        const bool flipped = is_due(wrong_products_);
+        const bool flipped = take_due(wrong_products_, shared_.at());
         if (flipped)
           product[kHostElements / 2] =
-              std::bit_cast<double>(std::bit_cast<std::uint64_t>(product[kHostElements / 2]) ^ kFlipped);
+              std::bit_cast<double>(std::bit_cast<std::uint64_t>(product[kHostElements / 2]) ^ kDrillBit);
         if (const Mismatch difference = compare(product); difference.elements != 0)
           count("product", 0, difference, flipped);
       }
@@ -340,8 +330,8 @@ class CpuThread {
       const double started = thread_seconds();
       const BurnWords pattern = burn_pattern(passes_++);
       const std::uint64_t written = fill(pattern, ends);
-      const bool flipped = written > 0 && is_due(wrong_words_);
-      if (flipped) part_->words()[written / sizeof(std::uint64_t) / 2] ^= kFlipped;
+      const bool flipped = written > 0 && take_due(wrong_words_, shared_.at());
+      if (flipped) part_->words()[written / sizeof(std::uint64_t) / 2] ^= kDrillBit;
       // All that was written is read, even after the end of the turn: then the next turn begins later.
       const std::uint64_t read = check(pattern, written, shared_.plan.seconds, "memory", flipped);
       rate(memory_rates_, static_cast<double>(written + read), thread_seconds() - started);

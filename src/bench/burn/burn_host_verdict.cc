@@ -12,38 +12,25 @@ namespace railbed {
 namespace {
 
 // Adds the findings about one node.
-class HostJudge {
+class HostJudge : private NodeFindings {
  public:
   HostJudge(const BurnNode& node, std::vector<BurnFinding>& findings)
-      : node_(node), host_(*node.host), findings_(findings) {}
+      : NodeFindings(node, findings), node_(node), host_(*node.host) {}
 
   void judge() {
     judge_end();
     judge_results();
-    count(host_.ecc_uncorrectable, BurnStatus::kFailure, "host-ecc-uncorrectable",
+    count(host_.ecc_uncorrectable, node_.node, BurnStatus::kFailure, "host-ecc-uncorrectable",
           "uncorrectable errors of the host's memory (EDAC)", find_module());
-    count(host_.ecc_corrected, BurnStatus::kWarning, "host-ecc-corrected",
+    count(host_.ecc_corrected, node_.node, BurnStatus::kWarning, "host-ecc-corrected",
           "corrected errors of the host's memory (EDAC)", find_module());
-    count(host_.throttled, BurnStatus::kWarning, "host-throttled", "times a core was too hot and slowed down",
+    count(host_.throttled, node_.node, BurnStatus::kWarning, "host-throttled",
+          "times a core was too hot and slowed down",
           "Look at its fans, its heat sinks and the inlet temperature.");
     judge_memory_size();
   }
 
  private:
-  void add(BurnStatus status, std::string what, std::string message, std::string remedy = {},
-           bool injected = false) {
-    findings_.push_back({.status = status,
-                         .node = node_.node,
-                         .what = std::move(what),
-                         .message = std::move(message),
-                         .remedy = std::move(remedy),
-                         .injected = injected});
-  }
-  void count(const std::optional<std::uint64_t>& more, BurnStatus status, const char* what,
-             std::string_view words, std::string remedy) {
-    if (more.value_or(0) == 0) return;
-    add(status, what, fmt::format("{}: {} {} during the burn", node_.node, *more, words), std::move(remedy));
-  }
   std::string find_module() const {
     return fmt::format("Find the module in its BMC's event log: railbed sel {}", node_.node);
   }
@@ -114,7 +101,6 @@ class HostJudge {
 
   const BurnNode& node_;
   const BurnHost& host_;
-  std::vector<BurnFinding>& findings_;
 };
 
 struct HostRate {
@@ -125,17 +111,15 @@ struct HostRate {
 void name_slow(const BurnNode& node, std::string_view what, double share, std::size_t members,
                std::vector<BurnFinding>& findings) {
   const bool memory = what == "memory";
-  findings.push_back(
-      {.status = share >= kSlowFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning,
-       .node = node.node,
-       .what = "host-slow",
-       .message = fmt::format("the {} of {} {} {:.3g} % slower than {}{}", memory ? "memory" : "processors",
-                              node.node, memory ? "is" : "are", share * 100, siblings_text(members),
-                              node.host->throttled.value_or(0) > 0 ? ", and cores were too hot" : ""),
-       .remedy =
-           memory
-               ? "Compare its memory modules with a sound node's, by number, size and speed: dmidecode -t memory"
-               : "Compare its cooling, governor, power profile and firmware with a sound node's."});
+  NodeFindings(node, findings)
+      .add(
+          share >= kSlowFailsFrom ? BurnStatus::kFailure : BurnStatus::kWarning, "host-slow",
+          fmt::format("the {} of {} {} {:.3g} % slower than {}{}", memory ? "memory" : "processors",
+                      node.node, memory ? "is" : "are", share * 100, siblings_text(members),
+                      node.host->throttled.value_or(0) > 0 ? ", and cores were too hot" : ""),
+          memory
+              ? "Compare its memory modules with a sound node's, by number, size and speed: dmidecode -t memory"
+              : "Compare its cooling, governor, power profile and firmware with a sound node's.");
 }
 
 }  // namespace

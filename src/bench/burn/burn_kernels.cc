@@ -1,5 +1,7 @@
 #include "bench/burn/burn_kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace railbed {
@@ -241,6 +243,17 @@ BurnWords burn_pattern(std::uint64_t pass) {
   }
 }
 
+BurnFault fault_of(BurnPhase phase, std::string of, double at, const BurnDifference& difference,
+                   bool flipped) {
+  return {.phase = phase,
+          .at = at,
+          .elements = difference.elements,
+          .first = difference.first,
+          .bits = fmt::format("{:016x}", difference.bits),
+          .of = std::move(of),
+          .injected = flipped && difference.elements == 1 && difference.bits == kDrillBit};
+}
+
 BurnKernels::BurnKernels(cuda::Cuda& cuda, cuda::Stream stream) : cuda_(cuda), stream_(stream) {
   cuda::Module module = nullptr;
   cuda.call("cuModuleLoadData", &module, static_cast<const void*>(kBurnPtx));
@@ -292,6 +305,16 @@ BurnDifference BurnKernels::read() {
   cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(&difference), found_, sizeof difference);
   if (difference.elements != 0) clear();
   return difference;
+}
+
+void BurnKernels::flip(cuda::DevicePointer buffer, std::uint64_t bytes) {
+  std::uint64_t word = 0;
+  const cuda::DevicePointer middle = buffer + bytes / 2;
+  cuda_.quick("cuStreamSynchronize", stream_);
+  cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(&word), middle, sizeof word);
+  word ^= kDrillBit;
+  cuda_.quick("cuMemcpyHtoDAsync_v2", middle, static_cast<const void*>(&word), sizeof word, stream_);
+  cuda_.quick("cuStreamSynchronize", stream_);
 }
 
 std::uint64_t BurnKernels::digest(cuda::DevicePointer buffer, std::uint64_t bytes) {

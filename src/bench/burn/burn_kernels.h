@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "bench/burn/burn.h"
 #include "nvidia/cuda_library.h"
 
 namespace railbed {
@@ -35,6 +36,9 @@ struct BurnDifference {
   std::uint64_t first = ~std::uint64_t{0};  // the lowest index of them
   std::uint64_t bits = 0;                   // all bits that differ
 };
+// Returns it as a fault of a comparison. `flipped`: a drill flipped a bit before.
+BurnFault fault_of(BurnPhase phase, std::string of, double at, const BurnDifference& difference,
+                   bool flipped);
 
 // The kernels, loaded for one GPU's context. Sizes are bytes, multiples of 16. Work is queued on the stream; a
 // failure is the error of `cuda`.
@@ -48,6 +52,8 @@ class BurnKernels {
   void compare(cuda::DevicePointer a, cuda::DevicePointer b, std::uint64_t bytes, int width);
   // Waits for the stream. Returns what differed since the last call.
   BurnDifference read();
+  // Waits for the stream. Flips kDrillBit of the word in the middle of the buffer.
+  void flip(cuda::DevicePointer buffer, std::uint64_t bytes);
   // Waits for the stream. Returns a number that depends on every bit of the buffer and on its place.
   std::uint64_t digest(cuda::DevicePointer buffer, std::uint64_t bytes);
 

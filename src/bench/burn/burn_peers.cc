@@ -3,8 +3,6 @@
 // new numbers of each sender, and the receiver compares all of them after the last copy.
 #include "bench/burn/burn_peers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,7 +25,6 @@ constexpr double kPeersNews = 1;                     // seconds
 constexpr std::chrono::milliseconds kPeersWait{50};  // for the next turn
 constexpr int kPeersAlreadyEnabled = 704;            // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 constexpr int kInvalidValue = 1;                     // CUDA_ERROR_INVALID_VALUE
-constexpr std::uint64_t kPeersFlip = std::uint64_t{1} << 10;            // by --inject wrong-result
 enum class PeerAttribute { kPerformanceRank = 1, kNativeAtomics = 3 };  // CUdevice_P2PAttribute
 
 struct PeerGpu {
@@ -66,12 +63,10 @@ class PeerWork {
       gpus_.push_back(std::make_unique<PeerGpu>(gpu, from.cuda, tell.about_to));
       state_.gpus.push_back({.ordinal = gpu.ordinal});
     }
-    for (const BurnDrill& drill : plan.drills)
-      for (auto& gpu : gpus_)
-        if (drill.kind == BurnInjection::kWrongResult && drill.gpu == gpu->visible.ordinal &&
-            phase_at(drill.amount) == BurnPhase::kPeers)
-          gpu->drills.push_back(drill.amount);
-    for (auto& gpu : gpus_) std::ranges::sort(gpu->drills);
+    for (auto& gpu : gpus_) {
+      gpu->drills = drill_moments(plan, BurnInjection::kWrongResult, gpu->visible.ordinal);
+      std::erase_if(gpu->drills, [&](double at) { return burn_phase_at(plan, at) != BurnPhase::kPeers; });
+    }
   }
 
   void run() {
@@ -88,9 +83,6 @@ class PeerWork {
     return std::max(most / kGrainOfACopy, std::uint64_t{1}) * kGrainOfACopy;
   }
   double at() const { return static_cast<double>(now_ns() - begin_) / 1e9; }
-  BurnPhase phase_at(double moment) const {
-    return plan_.phases[burn_turn(plan_.phases, plan_.seconds, moment).phase].phase;
-  }
   std::string error() const {
     if (!driver_.error().empty()) return driver_.error();
     for (const auto& gpu : gpus_)
@@ -157,7 +149,7 @@ class PeerWork {
   void copy_until_the_end() {
     bool in_turn = false;
     while (at() < plan_.seconds && error().empty()) {
-      if (phase_at(at()) != BurnPhase::kPeers) {
+      if (burn_phase_at(plan_, at()) != BurnPhase::kPeers) {
         in_turn = false;
         tell_.about_to("waiting for the next copies between GPUs");
         std::this_thread::sleep_for(kPeersWait);
@@ -225,7 +217,8 @@ class PeerWork {
     PeerGpu& sender = *gpus_[i];
     PeerGpu& receiver = *gpus_[to];
     receiver.cuda.enter();
-    const bool flipped = flip_if_due(sender, receiver);
+    const bool flipped = take_due(sender.drills, at());
+    if (flipped) receiver.kernels->flip(receiver.target, bytes_);
     receiver.kernels->check(receiver.target, bytes_, sender.words);
     const BurnDifference difference = receiver.kernels->read();
     tally(i).compared += bytes_ / sizeof(std::uint64_t);
@@ -233,31 +226,11 @@ class PeerWork {
     BurnPeerGpu& state = state_.gpus[i];
     tally(i).wrong += difference.elements;
     ++state.fault_count;
-    if (state.faults.size() < kMostFaults)
-      state.faults.push_back(
-          {.phase = BurnPhase::kPeers,
-           .at = at(),
-           .elements = difference.elements,
-           .first = difference.first,
-           .bits = fmt::format("{:016x}", difference.bits),
-           .of = "copy",
-           .injected = flipped && difference.elements == 1 && difference.bits == kPeersFlip,
-           .peer = receiver.visible.ordinal});
+    if (state.faults.size() < kMostFaults) {
+      state.faults.push_back(fault_of(BurnPhase::kPeers, "copy", at(), difference, flipped));
+      state.faults.back().peer = receiver.visible.ordinal;
+    }
     send();
-  }
-
-  // If a drill is due: flips one bit in the middle of what the receiver got. Returns whether it did.
-  bool flip_if_due(PeerGpu& sender, PeerGpu& receiver) {
-    if (sender.drills.empty() || at() < sender.drills.front()) return false;
-    sender.drills.erase(sender.drills.begin());
-    std::uint64_t word = 0;
-    const cuda::DevicePointer middle = receiver.target + bytes_ / 2;
-    receiver.cuda.quick("cuMemcpyDtoH_v2", static_cast<void*>(&word), middle, sizeof word);
-    word ^= kPeersFlip;
-    receiver.cuda.quick("cuMemcpyHtoDAsync_v2", middle, static_cast<const void*>(&word), sizeof word,
-                        receiver.stream);
-    receiver.wait();
-    return true;
   }
 
   const BurnPlan& plan_;

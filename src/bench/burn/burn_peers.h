@@ -15,7 +15,7 @@
 
 namespace railbed {
 
-// What each GPU's child leaves free for the child of the copies: a context and its buffers.
+// Bytes that each GPU's child leaves free for the child of the copies: a context and its buffers.
 inline constexpr std::uint64_t kPeersReserve = std::uint64_t{5} << 28;
 
 // The copies from one GPU to the others.

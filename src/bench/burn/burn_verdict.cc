@@ -147,22 +147,15 @@ class BurnJudge {
   }
 
   void judge_node(const BurnNode& node) {
-    BurnFinding finding;
-    finding.node = node.node;
-    if (node.lost) {
-      finding.status = BurnStatus::kFailure;
-      finding.what = "lost";
-      finding.message =
-          fmt::format("{} was lost after {}: {}", node.node, short_time_text(node.lost_after), node.trouble);
-      finding.remedy =
-          "Look at its console, its BMC's event log and its power supplies; what it did until then counts.";
-      add(std::move(finding));
-    } else if (!node.trouble.empty()) {
-      finding.status = BurnStatus::kUnknown;
-      finding.what = "not-begun";
-      finding.message = fmt::format("{} could not be burned in: {}", node.node, node.trouble);
-      add(std::move(finding));
-    }
+    NodeFindings findings(node, report_.findings);
+    if (node.lost)
+      findings.add(
+          BurnStatus::kFailure, "lost",
+          fmt::format("{} was lost after {}: {}", node.node, short_time_text(node.lost_after), node.trouble),
+          "Look at its console, its BMC's event log and its power supplies; what it did until then counts.");
+    else if (!node.trouble.empty())
+      findings.add(BurnStatus::kUnknown, "not-begun",
+                   fmt::format("{} could not be burned in: {}", node.node, node.trouble));
   }
 
   // Copies that never began are among the phases without a result.
@@ -172,13 +165,10 @@ class BurnJudge {
       return tally != gpu.tallies.end() && tally->work > 0;
     };
     if (node.peers_trouble.empty() || !std::ranges::any_of(node.gpus, copied)) return;
-    add({.status = BurnStatus::kFailure,
-         .node = node.node,
-         .what = "ended",
-         .message =
+    NodeFindings(node, report_.findings)
+        .add(BurnStatus::kFailure, "ended",
              fmt::format("copies between the GPUs of {} ended early: {}", node.node, node.peers_trouble),
-         .remedy =
-             "Read the kernel log for Xid and NVLink messages: dmesg | grep -iE 'xid|nvlink|nvswitch'"});
+             "Read the kernel log for Xid and NVLink messages: dmesg | grep -iE 'xid|nvlink|nvswitch'");
   }
 
   void judge_gpu(const BurnNode& node, const BurnGpu& gpu) {
@@ -512,6 +502,23 @@ class BurnJudge {
 };
 
 }  // namespace
+
+void NodeFindings::add(BurnStatus status, std::string what, std::string message, std::string remedy,
+                       bool injected) {
+  findings_.push_back({.status = status,
+                       .node = node_.node,
+                       .what = std::move(what),
+                       .message = std::move(message),
+                       .remedy = std::move(remedy),
+                       .injected = injected});
+}
+
+void NodeFindings::count(const std::optional<std::uint64_t>& more, std::string_view name, BurnStatus status,
+                         std::string what, std::string_view words, std::string remedy) {
+  if (more.value_or(0) > 0)
+    add(status, std::move(what), fmt::format("{}: {} {} during the burn", name, *more, words),
+        std::move(remedy));
+}
 
 double burn_limit(int siblings, int tests) {
   const double freedom = (siblings - 1) / 2.0;

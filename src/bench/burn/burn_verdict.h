@@ -22,8 +22,10 @@
 // is several percent. BurnFamily::smallest is computed from the spread of the burn itself.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,12 +59,28 @@ Siblings compare_siblings(const std::vector<double>& rates, int tests);
 // Returns what one of so many siblings is compared with: "the median of 7 siblings".
 std::string siblings_text(std::size_t members);
 
+// Adds findings about one node.
+class NodeFindings {
+ public:
+  NodeFindings(const BurnNode& node, std::vector<BurnFinding>& findings) : node_(node), findings_(findings) {}
+
+  void add(BurnStatus status, std::string what, std::string message, std::string remedy = {},
+           bool injected = false);
+  // Adds "NAME: 3 WORDS during the burn", unless there are none or nobody knows.
+  void count(const std::optional<std::uint64_t>& more, std::string_view name, BurnStatus status,
+             std::string what, std::string_view words, std::string remedy);
+
+ private:
+  const BurnNode& node_;
+  std::vector<BurnFinding>& findings_;
+};
+
 // Adds the findings about processors and their memory, and fills in `host_families`.
 void judge_burn_hosts(BurnReport& report, int tests);
 
 // The same about drives, and `drive_families`.
 void judge_burn_drives(BurnReport& report, int tests);
-// Returns whether a drive's rate says something beside others': those of rotating ones depend on where the file is.
+// Returns true if a drive's rate can be compared with others. The rate of a rotating drive depends on the file's place.
 bool is_compared_with_siblings(const BurnDrive& drive);
 // "nvme0n1 of gpu01 (/scratch)"
 std::string drive_text(const BurnNode& node, const BurnDrive& drive);

@@ -110,14 +110,8 @@ Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const F
   return ceiling;
 }
 
-Summary rate_of(const FioResult& result) {
-  Summary summary;
-  summary.samples = 1;  // fio gives one rate for the whole run; only repeated runs show a spread
-  for (double* value :
-       {&summary.median, &summary.low, &summary.high, &summary.mean, &summary.minimum, &summary.maximum})
-    *value = result.bytes_per_second * 8;
-  return summary;
-}
+// fio gives one rate for the whole run; only repeated runs show a spread.
+Summary rate_of(const FioResult& result) { return single_number(result.bytes_per_second * 8); }
 
 Summary latency_of(const FioResult& result) {
   Summary summary;

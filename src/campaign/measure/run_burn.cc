@@ -268,13 +268,9 @@ class BurnCampaign {
     if (!node.running || (!state && caller_.stop.stop_requested())) return;
     BurnNode& into = report_.nodes[i];
     if (state) {
-      limit(*state);
       node.missed = 0;
       node.running = !state->ended;
-      into.gpus = std::move(state->gpus);
-      into.peers_trouble = std::move(state->peers_trouble);
-      into.host = std::move(state->host);
-      into.drives = std::move(state->drives);
+      keep(std::move(*state), into);
       for (const BurnDrive& drive : into.drives) into.lost_after = std::max(into.lost_after, drive.seconds);
       for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
       if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
@@ -287,6 +283,19 @@ class BurnCampaign {
     shorten(into.trouble);
   }
 
+  static void keep(BurnState&& state, BurnNode& into) {
+    limit(state);
+    into.gpus = std::move(state.gpus);
+    into.peers_trouble = std::move(state.peers_trouble);
+    into.host = std::move(state.host);
+    into.drives = std::move(state.drives);
+  }
+
+  template <class Load>
+  static void blame_if_late(Load& load) {
+    if (!load.ended && load.trouble.empty()) load.trouble = "it did not end in time";
+  }
+
   // Stops the nodes that still run and gets their last states, also after a request to stop.
   void end() {
     caller_.progress("ending");
@@ -294,19 +303,13 @@ class BurnCampaign {
         kBurnEnd, [&](const std::string& name) { return session_of(name); }, kBurnLooks, {}, "",
         [&](std::size_t i, Result<BurnState> state) {
           if (!nodes_[i].running || !state) return;
-          limit(*state);
-          report_.nodes[i].gpus = std::move(state->gpus);
-          report_.nodes[i].peers_trouble = std::move(state->peers_trouble);
-          report_.nodes[i].host = std::move(state->host);
-          report_.nodes[i].drives = std::move(state->drives);
+          BurnNode& into = report_.nodes[i];
+          keep(std::move(*state), into);
           if (report_.stopped) return;
-          for (BurnDrive& drive : report_.nodes[i].drives)
-            if (!drive.ended && drive.skipped.empty() && drive.trouble.empty())
-              drive.trouble = "it did not end in time";
-          if (auto& host = report_.nodes[i].host; host && !host->ended && host->trouble.empty())
-            host->trouble = "it did not end in time";
-          for (BurnGpu& gpu : report_.nodes[i].gpus)
-            if (!gpu.ended && gpu.trouble.empty()) gpu.trouble = "it did not end in time";
+          for (BurnDrive& drive : into.drives)
+            if (drive.skipped.empty()) blame_if_late(drive);
+          if (into.host) blame_if_late(*into.host);
+          for (BurnGpu& gpu : into.gpus) blame_if_late(gpu);
         });
   }
 
@@ -331,7 +334,7 @@ class BurnCampaign {
   std::map<std::string, std::size_t> index_;
 };
 
-// Of processors and drives.
+// Adds the bandwidth of a node's memory or of one of its drives.
 void add_bandwidth(const BurnNode& node, std::string operation, double seconds, double bytes_per_second,
                    std::vector<Measurement>& all) {
   if (bytes_per_second <= 0) return;
@@ -341,10 +344,7 @@ void add_bandwidth(const BurnNode& node, std::string operation, double seconds, 
   measurement.from.node = measurement.to.node = node.node;
   measurement.seconds = seconds;
   measurement.metric = Metric::kBandwidth;
-  Summary& summary = measurement.summary;
-  summary.samples = 1;
-  summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
-      bytes_per_second * 8;
+  measurement.summary = single_number(bytes_per_second * 8);
 }
 
 void add_drive_measurements(const BurnNode& node, std::vector<Measurement>& all) {
@@ -382,10 +382,7 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
         const auto n = static_cast<double>(gpu.side);
         measurement.metric = is_product(tally.phase) ? Metric::kLatency : Metric::kBandwidth;
         const double value = is_product(tally.phase) ? 2 * n * n * n / tally.rate * 1e9 : tally.rate * 8;
-        Summary& summary = measurement.summary;
-        summary.samples = 1;
-        summary.median = summary.low = summary.high = summary.mean = summary.minimum = summary.maximum =
-            value;
+        measurement.summary = single_number(value);
         if (tally.wrong > 0)
           measurement.failure =
               Failure{"verify", fmt::format("{} of {} results were wrong", tally.wrong, tally.compared), ""};

@@ -127,6 +127,13 @@ constexpr auto enum_names(LogKind) {
                                           "disk-power-saving"};
 }
 
+// Returns true for failures of a drive, or of the file system or the array on it.
+constexpr bool is_failure_of_drive(LogKind kind) {
+  using enum LogKind;
+  return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kArrayDegraded ||
+         kind == kReadOnly;
+}
+
 // All lines of one kind, subject and code.
 struct LogEvent {
   LogKind kind = LogKind::kXid;

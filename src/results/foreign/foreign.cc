@@ -100,15 +100,6 @@ void add_measurement(ForeignRun& read, Measurement measurement) {
     leave_out(read, fmt::format("all after the first {} numbers", kMostMeasurements));
 }
 
-Summary single_number(double value) {
-  Summary summary;
-  summary.samples = 1;
-  for (double* number :
-       {&summary.median, &summary.low, &summary.high, &summary.mean, &summary.minimum, &summary.maximum})
-    *number = value;
-  return summary;
-}
-
 bool is_sane(double value) { return std::isfinite(value) && value > 0 && value < kMostSane; }
 
 const json::Value* member_in(const json::Value* object, std::string_view key) {

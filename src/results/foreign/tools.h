@@ -48,8 +48,6 @@ void leave_out(ForeignRun& read, std::string_view what);
 // Adds a measurement; beyond kMostMeasurements it is left out.
 void add_measurement(ForeignRun& read, Measurement measurement);
 
-// Returns the summary of one number, which shows nothing of its spread.
-Summary single_number(double value);
 // Returns whether a rate in bits per second or a time in nanoseconds can be real: positive and below 10^18.
 bool is_sane(double value);
 

@@ -264,21 +264,23 @@ void suspect_power_saving(Case& verdict, const Told& told) {
 }
 
 void disk_errors(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "disks",
-            is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout, LogKind::kDiskLost,
-               LogKind::kArrayDegraded, LogKind::kDiskPowerSaving),
-            [](Case& verdict, const Told& told) {
-              const std::string& disk = told.newest().subject;
-              if (only_power_saving(told)) return suspect_power_saving(verdict, told);
-              std::vector<ShellCommand> commands = {"nvme list", command("smartctl -a /dev/{}", disk)};
-              if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
-              verdict.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
-                                                   told.how_often()),
-                            .expected = "none",
-                            .observed = told.newest().text,
-                            .remedy = {"Save what is on it, look at the device's own health, replace it.",
-                                       std::move(commands)}});
-            });
+  each_told(
+      survey, judge, "disks",
+      [](const NodeView&, const LogEvent& event) {
+        return is_failure_of_drive(event.kind) || event.kind == LogKind::kDiskPowerSaving;
+      },
+      [](Case& verdict, const Told& told) {
+        const std::string& disk = told.newest().subject;
+        if (only_power_saving(told)) return suspect_power_saving(verdict, told);
+        std::vector<ShellCommand> commands = {"nvme list", command("smartctl -a /dev/{}", disk)};
+        if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
+        verdict.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
+                                             told.how_often()),
+                      .expected = "none",
+                      .observed = told.newest().text,
+                      .remedy = {"Save what is on it, look at the device's own health, replace it.",
+                                 std::move(commands)}});
+      });
 }
 
 void disk_paths(const Survey& survey, Judge& judge) {
