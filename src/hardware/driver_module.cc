@@ -72,6 +72,13 @@ std::optional<GpuGeneration> generation_of(const Facts& facts, const Gpu& gpu) {
   return GpuGeneration{product->architecture, only_module(*product), cuda_support(*product).last_driver};
 }
 
+std::optional<ModuleKind> asked_for_by(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuNeedsOpenModule) return ModuleKind::kOpen;
+  const bool refused =
+      event.kind == LogKind::kGpuUnsupported && event.text.find("supported by open") != std::string::npos;
+  return refused ? std::optional(ModuleKind::kProprietary) : std::nullopt;
+}
+
 std::optional<SeenModule> loaded_module(const Facts& facts) {
   const Reading<bool>& open = facts.gpus.open_module;
   if (open) return SeenModule{*open ? ModuleKind::kOpen : ModuleKind::kProprietary, open.from()};

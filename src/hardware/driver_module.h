@@ -12,6 +12,7 @@ namespace railbed {
 
 struct Facts;
 struct Gpu;
+struct LogEvent;
 
 enum class ModuleKind { kOpen, kProprietary };
 constexpr auto enum_names(ModuleKind) { return std::array<std::string_view, 2>{"open", "proprietary"}; }
@@ -29,6 +30,10 @@ struct GpuGeneration {
   int last_driver = 0;                  // the last branch of drivers that supports it; 0: current ones do
 };
 std::optional<GpuGeneration> generation_of(const Facts& facts, const Gpu& gpu);
+
+// Returns the kind that the driver asks for in a message about a GPU; nullopt for other messages. The open module refuses a
+// GPU without a system processor, of a generation before Turing.
+std::optional<ModuleKind> asked_for_by(const LogEvent& event);
 
 // A kind that was seen, and where.
 struct SeenModule {

@@ -48,9 +48,8 @@ std::vector<GpuGeneration> generations_of(const NodeView& node) {
 // Returns true if the driver refuses a GPU that needs the open module, also one of a generation that is not known here.
 bool driver_asks_for_open(const NodeView& node) {
   return node.facts->kernel_log &&
-         std::ranges::any_of(node.facts->kernel_log->events, [](const LogEvent& event) {
-           return event.kind == LogKind::kGpuNeedsOpenModule;
-         });
+         std::ranges::any_of(node.facts->kernel_log->events,
+                             [](const LogEvent& event) { return asked_for_by(event) == ModuleKind::kOpen; });
 }
 
 bool any_needs(const std::vector<GpuGeneration>& generations, ModuleKind kind) {

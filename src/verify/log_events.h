@@ -39,8 +39,6 @@ auto is(Kinds... kinds) {
 
 // Returns the action that an event of a GPU requires; nullopt for other events.
 std::optional<XidAction> xid_action_of(const LogEvent& event);
-// Returns true if NVIDIA's open kernel module refuses a GPU that has no system processor, of a generation before Turing.
-bool is_refused_by_open_module(const LogEvent& event);
 // Returns "Xid 31, a program touched GPU memory that is not mapped".
 std::string xid_meaning_of(const LogEvent& event);
 // Xids that a program causes by invalid memory accesses, and one that the driver reports of its own work when

@@ -29,13 +29,6 @@ struct Idle {
 
 bool runs(const Gpu& gpu) { return gpu.nvml.ok(); }
 
-// Returns the kind that the driver asks for in a message about a GPU.
-std::optional<ModuleKind> asked_for_by(const LogEvent& event) {
-  if (event.kind == LogKind::kGpuNeedsOpenModule) return ModuleKind::kOpen;
-  if (is_refused_by_open_module(event)) return ModuleKind::kProprietary;
-  return std::nullopt;
-}
-
 const LogEvent* refusal_of(const NodeView& node, std::string_view address) {
   const LogEvent* found = nullptr;
   if (!node.facts->kernel_log) return found;

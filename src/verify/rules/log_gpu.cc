@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hardware/driver_module.h"
 #include "hardware/fixed_parts.h"
 #include "hardware/xid.h"
 #include "verify/areas.h"
@@ -180,7 +181,7 @@ void sxid(const Survey& survey, Judge& judge) {
 
 // gpu.open-module judges a GPU that needs the other kind of module.
 bool refuses_gpu(const LogEvent& event) {
-  return event.kind == LogKind::kGpuUnsupported && !is_refused_by_open_module(event);
+  return event.kind == LogKind::kGpuUnsupported && !asked_for_by(event);
 }
 
 // Returns true if the driver states that it is the wrong one for a GPU, by release or by kind.
