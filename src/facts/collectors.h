@@ -25,15 +25,15 @@ Cpu collect_cpu(Host& host);
 // Returns how often cores slowed down because they were too hot, summed over all CPUs since the boot; absent where the
 // kernel counts it for none (it does on Intel's).
 Reading<std::uint64_t> core_throttle_count(Host& host);
-// Reads the limits of services from the main processes of those that run.
 // Returns the sum of "ce_count" or "ue_count" over the memory controllers. If one of them cannot be read, the sum is
 // missing.
 Reading<std::uint64_t> edac_sum(Host& host, const std::string& count);
+// Reads the limits of services from the main processes of those that run.
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);
-// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` and `folders` are those that cluster.yaml
-// exports, or mounts.
 // Returns false for loop, RAM, optical, floppy and network block devices.
 bool is_drive(std::string_view block_device);
+// `paths` adds file systems to the default ones ("/", "/tmp", "/dev/shm"); `devices` and `folders` are those that cluster.yaml
+// exports, or mounts.
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {},
                         const std::vector<std::string>& devices = {},
                         const std::vector<std::string>& folders = {});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "facts/block_device.h"
 #include "facts/readings.h"
 #include "host/host.h"
 
@@ -40,7 +41,7 @@ void add_servers(Host& host, const std::string& drive, std::vector<std::string>&
   const auto controllers = host.list("/sys/class/nvme");
   if (!subsystem || !controllers) return;
   for (const std::string& name : *controllers) {
-    const std::string folder = "/sys/class/nvme/" + name;
+    const std::string folder = nvme_folder(name);
     if (host.read_line(folder + "/subsysnqn").value_or("") != *subsystem ||
         host.read_line(folder + "/state").value_or("") != "live")
       continue;
@@ -140,9 +141,8 @@ std::optional<std::string> mount_point_of(std::string_view mountinfo, std::strin
 Reading<Mount> collect_mount(Host& host, const std::string& folder) {
   const auto resolved = host.resolve(folder);
   if (!resolved) return {resolved.miss(), resolved.from()};
-  auto mount = host.read("/proc/self/mountinfo").parsed([&](const std::string& text) {
-    return find_mount(text, *resolved);
-  });
+  auto mount =
+      host.read(kMountTable).parsed([&](const std::string& text) { return find_mount(text, *resolved); });
   if (!mount) return mount;
   Mount found = *mount;
   if (found.source.starts_with("/dev/"))

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/block_device.h"
 #include "facts/mount.h"
 #include "host/host.h"
 
@@ -31,7 +32,7 @@ bool may_wait(std::string_view type) {
 }
 
 Reading<FolderUse> look_at(Host& host, const std::string& path) {
-  const std::string from = "/proc/self/mountinfo";
+  const std::string from = kMountTable;
   const auto mounts = host.read(from);
   if (!mounts) return {Miss{Missing::kUnsupported, mounts.miss().why}, from};
   const auto mount = find_mount(*mounts, path);
@@ -131,7 +132,7 @@ NfsFacts collect_nfs(Host& host, const std::vector<std::string>& folders) {
   };
   facts.exports = host.read("/var/lib/nfs/etab").parsed(all(parse_export_table));
   facts.listeners = host.read("/proc/fs/nfsd/portlist").parsed(all(parse_nfs_ports));
-  facts.mounts = host.read("/proc/self/mountinfo").parsed(all(parse_nfs_mounts));
+  facts.mounts = host.read(kMountTable).parsed(all(parse_nfs_mounts));
   if (facts.mounts && !facts.mounts->empty())
     if (const auto stats = host.read("/proc/self/mountstats")) {
       auto mounts = *facts.mounts;

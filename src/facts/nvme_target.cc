@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "facts/block_device.h"
 #include "facts/collectors.h"
 #include "facts/mount.h"
 #include "facts/readings.h"
@@ -92,7 +93,7 @@ bool is_swap(std::string_view swaps, std::string_view name) {
 }
 
 Reading<std::string> read_use(Host& host, const std::string& device) {
-  const std::string from = "/proc/self/mountinfo";
+  const std::string from = kMountTable;
   const auto mounts = host.read(from);
   if (!mounts) return {Miss{Missing::kUnsupported, mounts.miss().why}, from};
   const auto swaps = host.read("/proc/swaps");

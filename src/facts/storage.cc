@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "facts/block_device.h"
 #include "facts/collectors.h"
 #include "facts/mount.h"
 #include "facts/pcie.h"
@@ -10,7 +11,7 @@ namespace railbed {
 namespace {
 
 BlockDevice collect_block_device(Host& host, const std::string& name) {
-  const std::string folder = "/sys/block/" + name;
+  const std::string folder = block_device_folder(name);
   BlockDevice device;
   device.name = name;
   device.model = host.read_line(folder + "/device/model");
@@ -40,7 +41,7 @@ Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T St
 
 // Returns why the file system is read-only; absent if it can be written.
 Reading<ReadOnlyBy> collect_read_only_by(Host& host, const FileSystem& system) {
-  const std::string from = "/proc/self/mountinfo";
+  const std::string from = kMountTable;
   if (!system.read_only.value_or(false))
     return {Miss{Missing::kAbsent, "it can be written"}, system.read_only.from()};
   const auto resolved = host.resolve(system.path);
@@ -96,7 +97,7 @@ Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
       });
   std::vector<NvmeController> controllers;
   for (const auto& name : *names) {
-    const std::string folder = kClass + "/" + name;
+    const std::string folder = nvme_folder(name);
     NvmeController controller;
     controller.name = name;
     controller.model = host.read_line(folder + "/model");
