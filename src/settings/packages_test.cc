@@ -48,7 +48,7 @@ TEST(RenderPackages, TheGpuDecidesOnTheModules) {
               Contains(install_of("nvidia-driver-570-server")));
 }
 
-// Of which only the name in cluster.yaml is known.
+// The GPU is known by its name in cluster.yaml alone.
 TEST(RenderPackages, EveryBlackwellNeedsTheOpenModule) {
   const auto installs_open = [](std::string_view gpu) {
     const auto steps = driver_steps("ubuntu 24.04", "580", gpu, ", driver_kind: proprietary");

@@ -121,7 +121,7 @@ TEST_F(Explain, ATextThatNobodyKnowsShowsItsMostTellingLines) {
   EXPECT_THAT(explanation.job->verdict.why.front(), HasSubstr("x.log:5: FrobnicationError"));
 }
 
-// Who pastes it asks about it, without a cluster.yaml; what is left out at its head is not known, and not missing.
+// A pasted gdscheck is judged without a cluster.yaml. What is cut off at its head is not known, and not missing.
 TEST_F(Explain, GdscheckIsJudgedWhoeverSendsIt) {
   constexpr std::string_view kHead = " GDS release version: 1.11.1.6\n";
   const auto printed = [](std::string_view nvme, std::string_view nfs) {

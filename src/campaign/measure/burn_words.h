@@ -1,4 +1,4 @@
-// What a person writes of a burn-in's phases and drills.
+// Parses the phases and drills of a burn-in, as a person writes them.
 #pragma once
 
 #include <string>

@@ -89,7 +89,7 @@ Evidence start_did_not_fail_before(const LogState& state, const LogProblem& prob
   return first_seen(state, {"nvrm-loads"});
 }
 
-// What the driver found still running from a start that failed is no reason of that failure.
+// A memory region that a failed start left running (WPR2) is no reason of that failure.
 Evidence start_has_a_reason(const LogState& state, const LogProblem& problem) {
   const auto follows = [&](const LogProblem& other) {
     return other.symptom == "gsp-wpr2" && other.file == problem.file && other.line > problem.line;
