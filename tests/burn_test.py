@@ -94,7 +94,7 @@ exec '{RAILBED}' agent
 
     def test_the_processors_give_way(self):
         """The child that loads them has the lowest priority, and is the first that the kernel ends if memory is used up."""
-        process = self.start("--only-host", "--minutes", "1", more=["--host-memory", "16M", "--no-store"])
+        process = self.start("--only-host", "--minutes", "1", more=["--host-memory", "16M", "--no-store", "--unseen", "0"])
         self.addCleanup(process.kill)
         seen = set()
         deadline = time.monotonic() + PATIENCE
@@ -202,7 +202,7 @@ exec '{RAILBED}' agent
         self.assertEqual((finding["what"], finding["injected"]), ("wrong-drive-data", True))
         self.assertIn("the same when read again", finding["message"])
         process = self.start("--only-drives", "--minutes", "0.3", "--drive-paths", str(folder), "--drive-writes", "128M",
-                             more=["--no-store"])
+                             more=["--no-store", "--unseen", "0"])
         self.addCleanup(process.kill)
         file = self.wait_for_file(process, folder)
         time.sleep(1)
@@ -242,7 +242,7 @@ exec '{RAILBED}' agent
         folder, own = self.folder_on_a_drive()
         self.assertTrue(own)
         process = self.start("--only-drives", "--minutes", "0.3", "--drive-paths", str(folder), "--drive-writes", "128M",
-                             more=["--no-store"])
+                             more=["--no-store", "--unseen", "0"])
         self.addCleanup(process.kill)
         self.wait_for_file(process, folder)
         with open(folder / "of-others", "wb") as file:
@@ -253,11 +253,11 @@ exec '{RAILBED}' agent
         self.assertRegex(out, r"(?m)^NOTE +the file system of .* became full: its file was given up")
         self.assertEqual(self.left_in(folder), ["of-others"])
 
-    def test_a_lost_controller_leaves_nothing_on_a_drive(self):
+    def test_a_lost_controller_with_unseen_0_leaves_nothing_on_a_drive(self):
         folder, own = self.folder_on_a_drive()
         free = os.statvfs(folder).f_bavail
         process = self.start("--only-drives", "--minutes", "5", "--drive-paths", str(folder), "--drive-writes", "512M",
-                             more=["--no-store"])
+                             more=["--no-store", "--unseen", "0"])
         self.wait_for_file(process, folder)
         self.assertEqual(self.left_in(folder), [])
         deadline = time.monotonic() + PATIENCE
@@ -281,7 +281,7 @@ exec '{RAILBED}' agent
         self.assertEqual(len(json.loads(exported)["burns"]), 1)
 
     def test_a_lost_node_and_one_that_cannot_be_reached(self):
-        process = self.start("cluster.yaml", "--minutes", "0.12", "--phases", "bf16", "--no-share", "--json")
+        process = self.start("cluster.yaml", "--minutes", "0.12", "--phases", "bf16", "--no-share", "--json", "--unseen", "0")
         pid = self.root / "gpu02.pid"
         for _ in range(PATIENCE * 10):
             if pid.exists() and pid.read_text().strip():
@@ -310,6 +310,140 @@ exec '{RAILBED}' agent
         self.assertRegex(out, r"burn-in of 3 GPUs on 1 node, stopped after \d+ s of 60 min: nothing wrong was found")
         self.assertRegex(out, r"(?m)^NOTE +stopped on request")
         self.assertRegex(out, r"(?m)^  bf16 +3 ")
+
+    # ---- burn-ins that go on without their command
+
+    HOST = ["--host-memory", "16M", "--no-store"]
+
+    def keepers(self):
+        """Process ids of those that hold a burn-in of this test: they have its home. What does the work is below them."""
+        found = {}
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                if words[1:3] == [b"agent", b"--burn"] and f"HOME={self.root}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                    found[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+        return [pid for pid, parent in found.items() if parent not in found]
+
+    def wait_for(self, what, told):
+        deadline = time.monotonic() + PATIENCE
+        while not what():
+            self.assertLess(time.monotonic(), deadline, told)
+            time.sleep(0.2)
+
+    def end_keepers(self):
+        for pid in self.keepers():
+            os.kill(pid, signal.SIGKILL)
+
+    def start_held(self, *words, more=()):
+        """A burn-in of the processors whose process is held, and has begun."""
+        self.addCleanup(self.end_keepers)
+        process = self.start("--only-host", *words, more=[*self.HOST, *more])
+        self.addCleanup(process.kill)
+        self.wait_for(lambda: self.kept() and json.loads(self.kept()[0].read_text())["nodes"][0]["began"] and self.keepers(), "not begun")
+        time.sleep(3)
+        return process
+
+    def kept(self):
+        return list((self.root / "state/railbed/burns").glob("*.json"))
+
+    def resume(self, *words):
+        return self.finish(self.start("--resume", *words, more=["--no-store"]))
+
+    def assert_nothing_left(self):
+        self.wait_for(lambda: not self.keepers(), "a process holds the burn-in still")
+        self.assertEqual(self.kept(), [])
+        held = pathlib.Path(f"/var/tmp/railbed-burn-{os.geteuid()}")
+        self.assertEqual([one for one in (held.iterdir() if held.exists() else []) if one.name.startswith(self.id)], [])
+
+    def test_a_lost_command_is_taken_up(self):
+        process = self.start_held("--minutes", "0.4")
+        self.id = self.kept()[0].stem
+        code, out, err = self.resume()
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn(f"another railbed follows burn-in {self.id}", err)
+        process.kill()
+        told = process.communicate()[1]
+        self.assertIn(f"take it up: railbed burn --resume {self.id}", told)
+        time.sleep(2)
+        self.assertEqual(len(self.keepers()), 1)
+        code, out, err = self.resume("--json")
+        self.assertEqual(code, 0, out + err)
+        burn = json.loads(out)["burn"]
+        self.assertEqual((burn["planned"], burn["stopped"]), (24, False))
+        self.assertTrue(burn["nodes"][0]["host"]["ended"])
+        self.assertEqual(burn["findings"], [])
+        self.assert_nothing_left()
+        code, _, err = self.resume()
+        self.assertEqual(code, 64)
+        self.assertIn("there is no burn-in to take up", err)
+
+    def test_a_terminal_that_is_gone_ends_nothing(self):
+        process = self.start_held("--minutes", "10")
+        self.id = self.kept()[0].stem
+        process.send_signal(signal.SIGHUP)
+        code, out, err = self.finish(process)
+        self.assertEqual((code, out), (3, ""), err)
+        self.assertEqual(len(self.keepers()), 1)
+        code, out, err = self.resume(self.id, "--stop")
+        self.assertEqual(code, 3, err)
+        self.assertRegex(out, r"(?m)^NOTE +stopped on request after")
+        self.assert_nothing_left()
+
+    def test_ctrl_c_ends_a_held_load(self):
+        process = self.start_held("--minutes", "10")
+        self.id = self.kept()[0].stem
+        process.send_signal(signal.SIGINT)
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 3, out + err)
+        self.assert_nothing_left()
+
+    def test_a_load_that_nobody_looks_at_ends(self):
+        process = self.start_held("--minutes", "10", more=["--unseen", "0.1"])
+        self.id = self.kept()[0].stem
+        process.kill()
+        self.wait_for(lambda: not self.keepers(), "it goes on unseen")
+        code, out, err = self.resume()
+        self.assertEqual(code, 3, err)
+        self.assertRegex(out, r"(?m)^UNKNOWN +localhost ended its load after \d+ s, because no controller looked for too long")
+        self.assert_nothing_left()
+
+    def test_a_process_that_is_killed_is_named(self):
+        process = self.start_held("--minutes", "10")
+        self.id = self.kept()[0].stem
+        self.end_keepers()
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 2, out + err)
+        self.assertRegex(out, r"(?m)^FAIL +localhost was lost after \d+ s: the process that held the load was killed")
+        self.assert_nothing_left()
+
+    def test_a_node_that_comes_back_worked_on(self):
+        self.addCleanup(self.end_keepers)
+        process = self.start("cluster.yaml", "gpu01", "gpu02", "--minutes", "0.5", "--phases", "bf16", "--no-share", "--json")
+        pid = self.root / "gpu02.pid"
+        self.wait_for(lambda: len(self.keepers()) == 2 and pid.exists() and pid.read_text().strip(), "not begun")
+        time.sleep(4)
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        self.assertEqual(len(self.keepers()), 2)
+        code, out, err = self.finish(process)
+        burn = json.loads(out)["burn"]
+        nodes = {node["node"]: node for node in burn["nodes"]}
+        for node in ("gpu01", "gpu02"):
+            self.assertFalse(nodes[node]["lost"], err)
+            self.assertTrue(all(gpu["ended"] for gpu in nodes[node]["gpus"]), out)
+        self.assertGreater(nodes["gpu02"]["away"], 0)
+        self.assertIn(("away", "gpu02", "note"), {(one["what"], one["node"], one["status"]) for one in burn["findings"]})
+        self.assertIn(code, (0, 2), err)  # as in test_sound_gpus
+
+    def test_words_that_do_not_fit_a_held_burn(self):
+        for words, told in ((["--resume", "--hours", "1"], "--hours with --resume"), (["--resume", "x"], "not the ID of a burn-in"),
+                            (["--stop"], "--resume"), (["--minutes", "1", "--rails"], "name a cluster.yaml"),
+                            (["--minutes", "1", "--only-rails", "--gpus", "0"], "--only-rails loads no GPU")):
+            code, out, err = self.burn(*words, more=[])
+            self.assertEqual((code, out), (64, ""), err)
+            self.assertIn(told, err)
 
     def test_without_a_gpu_and_with_wrong_words(self):
         for name in ("libcuda.so.1", "libnvidia-ml.so.1"):

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "apply/boot_guard.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "os/child.h"
 
 namespace railbed {
 namespace {
@@ -40,27 +40,6 @@ Result<void> started(const Reading<CommandOutput>& ended, std::string_view what)
   if (ended->exit_code != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", what, printable(trim(ended->error_output))));
   return {};
-}
-
-// Starts a process without systemd that belongs to no session and no terminal.
-Result<void> start_detached(const std::vector<std::string>& words) {
-  const pid_t child = fork();
-  if (child < 0) return fail(ErrorKind::kUnavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
-  if (child > 0) {
-    waitpid(child, nullptr, 0);
-    return {};
-  }
-  setsid();
-  if (fork() != 0) _exit(0);
-  const int nothing = open("/dev/null", O_RDWR);
-  for (int stream = 0; stream < 3; ++stream) dup2(nothing, stream);
-  for (int fd = 3; fd < 1024; ++fd) close(fd);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  // The running program itself, whatever is at its path by now.
-  execv("/proc/self/exe", arguments.data());
-  _exit(127);
 }
 
 std::chrono::seconds longest_steps(const ApplyRequest& request) {

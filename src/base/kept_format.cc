@@ -21,6 +21,7 @@ constexpr std::array kFormats = {
                "for this one could undo only what it knows of that change"},
     KeptFormat{"what a monitor saw over time", 1, 1, "or remove the file: the monitor begins to look anew"},
     KeptFormat{"the record of a job", 1, 1, "or name another folder with --dir"},
+    KeptFormat{"a burn-in that goes on", 1, 1, "or wait: its load ends by itself"},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ enum class Kept {
   kApply,    // the journal of a change of a node (apply/transaction.h)
   kWatched,  // monitor.watched: what a monitor saw over time (monitor/events/event_desk.cc)
   kJob,      // the record of a job on a node (store/job_records.h)
+  kBurn,  // a burn-in that goes on: on its node (bench/burn/held_burn.h), and at its controller (store/burns.h)
 };
 
 struct KeptFormat {

@@ -8,7 +8,8 @@ namespace railbed {
 namespace {
 
 TEST(KeptFormat, ReadsEachVersionUpToItsOwn) {
-  for (const Kept kind : {Kept::kWatch, Kept::kHistory, Kept::kRun, Kept::kApply, Kept::kWatched, Kept::kJob}) {
+  for (const Kept kind :
+       {Kept::kWatch, Kept::kHistory, Kept::kRun, Kept::kApply, Kept::kWatched, Kept::kJob, Kept::kBurn}) {
     const KeptFormat& format = format_of(kind);
     for (int version = format.oldest; version <= format.written; ++version)
       EXPECT_TRUE(check_kept(kind, "a", {version, ""})) << version;

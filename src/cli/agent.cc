@@ -8,18 +8,22 @@
 
 #include "apply/keeper.h"
 #include "base/result.h"
+#include "bench/burn/held_burn.h"
 #include "campaign/agent_handlers.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "host/open.h"
+#include "nvidia/calls.h"
 #include "os/supervisor.h"
 
 namespace railbed {
 
 namespace {
 
-// Modes that a node starts by itself: during a change (apply/keeper.h), and as the supervisor of a user's
-// program.
+// Modes that a node starts by itself: during a change (apply/keeper.h), during a burn-in (bench/burn/held_burn.h), and
+// as the supervisor of a user's program.
 struct AgentAlone {
+  std::string burn;
   std::string keep;
   std::string recover;
   bool booting = false;
@@ -39,10 +43,17 @@ int keep_alone(const AgentAlone& alone) {
   return kExitClean;
 }
 
+int hold_burn_alone(const std::string& name) {
+  const auto held = hold_burn(name, nvidia_libraries(), open_this_machine());
+  // At once, as in serve_agent(): work that hangs in a driver must not lose static objects.
+  _exit(held ? kExitClean : report(held.error()));
+}
+
 }  // namespace
 
 Action declare_agent(CLI::App& app) {
   auto alone = std::make_shared<AgentAlone>();
+  app.add_option("--burn", alone->burn, "hold this burn-in until it ends, or nobody looks any more");
   app.add_option("--keep", alone->keep, "carry out this apply, and take it back if nobody commits it");
   app.add_option("--recover", alone->recover, "take back this apply if it is open still; all: any");
   app.add_flag("--booting", alone->booting, "with --recover: the network is not up yet");
@@ -53,6 +64,7 @@ Action declare_agent(CLI::App& app) {
       "stdout, listens on no port and ends when its stdin does. "
       "docs/reference/agent-protocol.md has the frames.");
   return [alone] {
+    if (!alone->burn.empty()) return hold_burn_alone(alone->burn);
     if (!alone->keep.empty() || !alone->recover.empty()) return keep_alone(*alone);
     if (alone->supervise) return supervise(STDIN_FILENO);
     if (isatty(STDIN_FILENO) == 1)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -34,6 +35,7 @@ std::string_view without_count(std::string_view message) {
 }
 
 int signal_pipe[2] = {-1, -1};
+std::atomic<int> first_signal = 0;
 
 // Does only async-signal-safe work: it passes the number to the thread behind the pipe, and restores the
 // default action, so that the same signal again ends the process.
@@ -51,7 +53,11 @@ std::stop_source& install_handlers() {
     if (pipe2(signal_pipe, O_CLOEXEC) != 0) return created;
     std::thread([created] {
       char byte = 0;
-      while (read(signal_pipe[0], &byte, 1) == 1) created->request_stop();
+      while (read(signal_pipe[0], &byte, 1) == 1) {
+        int none = 0;
+        first_signal.compare_exchange_strong(none, byte);
+        created->request_stop();
+      }
     }).detach();
     struct sigaction action = {};
     action.sa_handler = on_signal;
@@ -102,6 +108,8 @@ void clear_progress() {
 }
 
 std::stop_token interrupted() { return install_handlers().get_token(); }
+
+bool hung_up() { return first_signal == SIGHUP; }
 
 bool asks_person(std::string_view question) {
   if (isatty(STDIN_FILENO) != 1) return false;

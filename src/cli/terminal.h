@@ -41,6 +41,9 @@ void clear_progress();
 // are installed on the first call. The same signal again ends the process at once.
 std::stop_token interrupted();
 
+// Returns true if the first of these signals was SIGHUP: the terminal is gone.
+bool hung_up();
+
 // Asks a person a yes-or-no question. True only for yes; false if standard input is no terminal.
 bool asks_person(std::string_view question);
 

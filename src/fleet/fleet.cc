@@ -108,6 +108,11 @@ Peer* Fleet::find(std::string_view name) {
   return nullptr;
 }
 
+void Fleet::connect_again(std::size_t index) {
+  std::unique_ptr<Session>& session = state_->sessions[index];
+  session = std::make_unique<Session>(Target(session->target()), state_->context);
+}
+
 bool Fleet::is_silent(std::size_t index) const { return state_->sessions[index]->is_silent(); }
 
 std::string Step::to_text() const {

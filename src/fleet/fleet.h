@@ -115,6 +115,8 @@ class Fleet {
   // call returns the same Error.
   Peer& peer(std::size_t index);
   Peer* find(std::string_view name);  // null if there is no such node
+  // Drops the node's connection; the next call connects anew. Precondition: no call of that peer is in progress.
+  void connect_again(std::size_t index);
   // Returns whether the node has been connecting for longer than usual. A thread that waits for it does no
   // work.
   bool is_silent(std::size_t index) const;

@@ -24,6 +24,7 @@ class Session final : public Peer {
   ~Session() override;  // no call may be in progress
 
   const std::string& node() const override { return target_.name; }
+  const Target& target() const { return target_; }
   // The first call connects. Fails with the reason if the connection failed or ended, with kTimeout at the
   // deadline, and with kCancelled if `stop` is requested.
   Result<std::string> call(std::string_view method, std::string params, std::chrono::milliseconds deadline,

@@ -200,6 +200,26 @@ Result<Program> start_program(const std::vector<std::string>& words, const Secre
   return Program{Child(pid, true), std::move(in->first), std::move(out->read_end), std::move(err->read_end)};
 }
 
+Result<void> start_detached(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) return fail(ErrorKind::kUnavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (child > 0) {
+    waitpid(child, nullptr, 0);
+    return {};
+  }
+  setsid();
+  if (fork() != 0) _exit(0);
+  const int nothing = open("/dev/null", O_RDWR);
+  for (int stream = 0; stream < 3; ++stream) dup2(nothing, stream);
+  close_range(3, ~0U, 0);
+  // The running program itself, whatever is at its path by now.
+  execv("/proc/self/exe", arguments.data());
+  _exit(127);
+}
+
 void yield_to_others() {
   setpriority(PRIO_PROCESS, 0, 19);
   std::ofstream("/proc/self/oom_score_adj") << 1000;

@@ -108,6 +108,10 @@ struct Program {
 };
 Result<Program> start_program(const std::vector<std::string>& words, const SecretFiles& secrets = {});
 
+// Starts the program of this process once more, with these words, in a process that belongs to no terminal, no session
+// and no parent. The standard streams are /dev/null.
+Result<void> start_detached(const std::vector<std::string>& words);
+
 // Gives this process the lowest priority, and has the kernel end it before any other if memory is used up.
 void yield_to_others();
 

@@ -252,16 +252,80 @@ struct BurnDrive {
          compared, fault_count, faults, failed_reads, failed_read, devices);
 };
 
+// A node's port on a rail (`--rails`).
+struct BurnPort {
+  std::string rail = {};
+  std::string node = {};
+  std::string interface = {};
+  std::string skipped = {};  // why it was not loaded; empty if it was
+  std::string engine = {};   // "rdma", "tcp"; empty before its first turn
+  int turns = 0;             // directions that were measured, with whichever node
+  int wrong = 0;             // of these, those in which data arrived changed
+  int failed = 0;            // of these, those that failed for another reason
+  double seconds = 0;        // under load, both directions added
+  double sent = 0;           // B/s: the median of the turns
+  double received = 0;       // likewise
+  double ceiling = 0;        // B/s of each direction; 0: not known, or only claimed by a virtual device
+  std::string ceiling_name = {};
+  std::uint64_t packets = 0;  // in its turns, of both ends
+  std::uint64_t lost = 0;     // of these
+  std::map<std::string, std::int64_t> counters =
+      {};  // those of trouble that moved: "mlx5_0/1 out_of_sequence"
+  FIELDS(BurnPort, rail, node, interface, skipped, engine, turns, wrong, failed, seconds, sent, received,
+         ceiling, ceiling_name, packets, lost, counters);
+};
+
+// A turn in which a rail failed.
+struct BurnRailFault {
+  double at = 0;  // seconds from the start of the burn
+  std::string rail = {};
+  std::string from = {};  // node
+  std::string to = {};
+  bool wrong = false;  // data arrived changed; else nothing arrived
+  std::string cause = {};
+  std::string remedy = {};
+  FIELDS(BurnRailFault, at, rail, from, to, wrong, cause, remedy);
+};
+inline constexpr std::size_t kMostRailFaults = 256;  // that are described; all are counted
+
+// Ports with the same ceiling, in one direction.
+struct BurnRailFamily {
+  std::string name = {};  // the ceiling
+  std::string what = {};  // "sent", "received"
+  int ports = 0;
+  double median = 0;  // B/s
+  double low = 0;
+  double high = 0;
+  double spread = 0;                    // as in BurnFamily
+  std::optional<double> smallest = {};  // likewise
+  double ceiling = 0;                   // B/s
+  FIELDS(BurnRailFamily, name, what, ports, median, low, high, spread, smallest, ceiling);
+};
+
+// The rails of all nodes.
+struct BurnRails {
+  int turns = 0;
+  std::uint64_t bytes = 0;    // sent
+  std::uint64_t checked = 0;  // of these, bytes that were compared
+  std::uint64_t fault_count = 0;
+  std::vector<BurnRailFault> faults = {};  // the first of them
+  std::vector<BurnPort> ports = {};
+  std::vector<BurnRailFamily> families = {};
+  FIELDS(BurnRails, turns, bytes, checked, fault_count, faults, ports, families);
+};
+
 struct BurnNode {
   std::string node = {};
   std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
   bool lost = false;         // it had started
   double lost_after = 0;     // seconds from its start to its last report
+  double away = 0;           // seconds in which the controller did not reach it, and it worked on
+  bool unseen = false;       // it ended early, because no controller looked for too long
   std::vector<BurnGpu> gpus = {};
   std::string peers_trouble = {};     // why the copies between its GPUs ended early; empty if they did not
   std::optional<BurnHost> host = {};  // nullopt unless it was asked for
   std::vector<BurnDrive> drives = {};
-  FIELDS(BurnNode, node, trouble, lost, lost_after, gpus, peers_trouble, host, drives);
+  FIELDS(BurnNode, node, trouble, lost, lost_after, away, unseen, gpus, peers_trouble, host, drives);
 };
 
 // In the order in which they are shown. kUnknown: it could not be tested, so nothing is known.
@@ -334,9 +398,10 @@ struct BurnReport {
   std::vector<BurnFamily> families = {};
   std::vector<BurnHostFamily> host_families = {};
   std::vector<BurnDriveFamily> drive_families = {};
+  std::optional<BurnRails> rails = {};     // nullopt without --rails
   std::vector<BurnFinding> findings = {};  // failures first
   FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, drives, nodes, families,
-         host_families, drive_families, findings);
+         host_families, drive_families, rails, findings);
 };
 
 }  // namespace railbed

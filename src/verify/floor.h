@@ -15,11 +15,4 @@ inline constexpr double kLeastFraction = 0.1;
 // fraction <= 1, and with kUnavailable if the path has no known limit.
 Result<BitRate> bandwidth_floor(const Ceiling& ceiling, double fraction);
 
-// Shares of the packets sent on a rail that were lost: noticeable (warning) and ruinous (failure). Our
-// values: one resend window of RoCE in each second, or in each hundredth of a second, at 100 Gb/s.
-inline constexpr double kLossWarns = 1e-6;
-inline constexpr double kLossFails = 1e-4;
-// The same limit for TCP, which loses some packets on every full link. Our value.
-inline constexpr double kTcpLossWarns = 1e-2;
-
 }  // namespace railbed

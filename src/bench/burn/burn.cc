@@ -64,7 +64,10 @@ Result<void> check_burn(const BurnPlan& plan) {
   if (plan.side != 0 && (plan.side < 64 || plan.side > 32'768 || plan.side % 64 != 0))
     return refuse("side: a multiple of 64 up to 32768");
   if (plan.load == BurnLoad::kDrives && !plan.drives) return refuse("drives: missing");
+  if (plan.load == BurnLoad::kRails && !plan.rails) return refuse("rails: missing");
   if (plan.drives) RETURN_IF_ERROR(check_drive_plan(*plan.drives));
+  if (plan.keep && (!(plan.keep->unseen >= 1) || plan.keep->unseen > kLongestBurn))
+    return refuse("unseen: 1 second to 14 days");
   if (plan.drills.size() > kMostDrills) return refuse("drills: at most 16");
   for (const BurnDrill& drill : plan.drills) {
     if (!loads_what(plan, drill.kind)) return refuse("drills: of what the burn does not load");

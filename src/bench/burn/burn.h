@@ -29,9 +29,9 @@ inline constexpr std::size_t kMostDrivePaths = 16;
 inline constexpr std::size_t kMostDevices = 32;  // below one file system, that are described
 
 // The parts of a node that are loaded.
-enum class BurnLoad { kGpus, kGpusAndHost, kHost, kDrives };
+enum class BurnLoad { kGpus, kGpusAndHost, kHost, kDrives, kRails };
 constexpr auto enum_names(BurnLoad) {
-  return std::array<std::string_view, 4>{"gpus", "gpus-and-host", "host", "drives"};
+  return std::array<std::string_view, 5>{"gpus", "gpus-and-host", "host", "drives", "rails"};
 }
 
 // The drives that are loaded beside that, and how much they are written.
@@ -40,6 +40,14 @@ struct BurnDrivePlan {
   std::uint64_t writes = 0;  // bytes that each gets at most in the whole burn; 0: by the file system's size
   FIELDS(BurnDrivePlan, paths, writes);
 };
+
+// How a node's work goes on without its controller: a process of its own holds it (held_burn.h).
+struct BurnKeep {
+  std::string name;   // of lower-case letters, digits and "-"; no other burn-in of this user there has it
+  double unseen = 0;  // seconds without a look, after which it ends
+  FIELDS(BurnKeep, name, unseen);
+};
+inline constexpr std::size_t kLongestBurnName = 64;
 
 struct BurnPlan {
   BurnLoad load = BurnLoad::kGpus;
@@ -54,8 +62,10 @@ struct BurnPlan {
   std::string cublas;             // cublasLt's file; empty: the usual places
   std::vector<BurnDrill> drills;
   std::optional<BurnDrivePlan> drives;
+  bool rails = false;            // the controller loads the rails between the nodes meanwhile
+  std::optional<BurnKeep> keep;  // nullopt: the work ends with its agent
   FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills,
-         drives);
+         drives, rails, keep);
   bool has_gpus() const { return load == BurnLoad::kGpus || load == BurnLoad::kGpusAndHost; }
   bool has(BurnPhase phase) const {
     return std::ranges::find(phases, phase, &BurnShare::phase) != phases.end();
@@ -135,15 +145,19 @@ struct BurnFound {
 };
 struct BurnName {
   std::string session;
-  FIELDS(BurnName, session);
+  bool held = false;  // by a process of its own: then any agent on the node knows the session
+  FIELDS(BurnName, session, held);
 };
 struct BurnState {
   std::vector<BurnGpu> gpus;
   std::string peers_trouble;  // why the copies between the GPUs ended early; empty if they did not
   std::optional<BurnHost> host;
   std::vector<BurnDrive> drives;
-  bool ended = false;  // all of the node's work
-  FIELDS(BurnState, gpus, peers_trouble, host, drives, ended);
+  bool ended = false;   // all of the node's work
+  bool unseen = false;  // it ended early, because no controller looked
+  std::string
+      gone;  // why the process that held the work is not there any more; empty if it is, or came to its end
+  FIELDS(BurnState, gpus, peers_trouble, host, drives, ended, unseen, gone);
 };
 
 }  // namespace railbed

@@ -101,6 +101,7 @@ class BurnJudge {
     judge_rates();
     judge_burn_hosts(report_, tests_);
     judge_burn_drives(report_, tests_);
+    judge_burn_rails(report_, tests_);
     judge_slowdowns();
     name_skipped();
     if (report_.stopped)
@@ -140,6 +141,7 @@ class BurnJudge {
             families_[{gpu.name, tally.phase}].push_back({&node, &gpu, &tally});
             ++tests_;
           }
+    tests_ += rail_tests(report_);
     for (const BurnNode& node : report_.nodes)
       tests_ += static_cast<int>(std::ranges::count_if(node.drives, is_compared_with_siblings));
     for (const BurnNode& node : report_.nodes)
@@ -156,6 +158,16 @@ class BurnJudge {
     else if (!node.trouble.empty())
       findings.add(BurnStatus::kUnknown, "not-begun",
                    fmt::format("{} could not be burned in: {}", node.node, node.trouble));
+    if (node.unseen)
+      findings.add(
+          BurnStatus::kUnknown, "unseen",
+          fmt::format("{} ended its load after {}, because no controller looked for too long", node.node,
+                      short_time_text(node.lost_after)),
+          "Begin again with a longer --unseen, or take the burn-in up earlier: railbed burn --resume");
+    if (node.away > 0 && !node.lost)
+      findings.add(BurnStatus::kNote, "away",
+                   fmt::format("{} could not be reached for {} in all, and worked on", node.node,
+                               short_time_text(node.away)));
   }
 
   // Copies that never began are among the phases without a result.
@@ -568,13 +580,16 @@ int burn_exit_code(const BurnReport& report) {
   };
   if (has(BurnStatus::kFailure)) return kExitFailures;
   if (has(BurnStatus::kUnknown)) return kExitCouldNotLook;
-  const bool any = std::ranges::any_of(report.nodes, [](const BurnNode& node) {
-    return (node.host && node.host->compared > 0) ||
-           std::ranges::any_of(node.drives, [](const BurnDrive& drive) { return drive.compared > 0; }) ||
-           std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
-             return std::ranges::any_of(gpu.tallies, [](const BurnTally& tally) { return tally.work > 0; });
-           });
-  });
+  const bool any =
+      (report.rails && report.rails->bytes > 0) ||
+      std::ranges::any_of(report.nodes, [](const BurnNode& node) {
+        return (node.host && node.host->compared > 0) ||
+               std::ranges::any_of(node.drives, [](const BurnDrive& drive) { return drive.compared > 0; }) ||
+               std::ranges::any_of(node.gpus, [](const BurnGpu& gpu) {
+                 return std::ranges::any_of(gpu.tallies,
+                                            [](const BurnTally& tally) { return tally.work > 0; });
+               });
+      });
   if (!any || report.stopped) return kExitCouldNotLook;
   return has(BurnStatus::kWarning) ? kExitWarnings : kExitClean;
 }

@@ -82,6 +82,11 @@ void judge_burn_hosts(BurnReport& report, int tests);
 void judge_burn_drives(BurnReport& report, int tests);
 // Returns true if a drive's rate can be compared with others. The rate of a rotating drive depends on the file's place.
 bool is_compared_with_siblings(const BurnDrive& drive);
+// The same about rails, and their `families`.
+void judge_burn_rails(BurnReport& report, int tests);
+// Returns the number of rates of rails that are compared with others.
+int rail_tests(const BurnReport& report);
+
 // "nvme0n1 of gpu01 (/scratch)"
 std::string drive_text(const BurnNode& node, const BurnDrive& drive);
 

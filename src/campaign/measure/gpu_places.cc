@@ -46,6 +46,7 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
       const fleet::Target target = fleet::target_of(node);
       places.nodes.push_back({node.name, target.local ? "localhost" : target.destination, {}});
     }
+    places.cluster = *cluster;
   } else {
     for (const std::string& word : where) RETURN_IF_ERROR(add_places(word, places.nodes));
   }

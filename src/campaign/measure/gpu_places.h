@@ -1,11 +1,13 @@
 // The nodes and GPUs that a collective runs on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "campaign/reach.h"
+#include "inventory/cluster.h"
 
 namespace railbed {
 
@@ -17,7 +19,8 @@ struct GpuPlace {
 
 struct GpuPlaces {
   std::vector<GpuPlace> nodes;
-  std::string ssh_config;  // ssh configuration of the cluster; empty: the user's own
+  std::string ssh_config;               // ssh configuration of the cluster; empty: the user's own
+  std::optional<Cluster> cluster = {};  // that names the nodes; nullopt: they were named by themselves
 };
 
 // Parses `where`: one cluster.yaml, with lists of some of its nodes behind it; or lists of nodes such as "gpu[01-04],gpu07" and "gpu01:0,1"

@@ -35,7 +35,12 @@ struct BurnOptions {
   bool only_drives = false;
   std::vector<std::string> drive_paths;
   std::string drive_writes;
+  bool rails = false;
+  bool only_rails = false;
   std::vector<std::string> inject;
+  double unseen = 60;  // minutes
+  std::string resume;
+  bool stop = false;
   bool json = false;
   bool all = false;
   BurnPlan plan;
@@ -96,8 +101,10 @@ Result<void> choose_load(BurnOptions& options) {
   BurnPlan& plan = options.plan;
   plan.load = options.only_host     ? BurnLoad::kHost
               : options.only_drives ? BurnLoad::kDrives
+              : options.only_rails  ? BurnLoad::kRails
               : options.host        ? BurnLoad::kGpusAndHost
                                     : BurnLoad::kGpus;
+  plan.rails = options.rails || options.only_rails;
   RETURN_IF_ERROR(choose_drives(options));
   if (!options.host_memory.empty()) {
     if (!plan.has_host()) return fail(ErrorKind::kBadInput, "--host-memory needs --host or --only-host");
@@ -107,11 +114,24 @@ Result<void> choose_load(BurnOptions& options) {
   if (!options.gpus.empty() || !options.phases.empty() || !options.memory.empty() || plan.watts > 0)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{} loads no GPU: leave out --gpus, --phases, --memory and --watts",
-                            options.only_host ? "--only-host" : "--only-drives"));
+                            options.only_host    ? "--only-host"
+                            : options.only_rails ? "--only-rails"
+                                                 : "--only-drives"));
   return {};
 }
 
-Result<void> fill_plan(BurnOptions& options) {
+// Each node holds its work itself, unless a scheduler would end it with the agent.
+Result<void> choose_keeping(BurnOptions& options, const CLI::App& app) {
+  if (options.reach.launcher != fleet::Launcher::kSsh) {
+    if (app.count("--unseen") == 0 || options.unseen == 0) return {};
+    return fail(ErrorKind::kBadInput,
+                "--unseen: what a launcher of a scheduler starts ends with this command; leave it out");
+  }
+  if (options.unseen > 0) options.plan.keep.emplace().unseen = options.unseen * 60;
+  return {};
+}
+
+Result<void> fill_plan(BurnOptions& options, const CLI::App& app) {
   BurnPlan& plan = options.plan;
   plan.seconds = options.hours > 0 ? options.hours * 3600 : options.minutes * 60;
   if (plan.seconds <= 0)
@@ -130,6 +150,7 @@ Result<void> fill_plan(BurnOptions& options) {
     ASSIGN_OR_RETURN(plan.memory, memory_option("--memory", options.memory));
   }
   RETURN_IF_ERROR(choose_load(options));
+  RETURN_IF_ERROR(choose_keeping(options, app));
   for (const std::string& text : options.inject) {
     ASSIGN_OR_RETURN(const BurnDrill drill, parse_burn_drill(text));
     plan.drills.push_back(drill);
@@ -137,14 +158,7 @@ Result<void> fill_plan(BurnOptions& options) {
   return check_burn(plan);
 }
 
-int run_burn_command(BurnOptions& options, const CLI::App& app) {
-  if (auto filled = fill_plan(options); !filled) return report(filled.error());
-  const auto places = find_load_places(options.where, options.gpus);
-  if (!places) return report(places.error());
-  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
-  const BurnPlan& plan = options.plan;
-  auto run = run_burn(*places, plan, request_of(app, options.keep), options.reach, terminal_caller(),
-                      burn_listener(plan, "burn-in"));
+int print_burn(const BurnOptions& options, Result<BenchRun> run) {
   clear_progress();
   if (!run) return report(run.error());
   const BurnReport& burn = run->burns.front();
@@ -154,8 +168,36 @@ int run_burn_command(BurnOptions& options, const CLI::App& app) {
     fmt::print("{}", burn_text(burn, options.all));
   const int code = burn_exit_code(burn);
   // A drill would spoil comparisons with later burns.
-  if (plan.drills.empty()) keep(options.keep, *run);
+  if (burn.injected.empty()) keep(options.keep, *run);
   return code;
+}
+
+int resume_burn_command(const BurnOptions& options, const CLI::App& app) {
+  for (const char* option :
+       {"--hours",      "--minutes",     "--gpus",         "--phases", "--watts",       "--memory",
+        "--host",       "--only-host",   "--host-memory",  "--drives", "--only-drives", "--rails",
+        "--only-rails", "--drive-paths", "--drive-writes", "--side",   "--cublas",      "--patience",
+        "--inject",     "--unseen",      "WHERE"})
+    if (app.count(option) > 0)
+      return report({ErrorKind::kBadInput,
+                     fmt::format("{} with --resume: the burn-in goes on as it began; leave it out", option)});
+  const auto kept = find_kept_burn(options.resume);
+  if (!kept) return report(kept.error());
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
+  const BurnPlan plan = kept->plan;
+  return print_burn(options, resume_burn(*kept, options.stop, options.reach, terminal_caller(),
+                                         burn_listener(plan, "burn-in")));
+}
+
+int run_burn_command(BurnOptions& options, const CLI::App& app) {
+  if (app.count("--resume") > 0) return resume_burn_command(options, app);
+  if (auto filled = fill_plan(options, app); !filled) return report(filled.error());
+  const auto places = find_load_places(options.where, options.gpus);
+  if (!places) return report(places.error());
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
+  const BurnPlan& plan = options.plan;
+  return print_burn(options, run_burn(*places, plan, request_of(app, options.keep), options.reach,
+                                      terminal_caller(), burn_listener(plan, "burn-in")));
 }
 
 }  // namespace
@@ -192,10 +234,20 @@ Action declare_burn(CLI::App& app) {
   auto* drives =
       app.add_flag("--drives", options->drives,
                    "read and compare a file on each local drive, too: none is touched outside of that file");
-  app.add_flag("--only-drives", options->only_drives, "load drives alone: no GPU, no processor")
+  auto* only_drives =
+      app.add_flag("--only-drives", options->only_drives, "load drives alone: no GPU, no processor")
+          ->excludes(host)
+          ->excludes(only_host)
+          ->excludes(drives);
+  auto* rails =
+      app.add_flag("--rails", options->rails,
+                   "load the rails of cluster.yaml, too, in both directions, and compare what arrives");
+  app.add_flag("--only-rails", options->only_rails, "load rails alone: nothing on the nodes themselves")
       ->excludes(host)
       ->excludes(only_host)
-      ->excludes(drives);
+      ->excludes(drives)
+      ->excludes(only_drives)
+      ->excludes(rails);
   app.add_option(
          "--drive-paths", options->drive_paths,
          "put the files into these folders of each node: /scratch,/data (default: one on each local drive)")
@@ -214,6 +266,17 @@ Action declare_burn(CLI::App& app) {
       "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
       "slow:GPU:PERCENT pauses a GPU so much of the time; wrong-cpu:CPU@SECONDS, wrong-host-memory:CPU@SECONDS, "
       "wrong-drive:DRIVE@SECONDS");
+  app.add_option(
+         "--unseen", options->unseen,
+         "minutes for which a node works on while this command does not reach it, or has ended (default 60); "
+         "0: it stops at once")
+      ->check(between(0.0, 20160.0));
+  auto* resume =
+      app.add_option("--resume", options->resume,
+                     "take up a burn-in that goes on without its command, by its ID if there are several")
+          ->type_name("[ID]")
+          ->expected(0, 1);
+  app.add_flag("--stop", options->stop, "with --resume: end it now, and print the verdict")->needs(resume);
   app.add_flag("--all", options->all, "list every GPU and every finding");
   add_json_flag(app, options->json, "machine-readable (docs/reference/burn.md)", kBurnDocument);
   add_history_options(app, options->keep);
@@ -226,14 +289,18 @@ Action declare_burn(CLI::App& app) {
       "railbed burn --minutes 2 --inject wrong-result:0@30   a drill: is it found?\n"
       "railbed burn cluster.yaml --hours 12 --host    with all processors and half of their memory\n"
       "railbed burn cluster.yaml store01 --hours 1 --only-host --drives\n"
-      "railbed burn --minutes 30 --only-drives --drive-paths /scratch --drive-writes 8G\n\n"
+      "railbed burn --minutes 30 --only-drives --drive-paths /scratch --drive-writes 8G\n"
+      "railbed burn cluster.yaml --hours 1 --only-rails   before drivers and GPUs are there\n"
+      "railbed burn --resume                          after the terminal or this machine was lost\n\n"
       "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
       "the memory, copies to the host and copies between GPUs take turns; every result is compared bit for bit on\n"
       "the GPU. NVML is sampled once a second. --host adds products and integers on every CPU, whose right results\n"
       "are known, and patterns in the host's memory. --drives writes a file of known numbers on each local drive, at\n"
       "most a tenth of the free space, and reads and compares it again and again; it is gone at the end, however that\n"
-      "comes. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
+      "comes. --rails pairs the nodes of each rail anew every 15 s, and sends both ways at once. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
       "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
+      "Each node holds its work itself: one that cannot be reached works on and is asked again, and so does each if this\n"
+      "command is lost, for --unseen at most. Ctrl-C ends the load on all nodes.\n"
       "Exit code 1: warnings; 2: wrong results, a GPU or a node lost, errors; 3: something could not be tested,\n"
       "or stopped before the end.");
   return [options, &app] { return run_burn_command(*options, app); };

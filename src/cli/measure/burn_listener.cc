@@ -27,6 +27,14 @@ void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
                           : fmt::format("files on {}, read again and again, with at most {} written to each",
                                         counted(static_cast<std::size_t>(outlook.drives), "drive"),
                                         to_text(ByteCount{outlook.most_written}));
+  const std::string rails = outlook.ports == 0
+                                ? ""
+                                : fmt::format("{} of rails, in both directions at once",
+                                              counted(static_cast<std::size_t>(outlook.ports), "port"));
+  if (plan.load == BurnLoad::kRails)
+    return say_to_person(fmt::format("{} of {} for {}. Other traffic there slows down. Ctrl-C ends it.",
+                                     rails, nodes(outlook.nodes), duration_text(plan.seconds)));
+  if (!rails.empty()) say_to_person(rails);
   if (plan.load == BurnLoad::kDrives)
     return say_to_person(fmt::format("{} of {} for {}. Other work on them slows down. Ctrl-C ends it.",
                                      drives, nodes(outlook.nodes), duration_text(plan.seconds)));
@@ -65,7 +73,7 @@ std::function<void(const BurnReport&, double)> show_progress(std::string_view wh
 }  // namespace
 
 BurnListener burn_listener(const BurnPlan& plan, std::string_view what) {
-  return {[&plan](const BurnOutlook& outlook) { warn_of_heat(outlook, plan); }, show_progress(what)};
+  return {[&plan](const BurnOutlook& outlook) { warn_of_heat(outlook, plan); }, show_progress(what), hung_up};
 }
 
 }  // namespace railbed

@@ -23,6 +23,10 @@ std::string rate_text(BurnPhase phase, double rate) {
                            : fmt::format("{:.4g} GB/s", rate / 1e9);
 }
 
+std::string gigabits_text(double bytes_per_second) {
+  return fmt::format("{:.4g} Gb/s", bytes_per_second * 8 / 1e9);
+}
+
 std::string_view status_word(BurnStatus status) {
   switch (status) {
     case BurnStatus::kFailure:
@@ -60,18 +64,25 @@ std::size_t burned_drives(const BurnReport& report) {
   return count;
 }
 
-// "16 GPUs", "16 GPUs and the processors", "16 GPUs, the processors and 3 drives", "2 drives"
-std::string loads_text(std::size_t gpus, bool hosts, std::size_t drives) {
+std::size_t burned_ports(const BurnReport& report) {
+  if (!report.rails) return 0;
+  return static_cast<std::size_t>(std::ranges::count(report.rails->ports, "", &BurnPort::skipped));
+}
+
+// "16 GPUs", "16 GPUs and the processors", "16 GPUs, the processors and 3 drives", "2 ports of rails"
+std::string loads_text(std::size_t gpus, bool hosts, std::size_t drives, std::size_t ports) {
   std::vector<std::string> loads;
-  if (gpus > 0 || (!hosts && drives == 0)) loads.push_back(counted(gpus, "GPU"));
+  if (gpus > 0 || (!hosts && drives == 0 && ports == 0)) loads.push_back(counted(gpus, "GPU"));
   if (hosts) loads.emplace_back("the processors");
   if (drives > 0) loads.push_back(counted(drives, "drive"));
+  if (ports > 0) loads.push_back(counted(ports, "port of rails", "ports of rails"));
   std::string text = loads.front();
   for (std::size_t i = 1; i < loads.size(); ++i) text += (i + 1 == loads.size() ? " and " : ", ") + loads[i];
   return text;
 }
 std::string loaded_text(const BurnReport& report) {
-  return loads_text(burned_gpus(report), burned_hosts(report) > 0, burned_drives(report));
+  return loads_text(burned_gpus(report), burned_hosts(report) > 0, burned_drives(report),
+                    burned_ports(report));
 }
 
 std::string drill_text(const BurnDrill& drill, const std::string& node) {
@@ -141,7 +152,8 @@ std::string families_text(const BurnReport& report) {
 std::string too_few_text(const BurnReport& report) {
   const auto alone = [](const auto& family) { return !family.smallest; };
   if (std::ranges::none_of(report.families, alone) && std::ranges::none_of(report.host_families, alone) &&
-      std::ranges::none_of(report.drive_families, alone))
+      std::ranges::none_of(report.drive_families, alone) &&
+      (!report.rails || std::ranges::none_of(report.rails->families, alone)))
     return "";
   return "  \"found from\" –: too few siblings of one kind to say that one is slow\n";
 }
@@ -283,6 +295,42 @@ std::string drives_text(const BurnReport& report, bool all) {
          text;
 }
 
+std::string rail_families_text(const BurnReport& report) {
+  if (!report.rails || report.rails->families.empty()) return "";
+  std::string text =
+      fmt::format("\n  {:<20}{:<10}{:>7}{:>14}{:>14}{:>14}{:>9}{:>9}{:>12}\n", "rails, ceiling", "", "ports",
+                  "median", "slowest", "fastest", "spread", "reached", "found from");
+  const auto percent = [](double share) { return fmt::format("{:.2g} %", share * 100); };
+  for (const BurnRailFamily& family : report.rails->families)
+    text += fmt::format("  {:<20}{:<10}{:>7}{:>14}{:>14}{:>14}{:>9}{:>9}{:>12}\n", family.name, family.what,
+                        family.ports, gigabits_text(family.median), gigabits_text(family.low),
+                        gigabits_text(family.high), family.ports > 1 ? percent(family.spread) : "–",
+                        percent(family.median / family.ceiling),
+                        family.smallest ? percent(*family.smallest) : "–");
+  return text;
+}
+
+std::string ports_text(const BurnReport& report, bool all) {
+  const bool few = burned_ports(report) <= kMostGpusListed;
+  std::string text;
+  if (!report.rails) return text;
+  for (const BurnPort& port : report.rails->ports) {
+    const bool bad = port.wrong > 0 || port.failed > 0;
+    if (port.turns == 0 || (!all && !few && !bad)) continue;
+    const auto rate = [](double value) { return value > 0 ? gigabits_text(value) : "–"; };
+    text += fmt::format(
+        "  {:<16}{:<16}{:<16}{:>6}{:>7}{:>14}{:>14}{:>9}{:>7}{:>7}\n", printable(shortened(port.node, 15)),
+        printable(shortened(port.interface, 15)), printable(shortened(port.rail, 15)), port.engine,
+        port.turns, rate(port.sent), rate(port.received),
+        port.ceiling > 0 && port.sent > 0 ? fmt::format("{:.0f} %", port.sent / port.ceiling * 100) : "–",
+        port.failed, port.wrong);
+  }
+  if (text.empty()) return "";
+  return fmt::format("\n  {:<16}{:<16}{:<16}{:>6}{:>7}{:>14}{:>14}{:>9}{:>7}{:>7}\n", "node", "port", "rail",
+                     "by", "turns", "sent", "received", "ceiling", "failed", "wrong") +
+         text;
+}
+
 std::string compared_text(const BurnReport& report) {
   std::uint64_t compared = 0;
   std::uint64_t memory = 0;
@@ -302,8 +350,14 @@ std::string compared_text(const BurnReport& report) {
       for (const BurnTally& tally : gpu.tallies) compared += tally.compared;
     }
   }
-  if (compared == 0) return "";
+  std::string rails;
+  if (report.rails && report.rails->bytes > 0)
+    rails =
+        fmt::format("{} sent over rails in {}, {} of them compared", to_text(ByteCount{report.rails->bytes}),
+                    counted(report.rails->turns, "turn"), to_text(ByteCount{report.rails->checked}));
+  if (compared == 0) return rails.empty() ? "" : "  " + rails + '\n';
   std::string text = fmt::format("  {:.3g} results compared bit for bit", static_cast<double>(compared));
+  if (!rails.empty()) text += "; " + rails;
   if (memory > 0) text += fmt::format("; {} of GPU memory tested", to_text(ByteCount{memory}));
   if (host_memory > 0) text += fmt::format("; {} of host memory tested", to_text(ByteCount{host_memory}));
   if (files > 0) text += fmt::format("; {} of drives tested", to_text(ByteCount{files}));
@@ -318,8 +372,9 @@ std::string watts_text(double watts) {
 
 std::string burn_text(const BurnReport& report, bool all, std::string_view what) {
   return head_text(report, what) + compared_text(report) + families_text(report) +
-         host_families_text(report) + drive_families_text(report) + too_few_text(report) +
-         findings_text(report, all) + gpus_text(report, all) + drives_text(report, all);
+         host_families_text(report) + drive_families_text(report) + rail_families_text(report) +
+         too_few_text(report) + findings_text(report, all) + gpus_text(report, all) +
+         drives_text(report, all) + ports_text(report, all);
 }
 
 std::string burn_line(const BurnReport& report, double left) {
@@ -330,6 +385,7 @@ std::string burn_line(const BurnReport& report, double left) {
   double watts = 0;
   std::map<std::string, int> phases;
   std::vector<std::string> lost;
+  std::vector<std::string> away;
   std::size_t hosts = 0;
   std::size_t wrong_hosts = 0;
   std::size_t drives = 0;
@@ -338,6 +394,7 @@ std::string burn_line(const BurnReport& report, double left) {
     if (node.lost) lost.push_back(node.node);
     if (node.lost || (node.gpus.empty() && !node.host && node.drives.empty())) continue;
     ++nodes;
+    if (!node.trouble.empty()) away.push_back(node.node);
     for (const BurnDrive& drive : node.drives) {
       drives += drive.began && drive.trouble.empty() ? 1 : 0;
       wrong_drives += drive.fault_count > 0 || drive.failed_reads > 0 ? 1 : 0;
@@ -355,13 +412,17 @@ std::string burn_line(const BurnReport& report, double left) {
   }
   const auto most = std::ranges::max_element(phases, {}, [](const auto& one) { return one.second; });
   std::string text = fmt::format("{} left: {} on {}", short_time_text(left),
-                                 loads_text(gpus, hosts > 0, drives), counted(nodes, "node"));
+                                 loads_text(gpus, hosts > 0, drives, burned_ports(report)),
+                                 counted(nodes > 0 ? nodes : report.nodes.size(), "node"));
   if (watts > 0) text += ", " + watts_text(watts);
   if (most != phases.end() && !most->first.empty()) text += ", " + shortened(most->first, 20);
   if (wrong_hosts > 0) text += fmt::format("; {} computed wrong", counted(wrong_hosts, "host"));
+  if (report.rails && report.rails->fault_count > 0)
+    text += fmt::format("; rails failed {}", counted(report.rails->fault_count, "time"));
   if (wrong_drives > 0) text += fmt::format("; {} read wrong", counted(wrong_drives, "drive"));
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
   if (ended > 0) text += fmt::format("; {} ended early", counted(ended, "GPU"));
+  if (!away.empty()) text += fmt::format("; not reached: {}", shortened(fold_hosts(away), kMostNamed));
   if (!lost.empty()) text += fmt::format("; lost: {}", shortened(fold_hosts(lost), kMostNamed));
   return printable(text);
 }
