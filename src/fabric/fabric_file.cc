@@ -34,7 +34,8 @@ FabricFile fabric_file(std::string_view text) {
     if (head.starts_with(line) || has(std::string("\n").append(line))) return FabricFile::kTables;
   if (is_port_list(head)) return FabricFile::kPortList;
   if (is_link_list(head)) return FabricFile::kLinkList;
-  const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t");
+  // ibdiagnet writes blanks where ibnetdiscover has a tab.
+  const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t") || has("\nSwitch  ") || has("\nCa  ");
   if (node && (has("switchguid=0x") || has("caguid=0x") || has("rtguid=0x"))) return FabricFile::kTopology;
   return FabricFile::kNone;
 }

@@ -86,6 +86,32 @@ TEST(FabricFile, IsRecognisedByItsContent) {
     EXPECT_EQ(fabric_file(other), FabricFile::kNone) << other;
 }
 
+// The sections of ibdiagnet 2.10 around those that are read, composed: some have the beginning of a read one's name.
+TEST(FabricFile, ReadsTheTablesOfANewerIbdiagnet) {
+  std::string text = tables();
+  const auto insert = [&](std::string_view before, std::string_view section) {
+    text.insert(text.find(before), section);
+  };
+  insert(
+      "START_NODES",
+      "# INDEX_TABLE offset:      965824, line:        6214\n\n\nSTART_RUN_INFO\n"
+      "IBDIAGNET_Version,IBDIAG_Version,IBDM_Version,IBIS_Version,Date,Args\n"
+      "\"IBDIAGNET 2.10.0.MLNX20220720\",\"IBDIAG 2.1.1\",\"IBDM 2.1.1\",\"IBIS 7.0.0\",\"2025-03-31\",\"\"\n"
+      "END_RUN_INFO\n\n\nSTART_WARNINGS_VS_CAPABILITY_GMP\nScope,NodeGUID,PortGUID,PortNumber,EventName,Summary\n"
+      "NODE,0x1000,0x1000,0,NODE_NOT_RESPOND,\"No response for MAD VSGeneralInfo, status = 4\"\n"
+      "END_WARNINGS_VS_CAPABILITY_GMP\n\n\n");
+  insert("START_LINKS",
+         "START_PORT_HIERARCHY_INFO\nNodeGUID,PortGUID,PortNum,TemplateGUID,Split\n0x1000,0x1000,1,0x3,N/A\n"
+         "END_PORT_HIERARCHY_INFO\n\n\n");
+  text +=
+      "\n\nSTART_NODES_INFO\nNodeGUID,FWInfo_PSID\n0x1000,MT_0000000579\n0x9999,MT_0000000579\nEND_NODES_INFO\n\n\n"
+      "START_LINKS_SPEED\nx\nEND_LINKS_SPEED\n";
+  const auto fabric = parse_fabric_file(text, "ibdiagnet2.db_csv");
+  ASSERT_TRUE(fabric) << fabric.error().text;
+  EXPECT_EQ(fabric->nodes.size(), 2U);
+  EXPECT_EQ(cables_of(*fabric), 1U);
+}
+
 TEST(FabricFile, ALinkThatAnotherToolQuotesIsNoList) {
   EXPECT_EQ(
       fabric_file(

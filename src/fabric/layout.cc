@@ -156,7 +156,9 @@ std::vector<HostPorts> hosts_of(const IbFabric& fabric, const std::vector<int>& 
 
 // Returns the hosts that are cabled beside `host`: with the same devices, and
 // to at least half of its leaves. A leaf has at most kMostIbPorts HCAs, so this
-// looks at a bounded number of hosts.
+// looks at a bounded number of hosts. Returns none if most hosts there have as
+// many devices and name them otherwise: then a name is the number that a device
+// had at a boot ("HCA-7"), and does not tell one rail from another.
 std::vector<int> hosts_beside(const std::vector<HostPorts>& hosts, std::size_t host,
                               const std::map<int, std::set<int>>& hosts_by_leaf) {
   const std::set<int> leaves(hosts[host].leaves.begin(), hosts[host].leaves.end());
@@ -164,10 +166,16 @@ std::vector<int> hosts_beside(const std::vector<HostPorts>& hosts, std::size_t h
   for (const int leaf : leaves)
     for (const int other : hosts_by_leaf.at(leaf)) ++shared[other];
   std::vector<int> beside;
-  for (const auto& [other, count] : shared)
-    if (static_cast<std::size_t>(other) != host && 2 * count >= leaves.size() &&
-        hosts[static_cast<std::size_t>(other)].devices == hosts[host].devices)
+  std::size_t named_otherwise = 0;
+  for (const auto& [other, count] : shared) {
+    if (static_cast<std::size_t>(other) == host || 2 * count < leaves.size()) continue;
+    const std::vector<std::string>& devices = hosts[static_cast<std::size_t>(other)].devices;
+    if (devices == hosts[host].devices)
       beside.push_back(other);
+    else if (devices.size() == hosts[host].devices.size())
+      ++named_otherwise;
+  }
+  if (named_otherwise > beside.size()) beside.clear();
   return beside;
 }
 

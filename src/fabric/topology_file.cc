@@ -11,6 +11,11 @@
 //   Ca<TAB>1 "H-0002c9030010aa00"<TAB><TAB># "node1 mlx5_0"
 //   [1](2c9030010aa01) <TAB>"S-0002c902004885a8"[1]<TAB><TAB># lid 2 lmc 0 "leaf0" lid 1 4xQDR
 //
+// ibdiagnet2.ibnetdiscover has blanks for tabs and, behind a port's number, the label on the housing:
+//
+//   [1](1/1/1) "H-5c25730300e6706e"[1](5c25730300e6706e)      # "node1 mlx5_8" lid 164 4xNDR
+//   [1](1)(b0cf0e0300e5b948) "S-b0cf0e0300e5b940"[65] # lid 25 lmc 0 "leaf0" lid 24 4xNDR
+//
 // A description may hold quotes: it ends at the last one of its line. Chassis lines (-g), "[ext 5]", what -f adds
 // to a port's line, and the tool's warnings are skipped.
 #include "fabric/topology_file.h"
@@ -225,8 +230,11 @@ class TopologyReader {
       return complaints_.add(spot, fmt::format("its node has ports 1 to {}", node.last_port()));
     IbPort& port = node.ports[static_cast<std::size_t>(*number)];
     if (cursor.take("[ext")) cursor.until(']');
-    if (cursor.take("("))
-      if (const auto guid = cursor.until(')')) port.guid = hex(*guid);
+    while (cursor.take("(")) {
+      const auto inside = cursor.until(')');
+      if (!inside) break;
+      if (!node.is_switch()) port.guid = hex(*inside);  // the last one: a label may stand before it
+    }
     const bool quoted = cursor.take("\"");
     const auto peer = quoted ? cursor.until('"') : std::nullopt;
     const auto peer_port = peer ? cursor.bracketed() : std::nullopt;
