@@ -598,6 +598,29 @@ TEST(Notes, IdleGpusHaveSlowLinks) {
   EXPECT_TRUE(read_log(head + "0, P0, 4, 4\n1, P8, 4, 4\n").problems.empty());
 }
 
+// ibdiagnet names each check also when it found nothing (its log of version 2.10).
+TEST(Notes, ACheckOfIbdiagnetThatFoundNothingIsNoFault) {
+  const std::string passed =
+      "-I- Duplicated GUIDs detection finished successfully\n-I- Ports counters overflow value Check finished "
+      "successfully\n";
+  EXPECT_TRUE(read_log(passed).problems.empty());
+  EXPECT_TRUE(read_log(passed).verdict.why.empty()) << "nor a line to look at";
+  EXPECT_EQ(read_log("-E- Duplicated GUIDs detection finished with errors\n").problems.front().id,
+            "sm-duplicate-guid");
+}
+
+// What counts errors, or could report them, and shows none.
+TEST(Notes, AReadingWithoutAnErrorIsNotTelling) {
+  for (const std::string_view line :
+       {"        Correctable Error                 : 0", "    Remapping Failure Occurred            : No",
+        "\t\tDevSta:\tCorrErr- UncorrErr- FatalErr- UnsuppReq- AuxPwr- TransPend-",
+        "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+",
+        "\t\tAERCap:\tFirst Error Pointer: 00, ECRCGenCap- ECRCGenEn-",
+        "\tCapabilities: [420 v2] Advanced Error Reporting"})
+    EXPECT_TRUE(read_log(std::string(line) + "\n").verdict.why.empty()) << line;
+  EXPECT_FALSE(read_log("worker: Error : disk is full\n").verdict.why.empty());
+}
+
 // Only the last boot counts, and only below the command.
 TEST(Notes, TheLastBootFollowedACrash) {
   const std::string boot = "reboot   system boot  6.8.0-45-generic Thu Aug 13 02:42   still running\n";

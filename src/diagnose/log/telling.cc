@@ -104,6 +104,21 @@ std::string_view without_prefix(std::string_view line) {
   return line;
 }
 
+// Returns true for a line of `nvidia-smi -q` or `lspci -vv` that names an error among the things it counts or could
+// report, and shows none: "Correctable Error   : 0", "DevSta: CorrErr- UncorrErr- …"; and for a line by which
+// NVIDIA's tools report that a step was done: "-I- … finished successfully".
+bool is_reading(std::string_view text) {
+  constexpr std::string_view kBegins[] = {
+      "-I- ",   "DevCap", "DevCtl",  "DevSta:", "AERCap:", "UESta:",   "UEMsk:",         "UESvrt:",
+      "CESta:", "CEMsk:", "RootCap", "RootCmd", "RootCtl", "RootSta:", "Capabilities: ["};
+  if (std::ranges::any_of(kBegins, [&](std::string_view begin) { return text.starts_with(begin); }))
+    return true;
+  constexpr std::string_view kSound[] = {"0",          "N/A",      "No",      "None",    "Not Active",
+                                         "No Pending", "Disabled", "Enabled", "Inactive"};
+  const auto colon = text.find(" : ");
+  return colon != text.npos && std::ranges::find(kSound, trim(text.substr(colon + 3))) != std::end(kSound);
+}
+
 }  // namespace
 
 void LogState::read_telling(std::string_view line) {
@@ -112,7 +127,7 @@ void LogState::read_telling(std::string_view line) {
   words().visit(line, [&](std::size_t index) { weight = std::max(weight, kWords[index].weight); });
   if (weight == 0) return;
   const std::string_view text = without_prefix(line);
-  if (text.starts_with("File \"")) return;  // a frame of a traceback
+  if (text.starts_with("File \"") || is_reading(text)) return;  // a frame of a traceback is none, either
   const auto is_known = [&](const TellingLine& known) {
     return std::string_view(known.sight.text).substr(0, kAlike) == text.substr(0, kAlike);
   };

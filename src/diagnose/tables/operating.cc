@@ -266,7 +266,7 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"mad-no-answer",         kError,   kCause, kAnyone, {"_do_madrpc: recv failed"}, "rdma-core libibmad/rpc.c", "A node or switch of the subnet did not answer a management packet"},
     {"mad-no-self",           kError,   kCause, kAnyone, {"can't resolve self"}, "infiniband-diags", "A tool of the subnet found no port of its own that is up"},
     {"sm-duplicate-guid",     kError,   kCause, kAnyone, {"uplicated node GUID"}, "OpenSM opensm/osm_node_info_rcv.c, ERR 0D01", "The subnet has two ports or devices of one GUID"},
-    {"sm-duplicate-guids",    kError,   kCause, kAnyone, {"uplicated GUID"}, "ibdiagnet", "The subnet has two ports or devices of one GUID"},
+    {"sm-duplicate-guids",    kError,   kCause, kAnyone, {"-E- ", "uplicated GUID"}, "ibdiagnet", "The subnet has two ports or devices of one GUID"},
     {"mft-psid",              kError,   kCause, kAnyone, {"-E- ", "PSID mismatch"}, "NVIDIA MFT, flint", "The firmware image is not for this adapter"},
     {"mft-signature",         kError,   kCause, kAnyone, {"-E- ", "igest in the signature is wrong"}, "NVIDIA MFT, flint", "The adapter refuses the firmware image: its signature does not fit"},
     {"mft-no-open",           kError,   kCause, kAnyone, {"-E- Failed to open the device"}, "github.com/Mellanox/mstflint", "A tool of the adapters could not open the device"},
