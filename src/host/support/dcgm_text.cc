@@ -286,7 +286,10 @@ GpuTestAnswer health_test(std::string_view name, int gpu, std::string status) {
           .messages = {}};
 }
 
-bool is_health_system(std::string_view name) { return name.ends_with("system") || name == "Driver"; }
+// DCGM prints "Internal error" for a system whose name it does not know, too.
+bool is_health_system(std::string_view name) {
+  return name.ends_with(" system") || name == "Driver" || name == "Internal error";
+}
 
 // Reads "Overall Health" and, where something is wrong, the systems below each GPU: {"GPU": {"children": {"0": {"value":
 // "Warning", "children": {"PCIe system": {"value": "Warning", …}}}}}}. Only the first has been seen in public.
@@ -319,6 +322,46 @@ void read_health_json(std::string_view text, TestList& list) {
   tree.walk("", *body, -1, false);
   if (tree.tests.empty() && !tree.overall.empty()) list.add(health_test("overall health", -1, tree.overall));
   for (GpuTestAnswer& test : tree.tests) list.add(std::move(test));
+}
+
+// Reads the form of DCGM 1: "| Group 1 | Overall Health: Warning |", or "| Overall Health:   Healthy |", then
+// "| GPU ID: 0 | Warning |" and below that "|  | PCIe system: Warning - Detected more than 8 PCIe |" and the rest of the
+// message.
+void read_first_health(std::string_view text, TestList& list) {
+  constexpr std::string_view kOverall = "Overall Health:";
+  const auto status_of = [](std::string_view word) {  // "Error" is DCGM 1's word for a failure
+    return trim(word) == "Error" ? std::string("fail") : status_word(word);
+  };
+  std::vector<GpuTestAnswer> tests;
+  std::string overall;
+  int gpu = -1;
+  for (const auto line : lines(text)) {
+    if (!trim(line).starts_with('|')) continue;
+    if (const auto at = line.find(kOverall); at != line.npos) {
+      overall = status_of(line.substr(at + kOverall.size(), line.find('|', at) - at - kOverall.size()));
+      continue;
+    }
+    const auto row = row_in(trim(line));
+    if (!row) continue;
+    if (row->first.starts_with("GPU ID:"))
+      gpu = parse_number<int>(trim(row->first.substr(7))).value_or(-1);
+    else if (!row->first.empty())
+      gpu = -1;
+    const auto colon = row->second.find(": ");
+    const auto dash = row->second.find(" - ", colon == row->second.npos ? 0 : colon);
+    const auto name = row->second.substr(0, colon);
+    if (colon != row->second.npos && is_health_system(name)) {
+      GpuTestAnswer test = health_test(name, gpu, status_of(row->second.substr(colon + 2, dash - colon - 2)));
+      if (dash != row->second.npos) add_message(test, row->second.substr(dash + 3));
+      if (is_status(test.status)) tests.push_back(std::move(test));
+    } else if (row->first.empty() && !tests.empty() && !tests.back().messages.empty() &&
+               tests.back().messages.back().size() < kMostSentText) {
+      tests.back().messages.back() += " " + shown_text(row->second);
+    }
+  }
+  if (tests.empty() && is_status(overall)) tests.push_back(health_test("overall health", -1, overall));
+  if (!ends_with_border(text)) list.error("the table is cut off");
+  for (GpuTestAnswer& test : tests) list.add(std::move(test));
 }
 
 // Reads "| Overall Health | Warning |", "| GPU |", "| -> 0 | Warning |", "| -> PCIe system | Warning |" and below that
@@ -356,8 +399,19 @@ std::string_view dcgm_kind(std::string_view text) {
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   if (has("\"DCGM Diagnostic\"") || has("\"DCGM GPU Diagnostic\"")) return "diag";
   if (has("Health Monitor Report") && (has("| Overall Health") || has("\"Overall Health\""))) return "health";
-  const bool table = head.starts_with("Successfully ran diagnostic") || head.starts_with("+---");
-  return table && has("| Diagnostic ") && has("| Result ") ? "diag" : "";
+  // kubectl and pod managers print a line or two before.
+  constexpr std::size_t kBefore = 512;
+  const bool table =
+      head.starts_with("+---") || head.substr(0, kBefore).find("Successfully ran diagnostic") != head.npos;
+  if (table && has("| Diagnostic ") && has("| Result ")) return "diag";
+  // A part that begins at the border of a section: "+-----  Integration  -------+---…".
+  constexpr std::string_view kSections[] = {"Deployment", "Integration", "Hardware", "Stress"};
+  const auto first = head.substr(0, head.find('\n'));
+  const bool part = first.starts_with("+-----  ") && head.find("\n| ") != head.npos &&
+                    std::ranges::any_of(kSections, [&](std::string_view section) {
+                      return first.substr(8).starts_with(std::string(section) + "  -");
+                    });
+  return part ? "diag" : "";
 }
 
 void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& report) {
@@ -368,6 +422,8 @@ void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& repor
     const auto kind = dcgm_kind(text);
     if (kind == "health" && trim(text).starts_with('{'))
       read_health_json(text, list);
+    else if (kind == "health" && text.find("Overall Health:") != text.npos)
+      read_first_health(text, list);
     else if (kind == "health")
       read_health(text, list);
     else if (text.find("DCGM Diagnostic\"") != text.npos || text.find("DCGM GPU Diagnostic\"") != text.npos)

@@ -155,6 +155,91 @@ TEST(DcgmText, ReadsHealthAsJson) {
   EXPECT_FALSE(tests_in(healthy_text.substr(0, 60)).errors.empty());
 }
 
+// A group of entities that are no GPUs has its numbers, too; an unknown system must not lend its message to another.
+TEST(DcgmText, ReadsHealthOfOtherEntities) {
+  const auto answer = tests_in(
+      "+---------------------------+----------------------------------------------------------+\n"
+      "| Health Monitor Report                                                                |\n"
+      "+===========================+==========================================================+\n"
+      "| Overall Health            | Failure                                                  |\n"
+      "| GPU                       |                                                          |\n"
+      "| -> 1                      | Warning                                                  |\n"
+      "|    -> Errors              |                                                          |\n"
+      "|       -> NVLINK system    | Warning                                                  |\n"
+      "|                           | GPU 1's NvLink link 4 is currently down                  |\n"
+      "|       -> Internal error   | Warning                                                  |\n"
+      "|                           | IMEX daemon status is -3 (not READY)                     |\n"
+      "| ConnectX                  |                                                          |\n"
+      "| -> 0                      | Failure                                                  |\n"
+      "|    -> Errors              |                                                          |\n"
+      "|       -> ConnectX system  | Failure                                                  |\n"
+      "|                           | ConnectX entity Id:0 uncorrectable fatal errors: 0x1010  |\n"
+      "+---------------------------+----------------------------------------------------------+\n");
+  EXPECT_TRUE(answer.errors.empty());
+  ASSERT_EQ(answer.tests.size(), 3U);
+  EXPECT_EQ(answer.tests[0].gpu, 1);
+  EXPECT_EQ(answer.tests[0].messages, std::vector<std::string>{"GPU 1's NvLink link 4 is currently down"});
+  EXPECT_EQ(answer.tests[1].status, "warn");
+  EXPECT_EQ(answer.tests[2].gpu, -1) << "ConnectX 0 is no GPU 0";
+  EXPECT_EQ(answer.tests[2].status, "fail");
+  const auto tree = tests_in(
+      R"({"header": ["Health Monitor Report"], "body": {"Overall Health": {"value": "Failure"}, "ConnectX": {"children": )"
+      R"({"0": {"value": "Failure", "children": {"Errors": {"children": {"ConnectX system": {"value": "Failure"}}}}}}}, )"
+      R"("GPU": {"children": {"2": {"value": "Warning", "children": {"Errors": {"children": {"Driver": {"value": )"
+      R"("Warning"}}}}}}}}})");
+  ASSERT_EQ(tree.tests.size(), 2U);
+  EXPECT_EQ(tree.tests[0].gpu, -1);
+  EXPECT_EQ(tree.tests[1].gpu, 2);
+}
+
+TEST(DcgmText, ReadsHealthOfTheFirstVersions) {
+  const std::string border =
+      "+------------------+---------------------------------------------------------+\n";
+  const std::string group =
+      "Health Monitor Report\n" + border +
+      "| Group 1          | Overall Health: Warning                                 |\n"
+      "+==================+=========================================================+\n"
+      "| GPU ID: 0        | Warning                                                 |\n"
+      "|                  | PCIe system: Warning - Detected more than 8 PCIe        |\n"
+      "|                  | replays per minute for GPU 0: 13                        |\n" +
+      border +
+      "| GPU ID: 1        | Error                                                   |\n"
+      "|                  | InfoROM system: Error - A corrupt InfoROM has been      |\n"
+      "|                  | detected in GPU 1.                                      |\n" +
+      border;
+  EXPECT_EQ(dcgm_kind(group), "health");
+  const auto answer = tests_in(group);
+  EXPECT_TRUE(answer.errors.empty());
+  ASSERT_EQ(answer.tests.size(), 2U);
+  EXPECT_EQ(answer.tests[0].name, "PCIe system");
+  EXPECT_EQ(answer.tests[0].gpu, 0);
+  EXPECT_EQ(answer.tests[0].messages.at(0), "Detected more than 8 PCIe replays per minute for GPU 0: 13");
+  EXPECT_EQ(answer.tests[1].gpu, 1);
+  EXPECT_EQ(answer.tests[1].status, "fail");
+  const std::string sound =
+      "Health Monitor Report\n" + border + "| Overall Health:   Healthy           |\n" + border;
+  ASSERT_EQ(tests_in(sound).tests.size(), 1U);
+  EXPECT_EQ(tests_in(sound).tests[0].status, "pass");
+  EXPECT_FALSE(tests_in(group.substr(0, group.find("replays"))).errors.empty()) << "cut off";
+}
+
+TEST(DcgmText, ReadsTheTableBelowALineOfKubectlAndAPartOfIt) {
+  const std::string table = kDiagTable;
+  const std::string below = "Defaulted container \"dcgm\" out of: dcgm, validation (init)\n" + table;
+  EXPECT_EQ(dcgm_kind(below), "diag");
+  EXPECT_EQ(tests_in(below).tests.size(), tests_in(table).tests.size());
+  const std::string part =
+      "+-----  Integration  -------+------------------------------------------------+\n"
+      "| PCIe                      | Fail - All                                     |\n"
+      "| Warning                   | GPU 0's NvLink link 0 is currently down        |\n";
+  EXPECT_EQ(dcgm_kind(part), "diag");
+  const auto answer = tests_in(part);
+  ASSERT_EQ(answer.tests.size(), 1U);
+  EXPECT_EQ(answer.tests[0].status, "fail");
+  EXPECT_FALSE(answer.errors.empty()) << "cut off";
+  EXPECT_EQ(dcgm_kind("+-----  Prices  ---+---+\n| GPU | Fail - All |\n"), "");
+}
+
 TEST(DcgmText, ACutOutputIsNoPass) {
   const std::string json = kVersion4, table = kDiagTable;
   EXPECT_FALSE(tests_in(json.substr(0, json.size() / 2)).errors.empty());
