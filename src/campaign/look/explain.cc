@@ -40,6 +40,7 @@
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
 #include "host/support/pasted.h"
+#include "host/support/sent.h"
 #include "host/support/support.h"
 #include "host/support/texts.h"
 #include "host/tree.h"
@@ -109,6 +110,28 @@ class KernelLines {
   std::string text_;
 };
 
+// Returns the failure of a GPU that an nvidia-bug-report shows of the boot before, else of the one before that, as a
+// warning: the machine has been restarted since.
+std::optional<diagnose::Log> earlier_boot(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::path(path).stem().extension() == ".tar") return std::nullopt;
+  const auto sent = read_archive(path);
+  if (!sent || sent->files.size() != 1 || !is_bug_report(sent->files.begin()->second.content))
+    return std::nullopt;
+  for (const int boots : {1, 2}) {
+    diagnose::LogReader reader;
+    reader.begin_file(input_name(path));
+    reader.feed(messages_of_boot(sent->files.begin()->second.content, boots));
+    diagnose::Log log = reader.finish({});
+    if (!diagnose::is_recognised(log) || log.verdict.severity != nccl::Severity::kError) continue;
+    log.verdict.severity = nccl::Severity::kWarning;
+    log.verdict.text =
+        fmt::format("{}: {}", boots == 1 ? "In the boot before" : "Two boots before", log.verdict.text);
+    return log;
+  }
+  return std::nullopt;
+}
+
 // Everything that is read before the verdict.
 struct Mixture {
   Hear note;
@@ -123,6 +146,7 @@ struct Mixture {
   std::optional<FabricEvidence> subnet;
   std::optional<IbCounterList> errors;  // of ibqueryerrors
   std::string errors_from;              // its path
+  std::optional<diagnose::Log> before;  // what an nvidia-bug-report shows of an earlier boot
 
   std::string add_machine(const std::string& name, Facts facts);
   Result<void> add_log(const std::string& path, std::string_view begin, std::FILE* rest);
@@ -279,6 +303,7 @@ bool Mixture::add_json(const std::string& path, std::string_view text) {
 Result<void> Mixture::add_captured(const std::string& path) {
   RETURN_IF_ERROR(add_root(path, explanation.evidence, note));
   explanation.inputs.push_back({path, "a machine's report"});
+  if (!before) before = earlier_boot(path);
   return {};
 }
 
@@ -504,10 +529,11 @@ Explanation conclude(Mixture mixture) {
   Explanation& explanation = mixture.explanation;
   if (!explanation.evidence.nodes.empty() || !explanation.evidence.unreachable.empty())
     explanation.machines = verify(explanation.evidence);
+  if (!mixture.has_log) explanation.job = std::move(mixture.before);
   if (mixture.has_log) explanation.job = mixture.log.finish(observations_of(explanation.machines.findings));
   if (!mixture.flights.empty()) explanation.flight = diagnose::judge_flights(mixture.flights);
   // Outputs of machines are no job, unless a line of theirs is telling.
-  if (!mixture.has_job && explanation.job && !diagnose::is_recognised(*explanation.job) &&
+  if (mixture.has_log && !mixture.has_job && explanation.job && !diagnose::is_recognised(*explanation.job) &&
       explanation.job->verdict.why.empty())
     explanation.job.reset();
   return std::move(explanation);

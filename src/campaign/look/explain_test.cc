@@ -189,6 +189,42 @@ TEST_F(Explain, AListOfLinksThatIsNotWholeIsReadAsText) {
   EXPECT_THAT(both.inputs[1].what, StartsWith("another file of a subnet"));
 }
 
+// What a GPU did in the boot before is a warning, and stands beside a job's own log only if there is none.
+TEST_F(Explain, ABugReportShowsTheBootBefore) {
+  const std::string rule(44, '_');
+  const std::string report =
+      rule +
+      "\n\nStart of NVIDIA bug report log file.\n\nuname: Linux gpu01 6.8.0 #1 SMP x86_64 GNU/Linux\n" +
+      rule +
+      "\n\nScanning kernel log files for NVIDIA kernel messages:\n\n  journalctl -b -0:\n"
+      "Jul 07 18:37:01 gpu01 kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.144.03\n\n";
+  const std::string fallen =
+      "  journalctl -b -1:\nJul 07 18:36:09 gpu01 kernel: NVRM: Xid (PCI:0000:01:00): 79, pid='<unknown>', "
+      "name=<unknown>, GPU has fallen off the bus.\n";
+  const Explanation before = read({write("bug-report.log", report + fallen + rule + "\n")});
+  ASSERT_TRUE(before.job);
+  EXPECT_THAT(before.job->verdict.text, StartsWith("In the boot before: A GPU failed"));
+  EXPECT_EQ(before.job->verdict.severity, nccl::Severity::kWarning);
+  EXPECT_THAT(before.job->verdict.why.front(), HasSubstr("bug-report.log:14: "));
+  EXPECT_FALSE(is_red(before, "gpu.xid-reboot")) << "not of this boot";
+  EXPECT_FALSE(read({write("sound.log", report + rule + "\n")}).job);
+  const Explanation beside = read({write("bug-report.log", report + fallen + rule + "\n"),
+                                   write("job.log", "h1:1:1 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\n")});
+  ASSERT_TRUE(beside.job);
+  EXPECT_THAT(beside.job->verdict.text, testing::Not(HasSubstr("boot")));
+}
+
+// A topology that is cut off is no kernel log, though its ports stand in brackets.
+TEST_F(Explain, ATopologyThatIsNotWholeIsNoMachine) {
+  const Explanation part =
+      read({write("ibnetdiscover.txt",
+                  "vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x1\nswitchguid=0x1(1)\n"
+                  "Switch\t41 \"S-0000000000000001\"\t\t# \"leaf\" enhanced port 0 lid 3 lmc 0\n"
+                  "[1]\t\"S-0000000000000002\"[21]\t\t# \"other\" lid 226 4xHDR\n")});
+  EXPECT_TRUE(part.evidence.nodes.empty());
+  EXPECT_THAT(part.inputs.front().what, StartsWith("no whole subnet: "));
+}
+
 TEST_F(Explain, WhatCannotBeReadIsAnError) {
   EXPECT_FALSE(explain({(folder_ / "nothing").string()}, {}, {}));
   const std::string one = write("a.yaml", "railbed: 1\nnodes: [");

@@ -127,6 +127,23 @@ bool is_bug_report(std::string_view text) {
   return text.substr(0, kHead).find("Start of NVIDIA bug report log file") != std::string_view::npos;
 }
 
+std::string messages_of_boot(std::string_view text, int boots_before) {
+  constexpr std::string_view kKernel = " kernel: ";
+  const std::string source = "journalctl -b -" + std::to_string(boots_before) + ":";
+  std::string kept;
+  bool any = false, scanned = false, wanted = false;
+  for (const auto line : lines(text)) {
+    if (is_rule(line)) scanned = wanted = false;
+    if (line.starts_with("Scanning kernel log files")) scanned = true;
+    if (scanned && line.starts_with("  ") && line.ends_with(':')) wanted = trim(line) == source;
+    const bool is_message = wanted && line.find(kKernel) != line.npos && line.find("NVRM: ") != line.npos;
+    if (is_message) kept.append(line);
+    kept.append("\n");
+    any = any || is_message;
+  }
+  return any ? kept : std::string();
+}
+
 void read_bug_report(std::string_view text, ReportTree& report, Outputs& outputs) {
   std::vector<std::string_view> section;
   for (const auto line : lines(text)) {

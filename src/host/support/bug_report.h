@@ -2,6 +2,7 @@
 // "*** /proc/cmdline" and "*** ls: …", a command's section the command line.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "host/support/outputs.h"
@@ -15,6 +16,9 @@ bool is_copied_file(std::string_view path);
 
 // Returns whether a text is such a log.
 bool is_bug_report(std::string_view text);
+// Returns the messages of NVIDIA's driver that the script found in the journal of an earlier boot, 1 or 2 boots before
+// this one; empty if it has none. The other lines are empty, so that each has its number.
+std::string messages_of_boot(std::string_view text, int boots_before);
 // Adds the copied files to `report` and the outputs of commands to `outputs`.
 void read_bug_report(std::string_view text, ReportTree& report, Outputs& outputs);
 

@@ -71,7 +71,9 @@ std::optional<Stamp> bracket_stamp(std::string_view inside) {
   Stamp stamp;
   stamp.is_step = inside.starts_with('+');
   if (stamp.is_step) inside.remove_prefix(1);
-  if (const auto seconds = parse_real(inside); seconds && is_uptime(*seconds)) {
+  // The kernel writes a fraction: "[12]" is another program's, such as a port's number of ibnetdiscover.
+  if (const auto seconds = parse_real(inside);
+      seconds && is_uptime(*seconds) && inside.find('.') != inside.npos) {
     stamp.uptime = *seconds;
     return stamp;
   }

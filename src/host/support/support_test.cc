@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/moment.h"
+#include "base/text.h"
 #include "host/kernel_log.h"
+#include "host/support/bug_report.h"
 #include "host/support/intake.h"
 #include "host/support/pasted.h"
 #include "host/support/texts.h"
@@ -699,6 +703,35 @@ TEST(SupportReport, ABugReportKeepsItsEvidence) {
   ASSERT_TRUE(log);
   ASSERT_EQ(log->lines.size(), 1U);
   EXPECT_EQ(utc_text(log->lines[0].last), "2025-09-13T09:46:10Z");
+}
+
+// "Scanning kernel log files" of a report of driver 550, composed: NVIDIA's messages of each boot, below its command.
+TEST(SupportReport, ABugReportHasTheMessagesOfEarlierBoots) {
+  const std::string rule(44, '_');
+  const std::string text =
+      rule + "\n\nStart of NVIDIA bug report log file.\n" + rule +
+      "\njournalctl -b -1 _COMM=Xorg\n\n  journalctl -b -1:\nJul 07 kernel: NVRM: of no list\n" + rule +
+      "\n\nScanning kernel log files for NVIDIA kernel messages:\n\n  /var/log/kern.log:\n"
+      "Jul 06 21:45:45 gpu01 kernel: NVRM: of an older boot\n\n  journalctl -b -0:\n"
+      "Jul 07 18:37:00 gpu01 kernel: NVRM: of this boot\n\n  journalctl -b -1:\n"
+      "Jul 07 18:36:09 gpu01 kernel: NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.\n"
+      "Jul 07 18:36:10 gpu01 nvidia-persistenced[7]: NVRM: started\n\n  journalctl -b -2:\n" +
+      rule + "\n  journalctl -b -1:\nJul 07 18:36:11 gpu01 kernel: NVRM: below the section\n";
+  const std::string before = messages_of_boot(text, 1);
+  EXPECT_EQ(trim(before),
+            "Jul 07 18:36:09 gpu01 kernel: NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.");
+  const auto first = before.find("Jul");
+  EXPECT_EQ(std::count(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(first), '\n'),
+            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("Jul 07 18:36:09")),
+                       '\n'))
+      << "it keeps its line";
+  EXPECT_EQ(messages_of_boot(text, 2), "");
+}
+
+TEST(SupportReport, ThePortsOfATopologyAreNoKernelLog) {
+  EXPECT_FALSE(holds_kernel_log("[1]\t\"S-0ff08c432172aa1a\"[21]\t\t# \"leaf\" lid 226 4xHDR\n"));
+  EXPECT_FALSE(holds_kernel_log("[41] \"H-0ff08c43213b3f38\"[1](ff08c43213b3f38)\n"));
+  EXPECT_TRUE(holds_kernel_log("[   41.906990] NVRM: again.\n"));
 }
 
 TEST(SupportReport, TheFabricManagersLogIsNoKernelLog) {
