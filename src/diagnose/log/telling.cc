@@ -109,8 +109,8 @@ std::string_view without_prefix(std::string_view line) {
 // NVIDIA's tools report that a step was done: "-I- … finished successfully".
 bool is_reading(std::string_view text) {
   constexpr std::string_view kBegins[] = {
-      "-I- ",   "DevCap", "DevCtl",  "DevSta:", "AERCap:", "UESta:",   "UEMsk:",         "UESvrt:",
-      "CESta:", "CEMsk:", "RootCap", "RootCmd", "RootCtl", "RootSta:", "Capabilities: ["};
+      "-I- ",   "DevCap", "DevCtl",  "DevSta:", "AERCap:", "UESta:",   "UEMsk:",  "UESvrt:",
+      "CESta:", "CEMsk:", "RootCap", "RootCmd", "RootCtl", "RootSta:", "Retimer", "Capabilities: ["};
   if (std::ranges::any_of(kBegins, [&](std::string_view begin) { return text.starts_with(begin); }))
     return true;
   constexpr std::string_view kSound[] = {"0",          "N/A",      "No",      "None",    "Not Active",

@@ -325,7 +325,7 @@ void read_health_json(std::string_view text, TestList& list) {
 }
 
 // Reads the form of DCGM 1: "| Group 1 | Overall Health: Warning |", or "| Overall Health:   Healthy |", then
-// "| GPU ID: 0 | Warning |" and below that "|  | PCIe system: Warning - Detected more than 8 PCIe |" and the rest of the
+// "| GPU ID: 3 | Warning |" and below that "|  | Memory system: Warning - A pending retired page |" and the rest of the
 // message.
 void read_first_health(std::string_view text, TestList& list) {
   constexpr std::string_view kOverall = "Overall Health:";

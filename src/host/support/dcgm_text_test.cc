@@ -197,30 +197,31 @@ TEST(DcgmText, ReadsHealthOfTheFirstVersions) {
       "+------------------+---------------------------------------------------------+\n";
   const std::string group =
       "Health Monitor Report\n" + border +
-      "| Group 1          | Overall Health: Warning                                 |\n"
+      "| Group 2          | Overall Health: Error                                   |\n"
       "+==================+=========================================================+\n"
-      "| GPU ID: 0        | Warning                                                 |\n"
-      "|                  | PCIe system: Warning - Detected more than 8 PCIe        |\n"
-      "|                  | replays per minute for GPU 0: 13                        |\n" +
+      "| GPU ID: 3        | Warning                                                 |\n"
+      "|                  | Memory system: Warning - A pending retired page has     |\n"
+      "|                  | been detected in GPU 3.                                 |\n" +
       border +
-      "| GPU ID: 1        | Error                                                   |\n"
-      "|                  | InfoROM system: Error - A corrupt InfoROM has been      |\n"
-      "|                  | detected in GPU 1.                                      |\n" +
+      "| GPU ID: 5        | Error                                                   |\n"
+      "|                  | Thermal system: Error - GPU 5 is too hot                |\n"
+      "|                  | Power system: Warning - the power brake is on           |\n" +
       border;
   EXPECT_EQ(dcgm_kind(group), "health");
   const auto answer = tests_in(group);
   EXPECT_TRUE(answer.errors.empty());
-  ASSERT_EQ(answer.tests.size(), 2U);
-  EXPECT_EQ(answer.tests[0].name, "PCIe system");
-  EXPECT_EQ(answer.tests[0].gpu, 0);
-  EXPECT_EQ(answer.tests[0].messages.at(0), "Detected more than 8 PCIe replays per minute for GPU 0: 13");
-  EXPECT_EQ(answer.tests[1].gpu, 1);
+  ASSERT_EQ(answer.tests.size(), 3U);
+  EXPECT_EQ(answer.tests[0].name, "Memory system");
+  EXPECT_EQ(answer.tests[0].gpu, 3);
+  EXPECT_EQ(answer.tests[0].messages.at(0), "A pending retired page has been detected in GPU 3.");
+  EXPECT_EQ(answer.tests[1].gpu, 5);
   EXPECT_EQ(answer.tests[1].status, "fail");
+  EXPECT_EQ(answer.tests[2].status, "warn");
   const std::string sound =
       "Health Monitor Report\n" + border + "| Overall Health:   Healthy           |\n" + border;
   ASSERT_EQ(tests_in(sound).tests.size(), 1U);
   EXPECT_EQ(tests_in(sound).tests[0].status, "pass");
-  EXPECT_FALSE(tests_in(group.substr(0, group.find("replays"))).errors.empty()) << "cut off";
+  EXPECT_FALSE(tests_in(group.substr(0, group.find("been detected"))).errors.empty()) << "cut off";
 }
 
 TEST(DcgmText, ReadsTheTableBelowALineOfKubectlAndAPartOfIt) {

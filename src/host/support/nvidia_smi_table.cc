@@ -61,7 +61,9 @@ void read_first_row(const Cells& cells, SmiValues& values) {
   // Drivers cut long names: "Tesla V100-SXM2...".
   std::string product = spaced(name, 1, name.size() - 1);
   if (!product.ends_with("...")) values.emplace("Product Name", std::move(product));
-  values.emplace("Persistence Mode", spelled(name.back()));
+  // On Windows, the column is the driver's model: WDDM, TCC or MCDM.
+  const bool states_mode = name.back() == "On" || name.back() == "Off";
+  values.emplace("Persistence Mode", states_mode ? spelled(name.back()) : "N/A");
   if (cells[2].empty()) return;
   const auto errors = cells[2].front();
   // "Off" where ECC is off, "On" where it is on and MIG hides the count.

@@ -740,6 +740,21 @@ TEST(SupportReport, TheFabricManagersLogIsNoKernelLog) {
   EXPECT_TRUE(holds_kernel_log("[Feb27 15:10] a line\n"));
 }
 
+// On Windows a column states the driver's model in place of persistence mode.
+TEST(SupportReport, WindowsHasNoPersistenceMode) {
+  ReportTree report;
+  add_nvidia_smi(
+      "| NVIDIA-SMI 560.94                 Driver Version: 560.94         CUDA Version: 12.6     |\n"
+      "|   0  NVIDIA GeForce RTX 3060      WDDM  |   00000000:07:00.0  On |                  N/A |\n"
+      "| 41%   55C    P0             42W /  170W |    1342MiB /  12288MiB |      3%      Default |\n"
+      "|                                         |                        |                  N/A |\n",
+      "", report);
+  const auto host = host_of(std::move(report));
+  const std::string answer = host->call("nvml 0000:07:00.0").value_or("");
+  EXPECT_NE(answer.find("RTX 3060"), std::string::npos) << answer;
+  EXPECT_EQ(answer.find("not understood"), std::string::npos) << answer;
+}
+
 TEST(SupportReport, EccIsOnWhereMigHidesTheCount) {
   ReportTree report;
   add_nvidia_smi(
