@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
 
@@ -301,7 +302,110 @@ std::optional<std::string> cgroups_are_few(const LogState& state, const LogProbl
   return at_line(state.seen.at("cgroup-descendants"));
 }
 
+// "prted has detected an attempt to run as root", "mpirun has detected …": who refuses.
+bool daemon_refuses(const LogProblem& problem) {
+  return has_text(problem.message, "prted has detected") || has_text(problem.message, "orted has detected");
+}
+
+std::optional<std::string> root_is_refused_by_daemon(const LogState&, const LogProblem& problem) {
+  if (!daemon_refuses(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+std::optional<std::string> root_is_refused_by_launcher(const LogState&, const LogProblem& problem) {
+  if (daemon_refuses(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+// "rmmod: ERROR: Module ib_uverbs is in use by: nvidia_peermem rdma_ucm"
+bool peermem_alone_holds(const LogProblem& problem) {
+  Scan users(problem.message);
+  if (!users.skip_past(" in use by: ")) return false;
+  const std::string_view names = trim(users.rest());
+  return names == "nvidia_peermem" || names == "nv_peer_mem";
+}
+
+std::optional<std::string> held_by_peermem(const LogState&, const LogProblem& problem) {
+  if (!peermem_alone_holds(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+std::optional<std::string> held_by_others(const LogState&, const LogProblem& problem) {
+  if (peermem_alone_holds(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+// A line of lsmod, "nvidia  14368768  4 nvidia_uvm,nvidia_peermem,gdrdrv,nvidia_modeset": as many users as modules,
+// so no process holds it; gdrdrv is the one that the driver container passes over.
+bool gdrdrv_is_the_rest(std::string_view line) {
+  Scan scan(line);
+  if (!scan.skip_past("nvidia  ")) return false;
+  scan.until("0123456789");
+  const auto size = scan.number<std::int64_t>();
+  scan.until("0123456789");
+  const auto users = scan.number<std::int64_t>();
+  if (!size || !users) return false;
+  const std::string_view names = trim(scan.rest());
+  return has_text(names, "gdrdrv") && *users == 1 + std::ranges::count(names, ',');
+}
+
+std::optional<std::string> gdrdrv_holds_driver(const LogState& state, const LogProblem&) {
+  const auto line = state.seen.find("driver-users");
+  if (line == state.seen.end() || !gdrdrv_is_the_rest(line->second.text)) return std::nullopt;
+  return at_line(line->second);
+}
+
+std::optional<std::string> gdrdrv_holds_nothing(const LogState& state, const LogProblem&) {
+  const auto line = state.seen.find("driver-users");
+  if (line == state.seen.end() || gdrdrv_is_the_rest(line->second.text)) return std::nullopt;
+  return at_line(line->second);
+}
+
+// "_fetch_child: failed to fetch remote configs: Protocol authentication error": the reason is the system's.
+bool fetch_was_not_authentic(const LogProblem& problem) {
+  return has_text(problem.message, "authentication error") ||
+         has_text(problem.message, "nvalid authentication");
+}
+
+std::optional<std::string> fetch_is_not_authentic(const LogState&, const LogProblem& problem) {
+  if (!fetch_was_not_authentic(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+std::optional<std::string> fetch_has_other_reason(const LogState&, const LogProblem& problem) {
+  if (fetch_was_not_authentic(problem)) return std::nullopt;
+  return at_line(problem);
+}
+
+// "NVIDIA Container Toolkit CLI version 1.17.0"
+std::string_view toolkit_version(const LogState& state) {
+  for (const std::string_view id : {"toolkit-version", "toolkit-hook-version"})
+    if (const auto line = state.seen.find(id); line != state.seen.end())
+      return word_after(line->second.text, " version ");
+  return {};
+}
+
+std::optional<std::string> toolkit_is_1_17_0(const LogState& state, const LogProblem&) {
+  if (toolkit_version(state) != "1.17.0") return std::nullopt;
+  return first_seen(state, {"toolkit-version", "toolkit-hook-version"});
+}
+
+std::optional<std::string> toolkit_is_another(const LogState& state, const LogProblem& problem) {
+  if (toolkit_is_1_17_0(state, problem)) return std::nullopt;
+  return first_seen(state, {"toolkit-version", "toolkit-hook-version"});
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"toolkit-1-17-0", toolkit_is_1_17_0},
+    {"toolkit-not-1-17-0", toolkit_is_another},
+    {"fetch-not-authentic", fetch_is_not_authentic},
+    {"fetch-other-reason", fetch_has_other_reason},
+    {"root-refused-by-daemon", root_is_refused_by_daemon},
+    {"root-refused-by-launcher", root_is_refused_by_launcher},
+    {"held-by-peermem", held_by_peermem},
+    {"held-by-others", held_by_others},
+    {"gdrdrv-holds-driver", gdrdrv_holds_driver},
+    {"gdrdrv-holds-nothing", gdrdrv_holds_nothing},
     {"cgroups-many", cgroups_are_many},
     {"cgroups-few", cgroups_are_few},
     {"squash-not-built", squash_is_not_built},

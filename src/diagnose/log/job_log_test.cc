@@ -332,6 +332,28 @@ TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
   EXPECT_THAT(log.verdict.remedy, HasSubstr("ACS"));
 }
 
+// Sharded parameters make such operations in many groups at once, whose sizes differ; within one they may not.
+TEST(Log, EqualPartsOfOneGroupHaveOneSize) {
+  const auto gave_up = [](int rank, int elements, const std::string& group) {
+    const std::string speaker = "[rank" + std::to_string(rank) + "]: ";
+    const std::string size = std::to_string(elements);
+    return speaker + "[Rank " + std::to_string(rank) +
+           "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=_REDUCE_SCATTER_BASE, "
+           "NumelIn=" +
+           std::to_string(elements * 2) + ", NumelOut=" + size + ", Timeout(ms)=600000) ran\n" +
+           (group.empty() ? ""
+                          : speaker + "[PG ID 3 PG GUID " + group + "(DP) Rank " + std::to_string(rank) +
+                                "]  failure detected by watchdog at work sequence id: 7 PG status: x\n");
+  };
+  const auto verdict = [&](int elements, const std::string& one, const std::string& other) {
+    return read_log(gave_up(0, 64, one) + gave_up(1, elements, other)).verdict.text;
+  };
+  EXPECT_THAT(verdict(32, "17", "17"), HasSubstr("called different operations"));
+  EXPECT_THAT(verdict(64, "17", "17"), Not(HasSubstr("different operations")));
+  EXPECT_THAT(verdict(32, "17", "18"), Not(HasSubstr("different operations")));
+  EXPECT_THAT(verdict(32, "", ""), Not(HasSubstr("different operations")));
+}
+
 TEST(Log, AHeadOfNcclTestsWithoutAResultMayBeAHang) {
   const std::string head =
       two_ranks_over_p2p() +

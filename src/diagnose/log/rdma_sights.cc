@@ -510,7 +510,22 @@ Evidence test_is_on_infiniband(const LogState& state, const LogProblem&) {
   return first_seen(state, {"perftest-link-ib", "link-infiniband", "ibstat-infiniband"});
 }
 
+// A wheel renames the libraries that it brings: ".libs/libucp-e091ed8d.so.0.0.0".
+Evidence ucx_is_of_two_copies(const LogState& state, const LogProblem&) {
+  const auto system = first_seen(state, {"ucx-of-system-in-stack"});
+  const auto wheel = first_seen(state, {"ucx-of-wheel-in-stack"});
+  if (!system || !wheel) return std::nullopt;
+  return wheel;
+}
+
+Evidence ucx_is_of_one_copy(const LogState& state, const LogProblem& problem) {
+  if (ucx_is_of_two_copies(state, problem)) return std::nullopt;
+  return first_seen(state, {"ucx-of-system-in-stack", "ucx-of-wheel-in-stack", "ucx-backtrace"});
+}
+
 constexpr Question kRdmaQuestions[] = {
+    {"ucx-of-two-copies", ucx_is_of_two_copies},
+    {"ucx-of-one-copy", ucx_is_of_one_copy},
     {"ucx-retries-ended", retries_ended},
     {"test-on-infiniband", test_is_on_infiniband},
     {"pages-are-small", pages_are_small},

@@ -70,8 +70,15 @@ std::string torch_ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
 }
 
+// Returns whether an operation takes one tensor of the same size on all ranks: all_gather_into_tensor and
+// reduce_scatter_tensor, whose names differ from those of the uneven forms.
+bool is_of_equal_parts(std::string_view operation) {
+  return has_any(operation, {"_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"});
+}
+
 // Returns whether ranks may rightly give different sizes, or different names, to one operation.
 bool may_differ(std::string_view operation) {
+  if (is_of_equal_parts(operation)) return false;
   return has_any(operation, {"ALLTOALL", "SEND", "RECV", "COALESCED", "GATHER", "SCATTER", "UNKNOWN"});
 }
 
@@ -90,7 +97,9 @@ std::string different_operations(const TorchLines& lines) {
     const std::string group = group_of(lines, wait);
     if (group.empty() && !lines.groups.empty()) continue;
     std::string call = wait.operation;
-    if (!may_differ(wait.operation) && !wait.sizes.empty()) call += " of " + wait.sizes + " elements";
+    // Jobs with sharded parameters have such operations in many groups at once: their sizes count in a named one.
+    const bool sized = !may_differ(wait.operation) && (!group.empty() || !is_of_equal_parts(wait.operation));
+    if (sized && !wait.sizes.empty()) call += " of " + wait.sizes + " elements";
     std::vector<int>& ranks = calls[{group, wait.number}][call];
     if (std::ranges::find(ranks, wait.rank) == ranks.end()) ranks.push_back(wait.rank);
   }

@@ -272,6 +272,7 @@ constexpr Symptom kLauncherSymptoms[] = {
     {"slurm-stale-job",       kError,   kCause, kAnyone, {"Unable to confirm allocation for job", "Invalid job id"},
      "Slurm src/srun/allocate.c",
      "The job in which srun was started has ended"},
+    {"slurm-fetch",           kError,   kCause, kAnyone, {"_fetch_child: failed to fetch remote configs"}, "Slurm src/common/fetch_config.c", "slurmd did not get its configuration from slurmctld"},
     {"slurm-controller",      kError,   kCause, kAnyone, {"Unable to contact slurm controller"},
      kSrunSource,
      "Slurm's controller (slurmctld) does not answer"},

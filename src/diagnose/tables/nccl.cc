@@ -9,6 +9,8 @@ namespace {
 constexpr Symptom kSymptoms[] = {
     {"no-iommu-pt",           kWarning,   kCause, kWarned, {"Missing \"iommu=pt\" from kernel command line"}, "RCCL src/init.cc",
      "RCCL warns that the kernel was booted without iommu=pt: peer-to-peer between GPUs may hang"},
+    {"ib-sizes-differ",       kError,   kCause, kWarned, {"NET/IB : ", "collective mismatch error, local size "}, "NCCL src/transport/net_ib", "NCCL's ranks send and expect different sizes"},
+    {"ib-slot-differs",       kError,   kCause, kWarned, {"NET/IB : collective mismatch error local size "}, "NCCL src/transport/net_ib.cc, before 2.12", "NCCL's ranks send and expect different sizes, or a slot of its receive list is not valid"},
     {"nic-not-opened",        kWarning, kCause, kWarned, {"NET/IB : Unable to open device"}, "NCCL src/transport/net_ib",
      "An RDMA device could not be opened, so this node has fewer than the others"},
     {"no-verbs-library",      kNote,    kCause, kWarned, {"Failed to open libibverbs"}, "NCCL src/misc/ibvwrap.cc (before 2.6)",

@@ -256,6 +256,7 @@ constexpr NamedCall kCalls[] = {
     {"mmap", "maps a file or memory", "ulimit -v; sysctl vm.max_map_count vm.overcommit_memory; free -h"},
     {"pthread_create", "starts a thread", "ulimit -u; cat /sys/fs/cgroup/pids.max of the job; sysctl kernel.threads-max; threads per process (OMP_NUM_THREADS)"},
     {"fork", "starts a process", "ulimit -u; cat /sys/fs/cgroup/pids.max of the job; free -h"},
+    {"fork/exec", "is how programs in Go name the start of the program whose path follows", "ls -l PATH and file PATH, where it was to start: it, its interpreter or its loader may not be there; 'resource temporarily unavailable': ulimit -u, pids.max"},
     {"getaddrinfo", "resolves a name", "getent hosts NAME on that node; /etc/resolv.conf"},
     {"sched_setaffinity", "binds a thread to processors", "taskset -pc of the process; the job's cpuset"},
     {"pivot_root", "changes a container's root", "the file system of the container's storage"},

@@ -330,7 +330,6 @@ constexpr Hypothesis kProgramHypotheses[] = {
      .remedy = "nvidia-smi (CUDA Version) against the CUDA of the program (torch.version.cuda; Triton: its ptxas --version): the driver must not be older. Then nvidia-smi --query-gpu=compute_cap --format=csv against cuobjdump --list-elf FILE. Code that was compiled at run time: rm -rf ~/.triton/cache ~/.nv/ComputeCache.",
      .source = "CUDA Runtime API, cudaErrorInvalidKernelImage; github.com/predibase/lorax/issues/237; github.com/cupy/cupy/issues/8045"},
     {.id = "code-of-other-gpu", .explains = {"device-function"}, .stated = true,
-     .title = "CUDA does not find a kernel of the program for this GPU",
      .cause = "The kernel that was called is not in the code that was loaded for this GPU. Mostly the binary has code for other GPUs alone (and no PTX for it), as an extension that was built on another machine; two CUDA toolkits mixed at its build do the same.",
      .remedy = "Build it for this GPU: TORCH_CUDA_ARCH_LIST=…, CMAKE_CUDA_ARCHITECTURES, NVCC_GENCODE; nvidia-smi --query-gpu=compute_cap --format=csv; cuobjdump --list-elf shows what the file has.",
      .source = "CUDA Runtime API"},
