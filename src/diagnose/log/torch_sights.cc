@@ -288,6 +288,19 @@ Evidence a_rank_works(const LogState& state, const LogProblem&) {
   return at_line(lines.preparation);
 }
 
+// The rank of the message is the only one of the job's communicator that did not begin to make it.
+Evidence waits_while_nccl_begins(const LogState& state, const LogProblem& problem) {
+  const int rank = speaking_rank(problem.message);
+  if (rank < 0 || state.log.communicators.size() != 1) return std::nullopt;
+  const LogCommunicator& communicator = state.log.communicators.front();
+  const auto is_it = [&](const LogRank& other) { return other.rank == rank; };
+  if (communicator.completed > 0 || std::ssize(communicator.ranks) != communicator.size - 1)
+    return std::nullopt;
+  if (rank >= communicator.size || std::ranges::any_of(communicator.ranks, is_it)) return std::nullopt;
+  return fmt::format("all ranks but {} of a communicator began NCCL's initialisation, and none completed it",
+                     rank);
+}
+
 Evidence giver_lives(const LogState& state, const LogProblem& problem) {
   const TorchLines& lines = state.torch_lines;
   const auto giver = lines.ranks.find(giver_of_id(problem));
@@ -696,6 +709,7 @@ Evidence interface_is_bare(const LogState& state, const LogProblem& problem) {
 constexpr Question kTorchQuestions[] = {
     {"no-rank-failed", no_rank_failed},
     {"a-rank-works", a_rank_works},
+    {"waits-while-nccl-begins", waits_while_nccl_begins},
     {"giver-lives", giver_lives},
     {"rank-0-ended-well", rank_0_ended_well},
     {"rank-0-killed", rank_0_was_killed},

@@ -1322,7 +1322,7 @@ constexpr Hypothesis kClusterHypotheses[] = {
      .settle_by = "nvidia-smi -q | grep -A 6 Fabric; journalctl -u nvidia-fabricmanager",
      .source = "github.com/kubernetes-sigs/dra-driver-nvidia-gpu/issues/837"},
     {.id = "dra-fabric-status", .explains = {"dra-fabric-status"}, .stated = true,
-     .cause = "NVML says that the registration of that GPU ended with the status in the message; the driver for ComputeDomains does not start with it.",
+     .cause = "The registration of that GPU ended with the status in the message. The driver for ComputeDomains does not start with it.",
      .remedy = "nvidia-smi -q | grep -A 6 Fabric; journalctl -u nvidia-fabricmanager; NVLink errors: dmesg | grep -i -e xid -e sxid.",
      .source = "github.com/kubernetes-sigs/dra-driver-nvidia-gpu"},
     {.id = "slurm-fetch-key", .explains = {"slurm-fetch"}, .common = kUsual, .needs = {"fetch-not-authentic"}, .refuted_by = {"fetch-other-reason"}, .decisive = true,
