@@ -11,7 +11,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-Finding judged(const std::string& type, const char* gpu) {
+Finding of_pcie_error(const std::string& type, const char* gpu) {
   Facts facts;
   Gpu device;
   device.model = {std::string(gpu), "nvidia-smi"};
@@ -36,7 +36,7 @@ Finding judged(const std::string& type, const char* gpu) {
 }
 
 TEST(PcieError, InTheTransactionLayerLeadsToWhatStandsBeforeIt) {
-  const Finding finding = judged("type=Transaction Layer, (Requester ID)", "NVIDIA H100 80GB HBM3");
+  const Finding finding = of_pcie_error("type=Transaction Layer, (Requester ID)", "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(finding.status, Status::kFail);
   EXPECT_THAT(finding.message, HasSubstr("in the transaction layer"));
   EXPECT_THAT(finding.remedy.text, AllOf(HasSubstr("stands before it"),
@@ -44,20 +44,21 @@ TEST(PcieError, InTheTransactionLayerLeadsToWhatStandsBeforeIt) {
 }
 
 TEST(PcieError, OnTheLinkIsReseatedBeforeAnythingIsReplaced) {
-  const Finding finding = judged("type=Data Link Layer, (Receiver ID)", "NVIDIA H100 80GB HBM3");
+  const Finding finding = of_pcie_error("type=Data Link Layer, (Receiver ID)", "NVIDIA H100 80GB HBM3");
   EXPECT_THAT(finding.message, HasSubstr("on the link"));
   EXPECT_THAT(finding.remedy.text,
               AllOf(HasSubstr("Reseat the card"), HasSubstr("what the error follows into another slot")));
-  EXPECT_THAT(judged("type=Physical Layer, (Receiver ID)", "NVIDIA A40").message, HasSubstr("on the link"));
+  EXPECT_THAT(of_pcie_error("type=Physical Layer, (Receiver ID)", "NVIDIA A40").message,
+              HasSubstr("on the link"));
 }
 
 TEST(PcieError, OfAnUnknownLayerStatesNone) {
-  const Finding finding = judged("type=Inaccessible, (Unregistered Agent ID)", "NVIDIA A40");
+  const Finding finding = of_pcie_error("type=Inaccessible, (Unregistered Agent ID)", "NVIDIA A40");
   EXPECT_THAT(finding.message, AllOf(Not(HasSubstr("layer")), Not(HasSubstr("on the link"))));
 }
 
 TEST(PcieError, OfABuiltInDeviceIsNotReseated) {
-  const Finding finding = judged("type=Physical Layer, (Receiver ID)", "NVIDIA GB10");
+  const Finding finding = of_pcie_error("type=Physical Layer, (Receiver ID)", "NVIDIA GB10");
   EXPECT_THAT(finding.remedy.text, AllOf(HasSubstr("part of the board"), Not(HasSubstr("Reseat"))));
 }
 
