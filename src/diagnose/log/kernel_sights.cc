@@ -189,7 +189,26 @@ Evidence drive_went_away(const LogState& state, const LogProblem& problem) {
   return first_seen(state, {"drive-offline", "drive-link-reset"});
 }
 
+// A reset takes the link within seconds; more lines than these are of another time.
+constexpr std::uint64_t kNearLines = 20;
+
+std::optional<std::string> adapter_was_reset_before(const LogState& state, const LogProblem& problem) {
+  for (const std::string_view id : {"adapter-reset-irdma", "adapter-reset-ice", "adapter-reset-mlx5"})
+    if (const auto reset = state.seen.find(id);
+        reset != state.seen.end() && reset->second.file == problem.file &&
+        reset->second.line < problem.line && problem.line - reset->second.line <= kNearLines)
+      return at_line(reset->second);
+  return std::nullopt;
+}
+
+std::optional<std::string> no_adapter_was_reset_before(const LogState& state, const LogProblem& problem) {
+  if (adapter_was_reset_before(state, problem) || problem.line <= kNearLines) return std::nullopt;
+  return "no reset of an adapter stands in the lines before it";
+}
+
 constexpr Question kKernelQuestions[] = {
+    {"adapter-reset-before", adapter_was_reset_before},
+    {"no-adapter-reset-before", no_adapter_was_reset_before},
     {"root-unknown", root_is_unknown},
     {"root-known", root_is_known},
     {"drive-medium-bad", medium_is_bad},
