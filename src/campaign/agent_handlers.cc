@@ -14,6 +14,7 @@
 #include "campaign/change/plan_nodes.h"
 #include "campaign/change/reboot_nodes.h"
 #include "campaign/look/cables.h"
+#include "campaign/look/jobs.h"
 #include "facts/facts.h"
 #include "facts/file_state.h"
 #include "facts/network/counts_answer.h"
@@ -82,6 +83,7 @@ Handlers agent_handlers() {
   handlers.merge(apply_handlers());
   handlers.merge(slurm_handlers());
   handlers.merge(job_handlers());
+  handlers.merge(job_record_handlers());
   handlers.merge(link_handlers());
   return handlers;
 }

@@ -20,6 +20,7 @@ struct ClockNow {
 // * clock → ClockNow.
 // * bench.…: bench/engines/handlers.h.
 // * launch.…: campaign/change/job_handlers.h.
+// * job.record: campaign/look/jobs.h.
 // * links.hear: campaign/look/cables.h.
 Handlers agent_handlers();
 

@@ -33,6 +33,7 @@ constexpr AnswerLimit kLimits[] = {
     {"bench.", kMaxToController, kText},
     {"apply.history", 1 << 20, kText},
     {"apply.", 512 << 10, 512 << 10},  // the log of a change
+    {"job.record", 8 << 20, kText},
     {"launch.read", 1 << 20, 512 << 10},
     {"links.hear", 4 << 20, kText},  // what a port of each of many nodes heard, and routes
     {"", 64 << 10, kText},

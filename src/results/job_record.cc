@@ -29,4 +29,15 @@ int exit_code(const JobRecord& record) {
   return has(JobStatus::kWarning) ? kExitWarnings : kExitClean;
 }
 
+int exit_code(const std::vector<NodeJob>& nodes) {
+  const auto any = [&](int code) {
+    return std::ranges::any_of(nodes, [&](const NodeJob& node) {
+      return (node.record ? exit_code(*node.record) : kExitCouldNotLook) == code;
+    });
+  };
+  for (const int code : {kExitFailures, kExitCouldNotLook, kExitWarnings})
+    if (any(code)) return code;
+  return kExitClean;
+}
+
 }  // namespace railbed

@@ -127,6 +127,14 @@ struct JobRecord {
   FIELDS(JobRecord, version, id, node, railbed, gpus, begun, begin, end, beside, changes);
 };
 
+// The record of a job on one node of several; nullopt with the reason why there is none.
+struct NodeJob {
+  std::string node = {};  // as the controller names it
+  std::optional<JobRecord> record = {};
+  std::string why = {};
+  FIELDS(NodeJob, node, record, why);
+};
+
 // Returns the length of the job in seconds: by the uptime if the node did not restart, since clocks may be set. Nullopt
 // without both looks, or if the clock went back over a restart.
 std::optional<double> seconds_of(const JobRecord& record);
@@ -134,5 +142,7 @@ std::optional<double> seconds_of(const JobRecord& record);
 bool restarted(const JobRecord& record);
 // Returns the exit code of a record: 3 if it has no end or no begin, else by its worst change.
 int exit_code(const JobRecord& record);
+// The same for the nodes of a job: failures of any of them first; a node without a record could not be looked at.
+int exit_code(const std::vector<NodeJob>& nodes);
 
 }  // namespace railbed

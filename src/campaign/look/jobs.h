@@ -5,8 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/peer.h"
 #include "base/result.h"
+#include "campaign/caller.h"
+#include "campaign/measure/gpu_places.h"
+#include "campaign/reach.h"
 #include "host/host.h"
 #include "results/job_record.h"
 #include "store/job_records.h"
@@ -31,5 +36,13 @@ struct JobOutcome {
 JobOutcome begin_job(const std::shared_ptr<Host>& host, const JobRecords& records, const JobOrder& request);
 Result<JobOutcome> end_job(const std::shared_ptr<Host>& host, const JobRecords& records,
                            const JobOrder& request);
+
+// Returns the records that these nodes keep of a job, the worst first and those without one last. An empty folder is the default one of
+// the user as whom each node is reached.
+std::vector<NodeJob> find_job_on_nodes(const std::string& id, const std::string& folder,
+                                       const GpuPlaces& places, ReachOptions reach, const Caller& caller);
+
+// Returns the agent's handler of that: JobQuestion → NodeJob.
+Handlers job_record_handlers();
 
 }  // namespace railbed

@@ -13,8 +13,10 @@
 #include "base/text.h"
 #include "base/wording.h"
 #include "campaign/look/jobs.h"
+#include "campaign/measure/gpu_places.h"
 #include "cli/command.h"
 #include "cli/document.h"
+#include "cli/fleet_options.h"
 #include "cli/look/health.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -28,6 +30,7 @@ namespace {
 
 constexpr Document<JobRecord> kJobDocument{"railbed-job", kJobRecordVersion};
 constexpr Document<std::vector<JobRecord>> kJobsDocument{"railbed-jobs", 1, "jobs"};
+constexpr Document<std::vector<NodeJob>> kNodeJobsDocument{"railbed-job-nodes", 1, "nodes"};
 
 struct JobOptions {
   std::string id;
@@ -35,6 +38,9 @@ struct JobOptions {
   std::string root;
   double patience = 1;
   std::size_t most = 50;
+  std::vector<std::string> nodes;
+  ReachOptions reach;
+  bool all = false;
   bool strict = false;
   bool json = false;
   std::function<int(const JobOptions&)> what;
@@ -136,7 +142,28 @@ int record_job(const JobOptions& options, bool begins) {
 int begin_job_here(const JobOptions& options) { return record_job(options, true); }
 int end_job_here(const JobOptions& options) { return record_job(options, false); }
 
+int show_job_on_nodes(const JobOptions& options) {
+  const auto id = job_id(options);
+  if (!id) return report(id.error());
+  if (!options.folder.empty() && !options.folder.starts_with('/'))
+    return report({ErrorKind::kBadInput, "--dir with --nodes: write a folder of the nodes, from / on"});
+  const auto places = find_gpu_places(options.nodes, {});
+  if (!places) return report(places.error());
+  for (const GpuPlace& place : places->nodes)
+    if (!place.gpus.empty())
+      return report(
+          {ErrorKind::kBadInput, fmt::format("--nodes {}: leave out the GPUs", printable(place.name))});
+  const auto nodes = find_job_on_nodes(*id, options.folder, *places, options.reach, terminal_caller());
+  clear_progress();
+  if (options.json)
+    print_document(kNodeJobsDocument, nodes);
+  else
+    fmt::print("{}", node_jobs_text(*id, nodes, options.all));
+  return exit_code(nodes);
+}
+
 int show_job(const JobOptions& options) {
+  if (!options.nodes.empty()) return show_job_on_nodes(options);
   const auto records = open_records(options, JobRecords::Missing::kIsAnError);
   if (!records) return report(records.error());
   if (options.id.empty()) {
@@ -178,7 +205,8 @@ Action declare_job(CLI::App& app) {
     command->add_option("--dir", options->folder,
                         "the folder of the records (default: /var/lib/railbed/jobs for root, else "
                         "$XDG_STATE_HOME/railbed/jobs)");
-    add_json_flag(*command, options->json, "print one JSON document", kJobDocument, kJobsDocument);
+    add_json_flag(*command, options->json, "print one JSON document", kJobDocument, kJobsDocument,
+                  kNodeJobsDocument);
     return command;
   };
   for (CLI::App* command :
@@ -197,6 +225,15 @@ Action declare_job(CLI::App& app) {
   CLI::App* shown = add("show", "show the record of a job, or list the latest", show_job);
   shown->add_option("ID", options->id, "the job; without it the latest are listed");
   shown->add_option("-n,--lines", options->most, "list so many (default: 50)")->check(between(1, 1000));
+  shown
+      ->add_option(
+          "--nodes", options->nodes,
+          "the job's records of these nodes: cluster.yaml, and nodes of it if not all; or gpu[01-04]")
+      ->expected(1, -1)
+      ->delimiter(' ');
+  shown->add_flag("--all", options->all, "with --nodes: the records without a finding, too");
+  add_fleet_options(*shown, options->reach);
+  add_launcher_options(*shown, options->reach);
   app.footer(
       "\nCounters of rails and ports, errors of memory, PCI Express and NVLink, Xids, clocks, temperatures and slowdowns are\n"
       "read before and after a job. What changed is named with whose fault it may be: a cable's, the hardware's, the\n"
@@ -206,7 +243,8 @@ Action declare_job(CLI::App& app) {
       "railbed job begin                 # in Slurm's Prolog\n"
       "railbed job end                   # in Slurm's Epilog\n"
       "railbed job show                  # the latest jobs on this node\n"
-      "railbed job show 4711");
+      "railbed job show 4711\n"
+      "railbed job show 4711 --nodes cluster.yaml gpu[03-06]   what these nodes recorded of it");
   return [options] { return options->what(*options); };
 }
 

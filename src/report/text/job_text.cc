@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/moment.h"
+#include "base/result.h"
 #include "base/wording.h"
 #include "report/escape.h"
 
@@ -117,6 +118,28 @@ std::string job_text(const JobRecord& record) {
     text += fmt::format("        and {} more: --json has them\n", record.changes.size() - kMostChanges);
   if (record.begin) text += fmt::format("  looked at: {}\n", looked_at_text(*record.begin));
   return text + gpus_text(record);
+}
+
+std::string node_jobs_text(const std::string& id, const std::vector<NodeJob>& nodes, bool all) {
+  const auto with = [&](JobStatus status) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        nodes, [&](const NodeJob& node) { return node.record && changes_of(*node.record, status) > 0; }));
+  };
+  const auto records = static_cast<std::size_t>(
+      std::ranges::count_if(nodes, [](const NodeJob& node) { return node.record.has_value(); }));
+  std::string text =
+      fmt::format("job {} on {} of {}: ", printable(id), records, counted(nodes.size(), "node"));
+  const std::size_t failed = with(JobStatus::kFailure);
+  const std::size_t warned = with(JobStatus::kWarning);
+  if (failed > 0) text += fmt::format("failures on {}", failed);
+  if (warned > 0) text += fmt::format("{}warnings on {}", failed > 0 ? ", " : "", warned);
+  text += failed + warned > 0 ? "\n" : records > 0 ? "nothing that was read became worse\n" : "no record\n";
+  for (const NodeJob& node : nodes)
+    if (node.record && (all || exit_code(*node.record) != kExitClean))
+      text += fmt::format("\n{}: {}", printable(node.node), job_text(*node.record));
+  for (const NodeJob& node : nodes)
+    if (!node.record) text += fmt::format("\n{}: {}\n", printable(node.node), printable(node.why));
+  return text;
 }
 
 std::string jobs_text(const std::vector<JobRecord>& records) {

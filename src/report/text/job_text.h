@@ -12,6 +12,8 @@ namespace railbed {
 std::string job_text(const JobRecord& record);
 // Returns one line for each record: when, how long, how bad, and the first change.
 std::string jobs_text(const std::vector<JobRecord>& records);
+// Returns a job on several nodes: how many are sound, then the records with findings, then the nodes without a record.
+std::string node_jobs_text(const std::string& id, const std::vector<NodeJob>& nodes, bool all);
 // Returns what a look before a job found: "8 GPUs, 8 RDMA ports".
 std::string looked_at_text(const JobLook& look);
 
