@@ -27,7 +27,10 @@ constexpr double kTurnOverhead = 2;       // seconds: connecting, and the counte
 constexpr std::size_t kMostAtOnce = 256;  // pairs, each with two threads here
 constexpr std::uint64_t kMessage = 1 << 20;
 constexpr std::chrono::seconds kAnswers{5};
-constexpr std::chrono::seconds kIdle{2};  // between turns in which nobody could be measured
+constexpr std::chrono::seconds kConnectPeriod{15};
+constexpr std::size_t kMostCounters = 64;   // of one port: names that a node sent
+constexpr std::size_t kLongestText = 1000;  // likewise
+constexpr std::chrono::seconds kIdle{2};    // between turns in which nobody could be measured
 
 // One end of a rail under load.
 struct Port {
@@ -126,7 +129,8 @@ class RailsLoad final : public BurnRailsLoad {
   std::vector<Meeting> meetings_of(int turn) const {
     std::vector<Meeting> all;
     for (const Rail& rail : cluster_.rails) {
-      const auto nodes = nodes_of(rail);
+      auto nodes = nodes_of(rail);
+      std::erase_if(nodes, [&](const std::string& node) { return away_.contains(node); });
       const auto rounds = tournament_rounds(static_cast<int>(nodes.size()));
       if (rounds.empty()) continue;
       for (const NodePair& pair : rounds[static_cast<std::size_t>(turn) % rounds.size()])
@@ -181,13 +185,23 @@ class RailsLoad final : public BurnRailsLoad {
     return away;
   }
 
-  // Between two turns no call is in progress.
+  // Gives the nodes that are away another connection, all at once. Between two turns no call is in progress.
   void look_at_nodes(const std::stop_token& stop) {
-    for (std::size_t i = 0; i < fleet_.size(); ++i) {
-      if (!away_.contains(fleet_.peer(i).node()) || stop.stop_requested()) continue;
-      fleet_.connect_again(i);
-      if (fleet_.peer(i).call("clock", "{}", kAnswers, stop)) away_.erase(fleet_.peer(i).node());
-    }
+    if (away_.empty() || Moment::now() - asked_again_ < kConnectPeriod) return;
+    asked_again_ = Moment::now();
+    std::vector<std::jthread> threads;
+    std::mutex mutex;
+    std::set<std::string> still_away;
+    for (std::size_t i = 0; i < fleet_.size(); ++i)
+      if (away_.contains(fleet_.peer(i).node()))
+        threads.emplace_back([&, i] {
+          fleet_.connect_again(i);
+          if (fleet_.peer(i).call("clock", "{}", kAnswers, stop)) return;
+          const std::lock_guard lock(mutex);
+          still_away.insert(fleet_.peer(i).node());
+        });
+    threads.clear();
+    away_ = std::move(still_away);
   }
 
   void keep(const Measurement& one) {
@@ -222,7 +236,13 @@ class RailsLoad final : public BurnRailsLoad {
     for (const auto& [name, moved] : one.counter_deltas)
       for (const Endpoint* const end : {&one.from, &one.to})
         if (name.starts_with(end->node + ' '))
-          ports_.at({one.rail, end->node}).state.counters[name.substr(end->node.size() + 1)] += moved;
+          add_counter(ports_.at({one.rail, end->node}).state.counters, name.substr(end->node.size() + 1),
+                      moved);
+  }
+
+  static void add_counter(std::map<std::string, std::int64_t>& counters, const std::string& name,
+                          std::int64_t moved) {
+    if (counters.size() < kMostCounters || counters.contains(name)) counters[name] += moved;
   }
 
   void keep_failure(const Measurement& one, BurnPort& from, BurnPort& to) {
@@ -235,8 +255,8 @@ class RailsLoad final : public BurnRailsLoad {
                               .from = one.from.node,
                               .to = one.to.node,
                               .wrong = wrong,
-                              .cause = one.failure->cause,
-                              .remedy = one.failure->remedy});
+                              .cause = one.failure->cause.substr(0, kLongestText),
+                              .remedy = one.failure->remedy.substr(0, kLongestText)});
   }
 
   const Cluster cluster_;
@@ -244,8 +264,9 @@ class RailsLoad final : public BurnRailsLoad {
   const Surveyed surveyed_;
   Moment::time_point started_;
   double seconds_ = 0;
-  std::set<std::string> away_;  // of the thread alone
-  mutable std::mutex mutex_;    // guards the two below
+  std::set<std::string> away_;  // of the thread alone, like the next
+  Moment::time_point asked_again_;
+  mutable std::mutex mutex_;  // guards the two below
   std::map<PortKey, Port> ports_;
   BurnRails totals_;     // without ports
   std::jthread thread_;  // last, because it uses all members above
