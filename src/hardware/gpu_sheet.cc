@@ -34,6 +34,10 @@ struct GpuBuild {
 
 constexpr int kUnstated = -1;  // not published
 
+constexpr std::string_view kKeplerBuild =
+    "K20 board specification BD-06455; Kepler GK110 white paper: 192 cores in each multiprocessor";
+constexpr std::string_view kMaxwellBuild =
+    "Tesla M4 as NVIDIA announced it (anandtech.com/show/9776); Maxwell tuning guide: 128 cores in each multiprocessor";
 constexpr std::string_view kSmallPascalBuild =
     "Pascal architecture white paper (GP104, GP102); P4 and P40 data sheets";
 constexpr std::string_view kPascalBuild = "Tesla P100 white paper";
@@ -64,6 +68,9 @@ constexpr std::string_view kSparkBuild = "DGX Spark hardware overview, docs.nvid
 // clang-format off
 constexpr GpuBuild kBuilds[] = {
     // name, SMs, cores, memory, bus, pin, NVLink, PCIe, lanes, NVENC, NVDEC, NVJPEG, form
+    {"K20", 13, 2496, "GDDR5", 320, 5.2, 0, 2, 16, kUnstated, kUnstated, 0, "card, 2 slots", kKeplerBuild},
+    {"K20X", 14, 2688, "GDDR5", 384, 5.2, 0, 2, 16, kUnstated, kUnstated, 0, "card, 2 slots", kKeplerBuild},
+    {"M4", 8, 1024, "GDDR5", 128, 5.5, 0, 3, 16, kUnstated, kUnstated, 0, "card, low profile", kMaxwellBuild},
     {"P4", 20, 2560, "GDDR5", 256, 6.0, 0, 3, 16, 2, 1, 0, "card, low profile", kSmallPascalBuild},
     {"P40", 30, 3840, "GDDR5", 384, 7.2, 0, 3, 16, 2, 1, 0, "card, 2 slots", kSmallPascalBuild},
     {"P100", 56, 3584, "HBM2", 4096, 1.43, 0, 3, 16, 3, 1, 0, "card, 2 slots", kPascalBuild},
@@ -181,7 +188,7 @@ int nvlink_generation(const GpuProduct& product) {
 // FP64 of the general units where no row states it: a fixed part of FP32 (CUDA C++ Programming Guide, "Throughput of
 // Native Arithmetic Instructions"; the architectures' white papers).
 double part_of_fp32(int capability) {
-  if (capability == 61 || capability == 75) return 1.0 / 32;
+  if (capability == 52 || capability == 61 || capability == 75) return 1.0 / 32;
   const bool small = capability == 86 || capability == 89 || capability >= 120;
   return small ? 1.0 / 64 : 0;
 }
@@ -195,11 +202,13 @@ void add_rates(GpuSheet& sheet, const GpuProduct& product, const GpuSpeed& speed
   sheet.fp64_tensor = rate_of(fp64_tensor, speed.fp64);
   sheet.fp32 = speed.fp32;
   sheet.tf32 = rate_of(ampere, speed.tf32);
-  sheet.fp16 = rate_of(true, speed.half);
+  // CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions": 16-bit numbers begin with 5.3, products of
+  // bytes with 6.1.
+  sheet.fp16 = rate_of(capability >= 53, speed.half);
   sheet.bf16 = rate_of(speed.bf16, speed.half);
   sheet.fp8 = rate_of(product.architecture >= GpuArchitecture::kAda, speed.fp8);
   sheet.fp4 = rate_of(product.architecture >= GpuArchitecture::kBlackwell, speed.fp4);
-  sheet.int8 = rate_of(capability != 60, speed.int8);
+  sheet.int8 = rate_of(capability >= 61, speed.int8);
 }
 
 std::vector<TechnologyCell> technologies_of(std::string_view name, const GpuProduct& product) {
@@ -310,11 +319,14 @@ std::vector<GpuSheet> gpu_sheets(std::string_view model) {
 
 int cores_per_multiprocessor(int capability) {
   switch (capability) {
+    case 35:
+      return 192;
     case 60:
     case 70:
     case 75:
     case 80:
       return 64;
+    case 52:
     case 61:
     case 86:
     case 89:

@@ -49,7 +49,7 @@ struct GpuSheet {
   int mig = 0;                               // most MIG instances
   int first_driver = 0;                      // branch
   int last_driver = 0;                       // 0: current ones support it
-  std::string first_toolkit;                 // CUDA; NCCL is built for these
+  std::string first_toolkit;                 // CUDA
   std::string last_toolkit;                  // empty: current ones compile for it
   std::vector<TechnologyCell> technologies;  // beside a ConnectX-7 and an NVMe drive, eight in a node
   std::vector<std::string> sources;
@@ -58,6 +58,10 @@ struct GpuSheet {
          nvlink_generation, nvlink_bandwidth, pcie_generation, pcie_lanes, whole_bar1, ecc, watts, nvenc,
          nvdec, nvjpeg, form, mig, first_driver, last_driver, first_toolkit, last_toolkit, technologies,
          sources);
+
+  // Returns the first CUDA toolkit that NCCL is built with for it: NCCL itself asks for 7.0 (docs.nvidia.com/deeplearning/nccl,
+  // 2.4, "Installing NCCL").
+  std::string first_nccl_toolkit() const { return first_toolkit.starts_with("6.") ? "7.0" : first_toolkit; }
 };
 
 // Returns the names of all models with a sheet, oldest architecture first.

@@ -133,6 +133,10 @@ TEST(GpuSheet, IsFoundByWhatPeopleAndDriversCallIt) {
   EXPECT_EQ(only_sheet("NVIDIA GeForce RTX 4090").memory_gb, 24);
   EXPECT_EQ(only_sheet("NVIDIA GeForce RTX 3090 Ti").cores, 10752);
   EXPECT_EQ(only_sheet("p4").name, "P4");
+  EXPECT_EQ(only_sheet("Tesla K20Xm").cores, 2688);
+  EXPECT_EQ(only_sheet("Tesla K20m").name, "K20");
+  EXPECT_EQ(only_sheet("Tesla K20").name, "K20") << "no K20X";
+  EXPECT_EQ(only_sheet("Tesla M4").name, "M4");
   EXPECT_EQ(only_sheet("H200").name, "H200") << "no H200 NVL";
   EXPECT_EQ(only_sheet("NVIDIA GB200").nvlink_bandwidth, 1800);
   EXPECT_THAT(names_of("H100"), ElementsAre("H100 PCIe", "H100 NVL", "H100 80GB HBM3"));
@@ -157,6 +161,37 @@ TEST(GpuSheet, StatesTheSoftwareOfItsArchitecture) {
   EXPECT_EQ(volta.first_toolkit, "9.0");
   EXPECT_EQ(volta.last_toolkit, "12.9");
   EXPECT_EQ(only_sheet("B200").last_driver, 0);
+}
+
+// The comparison of the InfiniBand guide, and the card that it names besides.
+TEST(GpuSheet, HasTheOldCardsOfTheGuide) {
+  const GpuSheet kepler = only_sheet("K20");
+  EXPECT_EQ(kepler.architecture, "Kepler");
+  EXPECT_EQ(kepler.cores, 2496);
+  EXPECT_EQ(kepler.memory_gb, 5);
+  EXPECT_EQ(kepler.memory_bandwidth, 208);
+  EXPECT_EQ(kepler.pcie_generation, 2);
+  EXPECT_EQ(kepler.watts, 225);
+  EXPECT_EQ(kepler.fp64, 1.17);
+  EXPECT_EQ(kepler.fp16, 0.0) << "no 16-bit units, which is not the same as a rate that nobody states";
+  EXPECT_EQ(kepler.int8, 0.0);
+  EXPECT_EQ(kepler.nvenc, std::nullopt);
+  EXPECT_EQ(kepler.last_driver, 470);
+  EXPECT_EQ(kepler.last_toolkit, "11.8");
+  EXPECT_EQ(kepler.first_nccl_toolkit(), "7.0") << "NCCL begins later than the card";
+  const GpuSheet maxwell = only_sheet("M4");
+  EXPECT_EQ(maxwell.cores, 1024);
+  EXPECT_EQ(maxwell.last_driver, 580);
+  EXPECT_NEAR(*maxwell.fp64, 0.069, 0.001);
+  for (const GpuSheet& sheet : {kepler, maxwell}) {
+    const auto judged = [&](std::string_view technology) {
+      return std::ranges::find(sheet.technologies, technology, &TechnologyCell::technology)->support;
+    };
+    EXPECT_EQ(judged("MIG"), TechnologySupport::kNo);
+    EXPECT_EQ(judged("NIM"), TechnologySupport::kNo);
+    EXPECT_EQ(judged("vGPU"), TechnologySupport::kNo);
+    EXPECT_EQ(judged("NCCL"), TechnologySupport::kLimited);
+  }
 }
 
 }  // namespace

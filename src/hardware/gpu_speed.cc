@@ -10,6 +10,9 @@
 namespace railbed {
 namespace {
 
+constexpr std::string_view kKeplerSource =
+    "K20 board specification BD-06455; rates as NVIDIA announced K20 and K20X in November 2012";
+constexpr std::string_view kMaxwellSource = "Tesla M4 as NVIDIA announced it (anandtech.com/show/9776)";
 constexpr std::string_view kPascalSource = "Tesla P100 data sheet; it has no tensor cores";
 // Their own 16-bit units have a 64th of the rate (CUDA C++ Programming Guide, compute capability 6.1), so cuBLAS
 // multiplies 16-bit matrices with the 32-bit units.
@@ -40,6 +43,9 @@ constexpr std::string_view kGb10Source =
     "DGX Spark data sheet: FP4; other types by the ratios of RTX PRO 6000";
 
 constexpr GpuSpeed kSpeeds[] = {
+    {"K20", 3.52, 0, 0, 0, 208, false, false, kKeplerSource, 1.17, 1.17},
+    {"K20X", 3.95, 0, 0, 0, 250, false, false, kKeplerSource, 1.31, 1.31},
+    {"M4", 2.2, 0, 0, 0, 88, false, false, kMaxwellSource},
     {"P4", 5.5, 0, 5.5, 0, 192, false, false, kSmallPascalSource, 0, 0, 22},
     {"P40", 12, 0, 12, 0, 346, false, false, kSmallPascalSource, 0, 0, 47},
     {"P100", 9.3, 0, 18.7, 0, 732, false, false, kPascalSource, 4.7, 4.7},
@@ -129,13 +135,18 @@ bool states_other_memory(std::string_view small) {
   return size && std::abs(*size - product->memory_gb) > kRounding * product->memory_gb;
 }
 
+// The driver names a Kepler board by its cooling: K20m for servers, K20c for workstations, K20s for neither's bracket.
+bool is_cooling(std::string_view row, std::string_view rest) {
+  return row.starts_with("k20") && (rest == "m" || rest == "c" || rest == "s");
+}
+
 // Returns whether the name is that of another product than the row's, or of a part of this one: A10G and RTX 4090D go on with
 // a letter, A40-48Q is a virtual GPU, "A100 MIG 1g.5gb" an instance.
 bool names_another(std::string_view small, std::string_view row) {
   const std::string name = lower(row);
   const std::string_view rest = small.substr(small.find(name) + name.size());
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const bool goes_on = !rest.empty() && is_letter(rest.front());
+  const bool goes_on = !rest.empty() && is_letter(rest.front()) && !is_cooling(name, rest);
   const bool is_slice = names_gpu(rest, "mig");
   const bool is_virtual = rest.size() > 2 && rest.front() == '-' && is_digit(rest[1]) &&
                           is_letter(rest.back()) && !rest.ends_with("gb");

@@ -54,6 +54,12 @@ TEST(GpuSpeed, GivesNoEditionTheRatesOfAnother) {
   EXPECT_EQ(find_gpu_speed("Tesla V100-SXM2-32GB")->name, "V100-SXM2");
   EXPECT_EQ(find_gpu_speed("NVIDIA A100-SXM4-40GB")->name, "A100-SXM4");
   EXPECT_EQ(find_gpu_speed("NVIDIA H20")->name, "H20");
+  EXPECT_EQ(find_gpu_speed("Tesla K20m")->name, "K20");
+  EXPECT_EQ(find_gpu_speed("Tesla K20c")->name, "K20");
+  EXPECT_EQ(find_gpu_speed("Tesla K20Xm")->name, "K20X");
+  for (const char* const other :
+       {"Quadro K2000", "Quadro K2000M", "GRID K2", "Tesla K20Y", "Tesla M40", "Quadro M4000", "Apple M4"})
+    EXPECT_EQ(find_gpu_speed(other), nullptr) << other;
   EXPECT_EQ(find_gpu_speed("B200 192GB")->name, "B200");
 }
 
@@ -64,7 +70,11 @@ TEST(GpuSpeed, HasTheUnitsOfItsArchitecture) {
     EXPECT_EQ(speed.bf16, product->architecture >= GpuArchitecture::kAmpere) << speed.name;
     EXPECT_EQ(speed.fp8 > 0, product->architecture >= GpuArchitecture::kAda) << speed.name;
     EXPECT_EQ(speed.tf32 > 0, product->architecture >= GpuArchitecture::kAmpere) << speed.name;
-    EXPECT_GE(speed.half, speed.fp32) << speed.name;
+    if (product->architecture >= GpuArchitecture::kPascal) {
+      EXPECT_GE(speed.half, speed.fp32) << speed.name;
+    } else {
+      EXPECT_EQ(speed.half, 0) << speed.name << " has no 16-bit units";
+    }
     EXPECT_NE(speed.source, "") << speed.name;
   }
   EXPECT_EQ(find_gpu_speed("T4")->teraflops(MatrixType::kBf16), 0);

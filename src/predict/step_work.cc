@@ -98,7 +98,8 @@ std::string names_alike(std::string_view piece) {
   std::string text;
   for (const GpuSpeed& speed : gpu_speeds())
     if (piece.empty() || speed.name.find(piece) != std::string_view::npos)
-      text += fmt::format("{}{} ({:g})", text.empty() ? "" : ", ", speed.name, speed.half);
+      text += fmt::format("{}{} ({:g})", text.empty() ? "" : ", ", speed.name,
+                          speed.half > 0 ? speed.half : speed.fp32);
   return text;
 }
 

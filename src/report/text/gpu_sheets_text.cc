@@ -41,9 +41,9 @@ std::string pcie_text(const GpuSheet& sheet) {
                      sheet.pcie_lanes ? fmt::format(" x{}", *sheet.pcie_lanes) : "");
 }
 
-std::string toolkits_text(const GpuSheet& sheet) {
-  return sheet.last_toolkit.empty() ? fmt::format("from {}", sheet.first_toolkit)
-                                    : fmt::format("{} to {}", sheet.first_toolkit, sheet.last_toolkit);
+std::string toolkits_text(const GpuSheet& sheet, std::string_view first) {
+  return sheet.last_toolkit.empty() ? fmt::format("from {}", first)
+                                    : fmt::format("{} to {}", first, sheet.last_toolkit);
 }
 
 std::string drivers_text(const GpuSheet& sheet) {
@@ -86,8 +86,9 @@ constexpr SheetRow kSheetRows[] = {
     {"NVJPEG", [](const GpuSheet& sheet) { return sheet_number(sheet.nvjpeg); }},
     {"MIG instances", [](const GpuSheet& sheet) { return sheet_number(std::optional(sheet.mig)); }},
     {"Driver branches", drivers_text},
-    {"CUDA toolkits", toolkits_text},
-    {"NCCL built for CUDA", toolkits_text},
+    {"CUDA toolkits", [](const GpuSheet& sheet) { return toolkits_text(sheet, sheet.first_toolkit); }},
+    {"NCCL built for CUDA",
+     [](const GpuSheet& sheet) { return toolkits_text(sheet, sheet.first_nccl_toolkit()); }},
 };
 
 void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
