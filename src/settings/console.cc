@@ -61,6 +61,10 @@ void add_kernel(const Target& target, const SerialConsole& console, std::vector<
         "Until the node reboots, nothing shows that grubby has run, and the plan has this change again: it "
         "does no harm twice.");
   }
+  if (setting.needs[0].now == false)
+    setting.notes.push_back(fmt::format(
+        "systemd starts a login on {} at the boot from which the kernel writes there, and not before.",
+        console.port));
   setting.notes.push_back(fmt::format(
       "The BMC's own serial-over-LAN has to have the same rate, {} bit/s; at another one it shows nothing, or "
       "garbage. `ipmitool sol info` tells.",
@@ -85,18 +89,21 @@ DesiredFile getty_rate(const SerialConsole& console) {
                                  kFileMark, console.rate)};
 }
 
-// systemd-getty-generator(8) starts a login on each serial port that the kernel writes to.
+// systemd-getty-generator(8) starts a login on each serial port that the kernel writes to. While the kernel does not write
+// there, nothing shows whether one waits, and the kernel's setting brings it: only a rate of its own is left to set.
 void add_login(const Target& target, const SerialConsole& console, std::vector<Setting>& settings) {
   const std::string unit = fmt::format("serial-getty@{}.service", console.port);
   Need need{.what = fmt::format("a login waits on {}", console.port)};
   const Need kernel = kernel_writes(target, console);
   if (kernel.now == true) need.now = need.at_boot = true;
+  const bool usual_rate = std::ranges::find(kGettyRates, console.rate) != std::end(kGettyRates);
+  if (kernel.now == false && usual_rate) return;
   Setting setting{.section = Section::kConsole,
                   .name = "console/login",
                   .title = fmt::format("login on {}", console.port),
                   .reason = "a console that only shows messages repairs nothing",
                   .needs = {std::move(need)}};
-  if (std::ranges::find(kGettyRates, console.rate) == std::end(kGettyRates)) {
+  if (!usual_rate) {
     setting.files = {getty_rate(console)};
     setting.steps = {{StepKind::kReloadUnits, {}}};
   }

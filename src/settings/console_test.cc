@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 
 #include "settings/files.h"
+#include "settings/step.h"
 #include "settings/testing/sample.h"
 
 namespace railbed {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::string_view kSlowConsole = R"(
 railbed: 1
@@ -98,6 +101,52 @@ TEST(RenderConsole, NeedsNoLoginWhereTheKernelsConsoleBringsOne) {
   const auto settings = sample(kSlowConsole, booted_with("console=tty0 console=ttyS1,9600n8"))
                             .render("gpu1", Section::kConsole);
   EXPECT_EQ(settings.at(1).needs.at(0).now, true);
+}
+
+// Before the reboot the login was called "as it shall be", for nothing showed that it was missing.
+TEST(RenderConsole, SaysNothingOfALoginUntilTheKernelWritesThere) {
+  const auto settings = sample(kSlowConsole, booted_with("ro quiet")).render("gpu1", Section::kConsole);
+  ASSERT_EQ(settings.size(), 1U);
+  EXPECT_EQ(settings[0].name, "console/kernel");
+  EXPECT_THAT(settings[0].notes, Contains(HasSubstr("systemd starts a login on ttyS1 at the boot")));
+}
+
+// What two releases of grubby make of a command line: that of 2018 replaces the first argument of the same key, one after
+// the other (rhboot/grubby, grubby-bls, update_args, until August 2019); later ones drop all of the key and append.
+std::string with_old_grubby(std::string line, int removals, const std::vector<std::string>& added) {
+  const auto first = [&] { return line.find("console="); };
+  const auto cut = [&](const std::string& by) {
+    const std::size_t at = first();
+    line.replace(at, std::min(line.find(' ', at), line.size()) - at, by);
+  };
+  for (int i = 0; i < removals; ++i)
+    if (first() != std::string::npos) cut("");
+  for (const std::string& argument : added)
+    if (first() != std::string::npos)
+      cut(argument);
+    else
+      line += " " + argument;
+  return line;
+}
+
+TEST(RenderConsole, GrubbyOfRhel8LeavesTheSerialPortLast) {
+  const NodeStep step{StepKind::kSetKernelArguments, {"console=tty0", "console=ttyS1,9600n8"}};
+  const auto commands = commands_of(step, Platform{.family = OsFamily::kRhel});
+  EXPECT_EQ(
+      commands,
+      (std::vector<std::vector<std::string>>{{"grubby", "--update-kernel=ALL",
+                                              "--remove-args=\\bconsole= \\bconsole= \\bconsole= \\bconsole=",
+                                              "--args=console=tty0 console=ttyS1,9600n8"}}));
+  constexpr int kRemovals = 4;
+  for (const char* const before : {"ro quiet", "ro console=tty0 console=ttyS0,115200 quiet",
+                                   "console=ttyS0 console=tty0 console=ttyS1,115200n8 console=hvc0 ro"}) {
+    const auto after = with_old_grubby(before, kRemovals, step.arguments);
+    EXPECT_EQ(after.rfind("console="), after.find("console=ttyS1,9600n8")) << after;
+    // Without the removal another port stays last, and is /dev/console.
+    if (std::string_view(before).find("ttyS0") != std::string_view::npos) {
+      EXPECT_THAT(with_old_grubby(before, 0, step.arguments), Not(testing::EndsWith("console=ttyS1,9600n8")));
+    }
+  }
 }
 
 }  // namespace

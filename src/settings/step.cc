@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "settings/words.h"
@@ -168,6 +169,27 @@ bool is_openpgp_fingerprint(std::string_view text) {
   return text.size() == 40 && text.find_first_not_of("0123456789ABCDEF") == std::string_view::npos;
 }
 
+namespace {
+
+// grubby of RHEL 8 (rhboot/grubby, grubby-bls of 2018, update_args) replaces the first argument of a key by each given one in
+// turn, so that another serial port would stay last; it removes the first match of a pattern of sed. Four removals take
+// as many old arguments away, and what it then keeps of a key is the last that is given. Later ones drop all arguments of
+// the key by themselves, and take the pattern for the name of an argument that nobody has.
+std::vector<std::string> set_kernel_arguments(const std::vector<std::string>& given) {
+  constexpr int kRemovals = 4;
+  std::map<std::string, int> keys;
+  for (const std::string& argument : given) ++keys[argument.substr(0, argument.find('='))];
+  std::vector<std::string> removals;
+  for (const auto& [key, count] : keys)
+    if (count > 1) removals.insert(removals.end(), kRemovals, fmt::format("\\b{}=", key));
+  std::vector<std::string> words = {"grubby", "--update-kernel=ALL"};
+  if (!removals.empty()) words.push_back(fmt::format("--remove-args={}", fmt::join(removals, " ")));
+  words.push_back(fmt::format("--args={}", fmt::join(given, " ")));
+  return words;
+}
+
+}  // namespace
+
 std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Platform& platform) {
   const Words& given = step.arguments;
   switch (step.kind) {
@@ -198,7 +220,7 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
     case StepKind::kUpdateGrub:
       return update_grub(platform.family);
     case StepKind::kSetKernelArguments:
-      return {{"grubby", "--update-kernel=ALL", fmt::format("--args={}", fmt::join(given, " "))}};
+      return {set_kernel_arguments(given)};
     case StepKind::kInstallPackages:
       return install(given, platform.family);
     case StepKind::kHoldPackages:
