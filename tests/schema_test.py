@@ -48,6 +48,8 @@ TAKEN = [
     NODES + "configure: {nvidia_runtime: containerd, memory_guard: true}\n", NODES + "configure: {nvidia_runtime: [docker, crio]}\n",
     NODES + "configure: {mig: [{instances: {3g.40gb: 1, 1g.10gb+me: 1}}]}\n",
     NODES + "configure: {mig: [{gpus: 0, instances: {7g.80gb: 1}}, {gpus: [1-2, 3], instances: {1g.10gb: 7}}]}\n",
+    NODES + "configure: {gpu_sharing: {method: time-slices, replicas: 4}}\n",
+    NODES + "configure: {gpu_sharing: {method: mps, active_threads: 25, pinned_memory: 8 GiB}}\n",
     NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
             "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
             "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
@@ -104,6 +106,9 @@ REFUSED = [
     NODES + "configure: {mig: [{gpus: first, instances: {3g.40gb: 1}}]}\n", NODES + "configure: {mig: [{instances: {3g.40gb: 8}}]}\n",
     NODES + "configure: {mig: [{instances: {half: 2}}]}\n", NODES + "configure: {mig: [{instances: [3g.40gb]}]}\n",
     NODES + "configure: {mig: [{gpu: 0, instances: {3g.40gb: 1}}]}\n",
+    NODES + "configure: {gpu_sharing: {method: slices}}\n", NODES + "configure: {gpu_sharing: {replicas: 4}}\n",
+    NODES + "configure: {gpu_sharing: {method: mps, replicas: 1}}\n", NODES + "configure: {gpu_sharing: {method: mps, active_threads: 101}}\n",
+    NODES + "configure: {gpu_sharing: {method: mps, pinned_memory: much}}\n", NODES + "configure: {gpu_sharing: mps}\n",
     NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {nvidia_key: 3BF863CC}\n",
     NODES + "configure: {nvidia_repository: https://me:word@mirror.example/x}\n",
     NODES + "configure: {nvidia_repository: ftp://mirror.example/x}\n", NODES + "configure: {management_gateway: gateway}\n",
@@ -122,6 +127,8 @@ BETWEEN = [
     NODES + "rails:\n" + RAIL + ", nodes: gpu9}\n",
     NODES + "configure: {mig: [{gpus: 0, instances: {3g.40gb: 1}}, {gpus: 0-1, instances: {7g.80gb: 1}}]}\n",
     NODES + "configure: {mig: [{gpus: 0, instances: {3g.40gb: 1}}, {instances: {7g.80gb: 1}}]}\n",
+    NODES + "configure: {gpu_sharing: {method: time-slices}}\n",
+    NODES + "configure: {gpu_sharing: {method: mps, replicas: 4, active_threads: 25}}\n",
     NODES + "parts: {gpus: [{model: T4, nodes: gpu9}]}\n",
     NODES + "checks: [{name: a, run: [a], nodes: gpu9}]\n", NODES + "checks: [{name: a, run: [a]}, {name: a, run: [b]}]\n",
     NODES + "checks:\n  - {name: a, run: [a], timeout: 300}\n  - {name: b, run: [a], timeout: 300, nodes: gpu1}\n"

@@ -185,6 +185,18 @@ TEST(CollectMemoryGuards, AreServicesThatRun) {
   EXPECT_TRUE(collect_memory_guards(*machine("")).absent());
 }
 
+TEST(CollectMpsDaemon, IsItsUnitAndNeverTheWordOfAFileThatAnybodyWrites) {
+  const std::string slice = "/sys/fs/cgroup/system.slice/ssh.service/cgroup.procs = 8\n";
+  const auto runs = [](const std::string& tree) { return collect_mps_daemon(*machine(tree)); };
+  EXPECT_EQ(runs("/sys/fs/cgroup/system.slice/railbed-mps.service/cgroup.procs = 7\n").value_or(false), true);
+  EXPECT_EQ(runs(slice).value_or(true), false);
+  EXPECT_TRUE(runs(slice + "/tmp/nvidia-mps/nvidia-cuda-mps-control.pid = 7\n").unknown())
+      << "somebody may have started one by hand";
+  EXPECT_EQ(runs(slice + "/tmp/nvidia-mps/control = x\n").value_or(true), false)
+      << "what a daemon leaves behind";
+  EXPECT_FALSE(runs("").ok()) << "nobody looked";
+}
+
 TEST(CollectRdma, OneOddCounterCostsNoOther) {
   const auto host = machine(R"(
 /sys/class/infiniband/mlx4_0/ports/1/state = 4: ACTIVE

@@ -72,6 +72,7 @@ std::string used_cdi_spec(std::string_view text);
 // Returns dockerd's configuration with its runtimes alone: it may name registries, proxies and their users.
 std::string used_docker_runtimes(std::string_view text);
 Reading<std::vector<std::string>> collect_memory_guards(Host& host);
+Reading<bool> collect_mps_daemon(Host& host);
 ConsoleFacts collect_console(Host& host, const Reading<std::string>& command_line);
 // Returns the lines of a GRUB settings file that collect_console() reads.
 std::string used_boot_menu(std::string_view text);

@@ -124,6 +124,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.package_sources = timed("package_sources", runs, [&] { return collect_package_sources(host); });
   system.engines = timed("engines", runs, [&] { return collect_engines(host); });
   system.memory_guards = timed("memory_guards", runs, [&] { return collect_memory_guards(host); });
+  system.mps_daemon = timed("mps_daemon", runs, [&] { return collect_mps_daemon(host); });
   system.ssh = timed("ssh", runs, [&] { return collect_ssh(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });

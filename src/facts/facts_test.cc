@@ -138,6 +138,7 @@ std::vector<std::pair<std::string, std::function<json::Value(Host&)>>> parts() {
           {"cpu", [](Host& h) { return json::encode(collect_cpu(h)); }},
           {"memory", [](Host& h) { return json::encode(collect_memory(h, collect_services(h))); }},
           {"storage", [](Host& h) { return json::encode(collect_storage(h)); }},
+          {"mps_daemon", [](Host& h) { return json::encode(collect_mps_daemon(h)); }},
           {"own_units", [](Host& h) { return json::encode(collect_own_units_at_boot(h)); }},
           {"sysctl", [](Host& h) { return json::encode(collect_sysctl(h)); }},
           {"services", [](Host& h) { return json::encode(collect_services(h)); }},

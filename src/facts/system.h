@@ -376,9 +376,12 @@ struct System {
   // Services that run and end processes before memory is used up (earlyoom, nohang, systemd-oomd), by their control
   // groups: /sys/fs/cgroup/system.slice
   Reading<std::vector<std::string>> memory_guards;
+  // Whether the control daemon of MPS runs where programs look for it: railbed-mps.service does (/sys/fs/cgroup/system.slice),
+  // or there is no pipe in /tmp/nvidia-mps. A pipe that another daemon left, or reads, leaves it unknown.
+  Reading<bool> mps_daemon;
   FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, own_units_at_boot,
          firmware, stuck, firewall, hosts, hosts_template, ssh, interrupts, console, package_sources, engines,
-         memory_guards);
+         memory_guards, mps_daemon);
 };
 
 // Collects the fields of System except ssh, interrupts and console. collect_facts() does not use it: it calls

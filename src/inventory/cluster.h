@@ -76,6 +76,26 @@ struct MigLayout {
 // Returns the layout of the node's GPU at this position; null if none has it. No GPU is in two.
 const MigLayout* mig_layout_of(const std::vector<MigLayout>& layouts, int gpu);
 
+// How programs share the whole GPUs of a node.
+enum class SharingMethod { kNone, kTimeSlices, kMps };
+constexpr auto enum_names(SharingMethod) {
+  return std::array<std::string_view, 3>{"none", "time-slices", "mps"};
+}
+
+struct GpuSharing {
+  SharingMethod method = SharingMethod::kNone;
+  // Containers that get one GPU in Kubernetes, whose device plugin then does the sharing. Empty: the node itself does.
+  std::optional<int> replicas = {};
+  // What MPS of the node gives to one program, at most:
+  std::optional<int> active_threads = {};       // percent of a GPU's threads
+  std::optional<ByteCount> pinned_memory = {};  // of each GPU
+  FIELDS(GpuSharing, method, replicas, active_threads, pinned_memory);
+  bool operator==(const GpuSharing&) const = default;
+
+  bool is_mps_of_node() const { return method == SharingMethod::kMps && !replicas; }
+  bool is_of_kubernetes() const { return method != SharingMethod::kNone && replicas.has_value(); }
+};
+
 // Settings for `railbed plan` in addition to those that follow from rails and expectations. A setting that is
 // missing stays as it is on the node.
 struct Configuration {
@@ -104,10 +124,11 @@ struct Configuration {
   // Container engines that have NVIDIA's runtime: docker, containerd, crio
   std::optional<std::vector<std::string>> nvidia_runtime;
   std::optional<std::vector<MigLayout>> mig;
+  std::optional<GpuSharing> gpu_sharing;
   FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
          management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
          nccl_profile, user, authorized_keys, exporters, packages, driver_kind, nvidia_repository, nvidia_key,
-         memory_guard, nvidia_runtime, mig);
+         memory_guard, nvidia_runtime, mig, gpu_sharing);
   bool operator==(const Configuration&) const = default;
 };
 

@@ -154,6 +154,27 @@ nodes: [vm1]
               testing::HasSubstr("another layout is for all GPUs"));
 }
 
+TEST(Complaints, SharingOfGpusThatCannotBe) {
+  const auto of = [](const std::string& sharing) {
+    return complaints("configure: {gpu_sharing: " + sharing + "}\nnodes: [vm1]\n");
+  };
+  EXPECT_EQ(of("{method: mps, replicas: 1}"), R"(
+cluster.yaml:4:50: "replicas" must be a number of containers from 2 to 1000
+  configure: {gpu_sharing: {method: mps, replicas: 1}}
+                                                   ^
+)");
+  EXPECT_THAT(of("{method: time-slices}"), testing::HasSubstr("by time slices needs \"replicas\""));
+  EXPECT_THAT(of("{method: time-slices, replicas: 4, active_threads: 20}"),
+              testing::HasSubstr("are limits of MPS"));
+  EXPECT_THAT(of("{method: mps, replicas: 4, pinned_memory: 8 GiB}"), testing::HasSubstr("an equal part"));
+  EXPECT_THAT(of("{method: none, replicas: 4}"), testing::HasSubstr("goes with no other key"));
+  EXPECT_THAT(of("{method: mps, active_threads: 0}"), testing::HasSubstr("a percentage from 1 to 100"));
+  EXPECT_THAT(of("{replicas: 4}"), testing::HasSubstr("method"));
+  EXPECT_THAT(of("{method: slices, replicas: 4}"), testing::HasSubstr("time-slices"));
+  EXPECT_THAT(of("[{method: mps}, {method: time-slices, replicas: 2}]"), testing::HasSubstr("gpu_sharing"))
+      << "one way for all GPUs of a node";
+}
+
 TEST(Complaints, ConfigurationThatNoNodeCouldHave) {
   EXPECT_EQ(complaints(R"(configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
 nodes: [vm1]

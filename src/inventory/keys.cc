@@ -27,6 +27,7 @@ std::span<const KeyTable> all_key_tables() {
       {"expect", names_of<Expectations>(), {}},
       {"configure", names_of<Configuration>(), {}},
       {"mig", names_of<MigLayout>(), {"instances"}},
+      {"gpu_sharing", names_of<GpuSharing>(), {"method"}},
       {"node", {"name", "ssh", "local", "bmc", "expect", "configure"}, {"name"}},
       {"rail",
        {"name", "purpose", "fabric", "topology", "subnet", "mtu", "speed", "vlan", "rdma_driver", "interface",

@@ -392,10 +392,11 @@ configure:
   mig:
     - {gpus: [0, 2-3], instances: {3g.40gb: 1, 1g.10gb+me: 1}}
     - {gpus: 1, instances: {7g.80gb: 1}}
+  gpu_sharing: {method: time-slices, replicas: 4}
   console: ttyS1
 nodes:
   - gpu1
-  - {name: gpu2, configure: {console: ttyS0, console_rate: 9600}}
+  - {name: gpu2, configure: {console: ttyS0, console_rate: 9600, gpu_sharing: {method: mps, active_threads: 25, pinned_memory: 8 GiB}}}
   - {name: gpu3, configure: {management_address: 192.168.2.9/24, management_dns: [10.1.1.1, 10.1.1.2]}}
 rails:
   - {name: rail0, subnet: 10.0.0.0/24, vlan: 100, interface: ens6.100, first_address: 10.0.0.1}
@@ -418,6 +419,10 @@ TEST(Load, LaysANodesConfigurationOverTheClusters) {
   const Configuration& second = cluster.nodes.at(1).configure;
   EXPECT_EQ(second.management_address, InterfaceAddress::parse("192.168.1.72/24"));
   EXPECT_EQ(second.console, "ttyS0");
+  EXPECT_EQ(first.gpu_sharing, (GpuSharing{SharingMethod::kTimeSlices, 4, {}, {}}));
+  EXPECT_TRUE(first.gpu_sharing->is_of_kubernetes());
+  EXPECT_EQ(second.gpu_sharing, (GpuSharing{SharingMethod::kMps, {}, 25, ByteCount{8ULL << 30}}));
+  EXPECT_TRUE(second.gpu_sharing->is_mps_of_node());
   EXPECT_EQ(second.console_rate, 9600);
   const Configuration& third = cluster.nodes.at(2).configure;
   EXPECT_EQ(third.management_address, InterfaceAddress::parse("192.168.2.9/24"));

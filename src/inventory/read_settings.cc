@@ -22,6 +22,8 @@ std::optional<int> parse_count(std::string_view text) {
   return count && *count >= 0 && *count <= 1024 ? count : std::nullopt;
 }
 
+constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
+
 std::optional<std::string> parse_path(std::string_view text) {
   return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
 }
@@ -88,6 +90,40 @@ std::optional<std::vector<int>> parse_gpus(std::string_view text) {
 std::optional<int> parse_instances(std::string_view text) {
   const auto count = parse_number<int>(text);
   return count && *count >= 1 && *count <= 7 ? count : std::nullopt;
+}
+
+// The device plugin's maintainers state no bound; this one keeps out what is no number of containers.
+std::optional<int> parse_replicas(std::string_view text) {
+  constexpr int kMostReplicas = 1000;
+  const auto count = parse_number<int>(text);
+  return count && *count >= 2 && *count <= kMostReplicas ? count : std::nullopt;
+}
+
+std::optional<int> parse_percent(std::string_view text) {
+  const auto percent = parse_number<int>(text);
+  return percent && *percent >= 1 && *percent <= 100 ? percent : std::nullopt;
+}
+
+// Returns why the keys of `gpu_sharing` cannot be together; empty if they can.
+std::string sharing_fault(const GpuSharing& sharing) {
+  const bool limits = sharing.active_threads || sharing.pinned_memory;
+  switch (sharing.method) {
+    case SharingMethod::kNone:
+      return sharing.replicas || limits ? "\"gpu_sharing\" has \"method: none\", which goes with no other key"
+                                        : "";
+    case SharingMethod::kTimeSlices:
+      if (limits) return "\"active_threads\" and \"pinned_memory\" are limits of MPS: time slices have none";
+      return sharing.replicas
+                 ? ""
+                 : "\"gpu_sharing\" by time slices needs \"replicas\", for Kubernetes: without it "
+                   "programs take turns by themselves, and nothing is to configure";
+    case SharingMethod::kMps:
+      return sharing.replicas && limits
+                 ? "with \"replicas\" Kubernetes' device plugin gives each container an equal part: leave "
+                   "\"active_threads\" and \"pinned_memory\" out"
+                 : "";
+  }
+  return "";
 }
 
 // Returns whether the text has the form of a profile's name: "3g.40gb", "1g.24gb+me.all". Which ones a GPU has is not
@@ -285,7 +321,6 @@ RawExpect ClusterReader::read_expect(const YamlKey& at, const YamlValue& value) 
   if (!is(YamlValue::Kind::kMapping, value, at)) return expect;
   Expectations& values = expect.values;
   each_key(value, "expect", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
-    constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
     if (key == "gpus")
       take(values.gpus, parsed(key_at, item, parse_count, "a number from 0 to 1024"));
     else if (key == "gpu_model")
@@ -420,6 +455,25 @@ std::optional<std::vector<MigLayout>> ClusterReader::read_mig(const YamlKey& at,
   return layouts;
 }
 
+std::optional<GpuSharing> ClusterReader::read_gpu_sharing(const YamlKey& at, const YamlValue& value) {
+  if (!is(YamlValue::Kind::kMapping, value, at)) return std::nullopt;
+  GpuSharing sharing;
+  const std::size_t before = complaints_.count();
+  each_key(value, "gpu_sharing", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    if (key == "method")
+      sharing.method = word<SharingMethod>(key_at, item).value_or(SharingMethod::kNone);
+    else if (key == "replicas")
+      take(sharing.replicas, parsed(key_at, item, parse_replicas, "a number of containers from 2 to 1000"));
+    else if (key == "active_threads")
+      take(sharing.active_threads, parsed(key_at, item, parse_percent, "a percentage from 1 to 100"));
+    else
+      take(sharing.pinned_memory, parsed(key_at, item, parse_memory, kSize));
+  });
+  if (complaints_.count() == before)
+    if (const std::string fault = sharing_fault(sharing); !fault.empty()) complaints_.add(at.spot, fault);
+  return complaints_.count() == before ? std::optional(sharing) : std::nullopt;
+}
+
 RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& value) {
   RawConfigure raw;
   if (!is(YamlValue::Kind::kMapping, value, at)) return raw;
@@ -457,6 +511,8 @@ RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& v
       take(values.driver_kind, choice(key_at, item, {"open", "proprietary"}));
     else if (key == "mig")
       values.mig = read_mig(key_at, item);
+    else if (key == "gpu_sharing")
+      values.gpu_sharing = read_gpu_sharing(key_at, item);
     else if (key == "memory_guard")
       truth(values.memory_guard);
     else if (key == "nvidia_runtime")

@@ -66,6 +66,7 @@ class ClusterReader {
       -> std::optional<std::vector<typename decltype(parse(std::string_view()))::value_type>>;
   std::optional<std::vector<MigLayout>> read_mig(const YamlKey& at, const YamlValue& value);
   std::optional<MigLayout> read_mig_layout(const YamlValue& value);
+  std::optional<GpuSharing> read_gpu_sharing(const YamlKey& at, const YamlValue& value);
   RawConfigure read_configure(const YamlKey& at, const YamlValue& value);
   void read_management(std::string_view key, const YamlKey& at, const YamlValue& value, RawConfigure& raw);
   void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);

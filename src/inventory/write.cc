@@ -86,6 +86,14 @@ std::string flow(const Settings& settings) {
   return "{" + text + "}";
 }
 
+std::string text_of(const GpuSharing& sharing) {
+  Settings settings = {{"method", text_of(sharing.method)}};
+  if (sharing.replicas) settings.emplace_back("replicas", text_of(*sharing.replicas));
+  if (sharing.active_threads) settings.emplace_back("active_threads", text_of(*sharing.active_threads));
+  if (sharing.pinned_memory) settings.emplace_back("pinned_memory", text_of(*sharing.pinned_memory));
+  return flow(settings);
+}
+
 // Returns the most frequent value of every key that all of them have. Values that differ are written with
 // their own entry.
 Settings common_settings(const std::vector<Settings>& all) {

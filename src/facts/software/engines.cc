@@ -206,4 +206,22 @@ Reading<std::vector<std::string>> collect_memory_guards(Host& host) {
   });
 }
 
+// NVIDIA MPS, "Appendix: Tools and Interface Reference": the daemon keeps this file in the folder in which programs look for
+// it, and removes it at its end; of its other files one stays (seen on an H200 with driver 580). What lies there is not
+// opened: anybody may put a link or a pipe below /tmp.
+Reading<bool> collect_mps_daemon(Host& host) {
+  constexpr const char* kPidFile = "/tmp/nvidia-mps/nvidia-cuda-mps-control.pid";
+  const auto units = host.list(std::string(kSystemSlice));
+  if (!units) return {units.miss(), units.from()};
+  if (std::ranges::find(*units, "railbed-mps.service") != units->end())
+    return {true, std::string(kSystemSlice)};
+  const auto file = exists(host, kPidFile);
+  if (file.absent()) return {false, std::string(kSystemSlice)};
+  if (!file) return {file.miss(), file.from()};
+  return {Miss{Missing::kUnknown,
+               "its file is there, and whether a daemon that railbed did not start still runs does not "
+               "show"},
+          kPidFile};
+}
+
 }  // namespace railbed
