@@ -10,6 +10,14 @@ namespace {
 
 Words arguments_of(const NodeCommand& command) { return {command.words.begin() + 1, command.words.end()}; }
 
+// NVIDIA MPS: a program finds the daemon by its pipes, and the GPUs of such a node turn others away.
+constexpr std::string_view kMpsFolder = "/tmp/nvidia-mps";
+bool shares_by_mps(const LaunchNode& node) {
+  const Node* wanted = node.view->wanted;
+  return wanted != nullptr && wanted->configure.gpu_sharing &&
+         wanted->configure.gpu_sharing->is_mps_of_node();
+}
+
 // podman gets GPUs through CDI; without the label option, SELinux blocks its containers from devices (NVIDIA
 // Container Toolkit).
 Words run_words(const LaunchNode& node, const NodeCommand& command, const std::string& image, bool podman) {
@@ -20,6 +28,7 @@ Words run_words(const LaunchNode& node, const NodeCommand& command, const std::s
     append(words, {"--gpus", "all"});
   if (node.rdma)
     append(words, {"--device", "/dev/infiniband", "--cap-add", "IPC_LOCK", "--ulimit", "memlock=-1:-1"});
+  if (shares_by_mps(node)) append(words, {"--volume", fmt::format("{0}:{0}", kMpsFolder)});
   for (const EnvironmentVariable& variable : command.environment)
     append(words, {"--env", fmt::format("{}={}", variable.name, variable.value)});
   append(words, {"--entrypoint", command.words.front(), image});
@@ -51,6 +60,7 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
         "    devices:\n      - \"/dev/infiniband:/dev/infiniband\"\n"
         "    cap_add:\n      - IPC_LOCK\n"
         "    ulimits:\n      memlock:\n        soft: -1\n        hard: -1\n";
+  if (shares_by_mps(node)) text += fmt::format("    volumes:\n      - \"{0}:{0}\"\n", kMpsFolder);
   text +=
       "    deploy:\n      resources:\n        reservations:\n          devices:\n"
       "            - driver: nvidia\n              count: all\n              capabilities: [gpu]\n";

@@ -22,6 +22,7 @@ constexpr Renderer kRenderers[] = {
     {Section::kGovernor, render_governor},
     {Section::kServices, render_services},
     {Section::kServices, render_mig},
+    {Section::kServices, render_mps},
     {Section::kRdma, render_rdma},
     {Section::kQos, render_qos},
     {Section::kIpoib, render_ipoib},

@@ -35,6 +35,7 @@ void render_modules(const Target& target, std::vector<Setting>& settings);
 void render_governor(const Target& target, std::vector<Setting>& settings);
 void render_services(const Target& target, std::vector<Setting>& settings);
 void render_mig(const Target& target, std::vector<Setting>& settings);  // of kServices, too
+void render_mps(const Target& target, std::vector<Setting>& settings);  // likewise
 void render_rdma(const Target& target, std::vector<Setting>& settings);
 void render_qos(const Target& target, std::vector<Setting>& settings);
 void render_ipoib(const Target& target, std::vector<Setting>& settings);

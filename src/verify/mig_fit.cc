@@ -26,16 +26,6 @@ struct MigFault {
   auto operator<=>(const MigFault&) const = default;
 };
 
-// Returns the models of the node's GPUs; one empty name if cluster.yaml has none.
-std::vector<std::string> models_of(const Cluster& cluster, const Node& node) {
-  if (node.expect.gpu_model) return {*node.expect.gpu_model};
-  std::vector<std::string> models;
-  for (const ClusterPart& part : cluster.parts)
-    if (part.kind == PartKind::kGpu && is_on_node(part, node.name)) models.push_back(part.model);
-  if (models.empty()) models.emplace_back();
-  return models;
-}
-
 bool is_on_rdma_rail(const Cluster& cluster, const Node& node) {
   return std::ranges::any_of(cluster.rails, [&](const Rail& rail) {
     return rail.fabric != Fabric::kEthernet && rail.purpose != RailPurpose::kStorage &&
@@ -56,7 +46,7 @@ std::string fault_of_all(const std::vector<std::string>& models, const MigInstan
 
 std::set<MigFault> faults_of(const Cluster& cluster, const Node& node) {
   std::set<MigFault> faults;
-  const auto models = models_of(cluster, node);
+  const auto models = gpu_models_of(cluster, node);
   for (const MigLayout& layout : *node.configure.mig) {
     if (std::string fault = fault_of_all(models, layout.instances); !fault.empty())
       faults.insert({FitSeverity::kError, std::move(fault), kProfilesSource});
@@ -81,6 +71,15 @@ std::set<MigFault> faults_of(const Cluster& cluster, const Node& node) {
 }
 
 }  // namespace
+
+std::vector<std::string> gpu_models_of(const Cluster& cluster, const Node& node) {
+  if (node.expect.gpu_model) return {*node.expect.gpu_model};
+  std::vector<std::string> models;
+  for (const ClusterPart& part : cluster.parts)
+    if (part.kind == PartKind::kGpu && is_on_node(part, node.name)) models.push_back(part.model);
+  if (models.empty()) models.emplace_back();
+  return models;
+}
 
 std::vector<FitFinding> check_mig(const Cluster& cluster) {
   std::map<MigFault, std::vector<std::string>> nodes;

@@ -29,4 +29,11 @@ std::vector<FitFinding> check_parts(const Cluster& cluster);
 // have no room for, and instances on nodes that rails join for NCCL.
 std::vector<FitFinding> check_mig(const Cluster& cluster);
 
+// Returns what is wrong with the way in which `configure.gpu_sharing` shares GPUs: what these GPUs, MPS or Kubernetes' device
+// plugin cannot do.
+std::vector<FitFinding> check_sharing(const Cluster& cluster);
+
+// Returns the models of the node's GPUs, by `expect.gpu_model`, else by `parts`; one empty name if the file has none.
+std::vector<std::string> gpu_models_of(const Cluster& cluster, const Node& node);
+
 }  // namespace railbed

@@ -126,5 +126,48 @@ TEST(PartsFit, SystemsThatDoNotRunThere) {
                     says(FitSeverity::kWarning, "n1 has 2 of these parts")));
 }
 
+std::vector<FitFinding> sharing(const std::string& configure, const std::string& expect = "{}") {
+  const auto cluster = parse_cluster(
+      "railbed: 1\ncluster: lab\nexpect: " + expect + "\nconfigure: " + configure + "\nnodes: [n1, n2]\n",
+      "cluster.yaml");
+  EXPECT_TRUE(cluster) << cluster.error().text;
+  return cluster ? check_sharing(*cluster) : std::vector<FitFinding>{};
+}
+
+TEST(SharingFit, RefusesWhatCannotBe) {
+  const auto error = [](const std::string& text) { return says(FitSeverity::kError, text); };
+  const std::string cut = ", mig: [{instances: {3g.40gb: 2}}]}";
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps}" + cut),
+              error("n[1-2]: each MIG instance needs an MPS daemon"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, replicas: 4}" + cut), error("no MIG instances by MPS"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps}}", "{mig: true}"), error("each MIG instance"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: time-slices, replicas: 4}}", "{mig: true}"),
+              error("not known"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, replicas: 49}}"),
+              error("48 replicas of a GPU by MPS at most"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, replicas: 17}}", "{gpu_model: V100 PCIe}"),
+              error("16 replicas"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, active_threads: 50}}", "{gpu_model: P4}"),
+              error("begin with Volta"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, pinned_memory: 20 GiB}}", "{gpu_model: T4}"),
+              error("T4 has 16 GB"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps}}", "{gpu_model: K10}"), error("3.5"));
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps}}", "{gpus: 0}"), error("expect.gpus is 0"));
+}
+
+TEST(SharingFit, AcceptsWhatCan) {
+  EXPECT_THAT(sharing("{}"), IsEmpty());
+  EXPECT_THAT(sharing("{gpu_sharing: {method: none}, mig: [{instances: {3g.40gb: 2}}]}"), IsEmpty());
+  EXPECT_THAT(
+      sharing("{gpu_sharing: {method: time-slices, replicas: 100}, mig: [{instances: {3g.40gb: 2}}]}"),
+      IsEmpty());
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, replicas: 48}}", "{gpu_model: T4}"), IsEmpty());
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, replicas: 17}}"), IsEmpty()) << "nobody names the GPU";
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps}}", "{gpu_model: K20}"), IsEmpty());
+  EXPECT_THAT(sharing("{gpu_sharing: {method: mps, active_threads: 50, pinned_memory: 16 GiB}}",
+                      "{gpu_model: V100S}"),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace railbed

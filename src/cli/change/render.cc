@@ -12,6 +12,8 @@
 #include "cli/document.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "configure/device_plugin.h"
+#include "inventory/load.h"
 #include "report/text/plan_text.h"
 
 namespace railbed {
@@ -20,6 +22,7 @@ namespace {
 struct RenderCommand {
   PlanOptionsSaid said;
   std::string folder;
+  bool kubernetes = false;
 };
 
 // Writes FOLDER/NODE/etc/…, as if FOLDER/NODE were the node's root.
@@ -34,7 +37,18 @@ Result<void> write_files(const std::vector<NodeSettings>& nodes, const std::stri
   return {};
 }
 
+int run_kubernetes(const RenderCommand& command) {
+  const auto cluster = load_cluster(command.said.request.sources.cluster);
+  if (!cluster) return report(cluster.error());
+  const auto manifest = device_plugin_manifest(*cluster);
+  if (!manifest) return report(manifest.error());
+  keep_lines_whole();
+  print_result(*manifest);
+  return kExitClean;
+}
+
 int run_render(const RenderCommand& command) {
+  if (command.kubernetes) return run_kubernetes(command);
   const auto nodes = render_nodes(request_of(command.said));
   if (!nodes) return report(nodes.error());
   if (!command.folder.empty()) {
@@ -60,11 +74,21 @@ Action declare_render(CLI::App& app) {
                  "with facts that `railbed facts --json` printed")
       ->excludes(root);
   app.add_option("--to", command->folder, "write the files below FOLDER/NODE instead of printing them");
+  app.add_flag(
+         "--kubernetes", command->kubernetes,
+         "print what NVIDIA's device plugin reads instead: how Kubernetes shares GPUs (configure.gpu_sharing)")
+      ->excludes("--to")
+      ->excludes("--json")
+      ->excludes("--root")
+      ->excludes("--facts")
+      ->excludes("--only")
+      ->excludes("--nodes");
   app.footer(
       "\nNothing is asked of any node, and nothing is changed. Without facts the operating system comes from cluster.yaml\n"
       "(`expect: {os: ubuntu 24.04}`), and what only a look can tell is left out and said. Examples:\n"
       "  railbed render cluster.yaml gpu01\n"
-      "  railbed render cluster.yaml --only network --to rendered/");
+      "  railbed render cluster.yaml --only network --to rendered/\n"
+      "  railbed render cluster.yaml --kubernetes | kubectl apply -f -");
   return [command] { return run_render(*command); };
 }
 

@@ -56,6 +56,7 @@ int run_check(const CheckOptions& options) {
   const auto cluster = load_cluster(options.file);
   if (!cluster) return report(cluster.error());
   auto findings = check_mig(*cluster);
+  std::ranges::move(check_sharing(*cluster), std::back_inserter(findings));
   std::ranges::move(check_parts(*cluster), std::back_inserter(findings));
   if (options.json) {
     print_document(kClusterDocument, {*cluster, findings});
@@ -74,7 +75,8 @@ Action declare_check(CLI::App& app) {
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
       "What was bought (`parts:`) is compared with itself and with the rest: each part that does not fit is named with its\n"
-      "line. So are MIG instances (`configure.mig`) that the GPUs cannot have. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
+      "line. So are MIG instances (`configure.mig`) that the GPUs cannot have, and ways to\n"
+      "share GPUs (`configure.gpu_sharing`) that cannot be. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
       "The keys of a cluster.yaml: docs/reference/cluster-yaml.md, schema/cluster.schema.json.");
   return [options] { return run_check(*options); };
 }

@@ -79,11 +79,37 @@ void mig(const Survey& survey, Judge& judge) {
   });
 }
 
+// Returns how cluster.yaml has the node's GPUs shared.
+GpuSharing sharing_of(const NodeView& node) {
+  return node.wanted == nullptr ? GpuSharing() : node.wanted->configure.gpu_sharing.value_or(GpuSharing());
+}
+
+void mps_daemon(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "MPS", [](Case& verdict, const NodeView& node) {
+    if (verdict.lacks_gpus(node)) return;
+    if (!sharing_of(node).is_mps_of_node())
+      return verdict.not_applicable(
+          "cluster.yaml does not have the node share its GPUs by MPS (configure.gpu_sharing)");
+    const bool* runs = verdict.read(node.facts->system.mps_daemon);
+    if (runs == nullptr) return;
+    if (*runs) return verdict.pass("its control daemon runs");
+    verdict.fail({.message = fmt::format(
+                      "no control daemon of MPS runs on {}: programs that share a GPU take turns, or "
+                      "fail where its compute mode is exclusive",
+                      *node.name),
+                  .expected = "runs",
+                  .observed = "neither railbed-mps.service nor a daemon in /tmp/nvidia-mps"});
+  });
+}
+
 void compute_mode(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& verdict, const GpuView& gpu) {
     const auto* mode = said(verdict, gpu.nvml.compute_mode);
     if (mode == nullptr) return;
     if (*mode == "default") return verdict.pass(*mode);
+    // Both railbed's unit and Kubernetes' device plugin set it for their daemon.
+    if (*mode == "exclusive process" && sharing_of(gpu.node).method == SharingMethod::kMps)
+      return verdict.pass(*mode + ", as MPS has it");
     verdict.warn({.message = fmt::format(
                       "compute mode of {} is {}: programs that share it fail with \"device unavailable\"",
                       gpu.where(), *mode),
@@ -229,11 +255,22 @@ std::span<const Rule> gpu_mode_rules() {
        .explained_by = {"gpu.answers"},
        .settings = {"services/mig"},
        .check = mig_layout},
+      {.id = "gpu.mps-daemon",
+       .title = "MPS runs where it shares GPUs",
+       .why =
+           "Programs find no fault without it: they take turns on the GPU, and each is slower than it was sized for.",
+       .source = "/sys/fs/cgroup/system.slice, /tmp/nvidia-mps",
+       .standard = "configure.gpu_sharing of cluster.yaml: by MPS, without replicas",
+       .remedy = "Start its control daemon, and by a unit again at each boot.",
+       .fixture = "h200-mps-daemon-gone",
+       .explained_by = {},
+       .settings = {"services/mps"},
+       .check = mps_daemon},
       {.id = "gpu.compute-mode",
        .title = "compute mode is default",
        .why = "Exclusive and prohibited modes turn second processes away with errors that name neither.",
        .source = "nvmlDeviceGetComputeMode",
-       .standard = "default; the driver's own",
+       .standard = "default, the driver's own; with MPS (configure.gpu_sharing) exclusive process, too",
        .remedy = "Set the default mode (nvidia-smi -c DEFAULT).",
        .fixture = "h200-compute-mode",
        .explained_by = {"gpu.answers"},
