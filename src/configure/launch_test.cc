@@ -118,6 +118,23 @@ TEST(Launch, VllmServesFromTheFirstNode) {
       "--master-addr=10.0.0.1 --master-port=29500 --headless\n");
 }
 
+TEST(Launch, ContainersFindTheNodesMps) {
+  LaunchRequest request{.launcher = Launcher::kTorchrun, .arguments = {"train.py"}};
+  request.image = "nvcr.io/nvidia/pytorch:25.01-py3";
+  const auto in = [&](ContainerForm form, const std::string& sharing) {
+    request.container = form;
+    return commands(launched(
+        sample("railbed: 1\ncluster: one\nexpect: {gpus: 2, gpu_model: H100 PCIe, os: ubuntu 24.04}\n"
+               "configure: {gpu_sharing: " +
+               sharing + "}\nnodes: [gpu1]\n"),
+        request));
+  };
+  for (const ContainerForm form : {ContainerForm::kDocker, ContainerForm::kPodman, ContainerForm::kCompose}) {
+    EXPECT_THAT(in(form, "{method: mps}"), HasSubstr("/tmp/nvidia-mps:/tmp/nvidia-mps"));
+    EXPECT_THAT(in(form, "{method: mps, replicas: 4}"), Not(HasSubstr("nvidia-mps")));
+  }
+}
+
 TEST(Launch, ContainersSeeTheFabric) {
   LaunchRequest request{.launcher = Launcher::kTorchrun, .arguments = {"train.py", "$(A) $B"}};
   request.nodes = {"spark-02"};
