@@ -237,6 +237,7 @@ class Documents(unittest.TestCase):
             ("job", "begin", "--id", 7, "--dir", folder / "jobs", "--root", sick / "gpu01.tree"),
             ("job", "end", "--id", 7, "--dir", folder / "jobs", "--root", sick / "gpu01.tree"),
             ("job", "show", 7, "--dir", folder / "jobs"), ("job", "show", "--dir", folder / "jobs"),
+            ("job", "show", 7, "--dir", folder / "jobs", "--nodes", ROOT / "examples/local-pair.yaml"),
         ]
         seen = set()
         for words in commands:

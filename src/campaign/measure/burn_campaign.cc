@@ -25,7 +25,6 @@ constexpr std::chrono::seconds kBurnStarts{30};
 constexpr std::chrono::seconds kBurnLooks{20};
 constexpr std::chrono::seconds kLookPeriod{3};
 constexpr int kMostMissedLooks = 3;  // then a silent node counts as lost
-constexpr std::chrono::seconds kConnectPeriod{15};
 constexpr std::chrono::seconds kSavePeriod{60};
 constexpr std::chrono::seconds kLateEnd{120};  // added to the plan's time and the patience of one step
 constexpr int kMostWithCourse = 256;           // GPUs of a report that keeps their courses
@@ -342,7 +341,7 @@ class RunningBurn final : public BurnCampaign {
   // Gives a node that was not reached another connection, unless it got one a moment ago.
   void connect_again(std::size_t i) {
     Node& node = nodes_[i];
-    if (!node.running || !node.away_since || Moment::now() - node.asked_again < kConnectPeriod) return;
+    if (!node.running || !node.away_since || Moment::now() - node.asked_again < kBurnConnectPeriod) return;
     node.asked_again = Moment::now();
     fleet_.connect_again(i);
   }

@@ -27,7 +27,6 @@ constexpr double kTurnOverhead = 2;       // seconds: connecting, and the counte
 constexpr std::size_t kMostAtOnce = 256;  // pairs, each with two threads here
 constexpr std::uint64_t kMessage = 1 << 20;
 constexpr std::chrono::seconds kAnswers{5};
-constexpr std::chrono::seconds kConnectPeriod{15};
 constexpr std::size_t kMostCounters = 64;   // of one port: names that a node sent
 constexpr std::size_t kLongestText = 1000;  // likewise
 constexpr std::chrono::seconds kIdle{2};    // between turns in which nobody could be measured
@@ -187,7 +186,7 @@ class RailsLoad final : public BurnRailsLoad {
 
   // Gives the nodes that are away another connection, all at once. Between two turns no call is in progress.
   void look_at_nodes(const std::stop_token& stop) {
-    if (away_.empty() || Moment::now() - asked_again_ < kConnectPeriod) return;
+    if (away_.empty() || Moment::now() - asked_again_ < kBurnConnectPeriod) return;
     asked_again_ = Moment::now();
     std::vector<std::jthread> threads;
     std::mutex mutex;

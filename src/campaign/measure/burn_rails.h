@@ -19,6 +19,9 @@
 
 namespace railbed {
 
+// A node of a burn-in that was not reached gets another connection that often.
+inline constexpr std::chrono::seconds kBurnConnectPeriod{15};
+
 class BurnRailsLoad {
  public:
   // Connects to these nodes and reads their facts. Fails if fewer than two of them can be measured on any rail.

@@ -55,6 +55,7 @@ constexpr About kAbout[] = {
     {"railbed-hostkeys", "hostkeys", "the nodes' ssh host keys beside known_hosts"},
     {"railbed-init", "init", "a first description, and what the ports heard"},
     {"railbed-job", "job begin, job end, job show ID", "the record of a node before and after a job"},
+    {"railbed-job-nodes", "job show ID --nodes", "the records that the nodes of a job keep of it"},
     {"railbed-jobs", "job show", "all records of jobs"},
     {"railbed-launch", "launch", "the commands that start a job"},
     {"railbed-live", "top", "what is watched: findings, rails, GPUs and events"},

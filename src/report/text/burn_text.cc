@@ -105,6 +105,15 @@ std::string drill_text(const BurnDrill& drill, const std::string& node) {
   return "";
 }
 
+// "60 min", "stopped after 20 s of 60 min", "ended after 20 s of 60 min"
+std::string length_text(const BurnReport& report) {
+  constexpr double kLateLook = 10;  // seconds: the end is seen with the next look
+  const bool early = report.seconds > 0 && report.seconds < 0.98 * report.planned - kLateLook;
+  if (!report.stopped && !early) return short_time_text(report.planned);
+  return fmt::format("{} after {} of {}", report.stopped ? "stopped" : "ended",
+                     short_time_text(report.seconds), short_time_text(report.planned));
+}
+
 std::string head_text(const BurnReport& report, std::string_view what) {
   std::string verdict;
   for (const auto& [status, word] :
@@ -115,10 +124,7 @@ std::string head_text(const BurnReport& report, std::string_view what) {
                              count == 1 || status == BurnStatus::kUnknown ? "" : "s");
   std::string text =
       fmt::format("{} of {} on {}, {}: {}\n", what, loaded_text(report), counted(report.nodes.size(), "node"),
-                  report.stopped ? fmt::format("stopped after {} of {}", short_time_text(report.seconds),
-                                               short_time_text(report.planned))
-                                 : short_time_text(report.planned),
-                  verdict.empty() ? "nothing wrong was found" : verdict);
+                  length_text(report), verdict.empty() ? "nothing wrong was found" : verdict);
   if (report.watts_cap > 0)
     text += fmt::format("  --watts: each GPU paused to stay below {:.0f} W on average\n", report.watts_cap);
   for (const BurnDrill& drill : report.injected)
