@@ -21,6 +21,7 @@
 #include "facts/network/rdma.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"
+#include "host/boot_id.h"
 #include "host/management.h"
 
 namespace railbed {
@@ -217,7 +218,7 @@ JobGlance glance_at_node(const std::shared_ptr<Host>& host, std::chrono::millise
   const auto shared = std::make_shared<SharedGlance>();
   JobLook& look = shared->glance.look;
   look.time = now_unix();
-  look.boot_id = host->read_line("/proc/sys/kernel/random/boot_id").value_or("");
+  look.boot_id = read_boot_id(*host).value_or("");
   look.uptime =
       host->read_line("/proc/uptime")
           .parsed([](const std::string& line) { return parse_real(line.substr(0, line.find(' '))); })

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "facts/collectors.h"
 #include "facts/readings.h"
+#include "host/boot_id.h"
 #include "host/calls.h"
 #include "host/device_calls.h"
 
@@ -157,7 +158,7 @@ Kernel collect_kernel(Host& host) {
   kernel.uptime_seconds = host.read_line("/proc/uptime").parsed([](const std::string& line) {
     return parse_real(line.substr(0, line.find(' ')));
   });
-  kernel.boot_id = host.read_line("/proc/sys/kernel/random/boot_id");
+  kernel.boot_id = read_boot_id(host);
   kernel.clock_synchronised = host.call("clock").parsed([](const std::string& answer) -> std::optional<bool> {
     const auto parsed = json::read<ClockAnswer>(answer);
     if (!parsed) return std::nullopt;

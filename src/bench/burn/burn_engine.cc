@@ -60,24 +60,26 @@ Handlers burn_handlers(AgentSide& side) {
   handlers.emplace(kBurnBegin, typed_handler<BurnPlan>(
                                    [sessions, from = side.nvidia, host = side.host](
                                        const BurnPlan& plan, std::stop_token stop) -> Result<BurnName> {
-                                     if (plan.keep) return start_held_burn(plan, stop);
+                                     if (plan.keep && host) return start_held_burn(plan, stop);
                                      ASSIGN_OR_RETURN(auto session, begin_burn(plan, from, host));
                                      return BurnName{sessions->add(std::move(session))};
                                    }));
-  handlers.emplace(kBurnLook, typed_handler<BurnName>(
-                                  [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
-                                    if (name.held) return look_at_held_burn(name.session);
-                                    ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
-                                    return session->state();
-                                  }));
-  handlers.emplace(kBurnEnd, typed_handler<BurnName>(
-                                 [sessions](const BurnName& name, std::stop_token) -> Result<BurnState> {
-                                   if (name.held) return end_held_burn(name.session);
-                                   ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
-                                   sessions->remove(name.session);
-                                   session->stop();
-                                   return session->state();
-                                 }));
+  handlers.emplace(
+      kBurnLook, typed_handler<BurnName>([sessions, host = side.host](const BurnName& name,
+                                                                      std::stop_token) -> Result<BurnState> {
+        if (name.held && host) return look_at_held_burn(name.session, *host);
+        ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+        return session->state();
+      }));
+  handlers.emplace(
+      kBurnEnd, typed_handler<BurnName>(
+                    [sessions, host = side.host](const BurnName& name, std::stop_token) -> Result<BurnState> {
+                      if (name.held && host) return end_held_burn(name.session, *host);
+                      ASSIGN_OR_RETURN(const auto session, sessions->find(name.session));
+                      sessions->remove(name.session);
+                      session->stop();
+                      return session->state();
+                    }));
   return handlers;
 }
 

@@ -20,6 +20,7 @@
 #include "base/trusted_path.h"
 #include "base/version.h"
 #include "bench/burn/burn_session.h"
+#include "host/boot_id.h"
 #include "os/child.h"
 #include "os/wait.h"
 
@@ -38,17 +39,12 @@ constexpr std::size_t kLongestState = 32 << 20;  // bytes
 struct HeldState {
   int version = 1;
   std::string railbed;
-  std::string boot;     // /proc/sys/kernel/random/boot_id of when it began
+  std::string boot;     // the boot in which it began; empty: not known
   std::string failure;  // why the work did not begin
   bool over = false;    // the process has written this last
   BurnState state;
   FIELDS(HeldState, version, railbed, boot, failure, over, state);
 };
-
-std::string boot_id() {
-  auto text = read_file("/proc/sys/kernel/random/boot_id", 128);
-  return text ? std::string(trim(*text)) : "";
-}
 
 // The files of one held burn-in.
 class HeldFolder {
@@ -128,8 +124,8 @@ class HeldFolder {
 };
 
 // Returns why the process that wrote this state, and did not write that it is over, is not there any more.
-std::string why_gone(const HeldState& last) {
-  const std::string now = boot_id();
+std::string why_gone(const HeldState& last, Host& host) {
+  const std::string now = read_boot_id(host).value_or("");
   if (!last.boot.empty() && !now.empty() && last.boot != now) return "the node was restarted";
   return "the process that held the load was killed: by the kernel where memory ran out (dmesg), or by whoever may";
 }
@@ -145,10 +141,10 @@ bool wait_until_over(const HeldFolder& folder, Clock::time_point until) {
   }
 }
 
-Result<BurnState> last_state(const HeldFolder& folder) {
+Result<BurnState> last_state(const HeldFolder& folder, Host& host) {
   const bool gone = bool(folder.lock());  // before the state is read: a process that ends writes it last
   ASSIGN_OR_RETURN(HeldState last, folder.read<HeldState>("state"));
-  if (gone && !last.over) last.state.gone = why_gone(last);
+  if (gone && !last.over) last.state.gone = why_gone(last, host);
   return std::move(last.state);
 }
 
@@ -204,7 +200,7 @@ Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
   ASSIGN_OR_RETURN(const BurnPlan plan, folder.read<BurnPlan>("plan"));
   HeldState now;
   now.railbed = railbed_version();
-  now.boot = boot_id();
+  now.boot = read_boot_id(*host).value_or("");
   const auto session = begin_burn(plan, from, host);
   if (!session) {
     now.failure = session.error().text;
@@ -233,17 +229,17 @@ Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
   return folder.write("state", now);
 }
 
-Result<BurnState> look_at_held_burn(const std::string& name) {
+Result<BurnState> look_at_held_burn(const std::string& name, Host& host) {
   ASSIGN_OR_RETURN(const HeldFolder folder, HeldFolder::open(name, false));
   folder.touch("seen");
-  return last_state(folder);
+  return last_state(folder, host);
 }
 
-Result<BurnState> end_held_burn(const std::string& name) {
+Result<BurnState> end_held_burn(const std::string& name, Host& host) {
   ASSIGN_OR_RETURN(const HeldFolder folder, HeldFolder::open(name, false));
   folder.touch("end");
   const bool over = wait_until_over(folder, Clock::now() + kEnds);
-  auto state = last_state(folder);
+  auto state = last_state(folder, host);
   if (over) folder.remove();
   return state;
 }

@@ -33,10 +33,10 @@ Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
 
 // Returns the last state. If the process ended before the work did, `gone` has the reason. Fails with kBadInput if
 // there is no such burn-in.
-Result<BurnState> look_at_held_burn(const std::string& name);
+Result<BurnState> look_at_held_burn(const std::string& name, Host& host);
 
 // Ends the work, removes the folder, and returns the last state. The folder stays if the process does not end within
 // 15 s.
-Result<BurnState> end_held_burn(const std::string& name);
+Result<BurnState> end_held_burn(const std::string& name, Host& host);
 
 }  // namespace railbed

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/version.h"
+#include "base/wording.h"
 #include "bench/core/typed.h"
 #include "facts/job_look.h"
 #include "fleet/fleet.h"

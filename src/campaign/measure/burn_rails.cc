@@ -39,7 +39,7 @@ struct Port {
 };
 
 // A pair of nodes on a rail, in one turn.
-struct Meeting {
+struct RailMeeting {
   const Rail* rail;
   std::string a;
   std::string b;
@@ -125,8 +125,8 @@ class RailsLoad final : public BurnRailsLoad {
   }
 
   // Every rail is at its own place in the schedule: with more turns than rounds it begins again.
-  std::vector<Meeting> meetings_of(int turn) const {
-    std::vector<Meeting> all;
+  std::vector<RailMeeting> meetings_of(int turn) const {
+    std::vector<RailMeeting> all;
     for (const Rail& rail : cluster_.rails) {
       auto nodes = nodes_of(rail);
       std::erase_if(nodes, [&](const std::string& node) { return away_.contains(node); });
@@ -139,7 +139,7 @@ class RailsLoad final : public BurnRailsLoad {
     return all;
   }
 
-  void meet(const std::vector<Meeting>& meetings, double seconds, const std::stop_token& stop) {
+  void meet(const std::vector<RailMeeting>& meetings, double seconds, const std::stop_token& stop) {
     std::vector<std::vector<Measurement>> measured(2 * meetings.size());
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < measured.size(); ++i)
@@ -154,7 +154,7 @@ class RailsLoad final : public BurnRailsLoad {
         if (!away.contains(one.from.node) && !away.contains(one.to.node)) keep(one);
   }
 
-  std::vector<Measurement> measure(const Meeting& meeting, bool from_a, double seconds,
+  std::vector<Measurement> measure(const RailMeeting& meeting, bool from_a, double seconds,
                                    const std::stop_token& stop) {
     const PairEnd a = end_on(*meeting.rail, fleet_, surveyed_, meeting.a);
     const PairEnd b = end_on(*meeting.rail, fleet_, surveyed_, meeting.b);

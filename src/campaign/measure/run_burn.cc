@@ -103,9 +103,9 @@ Result<GpuPlaces> find_load_places(const std::vector<std::string>& where, const 
 namespace {
 
 // A burn-in that another process may take up, and its file.
-class KeptFile {
+class BurnFile {
  public:
-  KeptFile(KeptBurns files, KeptBurn burn)
+  BurnFile(KeptBurns files, KeptBurn burn)
       : files_(std::move(files)), lock_(files_.lock(burn.id)), burn_(std::move(burn)) {}
 
   bool is_mine() const { return bool(lock_); }
@@ -120,7 +120,7 @@ class KeptFile {
 };
 
 // Follows the load to its end. `file` may be null.
-Result<BenchRun> finish_burn(BurnCampaign& campaign, BenchRun run, bool end_at_once, KeptFile* file) {
+Result<BenchRun> finish_burn(BurnCampaign& campaign, BenchRun run, bool end_at_once, BurnFile* file) {
   auto report = campaign.follow(end_at_once, [&](const BurnReport& now) {
     if (file == nullptr || !now.rails) return;
     file->burn().rails = now.rails;
@@ -137,7 +137,7 @@ Result<BenchRun> finish_burn(BurnCampaign& campaign, BenchRun run, bool end_at_o
 }
 
 // Returns the file of a burn-in that begins; nullopt, with a note, if there is no place for it.
-std::optional<KeptFile> keep_burn(const GpuPlaces& places, const BurnPlan& plan, const RunRequest& request,
+std::optional<BurnFile> keep_burn(const GpuPlaces& places, const BurnPlan& plan, const RunRequest& request,
                                   const Caller& caller) {
   auto files = KeptBurns::open();
   if (!files) {
@@ -152,7 +152,7 @@ std::optional<KeptFile> keep_burn(const GpuPlaces& places, const BurnPlan& plan,
                 .asked = request.asked,
                 .label = request.label};
   if (plan.rails) burn.cluster = places.cluster;
-  return KeptFile(std::move(*files), std::move(burn));
+  return BurnFile(std::move(*files), std::move(burn));
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ Result<BenchRun> resume_burn(const KeptBurn& kept, bool end_at_once, ReachOption
                              const BurnListener& listener) {
   RETURN_IF_ERROR(check_burn(kept.plan));
   ASSIGN_OR_RETURN(KeptBurns files, KeptBurns::open());
-  KeptFile file(std::move(files), kept);
+  BurnFile file(std::move(files), kept);
   if (!file.is_mine())
     return fail(ErrorKind::kUnavailable,
                 fmt::format("another railbed follows burn-in {}: end that one first", kept.id));

@@ -154,7 +154,6 @@ int show_job_on_nodes(const JobOptions& options) {
       return report(
           {ErrorKind::kBadInput, fmt::format("--nodes {}: leave out the GPUs", printable(place.name))});
   const auto nodes = find_job_on_nodes(*id, options.folder, *places, options.reach, terminal_caller());
-  clear_progress();
   if (options.json)
     print_document(kNodeJobsDocument, nodes);
   else
