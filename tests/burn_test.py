@@ -359,7 +359,7 @@ exec '{RAILBED}' agent
         self.assertEqual([one for one in (held.iterdir() if held.exists() else []) if one.name.startswith(self.id)], [])
 
     def test_a_lost_command_is_taken_up(self):
-        process = self.start_held("--minutes", "0.4")
+        process = self.start_held("--minutes", "0.6")
         self.id = self.kept()[0].stem
         code, out, err = self.resume()
         self.assertEqual((code, out), (3, ""))
@@ -372,7 +372,7 @@ exec '{RAILBED}' agent
         code, out, err = self.resume("--json")
         self.assertEqual(code, 0, out + err)
         burn = json.loads(out)["burn"]
-        self.assertEqual((burn["planned"], burn["stopped"]), (24, False))
+        self.assertEqual((burn["planned"], burn["stopped"]), (36, False))
         self.assertTrue(burn["nodes"][0]["host"]["ended"])
         self.assertEqual(burn["findings"], [])
         self.assert_nothing_left()
@@ -401,7 +401,7 @@ exec '{RAILBED}' agent
         self.assert_nothing_left()
 
     def test_a_load_that_nobody_looks_at_ends(self):
-        process = self.start_held("--minutes", "10", more=["--unseen", "0.1"])
+        process = self.start_held("--minutes", "10", more=["--unseen", "0.25"])
         self.id = self.kept()[0].stem
         process.kill()
         self.wait_for(lambda: not self.keepers(), "it goes on unseen")
