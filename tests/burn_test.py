@@ -46,6 +46,9 @@ exec '{RAILBED}' agent
         self.root = root
 
     def start(self, *words, fault="", more=SMALL):
+        """Its load ends with it, unless the words are about that: what ends this test by force then ends all of it."""
+        if not {"--unseen", "--resume"} & {*words, *more}:
+            more = [*more, "--unseen", "0"]
         return subprocess.Popen([RAILBED, "burn", *words, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, cwd=self.root,
                                 env=self.environment | ({"RAILBED_FAKE_FAULT": fault} if fault else {}))
@@ -340,7 +343,7 @@ exec '{RAILBED}' agent
     def start_held(self, *words, more=()):
         """A burn-in of the processors whose process is held, and has begun."""
         self.addCleanup(self.end_keepers)
-        process = self.start("--only-host", *words, more=[*self.HOST, *more])
+        process = self.start("--only-host", *words, more=[*self.HOST, *(more or ["--unseen", "60"])])
         self.addCleanup(process.kill)
         self.wait_for(lambda: self.kept() and json.loads(self.kept()[0].read_text())["nodes"][0]["began"] and self.keepers(), "not begun")
         time.sleep(3)
@@ -421,7 +424,8 @@ exec '{RAILBED}' agent
 
     def test_a_node_that_comes_back_worked_on(self):
         self.addCleanup(self.end_keepers)
-        process = self.start("cluster.yaml", "gpu01", "gpu02", "--minutes", "0.5", "--phases", "bf16", "--no-share", "--json")
+        process = self.start("cluster.yaml", "gpu01", "gpu02", "--minutes", "0.5", "--phases", "bf16", "--no-share", "--json",
+                             "--unseen", "60")
         pid = self.root / "gpu02.pid"
         self.wait_for(lambda: len(self.keepers()) == 2 and pid.exists() and pid.read_text().strip(), "not begun")
         time.sleep(4)
