@@ -47,7 +47,7 @@ std::string shared_config(const GpuSharing& sharing, const SharedResources& reso
   std::string text = "version: v1\n";
   if (!resources.profiles.empty()) text += "flags:\n  migStrategy: mixed\n";
   text += fmt::format("sharing:\n  {}:\n    renameByDefault: true\n", mps ? "mps" : "timeSlicing");
-  // Two slices are no faster than one. MPS has this without being told.
+  // Two slices are no faster than one, so a request for more than one fails. MPS always behaves so.
   if (!mps) text += "    failRequestsGreaterThanOne: true\n";
   text += "    resources:\n";
   const auto add = [&](const std::string& name) {

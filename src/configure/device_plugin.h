@@ -1,4 +1,4 @@
-// What NVIDIA's device plugin reads so that Kubernetes shares GPUs as `configure.gpu_sharing` has it.
+// The configuration by which NVIDIA's device plugin shares GPUs in Kubernetes, from `configure.gpu_sharing`.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ struct BurnDrivePlan {
   FIELDS(BurnDrivePlan, paths, writes);
 };
 
-// How a node's work goes on without its controller: a process of its own holds it (held_burn.h).
+// Lets a node's work go on without its controller: a process of its own holds it (held_burn.h).
 struct BurnKeep {
   std::string name;   // of lower-case letters, digits and "-"; no other burn-in of this user there has it
   double unseen = 0;  // seconds without a look, after which it ends
@@ -155,8 +155,7 @@ struct BurnState {
   std::vector<BurnDrive> drives;
   bool ended = false;   // all of the node's work
   bool unseen = false;  // it ended early, because no controller looked
-  std::string
-      gone;  // why the process that held the work is not there any more; empty if it is, or came to its end
+  std::string gone;     // why the process that held the work died before its end; empty if it did not
   FIELDS(BurnState, gpus, peers_trouble, host, drives, ended, unseen, gone);
 };
 

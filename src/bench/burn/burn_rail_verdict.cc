@@ -70,7 +70,7 @@ class RailJudge {
     return found != report_.nodes.end() && found->lost;
   }
 
-  // What failed with a node that was lost says nothing of the rail.
+  // Leaves out failures with a node that was lost: they are no evidence about the rail.
   void judge_faults() {
     std::map<std::pair<std::string, bool>, RailFaults> groups;
     for (const BurnRailFault& fault : rails_.faults) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/kept_format.h"
@@ -94,11 +94,7 @@ class HeldFolder {
     return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
   // Returns the lock; an empty Fd if another process has it, or it cannot be opened.
-  Fd lock() const {
-    Fd file = entry_in(folder_, "lock", path_).open(O_RDWR | O_CREAT, 0600);
-    if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
-    return file;
-  }
+  Fd lock() const { return take_file_lock(entry_in(folder_, "lock", path_)); }
   void remove() const {
     for (const char* name : {"plan", "lock", "state", "seen", "end"}) unlinkat(folder_.get(), name, 0);
     const std::string::size_type end = path_.rfind('/');
@@ -127,7 +123,7 @@ class HeldFolder {
 std::string why_gone(const HeldState& last, Host& host) {
   const std::string now = read_boot_id(host).value_or("");
   if (!last.boot.empty() && !now.empty() && last.boot != now) return "the node was restarted";
-  return "the process that held the load was killed: by the kernel where memory ran out (dmesg), or by whoever may";
+  return "the process that held the load was killed: by the kernel if memory ran out (dmesg), or by a user";
 }
 
 // Waits until the process has written its last state, or has ended. Returns false at `until`.
@@ -148,8 +144,8 @@ Result<BurnState> last_state(const HeldFolder& folder, Host& host) {
   return std::move(last.state);
 }
 
-// True when nobody has looked for so long. Times of change are compared with each other alone: the clock of the
-// file system may jump.
+// Measures for how long nobody has looked. Times of change are compared with each other alone: the clock of the file
+// system may jump.
 class Unseen {
  public:
   Unseen(const HeldFolder& folder, double seconds)

@@ -2,8 +2,8 @@
 // belongs to no ssh session, writes the state of the work into a folder every two seconds, and ends with the work, on
 // request, or when no agent has looked for as long as the plan allows.
 //
-// The folder is the only way to it: whoever may read it may look, also after that process has ended or the node has
-// been restarted. It is /var/tmp/railbed-burn-UID/NAME: on the node itself, because home folders of several nodes may be
+// Agents reach it by the folder alone, also after that process has ended or the node has been restarted. The folder
+// is /var/tmp/railbed-burn-UID/NAME: on the node itself, because home folders of several nodes may be
 // one. Its files:
 //
 //   plan    the BurnPlan

@@ -189,7 +189,7 @@ TEST_F(Explain, AListOfLinksThatIsNotWholeIsReadAsText) {
   EXPECT_THAT(both.inputs[1].what, StartsWith("another file of a subnet"));
 }
 
-// What a GPU did in the boot before is a warning, and stands beside a job's own log only if there is none.
+// A failure of a GPU in the boot before is a warning, and is shown only without a job's own log.
 TEST_F(Explain, ABugReportShowsTheBootBefore) {
   const std::string rule(44, '_');
   const std::string report =

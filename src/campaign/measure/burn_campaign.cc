@@ -349,18 +349,10 @@ class RunningBurn final : public BurnCampaign {
   void take(std::size_t i, Result<BurnState> state) {
     Node& node = nodes_[i];
     if (!node.running || (!state && caller_.stop.stop_requested())) return;
-    BurnNode& into = report_.nodes[i];
     if (state) {
       node.missed = 0;
-      come_back(i);
-      node.running = !state->ended && state->gone.empty();
-      const std::string gone = state->gone;
-      keep(std::move(*state), into);
-      for (const BurnDrive& drive : into.drives) into.lost_after = std::max(into.lost_after, drive.seconds);
-      for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
-      if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
-      if (!gone.empty()) lose(i, gone);
-      return;
+      node.running = !state->ended;
+      return keep(i, std::move(*state));
     }
     if (state.error().kind == ErrorKind::kTimeout && ++node.missed < kMostMissedLooks) return;
     // A node that answers, but has no such burn-in, is no matter of the connection.
@@ -375,7 +367,7 @@ class RunningBurn final : public BurnCampaign {
     shorten(report_.nodes[i].trouble);
   }
 
-  // Its work goes on, so it is asked again later.
+  // Marks a node that is not reached. It is asked again later, because its work goes on.
   void stay_away(std::size_t i, const Error& error) {
     if (!nodes_[i].away_since) nodes_[i].away_since = Moment::now();
     report_.nodes[i].trouble = without_node(error);
@@ -389,13 +381,20 @@ class RunningBurn final : public BurnCampaign {
     node.away_since.reset();
   }
 
-  static void keep(BurnState&& state, BurnNode& into) {
+  // Takes the state that a node sent, which is its last if the process that held its work is gone.
+  void keep(std::size_t i, BurnState state) {
+    come_back(i);
+    BurnNode& into = report_.nodes[i];
     limit(state);
     into.unseen = state.unseen;
     into.gpus = std::move(state.gpus);
     into.peers_trouble = std::move(state.peers_trouble);
     into.host = std::move(state.host);
     into.drives = std::move(state.drives);
+    for (const BurnDrive& drive : into.drives) into.lost_after = std::max(into.lost_after, drive.seconds);
+    for (const BurnGpu& gpu : into.gpus) into.lost_after = std::max(into.lost_after, gpu.seconds);
+    if (into.host) into.lost_after = std::max(into.lost_after, into.host->seconds);
+    if (!state.gone.empty()) lose(i, std::move(state.gone));
   }
 
   template <class Load>
@@ -418,12 +417,9 @@ class RunningBurn final : public BurnCampaign {
         [&](std::size_t i, Result<BurnState> state) {
           if (!nodes_[i].running) return;
           if (!state) return end_unreached(i, state.error());
-          come_back(i);
+          keep(i, std::move(*state));
           BurnNode& into = report_.nodes[i];
-          const std::string gone = state->gone;
-          keep(std::move(*state), into);
-          if (!gone.empty()) return lose(i, gone);
-          if (report_.stopped || into.unseen) return;
+          if (report_.stopped || into.lost || into.unseen) return;
           for (BurnDrive& drive : into.drives)
             if (drive.skipped.empty()) blame_if_late(drive);
           if (into.host) blame_if_late(*into.host);

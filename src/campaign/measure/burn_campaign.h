@@ -18,7 +18,7 @@
 
 namespace railbed {
 
-// What is loaded on all nodes, and the power that it may take.
+// The load of all nodes, and the power that it may take.
 struct BurnOutlook {
   int nodes = 0;
   int gpus = 0;

@@ -171,7 +171,7 @@ class RailsLoad final : public BurnRailsLoad {
                   : measure_pair(b, a, meeting.rail->name, plan, quiet, stop);
   }
 
-  // Returns the nodes of failed measurements whose agents do not answer: what failed there says nothing of a rail.
+  // Returns the nodes of failed measurements whose agents do not answer. Their failures are no evidence about a rail.
   std::set<std::string> nodes_away(const std::vector<std::vector<Measurement>>& measured,
                                    const std::stop_token& stop) {
     std::set<std::string> asked, away;

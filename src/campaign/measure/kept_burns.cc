@@ -1,12 +1,11 @@
 #include "campaign/measure/kept_burns.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/folder_names.h"
 #include "base/json.h"
@@ -74,9 +73,7 @@ void KeptBurns::remove(const std::string& id) const {
 }
 
 Fd KeptBurns::lock(const std::string& id) const {
-  Fd file = entry_in(folder_, id + ".lock", path_).open(O_RDWR | O_CREAT, 0600);
-  if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
-  return file;
+  return take_file_lock(entry_in(folder_, id + ".lock", path_));
 }
 
 }  // namespace railbed

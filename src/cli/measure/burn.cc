@@ -69,9 +69,8 @@ int resume_burn_command(const BurnOptions& options, const CLI::App& app) {
   const auto kept = find_kept_burn(options.resume);
   if (!kept) return report(kept.error());
   if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
-  const BurnPlan plan = kept->plan;
   return print_burn(options, resume_burn(*kept, options.stop, options.reach, terminal_caller(),
-                                         burn_listener(plan, "burn-in")));
+                                         burn_listener(kept->plan, "burn-in")));
 }
 
 int run_burn_command(BurnOptions& options, const CLI::App& app) {

@@ -631,7 +631,7 @@ TEST(Notes, ACheckOfIbdiagnetThatFoundNothingIsNoFault) {
             "sm-duplicate-guid");
 }
 
-// What counts errors, or could report them, and shows none.
+// Lines that count errors, or could report them, and show none.
 TEST(Notes, AReadingWithoutAnErrorIsNotTelling) {
   for (const std::string_view line :
        {"        Correctable Error                 : 0", "    Remapping Failure Occurred            : No",
