@@ -417,6 +417,9 @@ exec '{RAILBED}' agent
         process = self.start_held("--minutes", "10")
         self.id = self.kept()[0].stem
         self.end_keepers()
+        # What a process leaves that is killed while it writes its state.
+        for folder in pathlib.Path(f"/var/tmp/railbed-burn-{os.geteuid()}").glob(f"{self.id}-*"):
+            (folder / "state.5f00ba").write_text("{")
         code, out, err = self.finish(process)
         self.assertEqual(code, 2, out + err)
         self.assertRegex(out, r"(?m)^FAIL +localhost was lost after \d+ s: the process that held the load was killed")

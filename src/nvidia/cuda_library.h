@@ -48,7 +48,7 @@ class Cuda {
   int code() const { return code_; }
   bool opened() const { return bool(library_); }
   // Starts the driver for the GPU at this PCI address alone and retains its primary context. False on
-  // failure.
+  // failure. It and start() change the environment, which is not thread-safe: no other thread may read it meanwhile.
   bool open(const std::string& address);
   // For several GPUs in one process: start() starts the driver; use() takes the GPU of this number in PCI
   // order and its context; enter() makes that context current on the calling thread.

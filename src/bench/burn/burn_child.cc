@@ -157,6 +157,7 @@ class BurnWork {
     run_near(child_.gpu.address);
     tell_.about_to("opening " + from_.cuda.front());
     if (!cuda_.open(child_.gpu.address)) return false;
+    watch_->begin_samples();
     cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
     cuda_.call("cuStreamCreate", &back_, cuda::kNonBlocking);
     for (auto& events : events_)

@@ -44,6 +44,11 @@ std::string BurnWatch::start() {
   gpu_.watts_limit = nvml_.get<unsigned>("nvmlDeviceGetEnforcedPowerLimit", device_).value_or(0) / 1000.0;
   before_ = read_gpu_counters(nvml_, device_);
   xid_watch_.emplace(nvml_, device_);
+  return "";
+}
+
+void BurnWatch::begin_samples() {
+  if (!xid_watch_) return;
   std::thread([self = shared_from_this()] {
     for (int i = 0; !self->over_.load(); ++i) {
       {
@@ -53,7 +58,6 @@ std::string BurnWatch::start() {
       std::this_thread::sleep_for(kSamplePeriod);
     }
   }).detach();
-  return "";
 }
 
 void BurnWatch::sample(bool with_counters) {
@@ -141,7 +145,7 @@ BurnGpu BurnWatch::look() {
 
 void BurnWatch::finish() {
   over_.store(true);
-  if (!xid_watch_ || !nvml_mutex_.try_lock_for(kLastSample)) return;  // start() began no samples
+  if (!xid_watch_ || !nvml_mutex_.try_lock_for(kLastSample)) return;
   sample(true);
   nvml_mutex_.unlock();
 }

@@ -23,8 +23,12 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   // `begin` is the start of the burn, by now_ns().
   BurnWatch(BurnGpu gpu, std::uint64_t begin, NvidiaLibraries from);
 
-  // Returns why the GPU must not be loaded; empty if it may. Where NVML cannot be used, only the samples are missing.
+  // Opens NVML. Returns why the GPU must not be loaded; empty if it may. Where NVML cannot be used, only the samples
+  // are missing.
   std::string start();
+  // Starts the thread that samples, if start() opened NVML. To be called after the last change of the environment
+  // (cuda::Cuda::open): NVML reads it.
+  void begin_samples();
   double at() const;  // seconds from the start of the burn
 
   // Calls change(gpu) under the lock.
@@ -37,7 +41,7 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   BurnTally& tally(BurnPhase phase);           // to be used under change() only
   // Returns the state of this moment.
   BurnGpu look();
-  // Takes a last sample if start() began to take some, unless NVML does not answer within seconds, and ends the thread.
+  // Takes a last sample if start() opened NVML, unless NVML does not answer within seconds, and ends the thread.
   void finish();
   std::optional<double> watts();     // of the last sample
   std::optional<int> temperature();  // likewise
@@ -60,7 +64,7 @@ class BurnWatch : public std::enable_shared_from_this<BurnWatch> {
   nvml::Nvml nvml_;   // of the sampling thread
   nvml::Nvml meter_;  // of the working thread
   nvml::Device device_ = nullptr;
-  std::optional<XidWatch> xid_watch_;  // there once samples are taken
+  std::optional<XidWatch> xid_watch_;  // there once NVML is open
   GpuCounters before_;
   std::atomic<bool> over_{false};
   std::atomic<int> phase_{-1};

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/file_lock.h"
 #include "base/files.h"
+#include "base/folder_names.h"
 #include "base/json.h"
 #include "base/kept_format.h"
 #include "base/text.h"
@@ -95,8 +96,11 @@ class HeldFolder {
   }
   // Returns the lock; an empty Fd if another process has it, or it cannot be opened.
   Fd lock() const { return take_file_lock(entry_in(folder_, "lock", path_)); }
+  // Removes the folder with all its files: a killed process may have left a part of a state under another name.
   void remove() const {
-    for (const char* name : {"plan", "lock", "state", "seen", "end"}) unlinkat(folder_.get(), name, 0);
+    for (const std::string& name :
+         folder_names(reopened(folder_.get())).value_or(std::vector<std::string>()))
+      unlinkat(folder_.get(), name.c_str(), 0);
     const std::string::size_type end = path_.rfind('/');
     rmdir(path_.c_str());
     rmdir(path_.substr(0, end).c_str());  // unless it holds another

@@ -68,8 +68,9 @@ std::vector<std::string> KeptBurns::ids() const {
 }
 
 void KeptBurns::remove(const std::string& id) const {
-  for (const std::string_view suffix : {kSuffix, std::string_view(".lock")})
-    unlinkat(folder_.get(), (id + std::string(suffix)).c_str(), 0);
+  for (const std::string& name :
+       folder_names(reopened(folder_.get())).value_or(std::vector<std::string>()))
+    if (name.starts_with(id + '.')) unlinkat(folder_.get(), name.c_str(), 0);
 }
 
 Fd KeptBurns::lock(const std::string& id) const {

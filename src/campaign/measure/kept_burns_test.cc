@@ -46,8 +46,13 @@ TEST_F(KeptBurnsTest, KeepsOneUntilItIsRemoved) {
   EXPECT_EQ(read->plan.keep->unseen, 600);
   EXPECT_EQ(read->nodes[1].trouble, "no route to host");
   EXPECT_THAT(read->nodes[0].gpus, ElementsAre(0, 1));
+  // What a controller leaves that was killed while it wrote.
+  const auto folder = folder_ / "railbed/burns";
+  std::ofstream(folder / "0123abcd.json.5f00ba") << "{";
+  std::ofstream(folder / "4567cdef.json") << "{}";
   files->remove("0123abcd");
-  EXPECT_THAT(files->ids(), IsEmpty());
+  EXPECT_THAT(files->ids(), ElementsAre("4567cdef"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   EXPECT_FALSE(files->read("0123abcd"));
 }
 
