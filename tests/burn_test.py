@@ -314,6 +314,53 @@ exec '{RAILBED}' agent
         self.assertRegex(out, r"(?m)^NOTE +stopped on request")
         self.assertRegex(out, r"(?m)^  bf16 +3 ")
 
+    # ---- collectives
+
+    COLLECTIVES = ["--minutes", "0.4", "--phases", "bf16,collectives:10", "--nccl", str(FAKE), "--json"]
+
+    def burn_collectives(self, *words, **how):
+        ranks = self.root / "ranks"
+        ranks.mkdir(exist_ok=True)
+        self.environment["RAILBED_FAKE_FOLDER"] = str(ranks)
+        code, out, err = self.burn(*words, *self.COLLECTIVES, **how)
+        self.assertTrue(out, err)
+        burn = json.loads(out)["burn"]
+        return code, burn["collectives"], [one for one in burn["findings"] if "collective" in one["what"] or one["what"] == "not-run"]
+
+    def test_all_gpus_of_two_nodes_sum_together(self):
+        code, all_, found = self.burn_collectives("cluster.yaml", "gpu01", "gpu02", "--no-share")
+        self.assertEqual((all_["gpus"], all_["nodes"], all_["faults"], found), (6, 2, [], []))
+        self.assertGreater(all_["turns"], 0)
+        self.assertGreaterEqual(all_["bytes"], 1 << 20)
+        self.assertGreater(all_["compared"], all_["bytes"])
+        self.assertGreater(all_["rate"], 0)
+        self.assertLessEqual(all_["low"], all_["high"])
+
+    def test_a_wrong_sum_names_the_gpu_that_got_it(self):
+        code, all_, found = self.burn_collectives("--inject", "wrong-collective:1@0")
+        self.assertEqual(code, 2)
+        self.assertEqual([(one["what"], one["status"], one["injected"]) for one in found], [("wrong-collective", "fail", True)])
+        self.assertIn("1 element at GPU 1 of localhost alone", found[0]["message"])
+        self.assertEqual(all_["fault_count"], 1)
+
+    def test_what_nccl_refuses_is_a_failure_with_its_cause(self):
+        code, all_, found = self.burn_collectives(fault="refuse")
+        self.assertEqual(code, 2)
+        self.assertEqual([(one["what"], one["status"]) for one in found], [("collective-failed", "fail")])
+        self.assertIn("ncclCommInitRank", found[0]["message"])
+        self.assertTrue(found[0]["remedy"])
+        self.assertEqual(all_["turns"], 0)
+
+    def test_one_gpu_sums_nothing(self):
+        code, all_, found = self.burn_collectives("--gpus", "0")
+        self.assertEqual([(one["what"], one["status"]) for one in found], [("not-run", "unknown")])
+        self.assertIn("fewer than two GPUs work", found[0]["message"])
+
+    def test_a_turn_too_short_for_nccl_is_refused(self):
+        code, out, err = self.burn("--minutes", "1", "--collectives")
+        self.assertEqual((code, out), (64, ""))
+        self.assertIn("a turn of the collectives would last 3.9 s", err)
+
     # ---- burn-ins that go on without their command
 
     HOST = ["--host-memory", "16M", "--no-store"]

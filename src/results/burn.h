@@ -14,18 +14,22 @@
 
 namespace railbed {
 
-// A kind of load. The first four are products of matrices on the units of that precision; the last two are copies to
-// the host and between GPUs.
-enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie, kPeers };
+// A kind of load. The first four are products of matrices on the units of that precision, kPcie and kPeers copies to the
+// host and between the GPUs of a node. In kCollectives the controller leads all GPUs of all nodes.
+enum class BurnPhase { kBf16, kFp16, kFp8, kFp64, kMemory, kPcie, kPeers, kCollectives };
 constexpr auto enum_names(BurnPhase) {
-  return std::array<std::string_view, 7>{"bf16", "fp16", "fp8", "fp64", "memory", "pcie", "peers"};
+  return std::array<std::string_view, 8>{"bf16",   "fp16", "fp8",   "fp64",
+                                         "memory", "pcie", "peers", "collectives"};
 }
 inline constexpr std::size_t kBurnPhases = enum_names(BurnPhase{}).size();
 constexpr std::string_view burn_phase_word(BurnPhase phase) {
   return enum_names(phase)[static_cast<std::size_t>(phase)];
 }
+// Phases of which each GPU has a tally: all but the collectives, whose result is no GPU's own.
+inline constexpr std::size_t kGpuPhases = kBurnPhases - 1;
+static_assert(static_cast<std::size_t>(BurnPhase::kCollectives) == kGpuPhases);
 inline bool is_product(BurnPhase phase) { return phase < BurnPhase::kMemory; }
-inline bool is_copy(BurnPhase phase) { return phase > BurnPhase::kMemory; }
+inline bool is_copy(BurnPhase phase) { return phase == BurnPhase::kPcie || phase == BurnPhase::kPeers; }
 
 // A phase and its part of the time.
 struct BurnShare {
@@ -35,10 +39,10 @@ struct BurnShare {
 };
 
 // A fault that the test itself made on a GPU (`--inject`). Whatever it causes is marked as injected.
-enum class BurnInjection { kWrongResult, kSlow, kWrongCpu, kWrongHostMemory, kWrongDrive };
+enum class BurnInjection { kWrongResult, kSlow, kWrongCpu, kWrongHostMemory, kWrongDrive, kWrongCollective };
 constexpr auto enum_names(BurnInjection) {
-  return std::array<std::string_view, 5>{"wrong-result", "slow", "wrong-cpu", "wrong-host-memory",
-                                         "wrong-drive"};
+  return std::array<std::string_view, 6>{"wrong-result",      "slow",        "wrong-cpu",
+                                         "wrong-host-memory", "wrong-drive", "wrong-collective"};
 }
 struct BurnDrill {
   BurnInjection kind = BurnInjection::kWrongResult;
@@ -314,6 +318,44 @@ struct BurnRails {
   FIELDS(BurnRails, turns, bytes, checked, fault_count, faults, ports, families);
 };
 
+// A turn of the collectives in which a result was wrong, or which failed.
+struct BurnCollectiveFault {
+  double at = 0;                       // seconds from the start of the burn
+  std::uint64_t elements = 0;          // that were wrong, over all GPUs; 0: it failed
+  std::vector<std::string> gpus = {};  // that got wrong elements, "GPU 3 of gpu02"; the first of them
+  int gpu_count = 0;                   // all of them
+  std::string cause = {};              // why it failed
+  std::string remedy = {};
+  bool injected = false;
+  FIELDS(BurnCollectiveFault, at, elements, gpus, gpu_count, cause, remedy, injected);
+};
+inline constexpr std::size_t kMostCollectiveFaults = 64;  // that are described; all are counted
+inline constexpr std::size_t kMostWrongGpus = 8;          // of one fault, that are named
+
+// NCCL's all_reduce over all GPUs (`--collectives`).
+struct BurnCollectives {
+  std::string skipped = {};  // why the last turn could not begin; empty if it could
+  std::string version = {};  // NCCL's
+  int gpus = 0;              // of the largest turn
+  int nodes = 0;             // likewise
+  int turns = 0;             // in which something was measured
+  int interrupted = 0;       // turns that ended because a node was away
+  std::uint64_t bytes = 0;   // of one operation, the largest
+  double rate = 0;           // bus bandwidth of that size in B/s: the median of the turns' medians
+  double low = 0;            // the slowest turn
+  double high = 0;           // the fastest
+  double ceiling = 0;        // B/s; 0: not known
+  std::string ceiling_name = {};
+  bool by_links =
+      false;  // the ceiling is one of NVLinks or RDMA ports, which operations of this size come near to
+  std::string note = {};       // why NCCL took another way than it could
+  std::uint64_t compared = 0;  // bytes of results
+  std::uint64_t fault_count = 0;
+  std::vector<BurnCollectiveFault> faults = {};  // the first of them
+  FIELDS(BurnCollectives, skipped, version, gpus, nodes, turns, interrupted, bytes, rate, low, high, ceiling,
+         ceiling_name, by_links, note, compared, fault_count, faults);
+};
+
 struct BurnNode {
   std::string node = {};
   std::string trouble = {};  // why nothing could be burned in, or why the node was lost; empty if neither
@@ -398,10 +440,11 @@ struct BurnReport {
   std::vector<BurnFamily> families = {};
   std::vector<BurnHostFamily> host_families = {};
   std::vector<BurnDriveFamily> drive_families = {};
-  std::optional<BurnRails> rails = {};     // nullopt without --rails
-  std::vector<BurnFinding> findings = {};  // failures first
+  std::optional<BurnRails> rails = {};              // nullopt without --rails
+  std::optional<BurnCollectives> collectives = {};  // nullopt without that phase
+  std::vector<BurnFinding> findings = {};           // failures first
   FIELDS(BurnReport, planned, seconds, stopped, watts_cap, phases, injected, drives, nodes, families,
-         host_families, drive_families, rails, findings);
+         host_families, drive_families, rails, collectives, findings);
 };
 
 }  // namespace railbed

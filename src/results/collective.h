@@ -105,8 +105,9 @@ struct CollectiveRow {
   bool checked = false;
   std::uint64_t wrong = 0;  // wrong elements, over all ranks
   std::uint64_t in_place_wrong = 0;
+  std::vector<int> wrong_ranks = {};  // those with wrong elements
   FIELDS(CollectiveRow, bytes, elements, launched, single, graph, in_place, algbw, busbw, checked, wrong,
-         in_place_wrong);
+         in_place_wrong, wrong_ranks);
 };
 
 struct CollectiveReport {

@@ -12,8 +12,10 @@
 namespace railbed {
 namespace {
 
-constexpr double kLongestRound = 120;  // seconds
-constexpr int kFewestBurnRounds = 2;   // so that each phase also meets a GPU that is hot from the others
+constexpr double kLongestRound = 120;               // seconds
+constexpr double kLongestRoundOfCollectives = 600;  // likewise
+constexpr double kShortestTurnOfCollectives = 10;   // likewise
+constexpr int kFewestBurnRounds = 2;  // so that each phase also meets a GPU that is hot from the others
 constexpr std::size_t kMostDrills = 16;
 constexpr int kMostShare = 1000;
 
@@ -45,8 +47,23 @@ bool loads_what(const BurnPlan& plan, BurnInjection fault) {
       return plan.has_host();
     case BurnInjection::kWrongDrive:
       return plan.drives.has_value();
+    case BurnInjection::kWrongCollective:
+      return plan.has(BurnPhase::kCollectives);
   }
   return false;
+}
+
+// NCCL must have started, and some operations must have run, before the turn is over.
+Result<void> check_collective_turns(const BurnPlan& plan) {
+  if (!plan.has(BurnPhase::kCollectives)) return {};
+  const auto turn = burn_span(plan, BurnPhase::kCollectives, 0);
+  const double length = turn ? turn->end - turn->begin : 0;
+  if (length >= kShortestTurnOfCollectives) return {};
+  return fail(
+      ErrorKind::kBadInput,
+      fmt::format("a turn of the collectives would last {:.2g} s, and NCCL needs {:.0f} to start: burn for "
+                  "longer, or give them a larger share, as in --phases bf16:25,collectives:50",
+                  length, kShortestTurnOfCollectives));
 }
 
 }  // namespace
@@ -55,8 +72,8 @@ Result<void> check_burn(const BurnPlan& plan) {
   const auto refuse = [](const char* what) { return fail(ErrorKind::kBadInput, what); };
   if (!(plan.seconds >= 1) || plan.seconds > kLongestBurn) return refuse("seconds: 1 to 14 days");
   if (plan.gpus.size() > kMostBurnGpus) return refuse("gpus: at most 64");
-  if (plan.phases.empty() || plan.phases.size() > kBurnPhases) return refuse("phases: 1 to 7");
-  static_assert(kBurnPhases == 7);
+  if (plan.phases.empty() || plan.phases.size() > kBurnPhases) return refuse("phases: 1 to 8");
+  static_assert(kBurnPhases == 8);
   for (const BurnShare& one : plan.phases)
     if (one.share < 1 || one.share > kMostShare) return refuse("shares: 1 to 1000");
   if (!(plan.watts >= 0) || plan.watts > 1e5) return refuse("watts: up to 100000");
@@ -68,6 +85,7 @@ Result<void> check_burn(const BurnPlan& plan) {
   if (plan.drives) RETURN_IF_ERROR(check_drive_plan(*plan.drives));
   if (plan.keep && (!(plan.keep->unseen >= 1) || plan.keep->unseen > kLongestBurn))
     return refuse("unseen: 1 second to 14 days");
+  RETURN_IF_ERROR(check_collective_turns(plan));
   if (plan.drills.size() > kMostDrills) return refuse("drills: at most 16");
   for (const BurnDrill& drill : plan.drills) {
     if (!loads_what(plan, drill.kind)) return refuse("drills: of what the burn does not load");
@@ -87,7 +105,10 @@ std::vector<BurnShare> product_phases() {
 }
 
 BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at) {
-  const double rounds = std::max<double>(kFewestBurnRounds, std::ceil(seconds / kLongestRound));
+  const bool collective =
+      std::ranges::find(phases, BurnPhase::kCollectives, &BurnShare::phase) != phases.end();
+  const double longest = collective ? kLongestRoundOfCollectives : kLongestRound;
+  const double rounds = std::max<double>(kFewestBurnRounds, std::ceil(seconds / longest));
   const double length = seconds / rounds;
   const double whole = std::clamp(std::floor(at / length), 0.0, rounds - 1);
   const double unit = length / sum_of_shares(phases);
@@ -97,6 +118,17 @@ BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double 
     if (at < end) return {i, end};
   }
   return {phases.size() - 1, (whole + 1) * length};
+}
+
+std::optional<BurnSpan> burn_span(const BurnPlan& plan, BurnPhase phase, double at) {
+  constexpr double kMoment = 1e-6;  // seconds: a turn begins where the one before ends
+  while (at < plan.seconds) {
+    const BurnTurn turn = burn_turn(plan.phases, plan.seconds, at);
+    const double end = std::min(turn.ends, plan.seconds);
+    if (plan.phases[turn.phase].phase == phase) return BurnSpan{at, end};
+    at = end + kMoment;
+  }
+  return std::nullopt;
 }
 
 BurnPhase burn_phase_at(const BurnPlan& plan, double at) {

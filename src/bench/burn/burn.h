@@ -60,12 +60,13 @@ struct BurnPlan {
   std::uint64_t host_memory = 0;  // bytes of the node's memory that are tested at most; 0: what can be spared
   std::uint64_t side = 0;         // of the matrices; 0: by the memory
   std::string cublas;             // cublasLt's file; empty: the usual places
+  std::string nccl;               // NCCL's file; likewise
   std::vector<BurnDrill> drills;
   std::optional<BurnDrivePlan> drives;
   bool rails = false;            // the controller loads the rails between the nodes meanwhile
   std::optional<BurnKeep> keep;  // nullopt: the work ends with its agent
-  FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, drills,
-         drives, rails, keep);
+  FIELDS(BurnPlan, load, gpus, seconds, phases, watts, patience, memory, host_memory, side, cublas, nccl,
+         drills, drives, rails, keep);
   bool has_gpus() const { return load == BurnLoad::kGpus || load == BurnLoad::kGpusAndHost; }
   bool has(BurnPhase phase) const {
     return std::ranges::find(phases, phase, &BurnShare::phase) != phases.end();
@@ -77,17 +78,27 @@ Result<void> check_burn(const BurnPlan& plan);
 
 // Returns the phases and shares of a burn that names none.
 std::vector<BurnShare> default_burn_phases();
+// Returns the share of collectives beside those, if they are wanted.
+inline constexpr int kCollectivesShare = 15;
 // Returns those that are products of matrices, with equal shares.
 std::vector<BurnShare> product_phases();
 
 // The timetable: the time is divided into rounds of at most two minutes, at least two of them, and each round into all
-// phases by their shares.
+// phases by their shares. With collectives a round may last ten minutes, because NCCL needs many seconds to start.
 struct BurnTurn {
   std::size_t phase = 0;  // index in the plan's phases
   double ends = 0;        // seconds from the start of the burn
 };
 // Returns the turn at this moment, in seconds from the start. Precondition: there is a phase with a share above 0.
 BurnTurn burn_turn(const std::vector<BurnShare>& phases, double seconds, double at);
+
+// The present turn of a phase, or its next one. Seconds from the start of the burn.
+struct BurnSpan {
+  double begin = 0;  // of the present turn: `at`
+  double end = 0;
+};
+// Returns nullopt if the phase has no turn any more.
+std::optional<BurnSpan> burn_span(const BurnPlan& plan, BurnPhase phase, double at);
 
 // Returns the phase of this moment. Precondition: as of burn_turn().
 BurnPhase burn_phase_at(const BurnPlan& plan, double at);

@@ -43,7 +43,9 @@ constexpr int kCopiesEach = 4;        // of a chunk, each way
 constexpr double kNewsPeriod = 1;     // seconds
 constexpr double kLongestPause = 10;  // seconds, for --watts
 constexpr double kPauseStep = 0.02;
-constexpr double kPeersStep = 0.1;       // between samples while another process copies
+constexpr double kOthersStep = 0.1;  // between looks at the clock while another process uses the GPU
+// Bytes of each GPU that are left to NCCL and to the buffers of the collectives (burn_collectives.cc).
+constexpr std::uint64_t kCollectivesReserve = std::uint64_t{4} << 30;
 constexpr int kComputeMinor = 76;        // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 constexpr int kComputeMajorOfBurn = 75;  // …_MAJOR
 
@@ -88,6 +90,10 @@ class BurnWork {
     send();
     while (watch_->at() < plan_.seconds && cuda_.error().empty()) {
       const BurnTurn turn = burn_turn(plan_.phases, plan_.seconds, watch_->at());
+      if (plan_.phases[turn.phase].phase == BurnPhase::kCollectives) {
+        leave_to_others(BurnPhase::kCollectives, std::min(turn.ends, plan_.seconds));
+        continue;
+      }
       const auto phase = instead_of(plan_.phases[turn.phase].phase);
       if (!phase) {
         watch_->change([](BurnGpu& gpu) { gpu.began = false; });
@@ -129,7 +135,7 @@ class BurnWork {
     for (const BurnShare& one : plan_.phases)
       if (is_product(one.phase) && !skips(one.phase)) return one.phase;
     for (const BurnShare& one : plan_.phases)
-      if (!skips(one.phase)) return one.phase;
+      if (one.phase != BurnPhase::kCollectives && !skips(one.phase)) return one.phase;
     return std::nullopt;
   }
 
@@ -180,6 +186,7 @@ class BurnWork {
     }
     if (why.empty()) watch_->change([&](BurnGpu& gpu) { gpu.library = lt_->version(); });
     for (const BurnShare& one : plan_.phases) {
+      if (one.phase == BurnPhase::kCollectives) continue;  // its result is no GPU's own
       watch_->change([&](BurnGpu&) { watch_->tally(one.phase); });
       if (!is_product(one.phase)) continue;
       const std::string units = why_no_units(one.phase);
@@ -219,6 +226,7 @@ class BurnWork {
     const MemoryLeft left = gpu_memory_left(cuda_);
     SpareMemory spare = spare_memory(left, MemoryUse::kGpu, child_.beside);
     if (copies_to_peers()) spare.bytes -= std::min(spare.bytes, kPeersReserve);
+    if (plan_.has(BurnPhase::kCollectives)) spare.bytes -= std::min(spare.bytes / 2, kCollectivesReserve);
     std::uint64_t side = plan_.side;
     for (std::size_t i = 0; side == 0 && i < std::size(kSides); ++i)
       if (needed(kSides[i]) <= spare.bytes / 2) side = kSides[i];
@@ -273,18 +281,18 @@ class BurnWork {
 
   bool copies_to_peers() const { return plan_.has(BurnPhase::kPeers) && child_.beside > 1; }
 
-  // Lets the process of burn_peers.h copy, and sends the samples meanwhile.
-  void let_peers_copy(double until) {
-    watch_->enter(BurnPhase::kPeers);
+  // Leaves the GPU to another process, that of burn_peers.h or of a collective, and sends the samples meanwhile.
+  void leave_to_others(BurnPhase phase, double until) {
+    watch_->enter(phase);
     while (watch_->at() < until) {
-      step(BurnPhase::kPeers);
-      rest(std::min(kPeersStep, std::max(until - watch_->at(), 0.0)));
+      step(phase);
+      rest(std::min(kOthersStep, std::max(until - watch_->at(), 0.0)));
       if (watch_->at() - sent_ >= kNewsPeriod) send();
     }
   }
 
   void take_turn(BurnPhase phase, double until) {
-    if (phase == BurnPhase::kPeers) return let_peers_copy(until);
+    if (phase == BurnPhase::kPeers) return leave_to_others(phase, until);
     step(phase);
     if (is_product(phase)) enter_product(phase);
     if (phase == BurnPhase::kMemory) check_kept();

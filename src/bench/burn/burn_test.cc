@@ -33,6 +33,30 @@ TEST(BurnTurns, DivideEachRoundByTheShares) {
   EXPECT_EQ(burn_turn(phases, 80, 1e9).phase, 1U);
 }
 
+TEST(BurnTurns, OfCollectivesLastLongEnoughForNccl) {
+  BurnPlan plan;
+  plan.phases = {{BurnPhase::kBf16, 85}, {BurnPhase::kCollectives, 15}};
+  plan.seconds = 3600;
+  ASSERT_TRUE(check_burn(plan));
+  const auto first = burn_span(plan, BurnPhase::kCollectives, 0);
+  ASSERT_TRUE(first);
+  EXPECT_NEAR(first->begin, 510, .001);
+  EXPECT_NEAR(first->end, 600, .001);
+  const auto present = burn_span(plan, BurnPhase::kCollectives, 550);
+  ASSERT_TRUE(present);
+  EXPECT_EQ(present->begin, 550);
+  EXPECT_NEAR(present->end, 600, .001);
+  EXPECT_NEAR(burn_span(plan, BurnPhase::kCollectives, first->end)->begin, 1110, .001);
+  EXPECT_FALSE(burn_span(plan, BurnPhase::kCollectives, 3600));
+  EXPECT_FALSE(burn_span(plan, BurnPhase::kMemory, 0));
+  plan.seconds = 60;
+  const auto refused = check_burn(plan);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("a turn of the collectives would last 4.5 s"));
+  plan.phases[1].share = 85;
+  EXPECT_TRUE(check_burn(plan));
+}
+
 TEST(BurnTurns, ARoundOfALongBurnLastsTwoMinutesAtMost) {
   const auto phases = default_burn_phases();
   const double day = 86'400;

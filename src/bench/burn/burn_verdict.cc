@@ -73,6 +73,7 @@ std::optional<double> data_sheet_of(const std::string& name, BurnPhase phase) {
       rate = nvswitch_rate(name);
       break;
     case BurnPhase::kPcie:
+    case BurnPhase::kCollectives:
       break;
   }
   return rate > 0 ? std::optional(rate) : std::nullopt;
@@ -102,6 +103,7 @@ class BurnJudge {
     judge_burn_hosts(report_, tests_);
     judge_burn_drives(report_, tests_);
     judge_burn_rails(report_, tests_);
+    judge_burn_collectives(report_);
     judge_slowdowns();
     name_skipped();
     if (report_.stopped)
@@ -477,7 +479,7 @@ class BurnJudge {
     std::map<std::string, std::pair<std::set<BurnPhase>, std::set<const BurnGpu*>>> reasons;
     for (const BurnNode& node : report_.nodes)
       for (const BurnGpu& gpu : node.gpus)
-        for (std::size_t i = 0; i < kBurnPhases; ++i) {
+        for (std::size_t i = 0; i < kGpuPhases; ++i) {
           const auto phase = static_cast<BurnPhase>(i);
           const std::string why = why_no_result(gpu, phase);
           if (why.empty()) continue;
@@ -581,7 +583,7 @@ int burn_exit_code(const BurnReport& report) {
   if (has(BurnStatus::kFailure)) return kExitFailures;
   if (has(BurnStatus::kUnknown)) return kExitCouldNotLook;
   const bool any =
-      (report.rails && report.rails->bytes > 0) ||
+      (report.rails && report.rails->bytes > 0) || (report.collectives && report.collectives->compared > 0) ||
       std::ranges::any_of(report.nodes, [](const BurnNode& node) {
         return (node.host && node.host->compared > 0) ||
                std::ranges::any_of(node.drives, [](const BurnDrive& drive) { return drive.compared > 0; }) ||

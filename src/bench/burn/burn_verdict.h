@@ -86,6 +86,8 @@ bool is_compared_with_siblings(const BurnDrive& drive);
 void judge_burn_rails(BurnReport& report, int tests);
 // Returns the number of rates of rails that are compared with others.
 int rail_tests(const BurnReport& report);
+// Adds the findings about collectives.
+void judge_burn_collectives(BurnReport& report);
 
 // "nvme0n1 of gpu01 (/scratch)"
 std::string drive_text(const BurnNode& node, const BurnDrive& drive);

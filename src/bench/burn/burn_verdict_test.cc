@@ -84,7 +84,7 @@ TEST(BurnVerdict, OfSoundGpusIsCleanAndTellsWhatItCouldHaveFound) {
   const BurnReport& report = cluster.judged();
   EXPECT_TRUE(report.findings.empty());
   EXPECT_EQ(burn_exit_code(report), 0);
-  ASSERT_EQ(report.families.size(), kBurnPhases);
+  ASSERT_EQ(report.families.size(), kGpuPhases);
   EXPECT_EQ(report.families[0].gpus, 64);
   EXPECT_NEAR(report.families[0].median, 700e12, 10e12);
   EXPECT_NEAR(*report.families[0].data_sheet, 989e12, 1);
@@ -178,7 +178,7 @@ BurnReport judged_again(const std::string& name) {
 TEST(BurnVerdict, OfTwoRealGpus) {
   const BurnReport sound = judged_again("h200x2-sound");
   EXPECT_TRUE(sound.findings.empty());
-  ASSERT_EQ(sound.families.size(), kBurnPhases);
+  ASSERT_EQ(sound.families.size(), kGpuPhases);
   for (const BurnFamily& family : sound.families) EXPECT_GT(family.low, .95 * family.high);
   const BurnReport wrong = judged_again("h200x2-wrong");
   ASSERT_EQ(wrong.findings.size(), 1U);
@@ -204,7 +204,7 @@ TEST(BurnVerdict, OfAWholeMachine) {
   ASSERT_EQ(whole.findings.size(), 1U);
   EXPECT_EQ(whole.findings[0].what, "drive-skipped");
   EXPECT_THAT(whole.findings[0].message, HasSubstr("/usr/local/nvidia) was not tested"));
-  EXPECT_EQ(whole.families.size(), kBurnPhases - 1) << "one GPU copies to no other";
+  EXPECT_EQ(whole.families.size(), kGpuPhases - 1) << "one GPU copies to no other";
   EXPECT_EQ(whole.host_families.size(), 2U);
   EXPECT_TRUE(whole.drive_families.empty()) << "it calls itself a rotating drive";
 }

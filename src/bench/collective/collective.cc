@@ -147,6 +147,7 @@ Result<void> check_plan(const CollectivePlan& plan) {
   if (plan.iterations < 1 || plan.iterations > 10'000) return refuse("iterations: 1 to 10000");
   RETURN_IF_ERROR(check_place(plan.place));
   if (plan.root < 0 || plan.root > kMostNcclRanks) return refuse("root: out of range");
+  if (!(plan.soak >= 0) || plan.soak > 86'400) return refuse("soak: up to a day");
   if (!(plan.patience > 0) || plan.patience > 86'400) return refuse("patience: up to a day");
   return {};
 }
@@ -158,6 +159,7 @@ void merge(CollectiveSeries& into, const CollectiveSeries& from) {
   slower(into.in_place, from.in_place);
   into.wrong += from.wrong;
   into.in_place_wrong += from.in_place_wrong;
+  into.wrong_ranks.insert(into.wrong_ranks.end(), from.wrong_ranks.begin(), from.wrong_ranks.end());
 }
 
 CollectiveRow row_of(const CollectiveSeries& series, Collective operation, int ranks, bool checked) {
@@ -173,6 +175,7 @@ CollectiveRow row_of(const CollectiveSeries& series, Collective operation, int r
   row.checked = checked;
   row.wrong = series.wrong;
   row.in_place_wrong = series.in_place_wrong;
+  row.wrong_ranks = series.wrong_ranks;
   return row;
 }
 

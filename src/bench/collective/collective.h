@@ -62,10 +62,14 @@ struct CollectivePlan {
   bool graph = true;
   bool in_place = false;
   bool choices = false;  // NCCL logs its choice for each launch, which makes small ones slower
+  // Seconds from the start of a node's process until the operations end. They go on with the largest size of which one
+  // takes no more than a moment, each series with new data. 0: each size is measured once.
+  double soak = 0;
+  int flip_rank = -1;    // of a soak, whose first result gets a wrong bit before it is compared; -1: none
   double patience = 60;  // timeout of one step in seconds
   NodePlace place;
-  FIELDS(CollectivePlan, operation, type, sizes, iterations, root, check, graph, in_place, choices, patience,
-         place);
+  FIELDS(CollectivePlan, operation, type, sizes, iterations, root, check, graph, in_place, choices, soak,
+         flip_rank, patience, place);
 };
 // Checks a plan from an untrusted caller. Fails if a number is outside its limits.
 Result<void> check_plan(const CollectivePlan& plan);
@@ -80,7 +84,9 @@ struct CollectiveSeries {
   std::vector<double> in_place;
   std::uint64_t wrong = 0;
   std::uint64_t in_place_wrong = 0;
-  FIELDS(CollectiveSeries, bytes, elements, launched, single, graph, in_place, wrong, in_place_wrong);
+  std::vector<int> wrong_ranks = {};  // those with wrong elements
+  FIELDS(CollectiveSeries, bytes, elements, launched, single, graph, in_place, wrong, in_place_wrong,
+         wrong_ranks);
 };
 // Keeps the longer time of each sample and adds up the wrong elements. Both must have the same size.
 void merge(CollectiveSeries& into, const CollectiveSeries& from);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "base/json.h"
@@ -11,11 +13,15 @@
 namespace railbed {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class Job {
  public:
   Job(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell)
       : plan_(plan),
         tell_(tell),
+        end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.soak))),
         node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
 
   // Returns why it failed; empty if it did not.
@@ -41,8 +47,7 @@ class Job {
       return node_.barrier().give_up(mine.error(), mine.failure_kind());
     if (!mine.cut().empty()) say({.cut = mine.cut()});
     if (!verify(mine, gpu.index)) return;
-    for (const std::uint64_t bytes : mine.sizes())
-      if (!measure(mine, bytes, gpu.index)) return;
+    if (!(plan_.soak > 0 ? soak(mine, gpu.index) : sweep(mine, gpu.index))) return;
     // On a single node, the end of the process is quicker. Other nodes would take that end for a fault.
     if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error(), mine.failure_kind());
     node_.barrier().leave();
@@ -59,8 +64,22 @@ class Job {
     return node_.barrier().wait();
   }
 
-  bool measure(RankWork& mine, std::uint64_t bytes, std::size_t i) {
-    auto series = mine.measure(bytes);
+  bool sweep(RankWork& mine, std::size_t i) {
+    return std::ranges::all_of(mine.sizes(),
+                               [&](std::uint64_t bytes) { return keep(mine, mine.measure(bytes), i); });
+  }
+
+  bool soak(RankWork& mine, std::size_t i) {
+    while (true) {
+      const auto goes_on = mine.agree_on_series(Clock::now() < end_);
+      if (!goes_on) return give_up(mine);
+      if (!*goes_on) return true;
+      if (!keep(mine, mine.run_series(), i)) return false;
+    }
+  }
+
+  // Reports a series once all threads have theirs.
+  bool keep(const RankWork& mine, std::optional<CollectiveSeries> series, std::size_t i) {
     if (!series) return give_up(mine);
     series_[i] = std::move(*series);
     if (!node_.barrier().wait()) return false;
@@ -79,6 +98,7 @@ class Job {
 
   const CollectivePlan& plan_;
   const Tell& tell_;
+  const Clock::time_point end_;  // of a soak
   mutable std::mutex telling_;
   GpuNode node_;
   std::vector<CollectiveSeries> series_;  // of each thread, for the present size

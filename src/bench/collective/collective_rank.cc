@@ -13,6 +13,11 @@ namespace {
 constexpr int kThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr std::uint64_t kFirstBytes = 4096;
 constexpr unsigned char kPoison = 0xa5;
+constexpr double kSoakSeriesNs = 2e8;     // of a series in a soak
+constexpr double kLongestSoakNs = 2.5e8;  // of one operation; a size that takes longer is left out
+constexpr double kMostInASeries = 1000;   // operations
+constexpr std::uint64_t kSizeStep = 1ULL
+                                    << 32;  // of a proposal: its size index plus one; below it the operations
 
 }  // namespace
 
@@ -219,8 +224,62 @@ std::optional<CollectiveSeries> RankWork::measure(std::uint64_t bytes) {
   series.wrong = count_wrong();
   if (often.graph && !time_graph(often.series, often.in_a_row, series)) return std::nullopt;
   if (plan_.in_place && !time_in_place(often, series)) return std::nullopt;
+  if (series.wrong + series.in_place_wrong > 0) series.wrong_ranks.push_back(rank_);
   if (!cuda_.error().empty()) return std::nullopt;
   return series;
+}
+
+std::optional<bool> RankWork::agree_on_series(bool has_time) {
+  if (is_first_) about_to_(fmt::format("agreeing on the next {}", to_text(plan_.operation)));
+  std::size_t size = soak_size_;
+  double expected = soak_took_;
+  if (soak_took_ > 0 && size + 1 < sizes_.size()) {
+    const double larger =
+        soak_took_ * static_cast<double>(sizes_[size + 1]) / static_cast<double>(sizes_[size]);
+    if (larger <= kLongestSoakNs) {
+      ++size;
+      expected = larger;
+    }
+  }
+  const double count = expected > 0 ? std::clamp(kSoakSeriesNs / expected, 1.0, kMostInASeries) : 1;
+  const auto agreed =
+      least_of_all(has_time ? (size + 1) * kSizeStep + static_cast<std::uint64_t>(count) : std::uint64_t{0});
+  if (!agreed) return std::nullopt;
+  if (*agreed == 0) return false;
+  soak_size_ = *agreed / kSizeStep - 1;
+  soak_count_ = static_cast<int>(*agreed % kSizeStep);
+  return true;
+}
+
+std::optional<CollectiveSeries> RankWork::run_series() {
+  const auto shape = shape_of(plan_.operation, plan_.type, sizes_[soak_size_], ranks_);
+  if (!shape) {
+    cuda_.note("the data is too short for so many ranks");
+    return std::nullopt;
+  }
+  shape_ = *shape;
+  fill();
+  const auto took = time_series(buffers_, soak_count_);
+  if (!took) return std::nullopt;
+  soak_took_ = *took;
+  if (plan_.flip_rank == rank_ && !flipped_) flip_a_bit();
+  CollectiveSeries series;
+  series.bytes = shape_.bytes;
+  series.elements = shape_.block;
+  series.launched.push_back(*took);
+  series.wrong = count_wrong();
+  if (series.wrong > 0) series.wrong_ranks.push_back(rank_);
+  if (!cuda_.error().empty()) return std::nullopt;
+  return series;
+}
+
+void RankWork::flip_a_bit() {
+  std::uint64_t word = 0;
+  cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(&word), buffers_.receive, sizeof word);
+  word ^= 1U << 10;
+  cuda_.quick("cuMemcpyHtoD_v2", buffers_.receive, static_cast<const void*>(&word), sizeof word);
+  cuda_.quick("cuCtxSynchronize");
+  flipped_ = true;
 }
 
 }  // namespace railbed

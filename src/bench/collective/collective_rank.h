@@ -51,6 +51,11 @@ class RankWork {
   std::optional<std::uint64_t> verify_first();
   // Measures one size. Returns a series with 0 bytes if no block fits; empty after a failure.
   std::optional<CollectiveSeries> measure(std::uint64_t bytes);
+  // Of a soak: agrees with all ranks on the next series, which is the least that any of them proposes. Returns false if
+  // time is up for one of them; empty after a failure.
+  std::optional<bool> agree_on_series(bool has_time);
+  // Runs that series, and compares the result of its last operation. Empty after a failure.
+  std::optional<CollectiveSeries> run_series();
   bool leave();
   // The reason of the first failure; empty if there was none.
   const std::string& error() const { return cuda_.error(); }
@@ -66,6 +71,7 @@ class RankWork {
   bool launch(const Ends& ends);
   void fill();
   std::uint64_t count_wrong();
+  void flip_a_bit();
   // Returns the nanoseconds of one operation, as the mean of `count` in a row.
   std::optional<double> time_series(const Ends& ends, int count);
   bool time_singles(const Ends& ends, int count, std::vector<double>& into);
@@ -91,6 +97,10 @@ class RankWork {
   std::vector<std::uint64_t> sizes_;
   std::string cut_;
   Ends buffers_;
+  std::size_t soak_size_ = 0;  // index in sizes_
+  int soak_count_ = 1;         // operations of the next series
+  double soak_took_ = 0;       // ns of one operation of the last series; 0 before the first
+  bool flipped_ = false;
   cuda::DevicePointer words_ = 0;  // the bytes that each rank can spare, then this rank's own number
   cuda::Stream stream_ = nullptr;
   std::vector<cuda::Event> events_;

@@ -89,6 +89,8 @@ TEST(Collective, NodesAreMergedBySlowestSample) {
   EXPECT_THAT(a.graph, ElementsAre(50));
   EXPECT_EQ(a.wrong, 3U);
   EXPECT_EQ(a.in_place_wrong, 1U);
+  merge(a, {1 << 20, 262144, {1, 1}, {}, {1}, {}, 1, 0, {5}});
+  EXPECT_THAT(row_of(a, Collective::kAllReduce, 6, true).wrong_ranks, ElementsAre(5));
 }
 
 TEST(Collective, RatesComeFromTheMedianTime) {
@@ -129,6 +131,9 @@ TEST(Collective, AnAgentRefusesPlansThatMakeNoSense) {
   EXPECT_FALSE(check_plan(plan));
   plan.sizes = {8};
   plan.iterations = 0;
+  EXPECT_FALSE(check_plan(plan));
+  plan.iterations = 1;
+  plan.soak = -1;
   EXPECT_FALSE(check_plan(plan));
 }
 

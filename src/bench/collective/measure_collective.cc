@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "bench/core/typed.h"
@@ -16,7 +17,11 @@ class Run {
  public:
   Run(const std::vector<GpuNodeEnd>& nodes, const CollectivePlan& plan, Clock::time_point began,
       const OnNcclRun& on, std::stop_token stop)
-      : nodes_(nodes), plan_(plan), began_(began), nccl_(nodes, plan.place.library, on, std::move(stop)) {
+      : nodes_(nodes),
+        plan_(plan),
+        began_(began),
+        nccl_(nodes, plan.place.library, on, std::move(stop)),
+        sent_(nodes.size()) {
     report_.operation = plan.operation;
     report_.type = plan.type;
     report_.root = has_root(plan.operation) ? plan.root : -1;
@@ -46,7 +51,7 @@ class Run {
     if (news.cut && report_.cut.empty())
       report_.cut = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " + *news.cut : *news.cut;
     if (news.verified) add_verified(*news.verified);
-    if (news.series) add_series(*news.series);
+    if (news.series) add_series(i, *news.series);
     return std::move(news.node);
   }
 
@@ -56,22 +61,21 @@ class Run {
       report_.first_result = std::chrono::duration<double, std::nano>(Clock::now() - began_).count();
   }
 
-  void add_series(CollectiveSeries& series) {
-    auto found = std::ranges::find(waiting_, series.bytes, &Waiting::bytes);
-    if (found == waiting_.end()) {
-      waiting_.push_back({series.bytes, 0, series});
-      found = waiting_.end() - 1;
-    } else {
-      merge(found->series, series);
-    }
-    if (++found->nodes < nodes_.size()) return;
-    report_.rows.push_back(row_of(found->series, plan_.operation, nccl_.count(), plan_.check));
+  // Nodes are in step but for their news: the third series of one belongs to the third of each other one.
+  void add_series(std::size_t i, CollectiveSeries& series) {
+    const auto [found, is_new] = waiting_.try_emplace(sent_[i]++);
+    Waiting& waiting = found->second;
+    if (is_new)
+      waiting.series = std::move(series);
+    else
+      merge(waiting.series, series);
+    if (++waiting.nodes < nodes_.size()) return;
+    report_.rows.push_back(row_of(waiting.series, plan_.operation, nccl_.count(), plan_.check));
     waiting_.erase(found);
   }
 
   struct Waiting {
-    std::uint64_t bytes = 0;
-    std::size_t nodes = 0;
+    std::size_t nodes = 0;  // that have sent it
     CollectiveSeries series;
   };
 
@@ -80,7 +84,8 @@ class Run {
   Clock::time_point began_;
   NcclRun nccl_;
   CollectiveReport report_;
-  std::vector<Waiting> waiting_;
+  std::map<std::size_t, Waiting> waiting_;  // by its number
+  std::vector<std::size_t> sent_;           // series that each node has sent
   std::size_t verified_ = 0;
   std::uint64_t first_wrong_ = 0;
 };

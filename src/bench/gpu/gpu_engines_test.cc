@@ -17,6 +17,7 @@
 namespace railbed {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -136,6 +137,26 @@ TEST_F(GpuEngines, WrongDataIsCountedOnce) {
   const auto kept = collective_measurements(report);
   ASSERT_TRUE(kept.front().failure);
   EXPECT_EQ(kept.front().wrong_bytes, 12U);
+}
+
+TEST_F(GpuEngines, ASoakGoesOnWithTheLargestSize) {
+  CollectivePlan soak = plan(Collective::kAllReduce);
+  soak.root = 0;
+  soak.soak = 2;
+  soak.sizes = {4096, 1 << 20};
+  soak.flip_rank = 1;
+  const auto report = collective(soak);
+  ASSERT_FALSE(report.failure) << report.failure->cause;
+  ASSERT_GT(report.rows.size(), 2U);
+  EXPECT_EQ(report.rows.front().bytes, 4096U);
+  EXPECT_EQ(report.rows.back().bytes, 1U << 20);
+  EXPECT_GT(report.rows.back().busbw, 0);
+  EXPECT_EQ(report.rows.front().wrong, 1U);
+  EXPECT_THAT(report.rows.front().wrong_ranks, ElementsAre(1));
+  for (std::size_t i = 1; i < report.rows.size(); ++i) {
+    EXPECT_TRUE(report.rows[i].checked);
+    EXPECT_EQ(report.rows[i].wrong, 0U);
+  }
 }
 
 TEST_F(GpuEngines, OnlyTheGpusThatWereAskedFor) {

@@ -184,7 +184,7 @@ struct Part {
   std::vector<Send> sends;
 };
 
-constexpr std::size_t kSlot = 4 << 20;
+constexpr std::size_t kSlot = 256 << 20;  // of a file with holes
 // The memory that ranks of several processes share. It begins as zeros.
 struct Hall {
   std::atomic<std::size_t> here;
@@ -350,10 +350,9 @@ int cuDeviceGetAttribute(int* value, int which, int) {
                                         : 1;
   return 0;
 }
-int cuDevicePrimaryCtxRetain(void** context, int device) {
-  return *context = &contexts[device], 0;
-}
+int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &contexts[device], 0; }
 int cuCtxSetCurrent(void*) { return 0; }
+int cuCtxSynchronize() { return 0; }
 int cuCtxEnablePeerAccess(void*, unsigned) { return 704; }
 int cuDeviceCanAccessPeer(int* can, int, int) { return *can = fault("no-peers") ? 0 : 1, 0; }
 // Equal ranks and native atomics, as over NVSwitch; or none of these atomics, as over PCI Express.
@@ -407,13 +406,17 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t size, vo
   if (fault("copy")) return 719;
   return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
 }
+int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t size) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, size), 0;
+}
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
   return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t size, void*) {
   return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size), 0;
 }
-int cuMemcpyPeerAsync(unsigned long long to, void* to_context, unsigned long long from, void*, std::size_t size, void*) {
+int cuMemcpyPeerAsync(unsigned long long to, void* to_context, unsigned long long from, void*,
+                      std::size_t size, void*) {
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
   if (fault("wrong")) ++*reinterpret_cast<char*>(to);
   if (fault("copy-to-2") && to_context == &contexts[2]) *reinterpret_cast<char*>(to) ^= 2;

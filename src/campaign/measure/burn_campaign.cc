@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/wording.h"
 #include "bench/burn/burn_verdict.h"
+#include "campaign/measure/burn_collectives.h"
 #include "campaign/measure/burn_rails.h"
 #include "fleet/fleet.h"
 #include "os/wait.h"
@@ -82,7 +83,7 @@ void limit(BurnState& state) {
     for (std::string* text :
          {&gpu.address, &gpu.name, &gpu.trouble, &gpu.phase, &gpu.library, &gpu.no_samples})
       shorten(*text);
-    shorten(gpu.tallies, kBurnPhases);
+    shorten(gpu.tallies, kGpuPhases);
     for (BurnTally& tally : gpu.tallies) {
       shorten(tally.skipped);
       shorten(tally.digest);
@@ -124,6 +125,7 @@ class RunningBurn final : public BurnCampaign {
 
   Result<void> start(const std::function<void()>& write) override {
     if (plan_.rails) RETURN_IF_ERROR(open_rails());
+    open_collectives();
     RETURN_IF_ERROR(find());
     for (Node& node : nodes_) node.running = node.ready;  // until they have answered
     write();
@@ -132,7 +134,8 @@ class RunningBurn final : public BurnCampaign {
       return begun;
     }
     started_ = Moment::now();
-    if (rails_) rails_->start(started_, plan_.seconds, {});
+    if (rails_) rails_->start(started_, {});
+    if (collectives_) collectives_->start(started_, {});
     write();
     return {};
   }
@@ -151,11 +154,15 @@ class RunningBurn final : public BurnCampaign {
     started_ =
         Moment::now() - std::chrono::duration_cast<Moment::duration>(std::chrono::duration<double>(seconds));
     report_.rails = kept.rails;
-    if (!plan_.rails || seconds >= plan_.seconds) return;
+    report_.collectives = kept.collectives;
+    if (seconds >= plan_.seconds) return;
+    open_collectives();
+    if (collectives_) collectives_->start(started_, kept.collectives.value_or(BurnCollectives{}));
+    if (!plan_.rails) return;
     if (auto opened = open_rails(); !opened)
       caller_.note(fmt::format("the rails are not loaded any more: {}", opened.error().text));
     else
-      rails_->start(started_, plan_.seconds, kept.rails.value_or(BurnRails{}));
+      rails_->start(started_, kept.rails.value_or(BurnRails{}));
   }
 
   std::optional<BurnReport> follow(bool end_at_once,
@@ -229,8 +236,12 @@ class RunningBurn final : public BurnCampaign {
       return fail(ErrorKind::kBadInput, "--rails: name a cluster.yaml, which describes the rails");
     std::vector<std::string> nodes;
     for (const GpuPlace& place : places_.nodes) nodes.push_back(place.name);
-    ASSIGN_OR_RETURN(rails_, BurnRailsLoad::open(*places_.cluster, nodes, reach_, caller_));
+    ASSIGN_OR_RETURN(rails_, BurnRailsLoad::open(*places_.cluster, nodes, plan_, reach_, caller_));
     return {};
+  }
+  void open_collectives() {
+    if (plan_.has_gpus() && plan_.has(BurnPhase::kCollectives))
+      collectives_ = BurnCollectivesLoad::open(places_, plan_, reach_, caller_);
   }
 
   Result<void> find() {
@@ -279,6 +290,7 @@ class RunningBurn final : public BurnCampaign {
     if (outlook.nodes == 0) return fail(ErrorKind::kUnavailable, "no node to burn in\n" + reasons());
     if (plan_.load == BurnLoad::kDrives && outlook.drives == 0)
       return fail(ErrorKind::kUnavailable, "no drive to burn in\n" + reasons());
+    outlook.collectives = collectives_ && outlook.gpus > 1;
     listener_.before(outlook);
     return {};
   }
@@ -336,6 +348,9 @@ class RunningBurn final : public BurnCampaign {
     ask_nodes<BurnState>(
         kBurnLook, [&](const std::string& name) { return session_of(name); }, kBurnLooks, caller_.stop, "",
         [&](std::size_t i, Result<BurnState> state) { take(i, std::move(state)); });
+    if (!collectives_) return;
+    collectives_->look(report_);
+    report_.collectives = collectives_->state();
   }
 
   // Gives a node that was not reached another connection, unless it got one a moment ago.
@@ -409,6 +424,10 @@ class RunningBurn final : public BurnCampaign {
       rails_->stop();
       report_.rails = rails_->state();
     }
+    if (collectives_) {
+      collectives_->stop();
+      report_.collectives = collectives_->state();
+    }
     if (plan_.load == BurnLoad::kRails) return;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (nodes_[i].running && nodes_[i].away_since) fleet_.connect_again(i);
@@ -454,7 +473,8 @@ class RunningBurn final : public BurnCampaign {
   BurnReport report_;
   std::vector<Node> nodes_;
   std::map<std::string, std::size_t> index_;
-  std::unique_ptr<BurnRailsLoad> rails_;  // null without --rails
+  std::unique_ptr<BurnRailsLoad> rails_;              // null without --rails
+  std::unique_ptr<BurnCollectivesLoad> collectives_;  // null without that phase
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct BurnOutlook {
   std::uint64_t most_written = 0;  // bytes, of that drive that gets most
   int unknown = 0;                 // GPUs whose power limit is not known; they are not in `watts`
   int ports = 0;                   // of rails
+  bool collectives = false;        // take turns with the other loads
 };
 
 struct BurnListener {

@@ -47,8 +47,8 @@ struct RailMeeting {
 
 class RailsLoad final : public BurnRailsLoad {
  public:
-  RailsLoad(const Cluster& cluster, fleet::Fleet fleet, Surveyed surveyed)
-      : cluster_(cluster), fleet_(std::move(fleet)), surveyed_(std::move(surveyed)) {
+  RailsLoad(const Cluster& cluster, const BurnPlan& plan, fleet::Fleet fleet, Surveyed surveyed)
+      : cluster_(cluster), plan_(plan), fleet_(std::move(fleet)), surveyed_(std::move(surveyed)) {
     for (const Rail& rail : cluster_.rails)
       for (const RailPort& port : rail.ports)
         if (fleet_.find(port.node) != nullptr) add_port(rail, port);
@@ -59,9 +59,8 @@ class RailsLoad final : public BurnRailsLoad {
     return std::ranges::any_of(cluster_.rails, [&](const Rail& rail) { return nodes_of(rail).size() > 1; });
   }
 
-  void start(Moment::time_point started, double seconds, BurnRails before) override {
+  void start(Moment::time_point started, BurnRails before) override {
     started_ = started;
-    seconds_ = seconds;
     take_over(before);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
@@ -110,10 +109,21 @@ class RailsLoad final : public BurnRailsLoad {
 
   double at() const { return std::chrono::duration<double>(Moment::now() - started_).count(); }
 
+  // Returns false after a request to stop.
+  bool rest_until(double moment, const std::stop_token& stop) const {
+    const double seconds = std::max(moment - at(), 0.0);
+    return wait_unless_stopped(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3)), stop);
+  }
+
   void run(const std::stop_token& stop) {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
-      const double seconds = std::min(kTurn, seconds_ - at() - kTurnOverhead);
-      if (seconds < kShortestTurn) return;
+      const auto collectives = burn_span(plan_, BurnPhase::kCollectives, at());
+      const double until = collectives ? collectives->begin : plan_.seconds;
+      const double seconds = std::min(kTurn, until - at() - kTurnOverhead);
+      if (seconds < kShortestTurn) {
+        if (!collectives || !rest_until(collectives->end, stop)) return;
+        continue;
+      }
       const auto meetings = meetings_of(turn);
       for (std::size_t first = 0; first < meetings.size() && !stop.stop_requested(); first += kMostAtOnce)
         meet({meetings.begin() + static_cast<std::ptrdiff_t>(first),
@@ -259,10 +269,10 @@ class RailsLoad final : public BurnRailsLoad {
   }
 
   const Cluster cluster_;
+  const BurnPlan& plan_;
   fleet::Fleet fleet_;
   const Surveyed surveyed_;
   Moment::time_point started_;
-  double seconds_ = 0;
   std::set<std::string> away_;  // of the thread alone, like the next
   Moment::time_point asked_again_;
   mutable std::mutex mutex_;  // guards the two below
@@ -275,12 +285,13 @@ class RailsLoad final : public BurnRailsLoad {
 
 Result<std::unique_ptr<BurnRailsLoad>> BurnRailsLoad::open(const Cluster& cluster,
                                                            const std::vector<std::string>& nodes,
-                                                           ReachOptions reach, const Caller& caller) {
+                                                           const BurnPlan& plan, ReachOptions reach,
+                                                           const Caller& caller) {
   if (cluster.rails.empty()) return fail(ErrorKind::kBadInput, "--rails: cluster.yaml describes no rails");
   fleet::Fleet fleet = open_fleet(cluster, nodes, std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, caller);
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped before anything was loaded");
-  auto load = std::make_unique<RailsLoad>(cluster, std::move(fleet), std::move(surveyed));
+  auto load = std::make_unique<RailsLoad>(cluster, plan, std::move(fleet), std::move(surveyed));
   if (!load->has_pairs())
     return fail(ErrorKind::kUnavailable,
                 "no rail to load: none has two nodes of this burn-in that can be reached");

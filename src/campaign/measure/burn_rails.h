@@ -3,7 +3,7 @@
 // Time is divided into turns of fifteen seconds. In each turn the nodes of a rail are paired anew, so that every node
 // meets every other (pair_rounds.h). All pairs of all rails send in both directions at once, by RDMA where both ends have
 // a device for the rail, else by TCP, and the engines compare what arrives. A node whose agent does not answer after
-// a turn is left out of its verdict and gets another connection.
+// a turn is left out of its verdict and gets another connection. While collectives use the rails this load rests.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/burn/burn.h"
 #include "campaign/caller.h"
 #include "campaign/reach.h"
 #include "inventory/cluster.h"
@@ -24,15 +25,17 @@ inline constexpr std::chrono::seconds kBurnConnectPeriod{15};
 
 class BurnRailsLoad {
  public:
-  // Connects to these nodes and reads their facts. Fails if fewer than two of them can be measured on any rail.
+  // Connects to these nodes and reads their facts. Fails if fewer than two of them can be measured on any rail. `plan`
+  // must outlive it.
   static Result<std::unique_ptr<BurnRailsLoad>> open(const Cluster& cluster,
                                                      const std::vector<std::string>& nodes,
-                                                     ReachOptions reach, const Caller& caller);
+                                                     const BurnPlan& plan, ReachOptions reach,
+                                                     const Caller& caller);
   virtual ~BurnRailsLoad() = default;  // stops it
 
-  // Begins, and ends by itself `seconds` after `started`. `before` is what a controller measured that this one
-  // follows.
-  virtual void start(std::chrono::steady_clock::time_point started, double seconds, BurnRails before) = 0;
+  // Begins, and ends by itself with the plan's time after `started`. `before` is what a controller measured that this
+  // one follows.
+  virtual void start(std::chrono::steady_clock::time_point started, BurnRails before) = 0;
   // Ends the turn and waits for it.
   virtual void stop() = 0;
   // Returns what was measured until now. Thread-safe.

@@ -42,7 +42,7 @@ Result<BurnDrill> parse_burn_drill(const std::string& text) {
   return fail(
       ErrorKind::kBadInput,
       fmt::format("--inject {}: write wrong-result:GPU@SECONDS, slow:GPU:PERCENT, wrong-cpu:CPU@SECONDS, "
-                  "wrong-host-memory:CPU@SECONDS or wrong-drive:DRIVE@SECONDS",
+                  "wrong-host-memory:CPU@SECONDS, wrong-drive:DRIVE@SECONDS or wrong-collective:GPU@SECONDS",
                   text));
 }
 

@@ -34,13 +34,14 @@ struct KeptBurn {
   BurnPlan plan = {};
   std::string ssh_config = {};  // of the cluster; empty: the user's own
   std::vector<KeptBurnNode> nodes = {};
-  std::optional<Cluster> cluster = {};  // whose rails are loaded; nullopt: none are
-  std::optional<BurnRails> rails = {};  // what was measured of them, about a minute ago at most
-  std::string command = {};             // as in RunRequest, like the two below
+  std::optional<Cluster> cluster = {};              // whose rails are loaded; nullopt: none are
+  std::optional<BurnRails> rails = {};              // what was measured of them, about a minute ago at most
+  std::optional<BurnCollectives> collectives = {};  // likewise
+  std::string command = {};                         // as in RunRequest, like the two below
   std::map<std::string, std::string> asked = {};
   std::string label = {};
-  FIELDS(KeptBurn, version, railbed, id, started, plan, ssh_config, nodes, cluster, rails, command, asked,
-         label);
+  FIELDS(KeptBurn, version, railbed, id, started, plan, ssh_config, nodes, cluster, rails, collectives,
+         command, asked, label);
 };
 
 // Returns the name under which a node of a burn-in holds its work. Several nodes may be one machine.

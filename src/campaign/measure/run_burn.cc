@@ -62,6 +62,11 @@ std::vector<Measurement> burn_measurements(const BurnReport& report) {
     add_drive_measurements(node, all);
   }
   add_rail_measurements(report, all);
+  if (report.collectives && report.collectives->rate > 0) {
+    add_bandwidth(report.nodes.front(), "all_reduce", report.seconds, report.collectives->rate, all);
+    all.back().streams = report.collectives->gpus;
+    all.back().message_bytes = report.collectives->bytes;
+  }
   for (const BurnNode& node : report.nodes)
     for (const BurnGpu& gpu : node.gpus)
       for (const BurnTally& tally : gpu.tallies) {
@@ -122,8 +127,9 @@ class BurnFile {
 // Follows the load to its end. `file` may be null.
 Result<BenchRun> finish_burn(BurnCampaign& campaign, BenchRun run, bool end_at_once, BurnFile* file) {
   auto report = campaign.follow(end_at_once, [&](const BurnReport& now) {
-    if (file == nullptr || !now.rails) return;
+    if (file == nullptr || (!now.rails && !now.collectives)) return;
     file->burn().rails = now.rails;
+    file->burn().collectives = now.collectives;
     (void)file->write();
   });
   if (!report)

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "bench/collective/measure_collective.h"
 #include "bench/core/local_peer.h"
@@ -22,19 +23,16 @@
 namespace railbed {
 namespace {
 
-// Notes why NCCL fell back to TCP although a node has RDMA, from that node's facts.
-void explain_sockets(const std::map<std::string, Facts>& facts, const diagnose::Log& log,
-                     CollectiveReport& report) {
+// Returns why NCCL fell back to TCP although a node has RDMA, from that node's facts; empty if it did not.
+std::string why_sockets(const std::map<std::string, Facts>& facts, const diagnose::Log& log) {
   const bool sockets =
       std::ranges::any_of(log.networks, [](const auto& one) { return one.name == "Socket"; });
-  if (!sockets || facts.size() < 2) return;
-  for (const auto& [node, known] : facts) {
-    if (!known.rdma.devices.ok() || known.rdma.devices->empty()) continue;
-    const nccl::Choices choices = nccl::predict(known, std::nullopt);
-    report.ceiling.note =
-        fmt::format("NCCL uses sockets although {} has RDMA: {}", node, choices.network_why);
-    return;
-  }
+  if (!sockets || facts.size() < 2) return "";
+  for (const auto& [node, known] : facts)
+    if (known.rdma.devices.ok() && !known.rdma.devices->empty())
+      return fmt::format("NCCL uses sockets although {} has RDMA: {}", node,
+                         nccl::predict(known, std::nullopt).network_why);
+  return "";
 }
 
 class CollectiveRuns {
@@ -59,8 +57,7 @@ class CollectiveRuns {
     const bool any = std::ranges::any_of(reports, [](const auto& one) { return !one.rows.empty(); });
     const auto facts = any ? facts_of_all(nodes) : std::map<std::string, Facts>();
     for (CollectiveReport& report : reports) {
-      report.ceiling = collective_ceiling(report, facts);
-      explain_sockets(facts, ran.nccl, report);
+      report.ceiling = ceiling_of_run(report, facts, ran.nccl);
       add_measurements(ran.run, collective_measurements(report));
     }
     for (const auto& [node, known] : facts) add_fingerprint(ran.run, node, known);
@@ -108,6 +105,13 @@ class CollectiveRuns {
 };
 
 }  // namespace
+
+Ceiling ceiling_of_run(const CollectiveReport& report, const std::map<std::string, Facts>& facts,
+                       const diagnose::Log& log) {
+  Ceiling ceiling = collective_ceiling(report, facts);
+  if (std::string why = why_sockets(facts, log); !why.empty()) ceiling.note = std::move(why);
+  return ceiling;
+}
 
 RanCollectives run_collectives(const GpuPlaces& places, const CollectivePlan& plan,
                                std::chrono::steady_clock::time_point began, const RunRequest& request,

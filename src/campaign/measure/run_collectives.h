@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "base/result.h"
 #include "bench/collective/collective.h"
@@ -11,6 +13,7 @@
 #include "campaign/measure/run.h"
 #include "campaign/reach.h"
 #include "diagnose/log/job_log.h"
+#include "facts/facts.h"
 
 namespace railbed {
 
@@ -29,6 +32,10 @@ RanCollectives run_collectives(const GpuPlaces& places, const CollectivePlan& pl
 Result<RanCollectives> lead_collectives(const LaunchedCommand& command, const CollectivePlan& plan,
                                         std::chrono::steady_clock::time_point began,
                                         const RunRequest& request, const Caller& caller);
+
+// Returns the ceiling of a run's bus bandwidth, with a note if NCCL took TCP although a node has RDMA.
+Ceiling ceiling_of_run(const CollectiveReport& report, const std::map<std::string, Facts>& facts,
+                       const diagnose::Log& log);
 
 // Returns the handlers of the other ranks, for serve_rank_zero().
 Handlers collective_rank_handlers();

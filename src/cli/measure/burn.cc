@@ -59,10 +59,10 @@ int print_burn(const BurnOptions& options, Result<BenchRun> run) {
 
 int resume_burn_command(const BurnOptions& options, const CLI::App& app) {
   for (const char* option :
-       {"--hours",      "--minutes",     "--gpus",         "--phases", "--watts",       "--memory",
-        "--host",       "--only-host",   "--host-memory",  "--drives", "--only-drives", "--rails",
-        "--only-rails", "--drive-paths", "--drive-writes", "--side",   "--cublas",      "--patience",
-        "--inject",     "--unseen",      "WHERE"})
+       {"--hours",      "--minutes",     "--gpus",        "--phases",      "--watts",        "--memory",
+        "--host",       "--only-host",   "--host-memory", "--drives",      "--only-drives",  "--rails",
+        "--only-rails", "--collectives", "--nccl",        "--drive-paths", "--drive-writes", "--side",
+        "--cublas",     "--patience",    "--inject",      "--unseen",      "WHERE"})
     if (app.count(option) > 0)
       return report({ErrorKind::kBadInput,
                      fmt::format("{} with --resume: the burn-in goes on as it began; leave it out", option)});
@@ -123,6 +123,10 @@ Action declare_burn(CLI::App& app) {
           ->excludes(host)
           ->excludes(only_host)
           ->excludes(drives);
+  app.add_flag(
+      "--collectives", options->collectives,
+      "NCCL's all_reduce over all GPUs of all nodes in turns of their own, with compared results (as the "
+      "phase collectives:15)");
   auto* rails =
       app.add_flag("--rails", options->rails,
                    "load the rails of cluster.yaml, too, in both directions, and compare what arrives");
@@ -143,13 +147,15 @@ Action declare_burn(CLI::App& app) {
                  "of the matrices: a multiple of 64 (default: 8192, less where memory is short)");
   app.add_option("--cublas", options->plan.cublas,
                  "cuBLASLt's file (default: libcublasLt.so of the driver's CUDA)");
+  app.add_option("--nccl", options->plan.nccl,
+                 "NCCL's file on the nodes, for collectives (default: the usual places)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(between(1.0, 3600.0));
   app.add_option(
       "--inject", options->inject,
       "a drill on the first node, marked in all output: wrong-result:GPU@SECONDS flips one bit of a result, "
       "slow:GPU:PERCENT pauses a GPU so much of the time; wrong-cpu:CPU@SECONDS, wrong-host-memory:CPU@SECONDS, "
-      "wrong-drive:DRIVE@SECONDS");
+      "wrong-drive:DRIVE@SECONDS, wrong-collective:GPU@SECONDS");
   app.add_option(
          "--unseen", options->unseen,
          "minutes for which a node works on while this command does not reach it, or has ended (default 60); "
@@ -174,6 +180,7 @@ Action declare_burn(CLI::App& app) {
       "railbed burn cluster.yaml --hours 12 --host    with all processors and half of their memory\n"
       "railbed burn cluster.yaml store01 --hours 1 --only-host --drives\n"
       "railbed burn --minutes 30 --only-drives --drive-paths /scratch --drive-writes 8G\n"
+      "railbed burn cluster.yaml --hours 12 --host --rails --collectives   all of it\n"
       "railbed burn cluster.yaml --hours 1 --only-rails   before drivers and GPUs are there\n"
       "railbed burn --resume                          after the terminal or this machine was lost\n\n"
       "Takes all that the GPUs can draw, for as long as you say. Products of matrices in each precision, most of\n"
@@ -181,7 +188,8 @@ Action declare_burn(CLI::App& app) {
       "the GPU. NVML is sampled once a second. --host adds products and integers on every CPU, whose right results\n"
       "are known, and patterns in the host's memory. --drives writes a file of known numbers on each local drive, at\n"
       "most a tenth of the free space, and reads and compares it again and again; it is gone at the end, however that\n"
-      "comes. --rails pairs the nodes of each rail anew every 15 s, and sends both ways at once. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
+      "comes. --rails pairs the nodes of each rail anew every 15 s, and sends both ways at once. --collectives sums over all GPUs\n"
+      "by NCCL, and compares the sums. The verdict names wrong results, GPUs slower than their siblings and why, heat,\n"
       "power brakes, ECC errors, Xids, and what was lost. Nothing is set on a GPU. A busy GPU is left alone.\n"
       "Each node holds its work itself: one that cannot be reached works on and is asked again, and so does each if this\n"
       "command is lost, for --unseen at most. Ctrl-C ends the load on all nodes.\n"

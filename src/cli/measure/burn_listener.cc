@@ -39,6 +39,7 @@ void warn_of_heat(const BurnOutlook& outlook, const BurnPlan& plan) {
     return say_to_person(fmt::format("{} of {} for {}. Other work on them slows down. Ctrl-C ends it.",
                                      drives, nodes(outlook.nodes), duration_text(plan.seconds)));
   if (!drives.empty()) say_to_person(drives);
+  if (outlook.collectives) say_to_person("NCCL's all_reduce over all GPUs, in turns with their other load");
   if (!plan.has_gpus())
     return say_to_person(fmt::format(
         "full load on the processors of {} for {}, and up to half of the available memory: nobody knows how many "

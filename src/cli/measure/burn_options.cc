@@ -52,12 +52,14 @@ Result<void> choose_load(BurnOptions& options) {
     ASSIGN_OR_RETURN(plan.host_memory, memory_option("--host-memory", options.host_memory));
   }
   if (plan.has_gpus()) return {};
-  if (!options.gpus.empty() || !options.phases.empty() || !options.memory.empty() || plan.watts > 0)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} loads no GPU: leave out --gpus, --phases, --memory and --watts",
-                            options.only_host    ? "--only-host"
-                            : options.only_rails ? "--only-rails"
-                                                 : "--only-drives"));
+  if (!options.gpus.empty() || !options.phases.empty() || !options.memory.empty() || options.collectives ||
+      plan.watts > 0)
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{} loads no GPU: leave out --gpus, --phases, --memory, --collectives and --watts",
+                    options.only_host    ? "--only-host"
+                    : options.only_rails ? "--only-rails"
+                                         : "--only-drives"));
   return {};
 }
 
@@ -89,6 +91,8 @@ Result<void> fill_burn_plan(BurnOptions& options, const CLI::App& app) {
       return fail(ErrorKind::kBadInput, fmt::format("--phases: {} is named twice", text));
     plan.phases.push_back(share);
   }
+  if (options.collectives && !plan.has(BurnPhase::kCollectives))
+    plan.phases.push_back({BurnPhase::kCollectives, kCollectivesShare});
   if (!options.memory.empty()) {
     ASSIGN_OR_RETURN(plan.memory, memory_option("--memory", options.memory));
   }

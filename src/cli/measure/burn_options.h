@@ -29,6 +29,7 @@ struct BurnOptions {
   bool only_drives = false;
   std::vector<std::string> drive_paths;
   std::string drive_writes;
+  bool collectives = false;
   bool rails = false;
   bool only_rails = false;
   std::vector<std::string> inject;

@@ -98,6 +98,9 @@ std::string drill_text(const BurnDrill& drill, const std::string& node) {
     case BurnInjection::kWrongHostMemory:
       return fmt::format("one bit in the memory of CPU {} of {} flipped after {:.0f} s", drill.gpu, node,
                          drill.amount);
+    case BurnInjection::kWrongCollective:
+      return fmt::format("one bit that GPU {} of {} received in a collective flipped after {:.0f} s",
+                         drill.gpu, node, drill.amount);
     case BurnInjection::kWrongDrive:
       return fmt::format("one bit in the file on drive {} of {} flipped after {:.0f} s", drill.gpu, node,
                          drill.amount);
@@ -209,10 +212,10 @@ bool has_finding(const BurnReport& report, const BurnNode& node, const BurnGpu& 
   });
 }
 
-// Returns the phases that the burn had, in the order of BurnPhase.
+// Returns the phases of which GPUs have tallies, in the order of BurnPhase.
 std::vector<BurnPhase> phases_of(const BurnReport& report) {
   std::vector<BurnPhase> phases;
-  for (std::size_t i = 0; i < kBurnPhases; ++i)
+  for (std::size_t i = 0; i < kGpuPhases; ++i)
     if (std::ranges::find(report.phases, static_cast<BurnPhase>(i), &BurnShare::phase) != report.phases.end())
       phases.push_back(static_cast<BurnPhase>(i));
   return phases;
@@ -316,6 +319,22 @@ std::string rail_families_text(const BurnReport& report) {
   return text;
 }
 
+std::string collectives_text(const BurnReport& report) {
+  if (!report.collectives || report.collectives->rate <= 0) return "";
+  const BurnCollectives& all = *report.collectives;
+  const auto rate = [](double bytes) { return fmt::format("{:.4g}", bytes / 1e9); };
+  return fmt::format(
+      "\n  all_reduce of {} over {} of {} in {}: bus bandwidth {} GB/s (slowest turn {}, fastest {}){}; {} of results "
+      "compared; NCCL {}\n",
+      to_text(ByteCount{all.bytes}), counted(static_cast<std::size_t>(all.gpus), "GPU"),
+      counted(static_cast<std::size_t>(all.nodes), "node"),
+      counted(static_cast<std::size_t>(all.turns), "turn"), rate(all.rate), rate(all.low), rate(all.high),
+      all.ceiling > 0 ? fmt::format(", {:.0f} % of {} GB/s, {}", all.rate / all.ceiling * 100,
+                                    rate(all.ceiling), printable(all.ceiling_name))
+                      : "",
+      to_text(ByteCount{all.compared}), printable(all.version));
+}
+
 std::string ports_text(const BurnReport& report, bool all) {
   const bool few = burned_ports(report) <= kMostGpusListed;
   std::string text;
@@ -379,8 +398,8 @@ std::string watts_text(double watts) {
 std::string burn_text(const BurnReport& report, bool all, std::string_view what) {
   return head_text(report, what) + compared_text(report) + families_text(report) +
          host_families_text(report) + drive_families_text(report) + rail_families_text(report) +
-         too_few_text(report) + findings_text(report, all) + gpus_text(report, all) +
-         drives_text(report, all) + ports_text(report, all);
+         collectives_text(report) + too_few_text(report) + findings_text(report, all) +
+         gpus_text(report, all) + drives_text(report, all) + ports_text(report, all);
 }
 
 std::string burn_line(const BurnReport& report, double left) {
@@ -425,6 +444,8 @@ std::string burn_line(const BurnReport& report, double left) {
   if (wrong_hosts > 0) text += fmt::format("; {} computed wrong", counted(wrong_hosts, "host"));
   if (report.rails && report.rails->fault_count > 0)
     text += fmt::format("; rails failed {}", counted(report.rails->fault_count, "time"));
+  if (report.collectives && report.collectives->fault_count > 0)
+    text += fmt::format("; collectives failed {}", counted(report.collectives->fault_count, "time"));
   if (wrong_drives > 0) text += fmt::format("; {} read wrong", counted(wrong_drives, "drive"));
   if (wrong > 0) text += fmt::format("; {} gave wrong results", counted(wrong, "GPU"));
   if (ended > 0) text += fmt::format("; {} ended early", counted(ended, "GPU"));

@@ -1,0 +1,272 @@
+#include "campaign/measure/burn_collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/collective/measure_collective.h"
+#include "campaign/look/survey.h"
+#include "campaign/measure/gpu_remedy.h"
+#include "campaign/measure/run_collectives.h"
+#include "diagnose/log/job_log.h"
+#include "fleet/fleet.h"
+#include "os/wait.h"
+
+namespace railbed {
+namespace {
+
+using Moment = std::chrono::steady_clock;
+
+constexpr double kGpusSettle = 0.5;   // seconds: a GPU ends its piece of work after the turn has begun
+constexpr double kLeaves = 1;         // likewise: ending NCCL
+constexpr double kShortestSoak = 4;   // likewise; a turn that has less left rests
+constexpr double kFades = 0.01;       // by which a node's lead is forgotten with each look, in seconds
+constexpr double kLongestLead = 120;  // seconds that a node may be ahead
+constexpr std::chrono::seconds kNodesAnswer{5};
+constexpr std::size_t kLongestCause = 1000;
+// Small ones first: over a slow network a large one would take longer than the turn.
+const std::vector<std::uint64_t> kSoakSizes = {1 << 20, 16 << 20, 64 << 20, 256 << 20};
+
+// A node with the GPUs of it that work.
+struct ReadyNode {
+  std::size_t node = 0;  // index in the places
+  std::vector<int> gpus = {};
+};
+
+class CollectivesLoad final : public BurnCollectivesLoad {
+ public:
+  CollectivesLoad(const BurnPlan& plan, fleet::Fleet fleet, std::map<std::string, Facts> facts)
+      : plan_(plan), fleet_(std::move(fleet)), facts_(std::move(facts)) {
+    for (const BurnDrill& drill : plan.drills)
+      if (drill.kind == BurnInjection::kWrongCollective) drills_.push_back(drill);
+  }
+  ~CollectivesLoad() override { stop(); }
+
+  void start(Moment::time_point started, BurnCollectives before) override {
+    started_ = started;
+    all_ = std::move(before);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  void stop() override {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  BurnCollectives state() const override {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+  void look(const BurnReport& now) override {
+    const double here = at();
+    const std::lock_guard lock(mutex_);
+    ready_.clear();
+    lead_ = std::max(lead_ - kFades, 0.0);
+    for (std::size_t i = 0; i < now.nodes.size(); ++i) {
+      ReadyNode ready{.node = i, .gpus = {}};
+      for (const BurnGpu& gpu : now.nodes[i].gpus) {
+        if (!gpu.began || gpu.ended || !gpu.trouble.empty()) continue;
+        ready.gpus.push_back(gpu.ordinal);
+        lead_ = std::clamp(gpu.seconds - here, lead_, kLongestLead);
+      }
+      if (!ready.gpus.empty() && !now.nodes[i].lost) ready_.push_back(std::move(ready));
+    }
+  }
+
+ private:
+  double at() const { return std::chrono::duration<double>(Moment::now() - started_).count(); }
+  static bool wait(double seconds, const std::stop_token& stop) {
+    return wait_unless_stopped(
+        std::chrono::milliseconds(static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e3)), stop);
+  }
+  double lead() const {
+    const std::lock_guard lock(mutex_);
+    return lead_;
+  }
+
+  void run(const std::stop_token& stop) {
+    double from = 0;
+    while (const auto turn = burn_span(plan_, BurnPhase::kCollectives, std::max(from, at()))) {
+      from = turn->end;
+      if (!wait(turn->begin + kGpusSettle - at(), stop)) return;
+      const auto nodes = nodes_that_answer(stop);
+      const double left = turn->end - lead() - kLeaves - at();
+      if (left < kShortestSoak)
+        skip(fmt::format("{:.2g} s were left of its turn", std::max(left, 0.0)));
+      else if (check_nodes(nodes))
+        soak(nodes, *turn, left, stop);
+      if (!wait(turn->end - at(), stop)) return;
+    }
+  }
+
+  void skip(std::string why) {
+    const std::lock_guard lock(mutex_);
+    all_.skipped = std::move(why);
+  }
+
+  bool check_nodes(const std::vector<ReadyNode>& nodes) {
+    std::size_t gpus = 0;
+    for (const ReadyNode& one : nodes) gpus += one.gpus.size();
+    skip(gpus > 1 ? "" : "fewer than two GPUs work");
+    return gpus > 1;
+  }
+
+  std::vector<bool> answering(const std::stop_token& stop) {
+    std::vector<bool> all;
+    for (const auto& answer : fleet::gather(fleet_, "clock", "{}", kNodesAnswer, stop))
+      all.push_back(answer.result.has_value());
+    return all;
+  }
+
+  // Nodes that do not answer get another connection. Between two turns no call is in progress.
+  std::vector<ReadyNode> nodes_that_answer(const std::stop_token& stop) {
+    auto answers = answering(stop);
+    if (std::ranges::find(answers, false) != answers.end()) {
+      for (std::size_t i = 0; i < answers.size(); ++i)
+        if (!answers[i]) fleet_.connect_again(i);
+      answers = answering(stop);
+    }
+    const std::lock_guard lock(mutex_);
+    auto ready = ready_;
+    std::erase_if(ready,
+                  [&](const ReadyNode& one) { return one.node >= answers.size() || !answers[one.node]; });
+    return ready;
+  }
+
+  // Returns the rank of a drill of this turn, which is the first one that ends after the drill's moment, and removes the
+  // drill; -1 if there is none. Drills are on the first node.
+  int take_drill(const std::vector<ReadyNode>& nodes, const BurnSpan& turn) {
+    const auto due = std::ranges::find_if(drills_, [&](const BurnDrill& drill) {
+      const auto its_turn = burn_span(plan_, BurnPhase::kCollectives, drill.amount);
+      return its_turn && its_turn->end == turn.end;
+    });
+    if (due == drills_.end() || nodes.front().node != 0) return -1;
+    const auto gpu = std::ranges::find(nodes.front().gpus, due->gpu);
+    drills_.erase(due);
+    if (gpu == nodes.front().gpus.end()) return -1;
+    return static_cast<int>(gpu - nodes.front().gpus.begin());
+  }
+
+  void soak(const std::vector<ReadyNode>& nodes, const BurnSpan& turn, double seconds,
+            const std::stop_token& stop) {
+    CollectivePlan plan;
+    plan.sizes = kSoakSizes;
+    plan.iterations = 1;
+    plan.graph = false;
+    plan.soak = seconds;
+    plan.patience = plan_.patience;
+    plan.place.library = plan_.nccl;
+    plan.flip_rank = take_drill(nodes, turn);
+    std::vector<GpuNodeEnd> ends;
+    for (const ReadyNode& one : nodes) ends.push_back({&fleet_.peer(one.node), one.gpus});
+    diagnose::LogReader reader;
+    const double begin = at();
+    const CollectiveReport report = measure_collective(
+        ends, plan, Moment::now(),
+        {[](std::string_view) {}, [&](std::string_view text) { reader.feed(text); }}, stop);
+    const diagnose::Log log = reader.finish();
+    keep_rows(report, begin, static_cast<int>(nodes.size()), plan.flip_rank, log);
+    if (report.failure && !stop.stop_requested()) keep_failure(nodes, report, log, begin, stop);
+  }
+
+  void keep_rows(const CollectiveReport& report, double begin, int nodes, int flipped,
+                 const diagnose::Log& log) {
+    if (report.rows.empty()) return;
+    const Ceiling ceiling = ceiling_of_run(report, facts_, log);
+    const auto bytes = std::ranges::max_element(report.rows, {}, &CollectiveRow::bytes)->bytes;
+    BurnRates rates;
+    const std::lock_guard lock(mutex_);
+    for (const CollectiveRow& row : report.rows) {
+      if (row.bytes == bytes && row.busbw > 0) rates.add(row.busbw / 8);
+      all_.compared += row.bytes * report.ranks.size();
+      if (row.wrong > 0) keep_wrong(report, row, begin, flipped);
+    }
+    ++all_.turns;
+    all_.version = report.version.substr(0, kLongestCause);
+    const auto gpus = static_cast<int>(report.ranks.size());
+    if (gpus < all_.gpus || bytes < all_.bytes) return;  // its rate is another one's
+    if (gpus > all_.gpus || bytes > all_.bytes) {
+      turns_ = {};
+      all_.rate = all_.low = all_.high = 0;
+    }
+    all_.gpus = gpus;
+    all_.nodes = nodes;
+    all_.bytes = bytes;
+    const double rate = rates.median();
+    if (all_.rate > 0 && turns_.median() <= 0) turns_.add(all_.rate);  // of the controller before this one
+    turns_.add(rate);
+    all_.rate = turns_.median();
+    all_.low = all_.low > 0 ? std::min(all_.low, rate) : rate;
+    all_.high = std::max(all_.high, rate);
+    all_.note = ceiling.note;
+    if (ceiling.limits.empty() || ceiling.nominal) return;
+    const Limit& limit = ceiling.limits.front();
+    all_.ceiling = limit.rate.bits_per_second / 8;
+    all_.ceiling_name = limit.name;
+    all_.by_links = !limit.name.starts_with("PCI");  // whose operations reach about half of it
+  }
+
+  void add_fault(BurnCollectiveFault fault) {
+    ++all_.fault_count;
+    if (all_.faults.size() < kMostCollectiveFaults) all_.faults.push_back(std::move(fault));
+  }
+
+  void keep_wrong(const CollectiveReport& report, const CollectiveRow& row, double begin, int flipped) {
+    BurnCollectiveFault fault{.at = begin, .elements = row.wrong};
+    fault.gpu_count = static_cast<int>(row.wrong_ranks.size());
+    for (const int rank : row.wrong_ranks) {
+      const auto found = std::ranges::find(report.ranks, rank, &CollectiveRank::rank);
+      if (found == report.ranks.end() || fault.gpus.size() >= kMostWrongGpus) continue;
+      fault.gpus.push_back(fmt::format("GPU {} of {}", found->gpu.ordinal, found->node));
+    }
+    fault.injected = row.wrong == 1 && row.wrong_ranks == std::vector{flipped};
+    add_fault(std::move(fault));
+  }
+
+  // A failure beside a node that does not answer is no evidence about the collective.
+  void keep_failure(const std::vector<ReadyNode>& nodes, const CollectiveReport& report,
+                    const diagnose::Log& log, double begin, const std::stop_token& stop) {
+    const auto answers = answering(stop);
+    const bool away = std::ranges::any_of(
+        nodes, [&](const ReadyNode& one) { return one.node >= answers.size() || !answers[one.node]; });
+    const std::lock_guard lock(mutex_);
+    if (away) {
+      ++all_.interrupted;
+      return;
+    }
+    Failure failure = *report.failure;
+    if (failure.remedy.empty())
+      failure.remedy = gpu_remedy(failure, log, "--memory limits what the burn-in takes");
+    add_fault({.at = begin,
+               .cause = fmt::format("{}: {}", failure.stage, failure.cause).substr(0, kLongestCause),
+               .remedy = failure.remedy.substr(0, kLongestCause)});
+  }
+
+  const BurnPlan& plan_;
+  fleet::Fleet fleet_;
+  const std::map<std::string, Facts> facts_;
+  std::vector<BurnDrill> drills_;  // of the thread alone once it runs
+  BurnRates turns_;                // likewise
+  Moment::time_point started_;
+  mutable std::mutex mutex_;  // guards the three below
+  BurnCollectives all_;
+  std::vector<ReadyNode> ready_;
+  double lead_ = 0;      // seconds that a node's timetable is ahead
+  std::jthread thread_;  // last, because it uses all members above
+};
+
+}  // namespace
+
+std::unique_ptr<BurnCollectivesLoad> BurnCollectivesLoad::open(const GpuPlaces& places, const BurnPlan& plan,
+                                                               ReachOptions reach, const Caller& caller) {
+  fleet::Fleet fleet = open_fleet(places, std::move(reach));
+  Surveyed surveyed = survey_nodes(fleet, caller);
+  return std::make_unique<CollectivesLoad>(plan, std::move(fleet), std::move(surveyed.facts));
+}
+
+}  // namespace railbed
