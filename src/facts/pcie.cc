@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "base/text.h"
 #include "facts/pci_config.h"
 #include "facts/readings.h"
 
@@ -191,9 +192,16 @@ std::map<std::string, std::uint64_t> pcie_errors(Host& host, const std::string& 
   for (const std::string severity : {"correctable", "nonfatal", "fatal"}) {
     const auto text = host.read(kDevices + address + "/aer_dev_" + severity, 4096);
     if (!text) break;
-    for (const auto line : lines(*text))  // such as "TOTAL_ERR_COR 0"
-      if (const auto columns = words(line); columns.size() == 2 && columns[0].starts_with("TOTAL_ERR"))
-        if (const auto value = parse_number<std::uint64_t>(columns[1])) errors.emplace(severity, *value);
+    for (const auto line : lines(*text)) {  // such as "CmpltTO 0", older "Bad TLP 0", and "TOTAL_ERR_FATAL 0"
+      const auto space = line.rfind(' ');
+      const auto value =
+          space == line.npos ? std::nullopt : parse_number<std::uint64_t>(line.substr(space + 1));
+      if (!value) continue;
+      if (line.starts_with("TOTAL_ERR"))
+        errors.emplace(severity, *value);
+      else if (*value > 0)
+        errors.emplace(severity + " " + printable(trim(line.substr(0, space))), *value);
+    }
   }
   return errors;
 }

@@ -58,7 +58,8 @@ struct PciDevice {
 
 // Returns the link of one device.
 Reading<PcieLink> pcie_link_now(Host& host, const std::string& address);
-// Returns the device's totals of errors by severity ("correctable", "nonfatal", "fatal"); empty if the kernel counts none.
+// Returns the device's totals of errors by severity ("correctable", "nonfatal", "fatal"), and beside them those of each
+// error that it has counted ("fatal CmpltTO"); empty if the kernel counts none.
 // D/aer_dev_SEVERITY: Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats
 std::map<std::string, std::uint64_t> pcie_errors(Host& host, const std::string& address);
 

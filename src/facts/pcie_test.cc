@@ -126,5 +126,26 @@ TEST(LastPciAddress, FindsTheFunctionAPathBelongsTo) {
   EXPECT_EQ(last_pci_address("/sys/devices/virtual/net/lo"), "");
 }
 
+// The kernel's files of AER, today and of 4.19 to 5.x, whose names have spaces.
+TEST(Pcie, ErrorsAreTotalsAndTheNamesThatWereCounted) {
+  Tree tree;
+  const std::string device = "/sys/bus/pci/devices/0000:02:00.0/aer_dev_";
+  const auto text = [&](const std::string& name, const std::string& content) {
+    EXPECT_TRUE(tree.set(device + name, {TreeEntry::Kind::kFile, content, 0}));
+  };
+  text("correctable", "Receiver Error 2\nBad TLP 0\nTOTAL_ERR_COR 2\n");
+  text("nonfatal", "Undefined 0\nDLP 0\nCmpltTO 3\nUnsupReq 1\nTOTAL_ERR_NONFATAL 4\n");
+  text("fatal", "DLP 0\nTOTAL_ERR_FATAL 0\nno number\nCmpltTO -1\n");
+  const auto host = open_tree(tree);
+  EXPECT_EQ(pcie_errors(*host, "0000:02:00.0"),
+            (std::map<std::string, std::uint64_t>{{"correctable", 2},
+                                                  {"correctable Receiver Error", 2},
+                                                  {"fatal", 0},
+                                                  {"nonfatal", 4},
+                                                  {"nonfatal CmpltTO", 3},
+                                                  {"nonfatal UnsupReq", 1}}));
+  EXPECT_TRUE(pcie_errors(*host, "0000:03:00.0").empty());
+}
+
 }  // namespace
 }  // namespace railbed

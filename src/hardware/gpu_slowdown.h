@@ -26,10 +26,19 @@ inline constexpr GpuSlowdown kGpuSlowdowns[] = {
 inline constexpr double kSlowdownNamedFrom = 0.001;
 inline constexpr double kSlowdownFailsFrom = 0.05;
 
-// Returns what to look at where such a reason held a GPU back.
+// Returns what may be behind such a reason, and what to look at. Power brake is a signal of the board: supplies that fail
+// raise it, and so does a BMC or a rack that keeps to a budget; "hardware slowdown" stands for both brake and heat.
+constexpr std::string_view cause_of_slowdown(std::string_view word) {
+  if (word.find("thermal") != std::string_view::npos) return "the cooling or the room";
+  if (word == "hardware slowdown") return "its heat, or its power";
+  return "the power supplies or their cables, or a power budget of the BMC or the rack";
+}
 constexpr std::string_view remedy_of_slowdown(std::string_view word) {
-  return word.find("thermal") != std::string_view::npos ? "Look at fans, air flow, heat sink and the room."
-                                                        : "Look at power supplies and their cables.";
+  if (word.find("thermal") != std::string_view::npos)
+    return "Look at fans, air flow, heat sink and the room.";
+  if (word == "hardware slowdown")
+    return "nvidia-smi -q -d PERFORMANCE shows which: then its cooling, or its power.";
+  return "Look at power supplies and their cables, and at the BMC's power budget.";
 }
 
 }  // namespace railbed

@@ -165,7 +165,7 @@ XidOrigin origin_of_xid(int code) {
     return std::ranges::find(codes, code) != codes.end();
   };
   if (is_one_of({13, 31, 43, 137})) return XidOrigin::kProgram;
-  if (is_one_of({48, 54, 63, 64, 74, 79, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
+  if (is_one_of({48, 54, 63, 64, 74, 92, 94, 95, 110, 121, 136, 140, 156, 157, 160, 161, 171, 172}))
     return XidOrigin::kHardware;
   if (is_one_of({14, 45, 49, 91, 106, 107, 155})) return XidOrigin::kNobody;
   if (code == 109) return XidOrigin::kEither;  // a program that hangs the GPU's channels, or the GPU

@@ -43,9 +43,9 @@ TEST(Xid, ReadsTheDriversWordsOf154) {
 
 TEST(Xid, OriginsSeparateProgramsFromHardware) {
   for (const int code : {13, 31, 43, 137}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kProgram) << code;
-  for (const int code : {48, 63, 74, 79, 94, 95})
-    EXPECT_EQ(origin_of_xid(code), XidOrigin::kHardware) << code;
-  for (const int code : {62, 119, 120, 143, 151}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kNode) << code;
+  for (const int code : {48, 63, 74, 94, 95}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kHardware) << code;
+  for (const int code : {62, 79, 119, 120, 143, 151})
+    EXPECT_EQ(origin_of_xid(code), XidOrigin::kNode) << code;
   for (const int code : {45, 155}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kNobody) << code;
   for (const int code : {109, 9999}) EXPECT_EQ(origin_of_xid(code), XidOrigin::kEither) << code;
 }

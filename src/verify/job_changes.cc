@@ -15,6 +15,7 @@
 #include "base/wording.h"
 #include "facts/network/load.h"
 #include "hardware/gpu_slowdown.h"
+#include "hardware/pcie_error.h"
 #include "hardware/xid.h"
 #include "verify/load_window.h"
 #include "verify/log_events.h"
@@ -32,6 +33,12 @@ struct JobPortWatch {
 constexpr std::string_view kLinkRemedy =
     "See what the log has of it: journalctl -k | grep -i link; reseat the cable, then swap it.";
 constexpr std::string_view kOfTheLink = "the cable, its module or the port at either end, not the job";
+// A link goes away by a bad cable as by a switch, a peer or an interface that somebody restarts or switches off, and its counters
+// of errors move when it comes back.
+constexpr std::string_view kOfALossOfLink =
+    "the cable, the port at either end, or somebody who restarted or switched off what is there; not the job";
+constexpr std::string_view kAfterLoss =
+    "the link was lost meanwhile, which moves this counter, too; not the job";
 constexpr std::string_view kOfTheWay = "the network or a peer, not this node's program";
 constexpr JobPortWatch kJobPortWatches[] = {
     {"local_link_integrity_errors", JobStatus::kFailure, JobFault::kLink, kOfTheLink},
@@ -47,8 +54,8 @@ constexpr JobPortWatch kJobPortWatches[] = {
     {"roce_slow_restart", JobStatus::kWarning, JobFault::kNetwork, kOfTheWay},
     {"roce_adp_retrans", JobStatus::kWarning, JobFault::kNetwork, kOfTheWay},
     {"rp_cnp_ignored", JobStatus::kWarning, JobFault::kNode, "this adapter's settings, not the job"},
-    {"out_of_buffer", JobStatus::kWarning, JobFault::kProgram,
-     "the program, which posts too few receives, or whose process was starved"},
+    {"out_of_buffer", JobStatus::kWarning, JobFault::kUndecided,
+     "a program that posts too few receives, or whose process was starved, or a file system over RDMA"},
     {"rnr_nak_retry_err", JobStatus::kWarning, JobFault::kUndecided,
      "the program at the other end, or its node"},
 };
@@ -87,28 +94,29 @@ constexpr JobLogWatch kJobLogWatches[] = {
      "the driver could not start GPU {}: the GPU or its driver, not the job"},
     {LogKind::kGpuUnsupported, JobStatus::kFailure, JobFault::kNode,
      "the driver does not support GPU {}: its release or kind, not the job"},
-    {LogKind::kAdapterHealth, JobStatus::kFailure, JobFault::kHardware,
-     "the firmware of adapter {} failed: the adapter, not the job"},
+    {LogKind::kAdapterHealth, JobStatus::kFailure, JobFault::kNode,
+     "the firmware of adapter {} failed: the adapter, its firmware, or its power or PCIe link, not the job"},
     {LogKind::kAdapterHot, JobStatus::kWarning, JobFault::kHardware,
      "adapter {} or its module was too hot: the cooling, not the job"},
     {LogKind::kCableUnplugged, JobStatus::kWarning, JobFault::kUndecided,
      "the module of adapter {} was unplugged: somebody's hand, or a module that is loose; not the job"},
     {LogKind::kCableError, JobStatus::kFailure, JobFault::kLink,
      "adapter {} refused its cable or module: the module, not the job"},
-    {LogKind::kSlotLinkDown, JobStatus::kFailure, JobFault::kHardware,
-     "the slot {} lost its card: the card or its slot, not the job"},
-    {LogKind::kTransmitTimeout, JobStatus::kWarning, JobFault::kNode,
-     "{} could not send: the adapter or its driver, not the job"},
+    {LogKind::kSlotLinkDown, JobStatus::kFailure, JobFault::kUndecided,
+     "the slot {} lost its card: the card, its power or its slot, or somebody who reset or removed it; not the job"},
+    {LogKind::kTransmitTimeout, JobStatus::kWarning, JobFault::kUndecided,
+     "{} could not send: the adapter, its driver, or a network that pauses it without end; not the job"},
     {LogKind::kIommuFault, JobStatus::kWarning, JobFault::kNode,
      "the IOMMU refused a transfer of {}: the device, its driver or the IOMMU's settings, not the job"},
     {LogKind::kOutOfMemory, JobStatus::kWarning, JobFault::kUndecided,
      "the node had no memory left, and the kernel killed {}: the job's programs, or what else ran here"},
-    {LogKind::kJobOutOfMemory, JobStatus::kWarning, JobFault::kProgram,
-     "a control group reached its memory limit, and the kernel killed {}: a program that asks for more than the job has"},
+    {LogKind::kJobOutOfMemory, JobStatus::kWarning, JobFault::kUndecided,
+     "a control group reached its memory limit, and the kernel killed {}: a program that needs more than its job, or another "
+     "service here, has"},
     {LogKind::kHungTask, JobStatus::kWarning, JobFault::kUndecided,
      "{} waited in the kernel for minutes: a disk, a file server or a driver, or what the program asked of them"},
     {LogKind::kLockup, JobStatus::kFailure, JobFault::kNode,
-     "a processor made no progress: the kernel, a driver or the hardware, not the job"},
+     "a processor made no progress: the kernel, a driver, the hardware, or the host of a virtual machine; not the job"},
     {LogKind::kOops, JobStatus::kFailure, JobFault::kNode,
      "the kernel failed: the kernel, a driver or the hardware, not the job"},
     {LogKind::kMachineCheck, JobStatus::kFailure, JobFault::kHardware,
@@ -117,12 +125,12 @@ constexpr JobLogWatch kJobLogWatches[] = {
      "the processors corrected hardware errors: not the job"},
     {LogKind::kCpuThrottled, JobStatus::kWarning, JobFault::kHardware,
      "processors were slowed down by heat: the cooling, not the job"},
-    {LogKind::kDiskError, JobStatus::kWarning, JobFault::kHardware,
-     "drive {} reported errors: the drive, not the job"},
-    {LogKind::kDiskTimeout, JobStatus::kWarning, JobFault::kHardware,
-     "drive {} did not answer in time: the drive or its link, not the job"},
-    {LogKind::kDiskLost, JobStatus::kFailure, JobFault::kHardware,
-     "the kernel removed drive {}: the drive or its link, not the job"},
+    {LogKind::kDiskError, JobStatus::kWarning, JobFault::kNode,
+     "drive {} reported errors: the drive, or what connects it, not the job"},
+    {LogKind::kDiskTimeout, JobStatus::kWarning, JobFault::kNode,
+     "drive {} did not answer in time: the drive, its firmware, its link or its power saving, not the job"},
+    {LogKind::kDiskLost, JobStatus::kFailure, JobFault::kNode,
+     "the kernel removed drive {}: the drive, its firmware, its link or its power saving, not the job"},
     {LogKind::kReadOnly, JobStatus::kFailure, JobFault::kNode,
      "file system {} stopped writing: its drive or its structure, not the job"},
     {LogKind::kArrayDegraded, JobStatus::kFailure, JobFault::kHardware,
@@ -221,9 +229,9 @@ class JobJudge {
     for (const auto& [name, before] : before_.ports) {
       const auto found = after_.ports.find(name);
       if (found == after_.ports.end()) {
-        add({JobStatus::kFailure, JobFault::kNode, "port-gone", name,
-             fmt::format("port {} is gone: its adapter fell off or its driver was unloaded, not the job",
-                         name),
+        add({JobStatus::kFailure, JobFault::kUndecided, "port-gone", name,
+             fmt::format(
+                 "port {} is gone: its adapter fell off, or somebody unloaded its driver; not the job", name),
              "Read the kernel's log of that time; look for the adapter: lspci -nn."});
         continue;
       }
@@ -249,11 +257,11 @@ class JobJudge {
     const bool off = is_switched_off(name);
     if (const auto downs = count_in(moved.by, "link_downed"); downs.value_or(0) > 0) {
       lost_.insert(name.substr(0, name.find('/')));
-      add({JobStatus::kFailure, off ? JobFault::kPeople : JobFault::kLink, "link-lost", name,
-           fmt::format("port {} went down {}{} during the job: {}", name,
-                       moved.began_again ? "at least " : "", times_text(*downs),
-                       off ? "somebody or a service switched its interface off, not the job"
-                           : "the cable or the port at its other end, not the job"),
+      add({JobStatus::kFailure, off ? JobFault::kPeople : JobFault::kUndecided, "link-lost", name,
+           fmt::format(
+               "port {} went down {}{} during the job: {}", name, moved.began_again ? "at least " : "",
+               times_text(*downs),
+               off ? "somebody or a service switched its interface off, not the job" : kOfALossOfLink),
            off ? "" : std::string(kLinkRemedy)});
     }
     for (const JobPortWatch& watch : kJobPortWatches) judge_counter(watch, name, thing, moved);
@@ -266,10 +274,12 @@ class JobJudge {
            "Look at it: railbed verify."});
     else if (after.state == "ACTIVE" && !before.rate.empty() && !after.rate.empty() &&
              before.rate != after.rate)
-      add({JobStatus::kWarning, JobFault::kLink, "port-rate", name,
-           fmt::format("port {} ran at {} before the job and runs at {} after it: {}", name,
-                       clean_name(before.rate), clean_name(after.rate), kOfTheLink),
-           "Reseat the cable, then swap it."});
+      add({JobStatus::kWarning, JobFault::kUndecided, "port-rate", name,
+           fmt::format(
+               "port {} ran at {} before the job and runs at {} after it: the cable, its module or the port at "
+               "either end, or somebody who set it; not the job",
+               name, clean_name(before.rate), clean_name(after.rate)),
+           "If nobody set it: reseat the cable, then swap it."});
   }
 
   void judge_counter(const JobPortWatch& watch, const std::string& name, std::string_view thing,
@@ -277,17 +287,17 @@ class JobJudge {
     const auto count = count_in(moved.by, watch.name);
     const CounterLimit& limit = limit_of(watch.name);
     if (!count || *count == 0 || static_cast<double>(*count) <= limit.per_second * seconds()) return;
-    add({watch.status, watch.fault, std::string(watch.name), name,
+    const bool after_loss =
+        watch.fault == JobFault::kLink && count_in(moved.by, "link_downed").value_or(0) > 0;
+    add({watch.status, after_loss ? JobFault::kUndecided : watch.fault, std::string(watch.name), name,
          fmt::format("{} counted {}{} {} {}: {}; {}", thing, moved.began_again ? "at least " : "", *count,
-                     watch.name, during(), limit.means,
-                     watch.fault == JobFault::kProgram && !record_.beside.empty() ? programs()
-                                                                                  : std::string(watch.says)),
+                     watch.name, during(), limit.means, after_loss ? kAfterLoss : watch.says),
          ""});
   }
 
   void name_new_beginning(bool began_again, const std::string& name, std::string_view thing) {
     if (!began_again) return;
-    add({JobStatus::kWarning, JobFault::kPeople, "counters-began-again", name,
+    add({JobStatus::kWarning, JobFault::kUndecided, "counters-began-again", name,
          fmt::format(
              "the counters of {} began again during the job: its driver was loaded again, its firmware was reset, or "
              "somebody cleared them; what they held at that moment is not known",
@@ -311,9 +321,10 @@ class JobJudge {
       const auto found = after_.interfaces.find(name);
       if (found == after_.interfaces.end()) {
         if (before.rdma.empty() || !after_.ports.empty())
-          add({JobStatus::kWarning, JobFault::kPeople, "interface-gone", name,
+          add({JobStatus::kWarning, JobFault::kUndecided, "interface-gone", name,
                fmt::format(
-                   "interface {} is gone or has another name: its driver was unloaded, or somebody moved it",
+                   "interface {} is gone or has another name: its adapter or driver went away, or somebody moved it, as "
+                   "into a container",
                    name),
                ""});
         continue;
@@ -333,10 +344,48 @@ class JobJudge {
     const bool off = before.on == true && after.on == false;
     if (changes == 0) return;
     add({before.rdma.empty() ? JobStatus::kWarning : JobStatus::kFailure,
-         off ? JobFault::kPeople : JobFault::kLink, "link-lost", name,
+         off ? JobFault::kPeople : JobFault::kUndecided, "link-lost", name,
          fmt::format("interface {} lost its link {} during the job: {}", name, times_text((changes + 1) / 2),
-                     off ? "somebody or a service switched it off, not the job" : std::string(kOfTheLink)),
+                     off ? "somebody or a service switched it off, not the job" : kOfALossOfLink),
          off ? "" : std::string(kLinkRemedy)});
+  }
+
+  // Returns the errors of one severity that a device counted during the job, by their names; empty where a look did not
+  // read names, as an older railbed did.
+  static std::vector<std::string> pcie_names(const JobCounters& before, const JobCounters& after,
+                                             const std::string& severity) {
+    const std::string head = severity + " ";
+    const auto has_name = [&](const auto& one) { return one.first.starts_with(head); };
+    if (count_in(before, severity).value_or(0) > 0 && std::ranges::none_of(before, has_name)) return {};
+    std::vector<std::string> names;
+    for (const auto& [key, count] : after)
+      if (key.starts_with(head) && count > count_in(before, key).value_or(0))
+        names.push_back(key.substr(head.size()));
+    return names;
+  }
+
+  // Returns the trouble that the log's lines about a device's uncorrected errors have in common.
+  PcieTrouble told_trouble(std::string_view address) const {
+    std::optional<PcieTrouble> common;
+    if (log_)
+      for (const LogEvent& event : log_->events)
+        if ((event.kind == LogKind::kAerFatal || event.kind == LogKind::kAerNonFatal) &&
+            event.subject == address)
+          common = common.value_or(trouble_of_pcie_line(event.text)) == trouble_of_pcie_line(event.text)
+                       ? trouble_of_pcie_line(event.text)
+                       : PcieTrouble::kUnknown;
+    return common.value_or(PcieTrouble::kUnknown);
+  }
+
+  void add_pcie(JobStatus status, const std::string& address, std::string_view what, PcieTrouble trouble) {
+    const PcieOrigin origin = origin_of(trouble);
+    add({status,
+         origin == PcieOrigin::kHardware ? JobFault::kHardware
+         : origin == PcieOrigin::kNode   ? JobFault::kNode
+                                         : JobFault::kUndecided,
+         "pcie-errors", address,
+         fmt::format("PCI device {} reported {}: {}", clean_name(address), what, origin_text(trouble)),
+         std::string(remedy_of(trouble, false))});
   }
 
   void judge_pci() {
@@ -344,18 +393,25 @@ class JobJudge {
       const auto found = after_.pci.find(address);
       if (found == after_.pci.end()) continue;
       counts_aer_.insert(address);
-      const Increases moved = increases_of(before, found->second);
-      const std::uint64_t fatal = count_in(moved.by, "fatal").value_or(0);
-      const std::uint64_t nonfatal = count_in(moved.by, "nonfatal").value_or(0);
-      const std::uint64_t corrected = count_in(moved.by, "correctable").value_or(0);
-      const bool often = static_cast<double>(corrected) > kCorrectedPcieErrorsASecond * seconds();
-      if (fatal + nonfatal == 0 && !often) continue;
-      add({fatal + nonfatal > 0 ? JobStatus::kFailure : JobStatus::kWarning, JobFault::kHardware,
-           "pcie-errors", address,
-           fmt::format("PCI device {} reported {} PCIe errors {}{}: the card, its slot or riser, not the job",
-                       address, fatal + nonfatal > 0 ? fatal + nonfatal : corrected, during(),
-                       fatal + nonfatal > 0 ? ", not corrected" : ", all corrected"),
-           "Reseat the card and its riser; then its slot, its cable, its firmware."});
+      const JobCounters& after = found->second;
+      const Increases moved = increases_of(before, after);
+      const auto more = [&](std::string_view severity) { return count_in(moved.by, severity).value_or(0); };
+      const std::uint64_t hard = more("fatal") + more("nonfatal");
+      const bool often = static_cast<double>(more("correctable")) > kCorrectedPcieErrorsASecond * seconds();
+      if (hard == 0 && !often) continue;
+      std::vector<std::string> names;
+      for (const char* severity : {"fatal", "nonfatal", "correctable"})
+        if ((hard == 0) == (severity == std::string_view("correctable")) && !moved.began_again)
+          for (std::string& name : pcie_names(before, after, severity)) names.push_back(std::move(name));
+      PcieTrouble trouble = trouble_of_pcie_errors(names);
+      if (hard > 0 && names.empty()) trouble = told_trouble(address);
+      std::string shown;
+      for (const std::string& name : names) shown += (shown.empty() ? " (" : ", ") + clean_name(name);
+      if (!shown.empty()) shown += ")";
+      add_pcie(hard > 0 ? JobStatus::kFailure : JobStatus::kWarning, address,
+               fmt::format("{} PCIe errors {}, {}{}", hard > 0 ? hard : more("correctable"), during(),
+                           hard > 0 ? "not corrected" : "all corrected", shown),
+               trouble);
     }
   }
 
@@ -375,8 +431,11 @@ class JobJudge {
     const auto found = after_.gpus.find(address);
     if (found == after_.gpus.end())
       return add(
-          {JobStatus::kFailure, JobFault::kHardware, "gpu-gone", address,
-           fmt::format("{} is no longer on PCI: the GPU, its power, its seat or its slot, not the job", gpu),
+          {JobStatus::kFailure, JobFault::kUndecided, "gpu-gone", address,
+           fmt::format(
+               "{} is no longer on PCI: the GPU, its power, its seat or its slot, or somebody who removed it; not "
+               "the job",
+               gpu),
            std::string(advice(XidAction::kReboot))});
     const JobGpu& after = found->second;
     if (!before.unread.empty()) return;  // name_unread() names it
@@ -446,9 +505,10 @@ class JobJudge {
                        clean_name(after.recovery_action)),
            ""});
     if (before.nvlinks && after.nvlinks && *after.nvlinks < *before.nvlinks)
-      add({JobStatus::kFailure, JobFault::kHardware, "nvlink-lost", address,
+      add({JobStatus::kFailure, JobFault::kUndecided, "nvlink-lost", address,
            fmt::format(
-               "{} has {} of the {} NVLinks that it had: the link, here or at its other end, not the job",
+               "{} has {} of the {} NVLinks that it had: the link, a GPU or switch at its other end that was reset or "
+               "lost, or Fabric Manager; not the job",
                gpu, *after.nvlinks, *before.nvlinks),
            std::string(advice(XidAction::kReset))});
     if (before.pcie_width && after.pcie_width && *after.pcie_width < *before.pcie_width)
@@ -456,12 +516,15 @@ class JobJudge {
            fmt::format("{} has {} PCIe lanes, of {} before the job: the card, its slot or riser, not the job",
                        gpu, *after.pcie_width, *before.pcie_width),
            "Reseat the card or its riser."});
+    // A driver that starts anew takes the default limit back.
+    const bool anew = restarted(record_) || before_.driver != after_.driver ||
+                      increases_of(before.counters, after.counters).began_again;
     if (before.power_limit && after.power_limit && *before.power_limit != *after.power_limit)
-      add({JobStatus::kWarning, JobFault::kPeople, "power-limit", address,
-           fmt::format(
-               "the power limit of {} changed from {:.0f} to {:.0f} W: somebody or a service with root's rights, not "
-               "the job",
-               gpu, *before.power_limit, *after.power_limit),
+      add({JobStatus::kWarning, anew ? JobFault::kUndecided : JobFault::kPeople, "power-limit", address,
+           fmt::format("the power limit of {} changed from {:.0f} to {:.0f} W: {}, not the job", gpu,
+                       *before.power_limit, *after.power_limit,
+                       anew ? "its driver began anew, which forgets a limit that was set, or somebody set it"
+                            : "somebody or a service with root's rights"),
            ""});
   }
 
@@ -472,10 +535,11 @@ class JobJudge {
     const Increases held = increases_of(before.held_back, after.held_back);
     const bool began_again = moved.began_again || links.began_again || held.began_again;
     if (began_again)
-      add({JobStatus::kWarning, JobFault::kPeople, "counters-began-again", address,
+      add({JobStatus::kWarning, JobFault::kUndecided, "counters-began-again", address,
            fmt::format(
-               "the counters of {} began again during the job: its driver was loaded again, or somebody or a service "
-               "reset it; what they held at that moment is not known",
+               "the counters of {} began again during the job: its driver started anew, as it does without persistence "
+               "mode when nobody uses the GPU, or somebody or a service reset it; what they held at that moment is not "
+               "known",
                gpu),
            ""});
     const std::string least = began_again ? "at least " : "";
@@ -500,7 +564,7 @@ class JobJudge {
     for (const auto& [name, count] : links.by) {
       const double allowed = name == "crc" ? kNvlinkErrorsASecond * seconds() : 0;
       if (static_cast<double>(count) > allowed)
-        add({JobStatus::kWarning, JobFault::kHardware, "nvlink-errors", address,
+        add({JobStatus::kWarning, JobFault::kLink, "nvlink-errors", address,
              fmt::format(
                  "NVLinks of {} counted {}{} new errors ({}) {}: the link, here or at its other end, not the job",
                  gpu, least, count, clean_name(name), during()),
@@ -519,11 +583,10 @@ class JobJudge {
       const double share = std::min(static_cast<double>(*time) / 1e9 / *seconds_, 1.0);
       if (share < kSlowdownNamedFrom) continue;
       const bool heat = one.word.find("thermal") != std::string_view::npos;
-      add({share >= kSlowdownFailsFrom ? JobStatus::kFailure : JobStatus::kWarning, JobFault::kHardware,
-           "held-back", address,
+      add({share >= kSlowdownFailsFrom ? JobStatus::kFailure : JobStatus::kWarning,
+           heat ? JobFault::kHardware : JobFault::kNode, "held-back", address,
            fmt::format("{} was held back by {} for {}{:.2g} % of the job: {}, not the job", gpu, one.word,
-                       began_again ? "at least " : "", share * 100,
-                       heat ? "the cooling or the room" : "the power supplies or their cables"),
+                       began_again ? "at least " : "", share * 100, cause_of_slowdown(one.word)),
            std::string(remedy_of_slowdown(one.word))});
     }
   }
@@ -553,12 +616,42 @@ class JobJudge {
     return nullptr;
   }
 
+  // Returns an event before this one that ends programs without a fault of theirs: of this GPU, or of NVLink, whose errors end
+  // programs on all GPUs of it; null if there is none.
+  const LogEvent* fault_before(const LogEvent& event) const {
+    for (const LogEvent& other : log_->events) {
+      const bool xid = other.kind == LogKind::kXid;
+      const bool link = other.kind == LogKind::kSxidFatal || other.kind == LogKind::kXidNvlinkFatal ||
+                        (xid && (other.code == 74 || (other.code >= 144 && other.code <= 150)));
+      const bool of_gpu = other.subject == event.subject &&
+                          (other.kind == LogKind::kGpuLost || other.kind == LogKind::kAerFatal ||
+                           (xid && is_gpu_failure(other.code, other.text)));
+      if ((link || of_gpu) && other.first <= event.last + 1) return &other;
+    }
+    return nullptr;
+  }
+
+  bool had_bad_memory(const std::string& address) const {
+    const auto before = before_.gpus.find(address);
+    const auto after = after_.gpus.find(address);
+    if (before == before_.gpus.end() || after == after_.gpus.end()) return false;
+    const auto rose = [&](std::string_view name) {
+      const auto first = count_in(before->second.counters, name);
+      const auto last = count_in(after->second.counters, name);
+      return first && last && *last > *first;
+    };
+    return rose("ecc_uncorrectable") || rose("ecc_lifetime") || rose("rows_remapped_uncorrectable");
+  }
+
   void judge_xid(const LogEvent& event) {
-    XidOrigin origin = event.kind == LogKind::kXid ? origin_of_xid(event.code) : XidOrigin::kHardware;
+    XidOrigin origin = event.kind == LogKind::kXid       ? origin_of_xid(event.code)
+                       : event.kind == LogKind::kGpuLost ? XidOrigin::kNode
+                                                         : XidOrigin::kHardware;
     const XidAction action = xid_action_of(event).value_or(XidAction::kApplication);
     if (event.kind == LogKind::kXid && event.code == 154)  // names the action for an error before it
       origin = action == XidAction::kInformation ? XidOrigin::kNobody : XidOrigin::kNode;
     const LogEvent* cause = program_error_before(event);
+    const LogEvent* fault = cause == nullptr && origin == XidOrigin::kProgram ? fault_before(event) : nullptr;
     JobChange change;
     change.what = event.kind == LogKind::kXid ? fmt::format("xid-{}", event.code) : "gpu-lost";
     change.thing = event.subject;
@@ -570,6 +663,14 @@ class JobJudge {
       case XidOrigin::kProgram:
         change.fault = JobFault::kProgram;
         whose = fmt::format("{}, unless several programs or only this GPU show it", programs());
+        if (fault != nullptr) {
+          change.fault = JobFault::kUndecided;
+          whose = fmt::format("it may follow from what the log has of {} before it, which no program causes",
+                              gpu_at(fault->subject));
+        } else if (had_bad_memory(event.subject)) {
+          change.fault = JobFault::kUndecided;
+          whose = "it may follow from the uncorrectable memory error of this GPU";
+        }
         break;
       case XidOrigin::kHardware:
         change.fault = JobFault::kHardware;
@@ -579,7 +680,7 @@ class JobJudge {
         break;
       case XidOrigin::kNode:
         change.fault = JobFault::kNode;
-        whose = "the GPU, its firmware or its driver, not the job";
+        whose = "the GPU, its power or PCIe link, its firmware or its driver, not the job";
         break;
       case XidOrigin::kEither:
         change.fault = JobFault::kUndecided;
@@ -623,11 +724,9 @@ class JobJudge {
       }
       const bool fatal = event.kind == LogKind::kAerFatal;
       if ((fatal || event.kind == LogKind::kAerNonFatal) && !counts_aer_.contains(event.subject)) {
-        add({JobStatus::kFailure, JobFault::kHardware, "pcie-errors", event.subject,
-             fmt::format(
-                 "PCI device {} reported {} PCIe errors ({}): the card, its slot or riser, not the job",
-                 clean_name(event.subject), fatal ? "fatal" : "uncorrected", how_often(event)),
-             "Reseat the card and its riser; then its slot, its cable, its firmware."});
+        add_pcie(JobStatus::kFailure, event.subject,
+                 fmt::format("{} PCIe errors ({})", fatal ? "fatal" : "uncorrected", how_often(event)),
+                 trouble_of_pcie_line(event.text));
         continue;
       }
       const auto watch = std::ranges::find(kJobLogWatches, event.kind, &JobLogWatch::kind);
@@ -638,7 +737,6 @@ class JobJudge {
       const auto colon = message.find(": ");
       const std::string often = fmt::format(" ({})", how_often(event));
       message.insert(colon == std::string::npos ? message.size() : colon, often);
-      if (watch->fault == JobFault::kProgram && !record_.beside.empty()) message += "; " + programs();
       add({watch->status, watch->fault,
            std::string(enum_names(event.kind).at(static_cast<std::size_t>(event.kind))),
            clean_name(event.subject), std::move(message), ""});

@@ -6,6 +6,7 @@
 #include "base/moment.h"
 #include "base/text.h"
 #include "hardware/pci_link.h"
+#include "hardware/pcie_error.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
@@ -164,45 +165,20 @@ void cable_error(const Survey& survey, Judge& judge) {
   });
 }
 
-// The layer in which PCIe failed, by the kernel's line: "…, type=Data Link Layer, (Receiver ID)".
-enum class AerLayer { kUnknown, kLink, kTransaction };
-
-AerLayer aer_layer(std::string_view line) {
-  if (line.find("type=Transaction Layer") != line.npos) return AerLayer::kTransaction;
-  if (line.find("type=Physical Layer") != line.npos) return AerLayer::kLink;
-  if (line.find("type=Data Link Layer") != line.npos) return AerLayer::kLink;
-  return AerLayer::kUnknown;  // "type=Inaccessible, …"
-}
-
-// No layer proves the card broken: a wrong request or a device that went away shows in the transaction layer, and a
-// riser or slot in the link.
-std::string_view aer_remedy(AerLayer layer, bool built_in) {
-  if (layer == AerLayer::kTransaction)
-    return "The link carried it: a device did not answer, or asked for what the other end refuses. Look at what "
-           "stands before it (a lost GPU, a failed firmware, a reset, a driver) and at the error's name below it "
-           "(CmpltTO, UnsupReq, MalfTLP, TLP); update BIOS, firmware and driver. Swap hardware only if it follows "
-           "the card into another slot.";
-  if (built_in)
-    return "The device is part of the board. Look at what stands before it in the log; update the firmware; "
-           "shut down and take AC power off for a minute.";
-  return "Look at what stands before it in the log. Reseat the card and its riser, clean the contacts; update BIOS "
-         "and firmware. Replace what the error follows into another slot: the card, else the riser or board.";
-}
-
 void aer_uncorrected(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "PCIe errors", is(LogKind::kAerFatal, LogKind::kAerNonFatal),
             [](Case& verdict, const Told& told) {
               const LogEvent& last = told.newest();
-              const AerLayer layer = aer_layer(last.text);
-              const std::string_view where = layer == AerLayer::kTransaction ? " in the transaction layer"
-                                             : layer == AerLayer::kLink      ? " on the link"
-                                                                             : "";
+              const PcieTrouble trouble = trouble_of_pcie_line(last.text);
+              const std::string_view where = is_of_transaction_layer(trouble) ? " in the transaction layer"
+                                             : trouble == PcieTrouble::kLink  ? " on the link"
+                                                                              : "";
               verdict.fail(
                   {.message = fmt::format("{} of {} reported PCIe errors{} that could not be corrected ({})",
                                           told.thing(), *told.node.name, where, told.how_often()),
                    .expected = "none",
                    .observed = last.text,
-                   .remedy = {std::string(aer_remedy(layer, is_built_in(told.node))),
+                   .remedy = {std::string(remedy_of(trouble, is_built_in(told.node))),
                               {lines_about(last.subject), command("lspci -vvs {}", last.subject)},
                               true}});
             });
