@@ -236,6 +236,15 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
   }
   add_values(journal.then, host, journal.undo);
   std::string edited;
+  // Only the last one that ran grubby knows what is there now.
+  const auto sets_arguments = [](const Transaction& past) {
+    return std::ranges::any_of(past.journal().then,
+                               [](const TimedCommand& command) { return command.words.front() == "grubby"; });
+  };
+  const auto last = std::ranges::find_if(since.rbegin(), since.rend(), sets_arguments);
+  if (!discard && last != since.rend())
+    if (const std::string now = changed_kernel_arguments(last->journal().request, host); !now.empty())
+      edited += "\n" + now;
   for (const auto& [path, whole] : files) {
     ASSIGN_OR_RETURN(auto now, host.read(path));
     if (is_same_file(now, whole.before)) continue;

@@ -569,6 +569,7 @@ TEST(Transaction, ItsOwnCommandsAreKnown) {
       if (!check_step(step)) step.arguments = {"irqbalance"};
       if (!check_step(step))
         step.arguments = {"/etc/apt/railbed-x.asc", "https://a.example/k.pub", std::string(40, 'A')};
+      if (!check_step(step)) step.arguments = {"console=tty0", "console=ttyS1,115200n8"};
       if (!check_step(step)) step.arguments.clear();
       ASSERT_TRUE(check_step(step)) << kinds[kind];
       ApplyRequest request{.id = kFirst, .who = "a@b", .seconds = 60, .family = family, .steps = {step}};

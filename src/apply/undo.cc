@@ -9,7 +9,7 @@
 //   load-connections  the old files are read, and each device gets its previous connection, or none
 //   apply-netplan, reload-networkd, reload-udev, reload-sshd, update-grub, reload-units
 //                     the same step again, with the old files
-//   set-kernel-arguments  arguments that were not set are removed
+//   set-kernel-arguments  the arguments of its keys become those that were there, in their order, for each kernel
 //   hold-packages     packages that were not held are released
 //   fetch-key         a key that was not there is removed
 //   set-link-down, set-link-up  network_state.h sets the link as it was
@@ -22,6 +22,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "settings/step.h"
@@ -60,7 +62,6 @@ const std::vector<Action> kActions = {
     {"udevadm", "control", "--reload"},
     {"update-grub"},
     {"grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"},
-    {"grubby", "--update-kernel=ALL"},
     {"apt-get", "--yes", "--no-install-recommends", "-o", "Dpkg::Options::=--force-confold", "install"},
     {"apt-get", "update"},
     {"apt-mark", "hold"},
@@ -86,6 +87,67 @@ bool is_about_key(const UndoWords& words) {
   if (!check_step(step)) return false;
   const auto known = commands_of(step, Platform{.family = OsFamily::kRhel});
   return std::ranges::find(known, words) != known.end();
+}
+
+std::string key_of(std::string_view argument) { return std::string(argument.substr(0, argument.find('='))); }
+
+std::set<std::string> keys_of(const std::vector<std::string>& arguments) {
+  std::set<std::string> keys;
+  for (const std::string& argument : arguments) keys.insert(key_of(argument));
+  return keys;
+}
+
+// An entry of the boot menu, with its kernel arguments of certain keys, in their order.
+struct BootEntry {
+  std::string kernel;
+  std::vector<std::string> arguments;
+};
+
+constexpr std::size_t kMostBootEntries = 32;
+
+// Reads what `grubby --info` prints: "kernel=" and "args=" of each entry, in quotes or not. An argument of another form than a
+// step's is left out: no command could restore it.
+std::vector<BootEntry> boot_entries(std::string_view info, const std::set<std::string>& keys) {
+  std::vector<BootEntry> entries;
+  std::string kernel;
+  for (const std::string_view line : lines(info)) {
+    const auto pair = key_value(line, '=');
+    if (!pair) continue;
+    std::string_view value = pair->second;
+    if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"'))
+      value = value.substr(1, value.size() - 2);
+    if (pair->first == "kernel") kernel = value;
+    if (pair->first != "args" || entries.size() >= kMostBootEntries) continue;
+    BootEntry& entry = entries.emplace_back(BootEntry{std::exchange(kernel, ""), {}});
+    for (const std::string_view word : words(value))
+      if (keys.contains(key_of(word)) && check_step({StepKind::kSetKernelArguments, {std::string(word)}}))
+        entry.arguments.emplace_back(word);
+  }
+  return entries;
+}
+
+bool is_kernel_path(std::string_view path) {
+  return path.starts_with("/boot/vmlinuz-") && path.size() < 200 && path.find("..") == path.npos &&
+         path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-") ==
+             path.npos;
+}
+
+// The form of grubby's commands: which kernels, and arguments of the serial console alone. `\\bconsole=` is a pattern
+// (settings/step.cc).
+bool is_about_console(const UndoWords& words) {
+  constexpr std::string_view kWhich = "--update-kernel=", kRemove = "--remove-args=", kAdd = "--args=";
+  if (words.size() < 3 || words[0] != "grubby" || !words[1].starts_with(kWhich)) return false;
+  const std::string_view which = std::string_view(words[1]).substr(kWhich.size());
+  if (which != "ALL" && !is_kernel_path(which)) return false;
+  return std::all_of(words.begin() + 2, words.end(), [&](std::string_view word) {
+    const bool removes = word.starts_with(kRemove);
+    if (!removes && !word.starts_with(kAdd)) return false;
+    const auto arguments = railbed::words(word.substr(removes ? kRemove.size() : kAdd.size()));
+    return !arguments.empty() && std::ranges::all_of(arguments, [&](std::string_view argument) {
+      if (removes && argument == "\\bconsole=") return true;
+      return check_step({StepKind::kSetKernelArguments, {std::string(argument)}}).has_value();
+    });
+  });
 }
 
 class UndoMaker {
@@ -220,15 +282,39 @@ class UndoMaker {
     }
   }
 
+  // All kernels get what the default one had; those that had other arguments get theirs. A key that had none loses those of
+  // the step alone, so that what somebody adds meanwhile stays.
   void kernel_arguments(const NodeStep& step) {
-    const auto info = host_.ask({"grubby", "--info=DEFAULT"});
-    const std::string known = info ? info->output : "";
+    const std::set<std::string> keys = keys_of(step.arguments);
+    const auto info = [&](const char* which) {
+      const auto said = host_.ask({"grubby", std::string("--info=") + which});
+      return boot_entries(said ? said->output : "", keys);
+    };
+    const auto standard = info("DEFAULT");
+    const std::vector<std::string> usual =
+        standard.empty() ? std::vector<std::string>{} : standard.front().arguments;
+    restore_arguments(step, "ALL", usual);
+    std::set<std::string> known;
+    for (const BootEntry& entry : info("ALL"))
+      if (entry.arguments != usual && is_kernel_path(entry.kernel) && known.insert(entry.kernel).second)
+        restore_arguments(step, entry.kernel, entry.arguments);
+  }
+
+  void restore_arguments(const NodeStep& step, const std::string& kernel,
+                         const std::vector<std::string>& arguments) {
+    const std::string which = "--update-kernel=" + kernel;
+    const std::set<std::string> had = keys_of(arguments);
     UndoWords fresh;
     for (const std::string& argument : step.arguments)
-      if (known.find(argument) == std::string::npos) fresh.push_back(argument);
+      if (!had.contains(key_of(argument))) fresh.push_back(argument);
     if (!fresh.empty())
-      after(true, true,
-            {"grubby", "--update-kernel=ALL", fmt::format("--remove-args={}", fmt::join(fresh, " "))});
+      after(true, true, {"grubby", which, fmt::format("--remove-args={}", fmt::join(fresh, " "))});
+    if (arguments.empty()) return;
+    for (UndoWords& words :
+         commands_of({StepKind::kSetKernelArguments, arguments}, Platform{.family = request_.family})) {
+      words[1] = which;
+      after(true, true, std::move(words));
+    }
   }
 
   void holds(const NodeStep& step) {
@@ -258,16 +344,30 @@ class UndoMaker {
 }  // namespace
 
 bool is_command_of_ours(const UndoWords& words) {
-  if (is_about_key(words)) return true;
-  const auto is_argument = [&](const std::string& word) {
-    if (word.starts_with('-'))
-      return words[0] == "grubby" && (word.starts_with("--args=") || word.starts_with("--remove-args="));
-    return !word.starts_with('/') || is_path_of_settings(word);
+  if (is_about_key(words) || is_about_console(words)) return true;
+  const auto is_argument = [](const std::string& word) {
+    return !word.starts_with('-') && (!word.starts_with('/') || is_path_of_settings(word));
   };
   return std::ranges::any_of(kActions, [&](const Action& action) {
     const auto differ = std::ranges::mismatch(action, words);
     return differ.in1 == action.end() && std::all_of(differ.in2, words.end(), is_argument);
   });
+}
+
+std::string changed_kernel_arguments(const ApplyRequest& request, const WritableHost& host) {
+  for (const NodeStep& step : request.steps) {
+    if (step.kind != StepKind::kSetKernelArguments) continue;
+    const auto info = host.ask({"grubby", "--info=DEFAULT"});
+    if (!info || info->exit_code != 0) continue;
+    const auto entries = boot_entries(info->output, keys_of(step.arguments));
+    if (entries.empty()) continue;
+    const std::vector<std::string>& now = entries.front().arguments;
+    // grubby of RHEL 8 keeps the last argument of a key alone.
+    if (now == step.arguments || now == std::vector<std::string>{step.arguments.back()}) continue;
+    return fmt::format("the kernel's arguments are \"{}\", and the apply set \"{}\"",
+                       printable(fmt::format("{}", fmt::join(now, " "))), fmt::join(step.arguments, " "));
+  }
+  return "";
 }
 
 std::vector<UndoCommand> undo_of(const ApplyRequest& request, const WritableHost& host) {

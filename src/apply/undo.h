@@ -36,4 +36,8 @@ bool is_command_of_ours(const std::vector<std::string>& words);
 // Returns the commands that undo the request's steps. Reads the node's state, but changes nothing.
 std::vector<UndoCommand> undo_of(const ApplyRequest& request, const WritableHost& host);
 
+// Returns in one line how the arguments of the default kernel differ from those that the request's steps set; empty if they do
+// not, or cannot be read.
+std::string changed_kernel_arguments(const ApplyRequest& request, const WritableHost& host);
+
 }  // namespace railbed

@@ -75,7 +75,7 @@ enum class StepKind {
   kSetLinkDown,      // INTERFACE…: until it is set up again, or the next boot
   kReloadUdev,       // the rules are read again; present devices keep their names until the next boot
   kUpdateGrub,       // the boot menu is written from /etc/default/grub
-  kSetKernelArguments,  // ARGUMENT…: to every installed kernel's command line (RHEL's grubby)
+  kSetKernelArguments,  // console=…: to every installed kernel's command line (RHEL's grubby)
   kInstallPackages,     // NAME[=VERSION]…
   kHoldPackages,        // NAME…: no upgrade touches them
   kRefreshPackages,     // the lists of available packages

@@ -150,7 +150,7 @@ bool fits(std::string_view argument, Form form) {
     case Form::kPackage:
       return consists_of(argument, "._-+=:~*?");
     case Form::kKernelArgument:
-      return consists_of(argument, "._-=,:");
+      return argument.starts_with("console=") && consists_of(argument, "._-=,:");
     case Form::kKey:
       return is_key_file(argument) || is_url(argument) || is_openpgp_fingerprint(argument);
   }

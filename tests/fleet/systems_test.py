@@ -112,7 +112,9 @@ for word; do
 done
 kept=
 for one in $(cat /boot/next 2>/dev/null); do
-  case " $added $removed " in *" $one "*) ;; *) kept="$kept $one" ;; esac
+  case " $removed " in *" $one "*) continue ;; esac
+  for new in $added; do case $one in "${new%%=*}="* | "$new") continue 2 ;; esac; done
+  kept="$kept $one"
 done
 echo "ro$(echo " $kept $added" | sed 's/ ro / /; s/  */ /g')" >/boot/next
 """

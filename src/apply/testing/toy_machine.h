@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
@@ -27,7 +29,7 @@ class ToyMachine {
   ToyMachine() {
     for (const char* one :
          {"/etc/sysctl.d", "/etc/netplan", "/etc/apt", "/etc/systemd/system/sysinit.target.wants", "/var/lib",
-          "/live/sysctl", "/live/active", "/live/enabled", "/sys/module"})
+          "/live/sysctl", "/live/active", "/live/enabled", "/live/kernels", "/sys/module"})
       std::filesystem::create_directories(root_ + one);
     put("/etc/systemd/system/sysinit.target.wants/other.service", "");
   }
@@ -75,6 +77,7 @@ class ToyMachine {
 
   std::vector<std::string> ran;  // of this process
   std::string fails;             // this program exits with 1
+  bool old_grubby = false;       // that of 2018
   Reading<CommandOutput> run(const std::vector<std::string>& words) {
     std::string line;
     for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
@@ -97,6 +100,7 @@ class ToyMachine {
     if (words[0] == "gpg" && words[words.size() - 3] == "--output")
       put(words[words.size() - 2], "key " + last);
     if (words[0] == "rm") remove(last);
+    if (words[0] == "grubby") return grubby(words);
     if (words[0] == "systemctl") return systemctl(words, verb, last);
     return "";
   }
@@ -110,6 +114,61 @@ class ToyMachine {
     if (verb == "start" || (verb == "enable" && now)) put("/live/active/" + unit, "");
     if (verb == "stop" || (verb == "disable" && now)) remove("/live/active/" + unit);
     return "";
+  }
+  // grubby with the kernels' arguments as files of /live/kernels, of which the last by name is the default. Later releases drop all
+  // of a key that is given and append; that of 2018 replaces its first argument by each (settings/step.cc).
+  std::string grubby(const std::vector<std::string>& words) const {
+    std::vector<std::string> kernels;
+    for (const auto& one : std::filesystem::directory_iterator(root_ + "/live/kernels"))
+      kernels.push_back(one.path().filename());
+    std::ranges::sort(kernels, std::greater());
+    const auto value = [&](std::string_view option) -> std::string {
+      for (const std::string& word : words)
+        if (word.starts_with(option)) return word.substr(option.size());
+      return "";
+    };
+    const std::string info = value("--info="), which = value("--update-kernel=");
+    std::string output;
+    for (const std::string& kernel : kernels) {
+      const std::string path = "/live/kernels/" + kernel;
+      if (!info.empty() && (info == "ALL" || kernel == kernels.front()))
+        output +=
+            "index=0\nkernel=\"/boot/" + kernel + "\"\nargs=\"" + text(path) + "\"\nroot=\"/dev/sda2\"\n";
+      if (which == "ALL" || which == "/boot/" + kernel)
+        put(path, with_arguments(text(path), value("--remove-args="), value("--args=")));
+    }
+    return output;
+  }
+  std::string with_arguments(std::string_view line, std::string_view removed, std::string_view added) const {
+    std::vector<std::string> kept;
+    for (const std::string_view word : words(line)) kept.emplace_back(word);
+    const auto key = [](std::string_view argument) { return argument.substr(0, argument.find('=') + 1); };
+    const auto first = [&](std::string_view beginning) {
+      return std::ranges::find_if(kept, [&](const std::string& word) { return word.starts_with(beginning); });
+    };
+    for (std::string_view one : words(removed)) {
+      if (one.starts_with("\\b")) {
+        if (!old_grubby) continue;
+        one.remove_prefix(2);
+      }
+      if (!old_grubby)
+        std::erase(kept, one);
+      else if (const auto found = first(one); found != kept.end())
+        kept.erase(found);
+    }
+    if (!old_grubby)
+      for (const std::string_view one : words(added))
+        std::erase_if(kept, [&](const std::string& word) { return word.starts_with(key(one)); });
+    for (const std::string_view one : words(added)) {
+      const auto found = old_grubby ? first(key(one)) : kept.end();
+      if (found == kept.end())
+        kept.emplace_back(one);
+      else
+        *found = one;
+    }
+    std::string all;
+    for (const std::string& word : kept) all += (all.empty() ? "" : " ") + word;
+    return all;
   }
   void set(const std::string& assignment) const {
     if (const auto pair = key_value(assignment, '='))
