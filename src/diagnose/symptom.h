@@ -23,6 +23,7 @@ enum class Said {
 enum class Role {
   kCause,  // a problem of its own
   kEcho,   // usually the consequence of another rank's or an earlier problem
+  kAside,  // a warning that a library prints on sound systems, too: no verdict where another line states a failure
   kSight,  // no problem: a line that confirms or refutes hypotheses
 };
 

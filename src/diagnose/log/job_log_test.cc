@@ -528,6 +528,47 @@ TEST(Slow, AJobThatFailedIsNotCalledSlow) {
                   .slow.empty());
 }
 
+constexpr std::string_view kDriverWarning =
+    "libibverbs: Warning: couldn't load driver 'libmana-rdmav34.so': libmana-rdmav34.so: cannot open shared object file: No "
+    "such file or directory\n";
+
+// The server of a perftest whose client ended with an error.
+TEST(Aside, OfALibraryDoesNotLeadWhereTheOtherEndWentAway) {
+  for (const std::string line :
+       {"ethernet_read_keys: Couldn't read remote address", " Unable to read to socket/rdma_cm",
+        " Failed to exchange data between server and clients"}) {
+    const Log log = read_log(std::string(kDriverWarning) +
+                             "libibverbs: Warning: no userspace device-specific driver found for "
+                             "/sys/class/infiniband_verbs/uverbs4\n* Waiting for client to connect... *\n" +
+                             line + "\n");
+    EXPECT_EQ(log.verdict.text, "The other end of the RDMA test went away") << line;
+    EXPECT_EQ(log.verdict.severity, Severity::kError);
+    for (const std::string& why : log.verdict.why) EXPECT_THAT(why, Not(HasSubstr("libibverbs"))) << line;
+  }
+}
+
+TEST(Aside, DoesNotLeadWhereAnotherWarningOrAnUnknownLineStatesAFailure) {
+  for (const Symptom& symptom : all_symptoms()) {
+    if (symptom.role != Role::kAside) continue;
+    EXPECT_EQ(symptom.severity, Severity::kWarning) << symptom.id;
+    std::string text;
+    for (const std::string_view word : symptom.words) text += std::string(word) + " ";
+    const Log unknown = read_log(text + "\nmyapp: fatal: cannot map shared window 3: Resource busy\n");
+    EXPECT_THAT(unknown.verdict.text, StartsWith("Not known")) << text << unknown.verdict.text;
+    EXPECT_EQ(unknown.verdict.certainty, Certainty::kUnknown) << text;
+    const Log known = read_log(text + "\n12 0 bash: line 1: nvcc: command not found\n");
+    EXPECT_NE(known.verdict.text, std::string(symptom.title)) << text;
+    // Alone it is all that the log shows.
+    EXPECT_EQ(read_log(text + "\n").problems.at(0).symptom, symptom.id);
+  }
+}
+
+TEST(Aside, LeadsWhereOnlyWarningsStandBesideIt) {
+  const Log log =
+      read_log(std::string(kDriverWarning) + "myapp: Warning: config file not found, using defaults\n");
+  EXPECT_THAT(log.verdict.text, HasSubstr("could not load its driver"));
+}
+
 // Every symptom is complete, and its own words lead to it.
 TEST(Symptoms, EachCanBeSaid) {
   for (const Symptom& symptom : all_symptoms()) {

@@ -193,6 +193,20 @@ Evidence is_unset(const LogState& state, std::string_view name) {
   return fmt::format("the log lists variables that are set, and {} is not among them", name);
 }
 
+// NCCL's default is 4 MiB; nobody needs sixteen times that.
+constexpr std::uint64_t kHugeBuffer = 64 << 20;
+
+Evidence buffers_are_huge(const LogState& state, const LogProblem&) {
+  const LogVariable* const variable = find_variable(state, "NCCL_BUFFSIZE");
+  const auto bytes = variable == nullptr ? std::nullopt : parse_number<std::uint64_t>(variable->value);
+  return bytes && *bytes >= kHugeBuffer ? is_set(state, "NCCL_BUFFSIZE") : std::nullopt;
+}
+
+Evidence buffers_are_usual(const LogState& state, const LogProblem& problem) {
+  if (find_variable(state, "NCCL_BUFFSIZE") == nullptr) return is_unset(state, "NCCL_BUFFSIZE");
+  return buffers_are_huge(state, problem) ? std::nullopt : is_set(state, "NCCL_BUFFSIZE");
+}
+
 Evidence ifname_is_set(const LogState& state, const LogProblem&) {
   return is_set(state, "NCCL_SOCKET_IFNAME");
 }
@@ -584,6 +598,8 @@ Evidence no_rdma_device_is_seen(const LogState& state, const LogProblem&) {
 constexpr Question kQuestions[] = {
     {"memlock-unlimited", memlock_is_unlimited},
     {"memlock-limited", memlock_is_limited},
+    {"buffers-huge", buffers_are_huge},
+    {"buffers-usual", buffers_are_usual},
     {"mig-slice", device_is_a_slice},
     {"ranks-on-two-hosts", ranks_are_on_two_hosts},
     {"ranks-on-one-host", ranks_are_on_one_host},
@@ -654,6 +670,7 @@ constexpr Question kQuestions[] = {
 };
 
 constexpr Opposites kOpposites[] = {
+    {"buffers-huge", "buffers-usual"},
     {"memlock-unlimited", "memlock-limited"},
     {"ranks-on-two-hosts", "ranks-on-one-host"},
     {"gids-of-two-subnets", "gids-of-one-subnet"},

@@ -451,6 +451,14 @@ LogVerdict of_healthy(const LogState& state) {
   return of_one_node(state, largest);
 }
 
+// Returns whether a line that no row knows reports a failure, and not a warning.
+bool has_unknown_failure(const LogState& state) {
+  return std::ranges::any_of(state.telling, [](const TellingLine& line) {
+    const std::string_view text = line.sight.text;
+    return text.find("arning") == text.npos && text.find("WARN") == text.npos;
+  });
+}
+
 }  // namespace
 
 void judge_run(LogState& state) {
@@ -471,7 +479,7 @@ void judge_run(LogState& state) {
   } else if (const auto warned = std::ranges::find_if(log.problems,
                                                       [](const LogProblem& problem) {
                                                         return problem.severity == Severity::kWarning &&
-                                                               !problem.consequence &&
+                                                               !problem.consequence && !is_aside(problem) &&
                                                                !problem.symptom.empty();
                                                       });
              warned != log.problems.end() && log.hang && !log.hang->certain &&
@@ -500,7 +508,8 @@ void judge_run(LogState& state) {
                                                               !problem.consequence &&
                                                               !problem.symptom.empty();
                                                      });
-             known != log.problems.end() && log.communicators.empty()) {
+             known != log.problems.end() && log.communicators.empty() &&
+             !(is_aside(*known) && log.nccl_lines == 0 && has_unknown_failure(state))) {
     log.verdict = of_problem(*known);
     if (log.nccl_lines == 0) add_telling(state, *known, log.verdict);
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
@@ -520,7 +529,7 @@ void judge_run(LogState& state) {
     const bool incomplete =
         !log.communicators.empty() && log.communicators.front().completed < log.communicators.front().size;
     const auto warned = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
-      return problem.severity == Severity::kWarning && !problem.symptom.empty();
+      return problem.severity == Severity::kWarning && !is_aside(problem) && !problem.symptom.empty();
     });
     if (log.verdict.severity == Severity::kNote && incomplete && warned != log.problems.end())
       log.verdict = of_problem(*warned);

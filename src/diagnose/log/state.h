@@ -53,6 +53,9 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
+// Returns whether it is a warning that says nothing of a failure (Role::kAside).
+bool is_aside(const LogProblem& problem);
+
 struct LogState {
   Log log;
   TorchLines torch_lines;

@@ -46,6 +46,12 @@ std::optional<int> completion_status(std::string_view text) {
   return std::nullopt;
 }
 
+const Symptom* symptom_of(const LogProblem& problem) {
+  const std::vector<Symptom>& symptoms = all_symptoms();
+  const auto found = std::ranges::find(symptoms, problem.symptom, &Symptom::id);
+  return problem.symptom.empty() || found == symptoms.end() ? nullptr : &*found;
+}
+
 bool matches(const Symptom& symptom, std::string_view text, const std::string& status) {
   for (const std::string_view word : symptom.words) {
     if (word.empty()) continue;
@@ -65,6 +71,11 @@ const Phrases& first_words() {
 }
 
 }  // namespace
+
+bool is_aside(const LogProblem& problem) {
+  const Symptom* symptom = symptom_of(problem);
+  return symptom != nullptr && symptom->role == Role::kAside;
+}
 
 const Symptom* LogState::find_symptom(std::string_view text, bool nccl, bool warning) {
   const std::vector<Symptom>& symptoms = all_symptoms();
@@ -114,15 +125,15 @@ std::string id_of(const Symptom* symptom, std::string_view text) {
 std::size_t order_of(const LogProblem& problem) {
   const std::vector<Symptom>& symptoms = all_symptoms();
   if (problem.symptom.empty() && problem.id != "other") return 0;  // concluded from several lines
-  for (std::size_t i = 0; i < symptoms.size(); ++i)
-    if (symptoms[i].id == problem.symptom) return i;
-  return symptoms.size();
+  const Symptom* symptom = symptom_of(problem);
+  return symptom == nullptr ? symptoms.size() : static_cast<std::size_t>(symptom - symptoms.data());
 }
 
 void sort_problems(std::vector<LogProblem>& problems) {
   std::ranges::stable_sort(problems, [](const LogProblem& a, const LogProblem& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     if (a.consequence != b.consequence) return b.consequence;
+    if (is_aside(a) != is_aside(b)) return is_aside(b);
     return order_of(a) < order_of(b);
   });
 }
@@ -159,7 +170,7 @@ bool LogState::read_symptom(std::string_view text, const LogProcess* process, co
   if (process != nullptr && !whom.hosts.contains(process->host) && has_room())
     whom.hosts.insert(process->host);
   if (rank != nullptr && !whom.ranks.contains(rank->rank) && has_room()) whom.ranks.insert(rank->rank);
-  return found != nullptr && found->severity == Severity::kNote;
+  return found != nullptr && (found->severity == Severity::kNote || found->role == Role::kAside);
 }
 
 void LogState::read_quoted(std::string_view text) {

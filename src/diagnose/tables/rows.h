@@ -11,6 +11,7 @@ constexpr auto kWarning = Severity::kWarning;
 constexpr auto kNote = Severity::kNote;
 constexpr auto kCause = Role::kCause;
 constexpr auto kEcho = Role::kEcho;
+constexpr auto kAside = Role::kAside;
 constexpr auto kSight = Role::kSight;
 constexpr auto kWarned = Said::kWarning;
 constexpr auto kNccl = Said::kNccl;
