@@ -75,8 +75,8 @@ struct JobLook {
   std::string driver = {};                              // version of NVIDIA's driver; empty if none is loaded
   std::map<std::string, JobPort> ports = {};            // by "mlx5_0/1"
   std::map<std::string, JobInterface> interfaces = {};  // by name
-  std::map<std::string, JobCounters> pci =
-      {};  // by address: AER's correctable, nonfatal, fatal; of those that have any
+  // By address: AER's correctable, nonfatal, fatal, and each error by its name ("fatal CmpltTO"); of devices that count any.
+  std::map<std::string, JobCounters> pci = {};
   std::map<std::string, JobGpu> gpus = {};  // by PCI address
   std::vector<std::string> unread = {};     // what could not be read, and why
   FIELDS(JobLook, time, took, boot_id, uptime, driver, ports, interfaces, pci, gpus, unread);
