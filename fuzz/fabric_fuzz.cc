@@ -14,6 +14,8 @@
 #include "fabric/fabric_file.h"
 #include "fabric/judge.h"
 #include "fabric/mad.h"
+#include "fabric/named_text.h"
+#include "fabric/port_report.h"
 #include "fabric/topology_file.h"
 #include "fuzz/require.h"
 
@@ -73,6 +75,25 @@ void as_counters(std::string_view text) {
   require(!verify_counters(evidence).findings.empty());
 }
 
+void as_ports(std::string_view text) {
+  require_printable(named_fabric_text(text));
+  const bool recognised = is_port_report(text);
+  const auto report = parse_port_report(text, "ports");
+  require(report || !recognised || text.size() > (64 << 10));
+  if (!report) return require_printable(report.error().text);
+  require_printable(report->summary());
+  require(report->lids.size() == report->fabric.nodes.size());
+  for (const IbCounterReading& reading : report->look.ports)
+    require(report->fabric.port(reading.end).number == reading.end.port);
+  std::size_t unknown = 0;
+  const IbCounterLook none = counters_in(report->fabric, *report, unknown);
+  require(none.ports.size() + unknown == report->look.ports.size());
+  FabricEvidence evidence;
+  evidence.fabric = report->fabric;
+  evidence.counters = report->look;
+  require(!verify_ports(evidence).findings.empty());
+}
+
 void as_dump(std::string_view text) {
   const auto fabric = parse_topology(text, "dump");
   if (!fabric) return;
@@ -87,7 +108,7 @@ void as_dump(std::string_view text) {
 // What is read of other tools can be written as a dump.
 void as_other_file(std::string_view text) {
   require(bool(parse_fabric_file(text, "file")) == bool(parse_fabric_file(text, "again")));
-  for (const auto parse : {parse_port_list, parse_link_list, parse_fabric_tables})
+  for (const auto parse : {parse_port_list, parse_link_list, parse_fabric_tables, parse_net_dump})
     if (const auto fabric = parse(text, "file")) {
       require(fabric->nodes.size() <= kMostIbNodes);
       require(!topology_text(*fabric).empty());
@@ -119,5 +140,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     as_dump({reinterpret_cast<const char*>(data), size});
   as_other_file({reinterpret_cast<const char*>(data), size});
   as_counters({reinterpret_cast<const char*>(data), size});
+  as_ports({reinterpret_cast<const char*>(data), size});
   return 0;
 }

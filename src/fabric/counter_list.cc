@@ -8,6 +8,13 @@
 //            Link info:  …                                          (with -r)
 //   ## Summary: 26 nodes checked, 2 bad nodes found
 //
+// and of ibdiagnet2.pm (ibdiagnet 2.9 and later), which has all ports; "NA" is what a device does not count:
+//
+//   Port=1 Lid=0x00b4 GUID=0xb0cf0e0300d33fc0 Device=54002 Port Name=leaf1/U1/P1/1/1
+//   -------------------------------------------------------
+//   symbol_error_counter=0x00000000
+//   symbol_error_counter_extended=0x0000000000000000
+//
 // "port ALL" is the sum of a switch's ports. The GUID is that of the port; the ports of a switch share it.
 #include "fabric/counter_list.h"
 
@@ -63,6 +70,77 @@ IbCounts counts_in(std::string_view text) {
   return counts;
 }
 
+constexpr std::string_view kPmPort = "Port=";
+
+// Names of ibdiagnet2.pm. The 64-bit form follows the 32-bit one, and counts where the device has it.
+constexpr std::pair<std::string_view, IbCounter> kPmNames[] = {
+    {"symbol_error_counter", IbCounter::kSymbolErrors},
+    {"symbol_error_counter_extended", IbCounter::kSymbolErrors},
+    {"link_error_recovery_counter", IbCounter::kLinkErrorRecovery},
+    {"link_error_recovery_counter_extended", IbCounter::kLinkErrorRecovery},
+    {"link_down_counter", IbCounter::kLinkDowned},
+    {"link_downed_counter_extended", IbCounter::kLinkDowned},
+    {"port_rcv_errors", IbCounter::kRcvErrors},
+    {"port_rcv_errors_extended", IbCounter::kRcvErrors},
+    {"port_rcv_remote_physical_errors", IbCounter::kRcvRemotePhysicalErrors},
+    {"port_rcv_remote_physical_errors_extended", IbCounter::kRcvRemotePhysicalErrors},
+    {"port_rcv_switch_relay_errors", IbCounter::kRcvSwitchRelayErrors},
+    {"port_rcv_switch_relay_errors_extended", IbCounter::kRcvSwitchRelayErrors},
+    {"port_xmit_discard", IbCounter::kXmitDiscards},
+    {"port_xmit_discards_extended", IbCounter::kXmitDiscards},
+    {"port_xmit_constraint_errors", IbCounter::kXmitConstraintErrors},
+    {"port_xmit_constraint_errors_extended", IbCounter::kXmitConstraintErrors},
+    {"port_rcv_constraint_errors", IbCounter::kRcvConstraintErrors},
+    {"port_rcv_constraint_errors_extended", IbCounter::kRcvConstraintErrors},
+    {"local_link_integrity_errors", IbCounter::kLocalLinkIntegrity},
+    {"local_link_integrity_errors_extended", IbCounter::kLocalLinkIntegrity},
+    {"excessive_buffer_errors", IbCounter::kExcessiveBufferOverrun},
+    {"excessive_buffer_overrun_errors_extended", IbCounter::kExcessiveBufferOverrun},
+    {"vl15_dropped", IbCounter::kVl15Dropped},
+    {"vl15_dropped_extended", IbCounter::kVl15Dropped},
+    {"port_xmit_wait", IbCounter::kXmitWait},
+    {"port_xmit_wait_extended", IbCounter::kXmitWait},
+    {"port_xmit_data", IbCounter::kXmitData},
+    {"port_xmit_data_extended", IbCounter::kXmitData},
+    {"port_rcv_data", IbCounter::kRcvData},
+    {"port_rcv_data_extended", IbCounter::kRcvData},
+    {"port_xmit_pkts", IbCounter::kXmitPackets},
+    {"port_xmit_pkts_extended", IbCounter::kXmitPackets},
+    {"port_rcv_pkts", IbCounter::kRcvPackets},
+    {"port_rcv_pkts_extended", IbCounter::kRcvPackets}};
+
+struct PmHead {
+  std::uint64_t guid = 0;
+  int port = 0;
+  std::string name;  // of the node: "leaf1 U1", "node01 mlx5_0"
+};
+
+// Reads "Port=1 Lid=0x00b4 GUID=0xb0cf0e0300d33fc0 Device=54002 Port Name=leaf1/U1/P1/1/1".
+std::optional<PmHead> pm_head(std::string_view text) {
+  constexpr std::string_view kGuid = " GUID=", kName = " Port Name=";
+  const auto guid = text.find(kGuid), name = text.find(kName);
+  if (!text.starts_with(kPmPort) || guid == text.npos || name == text.npos || name < guid)
+    return std::nullopt;
+  const auto digits = text.substr(guid + kGuid.size());
+  const auto number = parse_number<std::uint64_t>(digits.substr(0, digits.find(' ')), 16);
+  const auto port = parse_number<int>(text.substr(kPmPort.size(), text.find(' ') - kPmPort.size()));
+  if (!number || *number == 0 || !port || *port < 0 || *port > kMostIbPorts) return std::nullopt;
+  constexpr std::size_t kLongest = 64;  // NodeDescription
+  const auto parts = split(trim(text.substr(name + kName.size())).substr(0, kLongest), '/');
+  return PmHead{*number, *port, printable(parts[0]) + (parts.size() > 1 ? " " + printable(parts[1]) : "")};
+}
+
+// Reads "symbol_error_counter=0x00000000" into the counts. Returns false for another line.
+bool add_pm_count(std::string_view text, IbCounts& counts) {
+  const auto is = text.find('=');
+  const auto name =
+      std::ranges::find(kPmNames, text.substr(0, is), &std::pair<std::string_view, IbCounter>::first);
+  if (is == text.npos || name == std::end(kPmNames)) return false;
+  if (const auto number = parse_number<std::uint64_t>(text.substr(is + 1), 16))
+    counts.value[static_cast<std::size_t>(name->second)] = *number;
+  return true;
+}
+
 // Returns the name in quotes; empty without one.
 std::string name_in(std::string_view text) {
   const auto open = text.find('"');
@@ -75,58 +153,94 @@ std::string name_in(std::string_view text) {
 }  // namespace
 
 bool is_counter_list(std::string_view text) {
-  bool below_node = false;
+  bool below_node = false, below_port = false;
   for (const std::string_view line : lines(text.substr(0, 64 << 10))) {
     const auto trimmed = trim(line);
     if (below_node && trimmed.starts_with(kPort) && trimmed.find(" == ") != trimmed.npos) return true;
     below_node |= trimmed.starts_with(kNode);
+    IbCounts none;
+    if (below_port && add_pm_count(trimmed, none)) return true;
+    below_port |= pm_head(trimmed).has_value();
   }
   return false;
 }
 
-Result<IbCounterList> parse_counter_list(std::string_view text, std::string_view file) {
-  IbCounterList list;
-  IbNode node;  // of the last head
-  bool added = false;
-  std::size_t ports = 0;  // in all nodes
-  for (const std::string_view line : lines(text)) {
-    const auto trimmed = trim(line);
-    if (trimmed.starts_with(kNode)) {
-      node = {};
-      added = false;
-      node.description = name_in(trimmed);
-      continue;
+namespace {
+
+class CounterListReader {
+ public:
+  Result<IbCounterList> read(std::string_view text, std::string_view file) {
+    for (const std::string_view line : lines(text)) {
+      take(trim(line));
+      if (list_.fabric.nodes.size() > kMostIbNodes ||
+          std::max(ports_, list_.look.ports.size()) > kMostIbPortsInAll)
+        return fail(ErrorKind::kBadInput, fmt::format("{}: more nodes or ports than a subnet has", file));
     }
-    if (trimmed.starts_with(kPort) && trimmed.find(" port ALL:") != trimmed.npos)
-      node.type = IbNodeType::kSwitch;
-    const auto port = port_line(trimmed);
-    if (!port) continue;
-    auto& nodes = list.fabric.nodes;
-    if (!added) {
-      if (nodes.size() >= kMostIbNodes)
-        return fail(ErrorKind::kBadInput, fmt::format("{}: more nodes than a subnet has", file));
-      node.guid = port->guid;
-      node.port_guid = port->guid;
-      nodes.push_back(node);
-      added = true;
-    }
-    IbNode& last = nodes.back();
-    const auto number = static_cast<std::size_t>(port->port);
-    for (; last.ports.size() <= number; ++ports) {
-      const int next = static_cast<int>(last.ports.size());
-      last.ports.emplace_back().number = next;
-    }
-    last.ports[number].guid = port->guid;
-    list.look.ports.push_back({.end = {static_cast<int>(nodes.size()) - 1, port->port},
-                               .first = counts_in(port->counters),
-                               .second = std::nullopt});
-    if (std::max(ports, list.look.ports.size()) > kMostIbPortsInAll)
-      return fail(ErrorKind::kBadInput, fmt::format("{}: more ports than a subnet has", file));
+    if (list_.look.ports.empty())
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{}: no line of ibqueryerrors or of ibdiagnet2.pm about a port", file));
+    tell_apart(list_.fabric);
+    return std::move(list_);
   }
-  if (list.look.ports.empty())
-    return fail(ErrorKind::kBadInput, fmt::format("{}: no line of ibqueryerrors about a port", file));
-  tell_apart(list.fabric);
-  return list;
+
+ private:
+  void take(std::string_view line) {
+    if (line.starts_with(kNode)) {
+      node_ = {};
+      current_ = nullptr;
+      added_ = false;
+      node_.description = name_in(line);
+    } else if (line.starts_with(kPort)) {
+      if (line.find(" port ALL:") != line.npos) node_.type = IbNodeType::kSwitch;
+      if (const auto port = port_line(line)) {
+        if (!added_) last_ = add_node(node_, port->guid);
+        added_ = true;
+        add_port(last_, port->guid, port->port)->first = counts_in(port->counters);
+      }
+    } else if (const auto head = pm_head(line)) {
+      const auto [known, fresh] =
+          by_guid_.try_emplace(head->guid, static_cast<int>(list_.fabric.nodes.size()));
+      IbNode node;
+      node.description = head->name;
+      if (fresh) (void)add_node(std::move(node), head->guid);
+      current_ = add_port(known->second, head->guid, head->port);
+    } else if (current_ != nullptr) {
+      (void)add_pm_count(line, current_->first);
+    }
+  }
+
+  int add_node(IbNode node, std::uint64_t guid) {
+    node.guid = node.port_guid = guid;
+    list_.fabric.nodes.push_back(std::move(node));
+    return static_cast<int>(list_.fabric.nodes.size()) - 1;
+  }
+
+  // Returns the reading of the port, which is valid until the next one is added.
+  IbCounterReading* add_port(int index, std::uint64_t guid, int port) {
+    auto& ports = list_.fabric.nodes[static_cast<std::size_t>(index)].ports;
+    const auto number = static_cast<std::size_t>(port);
+    for (; ports.size() <= number; ++ports_) {
+      const int next = static_cast<int>(ports.size());
+      ports.emplace_back().number = next;
+    }
+    ports[number].guid = guid;
+    list_.look.ports.push_back({.end = {index, port}, .first = {}, .second = std::nullopt});
+    return &list_.look.ports.back();
+  }
+
+  IbCounterList list_;
+  IbNode node_;         // of the last head of ibqueryerrors
+  bool added_ = false;  // to the list, as `last_`
+  int last_ = -1;
+  IbCounterReading* current_ = nullptr;  // of the last head of ibdiagnet2.pm
+  std::map<std::uint64_t, int> by_guid_;
+  std::size_t ports_ = 0;  // in all nodes
+};
+
+}  // namespace
+
+Result<IbCounterList> parse_counter_list(std::string_view text, std::string_view file) {
+  return CounterListReader().read(text, file);
 }
 
 IbCounterLook counters_in(const IbFabric& fabric, const IbCounterList& list, std::size_t& unknown) {

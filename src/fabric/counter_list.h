@@ -1,4 +1,5 @@
-// The output of ibqueryerrors (infiniband-diags): the ports of a subnet that have counted errors.
+// Error counters of a subnet's ports: the output of ibqueryerrors (infiniband-diags), which has those that counted errors,
+// and ibdiagnet's file ibdiagnet2.pm, which has all.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace railbed {
 
-// Nodes and ports as the output names them, without cables: it states neither which ports exist beside those with errors
+// Nodes and ports as the output names them, without cables: it states neither which ports exist beside these
 // nor what they are cabled to.
 struct IbCounterList {
   IbFabric fabric = {};

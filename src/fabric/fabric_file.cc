@@ -34,6 +34,7 @@ FabricFile fabric_file(std::string_view text) {
     if (head.starts_with(line) || has(std::string("\n").append(line))) return FabricFile::kTables;
   if (is_port_list(head)) return FabricFile::kPortList;
   if (is_link_list(head)) return FabricFile::kLinkList;
+  if (is_net_dump(head)) return FabricFile::kNetDump;
   // ibdiagnet writes blanks where ibnetdiscover has a tab.
   const bool node = has("\nSwitch\t") || has("\nCa\t") || has("\nRt\t") || has("\nSwitch  ") || has("\nCa  ");
   if (node && (has("switchguid=0x") || has("caguid=0x") || has("rtguid=0x"))) return FabricFile::kTopology;
@@ -48,6 +49,8 @@ Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file)
       return parse_link_list(text, file);
     case FabricFile::kTables:
       return parse_fabric_tables(text, file);
+    case FabricFile::kNetDump:
+      return parse_net_dump(text, file);
     case FabricFile::kTopology:
     case FabricFile::kNone:
       break;

@@ -5,13 +5,15 @@
 #include <span>
 #include <string>
 
+#include "base/wording.h"
 #include "fabric/fabric_view.h"
 #include "verify/judge.h"
 
 namespace railbed {
 
 std::span<const Rule> ib_cabling_rules();  // cables and nodes compared with the plan
-std::span<const Rule> ib_link_rules();     // links, states of ports, identities, managers
+std::span<const Rule> ib_link_rules();     // links and states of ports
+std::span<const Rule> ib_subnet_rules();   // identities, silent nodes, managers
 std::span<const Rule> ib_counter_rules();  // error counters
 std::span<const Rule> ib_tree_rules();     // the same cables, devices and switches everywhere
 
@@ -36,6 +38,12 @@ inline Case on_subnet(const FabricView& view, Judge& judge) {
 // Passes the subnet if the rule has found nothing.
 inline void pass_unless_found(const FabricView& view, Judge& judge, std::string observed) {
   if (!judge.has_findings()) on_subnet(view, judge).pass(std::move(observed));
+}
+
+// The same about cables, of which there may be none.
+inline void pass_cables_unless_found(const FabricView& view, Judge& judge) {
+  if (view.cables.empty()) return on_subnet(view, judge).not_applicable("no cable is in it");
+  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
 }
 
 }  // namespace railbed

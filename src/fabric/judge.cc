@@ -10,7 +10,8 @@ namespace railbed {
 std::span<const Rule> subnet_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
-    for (const auto& area : {ib_cabling_rules(), ib_link_rules(), ib_counter_rules(), ib_tree_rules()})
+    for (const auto& area :
+         {ib_cabling_rules(), ib_link_rules(), ib_subnet_rules(), ib_counter_rules(), ib_tree_rules()})
       all.insert(all.end(), area.begin(), area.end());
     return all;
   }();
@@ -40,6 +41,16 @@ Verdict judge(std::span<const Rule> rules, const FabricEvidence& evidence) {
 
 Verdict verify_fabric(const FabricEvidence& evidence) { return judge(subnet_rules(), evidence); }
 Verdict verify_counters(const FabricEvidence& evidence) { return judge(ib_counter_rules(), evidence); }
+
+Verdict verify_ports(const FabricEvidence& evidence) {
+  static const std::vector<Rule> rules = [] {
+    const auto links = ib_link_rules(), counters = ib_counter_rules();
+    std::vector<Rule> all(links.begin(), links.end());
+    all.insert(all.end(), counters.begin(), counters.end());
+    return all;
+  }();
+  return judge(rules, evidence);
+}
 
 const Finding* against_learning(const Verdict& verdict) {
   const auto found = std::ranges::find_if(verdict.findings, [](const Finding& finding) {

@@ -22,6 +22,8 @@ std::vector<std::string> infiniband_hosts(const Cluster& cluster);
 Verdict verify_fabric(const FabricEvidence& evidence);
 // Judges the rules on error counters alone, of evidence that has the ports with errors and no cables.
 Verdict verify_counters(const FabricEvidence& evidence);
+// Judges the rules on links, states and counters, of evidence that has some ports of a subnet.
+Verdict verify_ports(const FabricEvidence& evidence);
 
 // Returns why a subnet with this verdict must not become its own plan: what is broken, a cable that is missing
 // and one on another's rail would be planned from then on. Null if it may.

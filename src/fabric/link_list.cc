@@ -26,12 +26,6 @@
 namespace railbed {
 namespace {
 
-// Gb/s of a lane's signaling, as libibmad prints them.
-constexpr std::pair<std::string_view, IbSpeed> kSignaling[] = {
-    {"2.5", IbSpeed::kSdr},     {"5.0", IbSpeed::kDdr},      {"10.0", IbSpeed::kQdr},
-    {"14.0625", IbSpeed::kFdr}, {"25.78125", IbSpeed::kEdr}, {"53.125", IbSpeed::kHdr},
-    {"106.25", IbSpeed::kNdr},  {"212.5", IbSpeed::kXdr}};
-
 constexpr std::pair<std::string_view, IbState> kLinkStates[] = {{"Down", IbState::kDown},
                                                                 {"Init", IbState::kInit},
                                                                 {"Initialize", IbState::kInit},
@@ -78,9 +72,9 @@ bool read_place(std::string_view text, unsigned& lid, int& port) {
 IbSpeed speed_in(const std::vector<std::string_view>& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] == "(FDR10)" || parts[i] == "FDR10") return IbSpeed::kFdr10;
-    for (const auto& [text, speed] : kSignaling)
-      if (parts[i] == text && i + 1 < parts.size() && parts[i + 1].starts_with("Gbps"))
-        return i + 2 < parts.size() && parts[i + 2] == "(FDR10)" ? IbSpeed::kFdr10 : speed;
+    if (const IbSpeed speed = signaled_speed(parts[i]);
+        speed != IbSpeed::kNone && i + 1 < parts.size() && parts[i + 1].starts_with("Gbps"))
+      return i + 2 < parts.size() && parts[i + 2] == "(FDR10)" ? IbSpeed::kFdr10 : speed;
   }
   return IbSpeed::kNone;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -46,6 +47,16 @@ std::optional<IbSpeed> ib_speed(std::string_view name) {
   for (std::size_t i = 1; i < kSpeeds.size(); ++i)
     if (kSpeeds[i].word == name) return static_cast<IbSpeed>(i);
   return std::nullopt;
+}
+
+IbSpeed signaled_speed(std::string_view gigabits) {
+  constexpr std::pair<std::string_view, IbSpeed> kSignaling[] = {
+      {"2.5", IbSpeed::kSdr},     {"5.0", IbSpeed::kDdr},      {"10.0", IbSpeed::kQdr},
+      {"14.0625", IbSpeed::kFdr}, {"25.78125", IbSpeed::kEdr}, {"53.125", IbSpeed::kHdr},
+      {"106.25", IbSpeed::kNdr},  {"212.5", IbSpeed::kXdr}};
+  for (const auto& [text, speed] : kSignaling)
+    if (text == gigabits) return speed;
+  return IbSpeed::kNone;
 }
 
 std::string IbLink::to_text() const {

@@ -50,6 +50,7 @@ struct IbPort {
   bool link_up = false;  // physically
   IbLink active;
   IbLink supported;  // the best; width 0 if unknown
+  IbLink enabled;    // the best that its settings allow; width 0 if unknown
   IbEnd peer;
 };
 
@@ -119,6 +120,8 @@ std::string_view word(IbSpeed speed);         // "HDR"
 std::string_view word(IbState state);         // "INIT"
 std::string_view word(IbManagerState state);  // "MASTER"
 std::optional<IbSpeed> ib_speed(std::string_view word);
+// Returns the speed of a lane by its signaling in Gb/s, as libibmad prints it: "25.78125"; kNone if it has no name here.
+IbSpeed signaled_speed(std::string_view gigabits);
 std::string guid_text(std::uint64_t guid);  // "0x0002c902004885a8"
 
 // Sets the label of nodes with equal descriptions, with the GUID added: unmanaged switches all have the same

@@ -176,7 +176,7 @@ CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& optio
 void add_from(CLI::App& app, FabricOptions& options) {
   app.add_option("--from", options.from,
                  "read a file of ibnetdiscover, `railbed fabric discover --ibnetdiscover`, iblinkinfo or "
-                 "ibdiagnet (ibdiagnet2.db_csv) instead of the subnet")
+                 "ibdiagnet (ibdiagnet2.db_csv, .net_dump) instead of the subnet")
       ->excludes("--device");
 }
 

@@ -54,7 +54,7 @@ void declare_fabric_topology(CLI::App& fabric,
   app->add_option("--port", options->port, "and this port of it")->check(between(1, 254))->needs(device);
   app->add_option(
          "--from", options->from,
-         "read a file of ibnetdiscover, iblinkinfo or ibdiagnet (ibdiagnet2.db_csv) instead of the subnet")
+         "read a file of ibnetdiscover, iblinkinfo or ibdiagnet (ibdiagnet2.db_csv, .net_dump) instead of the subnet")
       ->excludes(device);
   app->footer(
       "\nEach node has one place in such a tree: nodes whose rails are on the same leaves are under one switch, which\n"

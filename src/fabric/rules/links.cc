@@ -18,6 +18,19 @@ std::string ends_text(const FabricView& view, const IbCable& cable) {
   return fmt::format("{} and {}", place_of(view.fabric, cable.end), place_of(view.fabric, cable.other));
 }
 
+// Returns the remedy for a link that is less than it should be: of the end whose settings allow no more, else `otherwise`.
+template <class AllowsNoMore>
+Remedy remedy_of(const FabricView& view, const IbCable& cable, AllowsNoMore allows_no_more,
+                 std::string otherwise) {
+  for (const IbEnd& end : {cable.end, cable.other})
+    if (const IbLink& allowed = view.fabric.port(end).enabled; allowed.width > 0 && allows_no_more(allowed))
+      return {
+          fmt::format("{} is set to {} at most: set it to all that it supports (ibportstate, width and speed "
+                      "or espeed), and find what set it.",
+                      place_of(view.fabric, end), allowed.to_text())};
+  return {std::move(otherwise)};
+}
+
 void judge_width(const FabricView& view, Judge& judge) {
   for (const IbCable& cable : view.cables) {
     const IbLink* link = cable.link(view.fabric);
@@ -41,10 +54,11 @@ void judge_width(const FabricView& view, Judge& judge) {
                                       link->width, wanted.link.width),
                .expected = fmt::format("{}x, {}", wanted.link.width, wanted.why),
                .observed = link->to_text(),
-               .remedy = {"A lane of the cable or of a connector is broken: "
-                          "clean and reseat it, then swap it."}});
+               .remedy = remedy_of(
+                   view, cable, [&](const IbLink& allowed) { return allowed.width <= link->width; },
+                   "A lane of the cable or of a connector is broken: clean and reseat it, then swap it.")});
   }
-  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
+  pass_cables_unless_found(view, judge);
 }
 
 void judge_speed(const FabricView& view, Judge& judge) {
@@ -57,11 +71,12 @@ void judge_speed(const FabricView& view, Judge& judge) {
                                       word(link->speed), word(wanted.link.speed)),
                .expected = fmt::format("{}, {}", word(wanted.link.speed), wanted.why),
                .observed = link->to_text(),
-               .remedy = {"Clean and reseat the cable; see that it is made for "
-                          "this speed, and that no port "
-                          "is set to a lower one (ibportstate)."}});
+               .remedy = remedy_of(
+                   view, cable, [&](const IbLink& allowed) { return allowed.speed <= link->speed; },
+                   "Clean and reseat the cable; see that it is made for this speed, and that no port "
+                   "is set to a lower one (ibportstate).")});
   }
-  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
+  pass_cables_unless_found(view, judge);
 }
 
 void judge_asymmetry(const FabricView& view, Judge& judge) {
@@ -78,7 +93,7 @@ void judge_asymmetry(const FabricView& view, Judge& judge) {
                .remedy = {"Pull the cable and plug it in again, so that both "
                           "ends negotiate anew; then try another."}});
   }
-  pass_unless_found(view, judge, counted(view.cables.size(), "cable"));
+  pass_cables_unless_found(view, judge);
 }
 
 // Ends the rule as not applicable and returns true if the subnet was read from
@@ -88,15 +103,14 @@ bool is_from_file(const FabricView& view, Judge& judge, std::string_view what) {
   return !view.fabric.live;
 }
 
+// Returns whether a port has a link and no subnet manager has activated it.
+bool is_waiting(const IbPort& port) { return port.state == IbState::kInit || port.state == IbState::kArmed; }
+
 void judge_port_states(const FabricView& view, Judge& judge) {
   if (!view.fabric.states && is_from_file(view, judge, "states of ports")) return;
   std::vector<IbCable> waiting;
   std::ranges::copy_if(view.cables, std::back_inserter(waiting), [&](const IbCable& cable) {
-    const auto idle = [&](const IbEnd& end) {
-      const IbState state = view.fabric.port(end).state;
-      return state == IbState::kInit || state == IbState::kArmed;
-    };
-    return idle(cable.end) || idle(cable.other);
+    return is_waiting(view.fabric.port(cable.end)) || is_waiting(view.fabric.port(cable.other));
   });
   // Without a manager they all wait for one: one finding, which
   // fabric.no-manager explains. A file does not state its managers.
@@ -115,6 +129,18 @@ void judge_port_states(const FabricView& view, Judge& judge) {
                                        word(view.fabric.port(cable.other).state)),
                .remedy = {"See the subnet manager's log for this port; it may "
                           "not reach it, or be waiting."}});
+  // Of some outputs a port is known without what it is cabled to.
+  for (std::size_t n = 0; view.fabric.states && n < view.fabric.nodes.size(); ++n)
+    for (const IbPort& port : view.fabric.nodes[n].ports)
+      if (is_waiting(port) && !port.peer && (port.number > 0 || !view.fabric.nodes[n].is_switch()))
+        on_port(view, judge, {static_cast<int>(n), port.number})
+            .fail(
+                {.message = fmt::format("{} has a link that is not active",
+                                        place_of(view.fabric, {static_cast<int>(n), port.number})),
+                 .expected = "ACTIVE",
+                 .observed = std::string(word(port.state)),
+                 .remedy = {
+                     "A subnet manager sets the state. See that one runs (sminfo), and its log for this port."}});
   pass_unless_found(view, judge, counted(view.fabric.nodes.size(), "node"));
 }
 
@@ -303,6 +329,12 @@ std::span<const Rule> ib_link_rules() {
        .fixture = "port-in-init",
        .explained_by = {"fabric.no-manager"},
        .check = judge_port_states},
+  };
+  return kRules;
+}
+
+std::span<const Rule> ib_subnet_rules() {
+  static const Rule kRules[] = {
       {.id = "fabric.silent",
        .title = "What has a link answers",
        .why = "Firmware that hangs, or a cable that loses every packet.",

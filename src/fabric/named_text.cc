@@ -1,0 +1,145 @@
+#include "fabric/named_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kHead = 64 << 10;
+constexpr std::size_t kLongestShown = 100;
+
+std::string shown(std::string_view text) { return printable(trim(text).substr(0, kLongestShown)); }
+
+// Returns the first line that has neither a warning of libibmad nor nothing.
+std::string_view first_line(std::string_view text) {
+  for (const std::string_view line : lines(text.substr(0, kHead)))
+    if (const auto trimmed = trim(line); !trimmed.empty() && !trimmed.starts_with("ibwarn: ["))
+      return trimmed;
+  return {};
+}
+
+// Returns the text between two others; empty if it has not both.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  const auto at = text.find(before);
+  const auto rest = at == text.npos ? std::string_view() : text.substr(at + before.size());
+  const auto end = rest.find(after);
+  return end == rest.npos ? std::string_view() : rest.substr(0, end);
+}
+
+// "sminfo: sm lid 1 sm guid 0x…, activity count 506 priority 14 state 3 SMINFO_MASTER"
+std::string of_manager(std::string_view text) {
+  const auto line = first_line(text);
+  constexpr std::string_view kState = "SMINFO_";
+  if (!line.starts_with("sminfo: sm lid ") || line.rfind(kState) == line.npos) return "";
+  return fmt::format(
+      "a subnet manager by sminfo: LID {}, priority {}, {}; `railbed fabric sm` judges the managers of a subnet",
+      shown(between(line, "sm lid ", " ")), shown(between(line, "priority ", " ")),
+      shown(line.substr(line.rfind(kState) + kState.size())));
+}
+
+// "10 packets transmitted, 10 received, 0% packet loss, time 10000 ms" below "--- node01.(none) (Lid 5) ibping
+// statistics ---"
+std::string of_ping(std::string_view text) {
+  constexpr std::string_view kMark = " ibping statistics ---";
+  text = text.substr(0, std::min<std::size_t>(text.size(), 8 << 20));
+  const auto mark = text.rfind(kMark);
+  if (mark == text.npos) return "";
+  const auto line_at = text.rfind('\n', mark);
+  auto who = trim(
+      text.substr(line_at == text.npos ? 0 : line_at + 1, mark - (line_at == text.npos ? 0 : line_at + 1)));
+  if (who.starts_with("--- ")) who.remove_prefix(4);
+  const auto rest = text.substr(mark + kMark.size());
+  const auto sent = parse_number<std::uint64_t>(trim(rest.substr(0, rest.find(" packets transmitted"))));
+  const auto received =
+      parse_number<std::uint64_t>(trim(between(rest, "packets transmitted, ", " received")));
+  if (!sent || !received) return "";
+  const std::string counts =
+      fmt::format("ibping of {}: {} of {} packets returned", shown(who), *received, *sent);
+  if (*received == *sent)
+    return counts + "; the way through the subnet works, its speed and its errors are in other outputs";
+  if (*received > 0) return counts + "; for where the others are lost, give `ibqueryerrors` of the subnet";
+  return counts +
+         "; see that `ibping -S` runs at the other end, that the LID is its port's (ibstat), and give `iblinkinfo`";
+}
+
+// Records of the subnet administrator: "NodeRecord dump:", "PortInfoRecord dump:".
+std::string of_records(std::string_view text) {
+  const auto line = first_line(text);
+  constexpr std::string_view kDump = " dump:";
+  if (!line.ends_with(kDump) || line.find("Record") == line.npos || line.find(' ') != line.rfind(kDump))
+    return "";
+  return fmt::format(
+      "{}s of a subnet's administrator by saquery, which are not judged; `iblinkinfo` and `ibnetdiscover` of the same "
+      "subnet are",
+      shown(line.substr(0, line.size() - kDump.size())));
+}
+
+// Tables of ibswinfo: "PSU0 status        | OK", and with -o status "psu0.status : OK".
+std::string of_switch(std::string_view text) {
+  const auto head = text.substr(0, kHead);
+  std::size_t states = 0, bad = 0;
+  std::string_view part;
+  for (const std::string_view line : lines(head)) {
+    const auto bar = line.find_first_of("|:");
+    if (bar == line.npos) continue;
+    const auto key = trim(line.substr(0, bar));
+    const auto value = trim(line.substr(bar + 1));
+    if (key == "part number") part = value;
+    const bool is_state = (key.starts_with("PSU") && key.ends_with(" status")) || key == "DC power" ||
+                          key == "fan status" || (key.starts_with("psu") && key.find('.') != key.npos) ||
+                          key == "fans";
+    if (!is_state || (value != "OK" && value != "ERROR")) continue;
+    ++states;
+    bad += value == "ERROR" ? 1 : 0;
+  }
+  const bool whole = head.find("uptime (d-h:m:s)") != head.npos;
+  const bool by_status = head.find("psu0.status") != head.npos || head.find("psu1.status") != head.npos;
+  if (states == 0 || !(whole || by_status)) return "";
+  return fmt::format("a switch{} by ibswinfo: {} of {} states of power supplies and fans OK",
+                     part.empty() ? "" : " (" + shown(part) + ")", states - bad, states);
+}
+
+// A file of ibdiagnet's that holds nothing for the rules.
+std::string of_ibdiagnet(std::string_view text) {
+  const auto head = text.substr(0, kHead);
+  const bool is_log = head.find("\n-I- ") != head.npos && head.find("ibdiagnet") != head.npos;
+  if (head.substr(0, 512).find("automatically generated by IBDIAG") == head.npos && !is_log) return "";
+  return "a file of ibdiagnet's of which nothing is judged; ibdiagnet2.db_csv and ibdiagnet2.net_dump beside it hold the "
+         "subnet, ibdiagnet2.pm its error counters";
+}
+
+// Heads of perfquery's and smpquery's other attributes.
+std::string of_attribute(std::string_view text) {
+  const auto line = first_line(text);
+  constexpr std::pair<std::string_view, std::string_view> kHeads[] = {
+      {"# PortRcvErrorDetails counters: ",
+       "why a port counted PortRcvErrors (perfquery -E): `perfquery` without -E, or "
+       "ibqueryerrors, has the counters that are judged"},
+      {"# PortXmitDiscardDetails counters: ",
+       "why a port discarded packets (perfquery -D): `perfquery` without -D, or "
+       "ibqueryerrors, has the counters that are judged"},
+      {"# Switch info: ", "a switch's own settings by smpquery, which are not judged"},
+      {"# Node description: ", "a node's name by smpquery, which is not judged"},
+      {"# Guid info: ", "a port's GUIDs by smpquery, which are not judged"},
+      {"# P_Key table: ", "a port's partitions by smpquery, which are not judged"},
+      {"# SL2VL table: ", "a port's virtual lanes by smpquery, which are not judged"}};
+  for (const auto& [begin, what] : kHeads)
+    if (line.starts_with(begin)) return std::string(what);
+  return "";
+}
+
+}  // namespace
+
+std::string named_fabric_text(std::string_view text) {
+  for (const auto find : {of_manager, of_ping, of_records, of_switch, of_ibdiagnet, of_attribute})
+    if (std::string what = find(text); !what.empty()) return what;
+  return "";
+}
+
+}  // namespace railbed

@@ -1,0 +1,270 @@
+// The form of ibdiagnet2.net_dump, by example (ibdiagnet 2.8 to 2.13): a block for each switch, a row for each port.
+//
+//   "MF0;leaf1:MQM8700/U1", Mellanox, 0xb8cef60300abc123, LID 7
+//     #     : IB# : Sta  : PhysSta : MTU : LWA : LSA : FEC mode   : Retran : Neighbor Guid      : N#    : NLID : Neighbor Description
+//     1     : 1   : ACT  : LINK UP : 5   : 4x  : 50  : RS_FEC_PLR : NO-RTR : 0x5c25730300c06f60 : 1     : 156  : "node01 mlx5_0"
+//     2     : 2   : DOWN : POLL    : N/A : N/A : N/A : N/A        : N/A    :                    :       :      :
+//
+// "#" is the number on the housing ("1/17/1" of Quantum-2), "IB#" that of the specification. N# is the neighbour's number
+// on its housing, in which an adapter's port is the last part ("B184D0F0/0/0/1"). The GUID is that of the neighbour's
+// port; a switch's ports have its node's. Adapters have no block of their own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/complaint.h"
+#include "base/text.h"
+#include "fabric/both_ends.h"
+#include "fabric/fabric_file.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kFields = 13;
+
+struct SwitchHead {
+  std::string_view name;
+  std::uint64_t guid = 0;
+  unsigned lid = 0;
+};
+
+// Reads `"MF0;leaf1:MQM8700/U1", Mellanox, 0xb8cef60300abc123, LID 7`.
+std::optional<SwitchHead> switch_head(std::string_view line) {
+  constexpr std::string_view kEnd = "\", ", kLid = ", LID ";
+  const auto quote = line.find(kEnd, 1);
+  const auto guid = line.find(", 0x", quote == line.npos ? line.size() : quote);
+  const auto lid = line.find(kLid, guid == line.npos ? line.size() : guid);
+  if (!line.starts_with('"') || lid == line.npos) return std::nullopt;
+  const auto number = parse_number<std::uint64_t>(line.substr(guid + 2, lid - guid - 2), 16);
+  const auto address = parse_number<unsigned>(trim(line.substr(lid + kLid.size())));
+  if (!number || *number == 0 || !address || *address > 0xFFFF) return std::nullopt;
+  return SwitchHead{line.substr(1, quote - 1), *number, *address};
+}
+
+// Separates at " : ", which a label has not; the last field keeps its colons.
+std::vector<std::string_view> columns_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (fields.size() + 1 < kFields) {
+    const auto colon = line.find(':');
+    if (colon == line.npos) break;
+    fields.push_back(trim(line.substr(0, colon)));
+    line.remove_prefix(colon + 1);
+  }
+  fields.push_back(trim(line));
+  return fields;
+}
+
+// Returns the speed of a lane in Gb/s by its name: "50" is HDR; none for a name that is not known.
+IbSpeed lane_speed(std::string_view text) {
+  constexpr std::pair<std::string_view, IbSpeed> kSpeeds[] = {
+      {"2.5", IbSpeed::kSdr},     {"5", IbSpeed::kDdr},   {"10", IbSpeed::kQdr},
+      {"FDR10", IbSpeed::kFdr10}, {"14", IbSpeed::kFdr},  {"25", IbSpeed::kEdr},
+      {"50", IbSpeed::kHdr},      {"100", IbSpeed::kNdr}, {"200", IbSpeed::kXdr}};
+  for (const auto& [word, speed] : kSpeeds)
+    if (text == word) return speed;
+  return ib_speed(text).value_or(IbSpeed::kNone);
+}
+
+IbState state_of(std::string_view text) {
+  constexpr std::pair<std::string_view, IbState> kStates[] = {
+      {"DOWN", IbState::kDown}, {"DWN", IbState::kDown},  {"INIT", IbState::kInit},
+      {"INI", IbState::kInit},  {"ARM", IbState::kArmed}, {"ACT", IbState::kActive}};
+  for (const auto& [word, state] : kStates)
+    if (text == word) return state;
+  return IbState::kNotSaid;
+}
+
+class NetDumpReader {
+ public:
+  NetDumpReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
+
+  Result<IbFabric> read() {
+    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
+      const std::size_t end = std::min(text_.find('\n', at), text_.size());
+      line(trim(text_.substr(at, end - at)), {at, std::max<std::size_t>(end - at, 1)});
+      at = end + 1;
+    }
+    if (complaints_.empty()) resolve();
+    if (complaints_.empty()) check_both_ends(fabric_, stated_, complaints_);
+    if (complaints_.empty() && stated_.empty()) complaints_.add({0, 1}, "no link is in it");
+    if (!complaints_.empty()) return fail(complaints_.to_error());
+    fabric_.states = true;
+    tell_apart(fabric_);
+    return std::move(fabric_);
+  }
+
+ private:
+  // A row whose neighbour may have a block further down.
+  struct Waiting {
+    IbEnd end;
+    std::uint64_t guid = 0;
+    std::string_view number, name;
+    unsigned lid = 0;
+    Spot spot;
+  };
+
+  void line(std::string_view one, Spot spot) {
+    if (one.empty() || one.starts_with('#')) return;
+    if (one.size() > kLongestLine) return complaints_.add(spot, "the line is too long");
+    if (const auto head = switch_head(one)) return begin(*head, spot);
+    const auto fields = columns_of(one);
+    const auto number = fields.size() == kFields ? parse_number<int>(fields[1]) : std::nullopt;
+    if (current_ < 0 || !number || *number < 1 || *number > kMostIbPorts)
+      return complaints_.add(spot, "this is no line of ibdiagnet2.net_dump");
+    row(fields, *number, spot);
+  }
+
+  IbNode& node(int index) { return fabric_.nodes[static_cast<std::size_t>(index)]; }
+
+  // Returns the index of the node, or −1 after a complaint.
+  int add_node(IbNode added, Spot spot) {
+    if (fabric_.nodes.size() >= kMostIbNodes) {
+      complaints_.add(spot, "more nodes than a subnet has");
+      return -1;
+    }
+    fabric_.nodes.push_back(std::move(added));
+    return static_cast<int>(fabric_.nodes.size()) - 1;
+  }
+
+  bool add_port(int index, int number, Spot spot) {
+    auto& ports = node(index).ports;
+    for (; ports.size() <= static_cast<std::size_t>(number); ++ports_) {
+      const int next = static_cast<int>(ports.size());
+      ports.emplace_back().number = next;
+    }
+    if (ports_ <= kMostIbPortsInAll) return true;
+    complaints_.add(spot, "more ports than a subnet has");
+    return false;
+  }
+
+  void begin(const SwitchHead& head, Spot spot) {
+    IbNode added;
+    added.type = IbNodeType::kSwitch;
+    added.guid = added.port_guid = head.guid;
+    added.description = shown_description(head.name);
+    current_ = add_node(std::move(added), spot);
+    if (current_ < 0) return;
+    if (!by_guid_.emplace(head.guid, current_).second)
+      return complaints_.add(spot, "a switch of this GUID has had its block before");
+    if (add_port(current_, 0, spot)) node(current_).ports[0].lid = head.lid;
+  }
+
+  void row(const std::vector<std::string_view>& fields, int number, Spot spot) {
+    if (!add_port(current_, number, spot)) return;
+    IbPort& port = node(current_).ports[static_cast<std::size_t>(number)];
+    if (port.state != IbState::kNotSaid) return complaints_.add(spot, "this port has had its line before");
+    port.state = state_of(fields[2]);
+    port.link_up = fields[3] == "LINK UP" || fields[3] == "LINK_UP";
+    labels_[std::to_string(current_) + " " + std::string(fields[0])] = number;
+    const auto guid = fields[9].starts_with("0x") ? parse_number<std::uint64_t>(fields[9], 16) : std::nullopt;
+    if (!port.link_up || !guid || *guid == 0) return;
+    const auto lanes = fields[5].ends_with('x')
+                           ? parse_number<int>(fields[5].substr(0, fields[5].size() - 1)).value_or(0)
+                           : 0;
+    const bool sold = lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
+    // A speed without a name here is unknown, not slow.
+    if (const IbSpeed speed = lane_speed(fields[6]); sold && speed != IbSpeed::kNone)
+      port.active = {lanes, speed};
+    auto name = fields[12];
+    if (name.starts_with('"')) name.remove_prefix(1);
+    if (name.ends_with('"')) name.remove_suffix(1);
+    waiting_.push_back({{current_, number},
+                        *guid,
+                        fields[10],
+                        name,
+                        parse_number<unsigned>(fields[11]).value_or(0) & 0xFFFF,
+                        spot});
+  }
+
+  // Returns the port of a switch by the number on its housing; 0 if it has no such row.
+  int port_of_label(int index, std::string_view label) const {
+    const auto found = labels_.find(std::to_string(index) + " " + std::string(label));
+    return found == labels_.end() ? 0 : found->second;
+  }
+
+  // Returns the neighbour's end; unset after a complaint.
+  IbEnd neighbour_of(const Waiting& one) {
+    const auto known = by_guid_.find(one.guid);
+    if (known != by_guid_.end() && node(known->second).is_switch()) {
+      const int number = port_of_label(known->second, one.number);
+      if (number == 0) complaints_.add(one.spot, "the switch at the other end has no port of that number");
+      return number == 0 ? IbEnd{} : IbEnd{known->second, number};
+    }
+    // The GUID of an adapter is that of its port.
+    const auto number = parse_number<int>(
+        one.number.substr(one.number.rfind('/') == one.number.npos ? 0 : one.number.rfind('/') + 1));
+    if (!number || *number < 1 || *number > kMostIbPorts) {
+      complaints_.add(one.spot, "the neighbour's port has no number");
+      return {};
+    }
+    int index = known == by_guid_.end() ? -1 : known->second;
+    if (index < 0) {
+      IbNode added;
+      added.guid = one.guid;
+      added.description = shown_description(one.name);
+      index = add_node(std::move(added), one.spot);
+      if (index < 0 || !add_port(index, *number, one.spot)) return {};
+      by_guid_.emplace(one.guid, index);
+    } else if (!add_port(index, *number, one.spot)) {
+      return {};
+    }
+    IbPort& port = node(index).ports[static_cast<std::size_t>(*number)];
+    if (port.peer) {
+      complaints_.add(
+          one.spot,
+          "a port of an adapter has a second cable, as where XDR has several planes: give ibdiagnet2.db_csv");
+      return {};
+    }
+    port.guid = one.guid;
+    port.lid = one.lid;
+    port.link_up = true;
+    port.active = fabric_.port(one.end).active;
+    port.peer = one.end;
+    return {index, *number};
+  }
+
+  void resolve() {
+    for (const Waiting& one : waiting_) {
+      if (complaints_.count() >= kMostFabricComplaints) return;
+      const IbEnd end = neighbour_of(one);
+      if (!end) continue;
+      fabric_.port(one.end).peer = end;
+      stated_.push_back({one.end, one.spot});
+    }
+  }
+
+  std::string_view text_;
+  Complaints complaints_;
+  IbFabric fabric_;
+  int current_ = -1;
+  std::size_t ports_ = 0;
+  std::vector<Waiting> waiting_;
+  std::vector<StatedEnd> stated_;
+  std::unordered_map<std::uint64_t, int> by_guid_;
+  std::unordered_map<std::string, int> labels_;  // "node label" to IB#
+};
+
+}  // namespace
+
+bool is_net_dump(std::string_view head) {
+  bool below_switch = false;
+  for (const std::string_view line : lines(head)) {
+    const auto text = trim(line);
+    if (text.empty()) continue;
+    if (below_switch && text.starts_with('#') && text.find(": IB#") != text.npos) return true;
+    below_switch = text.size() <= kLongestLine && switch_head(text).has_value();
+  }
+  return false;
+}
+
+Result<IbFabric> parse_net_dump(std::string_view text, std::string_view file) {
+  return NetDumpReader(text, file).read();
+}
+
+}  // namespace railbed
