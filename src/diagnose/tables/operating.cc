@@ -19,6 +19,10 @@ constexpr std::string_view kPinTitle =
     "The driver refused to pin GPU memory for another device (nvidia_p2p_get_pages, EINVAL)";
 constexpr std::string_view kNoProfilingTitle =
     "DCGM offers no profiling metrics (DCGM_FI_PROF_…) on this node";
+constexpr std::string_view kSwitchInfo = "github.com/stanford-rc/ibswinfo, ibswinfo.sh (registers MSPS, FORE)";
+constexpr std::string_view kSwitchPowerTitle = "A power supply of a switch gives no power";
+constexpr std::string_view kSwitchSupplyTitle = "A power supply of a switch is missing or not well";
+constexpr std::string_view kSwitchFanTitle = "A fan of a switch, or of its power supply, runs outside its limits";
 constexpr std::string_view kNoEngineTitle = "DCGM's client does not reach its host engine (nv-hostengine)";
 constexpr std::string_view kNoSessionTitle = "ipmitool got no session with the BMC";
 constexpr std::string_view kNoVfTitle =
@@ -311,6 +315,14 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"dcgm-nvml-failed",      kNote,    kSight, kAnyone, {"Failed to initialize NVML"}, kDcgmSource, "NVML did not start"},
     {"dcgm-cache-failed",     kNote,    kSight, kAnyone, {"CacheManager Init Failed"}, "github.com/NVIDIA/dcgm-exporter/issues/34", "DCGM could not set up its store of readings"},
 
+    // Switches, by ibswinfo
+    {"switch-power",          kWarning, kCause, kAnyone, {"DC power", "| ERROR"}, kSwitchInfo, kSwitchPowerTitle},
+    {"switch-power-status",   kWarning, kCause, kAnyone, {"psu", ".dc ", ": ERROR"}, kSwitchInfo, kSwitchPowerTitle},
+    {"switch-supply",         kWarning, kCause, kAnyone, {"PSU", " status ", "| ERROR"}, kSwitchInfo, kSwitchSupplyTitle},
+    {"switch-supply-status",  kWarning, kCause, kAnyone, {"psu", ".status ", ": ERROR"}, kSwitchInfo, kSwitchSupplyTitle},
+    {"switch-fan",            kWarning, kCause, kAnyone, {"fan status ", "| ERROR"}, kSwitchInfo, kSwitchFanTitle},
+    {"switch-supply-fan",     kWarning, kCause, kAnyone, {"psu", ".fan ", ": ERROR"}, kSwitchInfo, kSwitchFanTitle},
+
     // Harmless
     {"cpu-clock-warning",     kNote,    kCause, kAnyone, {"Conflicting CPU frequency values detected"}, "perftest src/get_clock.c",
      "Nothing is broken: perftest read different clock rates from the cores and says so"},
@@ -326,6 +338,22 @@ constexpr Symptom kOperatingSymptoms[] = {
 };
 
 constexpr Hypothesis kOperatingHypotheses[] = {
+    {.id = "switch-power", .explains = {"switch-power", "switch-power-status"}, .stated = true,
+     .cause = "ibswinfo reads ERROR where the supply's output is off: no cable, no mains at its outlet, or a broken supply. The other supply carries the switch meanwhile. "
+              "How it reads that bit is its author's guess.",
+     .remedy = "Look at the supply's LED and its cable, then at its outlet; exchange the supply. The switch stays on.",
+     .settle_by = "the LED of the power supply; on a managed switch: show power",
+     .source = kSwitchInfo},
+    {.id = "switch-supply", .explains = {"switch-supply", "switch-supply-status"}, .stated = true,
+     .cause = "ibswinfo reads ERROR where a slot has no supply or the supply does not report itself. How it reads that register is its author's guess.",
+     .remedy = "Look at the slot: fit the supply or exchange it. With one supply the switch has no reserve.",
+     .settle_by = "the slot and the LED of the power supply; on a managed switch: show power",
+     .source = kSwitchInfo},
+    {.id = "switch-fan", .explains = {"switch-fan", "switch-supply-fan"}, .stated = true,
+     .cause = "The switch reports a fan below or above the limits of its speed. The rows of fans show which: one far from its neighbours, or 0. A fan of a supply stands still with its supply.",
+     .remedy = "Exchange that fan module while the switch runs; until then watch its temperature.",
+     .settle_by = "the LEDs of the fans; on a managed switch: show fan",
+     .source = kSwitchInfo},
     {.id = "kernel-failed", .explains = {"kernel-fault", "kernel-bug"}, .common = kUsual, .stated = true,
      .cause = "A driver or the kernel has a fault, or memory is damaged. What the kernel still does cannot be relied on.",
      .remedy = "The name in square brackets behind RIP or IP is the driver to update; without one, test the memory. Restart the node.",
