@@ -114,6 +114,42 @@ void add_section(const std::vector<std::string_view>& section, ReportTree& repor
     add_commands(section, outputs);
 }
 
+// The messages of NVIDIA's driver in a list of the section "Scanning kernel log files".
+struct Messages {
+  std::string text;  // the other lines are empty, so that each has its number; empty without any message
+  std::vector<std::size_t>
+      boots;  // the numbers of the lines with which the boots in it begin, by the kernel's stamps
+};
+
+Messages messages_below(std::string_view text, std::string_view source) {
+  constexpr std::string_view kKernel = " kernel: ";
+  Messages found;
+  bool any = false, scanned = false, wanted = false;
+  double last = 0;
+  std::size_t number = 0;
+  for (const auto line : lines(text)) {
+    if (is_rule(line)) scanned = wanted = false;
+    if (line.starts_with("Scanning kernel log files")) scanned = true;
+    if (scanned && line.starts_with("  ") && line.ends_with(':')) wanted = trim(line) == source;
+    const auto kernel = wanted ? line.find(kKernel) : line.npos;
+    const bool is_message = kernel != line.npos && line.find("NVRM: ") != line.npos;
+    if (kernel != line.npos) {
+      // "[   20.817762] " counts from the boot.
+      const auto rest = line.substr(kernel + kKernel.size());
+      const auto stamp =
+          rest.starts_with('[') ? parse_real(trim(rest.substr(1, rest.find(']') - 1))) : std::nullopt;
+      if (stamp && (found.boots.empty() || *stamp < last)) found.boots.push_back(number);
+      if (stamp) last = *stamp;
+    }
+    if (is_message) found.text.append(line);
+    found.text.append("\n");
+    any = any || is_message;
+    ++number;
+  }
+  if (!any) found.text.clear();
+  return found;
+}
+
 }  // namespace
 
 bool is_copied_file(std::string_view path) {
@@ -128,20 +164,17 @@ bool is_bug_report(std::string_view text) {
 }
 
 std::string messages_of_boot(std::string_view text, int boots_before) {
-  constexpr std::string_view kKernel = " kernel: ";
-  const std::string source = "journalctl -b -" + std::to_string(boots_before) + ":";
-  std::string kept;
-  bool any = false, scanned = false, wanted = false;
-  for (const auto line : lines(text)) {
-    if (is_rule(line)) scanned = wanted = false;
-    if (line.starts_with("Scanning kernel log files")) scanned = true;
-    if (scanned && line.starts_with("  ") && line.ends_with(':')) wanted = trim(line) == source;
-    const bool is_message = wanted && line.find(kKernel) != line.npos && line.find("NVRM: ") != line.npos;
-    if (is_message) kept.append(line);
-    kept.append("\n");
-    any = any || is_message;
-  }
-  return any ? kept : std::string();
+  return messages_below(text, "journalctl -b -" + std::to_string(boots_before) + ":").text;
+}
+
+std::string messages_of_log_file(std::string_view text) {
+  Messages found = messages_below(text, "/var/log/kern.log:");
+  // The last boot of the file may be this one.
+  const std::size_t last = found.text.empty() || found.boots.empty() ? 0 : found.boots.back();
+  std::size_t end = 0;
+  for (std::size_t line = 0; line < last; ++line) end = found.text.find('\n', end) + 1;
+  found.text.resize(end);
+  return found.text.find("NVRM: ") == std::string::npos ? std::string() : found.text;
 }
 
 void read_bug_report(std::string_view text, ReportTree& report, Outputs& outputs) {

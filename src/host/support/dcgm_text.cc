@@ -1,4 +1,4 @@
-// Parses dcgmi diag and dcgmi health -c, each as JSON (-j) and as a table, into the call "gpu-tests". The forms are those
+// Parses dcgmi diag and dcgmi health -c, each as JSON (-j) and as a table, and dcgmi nvlink -s, into the call "gpu-tests". The forms are those
 // of DCGM's nvvs/json and dcgmi/Diag.cpp, dcgmi/Health.cpp:
 //
 //   3   {"DCGM GPU Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "GPU Memory",
@@ -8,6 +8,7 @@
 //   health  {"body": {"Overall Health": {"value": "Healthy"}}, "header": ["Health Monitor Report"]}
 //   | GPU Memory                | Fail - GPU 2                                   |
 //   | Warning                   | GPU 2 …                                        |
+//   nvlink  "    gpuId 0:" and below it "        U U D _": up, down, disabled (X), not supported (_)
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -392,6 +393,74 @@ void read_health(std::string_view text, TestList& list) {
   for (GpuTestAnswer& test : tests) list.add(std::move(test));
 }
 
+// The NVLinks of a GPU by dcgmi nvlink -s.
+struct LinkStates {
+  int gpu = 0;
+  std::size_t up = 0, all = 0;  // up or down; others are not there
+  std::string down;             // their numbers
+};
+
+std::vector<LinkStates> link_states(std::string_view text) {
+  std::vector<LinkStates> gpus;
+  bool below_gpu = false;
+  for (const auto line : lines(text)) {
+    const auto trimmed = trim(line);
+    constexpr std::string_view kGpu = "gpuId ";
+    if (trimmed.starts_with(kGpu) && trimmed.ends_with(':')) {
+      const auto number = parse_number<int>(trimmed.substr(kGpu.size(), trimmed.size() - kGpu.size() - 1));
+      below_gpu = number && *number >= 0 && *number < kMostGpuNumbers && gpus.size() < kMostGpuNumbers;
+      if (below_gpu) gpus.push_back({.gpu = *number, .up = 0, .all = 0, .down = ""});
+      continue;
+    }
+    const auto states = words(trimmed);
+    const bool is_row = below_gpu && !states.empty() && states.size() <= kMostGpuNumbers &&
+                        std::ranges::all_of(states, [](std::string_view state) {
+                          return state.size() == 1 && std::string_view("UDX_").find(state[0]) != state.npos;
+                        });
+    below_gpu = false;
+    if (!is_row) continue;
+    LinkStates& last = gpus.back();
+    for (std::size_t link = 0; link < states.size(); ++link) {
+      if (states[link] == "U") ++last.up;
+      if (states[link] == "U" || states[link] == "D") ++last.all;
+      if (states[link] == "D") last.down += (last.down.empty() ? "" : ", ") + std::to_string(link);
+    }
+  }
+  return gpus;
+}
+
+// A GPU of which some links are up and others down has a fault, the more so beside one whose links are all up. Where all
+// of a GPU's are down, it may as well be a PCIe card without a bridge.
+void read_nvlinks(std::string_view text, TestList& list) {
+  const auto gpus = link_states(text);
+  const bool whole =
+      std::ranges::any_of(gpus, [](const LinkStates& gpu) { return gpu.all > 0 && gpu.up == gpu.all; });
+  std::string dark;
+  for (const LinkStates& gpu : gpus) {
+    if (gpu.all > 0 && gpu.up == 0) {
+      dark += (dark.empty() ? "" : ", ") + std::to_string(gpu.gpu);
+      continue;
+    }
+    const bool sound = gpu.up == gpu.all;
+    GpuTestAnswer test{.program = "dcgmi nvlink",
+                       .name = "NVLinks",
+                       .gpu = gpu.gpu,
+                       .status = gpu.all == 0 ? "skip"
+                                 : sound      ? "pass"
+                                 : whole      ? "fail"
+                                              : "warn",
+                       .setting = false,
+                       .messages = {}};
+    if (!sound) add_message(test, "down: " + gpu.down);
+    list.add(std::move(test));
+  }
+  if (!dark.empty())
+    list.error(
+        "all NVLinks are down of GPU " + dark +
+        ": a fault of SXM modules and of bridged cards (look at nvidia-fabricmanager and the kernel log), and how "
+        "PCIe cards without a bridge are");
+}
+
 }  // namespace
 
 std::string_view dcgm_kind(std::string_view text) {
@@ -399,6 +468,9 @@ std::string_view dcgm_kind(std::string_view text) {
   const auto has = [&](std::string_view mark) { return head.find(mark) != head.npos; };
   if (has("\"DCGM Diagnostic\"") || has("\"DCGM GPU Diagnostic\"")) return "diag";
   if (has("Health Monitor Report") && (has("| Overall Health") || has("\"Overall Health\""))) return "health";
+  if (has("NvLink Link Status") && has("gpuId ")) return "nvlink";
+  if (has("| NVLINK Error Counts ")) return "nvlink -e";
+  if (has("| Topology Information ") && has("| CPU Core Affinity ")) return "topo";
   // kubectl and pod managers print a line or two before.
   constexpr std::size_t kBefore = 512;
   const bool table =
@@ -420,7 +492,9 @@ void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& repor
   for (const auto text : texts) {
     const std::size_t before = answer.tests.size() + answer.errors.size();
     const auto kind = dcgm_kind(text);
-    if (kind == "health" && trim(text).starts_with('{'))
+    if (kind == "nvlink")
+      read_nvlinks(text, list);
+    else if (kind == "health" && trim(text).starts_with('{'))
       read_health_json(text, list);
     else if (kind == "health" && text.find("Overall Health:") != text.npos)
       read_first_health(text, list);

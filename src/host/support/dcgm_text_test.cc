@@ -285,5 +285,51 @@ TEST(DcgmText, HostileTextsAreShownAsText) {
   EXPECT_FALSE(answer.errors[0].empty());
 }
 
+// dcgmi nvlink -s of DCGM 3.3 to 4, composed.
+std::string links(const std::vector<std::string>& gpus) {
+  std::string text = "+----------------------+\n|  NvLink Link Status  |\n+----------------------+\nGPUs:\n";
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    text += "    gpuId " + std::to_string(i) + ":\n        " + gpus[i] + "\n";
+  return text + "NvSwitches:\n    No NvSwitches found.\n\nKey: Up=U, Down=D, Disabled=X, Not Supported=_\n";
+}
+
+TEST(DcgmText, ReadsNvlinksThatAreDownBesideOthers) {
+  const std::string text = links({"U U U U", "U D U D", "_ _ _ _"});
+  EXPECT_EQ(command_shown_by(text), "dcgmi nvlink");
+  const GpuTestsAnswer answer = tests_in(text);
+  ASSERT_NE(find_result(answer, "NVLinks", 1), nullptr);
+  EXPECT_EQ(find_result(answer, "NVLinks", 0)->status, "pass");
+  EXPECT_EQ(find_result(answer, "NVLinks", 1)->status, "fail");
+  EXPECT_EQ(find_result(answer, "NVLinks", 1)->messages.front(), "down: 1, 3");
+  EXPECT_EQ(find_result(answer, "NVLinks", 2)->status, "skip");
+  EXPECT_TRUE(answer.errors.empty());
+  const GpuTestsAnswer alone = tests_in(links({"U U D D"}));
+  EXPECT_EQ(find_result(alone, "NVLinks", 0)->status, "warn") << "one of two bridges may be fitted";
+}
+
+TEST(DcgmText, CallsNvlinksUnknownThatAreAllDown) {
+  const GpuTestsAnswer answer = tests_in(links({"D D D D", "D D D D"}));
+  EXPECT_TRUE(answer.tests.empty());
+  ASSERT_EQ(answer.errors.size(), 1U);
+  EXPECT_NE(answer.errors.front().find("all NVLinks are down of GPU 0, 1"), std::string::npos);
+  EXPECT_TRUE(tests_in(links({"U U X _", "U U X _"})).errors.empty());
+}
+
+TEST(DcgmText, NamesCountsAndPlaces) {
+  EXPECT_EQ(
+      command_shown_by(
+          "+-----------------------------+------+\n| NVLINK Error Counts                |\n| GPU 0    "
+          "                          |\n| Link 0                      |      |\n| -> Replay Error          "
+          "   | 12   |\n"),
+      "dcgmi nvlink -e");
+  EXPECT_EQ(command_shown_by("+-------------------+------+\n| mygroup           | Topology Information |\n"
+                             "+===================+======+\n| CPU Core Affinity | 0 - 11               |\n"),
+            "dcgmi topo");
+  EXPECT_EQ(command_shown_by("| Device ID | Topology Information |\n| 0 | Local CPU List: 0-23 |\n"), "");
+  EXPECT_EQ(command_shown_by("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-abcdefab-cdef-abdc-abcd-abababababab)\n"
+                             "\t Link 0: Replay Errors: 0\n\t Link 0: Recovery Errors: 0\n"),
+            "nvidia-smi nvlink -e");
+}
+
 }  // namespace
 }  // namespace railbed

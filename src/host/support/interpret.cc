@@ -321,6 +321,10 @@ void add_gpus(const Outputs& outputs, ReportTree& report) {
     report.leave_out(
         "`nvidia-smi nvlink -s`: it names GPUs by number and UUID, and nothing here states their PCI addresses; add the "
         "output of nvidia-smi or nvidia-smi -q of the same machine");
+  if (outputs.find(kSmi, {"nvlinke", "nvlinkerrorcounters"}) != nullptr)
+    report.leave_out(
+        "`nvidia-smi nvlink -e`: counts since the driver was loaded, of which only the growth shows a fault; `railbed "
+        "verify --load` judges it on the node itself");
   add_topology(outputs, addresses, report);
   for (const Output* any : outputs.of(kSmi)) add_nvidia_smi_errors(any->text, report);
   add_missing_driver(report);
@@ -352,8 +356,20 @@ void add_tests_of_gpus(const Outputs& outputs, ReportTree& report) {
   std::vector<std::string_view> texts;
   for (const Output* output : outputs.of("dcgmi")) {
     const auto& words = output->words;
+    const auto kind = dcgm_kind(output->text);
+    if (kind == "nvlink -e") {
+      report.leave_out(
+          "`dcgmi nvlink -e`: counts since the driver was loaded, of which only the growth shows a fault; `railbed verify "
+          "--load` judges it on the node itself");
+      continue;
+    }
+    if (kind == "topo") {
+      report.leave_out(
+          "`dcgmi topo`: it names GPUs by number alone; add the outputs of nvidia-smi -q and nvidia-smi topo -m");
+      continue;
+    }
     const bool judged = words.size() > 1 && (words[1] == "diag" || words[1] == "health");
-    if (judged || !dcgm_kind(output->text).empty()) texts.push_back(output->text);
+    if (judged || !kind.empty()) texts.push_back(output->text);
   }
   add_gpu_tests(texts, report);
 }

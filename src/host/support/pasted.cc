@@ -138,6 +138,7 @@ Words words_of_text(std::string_view text) {
   if (is_nvidia_smi_table(head) || has("Failed to initialize NVML")) return {"nvidia-smi"};
   if (is_nvidia_topology(head))
     return has("CNS ") ? Words{"nvidia-smi", "topo", "-p2p"} : Words{"nvidia-smi", "topo"};
+  if (head.starts_with("GPU 0: ") && has(": Replay Errors: ")) return {"nvidia-smi", "nvlink", "-e"};
   if (head.starts_with("GPU 0: ") && has("(UUID: "))
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
@@ -150,7 +151,11 @@ Words words_of_text(std::string_view text) {
     return words;
   }
   if (is_gdscheck(head)) return {"gdscheck", "-p"};
-  if (const auto kind = dcgm_kind(head); !kind.empty()) return {"dcgmi", std::string(kind)};
+  if (const auto kind = dcgm_kind(head); !kind.empty()) {
+    Words words{"dcgmi"};
+    for (const auto word : railbed::words(kind)) words.emplace_back(word);
+    return words;
+  }
   if (const auto command = ipmitool_command(head); !command.empty()) {
     Words words{"ipmitool"};
     for (const auto word : railbed::words(command)) words.emplace_back(word);

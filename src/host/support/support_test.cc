@@ -726,6 +726,30 @@ TEST(SupportReport, ABugReportHasTheMessagesOfEarlierBoots) {
                        '\n'))
       << "it keeps its line";
   EXPECT_EQ(messages_of_boot(text, 2), "");
+  EXPECT_EQ(messages_of_log_file(text), "") << "a line without a stamp states no boot";
+}
+
+// /var/log/kern.log of the script, composed: its lines are of several boots, which the kernel's stamps tell apart.
+TEST(SupportReport, ABugReportHasTheMessagesOfItsLogFile) {
+  const auto report = [](const std::string& log) {
+    const std::string rule(44, '_');
+    return rule + "\n\nStart of NVIDIA bug report log file.\n" + rule +
+           "\n\nScanning kernel log files for NVIDIA kernel messages:\n\n  /var/log/kern.log:\n" + log +
+           "\n  journalctl -b -0:\nJul 24 kernel: NVRM: of this boot\n" + rule + "\n";
+  };
+  const std::string fell =
+      "Jul 22 18:19:48 gpu01 kernel: [   20.817762] NVRM: GPU at 00000000:01:00.0 has fallen off the bus.\n";
+  const std::string next =
+      "Jul 22 18:22:22 gpu01 kernel: [    2.289339] NVRM: loading NVIDIA UNIX x86_64 Kernel Module\n";
+  const std::string last =
+      "Jul 24 17:40:41 gpu01 kernel: [    2.1] usb 1-1: new\nJul 24 17:40:42 gpu01 kernel: [    2.3] NVRM: of the last\n";
+  const std::string found = messages_of_log_file(report(fell + next + last));
+  EXPECT_EQ(trim(found), trim(fell + next));
+  EXPECT_EQ(std::count(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(found.find("Jul")), '\n'),
+            8)
+      << "it keeps its line";
+  EXPECT_EQ(messages_of_log_file(report(fell)), "") << "one boot may be this one";
+  EXPECT_EQ(messages_of_log_file(report("")), "");
 }
 
 TEST(SupportReport, ThePortsOfATopologyAreNoKernelLog) {

@@ -77,7 +77,8 @@ struct IpmitoolOutput {
 // bmc/ipmitool_text.h reads them.
 void add_ipmitool(const std::vector<IpmitoolOutput>& outputs, ReportTree& report);
 inline constexpr std::string_view kIpmitoolPart = " (part)";
-// Returns "diag" or "health" for what dcgmi diag (JSON or table) or dcgmi health -c prints; empty for other texts.
+// Returns "diag", "health" or "nvlink" for what dcgmi diag (JSON or table), dcgmi health -c or dcgmi nvlink -s prints,
+// "nvlink -e" or "topo" for these, of which nothing is read, and empty for other texts.
 std::string_view dcgm_kind(std::string_view text);
 // The results of all outputs of dcgmi together.
 void add_gpu_tests(const std::vector<std::string_view>& texts, ReportTree& report);
