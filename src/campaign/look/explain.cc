@@ -36,6 +36,8 @@
 #include "fabric/counter_list.h"
 #include "fabric/fabric_file.h"
 #include "fabric/judge.h"
+#include "fabric/named_text.h"
+#include "fabric/port_report.h"
 #include "facts/facts.h"
 #include "host/kernel_log.h"
 #include "host/support/bug_report.h"
@@ -111,25 +113,30 @@ class KernelLines {
 };
 
 // Returns the failure of a GPU that an nvidia-bug-report shows of the boot before, else of the one before that, as a
-// warning: the machine has been restarted since.
+// warning: the machine has been restarted since. What /var/log/kern.log has of boots before may be weeks old, and is a
+// note.
 std::optional<diagnose::Log> earlier_boot(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::path(path).stem().extension() == ".tar") return std::nullopt;
   const auto sent = read_archive(path);
   if (!sent || sent->files.size() != 1 || !is_bug_report(sent->files.begin()->second.content))
     return std::nullopt;
-  for (const int boots : {1, 2}) {
+  const std::string& text = sent->files.begin()->second.content;
+  const auto failure_in = [&](std::string_view messages, nccl::Severity severity,
+                              std::string_view when) -> std::optional<diagnose::Log> {
     diagnose::LogReader reader;
     reader.begin_file(input_name(path));
-    reader.feed(messages_of_boot(sent->files.begin()->second.content, boots));
+    reader.feed(messages);
     diagnose::Log log = reader.finish({});
-    if (!diagnose::is_recognised(log) || log.verdict.severity != nccl::Severity::kError) continue;
-    log.verdict.severity = nccl::Severity::kWarning;
-    log.verdict.text =
-        fmt::format("{}: {}", boots == 1 ? "In the boot before" : "Two boots before", log.verdict.text);
+    if (!diagnose::is_recognised(log) || log.verdict.severity != nccl::Severity::kError) return std::nullopt;
+    log.verdict.severity = severity;
+    log.verdict.text = fmt::format("{}: {}", when, log.verdict.text);
     return log;
-  }
-  return std::nullopt;
+  };
+  using enum nccl::Severity;
+  if (auto log = failure_in(messages_of_boot(text, 1), kWarning, "In the boot before")) return log;
+  if (auto log = failure_in(messages_of_boot(text, 2), kWarning, "Two boots before")) return log;
+  return failure_in(messages_of_log_file(text), kNote, "In earlier boots, by /var/log/kern.log");
 }
 
 // Everything that is read before the verdict.
@@ -144,8 +151,10 @@ struct Mixture {
   std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
   std::optional<FabricEvidence> subnet;
-  std::optional<IbCounterList> errors;  // of ibqueryerrors
+  std::optional<IbCounterList> errors;  // of ibqueryerrors or ibdiagnet2.pm
   std::string errors_from;              // its path
+  std::string ports;                    // outputs of perfquery, ibportstate and smpquery, one after another
+  std::string ports_from;               // the path of the first
   std::optional<diagnose::Log> before;  // what an nvidia-bug-report shows of an earlier boot
 
   std::string add_machine(const std::string& name, Facts facts);
@@ -164,7 +173,9 @@ struct Mixture {
   Result<void> add_graphs(const std::string& path, std::string_view text);
   bool add_fabric(const std::string& path, std::string_view text);
   Result<void> add_counters(const std::string& path, std::string_view text);
-  void judge_fabric();
+  Result<void> add_ports(const std::string& path, std::string_view text);
+  void add_named(const std::string& path, std::string what, std::string_view text);
+  Result<void> judge_fabric();
   Result<void> read_loose();
 };
 
@@ -352,38 +363,74 @@ bool Mixture::add_fabric(const std::string& path, std::string_view text) {
   return true;
 }
 
-// Adds the first output of ibqueryerrors, and names the others.
+// Adds the first list of error counters, and names the others.
 Result<void> Mixture::add_counters(const std::string& path, std::string_view text) {
   auto list = parse_counter_list(text, path);
   if (!list) return tl::unexpected(std::move(list.error()));
   if (errors) {
-    explanation.inputs.push_back({path, "another output of ibqueryerrors, not judged"});
+    explanation.inputs.push_back({path, "another list of a subnet's error counters, not judged"});
     return {};
   }
-  explanation.inputs.push_back({path, "error counters of an InfiniBand subnet, " +
-                                          counted(list->look.ports.size(), "port") + " with errors"});
+  explanation.inputs.push_back(
+      {path, "error counters of an InfiniBand subnet, " + counted(list->look.ports.size(), "port")});
   errors = std::move(*list);
   errors_from = path;
   return {};
 }
 
-// Judges the subnet with its counters; counters without a subnet for themselves.
-void Mixture::judge_fabric() {
+// Adds outputs about single ports, which are read together.
+Result<void> Mixture::add_ports(const std::string& path, std::string_view text) {
+  auto report = parse_port_report(text, path);
+  if (!report) return tl::unexpected(std::move(report.error()));
+  explanation.inputs.push_back({path, report->summary()});
+  if (ports.empty()) ports_from = path;
+  if (ports.size() + text.size() > kMaxReadBytes)
+    return fail(ErrorKind::kBadInput, path + ": more outputs about ports than are read together");
+  ports.append(text).append("\n");
+  return {};
+}
+
+// Names an output of which no rule judges anything, and reads it for messages.
+void Mixture::add_named(const std::string& path, std::string what, std::string_view text) {
+  explanation.inputs.push_back({path, std::move(what)});
+  log.begin_file(input_name(path));
+  log.feed(text);
+  has_log = true;
+}
+
+// Judges the subnet with its counters; counters and ports without a subnet for themselves.
+Result<void> Mixture::judge_fabric() {
+  std::optional<IbPortReport> report;
+  if (!ports.empty()) {
+    ASSIGN_OR_RETURN(report, parse_port_report(ports, ports_from));
+    if (errors)
+      explanation.inputs.push_back({ports_from, "not judged beside a list of the subnet's counters"});
+  }
+  FabricEvidence evidence;
   if (subnet) {
     std::size_t unknown = 0;
-    if (errors) subnet->counters = counters_in(subnet->fabric, *errors, unknown);
+    if (errors)
+      subnet->counters = counters_in(subnet->fabric, *errors, unknown);
+    else if (report && !report->look.ports.empty())
+      subnet->counters = counters_in(subnet->fabric, *report, unknown);
     if (unknown > 0)
       explanation.inputs.push_back(
-          {errors_from, counted(unknown, "port") + " of it not in the subnet of " + subnet->from});
+          {errors ? errors_from : ports_from,
+           counted(unknown, "port") + " of it not in the subnet of " + subnet->from});
     explanation.fabric = ExplainedFabric{subnet->from, subnet->fabric.nodes.size(), verify_fabric(*subnet)};
-    return;
+  } else if (errors) {
+    evidence.fabric = std::move(errors->fabric);
+    evidence.from = errors_from;
+    evidence.counters = std::move(errors->look);
+    explanation.fabric =
+        ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
+  } else if (report && (report->fabric.states || !report->look.ports.empty())) {
+    evidence.fabric = std::move(report->fabric);
+    evidence.from = ports_from;
+    evidence.counters = std::move(report->look);
+    explanation.fabric = ExplainedFabric{ports_from, evidence.fabric.nodes.size(), verify_ports(evidence)};
   }
-  if (!errors) return;
-  FabricEvidence evidence;
-  evidence.fabric = std::move(errors->fabric);
-  evidence.from = errors_from;
-  evidence.counters = std::move(errors->look);
-  explanation.fabric = ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
+  return {};
 }
 
 // Returns what another measuring tool measured, in a line; empty if the text is no such tool's.
@@ -413,6 +460,8 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     return true;
   }
   if (fabric_file(text) != FabricFile::kNone && add_fabric(path, text)) return true;
+  const bool has_ports = is_port_report(text);
+  if (has_ports) RETURN_IF_ERROR(add_ports(path, text));
   if (std::error_code error; fs::is_regular_file(path, error) && is_bug_report(text)) {
     RETURN_IF_ERROR(add_captured(path));
     return true;
@@ -426,6 +475,11 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     const std::string command = command_shown_by(text);
     const bool is_output =
         !command.empty() && command != "dmesg";  // a job's lines may have stamps like the kernel's
+    if (has_ports) return true;
+    if (std::string what = named_fabric_text(text); !is_output && measured.empty() && !what.empty()) {
+      add_named(path, std::move(what), text);
+      return true;
+    }
     if (!is_output && measured.empty()) return false;
     explanation.inputs.push_back(
         {path, measured.empty()
@@ -552,7 +606,7 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
     RETURN_IF_ERROR(mixture.add(path));
   }
   RETURN_IF_ERROR(mixture.read_loose());
-  mixture.judge_fabric();
+  RETURN_IF_ERROR(mixture.judge_fabric());
   caller.progress("");
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
@@ -569,7 +623,7 @@ Result<Explanation> explain_text(std::string_view text) {
   ASSIGN_OR_RETURN(const bool outputs, mixture.add_outputs(std::string(kNoFile), std::string(text)));
   if (!outputs) RETURN_IF_ERROR(mixture.add_log(std::string(kNoFile), text, nullptr));
   RETURN_IF_ERROR(mixture.read_loose());
-  mixture.judge_fabric();
+  RETURN_IF_ERROR(mixture.judge_fabric());
   mixture.explanation.inputs.front().path = "the text";
   return conclude(std::move(mixture));
 }

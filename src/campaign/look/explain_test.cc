@@ -214,6 +214,65 @@ TEST_F(Explain, ABugReportShowsTheBootBefore) {
   EXPECT_THAT(beside.job->verdict.text, testing::Not(HasSubstr("boot")));
 }
 
+// What kern.log has of boots before may be weeks old: a note, and after what the journal has of the boot before.
+TEST_F(Explain, ABugReportShowsOlderBootsAsANote) {
+  const std::string rule(44, '_');
+  const std::string report =
+      rule +
+      "\n\nStart of NVIDIA bug report log file.\n\nuname: Linux gpu01 6.8.0 #1 SMP x86_64 GNU/Linux\n" +
+      rule +
+      "\n\nScanning kernel log files for NVIDIA kernel messages:\n\n  /var/log/kern.log:\n"
+      "Nov  8 13:49:49 gpu01 kernel: [  766.456533] NVRM: API mismatch: the client has the version 515.65.01, but\n"
+      "Nov  8 13:50:31 gpu01 kernel: [    8.937160] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  515.65.01\n\n" +
+      rule + "\n";
+  const Explanation old = read({write("bug-report.log", report)});
+  ASSERT_TRUE(old.job);
+  EXPECT_THAT(old.job->verdict.text, StartsWith("In earlier boots, by /var/log/kern.log: "));
+  EXPECT_EQ(old.job->verdict.severity, nccl::Severity::kNote);
+  EXPECT_THAT(old.job->verdict.why.front(), HasSubstr("bug-report.log:"));
+}
+
+// Outputs about single ports are judged together, beside a subnet by its nodes, and no output of these tools is taken for
+// a job's.
+TEST_F(Explain, OutputsAboutPortsAreRead) {
+  const std::string sound =
+      "# Port counters: Lid 6 port 1 (CapMask: 0x5A00)\nPortSelect:......................1\n"
+      "SymbolErrorCounter:..............0\nLinkDownedCounter:...............2\n";
+  const std::string sick =
+      "root@gpu01:~# perfquery -x 9 2\n# Port extended counters: Lid 9 port 2\nPortSelect:......................2\n"
+      "SymbolErrorCounter:..............4711\n";
+  const auto red = [](const Explanation& explanation) {
+    return explanation.fabric && std::ranges::any_of(explanation.fabric->verdict.findings, railbed::is_red);
+  };
+  const Explanation one = read({write("sound.txt", sound)});
+  ASSERT_TRUE(one.fabric);
+  EXPECT_FALSE(red(one));
+  EXPECT_FALSE(one.job);
+  EXPECT_TRUE(red(read({write("sound.txt", sound), write("sick.txt", sick)})));
+  const Explanation manager =
+      read({write("sminfo.txt",
+                  "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 "
+                  "SMINFO_MASTER\n")});
+  EXPECT_FALSE(manager.job);
+  EXPECT_THAT(manager.inputs.front().what, HasSubstr("LID 1, priority 14, MASTER"));
+}
+
+TEST_F(Explain, ASwitchsOwnStateIsRead) {
+  const std::string table =
+      "part number        | MQM8790-HS2F\nuptime (d-h:m:s)   | 67d-04:19:16\nPSU0 status        | OK\n"
+      "     DC power      | OK\n     fan status    | OK\n";
+  EXPECT_FALSE(read({write("sound.txt", table + "fan status         | OK\n")}).job);
+  const Explanation fan = read({write("fan.txt", table + "fan status         | ERROR\n")});
+  ASSERT_TRUE(fan.job);
+  EXPECT_EQ(fan.job->problems.front().symptom, "switch-fan");
+  EXPECT_EQ(fan.job->verdict.severity, nccl::Severity::kWarning);
+  const Explanation power =
+      read({write("power.txt", table + "PSU1 status        | OK\n     DC power      | ERROR\n"
+                                       "     fan status    | ERROR\nfan status         | OK\n")});
+  ASSERT_TRUE(power.job);
+  EXPECT_EQ(power.job->problems.front().symptom, "switch-power");
+}
+
 // A topology that is cut off is no kernel log, though its ports stand in brackets.
 TEST_F(Explain, ATopologyThatIsNotWholeIsNoMachine) {
   const Explanation part =
