@@ -111,6 +111,7 @@ void read_texts(std::string_view text) {
   for (const Output& output : outputs.all()) require(!output.words.empty());
   require(without_colours(std::string(text)).size() <= text.size());
   for (const int boots : {1, 2}) require(messages_of_boot(text, boots).size() <= text.size() + 1);
+  require(messages_of_log_file(text).size() <= text.size() + 1);
   for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);
