@@ -230,6 +230,8 @@ constexpr Symptom kProgramSymptoms[] = {
     {"hub-no-name",           kNote,    kSight, kAnyone, {"Failed to resolve 'huggingface.co'"}, kHub, "The name does not resolve"},
     {"hub-no-route",          kNote,    kSight, kAnyone, {"huggingface.co", "Network is unreachable"}, kHub, "There is no way out"},
     {"docker-starts", kNote, kSight, kAnyone, {"docker run"}, "docker run(1)", "Docker starts a container"},
+    // Last: every other line about the lost GPU is more telling.
+    {"gpu-fell-off", kError, kCause, kAnyone, {"has fallen off the bus", "NVRM: GPU "}, "github.com/NVIDIA/open-gpu-kernel-modules", "A GPU fell off the PCIe bus: it no longer answers"},
 };
 
 constexpr Hypothesis kProgramHypotheses[] = {
