@@ -105,6 +105,31 @@ std::string of_switch(std::string_view text) {
                      part.empty() ? "" : " (" + shown(part) + ")", states - bad, states);
 }
 
+// "uptime (sec)       : 16982312", "fan#1.speed (rpm)  : 6355"; "node_desription : leaf1" (as ibswinfo spells it)
+std::string of_part_of_switch(std::string_view text) {
+  const auto line = first_line(text);
+  const auto head = text.substr(0, kHead);
+  if (line.starts_with("uptime (sec) ") && head.find(".speed (rpm)") != head.npos)
+    return "temperatures, watts and speeds of fans of a switch (ibswinfo -o vitals), which have no limit in it; `ibswinfo` "
+           "without -o has the states of fans and power supplies as well";
+  if (line.starts_with("node_des") && head.find("\npart_number") != head.npos)
+    return "what a switch is (ibswinfo -o inventory); `ibswinfo` without -o has the states of fans and power supplies";
+  return "";
+}
+
+// "Switch\t: 0x0000000000200001 ports 8 "leaf1" base port 0 lid 3 lmc 0", "Ca\t: 0x… ports 2 "node01 mlx5_0""
+std::string of_node_list(std::string_view text) {
+  const auto line = first_line(text);
+  const auto colon = line.find(':');
+  const auto kind = trim(line.substr(0, colon));
+  const bool is_list = colon != line.npos && (kind == "Switch" || kind == "Ca") &&
+                       trim(line.substr(colon + 1)).starts_with("0x") && line.find(" ports ") != line.npos;
+  return is_list
+             ? "a list of nodes by ibnodes, ibhosts or ibswitches, which has no links; `iblinkinfo` and `ibnetdiscover` "
+               "of the same subnet are judged"
+             : "";
+}
+
 // A file of ibdiagnet's that holds nothing for the rules.
 std::string of_ibdiagnet(std::string_view text) {
   const auto head = text.substr(0, kHead);
@@ -124,6 +149,11 @@ std::string of_attribute(std::string_view text) {
       {"# PortXmitDiscardDetails counters: ",
        "why a port discarded packets (perfquery -D): `perfquery` without -D, or "
        "ibqueryerrors, has the counters that are judged"},
+      {"Unicast lids [0x", "a switch's forwarding table by ibroute, which is not judged"},
+      {"Multicast mlids [0x", "a switch's forwarding table by ibroute, which is not judged"},
+      {"From ca {0x", "a way through the subnet by ibtracert; `iblinkinfo` has the states of its links"},
+      {"From switch {0x", "a way through the subnet by ibtracert; `iblinkinfo` has the states of its links"},
+      {"GID fe80:", "a port's addresses by ibaddr, which are not judged; `ibstat` has its state"},
       {"# Switch info: ", "a switch's own settings by smpquery, which are not judged"},
       {"# Node description: ", "a node's name by smpquery, which is not judged"},
       {"# Guid info: ", "a port's GUIDs by smpquery, which are not judged"},
@@ -137,7 +167,8 @@ std::string of_attribute(std::string_view text) {
 }  // namespace
 
 std::string named_fabric_text(std::string_view text) {
-  for (const auto find : {of_manager, of_ping, of_records, of_switch, of_ibdiagnet, of_attribute})
+  for (const auto find : {of_manager, of_ping, of_records, of_switch, of_part_of_switch, of_node_list,
+                          of_ibdiagnet, of_attribute})
     if (std::string what = find(text); !what.empty()) return what;
   return "";
 }

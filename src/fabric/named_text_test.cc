@@ -46,6 +46,21 @@ TEST(NamedFabricText, CountsTheStatesOfASwitch) {
   EXPECT_THAT(named_fabric_text("fan status | ERROR in the report of the rack\n"), IsEmpty());
 }
 
+TEST(NamedFabricText, NamesPartsListsAndWays) {
+  EXPECT_THAT(named_fabric_text(
+                  "uptime (sec)       : 16982312\npsu0.power (W)     : 92\nfan#1.speed (rpm)  : 6355\n"),
+              HasSubstr("no limit"));
+  EXPECT_THAT(named_fabric_text("node_desription    : leaf1\npart_number        : MQM8790\n"),
+              HasSubstr("inventory"));
+  EXPECT_THAT(named_fabric_text("Ca\t: 0x0000000000100003 ports 2 \"node01 mlx5_0\"\n"),
+              HasSubstr("ibhosts"));
+  EXPECT_THAT(named_fabric_text("Switch  : 0x0000000000200001 ports 8 \"leaf1\" base port 0 lid 3 lmc 0\n"),
+              HasSubstr("iblinkinfo"));
+  EXPECT_THAT(named_fabric_text("Unicast lids [0x0-0x5] of switch Lid 3 guid 0x1 (leaf1):\n"),
+              HasSubstr("ibroute"));
+  EXPECT_THAT(named_fabric_text("Ca: the authority of this site\n"), IsEmpty());
+}
+
 TEST(NamedFabricText, NamesRecordsFilesAndDetails) {
   EXPECT_THAT(named_fabric_text("NodeRecord dump:\n\t\tlid.....................134\n"),
               AllOf(HasSubstr("NodeRecords"), HasSubstr("iblinkinfo")));
