@@ -79,7 +79,7 @@ void as_ports(std::string_view text) {
   require_printable(named_fabric_text(text));
   const bool recognised = is_port_report(text);
   const auto report = parse_port_report(text, "ports");
-  require(report || !recognised || text.size() > (64 << 10));
+  require(report || !recognised || text.size() > (256 << 10));
   if (!report) return require_printable(report.error().text);
   require_printable(report->summary());
   require(report->lids.size() == report->fabric.nodes.size());

@@ -36,6 +36,7 @@ constexpr std::string_view kInfo = "# Port info: ";
 constexpr std::string_view kVendorInfo = "# MLNX ext Port info: ";
 constexpr std::string_view kNodeHead = "# Node info: ";
 constexpr int kAllPorts = 255;
+constexpr std::size_t kMostReported = 1 << 15;  // ports that a person or a script asked one by one
 
 // Names of infiniband-diags before 1.5.
 constexpr std::pair<std::string_view, IbCounter> kOldNames[] = {
@@ -153,14 +154,21 @@ class PortReportReader {
   Result<IbPortReport> read(std::string_view text, std::string_view file) {
     for (const std::string_view line : lines(text)) {
       take(trim(line));
-      if (nodes_.size() > kMostIbNodes || ports_ > kMostIbPortsInAll)
-        return fail(ErrorKind::kBadInput, fmt::format("{}: more nodes or ports than a subnet has", file));
+      if (nodes_.size() > kMostIbNodes || ports_ > kMostIbPortsInAll ||
+          std::max(counts_.size(), physical_.size()) > kMostReported)
+        return fail(ErrorKind::kBadInput,
+                    fmt::format("{}: more than {} ports; give ibqueryerrors or iblinkinfo of the subnet",
+                                file, kMostReported));
     }
     finish();
     if (nodes_.empty())
       return fail(ErrorKind::kBadInput,
                   fmt::format("{}: no block of perfquery, ibportstate or smpquery", file));
     join_peers();
+    for (const auto& [end, physical] : physical_) {
+      if (physical == "Disabled") report_.disabled.push_back(end);
+      if (physical == "Polling") report_.polling.push_back(end);
+    }
     for (auto& [end, counts] : counts_) report_.look.ports.push_back({end, counts, std::nullopt});
     report_.fabric.states = states_;
     return std::move(report_);
@@ -271,14 +279,11 @@ class PortReportReader {
 
   void set_port() {
     IbPort& port = report_.fabric.port(end_);
-    std::erase(report_.disabled, end_);
-    std::erase(report_.polling, end_);
     if (stated_.state == IbState::kNotSaid) return;
+    physical_.insert_or_assign(end_, stated_.physical);
     states_ = true;
     port.state = stated_.state;
     port.link_up = stated_.physical == "LinkUp";
-    if (stated_.physical == "Disabled") report_.disabled.push_back(end_);
-    if (stated_.physical == "Polling") report_.polling.push_back(end_);
     const auto known = [](const IbLink& link) { return link.width > 0 && link.speed != IbSpeed::kNone; };
     if (stated_.fdr10 && stated_.active.speed == IbSpeed::kQdr) stated_.active.speed = IbSpeed::kFdr10;
     // A port without a link keeps what it would begin with.
@@ -296,6 +301,7 @@ class PortReportReader {
   IbPortReport report_;
   std::map<std::string, int> nodes_;  // by their places
   std::map<IbEnd, IbCounts> counts_;
+  std::map<IbEnd, std::string_view> physical_;
   std::map<IbEnd, IbEnd> peers_;
   std::size_t ports_ = 0;
   bool states_ = false;

@@ -211,6 +211,15 @@ TEST(PortReport, IsJoinedToASubnetByLid) {
   EXPECT_EQ(unknown, 1U) << "port 1 of LID 6 is another one than the adapter's port 2";
 }
 
+TEST(PortReport, RefusesMorePortsThanAnybodyAsksFor) {
+  std::string text;
+  for (int lid = 1; lid <= 33000; ++lid)
+    text += "# Port counters: Lid " + std::to_string(lid) + " port 1\nSymbolErrors:..99\n";
+  const auto report = parse_port_report(text, "p");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().text, HasSubstr("ibqueryerrors"));
+}
+
 TEST(PortReport, RefusesOtherTexts) {
   for (const std::string_view other :
        {"", "# Port counters: the sum of all\nPortSelect:....1\n",

@@ -175,6 +175,7 @@ struct Mixture {
   Result<void> add_counters(const std::string& path, std::string_view text);
   Result<void> add_ports(const std::string& path, std::string_view text);
   void add_named(const std::string& path, std::string what, std::string_view text);
+  void read_messages(const std::string& path, std::string_view text);
   Result<void> judge_fabric();
   Result<void> read_loose();
 };
@@ -393,6 +394,11 @@ Result<void> Mixture::add_ports(const std::string& path, std::string_view text) 
 // Names an output of which no rule judges anything, and reads it for messages.
 void Mixture::add_named(const std::string& path, std::string what, std::string_view text) {
   explanation.inputs.push_back({path, std::move(what)});
+  read_messages(path, text);
+}
+
+// Reads an output for messages, of which it may have none: a tool's own, and those of a job that somebody put beside it.
+void Mixture::read_messages(const std::string& path, std::string_view text) {
   log.begin_file(input_name(path));
   log.feed(text);
   has_log = true;
@@ -475,7 +481,10 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
     const std::string command = command_shown_by(text);
     const bool is_output =
         !command.empty() && command != "dmesg";  // a job's lines may have stamps like the kernel's
-    if (has_ports) return true;
+    if (has_ports) {
+      read_messages(path, text);
+      return true;
+    }
     if (std::string what = named_fabric_text(text); !is_output && measured.empty() && !what.empty()) {
       add_named(path, std::move(what), text);
       return true;

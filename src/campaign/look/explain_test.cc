@@ -249,6 +249,9 @@ TEST_F(Explain, OutputsAboutPortsAreRead) {
   EXPECT_FALSE(red(one));
   EXPECT_FALSE(one.job);
   EXPECT_TRUE(red(read({write("sound.txt", sound), write("sick.txt", sick)})));
+  const Explanation beside = read({write("job.txt", std::string(kRegistration) + sound)});
+  ASSERT_TRUE(beside.job) << "a job's own lines around such an output are read";
+  EXPECT_EQ(beside.job->problems.front().id, "memlock");
   const Explanation manager =
       read({write("sminfo.txt",
                   "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 "
