@@ -459,7 +459,6 @@ constexpr Symptom kRdmaSymptoms[] = {
      "A rule drops UDP port 4791 (RoCE v2)"},
     {"perftest-nothing-done", kNote,    kSight, kAnyone, {"scnt=", "ccnt=0"}, kPerftest,
      "Not one request of the RDMA test was completed"},
-    {"perftest-head",         kNote,    kSight, kAnyone, {"Data ex. method : "}, kPerftest, "An RDMA test began"},
     {"perftest-link-ib",      kNote,    kSight, kAnyone, {"Link type       : IB"}, kPerftest,
      "The RDMA test runs over InfiniBand"},
     {"perftest-cuda-flag",    kNote,    kSight, kAnyone, {"--use_cuda", "ib_"}, kPerftest,
