@@ -234,14 +234,16 @@ class RunningBurn final : public BurnCampaign {
   Result<void> open_rails() {
     if (!places_.cluster)
       return fail(ErrorKind::kBadInput, "--rails: name a cluster.yaml, which describes the rails");
-    std::vector<std::string> nodes;
-    for (const GpuPlace& place : places_.nodes) nodes.push_back(place.name);
-    ASSIGN_OR_RETURN(rails_, BurnRailsLoad::open(*places_.cluster, nodes, plan_, reach_, caller_));
+    ASSIGN_OR_RETURN(rails_, BurnRailsLoad::open(*places_.cluster, fleet_of_a_load(), plan_, caller_));
     return {};
+  }
+  BurnFleet fleet_of_a_load() {
+    if (reach_.launcher != fleet::Launcher::kSsh) return {.shared = &fleet_};
+    return {.own = std::make_unique<fleet::Fleet>(open_fleet(places_, reach_))};
   }
   void open_collectives() {
     if (plan_.has_gpus() && plan_.has(BurnPhase::kCollectives))
-      collectives_ = BurnCollectivesLoad::open(places_, plan_, reach_, caller_);
+      collectives_ = BurnCollectivesLoad::open(fleet_of_a_load(), plan_, caller_);
   }
 
   Result<void> find() {

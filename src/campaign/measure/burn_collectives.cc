@@ -42,8 +42,8 @@ struct ReadyNode {
 
 class CollectivesLoad final : public BurnCollectivesLoad {
  public:
-  CollectivesLoad(const BurnPlan& plan, fleet::Fleet fleet, std::map<std::string, Facts> facts)
-      : plan_(plan), fleet_(std::move(fleet)), facts_(std::move(facts)) {
+  CollectivesLoad(const BurnPlan& plan, BurnFleet fleet, std::map<std::string, Facts> facts)
+      : plan_(plan), own_(std::move(fleet)), fleet_(own_.get()), facts_(std::move(facts)) {
     for (const BurnDrill& drill : plan.drills)
       if (drill.kind == BurnInjection::kWrongCollective) drills_.push_back(drill);
   }
@@ -126,7 +126,7 @@ class CollectivesLoad final : public BurnCollectivesLoad {
   // Nodes that do not answer get another connection. Between two turns no call is in progress.
   std::vector<ReadyNode> nodes_that_answer(const std::stop_token& stop) {
     auto answers = answering(stop);
-    if (std::ranges::find(answers, false) != answers.end()) {
+    if (own_.may_reconnect() && std::ranges::find(answers, false) != answers.end()) {
       for (std::size_t i = 0; i < answers.size(); ++i)
         if (!answers[i]) fleet_.connect_again(i);
       answers = answering(stop);
@@ -248,7 +248,8 @@ class CollectivesLoad final : public BurnCollectivesLoad {
   }
 
   const BurnPlan& plan_;
-  fleet::Fleet fleet_;
+  const BurnFleet own_;
+  fleet::Fleet& fleet_;
   const std::map<std::string, Facts> facts_;
   std::vector<BurnDrill> drills_;  // of the thread alone once it runs
   BurnRates turns_;                // likewise
@@ -262,10 +263,9 @@ class CollectivesLoad final : public BurnCollectivesLoad {
 
 }  // namespace
 
-std::unique_ptr<BurnCollectivesLoad> BurnCollectivesLoad::open(const GpuPlaces& places, const BurnPlan& plan,
-                                                               ReachOptions reach, const Caller& caller) {
-  fleet::Fleet fleet = open_fleet(places, std::move(reach));
-  Surveyed surveyed = survey_nodes(fleet, caller);
+std::unique_ptr<BurnCollectivesLoad> BurnCollectivesLoad::open(BurnFleet fleet, const BurnPlan& plan,
+                                                               const Caller& caller) {
+  Surveyed surveyed = survey_nodes(fleet.get(), caller);
   return std::make_unique<CollectivesLoad>(plan, std::move(fleet), std::move(surveyed.facts));
 }
 

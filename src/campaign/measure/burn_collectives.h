@@ -12,17 +12,17 @@
 #include "base/result.h"
 #include "bench/burn/burn.h"
 #include "campaign/caller.h"
-#include "campaign/measure/gpu_places.h"
-#include "campaign/reach.h"
+#include "campaign/measure/burn_rails.h"
 #include "results/burn.h"
 
 namespace railbed {
 
 class BurnCollectivesLoad {
  public:
-  // Connects to the nodes and reads their facts, for the ceiling. `places` and `plan` must outlive it.
-  static std::unique_ptr<BurnCollectivesLoad> open(const GpuPlaces& places, const BurnPlan& plan,
-                                                   ReachOptions reach, const Caller& caller);
+  // Reads the nodes' facts, for the ceiling. `fleet` has the nodes in the order of the burn-in's report; where
+  // `may_reconnect`, nobody else uses it. `plan` must outlive it.
+  static std::unique_ptr<BurnCollectivesLoad> open(BurnFleet fleet, const BurnPlan& plan,
+                                                   const Caller& caller);
   virtual ~BurnCollectivesLoad() = default;  // stops it
 
   // Begins, and ends by itself with the plan's time after `started`. `before` is what a controller measured that this

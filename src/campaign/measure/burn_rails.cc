@@ -47,8 +47,12 @@ struct RailMeeting {
 
 class RailsLoad final : public BurnRailsLoad {
  public:
-  RailsLoad(const Cluster& cluster, const BurnPlan& plan, fleet::Fleet fleet, Surveyed surveyed)
-      : cluster_(cluster), plan_(plan), fleet_(std::move(fleet)), surveyed_(std::move(surveyed)) {
+  RailsLoad(const Cluster& cluster, const BurnPlan& plan, BurnFleet fleet, Surveyed surveyed)
+      : cluster_(cluster),
+        plan_(plan),
+        own_(std::move(fleet)),
+        fleet_(own_.get()),
+        surveyed_(std::move(surveyed)) {
     for (const Rail& rail : cluster_.rails)
       for (const RailPort& port : rail.ports)
         if (fleet_.find(port.node) != nullptr) add_port(rail, port);
@@ -204,7 +208,7 @@ class RailsLoad final : public BurnRailsLoad {
     for (std::size_t i = 0; i < fleet_.size(); ++i)
       if (away_.contains(fleet_.peer(i).node()))
         threads.emplace_back([&, i] {
-          fleet_.connect_again(i);
+          if (own_.may_reconnect()) fleet_.connect_again(i);
           if (fleet_.peer(i).call("clock", "{}", kAnswers, stop)) return;
           const std::lock_guard lock(mutex);
           still_away.insert(fleet_.peer(i).node());
@@ -270,7 +274,8 @@ class RailsLoad final : public BurnRailsLoad {
 
   const Cluster cluster_;
   const BurnPlan& plan_;
-  fleet::Fleet fleet_;
+  const BurnFleet own_;
+  fleet::Fleet& fleet_;
   const Surveyed surveyed_;
   Moment::time_point started_;
   std::set<std::string> away_;  // of the thread alone, like the next
@@ -283,13 +288,10 @@ class RailsLoad final : public BurnRailsLoad {
 
 }  // namespace
 
-Result<std::unique_ptr<BurnRailsLoad>> BurnRailsLoad::open(const Cluster& cluster,
-                                                           const std::vector<std::string>& nodes,
-                                                           const BurnPlan& plan, ReachOptions reach,
-                                                           const Caller& caller) {
+Result<std::unique_ptr<BurnRailsLoad>> BurnRailsLoad::open(const Cluster& cluster, BurnFleet fleet,
+                                                           const BurnPlan& plan, const Caller& caller) {
   if (cluster.rails.empty()) return fail(ErrorKind::kBadInput, "--rails: cluster.yaml describes no rails");
-  fleet::Fleet fleet = open_fleet(cluster, nodes, std::move(reach));
-  Surveyed surveyed = survey_nodes(fleet, caller);
+  Surveyed surveyed = survey_nodes(fleet.get(), caller);
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped before anything was loaded");
   auto load = std::make_unique<RailsLoad>(cluster, plan, std::move(fleet), std::move(surveyed));
   if (!load->has_pairs())

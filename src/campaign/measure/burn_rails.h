@@ -8,13 +8,11 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "bench/burn/burn.h"
 #include "campaign/caller.h"
-#include "campaign/reach.h"
+#include "fleet/fleet.h"
 #include "inventory/cluster.h"
 #include "results/burn.h"
 
@@ -23,14 +21,22 @@ namespace railbed {
 // A node of a burn-in that was not reached gets another connection that often.
 inline constexpr std::chrono::seconds kBurnConnectPeriod{15};
 
+// The connections of a load that the controller leads. Of ssh they are its own, and nodes that are away get others. Those of
+// a scheduler are the burn-in's: it would have to wait for a second allocation of the same nodes.
+struct BurnFleet {
+  std::unique_ptr<fleet::Fleet> own = {};
+  fleet::Fleet* shared = nullptr;
+
+  fleet::Fleet& get() const { return own ? *own : *shared; }
+  bool may_reconnect() const { return own != nullptr; }
+};
+
 class BurnRailsLoad {
  public:
-  // Connects to these nodes and reads their facts. Fails if fewer than two of them can be measured on any rail. `plan`
-  // must outlive it.
-  static Result<std::unique_ptr<BurnRailsLoad>> open(const Cluster& cluster,
-                                                     const std::vector<std::string>& nodes,
-                                                     const BurnPlan& plan, ReachOptions reach,
-                                                     const Caller& caller);
+  // Reads the facts of the fleet's nodes. Fails if fewer than two of them can be measured on any rail. `plan` must outlive
+  // it.
+  static Result<std::unique_ptr<BurnRailsLoad>> open(const Cluster& cluster, BurnFleet fleet,
+                                                     const BurnPlan& plan, const Caller& caller);
   virtual ~BurnRailsLoad() = default;  // stops it
 
   // Begins, and ends by itself with the plan's time after `started`. `before` is what a controller measured that this
