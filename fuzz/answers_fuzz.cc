@@ -67,6 +67,15 @@ void health_page(std::string_view text) {
   (void)json::dump(json::encode(parse_health_page(page)));
 }
 
+// Attributes of netlink's reply. What they hold also goes the way of an agent's answer.
+void fec_reply(std::string_view text) {
+  const FecState fec = parse_fec_reply(text);
+  const std::string once = json::dump(json::encode(fec));
+  require(fec.configured.size() <= enum_names(FecMode()).size());
+  const auto again = json::read<FecState>(once);
+  require(again && json::dump(json::encode(*again)) == once);
+}
+
 // A program's output on its way from a node, as it comes in pieces.
 void output(std::string_view text) {
   OutputLines whole;
@@ -89,7 +98,7 @@ void answer(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text = as_text(data + 1, size - 1);
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0:
       slurm_node(text);
       break;
@@ -107,6 +116,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 5:
       if (const auto since = parse_since(text, 1.8e9)) require(*since == *since);
+      break;
+    case 7:
+      fec_reply(text);
       break;
     default:
       answer<CountsAnswer>(text);

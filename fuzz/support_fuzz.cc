@@ -37,6 +37,7 @@ constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
       add_kernel_log({{"dmesg", text, false}, {"journalctl", text, true}}, {std::nullopt, 1e9, 3600}, report);
     },
     add_nvidia_smi_errors,
+    add_ethtool_fec,
     add_ibstatus,
     add_ibstat,
     add_rdma_link,

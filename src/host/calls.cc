@@ -114,6 +114,8 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kUsers)) return call_user_names(name.substr(kUsers.size()));
   constexpr std::string_view kEthernet = "ethernet ";
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
+  constexpr std::string_view kFec = "fec ";
+  if (name.starts_with(kFec)) return call_fec(std::string(name.substr(kFec.size())));
   constexpr std::string_view kStatistics = "statistics ";
   if (name.starts_with(kStatistics)) return call_statistics(std::string(name.substr(kStatistics.size())));
   constexpr std::string_view kModes = "modes ";

@@ -85,7 +85,8 @@ struct InterfaceMoves {
   std::string name;
   CounterMoves statistics;  // /sys/class/net/IF/statistics, and carrier_changes
   CounterMoves driver;      // ETHTOOL_GSTATS, without the counters of single queues
-  FIELDS(InterfaceMoves, name, statistics, driver);
+  CounterMoves fec = {};    // totals of the call "fec IF", by their names there: uncorrectable_blocks
+  FIELDS(InterfaceMoves, name, statistics, driver, fec);
 };
 struct PciLoad {
   std::string address;

@@ -1,8 +1,10 @@
 // More in-process calls behind Host::call: adapters, drives and the kernel. Results are JSON text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,41 @@ struct EthernetAnswer {
   FIELDS(EthernetAnswer, modes_error, autonegotiates, supported_mbps, advertised_mbps, peer_mbps, pause_error,
          pause_receive, pause_transmit, dcb_error, pfc_capability, pfc_priorities, dscp);
 };
+
+// "fec IF": the forward error correction of an Ethernet port, as `ethtool -I --show-fec IF` reads it: by
+// ETHTOOL_MSG_FEC_GET (Linux 5.13), else by ETHTOOL_GFECPARAM, which has no counters. Neither needs root.
+enum class FecMode {
+  kAuto,
+  kNone,  // no correction, or none that the driver states
+  kOff,
+  kRs,     // Reed-Solomon: RS(528,514) or RS(544,514)
+  kBaseR,  // FireCode
+  kLlrs,   // Reed-Solomon of low latency
+  kOther   // a mode that is not known here
+};
+constexpr auto enum_names(FecMode) {
+  return std::array<std::string_view, 7>{"Auto", "None", "Off", "RS", "BaseR", "LLRS", "other"};
+}
+constexpr std::string_view fec_mode_text(FecMode mode) {
+  return enum_names(mode)[static_cast<std::size_t>(mode)];
+}
+struct FecCounter {
+  std::uint64_t total = 0;
+  std::vector<std::uint64_t> lanes = {};  // empty if the driver counts the port as a whole
+  FIELDS(FecCounter, total, lanes);
+};
+struct FecState {
+  std::vector<FecMode> configured = {};  // what the port may use; some drivers state all that they support
+  FecMode active = FecMode::kNone;       // None: the driver states none, as of a link that is down
+  // Since the driver was loaded, or since the firmware's reset; nullopt if the driver does not report it.
+  std::optional<FecCounter> corrected_blocks = {};
+  std::optional<FecCounter> uncorrectable_blocks = {};
+  std::optional<FecCounter> corrected_bits = {};
+  FIELDS(FecState, configured, active, corrected_blocks, uncorrectable_blocks, corrected_bits);
+};
+inline constexpr std::size_t kMostFecLanes = 16;
+// Parses the attributes of an ETHTOOL_MSG_FEC_GET_REPLY.
+FecState parse_fec_reply(std::string_view attributes);
 
 // "nvme", or "nvme NAME" for one controller: page 2 of its log, SMART / Health (NVM Express Base Specification, "Get Log
 // Page"). Needs root.
@@ -101,6 +138,7 @@ Reading<std::string> call_queues();
 Reading<std::string> call_nf_tables();
 Reading<std::string> call_kernel_options(const std::vector<std::string_view>& names);
 Reading<std::string> call_ethernet(const std::string& interface);
+Reading<std::string> call_fec(const std::string& interface);
 Reading<std::string> call_statistics(const std::string& interface);
 Reading<std::string> call_nvme(const std::string& only = {});
 Reading<std::string> call_modes(const std::string& folder);

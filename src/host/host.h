@@ -31,7 +31,7 @@ class Host {
   virtual Reading<CommandOutput> run(const std::vector<std::string>& words,
                                      std::chrono::milliseconds deadline = std::chrono::seconds(5)) = 0;
   // Calls a system or device library in process and returns JSON text. Known names: "uname", "clock",
-  // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "statistics <if>",
+  // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "fec <if>", "statistics <if>",
   // "nvme", "nvme <controller>", "addresses", "default-routes", "queues", "nf-tables", "kernel-options <names>", "modes <folder>",
   // "changeable <path>", "stuck" (calls.h, device_calls.h), "processes <which>", "process <pid>"
   // (process_answer.h), "nvml", "nvml list", "nvml p2p", "nvml <address>", "cuda <address>", "gpu-load

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/calls.h"
+#include "host/device_calls.h"
 #include "host/management.h"
 #include "host/open.h"
 
@@ -37,13 +38,26 @@ std::vector<PortLoad> read_ports(Host& machine) {
   return ports;
 }
 
+// Returns the totals that the driver reports.
+CounterMoves fec_totals(const std::string& interface) {
+  CounterMoves totals;
+  const auto answer = call_fec(interface);
+  if (!answer) return totals;
+  const auto fec = json::read<FecState>(*answer);
+  if (!fec) return totals;
+  if (fec->corrected_blocks) totals.emplace("corrected_blocks", fec->corrected_blocks->total);
+  if (fec->uncorrectable_blocks) totals.emplace("uncorrectable_blocks", fec->uncorrectable_blocks->total);
+  if (fec->corrected_bits) totals.emplace("corrected_bits", fec->corrected_bits->total);
+  return totals;
+}
+
 std::vector<InterfaceMoves> read_interfaces(Host& machine) {
   const std::string kClass = "/sys/class/net";
   std::vector<InterfaceMoves> interfaces;
   for (const auto& name : machine.list(kClass).value_or({})) {
     const std::string folder = kClass + "/" + name;
     if (!machine.resolve(folder + "/device")) continue;
-    InterfaceMoves interface { name, {}, ethtool_statistics(name) };
+    InterfaceMoves interface { name, {}, ethtool_statistics(name), fec_totals(name) };
     read_folder(machine, folder + "/statistics", interface.statistics);
     if (const auto line = machine.read_line(folder + "/carrier_changes"))
       if (const auto value = parse_number<std::uint64_t>(*line))
@@ -96,7 +110,8 @@ LoadAnswer differences(const LoadAnswer& before, const LoadAnswer& after) {
     for (const auto& two : after.interfaces)
       if (interface.name == two.name)
         found.interfaces.push_back({interface.name, differences(interface.statistics, two.statistics),
-                                    differences(interface.driver, two.driver)});
+                                    differences(interface.driver, two.driver),
+                                    differences(interface.fec, two.fec)});
   for (const auto& one : before.pci)
     for (const auto& two : after.pci)
       if (one.address == two.address) found.pci.push_back({one.address, differences(one.errors, two.errors)});

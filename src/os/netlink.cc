@@ -1,6 +1,7 @@
 #include "os/netlink.h"
 
 #include <arpa/inet.h>
+#include <linux/genetlink.h>
 #include <net/if.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -58,6 +59,23 @@ NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_v
     if (take_packet({buffer.data(), static_cast<std::size_t>(got)}, answer)) break;
   }
   return answer;
+}
+
+std::optional<std::uint16_t> generic_family(std::string_view name) {
+  std::string body = body_of(genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0});
+  append_attribute(body, CTRL_ATTR_FAMILY_NAME, std::string(name) + '\0');
+  const NetlinkAnswer answer = ask_netlink(GENL_ID_CTRL, 0, body, NETLINK_GENERIC);
+  std::optional<std::uint16_t> family;
+  for (std::string_view rest : answer.bodies) {
+    if (!take_head<genlmsghdr>(rest)) continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      std::uint16_t number = 0;
+      if (type != CTRL_ATTR_FAMILY_ID || payload.size() != sizeof number) return;
+      std::memcpy(&number, payload.data(), sizeof number);
+      family = number;
+    });
+  }
+  return family;
 }
 
 std::string interface_name(unsigned index) {

@@ -1,5 +1,5 @@
-// Requests to the kernel over netlink. Any user may use the route family; netfilter needs the right to
-// administer the network (CAP_NET_ADMIN).
+// Requests to the kernel over netlink. Any user may use the route family and ask generic ones; netfilter needs the
+// right to administer the network (CAP_NET_ADMIN).
 #pragma once
 
 #include <linux/netlink.h>
@@ -18,11 +18,15 @@ struct NetlinkAnswer {
   int error = 0;                    // errno
   std::vector<std::string> bodies;  // of the messages, without their headers
 };
-// Sends one request and collects the reply. `flags` are added to NLM_F_REQUEST. `family` is NETLINK_ROUTE or
-// NETLINK_NETFILTER. Waits at most one second for each packet and reads at most 256 packets, enough for the
+// Sends one request and collects the reply. `flags` are added to NLM_F_REQUEST. `family` is NETLINK_ROUTE,
+// NETLINK_NETFILTER or NETLINK_GENERIC. Waits at most one second for each packet and reads at most 256 packets, enough for the
 // tables of any node.
 NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body,
                           int family = NETLINK_ROUTE);
+
+// Returns the number of a generic family, the type of its requests: of "ethtool"; nullopt if the kernel has none of the
+// name.
+std::optional<std::uint16_t> generic_family(std::string_view name);
 
 // Returns the header that a family puts before a message's attributes, as the start of a request's body.
 template <class Head>

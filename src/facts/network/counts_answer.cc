@@ -48,6 +48,7 @@ CountedInterface counted(const InterfaceCounts& counts, const std::vector<std::s
   if (link.carrier) interface.carrier = *link.carrier;
   if (link.mtu) interface.mtu = *link.mtu;
   if (link.speed_mbps) interface.speed_mbps = *link.speed_mbps;
+  interface.carrier_changes = link.carrier_changes.to_optional();
   interface.statistics = counts.statistics;
   for (const std::string& name : driver)
     if (const auto found = counts.driver.find(name); found != counts.driver.end())
@@ -85,6 +86,7 @@ InterfaceCounts interface_of(const CountedInterface& interface) {
   put(counts.link.carrier, interface.carrier);
   put(counts.link.mtu, interface.mtu);
   put(counts.link.speed_mbps, interface.speed_mbps);
+  put(counts.link.carrier_changes, interface.carrier_changes);
   counts.statistics = interface.statistics;
   counts.driver = interface.driver;
   return counts;
@@ -110,6 +112,7 @@ CountsAnswer answer_counts(Host& host, const CountsRequest& request, KnownUsers&
     answer.interfaces.push_back(counted(interface_counts, request.driver));
   for (const std::string& address : request.gpus) answer.gpus.emplace(address, read_nvml(host, address));
   answer.jobs = collect_gpu_jobs(host, answer.gpus, users);
+  answer.links = read_links(host, request.links);
   return answer;
 }
 

@@ -10,6 +10,7 @@
 #include "base/fields.h"
 #include "facts/gpu.h"
 #include "facts/network/counts.h"
+#include "facts/network/optics.h"
 #include "facts/software/gpu_job.h"
 
 namespace railbed {
@@ -31,9 +32,10 @@ struct CountedInterface {
   std::optional<bool> carrier;
   std::optional<int> mtu;
   std::optional<int> speed_mbps;
+  std::optional<std::uint64_t> carrier_changes = {};
   std::map<std::string, std::uint64_t> statistics;
   std::map<std::string, std::uint64_t> driver;  // the requested ones
-  FIELDS(CountedInterface, name, state, carrier, mtu, speed_mbps, statistics, driver);
+  FIELDS(CountedInterface, name, state, carrier, mtu, speed_mbps, carrier_changes, statistics, driver);
 };
 
 struct KnownPort {
@@ -44,10 +46,11 @@ struct KnownPort {
 };
 
 struct CountsRequest {
-  std::vector<KnownPort> ports;     // the ports in the node's facts
-  std::vector<std::string> driver;  // names of the drivers' counters to return
-  std::vector<std::string> gpus;    // PCI addresses of the GPUs to read through NVML
-  FIELDS(CountsRequest, ports, driver, gpus);
+  std::vector<KnownPort> ports;         // the ports in the node's facts
+  std::vector<std::string> driver;      // names of the drivers' counters to return
+  std::vector<std::string> gpus;        // PCI addresses of the GPUs to read through NVML
+  std::vector<std::string> links = {};  // interfaces whose modules and error correction to read
+  FIELDS(CountsRequest, ports, driver, gpus, links);
 };
 
 struct CountsAnswer {
@@ -56,7 +59,8 @@ struct CountsAnswer {
   std::vector<CountedInterface> interfaces;
   std::map<std::string, Reading<NvmlGpu>> gpus;
   GpuJobs jobs;  // that hold these GPUs
-  FIELDS(CountsAnswer, devices, ports, interfaces, gpus, jobs);
+  LinkReadings links = {};
+  FIELDS(CountsAnswer, devices, ports, interfaces, gpus, jobs, links);
 };
 
 // Makes the controller's request from a node's facts. `driver` names the drivers' counters to return.

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "facts/network/optics.h"
+#include "facts/readings.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -151,6 +152,29 @@ Reading<Optics> read_optics(Host& host, const std::string& interface) {
             output.from()};
   }
   return {parse_optics(output->output), output.from()};
+}
+
+std::vector<std::string> rdma_interfaces(const Rdma& rdma, const Net& net) {
+  std::vector<std::string> names;
+  for (const NetInterface& interface : items(net.interfaces))
+    if (interface.pci_address.ok() && rdma_port_of(rdma, net, interface.name))
+      names.push_back(interface.name);
+  return names;
+}
+
+LinkReadings read_links(Host& host, const std::vector<std::string>& interfaces) {
+  constexpr std::size_t kMost = 64;
+  LinkReadings found;
+  for (const std::string& name : interfaces)
+    if (is_device_name(name, kLongestInterface) && found.size() < kMost) found.emplace(name, LinkReading());
+  std::vector<std::future<void>> asked;
+  for (auto& [name, reading] : found)
+    asked.push_back(std::async(std::launch::async, [&host, &name = name, &reading = reading] {
+      reading.optics = read_optics(host, name).to_optional();
+      reading.fec = read_fec(host, name).to_optional();
+    }));
+  for (auto& one : asked) one.get();
+  return found;
 }
 
 Reading<Load> collect_load(Host& host, int seconds) {

@@ -51,7 +51,7 @@ Optics parse_optics(std::string_view text);
 // A network interface.
 struct InterfaceLoad : InterfaceMoves {
   Reading<Optics> optics;  // at the end of the window, of interfaces with an RDMA adapter
-  FIELDS(InterfaceLoad, name, statistics, driver, optics);
+  FIELDS(InterfaceLoad, name, statistics, driver, fec, optics);
 };
 
 // Host call "load SECONDS"

@@ -204,12 +204,23 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
   constexpr int kEthernet = 1;  // ARPHRD_ETHER
   if (interface.pci_address && interface.link_type.value_or(0) == kEthernet) {
     collect_ethernet(host, interface);
+    interface.fec = read_fec(host, name);
     interface.congestion = collect_congestion(host, folder + "/ecn");
   }
   return interface;
 }
 
 }  // namespace
+
+Reading<FecState> read_fec(Host& host, const std::string& interface) {
+  return host.call("fec " + interface).parsed([](const std::string& text) -> std::optional<FecState> {
+    auto parsed = json::read<FecState>(text);
+    if (!parsed || parsed->configured.size() > enum_names(FecMode()).size()) return std::nullopt;
+    for (auto* counter : {&parsed->corrected_blocks, &parsed->uncorrectable_blocks, &parsed->corrected_bits})
+      if (*counter && (*counter)->lanes.size() > kMostFecLanes) (*counter)->lanes.resize(kMostFecLanes);
+    return std::move(*parsed);
+  });
+}
 
 void read_link(Host& host, NetInterface& interface) {
   const std::string folder = "/sys/class/net/" + interface.name;

@@ -10,6 +10,7 @@
 #include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
+#include "host/device_calls.h"
 
 namespace railbed {
 
@@ -66,14 +67,15 @@ struct NetInterface {
   Reading<std::uint64_t> receive_errors;             // N/statistics/rx_errors
   Reading<std::uint64_t> receive_dropped;            // N/statistics/rx_dropped
   Reading<std::uint64_t> received_packets;           // N/statistics/rx_packets
-  Reading<LinkModes> modes;                          // Ethernet on PCI only, as the next three
+  Reading<LinkModes> modes;                          // Ethernet on PCI only, as the next four
   Reading<Pause> pause;
   Reading<Priorities> priorities;
+  Reading<FecState> fec;  // host call "fec NAME"
   Reading<RoceCongestion> congestion;
   FIELDS(NetInterface, name, mtu, speed_mbps, operational_state, carrier, carrier_changes,
          administratively_up, link_type, mac, driver, pci_address, device_port, master, bond_mode,
          bond_members, ipoib_mode, ipoib_pkey, addresses, receive_errors, receive_dropped, received_packets,
-         modes, pause, priorities, congestion);
+         modes, pause, priorities, fec, congestion);
 };
 
 // An interface that sends and receives frames of one VLAN on another interface. `ip -d -j link show type
@@ -136,6 +138,8 @@ struct Net {
 };
 
 Net collect_net(Host& host);
+// Reads the forward error correction of a port; unsupported if its driver has none.
+Reading<FecState> read_fec(Host& host, const std::string& interface);
 // Reads the fields that may change within a second: MTU, speed, state, carrier and its changes.
 // `interface.name` must be set.
 void read_link(Host& host, NetInterface& interface);

@@ -185,7 +185,9 @@ void add_ethernet(const Outputs& outputs, ReportTree& report) {
   for (const Output* output : outputs.of("ethtool")) {
     const auto& words = output->words;
     if (words.size() < 2) continue;
-    if (!words[1].starts_with('-'))
+    if (is_fec_text(output->text))
+      add_ethtool_fec(output->text, report);
+    else if (!words[1].starts_with('-'))
       add_ethtool(interface_at(words, 1), output->text, report);
     else if (words.size() == 2)  // "ethtool-eth0.txt"
       add_ethtool(words[1].substr(1), output->text, report);

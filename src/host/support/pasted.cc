@@ -172,6 +172,7 @@ Words words_of_text(std::string_view text) {
     return {"uname", "-a"};
   if (is_uptime(head)) return {"uptime"};
   if (is_module_text(head)) return {"ethtool", "-m"};
+  if (is_fec_text(head)) return {"ethtool", "--show-fec"};
   if (trim(head).starts_with("Local time: ") && has("Universal time: ")) return {"timedatectl"};
   if (has("\nkernel.osrelease = ") && has("\nkernel.hostname = ")) return {"sysctl", "-a"};
   if (head.starts_with("available: ") && has("node 0 cpus:")) return {"numactl", "--hardware"};

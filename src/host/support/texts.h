@@ -47,6 +47,9 @@ void add_ip_route(std::string_view text, ReportTree& report);
 // ethtool IF, ethtool -i IF. Of an interface that the report does not list, nothing is added; call these after the lists.
 void add_ethtool(const std::string& interface, std::string_view text, ReportTree& report);
 void add_ethtool_driver(const std::string& interface, std::string_view text, ReportTree& report);
+// ethtool [-I] [--json] --show-fec IF: the text names its interface. Call this after the lists.
+bool is_fec_text(std::string_view text);
+void add_ethtool_fec(std::string_view text, ReportTree& report);
 // Call these after the interfaces are added: a port's GIDs show which of them it carries.
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);

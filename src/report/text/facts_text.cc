@@ -171,6 +171,8 @@ std::string interface_row(const NetInterface& interface) {
   if (interface.bond_mode) extra += " " + printable(*interface.bond_mode);
   if (interface.master) extra += " in " + printable(*interface.master);
   if (interface.ipoib_mode) extra += " " + printable(*interface.ipoib_mode);
+  if (interface.fec && interface.fec->active != FecMode::kNone)
+    extra += fmt::format(" FEC {}", fec_mode_text(interface.fec->active));
   return fmt::format("{:<12} {:<10} {:>8}  MTU {:<5} {:<10} {:<12} {}{}", printable(interface.name),
                      state_of(interface), speed, shown(interface.mtu),
                      interface.driver ? shown(interface.driver) : "-",
