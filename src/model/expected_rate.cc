@@ -24,14 +24,6 @@ const LinkModes* modes_of(const RailEnd& end) {
   return end.interface != nullptr && end.interface->modes.ok() ? &*end.interface->modes : nullptr;
 }
 
-// Returns the other end of a cable between two nodes; null if the end has no such cable.
-const RailEnd* other_end(const Survey& survey, const RailEnd& end) {
-  if (end.rail == nullptr || end.rail->topology != Topology::kBackToBack) return nullptr;
-  const auto ends = survey.ends_of(*end.rail);
-  if (ends.size() != 2) return nullptr;
-  return ends[0]->node == end.node ? ends[1] : ends[0];
-}
-
 }  // namespace
 
 Offers offers_of(const Survey& survey, const RailEnd& end) {

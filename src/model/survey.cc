@@ -194,6 +194,13 @@ const std::vector<const RailEnd*>& Survey::ends_of(const Rail& rail) const {
   return found == ends_.end() ? kNone : found->second;
 }
 
+const RailEnd* other_end(const Survey& survey, const RailEnd& end) {
+  if (end.rail == nullptr || end.rail->topology != Topology::kBackToBack) return nullptr;
+  const auto& ends = survey.ends_of(*end.rail);
+  if (ends.size() != 2) return nullptr;
+  return ends[0]->node == end.node ? ends[1] : ends[0];
+}
+
 const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names) {
   const Service* found = nullptr;
   for (const Service& service : items(node.facts->system.services)) {

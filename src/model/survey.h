@@ -102,6 +102,9 @@ struct Survey {
   std::map<const Rail*, std::vector<const RailEnd*>> ends_;
 };
 
+// Returns the other end of a cable between two nodes; null if the end has no such cable, or the other node no facts.
+const RailEnd* other_end(const Survey& survey, const RailEnd& end);
+
 // Returns the unit with one of these names, preferably one that exists; null if there is none or services
 // could not be read.
 const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/fields.h"
@@ -15,5 +16,8 @@ struct Watched {
   std::map<std::string, WatchedLink> links = {};  // by interface, of those with an RDMA device
   FIELDS(Watched, work, links);
 };
+
+// Returns what is not too old to be judged; null if nothing is.
+std::shared_ptr<const Watched> judged_at(Watched watched, double now);
 
 }  // namespace railbed

@@ -6,22 +6,38 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
-#include "facts/network/load.h"
+#include "facts/network/counts.h"
+#include "facts/network/optics.h"
 #include "hardware/fec.h"
 #include "model/trend.h"
 
 namespace railbed {
 
+// The driver's counter of bits that error correction mended (mlx5).
+inline constexpr std::string_view kCorrectedBits = "rx_corrected_bits_phy";
+
 // One reading of a link.
 struct LinkSample {
   double when = 0;  // Unix seconds
   bool carrier = false;
-  int speed_mbps = 0;                                // 0: not known
-  std::optional<Optics> optics = {};                 // nullopt: the module could not be read
-  std::optional<std::uint64_t> corrected_bits = {};  // `ethtool -S`: rx_corrected_bits_phy (mlx5)
+  int speed_mbps = 0;                 // 0: not known
+  std::optional<Optics> optics = {};  // nullopt: the module could not be read
+  // `ethtool -S`: rx_corrected_bits_phy (mlx5), else corrected_bits of `fec`
+  std::optional<std::uint64_t> corrected_bits = {};
+  std::optional<FecState> fec = {};  // nullopt if its driver does not report it
+  std::optional<std::uint64_t> carrier_changes = {};
+};
+
+// Blocks that error correction could not mend between two readings.
+struct LostBlocks {
+  std::uint64_t count = 0;
+  double seconds = 0;
+  std::optional<double> share = {};  // of all blocks; nullopt if their size is not known
+  FIELDS(LostBlocks, count, seconds, share);
 };
 
 struct WatchedLink {
@@ -34,13 +50,21 @@ struct WatchedLink {
   std::optional<double> bit_errors = {};
   std::map<std::string, DaySeries> receive = {};  // dBm, by the lane's number
   DaySeries bit_error_powers = {};                // of ten
+  std::optional<FecState> fec = {};
+  std::optional<std::uint64_t> carrier_changes = {};
+  std::optional<LostBlocks> lost = {};  // nullopt if not known, also of a link that came or went meanwhile
   FIELDS(WatchedLink, when, carrier, speed_mbps, optics, corrected_bits, bit_errors, receive,
-         bit_error_powers);
+         bit_error_powers, fec, carrier_changes, lost);
 };
 
 // Returns the link after one more reading. Another module, by its serial number, begins the series anew; while there is no
 // carrier they stand still.
 WatchedLink next_link(WatchedLink before, const LinkSample& sample);
+
+// Returns the links that were read, each after one more reading. `counts` has their state and their drivers' counters; links
+// that were not read are forgotten.
+std::map<std::string, WatchedLink> next_links(std::map<std::string, WatchedLink> before,
+                                              const LinkReadings& readings, const Counts& counts, double now);
 
 // Light below this while the link is up is no light of this link: another port's lane of a module that is shared out, or a
 // module that does not measure.

@@ -1,4 +1,4 @@
-#include "model/watched_link.h"
+#include "model/watched.h"
 
 #include <gtest/gtest.h>
 
@@ -75,15 +75,104 @@ TEST(WatchedLink, LightInDecibels) {
   EXPECT_EQ(dbm_of(0), -40);
 }
 
+LinkSample counted_sample(double when, std::uint64_t lost, FecMode active = FecMode::kRs) {
+  LinkSample sample = link_sample(when, 0);
+  sample.fec = FecState{.active = active, .uncorrectable_blocks = FecCounter{lost, {}}};
+  sample.carrier_changes = 2;
+  return sample;
+}
+
+TEST(WatchedLink, CountsBlocksThatAreLost) {
+  const WatchedLink before = next_link({}, counted_sample(0, 100));
+  EXPECT_FALSE(before.lost) << "one reading is no rate";
+  const WatchedLink link = next_link(before, counted_sample(600, 100 + 46'875));
+  ASSERT_TRUE(link.lost && link.lost->share);
+  EXPECT_EQ(link.lost->count, 46'875U);
+  EXPECT_DOUBLE_EQ(*link.lost->share, 1e-6) << "of 400 Gb/s in blocks of 5120 bits for 600 s";
+}
+
+TEST(WatchedLink, NoLostBlocksAreKnownOfALinkThatCameOrWent) {
+  const WatchedLink before = next_link({}, counted_sample(0, 100));
+  LinkSample flapped = counted_sample(600, 900);
+  flapped.carrier_changes = 4;
+  EXPECT_FALSE(next_link(before, flapped).lost) << "training loses blocks";
+  EXPECT_FALSE(next_link(before, flapped).bit_errors);
+  EXPECT_FALSE(next_link(before, counted_sample(600, 3)).lost) << "the driver was loaded anew";
+  EXPECT_FALSE(next_link(before, counted_sample(600, 900, FecMode::kBaseR)).lost) << "another correction";
+  LinkSample silent = counted_sample(600, 900);
+  silent.fec->uncorrectable_blocks.reset();
+  EXPECT_FALSE(next_link(before, silent).lost) << "not reported is not 0";
+  silent.fec.reset();
+  EXPECT_FALSE(next_link(before, silent).lost);
+}
+
+TEST(WatchedLink, BlocksOfAnUnknownSizeHaveNoShare) {
+  const WatchedLink before = next_link({}, counted_sample(0, 0, FecMode::kLlrs));
+  const WatchedLink link = next_link(before, counted_sample(600, 900, FecMode::kLlrs));
+  ASSERT_TRUE(link.lost);
+  EXPECT_FALSE(link.lost->share);
+}
+
+TEST(WatchedLink, LinksAreThoseThatWereRead) {
+  Counts counts;
+  InterfaceCounts& interface = counts.interfaces.emplace_back();
+  interface.link.name = "ens1";
+  interface.link.carrier = {true, "test"};
+  interface.link.speed_mbps = {400'000, "test"};
+  interface.link.carrier_changes = {std::uint64_t{2}, "test"};
+  const FecState fec{.active = FecMode::kRs, .corrected_bits = FecCounter{5, {}}};
+  auto links = next_links({{"gone", {}}}, {{"ens1", {.fec = fec}}}, counts, kLinkBegin);
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_TRUE(links.at("ens1").carrier);
+  EXPECT_EQ(links.at("ens1").corrected_bits, 5U) << "of drivers without a counter of their own";
+  interface.driver.emplace(kCorrectedBits, 7);
+  links = next_links(std::move(links), {{"ens1", {.fec = fec}}}, counts, kLinkBegin + 300);
+  EXPECT_EQ(links.at("ens1").corrected_bits, 7U);
+}
+
+TEST(Watched, WhatIsOldIsNotJudged) {
+  Watched watched;
+  watched.links["ens1"] = next_link(next_link({}, counted_sample(0, 0)), counted_sample(600, 900));
+  watched.work.when = kLinkBegin + 600;
+  const auto now = judged_at(watched, kLinkBegin + 700);
+  ASSERT_TRUE(now);
+  EXPECT_TRUE(now->links.at("ens1").lost);
+  const auto later = judged_at(watched, kLinkBegin + 5000);
+  ASSERT_TRUE(later);
+  EXPECT_FALSE(later->links.at("ens1").lost || later->links.at("ens1").optics || later->links.at("ens1").fec);
+  EXPECT_EQ(later->work.when, 0);
+  EXPECT_FALSE(judged_at({}, kLinkBegin));
+}
+
+TEST(Fec, TheDriversModeDecides) {
+  EXPECT_EQ(fec_of(25'000, 0, FecMode::kRs), &kFecOf25G);
+  EXPECT_EQ(fec_of(100'000, 0, FecMode::kRs), nullptr) << "one lane, two or four";
+  for (const FecMode mode : {FecMode::kOff, FecMode::kBaseR, FecMode::kLlrs, FecMode::kOther})
+    EXPECT_EQ(fec_of(100'000, 4, mode), nullptr);
+}
+
+TEST(Fec, TwoEndsAgreeUnlessTheirModesDiffer) {
+  const auto set = [](std::vector<FecMode> modes) { return FecState{.configured = std::move(modes)}; };
+  EXPECT_FALSE(may_agree(set({FecMode::kRs}), set({FecMode::kOff})));
+  EXPECT_FALSE(may_agree(set({FecMode::kRs}), set({FecMode::kOff, FecMode::kBaseR})));
+  EXPECT_TRUE(may_agree(set({FecMode::kRs}), set({FecMode::kRs})));
+  EXPECT_TRUE(may_agree(set({FecMode::kRs}), set({FecMode::kRs, FecMode::kBaseR})))
+      << "all that ice supports";
+  EXPECT_TRUE(may_agree(set({FecMode::kRs}), set({FecMode::kAuto})));
+  EXPECT_TRUE(may_agree(set({FecMode::kRs}), set({FecMode::kOther}))) << "unknown";
+  EXPECT_TRUE(may_agree(set({FecMode::kRs}), set({}))) << "not stated";
+}
+
 TEST(Fec, IsThatOfTheLanes) {
-  EXPECT_EQ(fec_of(400'000, 4), &kFecOf50G);
-  EXPECT_EQ(fec_of(200'000, 0), &kFecOf50G);
-  EXPECT_EQ(fec_of(100'000, 4), &kFecOf25G);
-  EXPECT_EQ(fec_of(25'000, 1), &kFecOf25G);
-  EXPECT_EQ(fec_of(100'000, 2), nullptr) << "two lanes of 50 Gb/s, or a module that shows half of its lanes";
-  EXPECT_EQ(fec_of(100'000, 0), nullptr) << "copper: nobody knows";
-  EXPECT_EQ(fec_of(40'000, 4), nullptr);
-  EXPECT_EQ(fec_of(0, 0), nullptr);
+  EXPECT_EQ(fec_of(400'000, 4, FecMode::kNone), &kFecOf50G);
+  EXPECT_EQ(fec_of(200'000, 0, FecMode::kNone), &kFecOf50G);
+  EXPECT_EQ(fec_of(100'000, 4, FecMode::kNone), &kFecOf25G);
+  EXPECT_EQ(fec_of(25'000, 1, FecMode::kNone), &kFecOf25G);
+  EXPECT_EQ(fec_of(100'000, 2, FecMode::kNone), nullptr)
+      << "two lanes of 50 Gb/s, or a module that shows half of its lanes";
+  EXPECT_EQ(fec_of(100'000, 0, FecMode::kNone), nullptr) << "copper: nobody knows";
+  EXPECT_EQ(fec_of(40'000, 4, FecMode::kNone), nullptr);
+  EXPECT_EQ(fec_of(0, 0, FecMode::kNone), nullptr);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kLongestWait{300};
-constexpr seconds kGpusEvery{15};   // each reading is a process on the node, 0.2 s of a processor
+constexpr seconds kGpusEvery{15};  // each reading is a process on the node, 0.2 s of a processor
+constexpr seconds kLinksEvery{600};
 constexpr seconds kFirstRound{20};  // after this time, judges without the nodes that have not responded yet
 constexpr milliseconds kBetweenJudgements{2000};
 // Limit for all nodes: connecting and reading facts costs processor time.
@@ -49,6 +50,7 @@ struct FleetNode {
   std::string signature = {};
   Steady::time_point looked = {};
   Steady::time_point gpus_asked = {};
+  std::optional<Steady::time_point> links_asked = {};
   // Guarded by the mutex:
   LiveCount count = {};
   std::optional<Steady::time_point> looked_at = {};
@@ -106,20 +108,23 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
   node.signature.clear();
   const std::lock_guard lock(mutex);
   node.looked_at = node.looked;
-  const bool is_fresh = now_unix() - node.watched.work.when <= kLongestGap;
-  news.push_back(
-      {node.name, std::move(*facts), is_fresh ? std::make_shared<const Watched>(node.watched) : nullptr});
+  news.push_back({node.name, std::move(*facts), judged_at(node.watched, now_unix())});
   changed.notify_all();
   return {};
 }
 
 Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
-  const bool with_gpus = Steady::now() - node.gpus_asked >= kGpusEvery;
-  ASSIGN_OR_RETURN(auto counts, node.source->counts(*node.known, with_gpus, stop));
-  if (with_gpus) node.gpus_asked = Steady::now();
+  const auto now = Steady::now();
+  const AlsoRead also{now - node.gpus_asked >= kGpusEvery,
+                      !node.links_asked || now - *node.links_asked >= kLinksEvery};
+  ASSIGN_OR_RETURN(auto counts, node.source->counts(*node.known, also, stop));
+  if (also.gpus) node.gpus_asked = Steady::now();
+  if (also.links) node.links_asked = Steady::now();
   if (counts.gpus)
     node.watched.work = next_spells(
         node.watched.work, work_sample(now_unix(), *counts.gpus, counts.jobs, *node.known, counts.counts));
+  if (counts.links)
+    node.watched.links = next_links(std::move(node.watched.links), *counts.links, counts.counts, now_unix());
   std::string signature = signature_of(counts.counts);
   const bool is_new = !node.signature.empty() && node.signature != signature;
   node.signature = std::move(signature);

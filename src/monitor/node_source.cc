@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/json.h"
@@ -12,6 +13,7 @@
 #include "host/host.h"
 #include "host/open.h"
 #include "inventory/cluster.h"
+#include "model/watched_link.h"
 #include "monitor/live/live_meter.h"
 
 namespace railbed {
@@ -30,6 +32,27 @@ std::shared_ptr<fleet::FleetContext> context_of(const Cluster& cluster, ReachOpt
   reach.share_connections = false;
   if (reach.binary.empty()) reach.binary = fleet::own_program();
   return std::make_shared<fleet::FleetContext>(std::move(reach));
+}
+
+// Returns the readings of the interfaces that were asked for, within the bounds that an honest agent keeps.
+LinkReadings within_bounds(LinkReadings links, const std::vector<std::string>& asked) {
+  constexpr std::size_t kMostAlarms = 256;
+  constexpr std::size_t kLongestText = 128;
+  std::erase_if(links, [&](const auto& link) { return std::ranges::find(asked, link.first) == asked.end(); });
+  for (auto& [name, reading] : links) {
+    if (auto& optics = reading.optics) {
+      optics->lanes.resize(std::min(optics->lanes.size(), kMostLanes));
+      optics->alarms.resize(std::min(optics->alarms.size(), kMostAlarms));
+      for (std::string& alarm : optics->alarms) alarm.resize(std::min(alarm.size(), kLongestText));
+      optics->serial.resize(std::min(optics->serial.size(), kLongestText));
+    }
+    if (auto& fec = reading.fec) {
+      fec->configured.resize(std::min(fec->configured.size(), enum_names(FecMode()).size()));
+      for (auto* counter : {&fec->corrected_blocks, &fec->uncorrectable_blocks, &fec->corrected_bits})
+        if (*counter) (*counter)->lanes.resize(std::min((*counter)->lanes.size(), kMostFecLanes));
+    }
+  }
+  return links;
 }
 
 // An agent behind ssh, whose session stays open between calls.
@@ -51,17 +74,22 @@ class AgentSource final : public NodeSource {
     return facts;
   }
 
-  Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token stop) override {
+  Result<NodeCounts> counts(const Facts& known, AlsoRead also, std::stop_token stop) override {
     CountsRequest request = counts_request(known.rdma, metered_driver_counters());
-    if (with_gpus && known.gpus.driver_version.ok())
+    if (also.gpus && known.gpus.driver_version.ok())
       for (const Gpu& gpu : items(known.gpus.devices)) request.gpus.push_back(gpu.pci_address);
+    if (also.links) {
+      request.links = rdma_interfaces(known.rdma, known.net);
+      request.driver.emplace_back(kCorrectedBits);
+    }
     ASSIGN_OR_RETURN(const auto text,
                      session_->call("counts", json::dump(json::encode(request)), kCountsDeadline, stop));
     auto answer = json::read<CountsAnswer>(text);
     if (!answer) return fail(answer.error(), "its counts make no sense");
     NodeCounts found{counts_of(*answer)};
-    if (with_gpus) found.gpus = std::move(answer->gpus);
+    if (also.gpus) found.gpus = std::move(answer->gpus);
     found.jobs = std::move(answer->jobs);
+    if (also.links) found.links = within_bounds(std::move(answer->links), request.links);
     return found;
   }
 
@@ -87,10 +115,11 @@ class TreeSource final : public NodeSource {
     return collect_facts(*host_, options_);
   }
 
-  Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token) override {
+  Result<NodeCounts> counts(const Facts& known, AlsoRead also, std::stop_token) override {
     RETURN_IF_ERROR(open());
     NodeCounts found{collect_counts(*host_, known.rdma)};
-    if (!with_gpus || !known.gpus.driver_version.ok()) return found;
+    if (also.links) found.links = read_links(*host_, rdma_interfaces(known.rdma, known.net));
+    if (!also.gpus || !known.gpus.driver_version.ok()) return found;
     found.gpus.emplace();
     for (const Gpu& gpu : items(known.gpus.devices))
       found.gpus->emplace(gpu.pci_address, read_nvml(*host_, gpu.pci_address));

@@ -11,14 +11,22 @@
 
 #include "campaign/reach.h"
 #include "facts/network/counts.h"
+#include "facts/network/optics.h"
 #include "monitor/metrics/node_metrics.h"
 
 namespace railbed {
 
 struct NodeCounts {
   Counts counts;
-  std::optional<GpuReadings> gpus = {};  // only if requested
-  GpuJobs jobs = {};                     // that hold these GPUs
+  std::optional<GpuReadings> gpus = {};    // only if requested
+  GpuJobs jobs = {};                       // that hold these GPUs
+  std::optional<LinkReadings> links = {};  // likewise
+};
+
+// What to read besides the counters.
+struct AlsoRead {
+  bool gpus = false;
+  bool links = false;  // the modules and the error correction of interfaces that carry RDMA: takes a second
 };
 
 // See the head of this file. All calls may block until their deadline.
@@ -28,7 +36,7 @@ class NodeSource {
   // Reads all facts of the node.
   virtual Result<Facts> facts(std::stop_token stop) = 0;
   // Reads the counters of the devices that `known` lists.
-  virtual Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token stop) = 0;
+  virtual Result<NodeCounts> counts(const Facts& known, AlsoRead also, std::stop_token stop) = 0;
   // Returns whether the facts should be read again, if they are `age` old.
   virtual bool is_due(std::chrono::seconds age) = 0;
   // Discards the connection after a failure. The next call opens a new one.

@@ -43,7 +43,6 @@ constexpr std::chrono::milliseconds kCountsFresh{500};
 constexpr std::chrono::seconds kGpusFresh{15};
 constexpr std::chrono::seconds kPastFresh{60};
 constexpr std::chrono::seconds kGpusAtLeastEvery{60};  // asked for by a look, for what is judged over time
-constexpr double kOldestLink = 3600;                   // seconds; an older reading is not judged
 constexpr double kBetweenSamples = 50;                 // seconds, at least
 constexpr std::chrono::minutes kOpticsFresh{5};
 constexpr std::chrono::minutes kOpticsEvery{10};  // likewise
@@ -181,14 +180,7 @@ std::shared_ptr<const Watched> watched_of(WatchedNode& shared) {
     const std::lock_guard lock(shared.mutex);
     watched = shared.watched;
   }
-  if (now_unix() - watched.work.when > kLongestGap) watched.work = {};
-  for (auto& [interface, link] : watched.links) {
-    if (now_unix() - link.when <= kOldestLink) continue;
-    link.optics.reset();
-    link.bit_errors.reset();
-  }
-  return watched.work.when > 0 || !watched.links.empty() ? std::make_shared<const Watched>(std::move(watched))
-                                                         : nullptr;
+  return judged_at(std::move(watched), now_unix());
 }
 
 // Asks for what is judged over time, also if nobody scrapes. These readings need the devices that a look has found.
@@ -308,46 +300,27 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
   return {};
 }
 
-// Folds the readings into what is seen over time. Links that are gone are forgotten.
-void see_links(WatchedNode& shared, const std::vector<std::string>& names,
-               const std::map<std::string, Optics>& optics, const Counts& counts) {
-  const double now = now_unix();
+// Reads the modules and the error correction of interfaces that carry RDMA, and folds them into what is seen over time. A
+// module that cannot be read is not an error.
+Result<void> collect_optics_of(WatchedNode& shared) {
+  const auto look = shared.get(shared.look);
+  if (!look) return {};
+  ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
+  const LinkReadings readings = read_links(*machine, rdma_interfaces(look->facts.rdma, look->facts.net));
+  const Counts counts = collect_counts(*machine, look->facts.rdma);
   std::map<std::string, WatchedLink> before;
   {
     const std::lock_guard lock(shared.mutex);
     before = shared.watched.links;
   }
-  std::map<std::string, WatchedLink> after;
-  for (const std::string& name : names) {
-    LinkSample sample{.when = now};
-    if (const auto module = optics.find(name); module != optics.end()) sample.optics = module->second;
-    for (const InterfaceCounts& one : counts.interfaces) {
-      if (one.link.name != name) continue;
-      sample.carrier = one.link.carrier.value_or(false);
-      sample.speed_mbps = one.link.speed_mbps.value_or(0);
-      if (const auto bits = one.driver.find("rx_corrected_bits_phy"); bits != one.driver.end())
-        sample.corrected_bits = bits->second;
-    }
-    after.emplace(name, next_link(std::move(before[name]), sample));
+  auto after = next_links(std::move(before), readings, counts, now_unix());
+  {
+    const std::lock_guard lock(shared.mutex);
+    shared.watched.links = std::move(after);
   }
-  const std::lock_guard lock(shared.mutex);
-  shared.watched.links = std::move(after);
-}
-
-// Reads the modules of interfaces that carry RDMA. A module that cannot be read is not an error.
-Result<void> collect_optics_of(WatchedNode& shared) {
-  const auto look = shared.get(shared.look);
-  if (!look) return {};
-  ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
   std::map<std::string, Optics> found;
-  std::vector<std::string> names;
-  for (const NetInterface& interface : items(look->facts.net.interfaces))
-    if (interface.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, interface.name)) {
-      names.push_back(interface.name);
-      if (auto optics = read_optics(*machine, interface.name))
-        found.emplace(interface.name, std::move(*optics));
-    }
-  see_links(shared, names, found, collect_counts(*machine, look->facts.rdma));
+  for (const auto& [name, reading] : readings)
+    if (reading.optics) found.emplace(name, *reading.optics);
   shared.put(shared.optics, std::move(found));
   return {};
 }

@@ -70,6 +70,11 @@ const CounterMoves* driver_counters(const Load& load, const RailEnd& end) {
   return interface == nullptr ? nullptr : &interface->driver;
 }
 
+const CounterMoves* fec_counters(const Load& load, const RailEnd& end) {
+  const InterfaceLoad* interface = interface_load(load, end);
+  return interface == nullptr ? nullptr : &interface->fec;
+}
+
 std::uint64_t move_of(const CounterMoves& moves, const std::string& name) {
   const auto found = moves.find(name);
   return found == moves.end() ? 0 : found->second;

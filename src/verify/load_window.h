@@ -33,6 +33,7 @@ using PickMoves = const CounterMoves* (*)(const Load&, const RailEnd&);
 const CounterMoves* port_counters(const Load& load, const RailEnd& end);
 const CounterMoves* hardware_counters(const Load& load, const RailEnd& end);
 const CounterMoves* driver_counters(const Load& load, const RailEnd& end);
+const CounterMoves* fec_counters(const Load& load, const RailEnd& end);
 
 // Returns the increase of a counter; 0 if it was not recorded.
 std::uint64_t move_of(const CounterMoves& moves, const std::string& name);
@@ -44,6 +45,8 @@ inline constexpr int kReceiveErrorsASecond = 10;
 inline constexpr int kAckTimeoutsASecond = 1;
 inline constexpr int kDiscardsASecond = 100;
 inline constexpr int kRestartsASecond = 10;  // slow restarts of RoCE, and its adaptive retransmissions
+// Blocks that error correction cannot mend: many times what IEEE 802.3 allows at any rate (hardware/fec.h).
+inline constexpr int kLostBlocksASecond = 1;
 inline constexpr int kCarrierChanges = 2;
 inline constexpr int kNvlinkErrorsASecond = 100;  // CRC errors; DCGM
 

@@ -10,6 +10,7 @@ namespace railbed {
 void add_ports(const NodeState& state, Exposition& out);
 void add_interfaces(const NodeState& state, Exposition& out);
 void add_optics(const NodeState& state, Exposition& out);
+void add_fec(const NodeState& state, Exposition& out);
 void add_rails(const NodeState& state, Exposition& out);
 void add_gpus(const NodeState& state, Exposition& out);
 void add_kernel_log(const NodeState& state, Exposition& out);

@@ -200,6 +200,72 @@ void add_interfaces(const NodeState& state, Exposition& out) {
 
 namespace {
 
+// Calls visit(name, const FecState&) for each interface whose driver reports its error correction.
+template <class Visit>
+void each_fec(const NodeState& state, Visit&& visit) {
+  for (const NetInterface& interface : items(state.look->facts.net.interfaces))
+    if (interface.fec.ok()) visit(interface.name, *interface.fec);
+}
+
+// Returns the modes that a port is set to, as a label: "Auto", "RS,BaseR".
+std::string modes_label(const FecState& fec) {
+  std::string text;
+  for (const FecMode mode : fec.configured)
+    text += (text.empty() ? "" : ",") + std::string(fec_mode_text(mode));
+  return text;
+}
+
+struct FecFamily {
+  std::string_view result;
+  std::optional<FecCounter> FecState::*counter;
+};
+constexpr std::array kFecBlocks = {FecFamily{"corrected", &FecState::corrected_blocks},
+                                   FecFamily{"uncorrectable", &FecState::uncorrectable_blocks}};
+
+void add_fec_blocks(const NodeState& state, Exposition& out) {
+  out.announce(
+      "railbed_fec_blocks_total", "counter",
+      "Blocks that error correction had to mend, and those that it could not: their packets are lost.");
+  each_fec(state, [&](const std::string& name, const FecState& fec) {
+    for (const FecFamily& family : kFecBlocks)
+      if (const auto& counter = fec.*family.counter)
+        out.sample("railbed_fec_blocks_total", {{"device", name}, {"result", family.result}}, counter->total);
+  });
+  out.announce("railbed_fec_lane_blocks_total", "counter",
+               "The same by lane, where the driver counts lanes.");
+  each_fec(state, [&](const std::string& name, const FecState& fec) {
+    for (const FecFamily& family : kFecBlocks)
+      for (std::size_t lane = 0; fec.*family.counter && lane < (fec.*family.counter)->lanes.size(); ++lane)
+        out.sample("railbed_fec_lane_blocks_total",
+                   {{"device", name}, {"lane", std::to_string(lane)}, {"result", family.result}},
+                   (fec.*family.counter)->lanes[lane]);
+  });
+}
+
+}  // namespace
+
+void add_fec(const NodeState& state, Exposition& out) {
+  if (!state.look) return;
+  bool any = false;
+  each_fec(state, [&](const std::string&, const FecState&) { any = true; });
+  if (!any) return;
+  out.announce("railbed_fec_info", "gauge",
+               "The error correction that the link uses, and what its port is set to; always 1.");
+  each_fec(state, [&](const std::string& name, const FecState& fec) {
+    out.sample("railbed_fec_info",
+               {{"device", name}, {"active", fec_mode_text(fec.active)}, {"configured", modes_label(fec)}},
+               1);
+  });
+  add_fec_blocks(state, out);
+  out.announce("railbed_fec_corrected_bits_total", "counter", "Bits that error correction mended.");
+  each_fec(state, [&](const std::string& name, const FecState& fec) {
+    if (fec.corrected_bits)
+      out.sample("railbed_fec_corrected_bits_total", {{"device", name}}, fec.corrected_bits->total);
+  });
+}
+
+namespace {
+
 using Links = std::map<std::string, WatchedLink>;
 
 void add_light(const Links& links, Exposition& out) {
@@ -240,6 +306,11 @@ void add_lasers(const Links& links, Exposition& out) {
 }
 
 void add_bit_errors(const Links& links, Exposition& out) {
+  out.announce("railbed_fec_lost_block_ratio", "gauge",
+               "Share of blocks that error correction could not mend, between two readings.");
+  for (const auto& [interface, link] : links)
+    if (link.lost && link.lost->share)
+      out.sample("railbed_fec_lost_block_ratio", {{"device", interface}}, *link.lost->share);
   out.announce("railbed_fec_bit_error_ratio", "gauge",
                "Share of wrong bits that error correction mended, between two readings.");
   for (const auto& [interface, link] : links)

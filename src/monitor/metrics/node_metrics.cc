@@ -72,6 +72,7 @@ std::string node_metrics(const NodeState& state) {
   add_ports(state, out);
   add_interfaces(state, out);
   add_optics(state, out);
+  add_fec(state, out);
   add_gpus(state, out);
   add_kernel_log(state, out);
   add_past(state, out);

@@ -225,6 +225,7 @@ TEST(NodeMetrics, WhatIsSeenOverTime) {
   link.carrier = true;
   link.speed_mbps = 400'000;
   link.bit_errors = 3e-8;
+  link.lost = LostBlocks{.count = 20, .seconds = 600, .share = 0.25};
   link.optics = Optics{
       .celsius = 40,
       .alarms = {},
@@ -244,10 +245,37 @@ TEST(NodeMetrics, WhatIsSeenOverTime) {
         R"(railbed_optics_power_dbm{device="ens1",lane="2",direction="receive"} -40)",
         R"(railbed_optics_power_limit_dbm{device="ens1",direction="receive",limit="low alarm"} -10)",
         R"(railbed_optics_bias_milliamperes{device="ens1",lane="1"} 7.5)",
-        R"(railbed_optics_volts{device="ens1"} 3.25)", R"(railbed_fec_bit_error_ratio{device="ens1"} 3)",
+        R"(railbed_fec_lost_block_ratio{device="ens1"} 0.25)", R"(railbed_optics_volts{device="ens1"} 3.25)",
+        R"(railbed_fec_bit_error_ratio{device="ens1"} 3)",
         R"(railbed_fec_bit_error_limit_ratio{device="ens1"} 0.00024)"})
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("bob"))) << "what is unread is not quiet";
+}
+
+TEST(NodeMetrics, ErrorCorrectionThatADriverDoesNotReportHasNoSeries) {
+  auto look = std::make_shared<NodeLook>();
+  NetInterface port;
+  port.name = "ens1";
+  port.fec = {FecState{.configured = {FecMode::kRs, FecMode::kBaseR},
+                       .active = FecMode::kBaseR,
+                       .corrected_blocks = FecCounter{256, {255, 1}},
+                       .uncorrectable_blocks = FecCounter{0, {}}},
+              "fec ens1"};
+  NetInterface other;
+  other.name = "eno1";
+  other.fec = {Miss{Missing::kUnsupported, "Operation not supported"}, "fec eno1"};
+  look->facts.net.interfaces = {std::vector<NetInterface>{port, other}, "/sys/class/net"};
+  NodeState state;
+  state.look = look;
+  const std::string text = node_metrics(state);
+  for (const char* line : {R"(railbed_fec_info{device="ens1",active="BaseR",configured="RS,BaseR"} 1)",
+                           R"(railbed_fec_blocks_total{device="ens1",result="corrected"} 256)",
+                           R"(railbed_fec_blocks_total{device="ens1",result="uncorrectable"} 0)",
+                           R"(railbed_fec_lane_blocks_total{device="ens1",lane="0",result="corrected"} 255)",
+                           R"(railbed_fec_lane_blocks_total{device="ens1",lane="1",result="corrected"} 1)"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("railbed_fec_corrected_bits_total{")));
+  EXPECT_THAT(text, Not(HasSubstr("eno1")));
 }
 
 TEST(NodeMetrics, XidsAreCountedAndProcessesAreNoSeries) {

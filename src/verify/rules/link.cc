@@ -5,6 +5,7 @@
 
 #include "base/wording.h"
 #include "hardware/ceilings.h"
+#include "hardware/fec.h"
 #include "hardware/spark.h"
 #include "model/expected_rate.h"
 #include "model/link_remedy.h"
@@ -124,6 +125,45 @@ void carrier(const Survey& survey, Judge& judge) {
          .remedy = {
              "Reseat the cable at both ends, try another one, check the port of the switch or peer.",
              {command("ethtool {}", port_interface(end)), command("ethtool -m {}", port_interface(end))}}});
+  });
+}
+
+std::string modes_text(const FecState& fec) {
+  std::vector<std::string_view> names;
+  for (const FecMode mode : fec.configured) names.push_back(fec_mode_text(mode));
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+// Returns the correction of the port of an end; null if it is not known.
+const FecState* fec_of_port(const RailEnd& end) {
+  const NetInterface* port = carrier_of(end.facts->net, end.name);
+  return port != nullptr && port->fec.ok() ? &*port->fec : nullptr;
+}
+
+void error_correction(const Survey& survey, Judge& judge) {
+  each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
+    if (end.infiniband()) return verdict.not_applicable("InfiniBand");
+    if (verdict.lacks_interface(end)) return;
+    const RailEnd* other = other_end(survey, end);
+    if (other == nullptr) return verdict.not_applicable("the other end of its cable is no node");
+    const FecState* own = fec_of_port(end);
+    const FecState* theirs = fec_of_port(*other);
+    if (own == nullptr || theirs == nullptr)
+      return verdict.not_applicable("the driver of one end does not report its error correction");
+    verdict.add_evidence(fmt::format("ethtool --show-fec {}", port_interface(end)));
+    const bool* link = verdict.read_if_there(end.interface->carrier, "switched off (net.admin-up)");
+    if (link == nullptr) return;
+    if (*link || may_agree(*own, *theirs))
+      return verdict.pass(fmt::format("{}, active {}", modes_text(*own), fec_mode_text(own->active)));
+    verdict.touch("node:" + *other->node);
+    verdict.fail({.message = fmt::format(
+                      "{} is set to the error correction {}, and {}, the other end of its cable, to {}: the "
+                      "link cannot come up",
+                      end.where(), modes_text(*own), other->where(), modes_text(*theirs)),
+                  .expected = "a mode that both ends have",
+                  .observed = fmt::format("{}; {}", modes_text(*own), modes_text(*theirs)),
+                  .remedy = {"Set both ends to the same mode, best to auto.",
+                             {command("ethtool --set-fec {} encoding auto", port_interface(end))}}});
   });
 }
 
@@ -350,9 +390,19 @@ std::span<const Rule> link_rules() {
        .standard = "1",
        .remedy = "Look at the cable, the transceiver and the port at the other end.",
        .fixture = "v100-cable-out",
-       .explained_by = {"net.admin-up", "net.interface", "rdma.cable-unplugged", "rdma.cable-error",
-                        "rdma.device-health"},
+       .explained_by = {"net.admin-up", "net.interface", "net.fec", "rdma.cable-unplugged",
+                        "rdma.cable-error", "rdma.device-health"},
        .check = carrier},
+      {.id = "net.fec",
+       .title = "both ends of a cable can use one error correction",
+       .why = "From 25 Gb/s on, two ports that are set to different modes of error correction make no link.",
+       .source = "ETHTOOL_MSG_FEC_GET, as ethtool --show-fec",
+       .standard =
+           "a mode that both ends are set to, or one end on auto; judged of a cable between two nodes without a link",
+       .remedy = "ethtool --set-fec IF encoding auto on both ends.",
+       .fixture = "v100-fec-differs",
+       .explained_by = {"net.interface", "net.admin-up"},
+       .check = error_correction},
       {.id = "net.speed",
        .title = "rail interface runs at its speed",
        .why = "A poor cable makes the ports settle for less, often a quarter: "

@@ -34,6 +34,17 @@ void cable(const Survey& survey, Judge& judge) {
               show_cable_with});
 }
 
+void lost_blocks_under_load(const Survey& survey, Judge& judge) {
+  watch_ends(survey, judge,
+             {fec_counters,
+              {{"uncorrectable_blocks", kLostBlocksASecond,
+                "error correction cannot mend what arrives, and packets are lost"}},
+              Status::kFail,
+              fmt::format("at most {} a second", kLostBlocksASecond),
+              {"Clean and reseat the cable at both ends, then swap it; then the module at the other end."},
+              show_cable_with});
+}
+
 void carrier_losses(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& verdict, const RailEnd& end) {
     const Load* load = verdict.read_if_there(end.facts->load, std::string(kNeedsLoad));
@@ -195,6 +206,16 @@ std::span<const Rule> load_path_rules() {
        .fixture = "load-cable",
        .explained_by = {"load.optics"},
        .check = cable},
+      {.id = "load.lost-blocks",
+       .title = "error correction loses no blocks under load",
+       .why =
+           "A block that cannot be mended takes its packets with it, and RoCE repeats from the lost one on.",
+       .source = "--load: ETHTOOL_MSG_FEC_GET: uncorrectable blocks",
+       .standard = "at most 1 a second (railbed's own): IEEE 802.3's 1e-12 is 0.01 at 100 Gb/s, 0.08 at 800",
+       .remedy = "Clean and reseat the cable and its module, then swap them.",
+       .fixture = "load-lost-blocks",
+       .explained_by = {"load.carrier", "load.optics", "load.cable"},
+       .check = lost_blocks_under_load},
       {.id = "load.transmit-wait",
        .title = "InfiniBand port does not wait for credits",
        .why =

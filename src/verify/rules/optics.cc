@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/wording.h"
 #include "model/watched.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
@@ -170,6 +171,33 @@ void bit_errors(const Survey& survey, Judge& judge) {
       });
 }
 
+void lost_blocks(const Survey& survey, Judge& judge) {
+  each_link(
+      survey, judge,
+      [](Case& verdict, const std::string& where, const std::string& interface, const WatchedLink& link) {
+        verdict.add_evidence(fmt::format("ethtool -I --show-fec {}", interface));
+        if (!link.carrier) return verdict.not_applicable("no carrier (net.carrier)");
+        if (!link.lost)
+          return verdict.not_applicable(
+              "its driver reports no such blocks, the link came or went meanwhile, or they have just begun to be watched");
+        const std::string observed =
+            fmt::format("{} in {:.0f} s", counted(link.lost->count, "block"), link.lost->seconds);
+        if (link.lost->count < kLeastLostBlocks) return verdict.pass(observed);
+        if (!link.lost->share)
+          return verdict.not_applicable("the size of its blocks is not known: " + observed);
+        if (*link.lost->share <= kLostBlocks) return verdict.pass(observed);
+        verdict.fail(
+            {.message = fmt::format(
+                 "error correction could not mend {} that {} received in {:.0f} s: their packets are lost",
+                 counted(link.lost->count, "block"), where, link.lost->seconds),
+             .expected = fmt::format("at most {:.1e} of the blocks", kLostBlocks),
+             .observed = fmt::format("{:.1e} of the blocks", *link.lost->share),
+             .remedy = {
+                 "Clean and reseat the cable at both ends, then swap it; then the module at the other end.",
+                 {command("ethtool -I --show-fec {}", interface), command("ethtool -m {}", interface)}}});
+      });
+}
+
 std::string days_text(const Foretold& at) {
   constexpr double kLongest = 90;
   const auto whole = [](double days) { return fmt::format("{:.0f}", days); };
@@ -273,6 +301,17 @@ std::span<const Rule> optics_rules() {
        .fixture = "h100-optics-bit-errors",
        .explained_by = {"optics.receive-light"},
        .check = bit_errors},
+      {.id = "optics.lost-blocks",
+       .title = "error correction loses no blocks",
+       .why =
+           "A block that cannot be mended takes its packets with it, and RoCE repeats from the lost one on.",
+       .source = "railbed monitor, watch: ETHTOOL_MSG_FEC_GET: uncorrectable blocks between two readings",
+       .standard =
+           "at most 5.1e-10 of the blocks (IEEE 802.3's bit error ratio of 1e-12), judged from 10 blocks on",
+       .remedy = "Clean and reseat the cable, then swap it.",
+       .fixture = "h100-optics-lost-blocks",
+       .explained_by = {"optics.receive-light", "optics.bit-errors"},
+       .check = lost_blocks},
       {.id = "optics.trend",
        .title = "light and bit errors stay as they are",
        .why = "A fibre that gets dirty or a laser that ages announces the end of its link days ahead.",
@@ -281,7 +320,7 @@ std::span<const Rule> optics_rules() {
        .standard = "no limit within 30 days, by the slope of the last 8 to 14 days (railbed's own)",
        .remedy = "Clean the fibre at the next drain; if that does not help, swap the module.",
        .fixture = "h100-optics-trend",
-       .explained_by = {"optics.receive-light", "optics.laser", "optics.bit-errors"},
+       .explained_by = {"optics.receive-light", "optics.laser", "optics.bit-errors", "optics.lost-blocks"},
        .check = trend},
   };
   return kRules;
