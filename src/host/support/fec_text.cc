@@ -1,14 +1,14 @@
 // Parses `ethtool --show-fec IF`, with -I or --json and without, into the answer of the host call "fec IF". Versions differ:
 //
 //   FEC parameters for eth0:
-//   Supported/Configured FEC encodings: Auto RS   "Configured FEC encodings:" before ethtool 5.19
+//   Supported/Configured FEC encodings: Auto RS   older ones: "Configured FEC encodings:"
 //   Active FEC encoding: RS
 //   Statistics:                                   with -I, from ethtool 5.13 on
 //     corrected_blocks: 256
 //       Lane 0: 255
 //       Lane 1: 1
 //
-// Histograms of errors (ethtool 6.18 and later) are skipped.
+// Histograms of errors, which Linux 6.18 has, are skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
