@@ -197,6 +197,21 @@ TEST(BurnVerdict, OfTwoRealGpus) {
   EXPECT_THAT(copy.findings[0].remedy, HasSubstr("GPU 0, GPU 1, or the link between them"));
 }
 
+// `railbed burn --minutes 3 --host --collectives` on two H200.
+TEST(BurnVerdict, OfTwoRealGpusThatSumTogether) {
+  BurnReport report = judged_again("h200x2-collectives");
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_EQ(burn_exit_code(report), 0);
+  EXPECT_EQ(report.families.size(), kGpuPhases) << "a phase of all GPUs is no phase of each";
+  ASSERT_TRUE(report.collectives);
+  EXPECT_EQ(report.collectives->turns, 2);
+  EXPECT_NEAR(report.collectives->rate, 300e9, 1e9);
+  report.collectives->rate = report.collectives->low = 0.4 * report.collectives->ceiling;
+  judge_burn(report);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].what, "collective-below-ceiling");
+}
+
 // `railbed burn --minutes 1 --host --drives` on a virtual machine with one H200 and a disk of the hypervisor.
 TEST(BurnVerdict, OfAWholeMachine) {
   const BurnReport whole = judged_again("h200-whole");
