@@ -24,6 +24,8 @@ Html draw_pairs(const RailReport& rail);
 Html draw_storage(const StoragePlace& place);
 // Draws a step as one bar of computing and exchange, and the bandwidth that would hide the exchange.
 Html draw_train(const TrainReport& report);
+// Draws power, clock and temperature of each GPU over the time of a burn-in, with its findings and its text.
+Html draw_burn(const BurnReport& burn);
 // Draws measurements without a picture of their own, as bars and numbers.
 Html draw_others(const std::vector<Measurement>& measurements);
 

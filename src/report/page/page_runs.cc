@@ -6,7 +6,6 @@
 #include "report/page/page_sections.h"
 #include "report/picture/bars.h"
 #include "report/text/bench_table.h"
-#include "report/text/burn_text.h"
 #include "report/text/run_text.h"
 
 namespace railbed {
@@ -62,8 +61,7 @@ Html run_pictures(const BenchRun& run, const Report& report) {
     all += draw_collective(collective_report, forecasts_of(collective_report, report.cluster, report.facts));
   for (const StoragePlace& place : run.storage) all += draw_storage(place);
   for (const TrainReport& train_report : run.trains) all += draw_train(train_report);
-  for (const BurnReport& burn : run.burns)
-    all += html(R"(<article class="path"><pre>{}</pre></article>)", burn_text(burn, false));
+  for (const BurnReport& burn : run.burns) all += draw_burn(burn);
   std::vector<Measurement> others;
   for (const Measurement& measurement : merged)
     if (!has_picture(run, measurement.engine)) others.push_back(measurement);

@@ -55,6 +55,47 @@ TEST(Pictures, ACollectiveShowsItsCeilingAndWhereDataWasWrong) {
   EXPECT_THAT(wrong, HasSubstr("4096 elements wrong"));
 }
 
+// A burn-in of two GPUs, of which the second gave a wrong result after 30 of 40 seconds.
+BurnReport burned() {
+  BurnReport burn;
+  BurnNode& node = burn.nodes.emplace_back();
+  node.node = "gpu01";
+  for (int i = 0; i < 2; ++i) {
+    BurnGpu& gpu = node.gpus.emplace_back();
+    gpu.ordinal = i;
+    gpu.began = gpu.ended = true;
+    gpu.watts_max = 700;
+    gpu.course = {10, {0, 700, 350, 700}, {1200, 1980, 1980, 1800}, {40, 60, 62, 63}};
+  }
+  node.gpus[1].faults.push_back({.at = 30});
+  burn.findings.push_back({.status = BurnStatus::kFailure,
+                           .node = "gpu01",
+                           .gpu = 1,
+                           .what = "wrong-result",
+                           .message = "GPU 1 of <gpu01> gave wrong results",
+                           .remedy = "Take it out"});
+  return burn;
+}
+
+TEST(Pictures, ABurnInShowsTheCourseOfEachGpuTheWrongOneFirst) {
+  const std::string picture = draw_burn(burned()).markup;
+  EXPECT_THAT(
+      picture,
+      HasSubstr(R"(<li class="bad">GPU 1 of &lt;gpu01&gt; gave wrong results. Next: Take it out</li>)"));
+  EXPECT_LT(picture.find("gpu01 GPU 1"), picture.find("gpu01 GPU 0"));
+  EXPECT_THAT(picture, HasSubstr(R"(points="0.00,23.00 33.33,1.00 66.67,12.00 100.00,1.00 ")"));
+  EXPECT_THAT(picture, HasSubstr(R"(<path d="M75.00 0V24"/>)"));
+  EXPECT_THAT(picture, HasSubstr("up to 1980 MHz"));
+}
+
+TEST(Pictures, ABurnInWithoutACourseIsText) {
+  BurnReport burn = burned();
+  for (BurnGpu& gpu : burn.nodes[0].gpus) gpu.course = {};
+  const std::string picture = draw_burn(burn).markup;
+  EXPECT_THAT(picture, Not(HasSubstr("<svg")));
+  EXPECT_THAT(picture, HasSubstr("<pre>burn-in of 2 GPUs"));
+}
+
 TEST(Pictures, GpuCopiesStandBesideAMatrixOfPeers) {
   const std::string picture = draw_gpu_copies(run_with(measured_pair(), 12).measurements).markup;
   EXPECT_THAT(picture, HasSubstr(R"(<th scope="row">host → GPU5</th>)"));
