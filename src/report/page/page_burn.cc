@@ -2,8 +2,11 @@
 // siblings can be compared by eye. A line marks each moment in which a result was wrong or an Xid came. GPUs with a finding
 // come first.
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "report/page/page_pictures.h"
 #include "report/page/page_sections.h"
 #include "report/picture/bars.h"
@@ -12,7 +15,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kGpusDrawn = 64;
+constexpr std::size_t kMostCourses = 64;
 constexpr std::size_t kFindingsListed = 8;
 
 struct DrawnGpu {
@@ -79,7 +82,7 @@ Html course_cell(const std::vector<int>& values, int top, const Html& marks, std
       what, text, marks, points, text);
 }
 
-Html gpu_row(const DrawnGpu& one, const Tops& tops) {
+Html course_row(const DrawnGpu& one, const Tops& tops) {
   const BurnGpu& gpu = *one.gpu;
   const BurnCourse& course = gpu.course;
   const Html marks = moments_of(gpu);
@@ -93,7 +96,7 @@ Html gpu_row(const DrawnGpu& one, const Tops& tops) {
                   fmt::format("up to {} °C", gpu.temperature)));
 }
 
-std::string_view css_of(BurnStatus status) {
+std::string_view css_of_finding(BurnStatus status) {
   switch (status) {
     case BurnStatus::kFailure:
       return "bad";
@@ -111,9 +114,9 @@ Html burn_meaning(const BurnReport& burn) {
   Html lines;
   for (std::size_t i = 0; i < std::min(burn.findings.size(), kFindingsListed); ++i) {
     const BurnFinding& finding = burn.findings[i];
-    lines +=
-        html(R"(<li class="{}">{}{}.{}</li>)", css_of(finding.status), finding.injected ? "INJECTED: " : "",
-             finding.message, finding.remedy.empty() ? "" : " Next: " + finding.remedy);
+    lines += html(R"(<li class="{}">{}{}.{}</li>)", css_of_finding(finding.status),
+                  finding.injected ? "INJECTED: " : "", finding.message,
+                  finding.remedy.empty() ? "" : " Next: " + finding.remedy);
   }
   if (burn.findings.size() > kFindingsListed)
     lines += html(R"(<li class="remark">and {} more, below</li>)", burn.findings.size() - kFindingsListed);
@@ -125,18 +128,25 @@ Html courses(const BurnReport& burn) {
   if (gpus.empty()) return {};
   const Tops tops = tops_of(gpus);
   Html rows;
-  for (std::size_t i = 0; i < std::min(gpus.size(), kGpusDrawn); ++i) rows += gpu_row(gpus[i], tops);
-  if (gpus.size() > kGpusDrawn)
-    rows += html(R"(<tr><td class="quiet" colspan="4">and {} more</td></tr>)", gpus.size() - kGpusDrawn);
+  for (std::size_t i = 0; i < std::min(gpus.size(), kMostCourses); ++i) rows += course_row(gpus[i], tops);
+  if (gpus.size() > kMostCourses)
+    rows += html(R"(<tr><td class="quiet" colspan="4">and {} more</td></tr>)", gpus.size() - kMostCourses);
   return draw_chart("Course of the burn-in, each kind on one axis from zero; red: a wrong result or an Xid",
                     {"GPU", "Power", "Clock", "Temperature"}, rows);
+}
+
+// Keeps the line breaks, which html() takes out of a text, because it may be a stranger's.
+Html preformatted(std::string_view text) {
+  Html lines;
+  for (const std::string_view line : split(text, '\n')) lines += html("{}\n", line);
+  return html("<pre>{}</pre>", lines);
 }
 
 }  // namespace
 
 Html draw_burn(const BurnReport& burn) {
   const Html picture = courses(burn);
-  const Html all = html("<pre>{}</pre>", burn_text(burn, false));
+  const Html all = preformatted(burn_text(burn, false));
   if (picture.empty()) return html(R"(<article class="path">{}</article>)", all);
   return html(
       R"(<article class="path">{}{}<details><summary>All of its numbers</summary>{}</details></article>)",

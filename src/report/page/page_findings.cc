@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <map>
 
+#include "base/wording.h"
 #include "inventory/hostlist.h"
 #include "report/causes.h"
 #include "report/page/page_sections.h"
@@ -129,6 +131,24 @@ Html quiet_table(const Findings& findings, Status status) {
       look.css, look.sign, look.word, count, scrolled_table(look.word, table));
 }
 
+std::string_view nothing_red_text(const Report& report) {
+  return std::ranges::find(report.verdict.findings, Status::kPass, &Finding::status) !=
+                 report.verdict.findings.end()
+             ? "No rule found a fault."
+             : "Nothing could be checked here.";
+}
+
+// Refers to burn-ins with failures: they judge themselves, so no rule repeats it.
+Html burns_text(const Report& report) {
+  std::size_t failures = 0;
+  for (const BenchRun& run : report.runs)
+    for (const BurnReport& burn : run.burns)
+      failures += static_cast<std::size_t>(
+          std::ranges::count(burn.findings, BurnStatus::kFailure, &BurnFinding::status));
+  if (failures == 0) return {};
+  return html(R"(<p class="bad">✕ {} of a burn-in, below</p>)", counted(failures, "failure"));
+}
+
 }  // namespace
 
 Html scrolled_table(std::string_view label, const Html& table) {
@@ -137,7 +157,8 @@ Html scrolled_table(std::string_view label, const Html& table) {
 
 Html draw_findings(const Report& report) {
   Html all = red_findings(root_causes(report.verdict.findings));
-  if (all.empty()) all = html(R"(<p class="quiet">Nothing is wrong.</p>)");
+  if (all.empty()) all = html(R"(<p class="quiet">{}</p>)", nothing_red_text(report));
+  all += burns_text(report);
   all += quiet_table(report.verdict.findings, Status::kPass);
   all += quiet_table(report.verdict.findings, Status::kNotApplicable);
   return html(R"(<section aria-labelledby="findings"><h2 id="findings">Findings</h2>{}</section>)", all);

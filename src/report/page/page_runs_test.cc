@@ -88,12 +88,24 @@ TEST(Pictures, ABurnInShowsTheCourseOfEachGpuTheWrongOneFirst) {
   EXPECT_THAT(picture, HasSubstr("up to 1980 MHz"));
 }
 
+TEST(RunsPage, DoesNotCallABurnInWithAFailureSound) {
+  Report report = runs_only();
+  Finding finding;
+  finding.rule = "measured.data";
+  finding.status = Status::kNotApplicable;
+  report.verdict.findings = {finding};
+  EXPECT_THAT(render_html(report), HasSubstr("Nothing could be checked here."));
+  report.runs.front().burns.push_back(burned());
+  EXPECT_THAT(render_html(report), HasSubstr("✕ 1 failure of a burn-in, below"));
+}
+
 TEST(Pictures, ABurnInWithoutACourseIsText) {
   BurnReport burn = burned();
   for (BurnGpu& gpu : burn.nodes[0].gpus) gpu.course = {};
   const std::string picture = draw_burn(burn).markup;
   EXPECT_THAT(picture, Not(HasSubstr("<svg")));
   EXPECT_THAT(picture, HasSubstr("<pre>burn-in of 2 GPUs"));
+  EXPECT_THAT(picture, HasSubstr("1 failure\n")) << "each line of the text is one on the page";
 }
 
 TEST(Pictures, GpuCopiesStandBesideAMatrixOfPeers) {
