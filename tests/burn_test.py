@@ -316,13 +316,12 @@ exec '{RAILBED}' agent
 
     # ---- collectives
 
-    COLLECTIVES = ["--minutes", "0.4", "--phases", "bf16,collectives:10", "--nccl", str(FAKE), "--json"]
-
-    def burn_collectives(self, *words, **how):
+    def burn_collectives(self, *words, first=False, nccl=True, **how):
+        times = [] if first else ["--minutes", "0.4", "--phases", "bf16,collectives:10"]
         ranks = self.root / "ranks"
         ranks.mkdir(exist_ok=True)
         self.environment["RAILBED_FAKE_FOLDER"] = str(ranks)
-        code, out, err = self.burn(*words, *self.COLLECTIVES, **how)
+        code, out, err = self.burn(*words, *times, *(["--nccl", str(FAKE)] if nccl else []), "--json", **how)
         self.assertTrue(out, err)
         burn = json.loads(out)["burn"]
         return code, burn["collectives"], [one for one in burn["findings"] if "collective" in one["what"] or one["what"] == "not-run"]
@@ -340,7 +339,7 @@ exec '{RAILBED}' agent
         code, all_, found = self.burn_collectives("--inject", "wrong-collective:1@0")
         self.assertEqual(code, 2)
         self.assertEqual([(one["what"], one["status"], one["injected"]) for one in found], [("wrong-collective", "fail", True)])
-        self.assertIn("1 element at GPU 1 of localhost alone", found[0]["message"])
+        self.assertIn("in 1 element, at GPU 1 of localhost alone", found[0]["message"])
         self.assertEqual(all_["fault_count"], 1)
 
     def test_what_nccl_refuses_is_a_failure_with_its_cause(self):
@@ -350,6 +349,24 @@ exec '{RAILBED}' agent
         self.assertIn("ncclCommInitRank", found[0]["message"])
         self.assertTrue(found[0]["remedy"])
         self.assertEqual(all_["turns"], 0)
+
+    def test_the_first_turn_waits_until_the_gpus_have_begun(self):
+        code, all_, found = self.burn_collectives("--phases", "collectives", "--minutes", "0.4", first=True)
+        self.assertEqual((code, found), (0, []))
+        self.assertEqual((all_["turns"], all_["left_out"], all_["smaller"], all_["gpus"]), (2, 0, 0, 3))
+
+    def test_without_nccl_nothing_is_known(self):
+        code, all_, found = self.burn_collectives("--nccl", "/nonexistent/libnccl.so", nccl=False)
+        self.assertEqual((code, [(one["what"], one["status"]) for one in found]), (3, [("not-run", "unknown")]))
+        self.assertIn("name NCCL's file with --nccl", found[0]["message"])
+
+    def test_a_drill_of_a_gpu_that_is_not_there_is_refused(self):
+        code, out, err = self.burn("--minutes", "0.4", "--phases", "bf16,collectives:10", "--inject", "wrong-collective:9@0")
+        self.assertEqual((code, out), (64, ""))
+        self.assertIn("localhost burns in no GPU 9", err)
+        code, out, err = self.burn("--minutes", "0.4", "--phases", "bf16,collectives:10", "--inject", "wrong-collective:1@99")
+        self.assertEqual((code, out), (64, ""))
+        self.assertIn("a moment after the end of the burn-in", err)
 
     def test_one_gpu_sums_nothing(self):
         code, all_, found = self.burn_collectives("--gpus", "0")

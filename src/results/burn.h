@@ -334,12 +334,15 @@ inline constexpr std::size_t kMostWrongGpus = 8;          // of one fault, that 
 
 // NCCL's all_reduce over all GPUs (`--collectives`).
 struct BurnCollectives {
-  std::string skipped = {};  // why the last turn could not begin; empty if it could
+  std::string skipped = {};  // why a turn was left out, the last of these; empty if none was
+  int left_out = 0;          // turns that were left out
   std::string version = {};  // NCCL's
   int gpus = 0;              // of the largest turn
   int nodes = 0;             // likewise
   int turns = 0;             // in which something was measured
+  int smaller = 0;           // of these, those with fewer GPUs
   int interrupted = 0;       // turns that ended because a node was away
+  int drills = 0;            // drills that were made
   std::uint64_t bytes = 0;   // of one operation, the largest
   double rate = 0;           // bus bandwidth of that size in B/s: the median of the turns' medians
   double low = 0;            // the slowest turn
@@ -352,8 +355,8 @@ struct BurnCollectives {
   std::uint64_t compared = 0;  // bytes of results
   std::uint64_t fault_count = 0;
   std::vector<BurnCollectiveFault> faults = {};  // the first of them
-  FIELDS(BurnCollectives, skipped, version, gpus, nodes, turns, interrupted, bytes, rate, low, high, ceiling,
-         ceiling_name, by_links, note, compared, fault_count, faults);
+  FIELDS(BurnCollectives, skipped, left_out, version, gpus, nodes, turns, smaller, interrupted, drills, bytes,
+         rate, low, high, ceiling, ceiling_name, by_links, note, compared, fault_count, faults);
 };
 
 struct BurnNode {

@@ -91,6 +91,8 @@ Result<void> check_burn(const BurnPlan& plan) {
     if (!loads_what(plan, drill.kind)) return refuse("drills: of what the burn does not load");
     if (!(drill.amount >= 0) || (drill.kind == BurnInjection::kSlow && drill.amount > 90))
       return refuse("drills: a moment, or 0 to 90 percent");
+    if (drill.kind != BurnInjection::kSlow && drill.amount >= plan.seconds)
+      return refuse("drills: a moment after the end of the burn-in");
   }
   return {};
 }

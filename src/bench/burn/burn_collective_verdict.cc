@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +31,7 @@ class CollectiveJudge {
       add(BurnStatus::kNote, "collective-interrupted",
           fmt::format("{} of the collectives ended because a node could not be reached: no fault of theirs",
                       counted(all_.interrupted, "turn")));
+    judge_left_out();
     if (all_.turns == 0 && all_.fault_count == 0)
       add(BurnStatus::kUnknown, "not-run",
           "collectives were not run: " +
@@ -54,37 +55,41 @@ class CollectiveJudge {
                : "";
   }
 
-  // A wrong result at one GPU alone was changed on the last part of its way or in that GPU. One that all GPUs share
-  // came into the sum anywhere.
+  // A wrong result at one GPU alone was changed on the last part of its way or in that GPU. Of one that several have
+  // nobody knows where it came into the sum.
   void judge_wrong(bool injected) {
     std::vector<const BurnCollectiveFault*> wrong;
-    std::set<std::string> gpus;
+    std::map<std::string, std::size_t> times;
+    bool has_more = false;
     bool is_all = true;
     for (const BurnCollectiveFault& fault : all_.faults) {
       if (fault.elements == 0 || fault.injected != injected) continue;
       wrong.push_back(&fault);
-      gpus.insert(fault.gpus.begin(), fault.gpus.end());
+      for (const std::string& gpu : fault.gpus) ++times[gpu];
+      has_more |= fault.gpu_count > static_cast<int>(fault.gpus.size());
       is_all &= fault.gpu_count > 1 && fault.gpu_count == all_.gpus;
     }
     if (wrong.empty()) return;
     const BurnCollectiveFault& first = *wrong.front();
-    const bool one = gpus.size() == 1 && first.gpu_count == 1;
-    const std::string where =
-        one      ? "at " + first.gpus.front() + " alone"
-        : is_all ? "at all of them alike, so one contribution was wrong"
-                 : fmt::format("at {}{}", fmt::join(first.gpus, ", "),
-                               first.gpu_count > static_cast<int>(first.gpus.size())
-                                   ? fmt::format(" and {} more",
-                                                 first.gpu_count - static_cast<int>(first.gpus.size()))
-                                   : "");
+    const bool one = times.size() == 1 && !has_more;
+    std::vector<std::string> places;
+    for (const auto& [gpu, count] : times)
+      if (places.size() < kMostWrongGpus)
+        places.push_back(wrong.size() > 1 ? fmt::format("{} ({})", gpu, counted(count, "time")) : gpu);
+    const std::string where = one ? "at " + times.begin()->first + " alone"
+                              : is_all
+                                  ? "at all of them"
+                                  : fmt::format("at {}{}", fmt::join(places, ", "),
+                                                has_more || places.size() < times.size() ? " and more" : "");
     add(BurnStatus::kFailure, "wrong-collective",
-        fmt::format("all_reduce of {} gave wrong results {}, first after {}: {} {}{}",
+        fmt::format("all_reduce of {} gave wrong results {}, first after {} in {}, {}{}",
                     counted(static_cast<std::size_t>(all_.gpus), "GPU"), counted(wrong.size(), "time"),
                     short_time_text(first.at), counted(first.elements, "element"), where,
                     more_text(wrong.size())),
         one ? "Test that GPU alone, and the links it receives by: railbed burn with its number, railbed bench pairs"
-            : "Run halves of the GPUs by themselves until one is left that is always in the wrong half: railbed "
-              "bench collectives; findings wrong-result, nvlink and wrong-rail-data above name a part by themselves.",
+            : "The sum does not show which contribution or way was wrong. Run halves of the GPUs by themselves until one "
+              "is left that is always in the wrong half: railbed bench collectives; findings wrong-result, nvlink and "
+              "wrong-rail-data above name a part by themselves.",
         injected);
   }
 
@@ -102,6 +107,27 @@ class CollectiveJudge {
                     short_time_text(first->at), first->cause, more_text(count)),
         first->remedy.empty() ? "railbed bench collectives with the same nodes shows each step."
                               : first->remedy);
+  }
+
+  void judge_left_out() {
+    if (all_.turns > 0 && all_.left_out + all_.smaller > 0) {
+      std::string text;
+      if (all_.left_out > 0)
+        text = fmt::format("of the collectives {} left out, the last because {}",
+                           counted(static_cast<std::size_t>(all_.left_out), "turn was", "turns were"),
+                           all_.skipped);
+      if (all_.smaller > 0)
+        text +=
+            fmt::format("{}{} fewer than {} GPUs", text.empty() ? "" : "; ",
+                        counted(static_cast<std::size_t>(all_.smaller), "turn had", "turns had"), all_.gpus);
+      add(BurnStatus::kNote, "collective-left-out", text);
+    }
+    const auto wanted =
+        std::ranges::count(report_.injected, BurnInjection::kWrongCollective, &BurnDrill::kind);
+    if (!report_.stopped && all_.drills < wanted)
+      add(BurnStatus::kUnknown, "drill-not-made",
+          fmt::format("{} of {} of collectives were not made: no turn with that GPU came after their moment",
+                      wanted - all_.drills, counted(static_cast<std::size_t>(wanted), "drill")));
   }
 
   void judge_rate() {

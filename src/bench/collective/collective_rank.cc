@@ -60,8 +60,11 @@ std::optional<std::uint64_t> RankWork::least_of_all(std::uint64_t mine) {
 }
 
 bool RankWork::allocate() {
-  if (is_first_) about_to_("agreeing how much memory to take");
+  // Each step is announced when all ranks here have done the one before: the last one names what hangs.
+  if (!barrier_.wait()) return false;
   const SpareMemory spare = spare_memory(gpu_memory_left(cuda_), MemoryUse::kGpu, beside_);
+  if (!barrier_.wait()) return false;
+  if (is_first_) about_to_("the first all_gather, to agree how much memory to take");
   const auto room = least_of_all(spare.bytes);
   // If GPUs of a process map each other's memory, an allocation may wait for the kernels on all of them. So
   // none is made while NCCL's kernels wait for this rank.

@@ -248,6 +248,7 @@ class RunningBurn final : public BurnCampaign {
 
   Result<void> find() {
     BurnOutlook outlook;
+    int first_gpus = 0;  // of the first node
     if (rails_) {
       report_.rails = rails_->state();
       outlook.ports = static_cast<int>(std::ranges::count(report_.rails->ports, "", &BurnPort::skipped));
@@ -277,6 +278,7 @@ class RunningBurn final : public BurnCampaign {
             outlook.most_written = std::max(outlook.most_written, drive.most_written);
           }
           report_.nodes[i].drives = std::move(found->drives);
+          if (i == 0) first_gpus = static_cast<int>(found->names.size());
           for (std::size_t gpu = 0; gpu < std::min<std::size_t>(found->names.size(), kMostBurnGpus); ++gpu) {
             const double limit = gpu < found->watts.size() ? found->watts[gpu] : 0;
             ++outlook.gpus;
@@ -292,8 +294,24 @@ class RunningBurn final : public BurnCampaign {
     if (outlook.nodes == 0) return fail(ErrorKind::kUnavailable, "no node to burn in\n" + reasons());
     if (plan_.load == BurnLoad::kDrives && outlook.drives == 0)
       return fail(ErrorKind::kUnavailable, "no drive to burn in\n" + reasons());
+    RETURN_IF_ERROR(check_drills(first_gpus));
     outlook.collectives = collectives_ && outlook.gpus > 1;
     listener_.before(outlook);
+    return {};
+  }
+
+  // Fails if a drill is of a GPU that the first node does not burn in.
+  Result<void> check_drills(int first_gpus) const {
+    const std::vector<int>& named = places_.nodes.front().gpus;
+    for (const BurnDrill& drill : plan_.drills) {
+      const bool of_gpu = drill.kind == BurnInjection::kWrongResult || drill.kind == BurnInjection::kSlow ||
+                          drill.kind == BurnInjection::kWrongCollective;
+      const bool burns =
+          named.empty() ? drill.gpu < first_gpus : std::ranges::find(named, drill.gpu) != named.end();
+      if (of_gpu && !burns)
+        return fail(ErrorKind::kBadInput,
+                    fmt::format("--inject: {} burns in no GPU {}", places_.nodes.front().name, drill.gpu));
+    }
     return {};
   }
 

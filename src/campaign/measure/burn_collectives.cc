@@ -46,12 +46,15 @@ class CollectivesLoad final : public BurnCollectivesLoad {
       : plan_(plan), own_(std::move(fleet)), fleet_(own_.get()), facts_(std::move(facts)) {
     for (const BurnDrill& drill : plan.drills)
       if (drill.kind == BurnInjection::kWrongCollective) drills_.push_back(drill);
+    std::ranges::sort(drills_, {}, &BurnDrill::amount);
   }
   ~CollectivesLoad() override { stop(); }
 
   void start(Moment::time_point started, BurnCollectives before) override {
     started_ = started;
     all_ = std::move(before);
+    drills_.erase(drills_.begin(),
+                  drills_.begin() + std::min<std::ptrdiff_t>(all_.drills, std::ssize(drills_)));
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
   void stop() override {
@@ -66,11 +69,16 @@ class CollectivesLoad final : public BurnCollectivesLoad {
     const double here = at();
     const std::lock_guard lock(mutex_);
     ready_.clear();
+    settled_ = true;
     lead_ = std::max(lead_ - kFades, 0.0);
     for (std::size_t i = 0; i < now.nodes.size(); ++i) {
       ReadyNode ready{.node = i, .gpus = {}};
+      const bool works = !now.nodes[i].lost && now.nodes[i].trouble.empty();
+      if (works && now.nodes[i].gpus.empty()) settled_ = false;
       for (const BurnGpu& gpu : now.nodes[i].gpus) {
-        if (!gpu.began || gpu.ended || !gpu.trouble.empty()) continue;
+        if (gpu.ended || !gpu.trouble.empty()) continue;
+        if (!gpu.began) settled_ = settled_ && !works;
+        if (!gpu.began) continue;
         ready.gpus.push_back(gpu.ordinal);
         lead_ = std::clamp(gpu.seconds - here, lead_, kLongestLead);
       }
@@ -94,26 +102,36 @@ class CollectivesLoad final : public BurnCollectivesLoad {
     while (const auto turn = burn_span(plan_, BurnPhase::kCollectives, std::max(from, at()))) {
       from = turn->end;
       if (!wait(turn->begin + kGpusSettle - at(), stop)) return;
-      const auto nodes = nodes_that_answer(stop);
-      const double left = turn->end - lead() - kLeaves - at();
-      if (left < kShortestSoak)
-        skip(fmt::format("{:.2g} s were left of its turn", std::max(left, 0.0)));
-      else if (check_nodes(nodes))
-        soak(nodes, *turn, left, stop);
+      take_turn(*turn, stop);
       if (!wait(turn->end - at(), stop)) return;
     }
   }
 
-  void skip(std::string why) {
+  // Waits until every GPU has begun or will not, as far as the turn allows.
+  void take_turn(const BurnSpan& turn, const std::stop_token& stop) {
+    while (true) {
+      const auto nodes = nodes_that_answer(stop);
+      const double left = turn.end - lead() - kLeaves - at();
+      const bool settled = is_settled();
+      if (left < kShortestSoak)
+        return leave_out(settled ? "too little was left of a turn" : "GPUs had not begun their own work");
+      if (settled) {
+        std::size_t gpus = 0;
+        for (const ReadyNode& one : nodes) gpus += one.gpus.size();
+        return gpus > 1 ? soak(nodes, turn, left, stop) : leave_out("fewer than two GPUs work");
+      }
+      if (!wait(kGpusSettle, stop)) return;
+    }
+  }
+  bool is_settled() const {
     const std::lock_guard lock(mutex_);
-    all_.skipped = std::move(why);
+    return settled_;
   }
 
-  bool check_nodes(const std::vector<ReadyNode>& nodes) {
-    std::size_t gpus = 0;
-    for (const ReadyNode& one : nodes) gpus += one.gpus.size();
-    skip(gpus > 1 ? "" : "fewer than two GPUs work");
-    return gpus > 1;
+  void leave_out(std::string why) {
+    const std::lock_guard lock(mutex_);
+    all_.skipped = std::move(why);
+    ++all_.left_out;
   }
 
   std::vector<bool> answering(const std::stop_token& stop) {
@@ -138,18 +156,18 @@ class CollectivesLoad final : public BurnCollectivesLoad {
     return ready;
   }
 
-  // Returns the rank of a drill of this turn, which is the first one that ends after the drill's moment, and removes the
-  // drill; -1 if there is none. Drills are on the first node.
+  // Returns the rank of the first drill that is due, and removes the drill; -1 if none is. A drill is due in the first turn
+  // that ends after its moment, and from then on until its GPU takes part. Drills are on the first node.
   int take_drill(const std::vector<ReadyNode>& nodes, const BurnSpan& turn) {
+    const std::vector<int>& gpus = nodes.front().gpus;
     const auto due = std::ranges::find_if(drills_, [&](const BurnDrill& drill) {
-      const auto its_turn = burn_span(plan_, BurnPhase::kCollectives, drill.amount);
-      return its_turn && its_turn->end == turn.end;
+      const auto first = burn_span(plan_, BurnPhase::kCollectives, drill.amount);
+      return first && first->end <= turn.end && std::ranges::find(gpus, drill.gpu) != gpus.end();
     });
     if (due == drills_.end() || nodes.front().node != 0) return -1;
-    const auto gpu = std::ranges::find(nodes.front().gpus, due->gpu);
+    const auto rank = std::ranges::find(gpus, due->gpu) - gpus.begin();
     drills_.erase(due);
-    if (gpu == nodes.front().gpus.end()) return -1;
-    return static_cast<int>(gpu - nodes.front().gpus.begin());
+    return static_cast<int>(rank);
   }
 
   void soak(const std::vector<ReadyNode>& nodes, const BurnSpan& turn, double seconds,
@@ -187,8 +205,11 @@ class CollectivesLoad final : public BurnCollectivesLoad {
       if (row.wrong > 0) keep_wrong(report, row, begin, flipped);
     }
     ++all_.turns;
+    all_.drills += flipped >= 0 ? 1 : 0;
     all_.version = report.version.substr(0, kLongestCause);
     const auto gpus = static_cast<int>(report.ranks.size());
+    if (gpus < all_.gpus) ++all_.smaller;
+    if (gpus > all_.gpus) all_.smaller = all_.turns - 1;
     if (gpus < all_.gpus || bytes < all_.bytes) return;  // its rate is another one's
     if (gpus > all_.gpus || bytes > all_.bytes) {
       turns_ = {};
@@ -234,12 +255,15 @@ class CollectivesLoad final : public BurnCollectivesLoad {
     const auto answers = answering(stop);
     const bool away = std::ranges::any_of(
         nodes, [&](const ReadyNode& one) { return one.node >= answers.size() || !answers[one.node]; });
+    Failure failure = *report.failure;
+    if (failure.kind == FailureKind::kNoNccl)
+      return leave_out(fmt::format("{}; install libnccl2, or name NCCL's file with --nccl",
+                                   failure.cause.substr(0, kLongestCause)));
     const std::lock_guard lock(mutex_);
     if (away) {
       ++all_.interrupted;
       return;
     }
-    Failure failure = *report.failure;
     if (failure.remedy.empty())
       failure.remedy = gpu_remedy(failure, log, "--memory limits what the burn-in takes");
     add_fault({.at = begin,
@@ -254,11 +278,12 @@ class CollectivesLoad final : public BurnCollectivesLoad {
   std::vector<BurnDrill> drills_;  // of the thread alone once it runs
   BurnRates turns_;                // likewise
   Moment::time_point started_;
-  mutable std::mutex mutex_;  // guards the three below
+  mutable std::mutex mutex_;  // guards the four below
   BurnCollectives all_;
   std::vector<ReadyNode> ready_;
-  double lead_ = 0;      // seconds that a node's timetable is ahead
-  std::jthread thread_;  // last, because it uses all members above
+  bool settled_ = false;  // by the last look no GPU will begin that has not
+  double lead_ = 0;       // seconds that a node's timetable is ahead
+  std::jthread thread_;   // last, because it uses all members above
 };
 
 }  // namespace
