@@ -114,15 +114,21 @@ std::string_view origin_text(PcieTrouble trouble) {
       return "the link carried it, and what it carried was wrong, refused or not answered; what stands before it in the "
              "log may show why";
     case PcieTrouble::kUnknown:
-      return "the link, a device at either end, or a driver: the count alone does not show which";
+      return "the link, a device at either end, or a driver: what was reported does not show which";
   }
   return {};
 }
 
 std::string_view remedy_of(PcieTrouble trouble, bool built_in) {
+  if (trouble == PcieTrouble::kLinkLost)
+    return built_in
+               ? "Look for who reset the device, and at what stands before it in the log. If nobody did: update the "
+                 "firmware; shut down and take AC power off for a minute."
+               : "Look for who reset or removed the device, and at what stands before it in the log. If nobody did: "
+                 "its power, its seat and its riser; then the device itself.";
   if (is_of_transaction_layer(trouble))
     return "The link carried it: a device did not answer, or asked for what the other end refuses. Look at what "
-           "stands before it (a lost GPU, a failed firmware, a reset, a driver) and at the error's name below it "
+           "stands before it (a lost GPU, a failed firmware, a reset, a driver) and at the error's name "
            "(CmpltTO, UnsupReq, MalfTLP, TLP); update BIOS, firmware and driver. Swap hardware only if it follows "
            "the card into another slot.";
   if (built_in)

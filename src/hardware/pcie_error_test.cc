@@ -44,5 +44,19 @@ TEST(PcieErrorOrigin, IsAssertedOnlyOfLinksAndOfMarkedData) {
   EXPECT_EQ(origin_of(PcieTrouble::kInternal), PcieOrigin::kNode);
 }
 
+TEST(PcieErrorRemedy, OfALinkThatWentAwayDoesNotClaimThatItCarriedAnything) {
+  for (const bool built_in : {false, true}) {
+    const std::string_view remedy = remedy_of(PcieTrouble::kLinkLost, built_in);
+    EXPECT_EQ(remedy.find("carried"), remedy.npos) << remedy;
+    EXPECT_NE(remedy.find("who reset"), remedy.npos) << remedy;
+  }
+  EXPECT_NE(remedy_of(PcieTrouble::kLinkLost, false).find("removed"), std::string_view::npos);
+}
+
+TEST(PcieErrorRemedy, PlacesTheNameOfTheErrorNowhere) {
+  EXPECT_EQ(remedy_of(PcieTrouble::kRefused, false).find("below"), std::string_view::npos);
+  EXPECT_EQ(origin_text(PcieTrouble::kUnknown).find("count alone"), std::string_view::npos);
+}
+
 }  // namespace
 }  // namespace railbed

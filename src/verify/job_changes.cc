@@ -396,23 +396,32 @@ class JobJudge {
       const JobCounters& after = found->second;
       const Increases moved = increases_of(before, after);
       const auto more = [&](std::string_view severity) { return count_in(moved.by, severity).value_or(0); };
-      const std::uint64_t hard = more("fatal") + more("nonfatal");
-      const bool often = static_cast<double>(more("correctable")) > kCorrectedPcieErrorsASecond * seconds();
-      if (hard == 0 && !often) continue;
-      std::vector<std::string> names;
-      for (const char* severity : {"fatal", "nonfatal", "correctable"})
-        if ((hard == 0) == (severity == std::string_view("correctable")) && !moved.began_again)
-          for (std::string& name : pcie_names(before, after, severity)) names.push_back(std::move(name));
-      PcieTrouble trouble = trouble_of_pcie_errors(names);
-      if (hard > 0 && names.empty()) trouble = told_trouble(address);
-      std::string shown;
-      for (const std::string& name : names) shown += (shown.empty() ? " (" : ", ") + clean_name(name);
-      if (!shown.empty()) shown += ")";
-      add_pcie(hard > 0 ? JobStatus::kFailure : JobStatus::kWarning, address,
-               fmt::format("{} PCIe errors {}, {}{}", hard > 0 ? hard : more("correctable"), during(),
-                           hard > 0 ? "not corrected" : "all corrected", shown),
-               trouble);
+      const auto names_of = [&](const std::vector<std::string>& severities) {
+        std::vector<std::string> names;
+        for (const std::string& severity : severities)
+          if (!moved.began_again)
+            for (std::string& name : pcie_names(before, after, severity)) names.push_back(std::move(name));
+        return names;
+      };
+      if (const std::uint64_t hard = more("fatal") + more("nonfatal"); hard > 0) {
+        const std::vector<std::string> names = names_of({"fatal", "nonfatal"});
+        add_counted(JobStatus::kFailure, address, hard, "not corrected", names,
+                    names.empty() ? told_trouble(address) : trouble_of_pcie_errors(names));
+      }
+      const std::uint64_t corrected = more("correctable");
+      if (static_cast<double>(corrected) <= kCorrectedPcieErrorsASecond * seconds()) continue;
+      const std::vector<std::string> names = names_of({"correctable"});
+      add_counted(JobStatus::kWarning, address, corrected, "all corrected", names,
+                  trouble_of_pcie_errors(names));
     }
+  }
+
+  void add_counted(JobStatus status, const std::string& address, std::uint64_t count, std::string_view how,
+                   const std::vector<std::string>& names, PcieTrouble trouble) {
+    std::string shown;
+    for (const std::string& name : names) shown += (shown.empty() ? " (" : ", ") + clean_name(name);
+    if (!shown.empty()) shown += ")";
+    add_pcie(status, address, fmt::format("{} PCIe errors {}, {}{}", count, during(), how, shown), trouble);
   }
 
   void judge_driver() {

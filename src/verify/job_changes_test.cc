@@ -264,6 +264,22 @@ TEST(JobChanges, PcieErrorsThatTheLinkCarriedAreNotTheLinks) {
          JobFault::kUndecided, "pcie-errors", "the link carried it");
 }
 
+TEST(JobChanges, CorrectedPcieErrorsBesideOneThatWasNotHaveAFindingOfTheirOwn) {
+  JobRecord record = job_with_pcie("correctable", {"RxErr"}, 100000);
+  record.end->pci["0000:17:00.0"]["nonfatal UnsupReq"] += 1;
+  record.end->pci["0000:17:00.0"]["nonfatal"] += 1;
+  const auto changes = judged(record);
+  ASSERT_EQ(changes.size(), 2U);
+  expect(changes[0], JobStatus::kFailure, JobFault::kUndecided, "pcie-errors",
+         "1 PCIe errors in 60 min, not corrected (UnsupReq)");
+  expect(changes[1], JobStatus::kWarning, JobFault::kHardware, "pcie-errors",
+         "in 60 min, all corrected (RxErr): its link");
+  record = job_with_pcie("correctable", {"RxErr"}, 5);
+  record.end->pci["0000:17:00.0"]["nonfatal UnsupReq"] += 1;
+  record.end->pci["0000:17:00.0"]["nonfatal"] += 1;
+  EXPECT_EQ(judged(record).size(), 1U);
+}
+
 TEST(JobChanges, PcieErrorsOfSeveralKindsOrOfNoneAreUndecided) {
   expect(only(judged(job_with_pcie("fatal", {"DLP", "CmpltTO"}))), JobStatus::kFailure, JobFault::kUndecided,
          "pcie-errors", "does not show which");
