@@ -31,6 +31,10 @@ constexpr const FecLimit* fec_of(int mbps, int lanes, FecMode active) {
   return active == FecMode::kRs && mbps == kOf25G ? &kFecOf25G : nullptr;
 }
 
+// Returns whether a link of this rate may need one error correction at both ends: that begins with lanes of 25 Gb/s. 40 and
+// 56 Gb/s are four lanes of 10 and 14.
+constexpr bool has_correction(int mbps) { return mbps >= 25'000 && mbps != 40'000 && mbps != 56'000; }
+
 // Share of blocks that a link may lose: as many as 64-octet frames are wrong at a bit error ratio of 1e-12, the objective
 // of IEEE 802.3 at the MAC (P. Anslow on the reflector of 802.3bm, 23 November 2012). Links of 200 Gb/s and more may lose
 // fewer; this is the limit of all.

@@ -69,7 +69,7 @@ TEST(CountsAnswer, HasModulesOnRequest) {
 }
 
 TEST(CountsAnswer, HasErrorCorrectionAndChangesOfTheCarrier) {
-  const auto host = open_root(RAILBED_SOURCE_DIR "/tests/machines/v100-fec-differs/gpuserver1.tree");
+  const auto host = open_root(RAILBED_SOURCE_DIR "/tests/machines/v100-fec-40g/gpuserver1.tree");
   ASSERT_TRUE(host);
   const Facts facts = collect_facts(**host);
   const LinkReadings links = links_through_text(**host, rdma_interfaces(facts.rdma, facts.net));
@@ -87,16 +87,16 @@ TEST(CountsAnswer, HasErrorCorrectionAndChangesOfTheCarrier) {
 }
 
 TEST(Fec, IsAFactOfItsInterface) {
-  const auto host = open_root(RAILBED_SOURCE_DIR "/tests/machines/v100-fec-auto/gpuserver2.tree");
+  const auto host = open_root(RAILBED_SOURCE_DIR "/tests/machines/h100-fec-auto/gpu02.tree");
   ASSERT_TRUE(host);
-  const auto fec = read_fec(**host, "ens6d1");
+  const auto fec = read_fec(**host, "ens12np0");
   ASSERT_TRUE(fec.ok()) << fec.miss().why;
   EXPECT_EQ(fec->active, FecMode::kOff);
   EXPECT_FALSE(fec->uncorrectable_blocks);
   EXPECT_FALSE(read_fec(**host, "eno1").ok());
   const Net net = collect_net(**host);
-  ASSERT_NE(find_interface(net, "ens6"), nullptr);
-  EXPECT_EQ(find_interface(net, "ens6")->fec->configured, std::vector<FecMode>{FecMode::kAuto});
+  ASSERT_NE(find_interface(net, "ens11np0"), nullptr);
+  EXPECT_EQ(find_interface(net, "ens11np0")->fec->configured, std::vector<FecMode>{FecMode::kAuto});
 }
 
 }  // namespace

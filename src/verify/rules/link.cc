@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/wording.h"
 #include "hardware/ceilings.h"
@@ -140,6 +141,19 @@ const FecState* fec_of_port(const RailEnd& end) {
   return port != nullptr && port->fec.ok() ? &*port->fec : nullptr;
 }
 
+// Returns whether the cable of an end is fast enough for error correction, by all that is known of it: what the port
+// advertises, else what it supports, and the rail's speed in cluster.yaml. nullopt if none is.
+std::optional<bool> reaches_correction(const RailEnd& end) {
+  std::optional<bool> known;
+  const auto take = [&](int mbps) {
+    if (mbps > 0) known = known.value_or(true) && has_correction(mbps);
+  };
+  if (const NetInterface* port = carrier_of(end.facts->net, end.name); port != nullptr && port->modes.ok())
+    take(port->modes->advertised_mbps > 0 ? port->modes->advertised_mbps : port->modes->supported_mbps);
+  if (end.rail != nullptr && end.rail->speed) take(static_cast<int>(end.rail->speed->bits_per_second / 1e6));
+  return known;
+}
+
 void error_correction(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [&](Case& verdict, const RailEnd& end) {
     if (end.infiniband()) return verdict.not_applicable("InfiniBand");
@@ -150,6 +164,13 @@ void error_correction(const Survey& survey, Judge& judge) {
     const FecState* theirs = fec_of_port(*other);
     if (own == nullptr || theirs == nullptr)
       return verdict.not_applicable("the driver of one end does not report its error correction");
+    const auto here = reaches_correction(end);
+    const auto there = reaches_correction(*other);
+    if (here == false || there == false)
+      return verdict.not_applicable("its lanes are slower than 25 Gb/s, where error correction begins");
+    if (!here || !there)
+      return verdict.not_applicable(
+          "nothing says how fast it can be: state the rail's speed in cluster.yaml");
     verdict.add_evidence(fmt::format("ethtool --show-fec {}", port_interface(end)));
     const bool* link = verdict.read_if_there(end.interface->carrier, "switched off (net.admin-up)");
     if (link == nullptr) return;
@@ -395,13 +416,15 @@ std::span<const Rule> link_rules() {
        .check = carrier},
       {.id = "net.fec",
        .title = "both ends of a cable can use one error correction",
-       .why = "From 25 Gb/s on, two ports that are set to different modes of error correction make no link.",
+       .why =
+           "From 25 Gb/s a lane on, two ports that are set to different modes of error correction make no link.",
        .source = "ETHTOOL_MSG_FEC_GET, as ethtool --show-fec",
        .standard =
-           "a mode that both ends are set to, or one end on auto; judged of a cable between two nodes without a link",
+           "a mode that both ends are set to, or one end on auto; judged of a cable of 25 Gb/s a lane or more between "
+           "two nodes without a link",
        .remedy = "ethtool --set-fec IF encoding auto on both ends.",
-       .fixture = "v100-fec-differs",
-       .explained_by = {"net.interface", "net.admin-up"},
+       .fixture = "h100-fec-differs",
+       .explained_by = {"net.interface", "net.admin-up", "rdma.cable-unplugged", "rdma.cable-error"},
        .check = error_correction},
       {.id = "net.speed",
        .title = "rail interface runs at its speed",
