@@ -18,6 +18,7 @@
 namespace railbed::diagnose {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -567,6 +568,61 @@ TEST(Aside, LeadsWhereOnlyWarningsStandBesideIt) {
   const Log log =
       read_log(std::string(kDriverWarning) + "myapp: Warning: config file not found, using defaults\n");
   EXPECT_THAT(log.verdict.text, HasSubstr("could not load its driver"));
+}
+
+TEST(Aside, DoesNotLeadWhereAWarningStatesAnAbortAFailureALossOrAKill) {
+  for (const std::string line :
+       {"2024-01-01 WARNING: node gpu03 lost heartbeat, aborting job", "myapp WARN a process was killed",
+        "WARNING: model checkpoint could not be written: disk failure",
+        "WARNING: connection to gpu03 lost"}) {
+    const Log log = read_log(std::string(kDriverWarning) + line + "\n");
+    EXPECT_THAT(log.verdict.text, StartsWith("Not known")) << line;
+    EXPECT_THAT(log.verdict.why, ElementsAre(HasSubstr(line)));
+  }
+}
+
+TEST(Aside, HasNoLineOfAnotherProgramAsItsReason) {
+  const Log log =
+      read_log(std::string(kDriverWarning) + "myapp: Warning: config file not found, using defaults\n");
+  for (const std::string& why : log.verdict.why) EXPECT_THAT(why, Not(HasSubstr("myapp")));
+}
+
+TEST(Aside, IsANoteWhereATestMeasured) {
+  const std::string measured =
+      std::string(kDriverWarning) +
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             11600.45              11600.44  \t\t   0.185857\n"
+      "---------------------------------------------------------------------------------------\n";
+  const Log log = read_log(measured);
+  EXPECT_EQ(log.verdict.severity, Severity::kNote);
+  EXPECT_THAT(log.verdict.text, StartsWith("The RDMA test measured"));
+  EXPECT_EQ(log.problems.size(), 1U);
+  EXPECT_THAT(read_log(measured + "WARNING: node gpu03 lost heartbeat, aborting job\n").verdict.text,
+              StartsWith("Not known"));
+  EXPECT_EQ(read_log(measured + " Unable to write to socket/rdma_cm\n").verdict.text,
+            "The other end of the RDMA test went away");
+  const std::string head =
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
+  EXPECT_EQ(read_log(std::string(kDriverWarning) + head + "no row\n").verdict.severity, Severity::kWarning);
+}
+
+TEST(RdmaTest, IsKnownByItsOwnWordsOnly) {
+  for (const std::string line :
+       {"E1201 memcached client: Unable to write to socket", "OSError: Unable to read to socket",
+        "dask: Unable to write to socket: Broken pipe"})
+    EXPECT_THAT(read_log(line + "\nKilled\n").verdict.text, Not(HasSubstr("RDMA test"))) << line;
+  for (const std::string line : {" Unable to write to socket/rdma_cm", " Unable to write to socket/rdam_cm",
+                                 " Unable to read to socket/rdma_cm", " Unable to read to socket/rdam_cm"})
+    EXPECT_EQ(read_log(line + "\n").verdict.text, "The other end of the RDMA test went away") << line;
+}
+
+TEST(LostGpu, LeadsOverTheKernelThatFailedWithIt) {
+  for (const std::string fault : {"unspecified launch failure", "an illegal memory access was encountered"}) {
+    const std::string program = "RuntimeError: CUDA error: " + fault + "\n";
+    const Log log = read_log(program + "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.\n");
+    EXPECT_THAT(log.verdict.text, StartsWith("A GPU fell off the PCIe bus"));
+    EXPECT_THAT(read_log(program).verdict.text, StartsWith("A kernel"));
+  }
 }
 
 // Every symptom is complete, and its own words lead to it.

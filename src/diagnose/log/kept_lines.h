@@ -142,6 +142,8 @@ struct RdmaLines {
   bool asked_opensm = false;       // the last line listed the processes of opensm
   int error_rows = 0;              // rows of an error completion of libmlx5 that are still to come
   bool in_gigabit_table = false;   // the last line was the head of perftest's table in Gb/s, or a row of it
+  bool in_test_table = false;      // the last line was the head of any table of perftest, or a row of it
+  LogSight test_result = {};       // its last row
   double measured_gigabits = 0;    // perftest's average for large messages; 0: unknown
   bool measured_on_spark = false;  // by the names of DGX Spark's devices
   bool test_on_gpu = false;        // the last command of perftest had a GPU's buffer

@@ -1073,8 +1073,29 @@ void LogState::read_output(std::string_view line) {
   }
 }
 
+namespace {
+
+// Keeps the last row of a table of perftest: " 65536      5000             97.45              97.44  …".
+void read_test_result(LogState& state, std::string_view line) {
+  const auto has = [&](std::string_view words) { return line.find(words) != line.npos; };
+  if (has("#bytes") && has("#iterations")) {
+    state.rdma.in_test_table = true;
+  } else if (state.rdma.in_test_table) {
+    const auto columns = words(line.substr(0, 256));
+    state.rdma.in_test_table =
+        columns.size() >= 4 &&
+        std::ranges::all_of(columns, [](std::string_view column) { return parse_real(column).has_value(); });
+    if (!state.rdma.in_test_table) return;
+    state.rdma.test_result = {};
+    state.keep_sight(state.rdma.test_result, line);
+  }
+}
+
+}  // namespace
+
 void LogState::read_rate(std::string_view line) {
   constexpr double kLarge = 1 << 16;  // smaller messages do not fill a link
+  read_test_result(*this, line);
   read_iperf(*this, trim(line));
   for (const std::string_view test : {"ib_write_bw ", "ib_read_bw ", "ib_send_bw "})
     if (line.find(test) != std::string_view::npos)

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -424,19 +425,29 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
   return verdict;
 }
 
+// Returns the verdict of a benchmark that measured to its end; nothing where the log shows none.
+std::optional<LogVerdict> of_finished(const LogState& state) {
+  if (const auto passed = state.seen.find("tests-in-bounds"); passed != state.seen.end())
+    return LogVerdict{
+        .severity = Severity::kNote,
+        .text = "nccl-tests ran to its end, and no value was wrong",
+        .why = {at_line(passed->second)},
+        .remedy =
+            "Nothing. Differences of about 1e-07 in the column \"error\" are rounding. Lines of NCCL about a plugin or a "
+            "library that is not there are no failures."};
+  if (state.rdma.test_result.line == 0) return std::nullopt;
+  return LogVerdict{.severity = Severity::kNote,
+                    .text = "The RDMA test measured, and no line reports a failure",
+                    .why = {at_line(state.rdma.test_result)},
+                    .remedy = "Nothing. A library prints the warnings below on sound systems, too."};
+}
+
 // Returns the verdict of a log that has NCCL lines and no deciding problem.
 LogVerdict of_healthy(const LogState& state) {
   const Log& log = state.log;
   if (log.communicators.empty() && state.sockets) return of_sockets(state, LogCommunicator());
   if (log.communicators.empty())
-    if (const auto passed = state.seen.find("tests-in-bounds"); passed != state.seen.end())
-      return {
-          .severity = Severity::kNote,
-          .text = "nccl-tests ran to its end, and no value was wrong",
-          .why = {at_line(passed->second)},
-          .remedy =
-              "Nothing. Differences of about 1e-07 in the column \"error\" are rounding. Lines of NCCL about a plugin or a "
-              "library that is not there are no failures."};
+    if (auto finished = of_finished(state)) return std::move(*finished);
   if (log.communicators.empty())
     return {.severity = Severity::kNote,
             .text = "NCCL was started, but no communicator was created in this log",
@@ -451,11 +462,14 @@ LogVerdict of_healthy(const LogState& state) {
   return of_one_node(state, largest);
 }
 
-// Returns whether a line that no row knows reports a failure, and not a warning.
+// Returns whether a line that no row knows reports a failure: it is no warning, or one that states an end or a loss.
 bool has_unknown_failure(const LogState& state) {
   return std::ranges::any_of(state.telling, [](const TellingLine& line) {
-    const std::string_view text = line.sight.text;
-    return text.find("arning") == text.npos && text.find("WARN") == text.npos;
+    const auto has = [&](std::string_view words) { return line.sight.text.find(words) != std::string::npos; };
+    constexpr std::string_view kGrave[] = {"bort",   "ailed",  "ailure", "FAIL",     "illed",
+                                           "KILLED", " lost ", "Lost ",  " loss of", "data loss"};
+    return (!has("arning") && !has("WARN")) || std::ranges::any_of(kGrave, has) ||
+           line.sight.text.ends_with(" lost");
   });
 }
 
@@ -469,9 +483,17 @@ void judge_run(LogState& state) {
   const auto redirected = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.id == "p2p-acs" || problem.symptom == "no-iommu-pt";
   });
-  const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+  auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.severity == Severity::kError && !problem.consequence;
   });
+  // A kernel's fault follows from the loss of its GPU, of which the row is the last of its table.
+  constexpr std::string_view kKernelFaults[] = {"cuda-program", "cuda-launch", "cuda-instruction",
+                                                "cuda-misaligned"};
+  if (decides != log.problems.end() &&
+      std::ranges::find(kKernelFaults, decides->symptom) != std::end(kKernelFaults))
+    if (const auto lost = std::ranges::find(log.problems, "gpu-fell-off", &LogProblem::symptom);
+        lost != log.problems.end())
+      decides = lost;
   if (decides != log.problems.end()) {
     log.verdict = of_problem(*decides);
   } else if (auto different = of_different_networks(log)) {
@@ -510,8 +532,9 @@ void judge_run(LogState& state) {
                                                      });
              known != log.problems.end() && log.communicators.empty() &&
              !(is_aside(*known) && log.nccl_lines == 0 && has_unknown_failure(state))) {
-    log.verdict = of_problem(*known);
-    if (log.nccl_lines == 0) add_telling(state, *known, log.verdict);
+    auto finished = is_aside(*known) ? of_finished(state) : std::nullopt;
+    log.verdict = finished ? std::move(*finished) : of_problem(*known);
+    if (log.nccl_lines == 0 && !is_aside(*known)) add_telling(state, *known, log.verdict);
   } else if (log.nccl_lines == 0 && !state.telling.empty()) {
     log.verdict = of_telling(state);
   } else if (log.nccl_lines == 0 && !log.problems.empty()) {
