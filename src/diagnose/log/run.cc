@@ -144,7 +144,9 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
 LogVerdict of_telling(const LogState& state) {
   constexpr std::size_t kMostLines = 3;
   LogVerdict verdict{.severity = Severity::kWarning,
-                     .text = "Not known: no message of this log is in the tables",
+                     .text = state.log.problems.empty()
+                                 ? "Not known: no message of this log is in the tables"
+                                 : "Not known: no failure of this log is in the tables",
                      .certainty = Certainty::kUnknown,
                      .remedy =
                          "Look at these lines first. If ranks of other nodes have logs, give them, too: "
