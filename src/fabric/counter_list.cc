@@ -187,25 +187,31 @@ class CounterListReader {
   void take(std::string_view line) {
     if (line.starts_with(kNode)) {
       node_ = {};
-      current_ = nullptr;
+      current_.reset();
       added_ = false;
       node_.description = name_in(line);
     } else if (line.starts_with(kPort)) {
+      current_.reset();
       if (line.find(" port ALL:") != line.npos) node_.type = IbNodeType::kSwitch;
       if (const auto port = port_line(line)) {
         if (!added_) last_ = add_node(node_, port->guid);
         added_ = true;
-        add_port(last_, port->guid, port->port)->first = counts_in(port->counters);
+        add_port(last_, port->guid, port->port).first = counts_in(port->counters);
       }
-    } else if (const auto head = pm_head(line)) {
+    } else if (line.starts_with(kPmPort)) {
+      // Counters below a head that cannot be read belong to no port.
+      current_.reset();
+      const auto head = pm_head(line);
+      if (!head) return;
       const auto [known, fresh] =
           by_guid_.try_emplace(head->guid, static_cast<int>(list_.fabric.nodes.size()));
       IbNode node;
       node.description = head->name;
       if (fresh) (void)add_node(std::move(node), head->guid);
-      current_ = add_port(known->second, head->guid, head->port);
-    } else if (current_ != nullptr) {
-      (void)add_pm_count(line, current_->first);
+      (void)add_port(known->second, head->guid, head->port);
+      current_ = list_.look.ports.size() - 1;
+    } else if (current_) {
+      (void)add_pm_count(line, list_.look.ports[*current_].first);
     }
   }
 
@@ -216,7 +222,7 @@ class CounterListReader {
   }
 
   // Returns the reading of the port, which is valid until the next one is added.
-  IbCounterReading* add_port(int index, std::uint64_t guid, int port) {
+  IbCounterReading& add_port(int index, std::uint64_t guid, int port) {
     auto& ports = list_.fabric.nodes[static_cast<std::size_t>(index)].ports;
     const auto number = static_cast<std::size_t>(port);
     for (; ports.size() <= number; ++ports_) {
@@ -225,14 +231,14 @@ class CounterListReader {
     }
     ports[number].guid = guid;
     list_.look.ports.push_back({.end = {index, port}, .first = {}, .second = std::nullopt});
-    return &list_.look.ports.back();
+    return list_.look.ports.back();
   }
 
   IbCounterList list_;
   IbNode node_;         // of the last head of ibqueryerrors
   bool added_ = false;  // to the list, as `last_`
   int last_ = -1;
-  IbCounterReading* current_ = nullptr;  // of the last head of ibdiagnet2.pm
+  std::optional<std::size_t> current_;  // the reading that lines of ibdiagnet2.pm belong to
   std::map<std::uint64_t, int> by_guid_;
   std::size_t ports_ = 0;  // in all nodes
 };

@@ -115,6 +115,35 @@ TEST(CounterList, ReadsIbdiagnetsFileOfCounters) {
   EXPECT_EQ(finding_of(verdict, "port 2"), nullptr) << "ten links that went down are the threshold";
 }
 
+constexpr std::string_view kHeadOfPm =
+    "Port=1 Lid=0x00b4 GUID=0xb0cf0e0300d33fc0 Device=54002 Port Name=leaf1/U1/P1/1/1\n";
+
+TEST(CounterList, ReadsBothFormsInOneText) {
+  std::string text;
+  constexpr std::size_t kHeads = 3, kLines = 100;
+  for (std::size_t i = 0; i < kHeads; ++i) text += std::string(kHeadOfPm) + "link_down_counter=0x1\n";
+  for (std::size_t port = 1; port <= kLines; ++port)
+    text += "GUID 0x506b4b0300c3a1b2 port " + std::to_string(port) +
+            ": [SymbolErrorCounter == 1]\nlink_down_counter=0x63\n";
+  const auto list = parse_counter_list(text, "both");
+  ASSERT_TRUE(list) << list.error().text;
+  ASSERT_EQ(list->look.ports.size(), kHeads + kLines);
+  for (std::size_t i = 0; i < list->look.ports.size(); ++i)
+    EXPECT_EQ(list->look.ports[i].first[IbCounter::kLinkDowned], i < kHeads ? 1U : 0U)
+        << i << ": a line of the other form ends the port of ibdiagnet2.pm";
+}
+
+TEST(CounterList, GivesNoPortTheCountersBelowARefusedHead) {
+  const auto list =
+      parse_counter_list(std::string(kHeadOfPm) +
+                             "link_down_counter=0x1\nPort=999 Lid=0x00b4 GUID=0xb0cf0e0300d33fc0 "
+                             "Device=54002 Port Name=leaf1/U1/P1/1/999\nlink_down_counter=0x63\n",
+                         "pm");
+  ASSERT_TRUE(list) << list.error().text;
+  ASSERT_EQ(list->look.ports.size(), 1U);
+  EXPECT_EQ(list->look.ports[0].first[IbCounter::kLinkDowned], 1U);
+}
+
 TEST(CounterList, RefusesOtherTexts) {
   EXPECT_FALSE(is_counter_list("Port=1 Lid=0x1 GUID=0x2 Port Name=a\nnothing=0x1\n"));
   EXPECT_FALSE(is_counter_list("Port=1 GUID=zero Port Name=a\nvl15_dropped=0x1\n"));
