@@ -22,6 +22,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -37,6 +38,7 @@ constexpr std::string_view kVendorInfo = "# MLNX ext Port info: ";
 constexpr std::string_view kNodeHead = "# Node info: ";
 constexpr int kAllPorts = 255;
 constexpr std::size_t kMostReported = 1 << 15;  // ports that a person or a script asked one by one
+constexpr std::size_t kMostReadings = 16;       // of one place that differ
 
 // Names of infiniband-diags before 1.5.
 constexpr std::pair<std::string_view, IbCounter> kOldNames[] = {
@@ -154,13 +156,16 @@ class PortReportReader {
   Result<IbPortReport> read(std::string_view text, std::string_view file) {
     for (const std::string_view line : lines(text)) {
       take(trim(line));
-      if (nodes_.size() > kMostIbNodes || ports_ > kMostIbPortsInAll ||
+      if (report_.fabric.nodes.size() > kMostIbNodes || ports_ > kMostIbPortsInAll ||
           std::max(counts_.size(), physical_.size()) > kMostReported)
         return fail(ErrorKind::kBadInput,
                     fmt::format("{}: more than {} ports; give ibqueryerrors or iblinkinfo of the subnet",
                                 file, kMostReported));
     }
     finish();
+    if (too_many_)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{}: more than {} different states of one port", file, kMostReadings));
     if (nodes_.empty())
       return fail(ErrorKind::kBadInput,
                   fmt::format("{}: no block of perfquery, ibportstate or smpquery", file));
@@ -171,6 +176,7 @@ class PortReportReader {
     }
     for (auto& [end, counts] : counts_) report_.look.ports.push_back({end, counts, std::nullopt});
     report_.fabric.states = states_;
+    report_.from = file;
     return std::move(report_);
   }
 
@@ -184,6 +190,9 @@ class PortReportReader {
     } else if (line.ends_with("PortInfo:")) {
       finish();
       of_switch_ = line.find("Switch") != line.npos;
+    } else if (line == "After PortInfo set:") {
+      finish();
+      after_ = true;
     } else if (line.starts_with(kVendorInfo) && block_ == Block::kInfo) {
       vendor_ = true;
     } else if (line.starts_with("# ")) {
@@ -194,7 +203,7 @@ class PortReportReader {
   }
 
   void head(std::string_view line) {
-    const bool of_peer = peer_;
+    const bool of_peer = peer_, after = after_;
     finish();
     constexpr std::pair<std::string_view, Block> kHeads[] = {{kCounters, Block::kCounters},
                                                              {kExtended, Block::kCounters},
@@ -206,12 +215,10 @@ class PortReportReader {
       if (!place) return;
       end_ = {node_of(*place, of_peer), place->port == kAllPorts ? 0 : place->port};
       is_sum_ = place->port == kAllPorts;
-      add_port();
-      if (block == Block::kInfo && of_peer && last_)
-        peers_.insert_or_assign(*last_, end_);
-      else if (block == Block::kInfo)
-        last_ = end_;
+      add_port(end_);
       block_ = block;
+      of_peer_ = of_peer;
+      changed_ = after;
       return;
     }
   }
@@ -226,12 +233,37 @@ class PortReportReader {
                                           : printable(place.node);
     report_.fabric.nodes.push_back(std::move(node));
     report_.lids.push_back(place.lid);
+    readings_.push_back({known->second});
     return known->second;
   }
 
-  void add_port() {
-    auto& ports = report_.fabric.nodes[static_cast<std::size_t>(end_.node)].ports;
-    const auto needed = static_cast<std::size_t>(end_.port) + 1;
+  // Returns the reading of the block's port that `is_it`, else a new one: two ports of one LID on two subnets, or one
+  // port at two times, are both kept. nullopt if there are too many.
+  template <class IsIt>
+  std::optional<IbEnd> reading_of_port(IsIt is_it) {
+    auto& readings = readings_[static_cast<std::size_t>(end_.node)];
+    for (const int node : readings) {
+      const IbEnd end{node, end_.port};
+      add_port(end);
+      if (is_it(end)) return end;
+    }
+    if (readings.size() >= kMostReadings) return std::nullopt;
+    IbNode again = report_.fabric.at(end_);
+    again.ports.clear();
+    again.description += fmt::format(", reading {}", readings.size() + 1);
+    const IbEnd end{static_cast<int>(report_.fabric.nodes.size()), end_.port};
+    readings.push_back(end.node);
+    report_.fabric.nodes.push_back(std::move(again));
+    report_.lids.push_back(report_.lids[static_cast<std::size_t>(end_.node)]);
+    readings_.emplace_back();
+    report_.differing.push_back(end_);
+    add_port(end);
+    return end;
+  }
+
+  void add_port(const IbEnd& end) {
+    auto& ports = report_.fabric.nodes[static_cast<std::size_t>(end.node)].ports;
+    const auto needed = static_cast<std::size_t>(end.port) + 1;
     for (; ports.size() < needed; ++ports_) {
       const int next = static_cast<int>(ports.size());
       ports.emplace_back().number = next;
@@ -266,22 +298,64 @@ class PortReportReader {
       if (is_sum_)
         report_.sums.push_back(end_);
       else if (errors_)
-        counts_.insert_or_assign(end_, read_);
+        add_counts();
       else
         report_.traffic_only.push_back(end_);
     }
-    if (block_ == Block::kInfo) set_port();
+    if (block_ == Block::kInfo) end_info();
     block_ = Block::kNone;
     stated_ = {};
     read_ = {};
-    any_ = errors_ = vendor_ = peer_ = is_sum_ = false;
+    any_ = errors_ = vendor_ = peer_ = is_sum_ = after_ = of_peer_ = changed_ = false;
   }
 
-  void set_port() {
-    IbPort& port = report_.fabric.port(end_);
+  void add_counts() {
+    // Traffic grows between two readings of a port, and is no other reading.
+    const auto same_errors = [&](const IbEnd& end) {
+      const auto known = counts_.find(end);
+      constexpr auto kErrors = static_cast<std::ptrdiff_t>(IbCounter::kXmitWait);
+      return known == counts_.end() ||
+             std::equal(read_.value.begin(), read_.value.begin() + kErrors, known->second.value.begin());
+    };
+    if (const auto end = reading_of_port(same_errors)) {
+      counts_.insert_or_assign(*end, read_);
+      return;
+    }
+    // The last reading has the most that was read at any time.
+    IbCounts& last = counts_.at({readings_[static_cast<std::size_t>(end_.node)].back(), end_.port});
+    for (std::size_t i = 0; i < kIbCounters; ++i) last.value[i] = std::max(last.value[i], read_.value[i]);
+  }
+
+  // What a port is after it was set replaces what it was.
+  void end_info() {
+    IbPort read;
+    set_port(read);
+    const auto is_it = [&](const IbEnd& end) {
+      const IbPort& port = report_.fabric.port(end);
+      const auto physical = physical_.find(end);
+      return read.state == IbState::kNotSaid || port.state == IbState::kNotSaid ||
+             (port.state == read.state && physical->second == stated_.physical &&
+              port.active == read.active && port.supported == read.supported && port.enabled == read.enabled);
+    };
+    const bool replaces = changed_ && !of_peer_ && place_ == end_ && last_;
+    const auto end = replaces ? last_ : reading_of_port(is_it);
+    too_many_ |= !end;
+    if (!end) return;
+    if (read.state != IbState::kNotSaid) {
+      physical_.insert_or_assign(*end, stated_.physical);
+      states_ = true;
+      set_port(report_.fabric.port(*end));
+    }
+    if (of_peer_ && last_) {
+      peers_.insert_or_assign(*last_, *end);
+    } else {
+      last_ = end;
+      place_ = end_;
+    }
+  }
+
+  void set_port(IbPort& port) {
     if (stated_.state == IbState::kNotSaid) return;
-    physical_.insert_or_assign(end_, stated_.physical);
-    states_ = true;
     port.state = stated_.state;
     port.link_up = stated_.physical == "LinkUp";
     const auto known = [](const IbLink& link) { return link.width > 0 && link.speed != IbSpeed::kNone; };
@@ -299,20 +373,26 @@ class PortReportReader {
   }
 
   IbPortReport report_;
-  std::map<std::string, int> nodes_;  // by their places
+  std::map<std::string, int> nodes_;        // by their places
+  std::vector<std::vector<int>> readings_;  // of each node: itself and what differs; empty for the latter
   std::map<IbEnd, IbCounts> counts_;
   std::map<IbEnd, std::string_view> physical_;
   std::map<IbEnd, IbEnd> peers_;
   std::size_t ports_ = 0;
   bool states_ = false;
+  bool too_many_ = false;  // states of one port
 
   // The block that is read.
   Block block_ = Block::kNone;
   IbEnd end_;
-  std::optional<IbEnd> last_;  // the port of the last block of Port info that is no peer's
+  std::optional<IbEnd> last_;  // the reading of the last block of Port info that is no peer's
+  IbEnd place_;                // its port
   Stated stated_;
   IbCounts read_;
   bool any_ = false, errors_ = false, vendor_ = false, peer_ = false, is_sum_ = false, of_switch_ = false;
+  bool after_ = false;    // the next block is what a port was set to
+  bool of_peer_ = false;  // the block is
+  bool changed_ = false;
 };
 
 constexpr std::size_t kMostShown = 8;
@@ -360,6 +440,10 @@ std::string IbPortReport::summary() const {
                                        place_of(fabric, {static_cast<int>(n), port.number}),
                                        port.enabled.to_text(), port.supported.to_text()));
   if (!narrowed.empty()) text += fmt::format("; {}", fmt::join(narrowed, ", "));
+  if (!differing.empty())
+    text += fmt::format(
+        "; printed with different values, of two ports or at two times, of which each is judged: {}",
+        places(fabric, differing));
   if (!sums.empty()) text += "; sums of all ports of a node are not judged, since limits are for one port";
   if (!traffic_only.empty())
     text += fmt::format("; no errors are printed of {}: give `perfquery` without -x as well",
@@ -381,6 +465,37 @@ bool is_port_report(std::string_view text) {
 
 Result<IbPortReport> parse_port_report(std::string_view text, std::string_view file) {
   return PortReportReader().read(text, file);
+}
+
+IbPortReport joined(std::vector<IbPortReport> reports) {
+  std::map<std::string, std::size_t> files;  // of each name
+  for (const IbPortReport& report : reports) {
+    std::set<std::string> names;
+    for (const IbNode& node : report.fabric.nodes) names.insert(node.description);
+    for (const std::string& name : names) ++files[name];
+  }
+  IbPortReport all;
+  for (IbPortReport& report : reports) {
+    const int first = static_cast<int>(all.fabric.nodes.size());
+    if (first == 0) all.from = report.from;
+    all.fabric.states |= report.fabric.states;
+    for (IbNode& node : report.fabric.nodes) {
+      for (IbPort& port : node.ports)
+        if (port.peer) port.peer.node += first;
+      if (files[node.description] > 1)
+        node.label = fmt::format("{} ({})", node.description, printable(report.from));
+      all.fabric.nodes.push_back(std::move(node));
+    }
+    all.lids.insert(all.lids.end(), report.lids.begin(), report.lids.end());
+    for (IbCounterReading& reading : report.look.ports) {
+      reading.end.node += first;
+      all.look.ports.push_back(reading);
+    }
+    for (const auto ends : {&IbPortReport::disabled, &IbPortReport::polling, &IbPortReport::sums,
+                            &IbPortReport::traffic_only, &IbPortReport::differing})
+      for (const IbEnd& end : report.*ends) (all.*ends).push_back({end.node + first, end.port});
+  }
+  return all;
 }
 
 IbCounterLook counters_in(const IbFabric& fabric, const IbPortReport& report, std::size_t& unknown) {

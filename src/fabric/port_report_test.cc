@@ -182,6 +182,57 @@ TEST(PortReport, TakesTheStateAfterAChange) {
   EXPECT_EQ(report->fabric.port({0, 1}).state, IbState::kDown);
 }
 
+// perfquery -C mlx5_0 and -C mlx5_1: two subnets, in each of which a port has LID 6.
+TEST(PortReport, KeepsBothOfTwoPortsWithOneLid) {
+  const auto counters = [](int symbols, int sent) {
+    return "# Port counters: Lid 6 port 1 (CapMask: 0x5A00)\nPortSelect:......................1\n"
+           "SymbolErrorCounter:.............." +
+           std::to_string(symbols) + "\nPortXmitData:...................." + std::to_string(sent) + "\n";
+  };
+  for (const std::string& text : {counters(4000, 1) + counters(0, 2), counters(0, 1) + counters(4000, 2)}) {
+    EXPECT_TRUE(has_red(judged(text))) << text;
+    EXPECT_THAT(parse_port_report(text, "p")->summary(), HasSubstr("different values"));
+  }
+  const auto twice = parse_port_report(counters(3, 1) + counters(3, 2), "p");
+  EXPECT_EQ(twice->look.ports.size(), 1U) << "only traffic grew";
+  EXPECT_THAT(twice->summary(), Not(HasSubstr("different values")));
+  std::string watched = counters(4000, 1);
+  for (int i = 0; i < 100; ++i) watched += counters(i % 7 == 0 ? 50 + i : i, i);
+  const auto many = parse_port_report(watched + counters(0, 1), "p");
+  ASSERT_TRUE(many);
+  EXPECT_LE(many->look.ports.size(), 16U);
+  EXPECT_TRUE(has_red(judged(watched)));
+}
+
+TEST(PortReport, KeepsBothStatesOfAPlaceUnlessItWasSet) {
+  const std::string head = "CA/RT PortInfo:\n# Port info: DR path slid 0; dlid 0; 0 port 1";
+  const std::string waits = block(head, "Initialize", "LinkUp"), sound = block(head, "Active", "LinkUp");
+  EXPECT_TRUE(has_red(judged(waits + sound)));
+  EXPECT_TRUE(has_red(judged(sound + waits)));
+  EXPECT_FALSE(has_red(judged(sound + sound)));
+  EXPECT_EQ(parse_port_report(sound + sound, "p")->fabric.nodes.size(), 1U);
+  const std::string set =
+      block("After PortInfo set:\n# Port info: DR path slid 0; dlid 0; 0 port 1", "Active", "LinkUp");
+  EXPECT_FALSE(has_red(judged(waits + set))) << "it was Initialize before somebody set it";
+  EXPECT_TRUE(has_red(judged(sound + waits + sound)));
+}
+
+TEST(PortReport, NodesOfTwoFilesStayTwo) {
+  const auto one = parse_port_report(two_ends("1X", "1X"), "a.txt"),
+             two = parse_port_report(two_ends("4X", "1X or 4X"), "b.txt");
+  ASSERT_TRUE(one && two);
+  for (const auto& files : {std::vector{*one, *two}, std::vector{*two, *one}}) {
+    FabricEvidence evidence;
+    evidence.fabric = joined(files).fabric;
+    ASSERT_EQ(evidence.fabric.nodes.size(), 4U);
+    EXPECT_EQ(evidence.fabric.port({2, 18}).peer, (IbEnd{3, 1}));
+    const Verdict verdict = verify_ports(evidence);
+    const Finding* narrow = red_of(verdict, "fabric.width");
+    ASSERT_NE(narrow, nullptr);
+    EXPECT_THAT(narrow->message, HasSubstr("LID 7 (a.txt)"));
+  }
+}
+
 TEST(PortReport, ReadsFdr10OfTheVendorsBlock) {
   const std::string text =
       block("PortInfo:\n# Port info: Lid 5 port 1", "Active", "LinkUp", "4X", "4X", "No Extended Speed");

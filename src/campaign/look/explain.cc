@@ -153,8 +153,8 @@ struct Mixture {
   std::optional<FabricEvidence> subnet;
   std::optional<IbCounterList> errors;  // of ibqueryerrors or ibdiagnet2.pm
   std::string errors_from;              // its path
-  std::string ports;                    // outputs of perfquery, ibportstate and smpquery, one after another
-  std::string ports_from;               // the path of the first
+  std::vector<IbPortReport> ports;      // outputs of perfquery, ibportstate and smpquery, by files
+  std::size_t read_of_ports = 0;        // their bytes
   std::optional<diagnose::Log> before;  // what an nvidia-bug-report shows of an earlier boot
 
   std::string add_machine(const std::string& name, Facts facts);
@@ -379,15 +379,15 @@ Result<void> Mixture::add_counters(const std::string& path, std::string_view tex
   return {};
 }
 
-// Adds outputs about single ports, which are read together.
+// Adds outputs about single ports, which are judged together.
 Result<void> Mixture::add_ports(const std::string& path, std::string_view text) {
   auto report = parse_port_report(text, path);
   if (!report) return tl::unexpected(std::move(report.error()));
   explanation.inputs.push_back({path, report->summary()});
-  if (ports.empty()) ports_from = path;
-  if (ports.size() + text.size() > kMaxReadBytes)
+  read_of_ports += text.size();
+  if (read_of_ports > kMaxReadBytes)
     return fail(ErrorKind::kBadInput, path + ": more outputs about ports than are read together");
-  ports.append(text).append("\n");
+  ports.push_back(std::move(*report));
   return {};
 }
 
@@ -408,9 +408,9 @@ void Mixture::read_messages(const std::string& path, std::string_view text) {
 Result<void> Mixture::judge_fabric() {
   std::optional<IbPortReport> report;
   if (!ports.empty()) {
-    ASSIGN_OR_RETURN(report, parse_port_report(ports, ports_from));
+    report = joined(std::move(ports));
     if (errors)
-      explanation.inputs.push_back({ports_from, "not judged beside a list of the subnet's counters"});
+      explanation.inputs.push_back({report->from, "not judged beside a list of the subnet's counters"});
   }
   FabricEvidence evidence;
   if (subnet) {
@@ -421,7 +421,7 @@ Result<void> Mixture::judge_fabric() {
       subnet->counters = counters_in(subnet->fabric, *report, unknown);
     if (unknown > 0)
       explanation.inputs.push_back(
-          {errors ? errors_from : ports_from,
+          {errors ? errors_from : report->from,
            counted(unknown, "port") + " of it not in the subnet of " + subnet->from});
     explanation.fabric = ExplainedFabric{subnet->from, subnet->fabric.nodes.size(), verify_fabric(*subnet)};
   } else if (errors) {
@@ -432,9 +432,9 @@ Result<void> Mixture::judge_fabric() {
         ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
   } else if (report && (report->fabric.states || !report->look.ports.empty())) {
     evidence.fabric = std::move(report->fabric);
-    evidence.from = ports_from;
+    evidence.from = report->from;
     evidence.counters = std::move(report->look);
-    explanation.fabric = ExplainedFabric{ports_from, evidence.fabric.nodes.size(), verify_ports(evidence)};
+    explanation.fabric = ExplainedFabric{report->from, evidence.fabric.nodes.size(), verify_ports(evidence)};
   }
   return {};
 }

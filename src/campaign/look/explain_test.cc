@@ -249,6 +249,10 @@ TEST_F(Explain, OutputsAboutPortsAreRead) {
   EXPECT_FALSE(red(one));
   EXPECT_FALSE(one.job);
   EXPECT_TRUE(red(read({write("sound.txt", sound), write("sick.txt", sick)})));
+  std::string other = sound;  // of another subnet, in which a port has the same LID
+  other.replace(other.find("Counter:..............0"), 23, "Counter:..............9999");
+  EXPECT_TRUE(red(read({write("other.txt", other), write("sound.txt", sound)})));
+  EXPECT_TRUE(red(read({write("sound.txt", sound), write("other.txt", other)})));
   const Explanation beside = read({write("job.txt", std::string(kRegistration) + sound)});
   ASSERT_TRUE(beside.job) << "a job's own lines around such an output are read";
   EXPECT_EQ(beside.job->problems.front().id, "memlock");
