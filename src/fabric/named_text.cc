@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -81,28 +83,110 @@ std::string of_records(std::string_view text) {
 }
 
 // Tables of ibswinfo: "PSU0 status        | OK", and with -o status "psu0.status : OK".
+bool is_switch_table(std::string_view text) {
+  const auto head = text.substr(0, kHead);
+  return head.find("uptime (d-h:m:s)") != head.npos || head.find("psu0.status") != head.npos ||
+         head.find("psu1.status") != head.npos;
+}
+
+struct SwitchRow {
+  std::string_view key, value;
+  int supply = -1;             // its number, of "PSU0 status" and "psu0.dc"; -1: none is named
+  std::string_view part = {};  // "status", "dc", "fan"; empty for what is no state of a supply
+};
+
+std::optional<SwitchRow> switch_row(std::string_view line) {
+  const auto bar = line.find_first_of("|:");
+  if (bar == line.npos) return std::nullopt;
+  SwitchRow row{trim(line.substr(0, bar)), trim(line.substr(bar + 1))};
+  const auto begin = row.key.substr(0, 3);
+  const auto end = row.key.find_first_of(" .");
+  if (end != row.key.npos && end > 3 && (begin == "PSU" || begin == "psu")) {
+    row.supply = parse_number<int>(row.key.substr(3, end - 3)).value_or(-1);
+    const auto part = row.key.substr(end + 1);
+    if (row.supply >= 0 && (part == "status" || part == "dc" || part == "fan")) row.part = part;
+  }
+  if (row.key == "DC power") row.part = "dc";
+  if (row.key == "fan status") row.part = "fan";
+  return row;
+}
+
+// The power supplies of the switches in a text, and the lines about them.
+struct SwitchSupplies {
+  struct Supply {
+    int number = 0;
+    bool is_bad = false;
+    bool indented = false;                            // as its rows below the first are
+    std::vector<std::size_t> states = {}, fans = {};  // lines
+  };
+  struct Switch {
+    bool has_firmware = true;
+    std::vector<Supply> supplies = {};
+    bool all_bad() const { return std::ranges::all_of(supplies, &Supply::is_bad); }
+  };
+  std::vector<Switch> switches = std::vector<Switch>(1);
+  bool open = false;  // the next rows may be of the last supply
+
+  void take(std::string_view line, std::size_t number) {
+    if (trim(line).starts_with("---")) open = false;
+    const auto row = switch_row(line);
+    if (!row) return;
+    if (row->key == "part number") start();
+    if (row->key == "firmware version" && row->value == "0.0000.0000") switches.back().has_firmware = false;
+    if (row->part.empty()) return;
+    if (row->supply >= 0 && row->part == "status") {
+      auto& supplies = switches.back().supplies;
+      if (!supplies.empty() && row->supply <= supplies.back().number) start();
+      switches.back().supplies.push_back({.number = row->supply});
+      open = true;
+    }
+    if (!open) return;
+    Supply& last = switches.back().supplies.back();
+    const bool indented = line.starts_with(' ') || line.starts_with('\t');
+    if (row->part == "dc") last.indented = indented;
+    // A switch's own fans have a row of the same name.
+    if (row->part == "fan" && row->supply < 0 && indented != last.indented) return;
+    (row->part == "fan" ? last.fans : last.states).push_back(number);
+    last.is_bad |= row->part != "fan" && row->value == "ERROR";
+  }
+
+  void start() {
+    switches.emplace_back();
+    open = false;
+  }
+};
+
+SwitchSupplies supplies_in(std::string_view text) {
+  SwitchSupplies all;
+  std::size_t number = 0;
+  for (const std::string_view line : lines(text)) all.take(line, number++);
+  return all;
+}
+
 std::string of_switch(std::string_view text) {
   const auto head = text.substr(0, kHead);
+  if (!is_switch_table(head)) return "";
   std::size_t states = 0, bad = 0;
   std::string_view part;
   for (const std::string_view line : lines(head)) {
-    const auto bar = line.find_first_of("|:");
-    if (bar == line.npos) continue;
-    const auto key = trim(line.substr(0, bar));
-    const auto value = trim(line.substr(bar + 1));
-    if (key == "part number") part = value;
-    const bool is_state = (key.starts_with("PSU") && key.ends_with(" status")) || key == "DC power" ||
-                          key == "fan status" || (key.starts_with("psu") && key.find('.') != key.npos) ||
-                          key == "fans";
-    if (!is_state || (value != "OK" && value != "ERROR")) continue;
+    const auto row = switch_row(line);
+    if (!row) continue;
+    if (row->key == "part number") part = row->value;
+    const bool is_state = !row->part.empty() || row->key == "fans";
+    if (!is_state || (row->value != "OK" && row->value != "ERROR")) continue;
     ++states;
-    bad += value == "ERROR" ? 1 : 0;
+    bad += row->value == "ERROR" ? 1 : 0;
   }
-  const bool whole = head.find("uptime (d-h:m:s)") != head.npos;
-  const bool by_status = head.find("psu0.status") != head.npos || head.find("psu1.status") != head.npos;
-  if (states == 0 || !(whole || by_status)) return "";
-  return fmt::format("a switch{} by ibswinfo: {} of {} states of power supplies and fans OK",
-                     part.empty() ? "" : " (" + shown(part) + ")", states - bad, states);
+  if (states == 0) return "";
+  std::string what = fmt::format("a switch{} by ibswinfo: {} of {} states of power supplies and fans OK",
+                                 part.empty() ? "" : " (" + shown(part) + ")", states - bad, states);
+  for (const auto& one : supplies_in(head).switches)
+    if (std::ranges::any_of(one.supplies, &SwitchSupplies::Supply::is_bad) &&
+        (one.all_bad() || !one.has_firmware))
+      return what + fmt::format("; how its power supplies are is not known: {}; their LEDs show it",
+                                one.has_firmware ? "none reads OK, yet the switch responds"
+                                                 : "ibswinfo could not read the firmware's version either");
+  return what;
 }
 
 // "uptime (sec)       : 16982312", "fan#1.speed (rpm)  : 6355"; "node_desription : leaf1" (as ibswinfo spells it)
@@ -165,6 +249,24 @@ std::string of_attribute(std::string_view text) {
 }
 
 }  // namespace
+
+std::string without_unknown_supplies(std::string_view text) {
+  if (!is_switch_table(text)) return std::string(text);
+  std::set<std::size_t> unknown;
+  for (const auto& one : supplies_in(text).switches)
+    for (const auto& supply : one.supplies) {
+      if (!supply.is_bad) continue;
+      unknown.insert(supply.fans.begin(), supply.fans.end());
+      if (one.all_bad() || !one.has_firmware) unknown.insert(supply.states.begin(), supply.states.end());
+    }
+  std::string kept;
+  std::size_t number = 0;
+  for (const std::string_view line : lines(text)) {
+    if (!unknown.contains(number++)) kept.append(line);
+    kept.append("\n");
+  }
+  return kept;
+}
 
 std::string named_fabric_text(std::string_view text) {
   for (const auto find : {of_manager, of_ping, of_records, of_switch, of_part_of_switch, of_node_list,

@@ -10,4 +10,8 @@ namespace railbed {
 // parse_counter_list() or parse_fabric_file() reads is to be given to those first.
 std::string named_fabric_text(std::string_view text);
 
+// Returns a text with empty lines for what ibswinfo cannot know of a switch's power supplies: all of them where none is
+// OK, for the switch responds, or where it could not read the firmware's version; and the fan of a supply that is ERROR.
+std::string without_unknown_supplies(std::string_view text);
+
 }  // namespace railbed

@@ -1,5 +1,6 @@
 #include "fabric/named_text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(NamedFabricText, NamesAManager) {
@@ -44,6 +46,34 @@ TEST(NamedFabricText, CountsTheStatesOfASwitch) {
       named_fabric_text("psu0.status         : OK\npsu0.dc             : OK\nfans                : OK\n"),
       HasSubstr("3 of 3 states"));
   EXPECT_THAT(named_fabric_text("fan status | ERROR in the report of the rack\n"), IsEmpty());
+}
+
+// ibswinfo of a director switch, whose leaves and spines have no supplies of their own; numbers are composed.
+TEST(NamedFabricText, KnowsNoSuppliesWhereNoneIsOkOnASwitchThatResponds) {
+  const std::string head =
+      "part number        | MSB7520-E\nfirmware version   | 11.2008.3336\nuptime (d-h:m:s)   | 2d-19:33:46\n";
+  const auto supply = [](int number, std::string_view state) {
+    return fmt::format("PSU{} status        | {}\n     DC power      | {}\n     fan status    | {}\n", number,
+                       state, state, state);
+  };
+  const std::string fans = "-------------\nfan status         | ERROR\nfan#1 (rpm)        | 9633\n";
+  const std::string none = head + supply(0, "ERROR") + supply(1, "ERROR") + fans;
+  EXPECT_THAT(named_fabric_text(none), HasSubstr("is not known: none reads OK, yet the switch responds"));
+  EXPECT_EQ(without_unknown_supplies(none), head + "\n\n\n\n\n\n" + fans);
+  const std::string one = head + supply(0, "OK") + supply(1, "ERROR") + fans;
+  EXPECT_THAT(named_fabric_text(one), Not(HasSubstr("not known")));
+  EXPECT_EQ(without_unknown_supplies(one),
+            head + supply(0, "OK") + "PSU1 status        | ERROR\n     DC power      | ERROR\n\n" + fans);
+  EXPECT_EQ(without_unknown_supplies(none + one),
+            without_unknown_supplies(none) + without_unknown_supplies(one));
+  const std::string unread = "firmware version   | 0.0000.0000\n" + one.substr(one.find("uptime"));
+  EXPECT_THAT(named_fabric_text(unread), HasSubstr("could not read the firmware"));
+  EXPECT_EQ(without_unknown_supplies(unread).find("PSU1"), std::string::npos);
+  EXPECT_EQ(without_unknown_supplies(
+                "psu0.status : OK\npsu0.dc : OK\npsu1.status : OK\npsu1.dc : ERROR\npsu1.fan : "
+                "ERROR\nfans : ERROR\n"),
+            "psu0.status : OK\npsu0.dc : OK\npsu1.status : OK\npsu1.dc : ERROR\n\nfans : ERROR\n");
+  EXPECT_EQ(without_unknown_supplies("PSU1 status | ERROR"), "PSU1 status | ERROR");
 }
 
 TEST(NamedFabricText, NamesPartsListsAndWays) {

@@ -400,7 +400,7 @@ void Mixture::add_named(const std::string& path, std::string what, std::string_v
 // Reads an output for messages, of which it may have none: a tool's own, and those of a job that somebody put beside it.
 void Mixture::read_messages(const std::string& path, std::string_view text) {
   log.begin_file(input_name(path));
-  log.feed(text);
+  log.feed(without_unknown_supplies(text));
   has_log = true;
 }
 
@@ -501,7 +501,7 @@ Result<bool> Mixture::add_outputs(const std::string& path, std::string text) {
   }
   // Outputs confirm or refute causes, too, and a session may hold what a job printed.
   log.begin_file(input_name(path));
-  log.feed(is_gdscheck(text) ? without_gdscheck_tables(text) : text);
+  log.feed(is_gdscheck(text) ? without_gdscheck_tables(text) : without_unknown_supplies(text));
   has_log = true;
   std::string key = name;
   for (int i = 2; loose.files.contains(key); ++i) key = fmt::format("{}-{}", i, name);

@@ -278,6 +278,12 @@ TEST_F(Explain, ASwitchsOwnStateIsRead) {
                                        "     fan status    | ERROR\nfan status         | OK\n")});
   ASSERT_TRUE(power.job);
   EXPECT_EQ(power.job->problems.front().symptom, "switch-power");
+  EXPECT_EQ(power.job->problems.size(), 1U) << "the fan of a supply without power has no limit";
+  std::string unread =
+      table + "PSU1 status        | ERROR\n     DC power      | ERROR\n     fan status    | ERROR\n";
+  EXPECT_TRUE(read({write("one.txt", unread)}).job);
+  unread.insert(unread.find("uptime"), "firmware version   | 0.0000.0000\n");
+  EXPECT_FALSE(read({write("unread.txt", unread)}).job);
 }
 
 // A topology that is cut off is no kernel log, though its ports stand in brackets.

@@ -339,9 +339,9 @@ constexpr Symptom kOperatingSymptoms[] = {
 
 constexpr Hypothesis kOperatingHypotheses[] = {
     {.id = "switch-power", .explains = {"switch-power", "switch-power-status"}, .stated = true,
-     .cause = "ibswinfo reads ERROR where the supply's output is off: no cable, no mains at its outlet, or a broken supply. The other supply carries the switch meanwhile. "
+     .cause = "ibswinfo reads ERROR where the supply's output is off: no cable, no mains at its outlet, or a broken supply. "
               "How it reads that bit is its author's guess.",
-     .remedy = "Look at the supply's LED and its cable, then at its outlet; exchange the supply. The switch stays on.",
+     .remedy = "Look at the supply's LED and its cable, then at its outlet; exchange the supply. Before you pull it, see that another supply of the switch is OK.",
      .settle_by = "the LED of the power supply; on a managed switch: show power",
      .source = kSwitchInfo},
     {.id = "switch-supply", .explains = {"switch-supply", "switch-supply-status"}, .stated = true,
