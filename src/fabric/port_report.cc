@@ -170,12 +170,18 @@ class PortReportReader {
       return fail(ErrorKind::kBadInput,
                   fmt::format("{}: no block of perfquery, ibportstate or smpquery", file));
     join_peers();
+    std::erase_if(report_.traffic_only, [&](const IbEnd& end) { return counts_.contains(end); });
+    set_aside_passing();
     for (const auto& [end, physical] : physical_) {
       if (physical == "Disabled") report_.disabled.push_back(end);
-      if (physical == "Polling") report_.polling.push_back(end);
+      if (physical == "Polling" && std::ranges::find(report_.passing, end) == report_.passing.end())
+        report_.polling.push_back(end);
     }
     for (auto& [end, counts] : counts_) report_.look.ports.push_back({end, counts, std::nullopt});
-    report_.fabric.states = states_;
+    report_.fabric.states = std::ranges::any_of(report_.fabric.nodes, [](const IbNode& node) {
+      return std::ranges::any_of(node.ports,
+                                 [](const IbPort& port) { return port.state != IbState::kNotSaid; });
+    });
     report_.from = file;
     return std::move(report_);
   }
@@ -343,7 +349,8 @@ class PortReportReader {
     if (!end) return;
     if (read.state != IbState::kNotSaid) {
       physical_.insert_or_assign(*end, stated_.physical);
-      states_ = true;
+      if (read.state == IbState::kActive) was_active_.insert(*end);
+      if (replaces) set_.insert(*end);
       set_port(report_.fabric.port(*end));
     }
     if (of_peer_ && last_) {
@@ -366,6 +373,20 @@ class PortReportReader {
     port.enabled = known(stated_.enabled) ? stated_.enabled : IbLink{};
   }
 
+  // A port that was active and was set comes up again within seconds. What it was in between is no verdict.
+  void set_aside_passing() {
+    for (const IbEnd& end : set_) {
+      IbPort& port = report_.fabric.port(end);
+      const bool passes =
+          port.state == IbState::kInit || port.state == IbState::kArmed || physical_.at(end) == "Polling";
+      if (!passes || !was_active_.contains(end)) continue;
+      port.state = IbState::kNotSaid;
+      port.link_up = false;
+      port.active = {};
+      report_.passing.push_back(end);
+    }
+  }
+
   void join_peers() {
     for (const auto& [end, peer] : peers_)
       if (end != peer && !report_.fabric.port(end).peer && !report_.fabric.port(peer).peer)
@@ -379,7 +400,7 @@ class PortReportReader {
   std::map<IbEnd, std::string_view> physical_;
   std::map<IbEnd, IbEnd> peers_;
   std::size_t ports_ = 0;
-  bool states_ = false;
+  std::set<IbEnd> was_active_, set_;
   bool too_many_ = false;  // states of one port
 
   // The block that is read.
@@ -432,6 +453,10 @@ std::string IbPortReport::summary() const {
         fmt::format("; disabled: {} (`ibportstate LID PORT enable` undoes that)", places(fabric, disabled));
   if (!polling.empty())
     text += fmt::format("; no cable, or nothing alive at its other end: {}", places(fabric, polling));
+  if (!passing.empty())
+    text += fmt::format(
+        "; it came up again while this was printed, so that its state is not known: {} (ask again)",
+        places(fabric, passing));
   std::vector<std::string> narrowed;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports)
@@ -492,7 +517,7 @@ IbPortReport joined(std::vector<IbPortReport> reports) {
       all.look.ports.push_back(reading);
     }
     for (const auto ends : {&IbPortReport::disabled, &IbPortReport::polling, &IbPortReport::sums,
-                            &IbPortReport::traffic_only, &IbPortReport::differing})
+                            &IbPortReport::traffic_only, &IbPortReport::differing, &IbPortReport::passing})
       for (const IbEnd& end : report.*ends) (all.*ends).push_back({end.node + first, end.port});
   }
   return all;

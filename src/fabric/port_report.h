@@ -22,7 +22,8 @@ struct IbPortReport {
   std::vector<IbEnd> sums = {};          // blocks about all ports of a node together, for which no limit is
   std::vector<IbEnd> traffic_only = {};  // perfquery -x of a device that counts errors in 32 bits alone
   std::vector<IbEnd> differing = {};     // printed again with other values, which a node of its own has
-  std::string summary() const;           // one line: what it holds, and what of it is not judged
+  std::vector<IbEnd> passing = {};  // active before they were set, and on their way back, which is no state
+  std::string summary() const;      // one line: what it holds, and what of it is not judged
 };
 
 // Returns whether a text has such a block, by its first 64 KiB.

@@ -217,6 +217,34 @@ TEST(PortReport, KeepsBothStatesOfAPlaceUnlessItWasSet) {
   EXPECT_TRUE(has_red(judged(sound + waits + sound)));
 }
 
+TEST(PortReport, DoesNotJudgeAPortThatWasReset) {
+  constexpr std::string_view kPlace = "\n# Port info: Lid 3 port 7",
+                             kSet = "After PortInfo set:\n# Port info: Lid 3 port 7";
+  const std::string active = block("Initial Switch PortInfo:" + std::string(kPlace), "Active", "LinkUp");
+  const std::string disabled = block(kSet, "Down", "Disabled");
+  for (const std::string& last : {block(kSet, "Down", "Polling"), block(kSet, "Initialize", "LinkUp")}) {
+    const auto report = parse_port_report(active + disabled + last, "p");
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->fabric.states) << "no state is known";
+    EXPECT_TRUE(report->polling.empty());
+    EXPECT_THAT(report->summary(), HasSubstr("its state is not known: port 7 of LID 3"));
+    EXPECT_FALSE(has_red(judged(active + disabled + last)));
+  }
+  const std::string waited = block("Initial Switch PortInfo:" + std::string(kPlace), "Initialize", "LinkUp");
+  EXPECT_TRUE(has_red(judged(waited + block(kSet, "Initialize", "LinkUp")))) << "it was never active";
+  EXPECT_TRUE(parse_port_report(active + disabled, "p")->fabric.states);
+}
+
+TEST(PortReport, AsksForNoErrorsThatAreThere) {
+  const std::string errors =
+      "# Port counters: Lid 1 port 1 (CapMask: 0x5A00)\nSymbolErrorCounter:..............0\n";
+  const std::string traffic =
+      "# Port extended counters: Lid 1 port 1 (CapMask: 0x5A00)\nPortXmitData:....................7\n";
+  for (const std::string& text : {errors + traffic, traffic + errors})
+    EXPECT_THAT(parse_port_report(text, "p")->summary(), Not(HasSubstr("without -x")));
+  EXPECT_THAT(parse_port_report(traffic, "p")->summary(), HasSubstr("without -x"));
+}
+
 TEST(PortReport, NodesOfTwoFilesStayTwo) {
   const auto one = parse_port_report(two_ends("1X", "1X"), "a.txt"),
              two = parse_port_report(two_ends("4X", "1X or 4X"), "b.txt");
