@@ -397,7 +397,8 @@ void read_health(std::string_view text, TestList& list) {
 struct LinkStates {
   int gpu = 0;
   std::size_t up = 0, all = 0;  // up or down; others are not there
-  std::string down;             // their numbers
+  std::size_t disabled = 0;
+  std::string down;  // their numbers
 };
 
 std::vector<LinkStates> link_states(std::string_view text) {
@@ -422,6 +423,7 @@ std::vector<LinkStates> link_states(std::string_view text) {
     LinkStates& last = gpus.back();
     for (std::size_t link = 0; link < states.size(); ++link) {
       if (states[link] == "U") ++last.up;
+      if (states[link] == "X") ++last.disabled;
       if (states[link] == "U" || states[link] == "D") ++last.all;
       if (states[link] == "D") last.down += (last.down.empty() ? "" : ", ") + std::to_string(link);
     }
@@ -437,6 +439,19 @@ void read_nvlinks(std::string_view text, TestList& list) {
       std::ranges::any_of(gpus, [](const LinkStates& gpu) { return gpu.all > 0 && gpu.up == gpu.all; });
   std::string dark;
   for (const LinkStates& gpu : gpus) {
+    if (gpu.up == 0 && whole && gpu.all + gpu.disabled > 0) {
+      // A card without a bridge beside two that have one is the same to see.
+      GpuTestAnswer test{.program = "dcgmi nvlink",
+                         .name = "NVLinks",
+                         .gpu = gpu.gpu,
+                         .status = "warn",
+                         .setting = false,
+                         .messages = {}};
+      add_message(test, gpu.all > 0 ? "none is up, beside GPUs whose are: a fault, or a card without a bridge"
+                                    : "all are disabled, beside GPUs whose are up");
+      list.add(std::move(test));
+      continue;
+    }
     if (gpu.all > 0 && gpu.up == 0) {
       dark += (dark.empty() ? "" : ", ") + std::to_string(gpu.gpu);
       continue;

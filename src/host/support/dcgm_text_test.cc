@@ -307,6 +307,19 @@ TEST(DcgmText, ReadsNvlinksThatAreDownBesideOthers) {
   EXPECT_EQ(find_result(alone, "NVLinks", 0)->status, "warn") << "one of two bridges may be fitted";
 }
 
+TEST(DcgmText, WarnsOfAGpuWithoutNvlinksBesideOthers) {
+  const GpuTestsAnswer answer = tests_in(links({"U U U U", "X X X X", "D D D D", "X X D D", "_ _ _ _"}));
+  for (const int gpu : {1, 2, 3}) {
+    ASSERT_NE(find_result(answer, "NVLinks", gpu), nullptr) << gpu;
+    EXPECT_EQ(find_result(answer, "NVLinks", gpu)->status, "warn") << gpu;
+  }
+  EXPECT_EQ(find_result(answer, "NVLinks", 1)->messages.front(),
+            "all are disabled, beside GPUs whose are up");
+  EXPECT_EQ(find_result(answer, "NVLinks", 4)->status, "skip");
+  EXPECT_TRUE(answer.errors.empty());
+  EXPECT_EQ(find_result(tests_in(links({"X X X X", "X X X X"})), "NVLinks", 0)->status, "skip");
+}
+
 TEST(DcgmText, CallsNvlinksUnknownThatAreAllDown) {
   const GpuTestsAnswer answer = tests_in(links({"D D D D", "D D D D"}));
   EXPECT_TRUE(answer.tests.empty());
