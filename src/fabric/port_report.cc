@@ -454,9 +454,8 @@ std::string IbPortReport::summary() const {
   if (!polling.empty())
     text += fmt::format("; no cable, or nothing alive at its other end: {}", places(fabric, polling));
   if (!passing.empty())
-    text += fmt::format(
-        "; it came up again while this was printed, so that its state is not known: {} (ask again)",
-        places(fabric, passing));
+    text += fmt::format("; on the way up after it was set, so that its state is not known: {} (ask again)",
+                        places(fabric, passing));
   std::vector<std::string> narrowed;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports)
