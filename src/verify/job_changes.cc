@@ -389,7 +389,8 @@ class JobJudge {
   }
 
   void judge_pci() {
-    for (const auto& [address, before] : before_.pci) {
+    for (const auto& [address, first] : before_.pci) {
+      const JobCounters& before = first;  // clang 14 takes no structured binding into a lambda
       const auto found = after_.pci.find(address);
       if (found == after_.pci.end()) continue;
       counts_aer_.insert(address);
