@@ -32,4 +32,35 @@ std::string shown_description(std::string_view quoted) {
   return std::string(trim(text));
 }
 
+int FabricReader::add_node(IbNode added, Spot spot) {
+  if (fabric_.nodes.size() >= kMostIbNodes) {
+    complaints_.add(spot, "more nodes than a subnet has");
+    return -1;
+  }
+  fabric_.nodes.push_back(std::move(added));
+  return static_cast<int>(fabric_.nodes.size()) - 1;
+}
+
+bool FabricReader::add_ports(int index, int number, Spot spot) {
+  auto& ports = node(index).ports;
+  const auto needed = static_cast<std::size_t>(number) + 1;
+  if (needed <= ports.size()) return true;
+  ports_ += needed - ports.size();
+  if (ports_ > kMostIbPortsInAll) {
+    complaints_.add(spot, "more ports than a subnet has");
+    return false;
+  }
+  while (ports.size() < needed) {
+    const int next = static_cast<int>(ports.size());
+    ports.emplace_back().number = next;
+  }
+  return true;
+}
+
+Result<IbFabric> FabricReader::finish() {
+  if (!complaints_.empty()) return fail(complaints_.to_error());
+  tell_apart(fabric_);
+  return std::move(fabric_);
+}
+
 }  // namespace railbed

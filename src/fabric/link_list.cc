@@ -26,12 +26,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::pair<std::string_view, IbState> kLinkStates[] = {{"Down", IbState::kDown},
-                                                                {"Init", IbState::kInit},
-                                                                {"Initialize", IbState::kInit},
-                                                                {"Armed", IbState::kArmed},
-                                                                {"Active", IbState::kActive}};
-
 // A port's line, before its peer is resolved.
 struct LinkLine {
   std::uint64_t guid = 0;      // 0 on a switch's plain line
@@ -81,10 +75,7 @@ IbSpeed speed_in(const std::vector<std::string_view>& parts) {
 
 int width_in(const std::vector<std::string_view>& parts) {
   for (const auto part : parts)
-    if (part.size() >= 2 && part.size() <= 3 && part.ends_with('X'))
-      if (const auto lanes = parse_number<int>(part.substr(0, part.size() - 1));
-          lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12)
-        return *lanes;
+    if (const int lanes = ib_width(part); lanes > 0) return lanes;
   return 0;
 }
 
@@ -95,10 +86,8 @@ bool read_link(std::string_view text, IbPort& port) {
   const auto before = words(text.substr(0, slash));
   const auto after = words(text.substr(slash + 1));
   if (before.empty() || after.empty()) return false;
-  const auto state =
-      std::ranges::find(kLinkStates, before.back(), &std::pair<std::string_view, IbState>::first);
-  if (state == std::end(kLinkStates)) return false;
-  port.state = state->second;
+  port.state = ib_state(before.back());
+  if (port.state == IbState::kNotSaid) return false;
   port.link_up = after[0].starts_with("LinkUp");
   if (port.state == IbState::kDown) return true;
   const IbLink link{width_in(before), speed_in(before)};
@@ -151,24 +140,18 @@ std::optional<LinkLine> link_line(std::string_view text) {
   return line;
 }
 
-class LinkListReader {
+class LinkListReader : FabricReader {
  public:
-  LinkListReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
+  LinkListReader(std::string_view text, std::string_view file) : FabricReader(text, file) {}
 
   Result<IbFabric> read() {
-    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
-      const std::size_t end = std::min(text_.find('\n', at), text_.size());
-      line(text_.substr(at, end - at), {at, std::max<std::size_t>(end - at, 1)});
-      at = end + 1;
-    }
+    each_line([this](std::string_view one, Spot spot) { line(one, spot); });
     if (complaints_.empty()) resolve();
     if (complaints_.empty()) check_both_ends(fabric_, stated_, complaints_);
     if (complaints_.empty() && stated_.empty())
       complaints_.add({0, 1}, "no link is in it: give the whole output, without -d");
-    if (!complaints_.empty()) return fail(complaints_.to_error());
     fabric_.states = true;
-    tell_apart(fabric_);
-    return std::move(fabric_);
+    return finish();
   }
 
  private:
@@ -191,15 +174,6 @@ class LinkListReader {
     else if (current_ < 0)
       return complaints_.add(spot, "a port's line stands below its node's");
     if (current_ >= 0) add_port(std::move(*link), spot);
-  }
-
-  int add_node(IbNode node, Spot spot) {
-    if (fabric_.nodes.size() >= kMostIbNodes) {
-      complaints_.add(spot, "more nodes than a subnet has");
-      return -1;
-    }
-    fabric_.nodes.push_back(std::move(node));
-    return static_cast<int>(fabric_.nodes.size()) - 1;
   }
 
   // "CA: node01 mlx5_0:", "Switch: 0x506b4b0300820910 leaf1:"
@@ -225,14 +199,8 @@ class LinkListReader {
   }
 
   void add_port(LinkLine line, Spot spot) {
-    IbNode& node = fabric_.nodes[static_cast<std::size_t>(current_)];
-    const auto needed = static_cast<std::size_t>(line.port) + 1;
-    if (needed > node.ports.size()) {
-      ports_ += needed - node.ports.size();
-      if (ports_ > kMostIbPortsInAll) return complaints_.add(spot, "more ports than a subnet has");
-      for (std::size_t i = node.ports.size(); i < needed; ++i)
-        node.ports.emplace_back().number = static_cast<int>(i);
-    }
+    if (!add_ports(current_, line.port, spot)) return;
+    IbNode& node = FabricReader::node(current_);
     if (!seen_.emplace(current_, line.port).second)
       return complaints_.add(spot, "this port has had its line before");
     if (node.guid == 0) node.guid = line.guid;
@@ -290,11 +258,7 @@ class LinkListReader {
     }
   }
 
-  std::string_view text_;
-  Complaints complaints_;
-  IbFabric fabric_;
   int current_ = -1;
-  std::size_t ports_ = 0;
   std::vector<Waiting> waiting_;
   std::vector<StatedEnd> stated_;
   std::set<std::pair<int, int>> seen_;

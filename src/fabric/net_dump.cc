@@ -80,23 +80,17 @@ IbState state_of(std::string_view text) {
   return IbState::kNotSaid;
 }
 
-class NetDumpReader {
+class NetDumpReader : FabricReader {
  public:
-  NetDumpReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
+  NetDumpReader(std::string_view text, std::string_view file) : FabricReader(text, file) {}
 
   Result<IbFabric> read() {
-    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
-      const std::size_t end = std::min(text_.find('\n', at), text_.size());
-      line(trim(text_.substr(at, end - at)), {at, std::max<std::size_t>(end - at, 1)});
-      at = end + 1;
-    }
+    each_line([this](std::string_view one, Spot spot) { line(trim(one), spot); });
     if (complaints_.empty()) resolve();
     if (complaints_.empty()) check_both_ends(fabric_, stated_, complaints_);
     if (complaints_.empty() && stated_.empty()) complaints_.add({0, 1}, "no link is in it");
-    if (!complaints_.empty()) return fail(complaints_.to_error());
     fabric_.states = true;
-    tell_apart(fabric_);
-    return std::move(fabric_);
+    return finish();
   }
 
  private:
@@ -120,29 +114,6 @@ class NetDumpReader {
     row(fields, *number, spot);
   }
 
-  IbNode& node(int index) { return fabric_.nodes[static_cast<std::size_t>(index)]; }
-
-  // Returns the index of the node, or −1 after a complaint.
-  int add_node(IbNode added, Spot spot) {
-    if (fabric_.nodes.size() >= kMostIbNodes) {
-      complaints_.add(spot, "more nodes than a subnet has");
-      return -1;
-    }
-    fabric_.nodes.push_back(std::move(added));
-    return static_cast<int>(fabric_.nodes.size()) - 1;
-  }
-
-  bool add_port(int index, int number, Spot spot) {
-    auto& ports = node(index).ports;
-    for (; ports.size() <= static_cast<std::size_t>(number); ++ports_) {
-      const int next = static_cast<int>(ports.size());
-      ports.emplace_back().number = next;
-    }
-    if (ports_ <= kMostIbPortsInAll) return true;
-    complaints_.add(spot, "more ports than a subnet has");
-    return false;
-  }
-
   void begin(const SwitchHead& head, Spot spot) {
     IbNode added;
     added.type = IbNodeType::kSwitch;
@@ -152,11 +123,11 @@ class NetDumpReader {
     if (current_ < 0) return;
     if (!by_guid_.emplace(head.guid, current_).second)
       return complaints_.add(spot, "a switch of this GUID has had its block before");
-    if (add_port(current_, 0, spot)) node(current_).ports[0].lid = head.lid;
+    if (add_ports(current_, 0, spot)) node(current_).ports[0].lid = head.lid;
   }
 
   void row(const std::vector<std::string_view>& fields, int number, Spot spot) {
-    if (!add_port(current_, number, spot)) return;
+    if (!add_ports(current_, number, spot)) return;
     IbPort& port = node(current_).ports[static_cast<std::size_t>(number)];
     if (port.state != IbState::kNotSaid) return complaints_.add(spot, "this port has had its line before");
     port.state = state_of(fields[2]);
@@ -164,13 +135,9 @@ class NetDumpReader {
     labels_[std::to_string(current_) + " " + std::string(fields[0])] = number;
     const auto guid = fields[9].starts_with("0x") ? parse_number<std::uint64_t>(fields[9], 16) : std::nullopt;
     if (!port.link_up || !guid || *guid == 0) return;
-    const auto lanes = fields[5].ends_with('x')
-                           ? parse_number<int>(fields[5].substr(0, fields[5].size() - 1)).value_or(0)
-                           : 0;
-    const bool sold = lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
+    const IbLink link{ib_width(fields[5]), lane_speed(fields[6])};
     // A speed without a name here is unknown, not slow.
-    if (const IbSpeed speed = lane_speed(fields[6]); sold && speed != IbSpeed::kNone)
-      port.active = {lanes, speed};
+    if (link.width > 0 && link.speed != IbSpeed::kNone) port.active = link;
     auto name = fields[12];
     if (name.starts_with('"')) name.remove_prefix(1);
     if (name.ends_with('"')) name.remove_suffix(1);
@@ -209,9 +176,9 @@ class NetDumpReader {
       added.guid = one.guid;
       added.description = shown_description(one.name);
       index = add_node(std::move(added), one.spot);
-      if (index < 0 || !add_port(index, *number, one.spot)) return {};
+      if (index < 0 || !add_ports(index, *number, one.spot)) return {};
       by_guid_.emplace(one.guid, index);
-    } else if (!add_port(index, *number, one.spot)) {
+    } else if (!add_ports(index, *number, one.spot)) {
       return {};
     }
     IbPort& port = node(index).ports[static_cast<std::size_t>(*number)];
@@ -239,11 +206,7 @@ class NetDumpReader {
     }
   }
 
-  std::string_view text_;
-  Complaints complaints_;
-  IbFabric fabric_;
   int current_ = -1;
-  std::size_t ports_ = 0;
   std::vector<Waiting> waiting_;
   std::vector<StatedEnd> stated_;
   std::unordered_map<std::uint64_t, int> by_guid_;

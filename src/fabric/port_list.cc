@@ -108,20 +108,14 @@ std::optional<ListedPort> listed_port(std::string_view text) {
   return line;
 }
 
-class PortListReader {
+class PortListReader : FabricReader {
  public:
-  PortListReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
+  PortListReader(std::string_view text, std::string_view file) : FabricReader(text, file) {}
 
   Result<IbFabric> read() {
-    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
-      const std::size_t end = std::min(text_.find('\n', at), text_.size());
-      line(text_.substr(at, end - at), {at, std::max<std::size_t>(end - at, 1)});
-      at = end + 1;
-    }
+    each_line([this](std::string_view one, Spot spot) { line(one, spot); });
     if (complaints_.empty()) check_both_ends(fabric_, stated_, complaints_);
-    if (!complaints_.empty()) return fail(complaints_.to_error());
-    tell_apart(fabric_);
-    return std::move(fabric_);
+    return finish();
   }
 
  private:
@@ -147,41 +141,25 @@ class PortListReader {
   std::optional<IbEnd> place(const ListedEnd& end, Spot spot) {
     const auto [known, fresh] = by_guid_.try_emplace(end.guid, static_cast<int>(fabric_.nodes.size()));
     if (fresh) {
-      if (fabric_.nodes.size() >= kMostIbNodes) {
-        complaints_.add(spot, "more nodes than a subnet has");
-        return std::nullopt;
-      }
-      IbNode& node = fabric_.nodes.emplace_back();
-      node.type = end.type;
-      node.guid = end.guid;
-      if (node.is_switch()) node.port_guid = end.guid;
+      IbNode added;
+      added.type = end.type;
+      added.guid = end.guid;
+      if (added.is_switch()) added.port_guid = end.guid;
+      if (add_node(std::move(added), spot) < 0) return std::nullopt;
     }
-    IbNode& node = fabric_.nodes[static_cast<std::size_t>(known->second)];
+    IbNode& node = FabricReader::node(known->second);
     if (node.type != end.type) {
       complaints_.add(spot, "another line gives this GUID to a node of another type");
       return std::nullopt;
     }
     if (node.description.empty()) node.description = shown_description(end.name);
-    const auto needed = static_cast<std::size_t>(end.port) + 1;
-    if (needed > node.ports.size()) {
-      ports_ += needed - node.ports.size();
-      if (ports_ > kMostIbPortsInAll) {
-        complaints_.add(spot, "more ports than a subnet has");
-        return std::nullopt;
-      }
-      for (std::size_t i = node.ports.size(); i < needed; ++i)
-        node.ports.emplace_back().number = static_cast<int>(i);
-    }
+    if (!add_ports(known->second, end.port, spot)) return std::nullopt;
     IbPort& port = node.ports[static_cast<std::size_t>(end.port)];
     if (!node.is_switch()) port.guid = end.guid;
     (node.is_switch() ? node.ports[0] : port).lid = end.lid;
     return IbEnd{known->second, end.port};
   }
 
-  std::string_view text_;
-  Complaints complaints_;
-  IbFabric fabric_;
-  std::size_t ports_ = 0;
   std::vector<StatedEnd> stated_;
   std::set<IbEnd> seen_;
   std::unordered_map<std::uint64_t, int> by_guid_;

@@ -37,7 +37,7 @@ constexpr std::string_view kInfo = "# Port info: ";
 constexpr std::string_view kVendorInfo = "# MLNX ext Port info: ";
 constexpr std::string_view kNodeHead = "# Node info: ";
 constexpr int kAllPorts = 255;
-constexpr std::size_t kMostReported = 1 << 15;  // ports that a person or a script asked one by one
+constexpr std::size_t kMostReported = 1 << 15;  // ports; they are asked one by one
 constexpr std::size_t kMostReadings = 16;       // of one place that differ
 
 // Names of infiniband-diags before 1.5.
@@ -116,15 +116,11 @@ IbSpeed fastest_of(std::string_view text) {
 // Returns the widest of "1X or 4X"; 0 if none is named.
 int widest_of(std::string_view text) {
   int widest = 0;
-  for (const auto word : words(text))
-    if (const auto lanes =
-            word.ends_with('X') ? parse_number<int>(word.substr(0, word.size() - 1)) : std::nullopt;
-        lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12)
-      widest = std::max(widest, *lanes);
+  for (const auto word : words(text)) widest = std::max(widest, ib_width(word));
   return widest;
 }
 
-// What a block states of a port, before it is whole.
+// Collects the lines of a block about a port.
 struct Stated {
   IbState state = IbState::kNotSaid;
   std::string_view physical = {};
@@ -132,14 +128,9 @@ struct Stated {
   bool fdr10 = false;
 
   void take(std::string_view key, std::string_view value) {
-    constexpr std::pair<std::string_view, IbState> kStates[] = {{"Down", IbState::kDown},
-                                                                {"Initialize", IbState::kInit},
-                                                                {"Init", IbState::kInit},
-                                                                {"Armed", IbState::kArmed},
-                                                                {"Active", IbState::kActive}};
     if (key == "PhysLinkState") physical = value;
-    for (const auto& [word, named] : kStates)
-      if (key == "LinkState" && value == word) state = named;
+    if (const IbState named = ib_state(value); key == "LinkState" && named != IbState::kNotSaid)
+      state = named;
     for (const auto& [end, link] :
          {std::pair{"Active", &active}, {"Supported", &supported}, {"Enabled", &enabled}}) {
       if (key == std::string("LinkWidth").append(end)) link->width = widest_of(value);
@@ -332,7 +323,7 @@ class PortReportReader {
     for (std::size_t i = 0; i < kIbCounters; ++i) last.value[i] = std::max(last.value[i], read_.value[i]);
   }
 
-  // What a port is after it was set replaces what it was.
+  // Keeps the block's state of a port. The state after the port was set replaces the one before.
   void end_info() {
     IbPort read;
     set_port(read);

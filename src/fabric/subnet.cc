@@ -59,6 +59,24 @@ IbSpeed signaled_speed(std::string_view gigabits) {
   return IbSpeed::kNone;
 }
 
+int ib_width(std::string_view text) {
+  constexpr std::size_t kLongest = 3;  // "12X"
+  if (text.size() > kLongest || !(text.ends_with('X') || text.ends_with('x'))) return 0;
+  const int lanes = parse_number<int>(text.substr(0, text.size() - 1)).value_or(0);
+  return is_ib_width(lanes) ? lanes : 0;
+}
+
+IbState ib_state(std::string_view name) {
+  constexpr std::pair<std::string_view, IbState> kStates[] = {{"Down", IbState::kDown},
+                                                              {"Init", IbState::kInit},
+                                                              {"Initialize", IbState::kInit},
+                                                              {"Armed", IbState::kArmed},
+                                                              {"Active", IbState::kActive}};
+  for (const auto& [text, state] : kStates)
+    if (text == name) return state;
+  return IbState::kNotSaid;
+}
+
 std::string IbLink::to_text() const {
   return width == 0 ? "no link" : fmt::format("{}x{}", width, word(speed));
 }
@@ -68,8 +86,7 @@ std::optional<IbLink> IbLink::parse(std::string_view text) {
   if (x == std::string_view::npos) return std::nullopt;
   const auto lanes = parse_number<int>(text.substr(0, x));
   const auto speed = ib_speed(text.substr(x + 1));
-  const bool known = lanes && (*lanes == 1 || *lanes == 2 || *lanes == 4 || *lanes == 8 || *lanes == 12);
-  if (!known || !speed) return std::nullopt;
+  if (!lanes || !is_ib_width(*lanes) || !speed) return std::nullopt;
   return IbLink{*lanes, *speed};
 }
 

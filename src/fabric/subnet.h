@@ -120,6 +120,14 @@ std::string_view word(IbSpeed speed);         // "HDR"
 std::string_view word(IbState state);         // "INIT"
 std::string_view word(IbManagerState state);  // "MASTER"
 std::optional<IbSpeed> ib_speed(std::string_view word);
+// Returns whether links of so many lanes exist.
+constexpr bool is_ib_width(int lanes) {
+  return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 12;
+}
+// Returns the lanes of "4X" or "4x"; 0 for another text.
+int ib_width(std::string_view text);
+// Returns the state by libibmad's name: "Initialize"; kNotSaid for another text.
+IbState ib_state(std::string_view name);
 // Returns the speed of a lane by its signaling in Gb/s, as libibmad prints it: "25.78125"; kNone if it has no name here.
 IbSpeed signaled_speed(std::string_view gigabits);
 std::string guid_text(std::uint64_t guid);  // "0x0002c902004885a8"

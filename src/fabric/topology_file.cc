@@ -118,24 +118,19 @@ bool is_warning(std::string_view text) {
 }
 
 // Reads in two passes: the lines first, then the cables, because a port's line may name a node that follows.
-class TopologyReader {
+class TopologyReader : FabricReader {
  public:
-  TopologyReader(std::string_view text, std::string_view file) : text_(text), complaints_(text, file) {}
+  TopologyReader(std::string_view text, std::string_view file) : FabricReader(text, file) {}
 
   Result<IbFabric> read() {
-    for (std::size_t at = 0; at < text_.size() && complaints_.count() < kMostFabricComplaints;) {
-      const std::size_t end = std::min(text_.find('\n', at), text_.size());
-      std::string_view one = text_.substr(at, end - at);
+    each_line([this](std::string_view one, Spot spot) {
       if (one.ends_with('\r')) one.remove_suffix(1);
-      line(one, {at, std::max<std::size_t>(one.size(), 1)});
-      at = end + 1;
-    }
+      line(one, {spot.offset, std::max<std::size_t>(one.size(), 1)});
+    });
     if (fabric_.nodes.empty() && complaints_.empty())
       complaints_.add({0, 1}, "no node is in it: is it what ibnetdiscover wrote?");
     resolve();
-    if (!complaints_.empty()) return fail(complaints_.to_error());
-    tell_apart(fabric_);
-    return std::move(fabric_);
+    return finish();
   }
 
  private:
@@ -277,9 +272,6 @@ class TopologyReader {
     if (complaints_.empty()) check_both_ends(fabric_, stated, complaints_);
   }
 
-  std::string_view text_;
-  Complaints complaints_;
-  IbFabric fabric_;
   IbNode next_;
   int current_ = -1;
   std::size_t ports_ = 0;
