@@ -63,9 +63,15 @@ exec '{RAILBED}' agent
     def burn(self, *words, **how):
         return self.finish(self.start(*words, **how))
 
+    def assert_sound(self, code, found):
+        """The rates are those of this machine's processors: beside other work one of the GPUs that they play may be slow."""
+        self.assertEqual([one for one in found if one["what"] not in ("slow", "away")], [])
+        statuses = {one["status"] for one in found}
+        self.assertEqual(code, 2 if "fail" in statuses else 1 if "warn" in statuses else 0, found)
+
     def test_sound_gpus(self):
         code, out, err = self.burn("--minutes", "0.1", "--json")
-        self.assertIn(code, (0, 2), out + err)
+        self.assertTrue(out, err)
         self.assertIn("full load on 3 GPUs of 1 node for 0.1 minutes: up to 2100 W by their power limits", err)
         document = json.loads(out)
         self.assertEqual((document["format"], document["version"]), ("railbed-burn", 1))
@@ -77,10 +83,7 @@ exec '{RAILBED}' agent
             for tally in gpu["tallies"]:
                 self.assertGreater(tally["compared"], 0, tally)
                 self.assertEqual((tally["wrong"], tally["skipped"]), (0, ""))
-        # The rates are those of this machine's processors: beside other work one of the GPUs that they play may be slow.
-        found = document["burn"]["findings"]
-        self.assertEqual([one for one in found if one["what"] != "slow"], [])
-        self.assertEqual(code, 2 if found else 0)
+        self.assert_sound(code, document["burn"]["findings"])
         self.assertEqual(len(document["burn"]["families"]), 7)
 
     def test_a_wrong_gpu_is_named_and_a_drill_is_marked(self):
@@ -305,14 +308,14 @@ exec '{RAILBED}' agent
         self.assertIn(("not-begun", "gpu03", "unknown"), told)
 
     def test_ctrl_c_ends_the_load_and_tells_what_was_measured(self):
-        process = self.start("--hours", "1", "--phases", "bf16,memory")
+        process = self.start("--hours", "1", "--phases", "bf16,memory", "--gpus", "0")
         time.sleep(6)
         process.send_signal(signal.SIGINT)
         code, out, err = self.finish(process)
         self.assertEqual(code, 3, out + err)
-        self.assertRegex(out, r"burn-in of 3 GPUs on 1 node, stopped after \d+ s of 60 min: nothing wrong was found")
+        self.assertRegex(out, r"burn-in of 1 GPU on 1 node, stopped after \d+ s of 60 min: nothing wrong was found")
         self.assertRegex(out, r"(?m)^NOTE +stopped on request")
-        self.assertRegex(out, r"(?m)^  bf16 +3 ")
+        self.assertRegex(out, r"(?m)^  bf16 +1 ")
 
     # ---- collectives
 
@@ -352,12 +355,13 @@ exec '{RAILBED}' agent
 
     def test_the_first_turn_waits_until_the_gpus_have_begun(self):
         code, all_, found = self.burn_collectives("--phases", "collectives", "--minutes", "0.4", first=True)
-        self.assertEqual((code, found), (0, []))
+        self.assertEqual((code, found), (0, []), all_)
         self.assertEqual((all_["turns"], all_["left_out"], all_["smaller"], all_["gpus"]), (2, 0, 0, 3))
 
     def test_without_nccl_nothing_is_known(self):
         code, all_, found = self.burn_collectives("--nccl", "/nonexistent/libnccl.so", nccl=False)
-        self.assertEqual((code, [(one["what"], one["status"]) for one in found]), (3, [("not-run", "unknown")]))
+        self.assertIn(code, (2, 3))  # 2 if a GPU was slow beside other work, as in assert_sound
+        self.assertEqual([(one["what"], one["status"]) for one in found], [("not-run", "unknown")])
         self.assertIn("name NCCL's file with --nccl", found[0]["message"])
 
     def test_a_drill_of_a_gpu_that_is_not_there_is_refused(self):
@@ -506,7 +510,7 @@ exec '{RAILBED}' agent
             self.assertTrue(all(gpu["ended"] for gpu in nodes[node]["gpus"]), out)
         self.assertGreater(nodes["gpu02"]["away"], 0)
         self.assertIn(("away", "gpu02", "note"), {(one["what"], one["node"], one["status"]) for one in burn["findings"]})
-        self.assertIn(code, (0, 2), err)  # as in test_sound_gpus
+        self.assert_sound(code, burn["findings"])
 
     def test_words_that_do_not_fit_a_held_burn(self):
         for words, told in ((["--resume", "--hours", "1"], "--hours with --resume"), (["--resume", "x"], "not the ID of a burn-in"),

@@ -147,6 +147,12 @@ exit $code
         reason = re.search(r"^ *Reason=(.*)", shown, re.M)
         return state[1] if state else "", reason[1] if reason else ""
 
+    def running(self, accepts):
+        """Ids of processes under this Slurm whose command line is accepted: another test may have its own."""
+        here = f"SLURM_CONF={self.folder}/slurm.conf".encode()
+        return [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*")
+                if accepts(read(path / "cmdline")) and here in read(path / "environ").split(b"\0")]
+
     def health(self, name):
         file = self.folder / f"log/health-{name}"
         return file.read_text() if file.exists() else ""
@@ -282,7 +288,7 @@ def check_launch(slurm):
                                 env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def tasks():
-        return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004712" in read(path)]
+        return slurm.running(lambda line: b"sleep\x004712" in line)
 
     def step_is_over():
         return not tasks() and not subprocess.run(["squeue", "-h"], env=slurm.environment, capture_output=True).stdout
@@ -294,7 +300,7 @@ def check_launch(slurm):
     running = start("[ $SLURM_PROCID = 0 ] || exit 6; exec sleep 4712")
     wait_for("a task that waits", tasks)
     for task in tasks():
-        os.kill(int(task.parent.name), signal.SIGTERM)
+        os.kill(task, signal.SIGTERM)
     errors = running.communicate(timeout=60)[1]
     assert running.returncode == 2 and "railbed: srun: exit status" in errors, errors
     wait_for("no step", step_is_over)
@@ -352,8 +358,7 @@ def check_fleet_in_jobs(slurm):
 
 def check_fleet_of_sick(slurm):
     """One node is drained, by a reason that pretends to be another, and one is dead: first before Slurm knows it."""
-    agents = lambda: [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
-                      if read(path) == f"{RAILBED}\0agent\0".encode()]
+    agents = lambda: slurm.running(lambda line: line == f"{RAILBED}\0agent\0".encode())
     slurm.scontrol("update", "NodeName=gpu3", "State=DRAIN", "Reason=fan | loud\nx|gpu9|idle|main*|none")
     slurm.scontrol("update", "NodeName=gpu2", "State=UNDRAIN")
     wait_for("gpu2 idle", lambda: slurm.node("gpu2")[0] == "IDLE")
@@ -362,7 +367,7 @@ def check_fleet_of_sick(slurm):
     for number in (signal.SIGINT, signal.SIGKILL):
         running = subprocess.Popen([RAILBED, "verify", "--launcher", "slurm", "--nodelist", "gpu[1-4]"], env=slurm.environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        wait_for("an allocation", lambda: jobs(slurm))
+        wait_for("two agents in an allocation", lambda: jobs(slurm) and len(agents()) == 2)
         running.send_signal(number)
         running.communicate(timeout=60)
         wait_for(f"nothing left after {number.name}", lambda: not jobs(slurm) and not agents())
