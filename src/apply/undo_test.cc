@@ -145,7 +145,7 @@ TEST_F(ConsoleUndo, OfARollbackSetsThemAgain) {
   EXPECT_EQ(consoles(), (Consoles{"console=tty0", "console=ttyS1,115200n8"}));
 }
 
-// What cannot be an argument of grubby's command is not restored, and nothing of it reaches a command.
+// The undo restores no argument that grubby's command cannot take, and nothing of it reaches a command.
 TEST_F(ConsoleUndo, OfArgumentsThatAreNoneLeavesThemOut) {
   start("ro console=$(reboot) console=ttyS0;x console=ttyS0,115200n8 init=/bin/sh");
   for (const UndoCommand& command : undo_of(console_request(), host_)) {

@@ -56,7 +56,7 @@ std::string block(std::string_view head, std::string_view state, std::string_vie
          std::string(extended) + "\n";
 }
 
-// What ibportstate prints of a switch's port, and of its peer.
+// ibportstate prints a switch's port, and then its peer.
 std::string two_ends(std::string_view width, std::string_view enabled) {
   return block("Switch PortInfo:\n# Port info: Lid 7 port 18", "Active", "LinkUp", width, enabled) +
          block("Peer PortInfo:\n# Port info: Lid 7 DR path slid 4; dlid 65535; 0,18 port 1", "Active",

@@ -29,7 +29,7 @@ constexpr std::uint32_t kRs = 1U << (ETHTOOL_LINK_MODE_FEC_RS_BIT % 32);
 constexpr std::uint32_t kBaseR = 1U << (ETHTOOL_LINK_MODE_FEC_BASER_BIT % 32);
 constexpr std::uint32_t kLlrs = 1U << (ETHTOOL_LINK_MODE_FEC_LLRS_BIT % 32);
 
-// As net/ethtool/fec.c writes it: the header, a compact bitset, Auto, the active bit, statistics with padding.
+// net/ethtool/fec.c writes this reply: the header, a compact bitset, Auto, the active bit, statistics with padding.
 std::string reply(std::string_view statistics) {
   std::string text;
   append_attribute(text, ETHTOOL_A_FEC_HEADER | NLA_F_NESTED, "");

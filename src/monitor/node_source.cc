@@ -46,11 +46,7 @@ LinkReadings within_bounds(LinkReadings links, const std::vector<std::string>& a
       for (std::string& alarm : optics->alarms) alarm.resize(std::min(alarm.size(), kLongestText));
       optics->serial.resize(std::min(optics->serial.size(), kLongestText));
     }
-    if (auto& fec = reading.fec) {
-      fec->configured.resize(std::min(fec->configured.size(), enum_names(FecMode()).size()));
-      for (auto* counter : {&fec->corrected_blocks, &fec->uncorrectable_blocks, &fec->corrected_bits})
-        if (*counter) (*counter)->lanes.resize(std::min((*counter)->lanes.size(), kMostFecLanes));
-    }
+    if (reading.fec) limit(*reading.fec);
   }
   return links;
 }

@@ -31,11 +31,12 @@ Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const 
   return wait_for_event(fd, POLLOUT, until, stop);
 }
 
-bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+bool wait_unless_stopped(std::chrono::duration<double> time, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
+  never.wait_for(lock, stop, std::chrono::duration_cast<std::chrono::milliseconds>(time),
+                 [] { return false; });
   return !stop.stop_requested();
 }
 

@@ -15,7 +15,7 @@ enum class Waited { kReady, kTimeout, kStopped };
 Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 
-// Lets this time pass. Returns false, and at once, after a stop request.
-bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop);
+// Lets this time pass, none if it is negative. Returns false, and at once, after a stop request.
+bool wait_unless_stopped(std::chrono::duration<double> time, const std::stop_token& stop);
 
 }  // namespace railbed

@@ -51,8 +51,8 @@ class RankWork {
   std::optional<std::uint64_t> verify_first();
   // Measures one size. Returns a series with 0 bytes if no block fits; empty after a failure.
   std::optional<CollectiveSeries> measure(std::uint64_t bytes);
-  // Of a soak: agrees with all ranks on the next series, which is the least that any of them proposes. Returns false if
-  // time is up for one of them; empty after a failure.
+  // Agrees with all ranks on the next series of a soak: the least that any of them proposes. Returns false if time is up
+  // for one of them; empty after a failure.
   std::optional<bool> agree_on_series(bool has_time);
   // Runs that series, and compares the result of its last operation. Empty after a failure.
   std::optional<CollectiveSeries> run_series();

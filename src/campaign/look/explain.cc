@@ -176,7 +176,7 @@ struct Mixture {
   Result<void> add_ports(const std::string& path, std::string_view text);
   void add_named(const std::string& path, std::string what, std::string_view text);
   void read_messages(const std::string& path, std::string_view text);
-  Result<void> judge_fabric();
+  void judge_fabric();
   Result<void> read_loose();
 };
 
@@ -405,7 +405,7 @@ void Mixture::read_messages(const std::string& path, std::string_view text) {
 }
 
 // Judges the subnet with its counters; counters and ports without a subnet for themselves.
-Result<void> Mixture::judge_fabric() {
+void Mixture::judge_fabric() {
   std::optional<IbPortReport> report;
   if (!ports.empty()) {
     report = joined(std::move(ports));
@@ -436,7 +436,6 @@ Result<void> Mixture::judge_fabric() {
     evidence.counters = std::move(report->look);
     explanation.fabric = ExplainedFabric{report->from, evidence.fabric.nodes.size(), verify_ports(evidence)};
   }
-  return {};
 }
 
 // Returns what another measuring tool measured, in a line; empty if the text is no such tool's.
@@ -615,7 +614,7 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
     RETURN_IF_ERROR(mixture.add(path));
   }
   RETURN_IF_ERROR(mixture.read_loose());
-  RETURN_IF_ERROR(mixture.judge_fabric());
+  mixture.judge_fabric();
   caller.progress("");
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
@@ -632,7 +631,7 @@ Result<Explanation> explain_text(std::string_view text) {
   ASSIGN_OR_RETURN(const bool outputs, mixture.add_outputs(std::string(kNoFile), std::string(text)));
   if (!outputs) RETURN_IF_ERROR(mixture.add_log(std::string(kNoFile), text, nullptr));
   RETURN_IF_ERROR(mixture.read_loose());
-  RETURN_IF_ERROR(mixture.judge_fabric());
+  mixture.judge_fabric();
   mixture.explanation.inputs.front().path = "the text";
   return conclude(std::move(mixture));
 }

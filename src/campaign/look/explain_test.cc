@@ -214,7 +214,7 @@ TEST_F(Explain, ABugReportShowsTheBootBefore) {
   EXPECT_THAT(beside.job->verdict.text, testing::Not(HasSubstr("boot")));
 }
 
-// What kern.log has of boots before may be weeks old: a note, and after what the journal has of the boot before.
+// Failures of earlier boots in kern.log may be weeks old: they are a note, after the journal's of the boot before.
 TEST_F(Explain, ABugReportShowsOlderBootsAsANote) {
   const std::string rule(44, '_');
   const std::string report =

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +22,7 @@ namespace railbed {
 namespace {
 
 using Moment = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 constexpr double kGpusSettle = 0.5;   // seconds: a GPU ends its piece of work after the turn has begun
 constexpr double kLeaves = 1;         // likewise: ending NCCL
@@ -77,8 +77,10 @@ class CollectivesLoad final : public BurnCollectivesLoad {
       if (works && now.nodes[i].gpus.empty()) settled_ = false;
       for (const BurnGpu& gpu : now.nodes[i].gpus) {
         if (gpu.ended || !gpu.trouble.empty()) continue;
-        if (!gpu.began) settled_ = settled_ && !works;
-        if (!gpu.began) continue;
+        if (!gpu.began) {
+          settled_ &= !works;
+          continue;
+        }
         ready.gpus.push_back(gpu.ordinal);
         lead_ = std::clamp(gpu.seconds - here, lead_, kLongestLead);
       }
@@ -87,11 +89,7 @@ class CollectivesLoad final : public BurnCollectivesLoad {
   }
 
  private:
-  double at() const { return std::chrono::duration<double>(Moment::now() - started_).count(); }
-  static bool wait(double seconds, const std::stop_token& stop) {
-    return wait_unless_stopped(
-        std::chrono::milliseconds(static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e3)), stop);
-  }
+  double at() const { return Seconds(Moment::now() - started_).count(); }
   double lead() const {
     const std::lock_guard lock(mutex_);
     return lead_;
@@ -101,27 +99,27 @@ class CollectivesLoad final : public BurnCollectivesLoad {
     double from = 0;
     while (const auto turn = burn_span(plan_, BurnPhase::kCollectives, std::max(from, at()))) {
       from = turn->end;
-      if (!wait(turn->begin + kGpusSettle - at(), stop)) return;
+      if (!wait_unless_stopped(Seconds(turn->begin + kGpusSettle - at()), stop)) return;
       take_turn(*turn, stop);
-      if (!wait(turn->end - at(), stop)) return;
+      if (!wait_unless_stopped(Seconds(turn->end - at()), stop)) return;
     }
   }
 
   // Waits until every GPU has begun or will not, as far as the turn allows.
   void take_turn(const BurnSpan& turn, const std::stop_token& stop) {
-    while (true) {
-      const auto nodes = nodes_that_answer(stop);
-      const double left = turn.end - lead() - kLeaves - at();
-      const bool settled = is_settled();
-      if (left < kShortestSoak)
-        return leave_out(settled ? "too little was left of a turn" : "GPUs had not begun their own work");
-      if (settled) {
-        std::size_t gpus = 0;
-        for (const ReadyNode& one : nodes) gpus += one.gpus.size();
-        return gpus > 1 ? soak(nodes, turn, left, stop) : leave_out("fewer than two GPUs work");
-      }
-      if (!wait(kGpusSettle, stop)) return;
+    const auto left = [&] { return turn.end - lead() - kLeaves - at(); };
+    while (!is_settled()) {
+      if (left() < kShortestSoak) return leave_out("GPUs had not begun their own work");
+      if (!wait_unless_stopped(Seconds(kGpusSettle), stop)) return;
     }
+    const auto nodes = nodes_that_answer(stop);
+    if (stop.stop_requested()) return;
+    const double seconds = left();
+    if (seconds < kShortestSoak) return leave_out("too little was left of a turn");
+    std::size_t gpus = 0;
+    for (const ReadyNode& one : nodes) gpus += one.gpus.size();
+    if (gpus < 2) return leave_out("fewer than two GPUs work");
+    soak(nodes, turn, seconds, stop);
   }
   bool is_settled() const {
     const std::lock_guard lock(mutex_);
@@ -252,20 +250,19 @@ class CollectivesLoad final : public BurnCollectivesLoad {
   // A failure beside a node that does not answer is no evidence about the collective.
   void keep_failure(const std::vector<ReadyNode>& nodes, const CollectiveReport& report,
                     const diagnose::Log& log, double begin, const std::stop_token& stop) {
+    Failure failure = *report.failure;
+    if (failure.remedy.empty())
+      failure.remedy = gpu_remedy(failure, log, "--memory limits what the burn-in takes", "--nccl");
+    if (failure.kind == FailureKind::kNoNccl)
+      return leave_out(fmt::format("{}; {}", failure.cause.substr(0, kLongestCause), failure.remedy));
     const auto answers = answering(stop);
     const bool away = std::ranges::any_of(
         nodes, [&](const ReadyNode& one) { return one.node >= answers.size() || !answers[one.node]; });
-    Failure failure = *report.failure;
-    if (failure.kind == FailureKind::kNoNccl)
-      return leave_out(fmt::format("{}; install libnccl2, or name NCCL's file with --nccl",
-                                   failure.cause.substr(0, kLongestCause)));
     const std::lock_guard lock(mutex_);
     if (away) {
       ++all_.interrupted;
       return;
     }
-    if (failure.remedy.empty())
-      failure.remedy = gpu_remedy(failure, log, "--memory limits what the burn-in takes");
     add_fault({.at = begin,
                .cause = fmt::format("{}: {}", failure.stage, failure.cause).substr(0, kLongestCause),
                .remedy = failure.remedy.substr(0, kLongestCause)});

@@ -20,6 +20,7 @@ namespace railbed {
 namespace {
 
 using Moment = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 constexpr double kTurn = 15;              // seconds of load
 constexpr double kShortestTurn = 1;       // likewise; a burn-in that has less left is over
@@ -111,13 +112,7 @@ class RailsLoad final : public BurnRailsLoad {
     totals_ = std::move(before);
   }
 
-  double at() const { return std::chrono::duration<double>(Moment::now() - started_).count(); }
-
-  // Returns false after a request to stop.
-  bool rest_until(double moment, const std::stop_token& stop) const {
-    const double seconds = std::max(moment - at(), 0.0);
-    return wait_unless_stopped(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3)), stop);
-  }
+  double at() const { return Seconds(Moment::now() - started_).count(); }
 
   void run(const std::stop_token& stop) {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
@@ -125,7 +120,7 @@ class RailsLoad final : public BurnRailsLoad {
       const double until = collectives ? collectives->begin : plan_.seconds;
       const double seconds = std::min(kTurn, until - at() - kTurnOverhead);
       if (seconds < kShortestTurn) {
-        if (!collectives || !rest_until(collectives->end, stop)) return;
+        if (!collectives || !wait_unless_stopped(Seconds(collectives->end - at()), stop)) return;
         continue;
       }
       const auto meetings = meetings_of(turn);

@@ -5,12 +5,12 @@
 namespace railbed {
 
 std::string gpu_remedy(const Failure& failure, const diagnose::Log& log,
-                       std::string_view when_memory_is_short) {
+                       std::string_view when_memory_is_short, std::string_view nccl_option) {
   switch (failure.kind) {
     case FailureKind::kNoCuda:
       return "install the NVIDIA driver; `railbed verify` says what else is missing";
     case FailureKind::kNoNccl:
-      return "install libnccl2, or name NCCL's file with --library";
+      return fmt::format("install libnccl2, or name NCCL's file with {}", nccl_option);
     case FailureKind::kNoCublas:
       return "install libcublas (of CUDA's packages, or pip's nvidia-cublas), or name its file with --cublas";
     case FailureKind::kNoMemory:

@@ -46,7 +46,7 @@ TEST_F(KeptBurnsTest, KeepsOneUntilItIsRemoved) {
   EXPECT_EQ(read->plan.keep->unseen, 600);
   EXPECT_EQ(read->nodes[1].trouble, "no route to host");
   EXPECT_THAT(read->nodes[0].gpus, ElementsAre(0, 1));
-  // What a controller leaves that was killed while it wrote.
+  // A controller that is killed while it writes leaves this.
   const auto folder = folder_ / "railbed/burns";
   std::ofstream(folder / "0123abcd.json.5f00ba") << "{";
   std::ofstream(folder / "4567cdef.json") << "{}";

@@ -42,9 +42,7 @@ struct FabricOptions {
 };
 
 // Sleeps; returns false if Ctrl-C interrupted it.
-bool wait_for(std::chrono::duration<double> span) {
-  return wait_unless_stopped(std::chrono::duration_cast<std::chrono::milliseconds>(span), interrupted());
-}
+bool wait_for(std::chrono::duration<double> span) { return wait_unless_stopped(span, interrupted()); }
 
 Result<FabricLook> look(const FabricOptions& options) {
   return look_at_fabric(options.from, options.device, options.port);

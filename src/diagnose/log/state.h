@@ -53,7 +53,7 @@ struct TellingLine {
   int weight = 0;  // how much such lines tell
 };
 
-// Returns whether it is a warning that says nothing of a failure (Role::kAside).
+// Returns whether it is a warning that states no failure (Role::kAside).
 bool is_aside(const LogProblem& problem);
 
 struct LogState {

@@ -129,7 +129,7 @@ void judge_port_states(const FabricView& view, Judge& judge) {
                                        word(view.fabric.port(cable.other).state)),
                .remedy = {"See the subnet manager's log for this port; it may "
                           "not reach it, or be waiting."}});
-  // Of some outputs a port is known without what it is cabled to.
+  // Some outputs show a port without the other end of its cable.
   for (std::size_t n = 0; view.fabric.states && n < view.fabric.nodes.size(); ++n)
     for (const IbPort& port : view.fabric.nodes[n].ports)
       if (is_waiting(port) && !port.peer && (port.number > 0 || !view.fabric.nodes[n].is_switch()))

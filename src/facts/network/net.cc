@@ -212,12 +212,17 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
 
 }  // namespace
 
+void limit(FecState& fec) {
+  fec.configured.resize(std::min(fec.configured.size(), enum_names(FecMode()).size()));
+  for (auto* counter : {&fec.corrected_blocks, &fec.uncorrectable_blocks, &fec.corrected_bits})
+    if (*counter) (*counter)->lanes.resize(std::min((*counter)->lanes.size(), kMostFecLanes));
+}
+
 Reading<FecState> read_fec(Host& host, const std::string& interface) {
   return host.call("fec " + interface).parsed([](const std::string& text) -> std::optional<FecState> {
     auto parsed = json::read<FecState>(text);
     if (!parsed || parsed->configured.size() > enum_names(FecMode()).size()) return std::nullopt;
-    for (auto* counter : {&parsed->corrected_blocks, &parsed->uncorrectable_blocks, &parsed->corrected_bits})
-      if (*counter && (*counter)->lanes.size() > kMostFecLanes) (*counter)->lanes.resize(kMostFecLanes);
+    limit(*parsed);
     return std::move(*parsed);
   });
 }

@@ -138,6 +138,8 @@ struct Net {
 };
 
 Net collect_net(Host& host);
+// Leaves out modes and lanes beyond those that exist: the state may be a stranger's.
+void limit(FecState& fec);
 // Reads the forward error correction of a port; unsupported if its driver has none.
 Reading<FecState> read_fec(Host& host, const std::string& interface);
 // Reads the fields that may change within a second: MTU, speed, state, carrier and its changes.
