@@ -74,6 +74,15 @@ void require_answers(const Tree& tree) {
       require(adapters && adapters->size() <= kMostSentAdapters);
       for (const AdapterAnswer& adapter : *adapters) require(adapter.settings.size() <= kMostSentSettings);
     }
+    if (name == "signals") {
+      const auto signals = json::read<std::vector<SignalAnswer>>(*answer);
+      require(signals && signals->size() <= kMostSentSignals);
+      for (const SignalAnswer& signal : *signals) {
+        require(signal.raw_errors.size() <= kMostSentLanes);
+        for (const auto& ratio : {signal.raw_ber, signal.effective_ber, signal.symbol_ber})
+          require(!ratio || (*ratio >= 0 && *ratio <= 1));
+      }
+    }
     if (name == "gpu-tests") {
       const auto tests = json::read<GpuTestsAnswer>(*answer);
       require(tests && tests->tests.size() <= kMostSentTests && tests->errors.size() <= kMostSentMessages);
@@ -116,8 +125,7 @@ void read_texts(std::string_view text) {
   for (const auto& [index, address] : find_gpu_addresses(text)) require(full_pci_address(address) == address);
   add_ethtool("eth0", text, report);
   add_ethtool_driver("eth0", text, report);
-  add_mlxlink("mlx5_0", 1, text, report);
-  add_mlxlink(std::string(text), 1, text, report);
+  add_mlxlink({{"mlx5_0", 1, text}, {std::string(text), 1, text}}, report);
   look_at(std::move(report));
 }
 

@@ -31,6 +31,13 @@ constexpr const FecLimit* fec_of(int mbps, int lanes, FecMode active) {
   return active == FecMode::kRs && mbps == kOf25G ? &kFecOf25G : nullptr;
 }
 
+// Returns the correction that a tool names: "RS-FEC - (544,514) + PLR", "Standard RS-FEC - RS(528,514)"; null if it is none
+// of the two, as RS(271,257) of short InfiniBand cables.
+constexpr const FecLimit* fec_named(std::string_view name) {
+  if (name.find("(544,514)") != name.npos) return &kFecOf50G;
+  return name.find("(528,514)") != name.npos ? &kFecOf25G : nullptr;
+}
+
 // Returns whether a link of this rate may need one error correction at both ends: that begins with lanes of 25 Gb/s. 40 and
 // 56 Gb/s are four lanes of 10 and 14.
 constexpr bool has_correction(int mbps) { return mbps >= 25'000 && mbps != 40'000 && mbps != 56'000; }

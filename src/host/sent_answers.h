@@ -1,7 +1,8 @@
-// Facts of a machine that only outputs of other tools hold: the firmware of adapters, and tests of GPUs. Only a support
-// report has these Host calls, since railbed starts none of the tools.
+// Facts of a machine that only outputs of other tools hold: the firmware of adapters, the signals of their ports, and tests
+// of GPUs. Only a support report has these Host calls, since railbed starts none of the tools.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@ namespace railbed {
 
 inline constexpr std::size_t kMostSentAdapters = 64;
 inline constexpr std::size_t kMostSentSettings = 1024;  // of an adapter; mlxconfig 4.3x has some 300
+inline constexpr std::size_t kMostSentSignals = 256;
+inline constexpr std::size_t kMostSentLanes = 16;
 inline constexpr std::size_t kMostSentTests = 4096;     // results of one diagnostic
 inline constexpr std::size_t kMostSentMessages = 8;     // of one result
 inline constexpr std::size_t kMostSentText = 512;       // bytes of a value or a message
@@ -43,6 +46,27 @@ struct AdapterAnswer {
   std::vector<AdapterSetting> settings;
   FIELDS(AdapterAnswer, device, pci_address, type, part_number, description, psid, firmware, available,
          status, configured, settings);
+};
+
+// "signals" returns a list of these: what mlxlink (mstlink) prints of a port, with --show_counters since its counters were
+// cleared. Bit error ratios are shares of the bits received; nullopt is what the output does not state.
+struct SignalAnswer {
+  std::string device;  // "mlx5_0", else as the tool was given it; empty if the output does not name it
+  int port = 1;
+  bool up = false;      // its physical layer has a link
+  std::string speed;    // "IB-NDR", "400G"
+  std::string fec;      // "RS-FEC - (544,514) + PLR", "Standard LL RS-FEC - RS(271,257)", "No FEC"
+  std::string trouble;  // the firmware's own diagnosis: "Cable is unplugged"; empty if it observed no issue
+  std::optional<double> minutes = {};
+  std::optional<double> raw_ber = {};             // before error correction
+  std::vector<std::uint64_t> raw_errors = {};     // likewise, bits by lane
+  std::optional<double> effective_ber = {};       // after it
+  std::optional<std::uint64_t> effective_errors = {};
+  std::optional<double> symbol_ber = {};          // after link-level retransmission, too; InfiniBand alone
+  std::optional<std::uint64_t> symbol_errors = {};
+  std::optional<std::uint64_t> link_downs = {};
+  FIELDS(SignalAnswer, device, port, up, speed, fec, trouble, minutes, raw_ber, raw_errors, effective_ber,
+         effective_errors, symbol_ber, symbol_errors, link_downs);
 };
 
 // A test of DCGM's on one GPU, or on the whole node.

@@ -29,6 +29,7 @@ std::span<const Rule> link_rules();          // interface and cable
 std::span<const Rule> address_rules();       // MTU, addresses
 std::span<const Rule> gid_rules();           // GIDs and the size of RoCE's packets
 std::span<const Rule> port_rules();          // RDMA ports
+std::span<const Rule> signal_rules();        // signals of ports, as mlxlink shows them
 std::span<const Rule> qos_rules();           // settings that keep RoCE lossless
 std::span<const Rule> fabric_rules();        // devices for programs; the ends of a rail compared
 std::span<const Rule> counter_rules();       // error counters

@@ -81,8 +81,9 @@ struct Rdma {
   Reading<std::vector<std::string>> peer_memory_clients;
   // Host call "adapters": the adapters' firmware and its settings, of support reports alone
   Reading<std::vector<AdapterAnswer>> adapters;
+  Reading<std::vector<SignalAnswer>> signals;  // Host call "signals": of support reports alone
   FIELDS(Rdma, devices, verbs_library, verbs_devices, device_modes, shared_netns, driver_version,
-         peer_memory_clients, adapters);
+         peer_memory_clients, adapters, signals);
 };
 
 Rdma collect_rdma(Host& host);

@@ -271,11 +271,12 @@ std::string adapter_of(const std::vector<std::string>& words) {
 }
 
 void add_links(const Outputs& outputs, ReportTree& report) {
+  std::vector<LinkText> texts;
   for (const std::string_view program : {"mlxlink", "mstlink"})
-    for (const Output* output : outputs.of(program)) {
-      const int port = parse_number<int>(word_after(output->words, "-p")).value_or(1);
-      add_mlxlink(adapter_of(output->words), port, output->text, report);
-    }
+    for (const Output* output : outputs.of(program))
+      texts.push_back({adapter_of(output->words),
+                       parse_number<int>(word_after(output->words, "-p")).value_or(1), output->text});
+  add_mlxlink(texts, report);
 }
 
 void add_adapter_texts(const Outputs& outputs, ReportTree& report) {

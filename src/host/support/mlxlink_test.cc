@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "base/json.h"
+#include "host/sent_answers.h"
 #include "host/support/outputs.h"
 #include "host/support/support.h"
 #include "host/support/texts.h"
@@ -53,10 +55,9 @@ TEST(Mlxlink, APciFunctionIsTheDeviceThatIsThere) {
   ReportTree report;
   add_lspci("17:00.0 Infiniband controller: Mellanox Technologies MT2910\n", true, report);
   report.link("/sys/class/infiniband/mlx5_3/device", "/sys/bus/pci/devices/0000:17:00.0");
-  add_mlxlink("17:00.0", 1, without_colours(mlxlink("Disable", "N/A", "N/A")), report);
-  add_mlxlink("18:00.0", 1, mlxlink("Active", "400G", "4x"), report);
-  add_mlxlink("/dev/mst/mt4129_pciconf0", 1, mlxlink("Active", "400G", "4x"), report);
-  add_mlxlink("", 1, mlxlink("Active", "400G", "4x"), report);
+  const std::string down = without_colours(mlxlink("Disable", "N/A", "N/A"));
+  const std::string up = mlxlink("Active", "400G", "4x");
+  add_mlxlink({{"17:00.0", 1, down}, {"18:00.0", 1, up}, {"/dev/mst/mt4129_pciconf0", 1, up}, {"", 1, up}}, report);
   ASSERT_EQ(report.left_out().size(), 3U);
   EXPECT_NE(report.left_out()[0].find("18:00.0"), std::string::npos);
   EXPECT_NE(report.left_out()[2].find("nothing states"), std::string::npos);
@@ -84,6 +85,94 @@ TEST(Mlxlink, ItsJsonHasTheSame) {
   ASSERT_TRUE(host);
   EXPECT_EQ(line_of(*host, kPort + "/phys_state"), "5: LinkUp");
   EXPECT_EQ(line_of(*host, kPort + "/rate"), "100 Gb/sec (4X EDR)");
+}
+
+// The section of mlxlink -c of a port of a DGX A100-like machine (MFT 4.24): mlxlink prints 15E-255 for no error.
+const std::string kCounters =
+    "\nPhysical Counters and BER Info\n------------------------------\n"
+    "Time Since Last Clear [Min]        : 1440.5\nSymbol Errors                      : 0\n"
+    "Symbol BER                         : 15E-255\nEffective Physical Errors          : 12\n"
+    "Effective Physical BER             : 2E-15\nRaw Physical Errors Per Lane       : 3183333,242074\n"
+    "Raw Physical BER                   : 1E-8\nLink Down Counter                  : 1\n"
+    "Link Error Recovery Counter        : 0\n";
+
+std::vector<SignalAnswer> signals_of(Host& host) {
+  auto read = json::read<std::vector<SignalAnswer>>(host.call("signals").value_or(""));
+  return read ? *std::move(read) : std::vector<SignalAnswer>();
+}
+
+TEST(Mlxlink, ItsCountersAreTheSignal) {
+  const auto host = host_of_session("mlxlink -d mlx5_0 -p 1 -c", mlxlink("Active", "IB-HDR", "2x") + kCounters);
+  ASSERT_TRUE(host);
+  const auto signals = signals_of(*host);
+  ASSERT_EQ(signals.size(), 1U);
+  const SignalAnswer& signal = signals[0];
+  EXPECT_EQ(signal.device, "mlx5_0");
+  EXPECT_TRUE(signal.up);
+  EXPECT_EQ(signal.speed, "IB-HDR");
+  EXPECT_EQ(signal.fec, "Standard LL RS-FEC - RS(271,257)");
+  EXPECT_EQ(signal.trouble, "");
+  EXPECT_EQ(signal.minutes, 1440.5);
+  EXPECT_EQ(signal.raw_ber, 1e-8);
+  EXPECT_EQ(signal.raw_errors, (std::vector<std::uint64_t>{3183333, 242074}));
+  EXPECT_EQ(signal.effective_ber, 2e-15);
+  EXPECT_EQ(signal.effective_errors, 12U);
+  EXPECT_EQ(signal.symbol_ber, 0.0);
+  EXPECT_EQ(signal.symbol_errors, 0U);
+  EXPECT_EQ(signal.link_downs, 1U);
+}
+
+TEST(Mlxlink, ThePortOfAnUnknownDeviceKeepsItsSignal) {
+  const auto host =
+      host_of_session("mlxlink -d /dev/mst/mt4129_pciconf0 -c", mlxlink("Active", "400G", "4x") + kCounters);
+  ASSERT_TRUE(host);
+  ASSERT_EQ(signals_of(*host).size(), 1U);
+  EXPECT_EQ(signals_of(*host)[0].device, "/dev/mst/mt4129_pciconf0");
+}
+
+TEST(Mlxlink, AValueThatIsNoneIsNotStated) {
+  ReportTree report;
+  const std::string text = mlxlink("Polling", "N/A", "N/A") +
+                           "Raw Physical BER                   : N/A\nEffective Physical BER             : 7\n"
+                           "Symbol BER                         : -1E-9\nLink Down Counter                  : many\n"
+                           "Raw Physical Errors Per Lane       : 99999999999999999999999,1\n";
+  add_mlxlink({{"mlx5_0", 1, text}}, report);
+  const auto host = host_of(std::move(report));
+  const auto signals = signals_of(*host);
+  ASSERT_EQ(signals.size(), 1U);
+  EXPECT_FALSE(signals[0].raw_ber || signals[0].effective_ber || signals[0].symbol_ber || signals[0].link_downs);
+  EXPECT_TRUE(signals[0].raw_errors.empty());
+}
+
+TEST(Mlxlink, TheFirmwareNamesTheTrouble) {
+  const std::string text =
+      "Operational Info\n----------------\nState : Polling\nPhysical state : ETH_AN_FSM_ENABLE\nSpeed : N/A\n\n"
+      "Troubleshooting Info\n--------------------\nStatus Opcode : 2\nGroup Opcode : PHY FW\n"
+      "Recommendation : Negotiation failure, no partner detected\n";
+  const auto host = host_of_session("mlxlink -d mlx5_0", text);
+  ASSERT_TRUE(host);
+  ASSERT_EQ(signals_of(*host).size(), 1U);
+  EXPECT_EQ(signals_of(*host)[0].trouble, "Negotiation failure, no partner detected");
+  EXPECT_FALSE(signals_of(*host)[0].up);
+}
+
+TEST(Mlxlink, ItsJsonHasTheCounters) {
+  const auto host = host_of_session(
+      "mlxlink -d mlx5_0 -c --json",
+      "{\n   \"result\" : {\n      \"output\" : {\n         \"Operational Info\" : {\n"
+      "            \"FEC\" : \"Standard RS-FEC - RS(544,514)\",\n            \"Physical state\" : \"LinkUp\",\n"
+      "            \"Speed\" : \"400G\",\n            \"State\" : \"Active\",\n            \"Width\" : \"4x\"\n"
+      "         },\n         \"Physical Counters and BER Info\" : {\n"
+      "            \"Effective Physical BER\" : \"15E-255\",\n            \"Effective Physical Errors\" : \"0\",\n"
+      "            \"Raw Physical BER\" : \"3E-9\",\n            \"Raw Physical Errors Per Lane\" : {\n"
+      "               \"values\" : [ \"5\", \"7\", \"11\", \"13\" ]\n            }\n         }\n      }\n   },\n"
+      "   \"status\" : {\n      \"code\" : 0,\n      \"message\" : \"Success\"\n   }\n}\n");
+  ASSERT_TRUE(host);
+  const auto signals = signals_of(*host);
+  ASSERT_EQ(signals.size(), 1U);
+  EXPECT_EQ(signals[0].raw_ber, 3e-9);
+  EXPECT_EQ(signals[0].effective_ber, 0.0);
+  EXPECT_EQ(signals[0].raw_errors, (std::vector<std::uint64_t>{5, 7, 11, 13}));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/calls.h"
+#include "host/sent_answers.h"
 #include "host/support/texts.h"
 
 namespace railbed {
@@ -319,6 +320,73 @@ std::string_view json_value(std::string_view text) {
   return text.substr(1, text.find('"', 1) - 1);
 }
 
+// Reads "1E-8". mlxlink prints "15E-255" for none.
+std::optional<double> bit_error_ratio(std::string_view text) {
+  constexpr double kNone = 1e-200;
+  const auto ratio = parse_real(text);
+  if (!ratio || !(*ratio >= 0) || *ratio > 1) return std::nullopt;
+  return *ratio < kNone ? 0 : *ratio;
+}
+
+// Reads "3183333,242074", or with --json [ "3183333", "242074" ].
+std::vector<std::uint64_t> lane_counts(std::string_view text) {
+  std::vector<std::uint64_t> counts;
+  while (!text.empty() && counts.size() < kMostSentLanes) {
+    const auto digits = text.find_first_of("0123456789");
+    if (digits == text.npos) break;
+    text.remove_prefix(digits);
+    const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
+    const auto count = parse_number<std::uint64_t>(text.substr(0, end));
+    if (!count) return {};
+    counts.push_back(*count);
+    text.remove_prefix(end);
+  }
+  return counts;
+}
+
+struct MlxlinkText {
+  SignalAnswer signal = {};  // without device and port
+  std::string state = {};
+  std::string width = {};
+};
+
+// Reads both forms: "Raw Physical BER : 1E-8", and of --json "Raw Physical BER" : "1E-8", with lists in an object of
+// their own, as "Raw Physical Errors Per Lane" : { "values" : [ ... ] }.
+MlxlinkText read_mlxlink(std::string_view text) {
+  MlxlinkText read;
+  SignalAnswer& signal = read.signal;
+  std::string_view opcode, recommendation, list;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (!pair) continue;
+    const auto name = json_value(pair->first);
+    const auto key = name == "values" ? list : name;
+    const auto value = json_value(pair->second);
+    const auto count = parse_number<std::uint64_t>(value);
+    list = value.starts_with('{') ? key : "";
+    if (key == "State") read.state = value;
+    if (key == "Physical state") signal.up = value == "LinkUp" || value == "Active";
+    if (key == "Width") read.width = value;
+    if (key == "Speed") signal.speed = value.substr(0, kMostSentText);
+    if (key == "FEC") signal.fec = value.substr(0, kMostSentText);
+    if (key == "Status Opcode") opcode = value;
+    if (key == "Recommendation") recommendation = value.substr(0, kMostSentText);
+    if (key == "Time Since Last Clear [Min]") signal.minutes = parse_real(value);
+    if (key == "Raw Physical BER") signal.raw_ber = bit_error_ratio(value);
+    if (key == "Raw Physical Errors Per Lane") signal.raw_errors = lane_counts(pair->second);
+    if (key == "Effective Physical BER") signal.effective_ber = bit_error_ratio(value);
+    if (key == "Effective Physical Errors") signal.effective_errors = count;
+    if (key == "Symbol BER") signal.symbol_ber = bit_error_ratio(value);
+    if (key == "Symbol Errors") signal.symbol_errors = count;
+    if (key == "Link Down Counter") signal.link_downs = count;
+  }
+  signal.up = signal.up || read.state == "Active";
+  if (opcode != "0" && !recommendation.empty() && recommendation != "N/A" &&
+      !recommendation.starts_with("No issue"))
+    signal.trouble = recommendation;
+  return read;
+}
+
 // Returns the RDMA device for mlxlink's -d: itself, or that of a PCI function; empty if the report has none.
 std::string rdma_device(const std::string& named, const ReportTree& report) {
   const std::string address = full_pci_address(named);
@@ -330,25 +398,26 @@ std::string rdma_device(const std::string& named, const ReportTree& report) {
 
 }  // namespace
 
-void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report) {
-  const std::string name = rdma_device(device, report);
-  if (name.empty())
-    return report.leave_out(fmt::format("`mlxlink`: {}; name it as mlxlink -d mlx5_0 does",
-                                        device.empty()
-                                            ? "nothing states which adapter it is of"
-                                            : "nothing shows which RDMA device " + device + " is"));
-  std::string state, speed, width;
-  for (const auto line : lines(text)) {
-    const auto pair = key_value(line, ':');
-    if (!pair) continue;
-    const auto key = json_value(pair->first);
-    if (key == "State") state = json_value(pair->second);
-    if (key == "Speed") speed = json_value(pair->second);
-    if (key == "Width") width = json_value(pair->second);
+void add_mlxlink(const std::vector<LinkText>& texts, ReportTree& report) {
+  std::vector<SignalAnswer> signals;
+  for (const LinkText& text : texts) {
+    MlxlinkText read = read_mlxlink(text.text);
+    const std::string name = rdma_device(text.device, report);
+    if (name.empty()) {
+      report.leave_out(fmt::format(
+          "state and rate in `mlxlink`: {}; name it as mlxlink -d mlx5_0 does",
+          text.device.empty() ? "nothing states which adapter it is of"
+                              : "nothing shows which RDMA device " + text.device + " is"));
+    } else {
+      const std::string folder = port_folder(name, fmt::format("{}", text.port));
+      line_if(folder + "/phys_state", mlxlink_state(read.state), report);
+      line_if(folder + "/rate", mlxlink_rate(read.signal.speed, read.width), report);
+    }
+    read.signal.device = !name.empty() ? name : text.device.substr(0, kMostSentText);
+    read.signal.port = text.port;
+    if (signals.size() < kMostSentSignals) signals.push_back(std::move(read.signal));
   }
-  const std::string folder = port_folder(name, fmt::format("{}", port));
-  line_if(folder + "/phys_state", mlxlink_state(state), report);
-  line_if(folder + "/rate", mlxlink_rate(speed, width), report);
+  if (!signals.empty()) report.call("signals", json::dump(json::encode(signals)));
 }
 
 // Reads "Infiniband device 'mlx5_0' port 1 status:" and then the texts of the kernel's files.

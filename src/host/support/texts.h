@@ -57,8 +57,14 @@ void add_ibv_devinfo(std::string_view text, ReportTree& report);
 void add_rdma_link(std::string_view text, ReportTree& report);     // rdma link, with or without -j
 void add_ibdev2netdev(std::string_view text, ReportTree& report);  // with or without -v
 void add_show_gids(std::string_view text, ReportTree& report);
-// mlxlink (mstlink) of one port: the state of its physical layer and its rate. `device`: that of -d, empty if unknown.
-void add_mlxlink(const std::string& device, int port, std::string_view text, ReportTree& report);
+// An output of mlxlink (mstlink). `device`: that of -d, empty if unknown.
+struct LinkText {
+  std::string device;
+  int port = 1;
+  std::string_view text;
+};
+// Adds the state of each port's physical layer, its rate and its signal.
+void add_mlxlink(const std::vector<LinkText>& texts, ReportTree& report);
 // mlxconfig (mstconfig) and mlxfwmanager (mlxup): firmware, PSID and settings of adapters. Call this after the RDMA
 // devices are added. `device`: that of -d, for an output that names none.
 struct AdapterText {

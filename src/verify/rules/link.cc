@@ -412,7 +412,7 @@ std::span<const Rule> link_rules() {
        .remedy = "Look at the cable, the transceiver and the port at the other end.",
        .fixture = "v100-cable-out",
        .explained_by = {"net.admin-up", "net.interface", "net.fec", "rdma.cable-unplugged",
-                        "rdma.cable-error", "rdma.device-health"},
+                        "rdma.cable-error", "rdma.device-health", "rdma.link-trouble"},
        .check = carrier},
       {.id = "net.fec",
        .title = "both ends of a cable can use one error correction",

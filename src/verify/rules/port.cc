@@ -678,7 +678,7 @@ std::span<const Rule> port_rules() {
        .remedy = "Look at the cable, the transceiver and the other end.",
        .fixture = "r730-cable-out",
        .explained_by = {"net.admin-up", "net.carrier", "rdma.rail-device", "rdma.cable-unplugged",
-                        "rdma.cable-error", "rdma.device-health"},
+                        "rdma.cable-error", "rdma.device-health", "rdma.link-trouble"},
        .check = physical_state},
       {.id = "rdma.subnet-manager",
        .title = "a subnet manager configured the port",
