@@ -291,6 +291,33 @@ class GpuMemory(unittest.TestCase):
             self.assertEqual(one['from']['memory'], f'GPU {GPU}, nvidia-peermem')
 
 
+class BurnIn(unittest.TestCase):
+    def tearDown(self):
+        for node in ('vm1', 'vm2'):
+            PAIR.fault(node, 'clear')
+
+    def test_rails_carry_checked_data_until_one_is_cut(self):
+        """By RDMA, in turns of fifteen seconds, both directions at once, every message compared."""
+        run = subprocess.Popen([str(RAILBED), 'burn', str(PAIR.cluster), '--only-rails', '--minutes', '1.2', '--unseen', '0',
+                                '--no-store', '--json'],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(run.kill)
+        time.sleep(35)
+        PAIR.fault('vm2', 'cut')
+        out, err = run.communicate(timeout=300)
+        self.assertEqual(run.returncode, 2, err)
+        burn = json.loads(out)['burn']
+        self.assertEqual({(port['node'], port['rail']) for port in burn['rails']['ports']}, {('vm1', 'rail0'), ('vm2', 'rail0')})
+        for port in burn['rails']['ports']:
+            self.assertEqual((port['engine'], port['wrong']), ('rdma', 0), port)
+            self.assertGreater(min(port['turns'], port['sent'], port['received']), 0, port)
+        self.assertGreater(burn['rails']['checked'], 0)
+        self.assertGreater(burn['rails']['fault_count'], 0)
+        told = ' '.join(one['message'] for one in burn['findings'] if one['status'] == 'fail')
+        print(f'burn: {told}', file=sys.stderr)
+        self.assertRegex(told, 'rail0 failed between vm1 and vm2')
+
+
 # A line for the shell of a guest: does something to the agent's processes there.
 AGENTS = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) {} ${{p#/proc/}};; esac; done'
 
