@@ -78,7 +78,8 @@ void require_answers(const Tree& tree) {
       const auto signals = json::read<std::vector<SignalAnswer>>(*answer);
       require(signals && signals->size() <= kMostSentSignals);
       for (const SignalAnswer& signal : *signals) {
-        require(signal.raw_errors.size() <= kMostSentLanes);
+        require(signal.raw_errors.size() <= kMostSentLanes && signal.module.size() <= kMostSentReadings);
+        require(signal.faults.size() < 2 * kMostSentLanes);
         for (const auto& ratio : {signal.raw_ber, signal.effective_ber, signal.symbol_ber})
           require(!ratio || (*ratio >= 0 && *ratio <= 1));
       }

@@ -16,9 +16,10 @@ inline constexpr std::size_t kMostSentAdapters = 64;
 inline constexpr std::size_t kMostSentSettings = 1024;  // of an adapter; mlxconfig 4.3x has some 300
 inline constexpr std::size_t kMostSentSignals = 256;
 inline constexpr std::size_t kMostSentLanes = 16;
-inline constexpr std::size_t kMostSentTests = 4096;     // results of one diagnostic
-inline constexpr std::size_t kMostSentMessages = 8;     // of one result
-inline constexpr std::size_t kMostSentText = 512;       // bytes of a value or a message
+inline constexpr std::size_t kMostSentReadings = 8;  // of one module
+inline constexpr std::size_t kMostSentTests = 4096;  // results of one diagnostic
+inline constexpr std::size_t kMostSentMessages = 8;  // of one result
+inline constexpr std::size_t kMostSentText = 512;    // bytes of a value or a message
 
 // A setting in an adapter's firmware: "LINK_TYPE_P1". Values are mlxconfig's: "ETH(2)", "True(1)", "44"; empty if the
 // output has no such column.
@@ -48,25 +49,39 @@ struct AdapterAnswer {
          status, configured, settings);
 };
 
+// What a module measures, by lane where it has lanes, and its own limits.
+struct ModuleReading {
+  std::string name = {};  // "Rx Power Current"
+  std::string unit = {};  // "dBm"
+  std::vector<double> values = {};
+  double low = 0;
+  double high = 0;
+  FIELDS(ModuleReading, name, unit, values, low, high);
+};
+
 // "signals" returns a list of these: what mlxlink (mstlink) prints of a port, with --show_counters since its counters were
-// cleared. Bit error ratios are shares of the bits received; nullopt is what the output does not state.
+// cleared, with --show_module of its module. Bit error ratios are shares of the bits received; nullopt is what the output
+// does not state.
 struct SignalAnswer {
-  std::string device;  // "mlx5_0", else as the tool was given it; empty if the output does not name it
+  std::string device = {};  // "mlx5_0", else as the tool was given it; empty if the output does not name it
   int port = 1;
-  bool up = false;      // its physical layer has a link
-  std::string speed;    // "IB-NDR", "400G"
-  std::string fec;      // "RS-FEC - (544,514) + PLR", "Standard LL RS-FEC - RS(271,257)", "No FEC"
-  std::string trouble;  // the firmware's own diagnosis: "Cable is unplugged"; empty if it observed no issue
+  bool up = false;         // its physical layer has a link
+  std::string speed = {};  // "IB-NDR", "400G"
+  std::string fec = {};    // "RS-FEC - (544,514) + PLR", "Standard LL RS-FEC - RS(271,257)", "No FEC"
+  // The firmware's own diagnosis: "Cable is unplugged"; empty if it observed no issue.
+  std::optional<std::string> trouble = {};
   std::optional<double> minutes = {};
-  std::optional<double> raw_ber = {};             // before error correction
-  std::vector<std::uint64_t> raw_errors = {};     // likewise, bits by lane
-  std::optional<double> effective_ber = {};       // after it
+  std::optional<double> raw_ber = {};          // before error correction
+  std::vector<std::uint64_t> raw_errors = {};  // likewise, bits by lane
+  std::optional<double> effective_ber = {};    // after it
   std::optional<std::uint64_t> effective_errors = {};
-  std::optional<double> symbol_ber = {};          // after link-level retransmission, too; InfiniBand alone
+  std::optional<double> symbol_ber = {};  // after link-level retransmission, too; InfiniBand alone
   std::optional<std::uint64_t> symbol_errors = {};
   std::optional<std::uint64_t> link_downs = {};
+  std::vector<ModuleReading> module = {};  // without those that have no limits, as copper
+  std::vector<std::string> faults = {};    // "Rx LOS of lane 2", "Module FW Fault"
   FIELDS(SignalAnswer, device, port, up, speed, fec, trouble, minutes, raw_ber, raw_errors, effective_ber,
-         effective_errors, symbol_ber, symbol_errors, link_downs);
+         effective_errors, symbol_ber, symbol_errors, link_downs, module, faults);
 };
 
 // A test of DCGM's on one GPU, or on the whole node.

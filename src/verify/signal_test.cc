@@ -70,7 +70,7 @@ TEST(PortBitErrors, BeforeCorrectionAreJudgedByWhatItIsMadeFor) {
   EXPECT_EQ(judged(ethernet(3e-4, std::nullopt)).status, Status::kFail);
   const Finding mended = judged(ethernet(3e-4, 0.0));
   EXPECT_EQ(mended.status, Status::kWarn);
-  EXPECT_THAT(mended.message, HasSubstr("though it has mended all of them so far"));
+  EXPECT_THAT(mended.message, HasSubstr("though what it could not mend is within the limit so far"));
   SignalAnswer older = ethernet(6e-5, 0.0);
   older.fec = "Standard RS-FEC - RS(528,514)";
   EXPECT_EQ(judged(older).status, Status::kWarn);
@@ -95,8 +95,27 @@ TEST(PortBitErrors, TheLaneThatHasMostOfThemIsNamed) {
   EXPECT_THAT(judged(signal).message, testing::Not(HasSubstr("lane")));
 }
 
+TEST(PortModule, IsJudgedByItsOwnLimits) {
+  SignalAnswer signal = port_with_link();
+  EXPECT_EQ(judged(signal, "rdma.module").status, Status::kNotApplicable);
+  signal.module = {{"Temperature", "C", {54}, -5, 75},
+                   {"Rx Power Current", "dBm", {1.9, -40, 2.2, 1.9}, -10.4, 6}};
+  EXPECT_EQ(judged(signal, "rdma.module").status, Status::kPass) << "a dark lane is another port's";
+  signal.module[0].values = {81};
+  signal.module[1].values = {1.9, 2.0, -12.1, 1.9};
+  const Finding found = judged(signal, "rdma.module");
+  EXPECT_EQ(found.status, Status::kWarn);
+  EXPECT_EQ(found.observed,
+            "Temperature 81 C, outside -5 to 75; Rx Power Current of lane 2 -12.1 dBm, outside -10.4 to 6");
+  signal.up = false;
+  EXPECT_EQ(judged(signal, "rdma.module").status, Status::kNotApplicable) << "nothing sends light there";
+}
+
 TEST(LinkTrouble, OfAPortThatNothingUsesIsNone) {
   SignalAnswer unplugged = port_with_link();
+  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kNotApplicable) << "not stated";
+  unplugged.trouble = "";
+  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kPass);
   unplugged.up = false;
   unplugged.trouble = "Cable is unplugged";
   EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kNotApplicable);

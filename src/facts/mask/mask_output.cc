@@ -244,10 +244,10 @@ std::optional<std::string> known_answer(std::string_view call, const std::string
   const std::string_view name = call.substr(0, call.find(' '));
   // Replies that railbed composes itself: numbers, names of devices, versions.
   constexpr std::string_view kOwn[] = {
-      "uname",      "clock",     "statvfs",        "verbs",    "load",      "ethernet",       "statistics",
-      "nvme",       "addresses", "default-routes", "queues",   "nf-tables", "kernel-options", "modes",
-      "changeable", "nvml",      "cuda",           "gpu-load", "adapters",  "gpu-tests",      "fec",
-      "signals"};
+      "uname",          "clock",     "statvfs",    "verbs",          "load",   "ethernet",
+      "statistics",     "nvme",      "addresses",  "default-routes", "queues", "nf-tables",
+      "kernel-options", "modes",     "changeable", "nvml",           "cuda",   "gpu-load",
+      "adapters",       "gpu-tests", "fec",        "signals"};
   if (call == "environment HOME") return mask(answer);
   if (name == "environment") {
     auto variables = json::read<std::map<std::string, std::string>>(answer);

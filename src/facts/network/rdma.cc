@@ -292,12 +292,12 @@ Rdma collect_rdma(Host& host) {
                         if (!parsed || parsed->size() > kMostSentAdapters) return std::nullopt;
                         return std::move(*parsed);
                       });
-  rdma.signals = host.call("signals")
-                     .parsed([](const std::string& answer) -> std::optional<std::vector<SignalAnswer>> {
-                       auto parsed = json::read<std::vector<SignalAnswer>>(answer);
-                       if (!parsed || parsed->size() > kMostSentSignals) return std::nullopt;
-                       return std::move(*parsed);
-                     });
+  rdma.signals =
+      host.call("signals").parsed([](const std::string& answer) -> std::optional<std::vector<SignalAnswer>> {
+        auto parsed = json::read<std::vector<SignalAnswer>>(answer);
+        if (!parsed || parsed->size() > kMostSentSignals) return std::nullopt;
+        return std::move(*parsed);
+      });
   const auto claimed = collect_user_nodes(host);
   rdma.devices = names.parsed([&](const std::vector<std::string>& found) {
     std::vector<RdmaDevice> devices;

@@ -57,7 +57,8 @@ TEST(Mlxlink, APciFunctionIsTheDeviceThatIsThere) {
   report.link("/sys/class/infiniband/mlx5_3/device", "/sys/bus/pci/devices/0000:17:00.0");
   const std::string down = without_colours(mlxlink("Disable", "N/A", "N/A"));
   const std::string up = mlxlink("Active", "400G", "4x");
-  add_mlxlink({{"17:00.0", 1, down}, {"18:00.0", 1, up}, {"/dev/mst/mt4129_pciconf0", 1, up}, {"", 1, up}}, report);
+  add_mlxlink({{"17:00.0", 1, down}, {"18:00.0", 1, up}, {"/dev/mst/mt4129_pciconf0", 1, up}, {"", 1, up}},
+              report);
   ASSERT_EQ(report.left_out().size(), 3U);
   EXPECT_NE(report.left_out()[0].find("18:00.0"), std::string::npos);
   EXPECT_NE(report.left_out()[2].find("nothing states"), std::string::npos);
@@ -102,7 +103,8 @@ std::vector<SignalAnswer> signals_of(Host& host) {
 }
 
 TEST(Mlxlink, ItsCountersAreTheSignal) {
-  const auto host = host_of_session("mlxlink -d mlx5_0 -p 1 -c", mlxlink("Active", "IB-HDR", "2x") + kCounters);
+  const auto host =
+      host_of_session("mlxlink -d mlx5_0 -p 1 -c", mlxlink("Active", "IB-HDR", "2x") + kCounters);
   ASSERT_TRUE(host);
   const auto signals = signals_of(*host);
   ASSERT_EQ(signals.size(), 1U);
@@ -111,7 +113,7 @@ TEST(Mlxlink, ItsCountersAreTheSignal) {
   EXPECT_TRUE(signal.up);
   EXPECT_EQ(signal.speed, "IB-HDR");
   EXPECT_EQ(signal.fec, "Standard LL RS-FEC - RS(271,257)");
-  EXPECT_EQ(signal.trouble, "");
+  EXPECT_EQ(signal.trouble, std::string());
   EXPECT_EQ(signal.minutes, 1440.5);
   EXPECT_EQ(signal.raw_ber, 1e-8);
   EXPECT_EQ(signal.raw_errors, (std::vector<std::uint64_t>{3183333, 242074}));
@@ -132,15 +134,17 @@ TEST(Mlxlink, ThePortOfAnUnknownDeviceKeepsItsSignal) {
 
 TEST(Mlxlink, AValueThatIsNoneIsNotStated) {
   ReportTree report;
-  const std::string text = mlxlink("Polling", "N/A", "N/A") +
-                           "Raw Physical BER                   : N/A\nEffective Physical BER             : 7\n"
-                           "Symbol BER                         : -1E-9\nLink Down Counter                  : many\n"
-                           "Raw Physical Errors Per Lane       : 99999999999999999999999,1\n";
+  const std::string text =
+      mlxlink("Polling", "N/A", "N/A") +
+      "Raw Physical BER                   : N/A\nEffective Physical BER             : 7\n"
+      "Symbol BER                         : -1E-9\nLink Down Counter                  : many\n"
+      "Raw Physical Errors Per Lane       : 99999999999999999999999,1\n";
   add_mlxlink({{"mlx5_0", 1, text}}, report);
   const auto host = host_of(std::move(report));
   const auto signals = signals_of(*host);
   ASSERT_EQ(signals.size(), 1U);
-  EXPECT_FALSE(signals[0].raw_ber || signals[0].effective_ber || signals[0].symbol_ber || signals[0].link_downs);
+  EXPECT_FALSE(signals[0].raw_ber || signals[0].effective_ber || signals[0].symbol_ber ||
+               signals[0].link_downs);
   EXPECT_TRUE(signals[0].raw_errors.empty());
 }
 
@@ -152,8 +156,74 @@ TEST(Mlxlink, TheFirmwareNamesTheTrouble) {
   const auto host = host_of_session("mlxlink -d mlx5_0", text);
   ASSERT_TRUE(host);
   ASSERT_EQ(signals_of(*host).size(), 1U);
-  EXPECT_EQ(signals_of(*host)[0].trouble, "Negotiation failure, no partner detected");
+  EXPECT_EQ(signals_of(*host)[0].trouble, std::string("Negotiation failure, no partner detected"));
   EXPECT_FALSE(signals_of(*host)[0].up);
+}
+
+TEST(Mlxlink, OfOnePortTheLaterCountersCount) {
+  ReportTree report;
+  const std::string before = mlxlink("Active", "400G", "4x") + kCounters;
+  const std::string after = mlxlink("Active", "400G", "4x") + "Raw Physical BER                   : 5E-9\n";
+  const std::string without = mlxlink("Active", "400G", "4x");
+  add_mlxlink({{"mlx5_0", 1, before}, {"mlx5_0", 1, after}, {"mlx5_0", 1, without}, {"mlx5_1", 1, without}},
+              report);
+  const auto signals = signals_of(*host_of(std::move(report)));
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_EQ(signals[0].raw_ber, 5e-9);
+  EXPECT_FALSE(signals[0].effective_ber);
+}
+
+// The section of mlxlink -m of an OSFP module (MFT 4.34), with a lane that has lost its light.
+TEST(Mlxlink, ItsModuleHasReadingsAndFaults) {
+  ReportTree report;
+  const std::string optic =
+      mlxlink("Active", "IB-NDR", "4x") +
+      "\nModule Info\n-----------\nTemperature [C]                    : 54 [-5..75]\n"
+      "Voltage [mV]                       : 3261.2 [2970..3630]\n"
+      "Rx Power Current [dBm]             : 1.886,1.989,-12.281,1.976 [-10.41..6]\n"
+      "Tx Power Current [dBm]             : N/A\nModule FW Fault                    : 0\n"
+      "Rx LOS [per lane]                  : 0,0,1,0\n";
+  const std::string copper = mlxlink("Active", "IB-NDR", "4x") +
+                             "Temperature [C]                    : 0 [0..0]\n"
+                             "Rx Power Current [dBm]             : 0,0,0,0 [0..0]\n"
+                             "Bias Current [mA]                  : 7 [9..x]\nVoltage [mV] : 5 ]..[ 3\n";
+  add_mlxlink({{"mlx5_0", 1, optic},
+               {"mlx5_0", 1, mlxlink("Active", "IB-NDR", "4x") + kCounters},
+               {"mlx5_1", 1, copper}},
+              report);
+  const auto signals = signals_of(*host_of(std::move(report)));
+  ASSERT_EQ(signals.size(), 2U);
+  ASSERT_EQ(signals[0].module.size(), 3U);
+  const ModuleReading& light = signals[0].module[2];
+  EXPECT_EQ(light.name, "Rx Power Current");
+  EXPECT_EQ(light.unit, "dBm");
+  EXPECT_EQ(light.values, (std::vector<double>{1.886, 1.989, -12.281, 1.976}));
+  EXPECT_EQ(light.low, -10.41);
+  EXPECT_EQ(light.high, 6);
+  EXPECT_EQ(signals[0].faults, (std::vector<std::string>{"Rx LOS of lane 2"}));
+  EXPECT_EQ(signals[0].raw_ber, 1e-8) << "the counters of the later output";
+  EXPECT_TRUE(signals[1].module.empty() && signals[1].faults.empty());
+}
+
+TEST(Mlxlink, ALoopOverTheAdaptersNamesEach) {
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {"=== mlx5_0 ===\n" + mlxlink("Active", "400G", "4x") + kCounters +
+                                              "=== mlx5_1 ===\n" + mlxlink("Polling", "N/A", "N/A") + "\n" +
+                                              mlxlink("Active", "400G", "4x") +
+                                              "Raw Physical BER                   : 5E-9\n",
+                                          0};
+  auto reports = reports_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(reports) << reports.error().text;
+  const auto host = host_of(std::move(reports->nodes.front().tree));
+  const auto signals = signals_of(*host);
+  ASSERT_EQ(signals.size(), 3U);
+  EXPECT_EQ(signals[0].device, "mlx5_0");
+  EXPECT_EQ(signals[0].raw_ber, 1e-8);
+  EXPECT_EQ(signals[1].device, "mlx5_1");
+  EXPECT_FALSE(signals[1].up || signals[1].raw_ber);
+  EXPECT_EQ(signals[2].device, "");
+  EXPECT_EQ(signals[2].raw_ber, 5e-9);
+  EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_1/ports/1/phys_state"), "2: Polling");
 }
 
 TEST(Mlxlink, ItsJsonHasTheCounters) {

@@ -128,6 +128,14 @@ bool is_module_text(std::string_view head) {
   return pair && pair->first == "Identifier" && pair->second.starts_with("0x");
 }
 
+// Returns true for what mlxlink prints, also where a loop over the adapters printed a line above it.
+bool is_mlxlink(std::string_view head) {
+  constexpr std::size_t kLabel = 200;
+  const auto title = head.find("Operational Info\n---");
+  return title <= kLabel && (title == 0 || head[title - 1] == '\n') &&
+         head.find("Physical state") != head.npos;
+}
+
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.
 Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
@@ -142,7 +150,7 @@ Words words_of_text(std::string_view text) {
   if (head.starts_with("GPU 0: ") && has("(UUID: "))
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
-  if (head.starts_with("Operational Info\n") && has("Physical state")) return {"mlxlink"};
+  if (is_mlxlink(head)) return {"mlxlink"};
   if (head.starts_with('{') && has("\"Operational Info\"")) return {"mlxlink", "--json"};
   if (is_adapter_text(head)) {
     const std::string device = adapter_device_in(text);

@@ -344,6 +344,45 @@ std::vector<std::uint64_t> lane_counts(std::string_view text) {
   return counts;
 }
 
+// Reads "1.886,1.989,2.281,1.976 [-10.41..6]". Passive copper prints "0 [0..0]", or N/A: no reading.
+std::optional<ModuleReading> module_reading(std::string_view key, std::string_view value) {
+  constexpr std::string_view kNames[] = {"Temperature [C]", "Voltage [mV]", "Bias Current [mA]",
+                                         "Rx Power Current [dBm]", "Tx Power Current [dBm]"};
+  if (std::ranges::find(kNames, key) == std::end(kNames)) return std::nullopt;
+  const auto bracket = value.find(" [");
+  const auto dots = value.find("..");
+  if (bracket == value.npos || dots == value.npos || dots < bracket || !value.ends_with(']'))
+    return std::nullopt;
+  const auto low = parse_real(value.substr(bracket + 2, dots - bracket - 2));
+  const auto high = parse_real(value.substr(dots + 2, value.size() - dots - 3));
+  if (!low || !high || *low >= *high) return std::nullopt;
+  const auto unit = key.find(" [");
+  ModuleReading reading{.name = std::string(key.substr(0, unit)),
+                        .unit = std::string(key.substr(unit + 2, key.size() - unit - 3)),
+                        .low = *low,
+                        .high = *high};
+  for (const auto text : split(value.substr(0, bracket), ',')) {
+    const auto number = parse_real(text);
+    if (!number || reading.values.size() == kMostSentLanes) return std::nullopt;
+    reading.values.push_back(*number);
+  }
+  return reading;
+}
+
+// Adds the flags that are set: "Rx LOS [per lane] : 0,0,1,0" is "Rx LOS of lane 2".
+void add_module_faults(std::string_view key, std::string_view value, std::vector<std::string>& faults) {
+  constexpr std::string_view kFlags[] = {"Module FW Fault",       "DataPath FW Fault",
+                                         "Tx Fault [per lane]",   "Tx LOS [per lane]",
+                                         "Rx LOS [per lane]",     "Tx CDR LOL [per lane]",
+                                         "Rx CDR LOL [per lane]", "Tx Adaptive EQ Fault [per lane]"};
+  if (std::ranges::find(kFlags, key) == std::end(kFlags)) return;
+  const auto name = key.substr(0, key.find(" ["));
+  const auto lanes = lane_counts(value);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+    if (lanes[lane] == 1)
+      faults.push_back(name == key ? std::string(name) : fmt::format("{} of lane {}", name, lane));
+}
+
 struct MlxlinkText {
   SignalAnswer signal = {};  // without device and port
   std::string state = {};
@@ -379,12 +418,38 @@ MlxlinkText read_mlxlink(std::string_view text) {
     if (key == "Symbol BER") signal.symbol_ber = bit_error_ratio(value);
     if (key == "Symbol Errors") signal.symbol_errors = count;
     if (key == "Link Down Counter") signal.link_downs = count;
+    if (auto reading = module_reading(key, value); reading && signal.module.size() < kMostSentReadings)
+      signal.module.push_back(std::move(*reading));
+    if (signal.faults.size() < kMostSentLanes) add_module_faults(key, pair->second, signal.faults);
   }
   signal.up = signal.up || read.state == "Active";
-  if (opcode != "0" && !recommendation.empty() && recommendation != "N/A" &&
-      !recommendation.starts_with("No issue"))
-    signal.trouble = recommendation;
+  if (!recommendation.empty() && recommendation != "N/A")
+    signal.trouble = opcode == "0" || recommendation.starts_with("No issue") ? "" : recommendation;
   return read;
+}
+
+// Of one port the later output counts, but for counters and a module that it does not have.
+void keep_signal(SignalAnswer signal, std::vector<SignalAnswer>& signals) {
+  const auto has_ratio = [](const SignalAnswer& one) {
+    return one.raw_ber || one.effective_ber || one.symbol_ber;
+  };
+  const auto known = std::ranges::find_if(signals, [&](const SignalAnswer& other) {
+    return !signal.device.empty() && other.device == signal.device && other.port == signal.port;
+  });
+  if (known == signals.end()) {
+    if (signals.size() < kMostSentSignals) signals.push_back(std::move(signal));
+    return;
+  }
+  if (signal.module.empty() && signal.faults.empty()) {
+    signal.module = std::move(known->module);
+    signal.faults = std::move(known->faults);
+  }
+  if (has_ratio(signal) || !has_ratio(*known)) {
+    *known = std::move(signal);
+  } else {
+    known->module = std::move(signal.module);
+    known->faults = std::move(signal.faults);
+  }
 }
 
 // Returns the RDMA device for mlxlink's -d: itself, or that of a PCI function; empty if the report has none.
@@ -396,18 +461,48 @@ std::string rdma_device(const std::string& named, const ReportTree& report) {
   return "";
 }
 
+// Returns "mlx5_0" of the line "=== mlx5_0 ==="; empty if it names none.
+std::string_view adapter_named(std::string_view line) {
+  constexpr std::string_view kPrefix = "mlx5_";
+  const auto begin = line.find(kPrefix);
+  if (begin == line.npos) return {};
+  const auto end = std::min(line.find_first_not_of("0123456789", begin + kPrefix.size()), line.size());
+  return line.substr(begin, end - begin);
+}
+
+// Returns the outputs in a text, which has several if a loop over the adapters wrote it. The line that the loop printed above
+// one may name its adapter.
+std::vector<LinkText> mlxlink_outputs(const LinkText& text) {
+  std::vector<LinkText> found;
+  std::string label;
+  for (const auto line : lines(text.text)) {
+    if (const auto name = adapter_named(line); !name.empty()) label = name;
+    if (line != "Operational Info") continue;
+    const auto at = static_cast<std::size_t>(line.data() - text.text.data());
+    if (!found.empty())
+      found.back().text = found.back().text.substr(0, found.back().text.size() - (text.text.size() - at));
+    if (found.size() == kMostSentSignals) break;
+    found.push_back({label, text.port, text.text.substr(at)});
+    label.clear();
+  }
+  if (found.empty() || (found.size() == 1 && !text.device.empty())) return {text};
+  return found;
+}
+
 }  // namespace
 
-void add_mlxlink(const std::vector<LinkText>& texts, ReportTree& report) {
+void add_mlxlink(const std::vector<LinkText>& sent, ReportTree& report) {
+  std::vector<LinkText> texts;
+  for (const LinkText& one : sent) std::ranges::move(mlxlink_outputs(one), std::back_inserter(texts));
   std::vector<SignalAnswer> signals;
   for (const LinkText& text : texts) {
     MlxlinkText read = read_mlxlink(text.text);
     const std::string name = rdma_device(text.device, report);
     if (name.empty()) {
-      report.leave_out(fmt::format(
-          "state and rate in `mlxlink`: {}; name it as mlxlink -d mlx5_0 does",
-          text.device.empty() ? "nothing states which adapter it is of"
-                              : "nothing shows which RDMA device " + text.device + " is"));
+      report.leave_out(fmt::format("state and rate in `mlxlink`: {}; name it as mlxlink -d mlx5_0 does",
+                                   text.device.empty()
+                                       ? "nothing states which adapter it is of"
+                                       : "nothing shows which RDMA device " + text.device + " is"));
     } else {
       const std::string folder = port_folder(name, fmt::format("{}", text.port));
       line_if(folder + "/phys_state", mlxlink_state(read.state), report);
@@ -415,7 +510,7 @@ void add_mlxlink(const std::vector<LinkText>& texts, ReportTree& report) {
     }
     read.signal.device = !name.empty() ? name : text.device.substr(0, kMostSentText);
     read.signal.port = text.port;
-    if (signals.size() < kMostSentSignals) signals.push_back(std::move(read.signal));
+    keep_signal(std::move(read.signal), signals);
   }
   if (!signals.empty()) report.call("signals", json::dump(json::encode(signals)));
 }

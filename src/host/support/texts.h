@@ -64,7 +64,7 @@ struct LinkText {
   std::string_view text;
 };
 // Adds the state of each port's physical layer, its rate and its signal.
-void add_mlxlink(const std::vector<LinkText>& texts, ReportTree& report);
+void add_mlxlink(const std::vector<LinkText>& sent, ReportTree& report);
 // mlxconfig (mstconfig) and mlxfwmanager (mlxup): firmware, PSID and settings of adapters. Call this after the RDMA
 // devices are added. `device`: that of -d, for an output that names none.
 struct AdapterText {

@@ -1,6 +1,7 @@
 // Signals of ports as mlxlink shows them, which a support report may hold: bits that arrive wrong, and the firmware's own
 // diagnosis of a link.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -124,13 +125,13 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
     }
     const FecLimit* fec = fec_named(signal.fec);
     if (fec != nullptr && signal.raw_ber && *signal.raw_ber > fec->bit_errors) {
-      const bool mended = rest.ratio && *rest.ratio == 0;
       return verdict.red(
-          mended ? Status::kWarn : Status::kFail,
+          rest.ratio ? Status::kWarn : Status::kFail,
           {.message = fmt::format(
                "of the bits that {} received{}, {:.0e} were wrong, more than its error correction, {}, is made for{}{}",
                where, since, *signal.raw_ber, fec->name,
-               mended ? ", though it has mended all of them so far" : "", worst_lane(signal)),
+               rest.ratio ? ", though what it could not mend is within the limit so far" : "",
+               worst_lane(signal)),
            .expected = fmt::format("at most {:.1e} ({})", fec->bit_errors, fec->source),
            .observed = observed,
            .remedy = look_again(signal)});
@@ -145,16 +146,56 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
 void link_trouble(const Survey& survey, Judge& judge) {
   each_signal(
       survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool of_rail) {
-        if (signal.trouble.empty()) return verdict.pass("no issue");
+        if (!signal.trouble) return verdict.not_applicable("the output has no recommendation");
+        if (signal.trouble->empty()) return verdict.pass("no issue");
         if (!signal.up && !of_rail)
-          return verdict.not_applicable("it has no link and is no rail's: " + signal.trouble);
+          return verdict.not_applicable("it has no link and is no rail's: " + *signal.trouble);
         verdict.warn(
-            {.message = fmt::format("the adapter's firmware reports of {}: {}", where, signal.trouble),
+            {.message = fmt::format("the adapter's firmware reports of {}: {}", where, *signal.trouble),
              .expected = "no issue",
-             .observed = signal.trouble,
+             .observed = *signal.trouble,
              .remedy = {"Do what it names, at both ends of the cable; then look again.",
                         {link_command(signal, command("-m"))}}});
       });
+}
+
+// Returns "Rx power of lane 2 -12.1 dBm, outside -10.4 to 6 dBm" of each value beyond the module's limits. Light of a lane
+// that is dark is none of this link (model/watched_link.h).
+std::vector<std::string> beyond_limits(const ModuleReading& reading) {
+  constexpr double kDark = -30;  // dBm, kDarkMilliwatts
+  std::vector<std::string> found;
+  for (std::size_t lane = 0; lane < reading.values.size(); ++lane) {
+    const double value = reading.values[lane];
+    if ((reading.unit == "dBm" && value <= kDark) || (value >= reading.low && value <= reading.high))
+      continue;
+    found.push_back(fmt::format("{}{} {:g} {}, outside {:g} to {:g}", reading.name,
+                                reading.values.size() > 1 ? fmt::format(" of lane {}", lane) : "", value,
+                                reading.unit, reading.low, reading.high));
+  }
+  return found;
+}
+
+void module_limits(const Survey& survey, Judge& judge) {
+  each_signal(survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool) {
+    if (signal.module.empty() && signal.faults.empty())
+      return verdict.not_applicable(
+          "the output has no readings of a module: mlxlink -m prints those of optics");
+    if (!signal.up) return verdict.not_applicable("the port has no link");
+    std::vector<std::string> found = signal.faults;
+    for (const ModuleReading& reading : signal.module)
+      for (std::string& text : beyond_limits(reading)) found.push_back(std::move(text));
+    if (found.empty()) return verdict.pass("within the module's limits");
+    const std::string text = fmt::format("{}", fmt::join(found, "; "));
+    verdict.warn(
+        {.message = fmt::format("the module in {} reports: {}", where, text),
+         .expected = "no fault, and values within the module's own limits",
+         .observed = text,
+         .remedy = {
+             "Faults may be older than the link: look again. If they stay, clean both ends of the fibre and "
+             "reseat them, see that the module is cooled, then swap it; for received light first look at "
+             "what the module at the other end sends.",
+             {link_command(signal, command("-m"))}}});
+  });
 }
 
 }  // namespace
@@ -171,6 +212,16 @@ std::span<const Rule> signal_rules() {
        .fixture = "h100-signal-trouble",
        .explained_by = {},
        .check = link_trouble},
+      {.id = "rdma.module",
+       .title = "the module of a port is within its own limits",
+       .why =
+           "Too little light, an old laser or a hot module makes errors first and takes the link down later.",
+       .source = "mlxlink -m, of a report: readings with the module's limits, faults by lane",
+       .standard = "no fault; each reading between the module's own limits, of ports that have a link",
+       .remedy = "Clean and reseat the fibre, see that the module is cooled, then swap it.",
+       .fixture = "h100-signal-module",
+       .explained_by = {},
+       .check = module_limits},
       {.id = "rdma.bit-errors",
        .title = "error correction mends what the port receives",
        .why =
@@ -182,7 +233,7 @@ std::span<const Rule> signal_rules() {
            "with RS(544,514) (IEEE 802.3)",
        .remedy = "Clear the counters and look again; then clean and reseat the cable, then swap it.",
        .fixture = "h100-signal-errors",
-       .explained_by = {},
+       .explained_by = {"rdma.module"},
        .check = port_bit_errors},
   };
   return kRules;
