@@ -525,6 +525,22 @@ DriverEvidence start_failed_on_closed(const LogState& state, const LogProblem& p
   return closed_module_on_blackwell(state, problem);
 }
 
+constexpr std::string_view kVirtualGpus[] = {"vgpu-mode", "vgpu-grid", "vgpu-profile-c", "vgpu-profile-q"};
+constexpr std::string_view kGpusNotVirtual[] = {"vgpu-mode-none", "vgpu-mode-whole"};
+
+// Returns both files if cuBLAS was loaded from a CUDA toolkit and from a Python package.
+DriverEvidence cublas_is_of_two(const LogState& state, const LogProblem&) {
+  const auto toolkit = first_seen(state, {"cublas-of-toolkit"});
+  const auto package = first_seen(state, {"cublas-of-package"});
+  if (!toolkit || !package) return std::nullopt;
+  return fmt::format("{}; {}", *toolkit, *package);
+}
+
+DriverEvidence cublas_is_of_one(const LogState& state, const LogProblem& problem) {
+  if (cublas_is_of_two(state, problem)) return std::nullopt;
+  return first_seen(state, {"cublas-of-toolkit", "cublas-of-package"});
+}
+
 constexpr Question kDriverQuestions[] = {
     {"closed-on-blackwell", closed_module_on_blackwell},
     {"start-failed-on-closed", start_failed_on_closed},
@@ -600,6 +616,10 @@ constexpr Question kDriverQuestions[] = {
     {"power-over-budget", gpus_exceed_the_supply},
     {"power-within-budget", gpus_fit_the_supply},
     {"node-went-down", seen_any<kWentDown>},
+    {"cublas-of-two", cublas_is_of_two},
+    {"cublas-of-one", cublas_is_of_one},
+    {"gpu-is-virtual", seen_any<kVirtualGpus>},
+    {"gpu-is-whole", seen_any<kGpusNotVirtual>},
 };
 
 constexpr Opposites kDriverOpposites[] = {
@@ -630,6 +650,9 @@ constexpr Opposites kDriverOpposites[] = {
     {"gpus-without-nvswitch", "gpus-of-nvlink5"},
     {"persistence-mode-off", "persistence-mode-on"},
     {"power-over-budget", "power-within-budget"},
+    {"cublas-of-two", "cublas-of-one"},
+    {"gpu-is-virtual", "gpu-is-whole"},
+    {"managed-memory", "no-managed-memory"},
 };
 
 // Reading
