@@ -249,6 +249,34 @@ Evidence was_started_by_srun(const LogState& state, const LogProblem&) {
   return first_seen(state, {"srun-command", "srun-program"});
 }
 
+Evidence slurm_is_around(const LogState& state, const LogProblem&) {
+  return first_seen(
+      state, {"srun-command", "srun-program", "python-by-srun", "slurm-inside-step", "slurm-job-variable"});
+}
+
+Evidence program_spawns(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"mpi-spawn-session", "mpi-spawn-python", "mpi-spawn-function"});
+}
+
+// "CheckpointException ranks:dict_keys([8, 9, 10, 11])": the ranks that failed, in ascending order.
+Evidence checkpoint_failed_from(const LogState& state, bool rank_0) {
+  const auto failed = std::ranges::find(state.log.problems, "dcp-failed", &LogProblem::symptom);
+  if (failed == state.log.problems.end()) return std::nullopt;
+  Scan scan(failed->message);
+  if (!scan.skip_past("CheckpointException ranks:") || !scan.skip_past("[")) return std::nullopt;
+  const auto first = scan.number();
+  if (!first || *first < 0 || (*first == 0) != rank_0) return std::nullopt;
+  return at_line(*failed);
+}
+
+Evidence rank_0_failed_in_checkpoint(const LogState& state, const LogProblem&) {
+  return checkpoint_failed_from(state, true);
+}
+
+Evidence rank_0_read_checkpoint(const LogState& state, const LogProblem&) {
+  return checkpoint_failed_from(state, false);
+}
+
 Evidence several_print_it(const LogState&, const LogProblem& problem) {
   if (problem.count < 2) return std::nullopt;
   return fmt::format("{} processes print it", problem.count);
@@ -775,6 +803,10 @@ constexpr Question kLauncherQuestions[] = {
     {"mpi-in-program", other_program_loads_mpi},
     {"ssh-agent-set", ssh_agent_was_set},
     {"started-by-srun", was_started_by_srun},
+    {"slurm-is-around", slurm_is_around},
+    {"mpi-spawns", program_spawns},
+    {"dcp-rank-0-failed", rank_0_failed_in_checkpoint},
+    {"dcp-rank-0-read", rank_0_read_checkpoint},
     {"intel-several-alone", several_print_it},
     {"space-path-given", path_is_given},
     {"slurm-lacks-nvml", slurm_lacks_nvml},
@@ -842,6 +874,8 @@ constexpr Question kLauncherQuestions[] = {
 };
 
 constexpr Opposites kLauncherOpposites[] = {
+    {"dcp-rank-0-failed", "dcp-rank-0-read"},
+    {"metadata-there", "metadata-absent"},
     {"batch-of-one-rank", "batch-of-several"},
     {"mpi-symbol-own", "mpi-symbol-of-other"},
     {"mpi-in-interpreter", "mpi-in-program"},
