@@ -148,8 +148,9 @@ constexpr Words kSymbolsOfCuda = {", version lib",    "symbol: __nv",     "symbo
 constexpr Words kNamesPath = {"ermission denied: '"};
 constexpr Words kCaches = {".triton", "torchinductor", "torch_extensions", "/.cache/", "__pycache__"};
 constexpr Words kMounts = {"df: ", "cannot access '", "cannot open directory '", "cannot stat '"};
-constexpr Words kHeaderCut = {"MetadataIncompleteBuffer", "HeaderTooSmall"};
-constexpr Words kHeaderForeign = {"HeaderTooLarge", "InvalidHeaderStart"};
+constexpr Words kHeaderCut = {"MetadataIncompleteBuffer", "HeaderTooSmall", "incomplete metadata",
+                              "header too small"};
+constexpr Words kHeaderForeign = {"HeaderTooLarge", "InvalidHeaderStart", "header too large"};
 constexpr Words kHeaderNewType = {"unknown variant"};
 constexpr Words kToolkitSeen = {"toolkit-folder", "cuda-release"};
 constexpr Words kLogins = {"auth", "/token"};
