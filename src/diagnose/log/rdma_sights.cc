@@ -414,6 +414,35 @@ Evidence reason_is_bad_address(const LogState&, const LogProblem& problem) {
   return "the reason is \"Bad address\"";
 }
 
+Evidence reason_is_a_timeout(const LogState&, const LogProblem& problem) {
+  if (!has_text(problem.message, "Connection timed out")) return std::nullopt;
+  return "the reason is \"Connection timed out\"";
+}
+
+// Some adapters answer as many RDMA reads at once as others do on one queue pair: "max_res_rd_atom:   16".
+constexpr int kManyResponders = 256;
+
+std::optional<int> responders(const LogState& state) {
+  const auto line = state.seen.find("max-res-rd-atom");
+  if (line == state.seen.end()) return std::nullopt;
+  Scan scan(line->second.text);
+  if (!scan.skip_past("max_res_rd_atom:")) return std::nullopt;
+  return Scan(trim(scan.rest())).number();
+}
+
+Evidence responders_are_few(const LogState& state, const LogProblem&) {
+  const auto number = responders(state);
+  if (!number) return first_seen(state, {"ionic-device"});
+  if (*number >= kManyResponders) return std::nullopt;
+  return at_line(state.seen.at("max-res-rd-atom"));
+}
+
+Evidence responders_are_many(const LogState& state, const LogProblem&) {
+  const auto number = responders(state);
+  if (!number || *number < kManyResponders) return std::nullopt;
+  return at_line(state.seen.at("max-res-rd-atom"));
+}
+
 // "mlx5dv_devx_obj_create(CQ) failed on mlx5_0, syndrome 0x5: Remote I/O error"
 Evidence firmware_gave_a_syndrome(const LogState&, const LogProblem& problem) {
   const auto syndrome = number_after<std::uint64_t>(problem.message, "syndrome 0x", 16);
@@ -583,6 +612,9 @@ constexpr Question kRdmaQuestions[] = {
     {"ucx-plain-pages", ucx_wants_plain_pages},
     {"reason-no-memory", reason_is_no_memory},
     {"reason-bad-address", reason_is_bad_address},
+    {"reason-timed-out", reason_is_a_timeout},
+    {"responders-few", responders_are_few},
+    {"responders-many", responders_are_many},
     {"devx-syndrome", firmware_gave_a_syndrome},
     {"devx-no-syndrome", firmware_gave_no_syndrome},
     {"skipped-named-mlx5", skipped_device_is_mlx5},
@@ -613,6 +645,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"ucx-lists-rdma", "ucx-lists-no-rdma"},
     {"ucx-huge-pages", "ucx-plain-pages"},
     {"reason-no-memory", "reason-bad-address"},
+    {"responders-few", "responders-many"},
     {"peermem-loaded", "peermem-absent"},
     {"memory-peers-absent", "memory-peers-present"},
     {"ib-link-errors", "ib-links-clean"},
