@@ -117,6 +117,9 @@ struct DriverLines {
 struct RdmaMtu {
   std::string port = {};  // "mlx5_0/1"; empty if the log does not show it
   int bytes = 0;
+  // Of "gpu01:~$ ibv_devinfo -d mlx5_0 | grep mtu", whose output does not name the port; else empty.
+  std::string node = {};
+  std::string device = {};
   LogSight sight = {};
 };
 
@@ -129,6 +132,8 @@ struct RdmaLines {
   std::string adapter = {};           // the CA of ibstat
   std::string device = {};            // the hca_id of ibv_devinfo
   std::string port = {};              // its port
+  std::string asked_node = {};        // of the last command, if that was ibv_devinfo -d: the prompt's host
+  std::string asked_device = {};      // and the device
   bool port_active = true;
   std::vector<RdmaMtu> mtus = {};
   bool remote = false;  // perftest: the next GID is the remote one

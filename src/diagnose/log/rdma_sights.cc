@@ -37,6 +37,12 @@ constexpr int kLateRequest = 64;
 // More than UCX needs for its queues and buffers.
 constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
 
+// Returns whether two commands asked for this device on two nodes.
+bool asked_on_two_nodes(const RdmaMtu& one, const RdmaMtu& other) {
+  return one.port.empty() && other.port.empty() && !one.device.empty() && one.device == other.device &&
+         !one.node.empty() && !other.node.empty() && one.node != other.node;
+}
+
 // Returns the MTUs of one port on two nodes that differ, or that are equal.
 Evidence compare_rdma_mtus(const LogState& state, bool differ) {
   const auto& mtus = state.rdma.mtus;
@@ -47,7 +53,7 @@ Evidence compare_rdma_mtus(const LogState& state, bool differ) {
       const bool comparable = mtus[i].port.empty() || mtus[i].port != mtus[j].port
                                   ? single && mtus[i].sight.file != mtus[j].sight.file
                                   : true;
-      if (!comparable) continue;
+      if (!comparable && !asked_on_two_nodes(mtus[i], mtus[j])) continue;
       auto text = fmt::format("{}; {}", at_line(mtus[j].sight), at_line(mtus[i].sight));
       if (mtus[i].bytes != mtus[j].bytes) return differ ? Evidence(text) : std::nullopt;
       equal = std::move(text);
@@ -802,6 +808,23 @@ std::optional<bool> privileged_in(std::string_view line) {
   return rest.starts_with("true") ? std::optional(true) : std::nullopt;
 }
 
+// Returns the host in the prompt "root@gpu01:~", "gpu01:~" or "[root@gpu01 ucx]"; empty if it names none.
+std::string host_of_prompt(std::string_view prompt) {
+  if (const auto at = prompt.find('@'); at != std::string_view::npos) prompt.remove_prefix(at + 1);
+  const std::string_view host = prompt.substr(0, prompt.find_first_of(": ]"));
+  return host.size() < prompt.size() && is_plain_word(host, kLongestRdmaName) ? std::string(host) : "";
+}
+
+// Keeps which port a command asks for whose output may be filtered; "ibv_devinfo -d mlx5_0 | grep mtu".
+void read_rdma_question(RdmaLines& rdma, std::string_view prompt, std::string_view command) {
+  rdma.asked_node.clear();
+  rdma.asked_device.clear();
+  const std::string_view device = word_after(command, " -d ");
+  if (!command.starts_with("ibv_devinfo ") || !is_plain_word(device, kLongestRdmaName)) return;
+  rdma.asked_node = host_of_prompt(prompt);
+  rdma.asked_device = device;
+}
+
 // Reads the MTUs of ibv_devinfo.
 void read_rdma_mtu(LogState& state, std::string_view text, const FoundWords& found) {
   RdmaLines& rdma = state.rdma;
@@ -812,10 +835,17 @@ void read_rdma_mtu(LogState& state, std::string_view text, const FoundWords& fou
     const auto bytes = parse_number<int>(first_word_of(text.substr(text.find("active_mtu:") + 11)));
     if (!bytes) return;
     RdmaMtu& mtu = rdma.mtus.emplace_back();
-    if (!rdma.device.empty()) mtu.port = fmt::format("{}/{}", rdma.device, rdma.port);
+    if (!rdma.device.empty()) {
+      mtu.port = fmt::format("{}/{}", rdma.device, rdma.port);
+    } else if (!rdma.asked_node.empty()) {
+      mtu.node = rdma.asked_node;
+      mtu.device = rdma.asked_device;
+    }
     mtu.bytes = *bytes;
-    state.keep_sight(
-        mtu.sight, mtu.port.empty() ? std::string(text) : fmt::format("{} active_mtu {}", mtu.port, *bytes));
+    std::string shown(text);
+    if (!mtu.port.empty()) shown = fmt::format("{} active_mtu {}", mtu.port, *bytes);
+    if (!mtu.node.empty()) shown = fmt::format("{} {} active_mtu {}", mtu.node, mtu.device, *bytes);
+    state.keep_sight(mtu.sight, shown);
   }
 }
 
@@ -1212,7 +1242,9 @@ void LogState::read_rdma(std::string_view line) {
   if (text.starts_with("local address:") && number_after<unsigned>(text, "LID 0x", 16).value_or(0) != 0)
     keep_sight(seen["perftest-link-ib"], text);  // ports of RoCE have no LID
   const FoundWords found = rdma_words_of(text);
-  const bool is_command = !shell_command(text).second.empty();
+  const auto [prompt, command] = shell_command(text);
+  const bool is_command = !command.empty();
+  if (is_command) read_rdma_question(rdma, prompt, command);
   if (is_command && (rdma.command != RdmaCommand::kOther || rdma.asks_peer || found.any())) {
     read_command(text);
   } else if (rdma.command != RdmaCommand::kOther || rdma.asks_peer) {
