@@ -449,6 +449,32 @@ Evidence responders_are_many(const LogState& state, const LogProblem&) {
   return at_line(state.seen.at("max-res-rd-atom"));
 }
 
+// "0: mlx5_0: pd 12 cq 310 qp 20417 cm_id 0 mr 6130 ctx 9 srq 2" of rdma resource. Some functions make 16384.
+constexpr int kManyQueues = 10000;
+constexpr int kFewQueues = 1000;
+
+Evidence adapter_has_queues(const LogState& state, bool many) {
+  const auto line = state.seen.find("rdma-resource");
+  if (line == state.seen.end()) return std::nullopt;
+  const auto queues = number_after(line->second.text, " qp ");
+  if (!queues || (many ? *queues < kManyQueues : *queues >= kFewQueues)) return std::nullopt;
+  return at_line(line->second);
+}
+
+Evidence queues_are_many(const LogState& state, const LogProblem&) { return adapter_has_queues(state, true); }
+
+Evidence queues_are_few(const LogState& state, const LogProblem&) { return adapter_has_queues(state, false); }
+
+// "ii  ibverbs-providers:amd64   50.0-2build2   amd64  …": the first release whose bnxt_re has been seen to work.
+Evidence provider_is_new(const LogState& state, const LogProblem&) {
+  constexpr int kSound = 62;
+  const auto line = state.seen.find("verbs-providers");
+  if (line == state.seen.end()) return std::nullopt;
+  const auto columns = words(line->second.text);
+  if (columns.size() < 3 || Scan(columns[2]).number().value_or(0) < kSound) return std::nullopt;
+  return at_line(line->second);
+}
+
 // "mlx5dv_devx_obj_create(CQ) failed on mlx5_0, syndrome 0x5: Remote I/O error"
 Evidence firmware_gave_a_syndrome(const LogState&, const LogProblem& problem) {
   const auto syndrome = number_after<std::uint64_t>(problem.message, "syndrome 0x", 16);
@@ -619,6 +645,9 @@ constexpr Question kRdmaQuestions[] = {
     {"reason-no-memory", reason_is_no_memory},
     {"reason-bad-address", reason_is_bad_address},
     {"reason-timed-out", reason_is_a_timeout},
+    {"queues-many", queues_are_many},
+    {"queues-few", queues_are_few},
+    {"provider-new", provider_is_new},
     {"responders-few", responders_are_few},
     {"responders-many", responders_are_many},
     {"devx-syndrome", firmware_gave_a_syndrome},
@@ -652,6 +681,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"ucx-huge-pages", "ucx-plain-pages"},
     {"reason-no-memory", "reason-bad-address"},
     {"responders-few", "responders-many"},
+    {"queues-many", "queues-few"},
     {"peermem-loaded", "peermem-absent"},
     {"memory-peers-absent", "memory-peers-present"},
     {"ib-link-errors", "ib-links-clean"},
