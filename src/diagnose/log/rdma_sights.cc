@@ -449,6 +449,29 @@ Evidence responders_are_many(const LogState& state, const LogProblem&) {
   return at_line(state.seen.at("max-res-rd-atom"));
 }
 
+// Returns the line that sets UCX_TLS if the list lets UCX use CUDA, or if it does not: "UCX_TLS=rc,cuda_copy".
+Evidence ucx_tls_has_cuda(const LogState& state, bool has) {
+  const auto line = state.seen.find("ucx-tls-set");
+  if (line == state.seen.end()) return std::nullopt;
+  Scan scan(line->second.text);
+  scan.skip_past("UCX_TLS=");
+  if (!scan.take("\"")) scan.take("'");
+  const std::string_view list = scan.until(" ;\t\"'");
+  if (list.empty() || list.starts_with('^') || list.starts_with('$')) return std::nullopt;
+  const auto parts = split(list, ',');
+  const bool found = std::ranges::any_of(
+      parts, [](std::string_view part) { return part == "all" || part == "cuda" || part == "cuda_copy"; });
+  return found == has ? Evidence(at_line(line->second)) : std::nullopt;
+}
+
+Evidence ucx_tls_lacks_cuda(const LogState& state, const LogProblem&) {
+  return ucx_tls_has_cuda(state, false);
+}
+
+Evidence ucx_tls_names_cuda(const LogState& state, const LogProblem&) {
+  return ucx_tls_has_cuda(state, true);
+}
+
 // "0: mlx5_0: pd 12 cq 310 qp 20417 cm_id 0 mr 6130 ctx 9 srq 2" of rdma resource. Some functions make 16384.
 constexpr int kManyQueues = 10000;
 constexpr int kFewQueues = 1000;
@@ -645,6 +668,8 @@ constexpr Question kRdmaQuestions[] = {
     {"reason-no-memory", reason_is_no_memory},
     {"reason-bad-address", reason_is_bad_address},
     {"reason-timed-out", reason_is_a_timeout},
+    {"ucx-tls-no-cuda", ucx_tls_lacks_cuda},
+    {"ucx-tls-with-cuda", ucx_tls_names_cuda},
     {"queues-many", queues_are_many},
     {"queues-few", queues_are_few},
     {"provider-new", provider_is_new},
@@ -681,6 +706,7 @@ constexpr Opposites kRdmaOpposites[] = {
     {"ucx-huge-pages", "ucx-plain-pages"},
     {"reason-no-memory", "reason-bad-address"},
     {"responders-few", "responders-many"},
+    {"ucx-tls-no-cuda", "ucx-tls-with-cuda"},
     {"queues-many", "queues-few"},
     {"peermem-loaded", "peermem-absent"},
     {"memory-peers-absent", "memory-peers-present"},
