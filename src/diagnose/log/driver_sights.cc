@@ -223,11 +223,11 @@ constexpr std::array<std::string_view, 2> kFmAbsent = {"fm-unit-absent", "fm-not
 constexpr std::array<std::string_view, 2> kFmFailed = {"fm-unit-failed", "fm-start-failed"};
 constexpr std::array<std::string_view, 3> kNvlsmMissing = {"nvlsm-absent", "nvlsm-no-unit", "umad-absent"};
 
-// Stopped and started again while the GPUs were up.
+// Stopped and started again while the GPUs were up, or the driver reports that its state is out of date.
 DriverEvidence fm_was_restarted(const LogState& state, const LogProblem&) {
   const auto stopped = state.seen.find("fm-stopped");
   const LogSight& again = state.driver.fm_started_again;
-  if (stopped == state.seen.end() || again.line == 0) return std::nullopt;
+  if (stopped == state.seen.end() || again.line == 0) return first_seen(state, {"nvlink-fabric-stale"});
   return fmt::format("{}, then {}", at_line(stopped->second), at_line(again));
 }
 
@@ -308,7 +308,8 @@ DriverEvidence task_sees_fewer(const LogState& state, const LogProblem& problem)
 }
 
 DriverEvidence nvls_is_involved(const LogState& state, const LogProblem& problem) {
-  if (has_text(problem.message, "NVLink SHARP") || has_text(problem.message, "NVLS"))
+  if (has_text(problem.message, "NVLink SHARP") || has_text(problem.message, "NVLS") ||
+      has_text(problem.message, " to MC group "))
     return "the message is of NVLink SHARP";
   static constexpr std::array<std::string_view, 2> kIds = {"nvls-failed", "nvls-warned"};
   return first_seen(state, kIds, &problem);

@@ -449,6 +449,18 @@ Evidence responders_are_many(const LogState& state, const LogProblem&) {
   return at_line(state.seen.at("max-res-rd-atom"));
 }
 
+Evidence mpirun_is_under_slurm(const LogState& state, const LogProblem&) {
+  const auto mpirun = first_seen(state, {"mpirun-started", "mpirun-program"});
+  const auto slurm = first_seen(state, {"slurm-granted", "slurm-script", "slurm-variable"});
+  return mpirun && slurm ? Evidence(*slurm + "; " + *mpirun) : std::nullopt;
+}
+
+// mpirun may show the srun by which it starts its daemons.
+Evidence ranks_are_of_srun(const LogState& state, const LogProblem&) {
+  if (first_seen(state, {"mpirun-started", "mpirun-program"})) return std::nullopt;
+  return first_seen(state, {"srun-command", "srun-program"});
+}
+
 // Returns the line that sets UCX_TLS if the list lets UCX use CUDA, or if it does not: "UCX_TLS=rc,cuda_copy".
 Evidence ucx_tls_has_cuda(const LogState& state, bool has) {
   const auto line = state.seen.find("ucx-tls-set");
@@ -668,6 +680,8 @@ constexpr Question kRdmaQuestions[] = {
     {"reason-no-memory", reason_is_no_memory},
     {"reason-bad-address", reason_is_bad_address},
     {"reason-timed-out", reason_is_a_timeout},
+    {"mpirun-under-slurm", mpirun_is_under_slurm},
+    {"ranks-by-srun", ranks_are_of_srun},
     {"ucx-tls-no-cuda", ucx_tls_lacks_cuda},
     {"ucx-tls-with-cuda", ucx_tls_names_cuda},
     {"queues-many", queues_are_many},
