@@ -425,6 +425,11 @@ Evidence reason_is_a_timeout(const LogState&, const LogProblem& problem) {
   return "the reason is \"Connection timed out\"";
 }
 
+Evidence rdma_test_passed(const LogState& state, const LogProblem&) {
+  if (state.rdma.test_result.line == 0) return std::nullopt;
+  return at_line(state.rdma.test_result);
+}
+
 // Some adapters answer as many RDMA reads at once as others do on one queue pair: "max_res_rd_atom:   16".
 constexpr int kManyResponders = 256;
 
@@ -687,6 +692,7 @@ constexpr Question kRdmaQuestions[] = {
     {"queues-many", queues_are_many},
     {"queues-few", queues_are_few},
     {"provider-new", provider_is_new},
+    {"rdma-test-passed", rdma_test_passed},
     {"responders-few", responders_are_few},
     {"responders-many", responders_are_many},
     {"devx-syndrome", firmware_gave_a_syndrome},
