@@ -37,7 +37,7 @@ constexpr int kLateRequest = 64;
 // More than UCX needs for its queues and buffers.
 constexpr std::uint64_t kAmpleKibibytes = 1 << 20;
 
-// Returns whether two commands asked for this device on two nodes.
+// Returns whether ibv_devinfo printed both for one device of two nodes.
 bool asked_on_two_nodes(const RdmaMtu& one, const RdmaMtu& other) {
   return one.port.empty() && other.port.empty() && !one.device.empty() && one.device == other.device &&
          !one.node.empty() && !other.node.empty() && one.node != other.node;
@@ -505,7 +505,7 @@ Evidence queues_are_many(const LogState& state, const LogProblem&) { return adap
 
 Evidence queues_are_few(const LogState& state, const LogProblem&) { return adapter_has_queues(state, false); }
 
-// "ii  ibverbs-providers:amd64   50.0-2build2   amd64  …": the first release whose bnxt_re has been seen to work.
+// "ii  ibverbs-providers:amd64   50.0-2build2   amd64  …". From this release on its bnxt_re is known to work.
 Evidence provider_is_new(const LogState& state, const LogProblem&) {
   constexpr int kSound = 62;
   const auto line = state.seen.find("verbs-providers");
@@ -891,7 +891,7 @@ std::string host_of_prompt(std::string_view prompt) {
   return host.size() < prompt.size() && is_plain_word(host, kLongestRdmaName) ? std::string(host) : "";
 }
 
-// Keeps which port a command asks for whose output may be filtered; "ibv_devinfo -d mlx5_0 | grep mtu".
+// Keeps the device in "ibv_devinfo -d mlx5_0 | grep mtu", whose output does not name it, and the host of its prompt.
 void read_rdma_question(RdmaLines& rdma, std::string_view prompt, std::string_view command) {
   rdma.asked_node.clear();
   rdma.asked_device.clear();

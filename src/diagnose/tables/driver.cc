@@ -340,7 +340,7 @@ constexpr Symptom kDriverSymptoms[] = {
     // NVLink and P2P
     {"nvlink-fabric-stale",   kWarning, kCause, kAnyone, {"FABRIC_STATE_OUT_OF_SYNC"},
      "NVIDIA open kernel modules, mem_multicast_fabric.c",
-     "What the driver knows of the NVLink fabric is out of date, so it makes no multicast groups"},
+     "The driver's state of the NVLink fabric is out of date, so it makes no multicast groups"},
     {"nvls-no-room",          kError,   kCause, kAnyone, {"NVLink SHARP (NVLS)", "Multicast memory", "CUDA error 2 "},
      "NCCL src/transport/nvls.cc",
      "NVLink SHARP (multicast) found no room for another group of GPUs"},
@@ -1162,7 +1162,7 @@ constexpr Hypothesis kDriverHypotheses[] = {
 
     // NVLink and P2P
     {.id = "nvlink-fabric-stale", .explains = {"nvlink-fabric-stale"}, .stated = true,
-     .cause = "The fabric manager made the fabric anew after the GPUs had registered with it, and they keep the old state. Mostly it was restarted while the GPUs were up, which an update of a library (libc6) does by needrestart.",
+     .cause = "The fabric manager set up the fabric again after the GPUs had registered with it, and they keep the old state. Mostly it was restarted while the GPUs were up, which an update of a library (libc6) does by needrestart.",
      .remedy = "End all that uses the GPUs (DCGM and persistenced, too); systemctl stop nvidia-fabricmanager; nvidia-smi -r; systemctl start nvidia-fabricmanager; or restart the node. To keep needrestart from it, a file in /etc/needrestart/conf.d with: $nrconf{override_rc}{qr(^nvidia-)} = 0;",
      .settle_by = "journalctl -b -u nvidia-fabricmanager; grep -A3 libc6 /var/log/apt/history.log",
      .source = "github.com/NVIDIA/nvshmem/issues/40; github.com/NVIDIA/nccl/issues/1488"},
