@@ -221,6 +221,7 @@ DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
 constexpr std::array<std::string_view, 2> kFmDiffers = {"fm-mismatch", "red:gpu.fabric-manager-version"};
 constexpr std::array<std::string_view, 2> kFmAbsent = {"fm-unit-absent", "fm-not-packaged"};
 constexpr std::array<std::string_view, 2> kFmFailed = {"fm-unit-failed", "fm-start-failed"};
+constexpr std::array<std::string_view, 2> kCcGuest = {"cc-not-ready", "cc-on"};
 constexpr std::array<std::string_view, 3> kNvlsmMissing = {"nvlsm-absent", "nvlsm-no-unit", "umad-absent"};
 
 // Stopped and started again while the GPUs were up, or the driver reports that its state is out of date.
@@ -578,6 +579,7 @@ constexpr Question kDriverQuestions[] = {
     {"fm-failed", seen_any<kFmFailed>},
     {"fm-restarted", fm_was_restarted},
     {"nvlsm-missing", seen_any<kNvlsmMissing>},
+    {"cc-guest", seen_any<kCcGuest>},
     {"driver-halves-differ", halves_differ},
     {"up-for-minutes", is_up_for_minutes},
     {"up-for-days", is_up_for_days},

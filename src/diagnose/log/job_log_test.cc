@@ -226,7 +226,7 @@ const Post kPosts[] = {
      "[rank3]: Last error:\n[rank3]: socketProgressOpt: Call to recv from 10.0.0.2<35000> failed : Connection reset by peer\n",
      "A peer's connection was cut off"},
     {"fabric_manager", "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
-     "CUDA waits for NVSwitch's fabric manager"},
+     "CUDA does not start: the system is not yet initialized (802)"},
     {"ipc_handle",
      "n0:10:11 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 205 'mapping of buffer object failed'\n",
      "A rank could not map the GPU memory of its neighbour"},
