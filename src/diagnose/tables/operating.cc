@@ -15,6 +15,7 @@ constexpr std::string_view kGdsSource = "github.com/NVIDIA/gds-nvidia-fs; NVIDIA
 constexpr std::string_view kVersionSource = "Linux kernel/module/version.c";
 constexpr std::string_view kPluginSource = "github.com/Mellanox/k8s-rdma-shared-dev-plugin";
 constexpr std::string_view kSriovSource = "Linux drivers/pci/iov.c";
+constexpr std::string_view kVfioMap = "QEMU hw/vfio; Linux drivers/vfio/vfio_iommu_type1.c";
 constexpr std::string_view kPinTitle =
     "The driver refused to pin GPU memory for another device (nvidia_p2p_get_pages, EINVAL)";
 constexpr std::string_view kNoProfilingTitle =
@@ -293,6 +294,13 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"vgpu-versions",         kError,   kCause, kAnyone, {"Guest driver is incompatible with host driver"}, "NVIDIA vGPU user guide", "The virtual machine's vGPU driver does not fit the host's"},
     {"vgpu-license",          kWarning, kCause, kAnyone, {"gridd", "ailed to acquire", "license"}, "NVIDIA License System", "The virtual machine got no vGPU licence: the GPU is slowed down"},
     {"vfio-group",            kError,   kCause, kAnyone, {"vfio ", "is not viable"}, "Linux drivers/vfio", "A device cannot be passed through: its IOMMU group holds others"},
+    {"vfio-map-full",         kError,   kCause, kAnyone, {"VFIO_MAP_DMA", "No space left on device"}, kVfioMap, "The host maps no more memory of a virtual machine for its devices"},
+    {"vfio-map-full-call",    kError,   kCause, kAnyone, {"vfio_dma_map(", "= -28"}, kVfioMap, "The host maps no more memory of a virtual machine for its devices"},
+    {"vfio-map-warned",       kWarning, kAside, kAnyone, {"possibly running out of DMA mappings"}, "QEMU hw/vfio", "QEMU foresees more mappings for the devices of a virtual machine than the host allows"},
+    {"vfio-map-memory",       kError,   kCause, kAnyone, {"VFIO_MAP_DMA", "annot allocate memory"}, kVfioMap, "The host could not lock a virtual machine's memory for its devices"},
+    {"vfio-map-memory-call",  kError,   kCause, kAnyone, {"vfio_dma_map(", "= -12"}, kVfioMap, "The host could not lock a virtual machine's memory for its devices"},
+    {"vfio-memlock-exceeded", kNote,    kSight, kAnyone, {"RLIMIT_MEMLOCK (", "exceeded"}, "Linux drivers/vfio/vfio_iommu_type1.c", "A process reached its limit of locked memory"},
+    {"vfio-of-iommufd",       kNote,    kSight, kAnyone, {"vfio-pci,", "iommufd="}, "qemu(1)", "A device is passed through by iommufd"},
     {"memlock-hard-limit",    kWarning, kCause, kAnyone, {"max locked memory: cannot modify limit"}, "bash, ulimit", "The limit of locked memory cannot be raised here: the hard limit is lower"},
     // Lines that confirm or refute
     {"imex-domain-up",        kNote,    kSight, kAnyone, {"Domain State: UP"}, "nvidia-imex-ctl -N", "All nodes of the IMEX domain are ready"},
@@ -1142,6 +1150,23 @@ constexpr Hypothesis kOperatingHypotheses[] = {
      .cause = "All devices of one IOMMU group go to one guest, and one of the group is still held by a driver of the host.",
      .remedy = "Bind all of the group to vfio-pci (find /sys/kernel/iommu_groups -type l), or another slot; ACS splits groups.",
      .source = "Linux Documentation/driver-api/vfio.rst"},
+    {.id = "vfio-map-full", .explains = {"vfio-map-full", "vfio-map-full-call", "vfio-map-warned"}, .stated = true,
+     .cause = "No disk is full: VFIO's first kind of container allows dma_entry_limit mappings (65535), and the guest needs more. A confidential guest (TDX, SEV-SNP) and virtio-mem map memory in small pieces.",
+     .remedy = "Use iommufd, which has no such limit: -object iommufd,id=iommufd0 and iommufd=iommufd0 at each vfio-pci device. Or echo 16777216 > /sys/module/vfio_iommu_type1/parameters/dma_entry_limit before the guest starts, "
+     "and 'options vfio_iommu_type1 dma_entry_limit=16777216' in /etc/modprobe.d for the next boot.",
+     .source = "Linux drivers/vfio/vfio_iommu_type1.c; github.com/NVIDIA/nvtrust/issues/46; github.com/aleph-im/aleph-vm/pull/1271"},
+    {.id = "vfio-memlock", .explains = {"vfio-map-memory", "vfio-map-memory-call"}, .common = kUsual, .needs = {"vfio-memlock-exceeded"}, .refuted_by = {"vfio-of-iommufd"},
+     .title = "The virtual machine's process may not lock as much memory as the guest has",
+     .cause = "A guest with a passed-through device has all its memory locked, and the limit of locked memory of QEMU's process is smaller.",
+     .remedy = "libvirt raises it by itself: <hard_limit> in <memtune> not below the guest's memory and 1 GiB more. Elsewhere LimitMEMLOCK=infinity in the service that starts QEMU, or ulimit -l unlimited.",
+     .settle_by = "dmesg | grep RLIMIT_MEMLOCK; grep 'locked memory' /proc/PID/limits of QEMU",
+     .source = "Linux drivers/vfio/vfio_iommu_type1.c; github.com/cloud-hypervisor/cloud-hypervisor/issues/165"},
+    {.id = "vfio-memlock-iommufd", .explains = {"vfio-map-memory", "vfio-map-memory-call"}, .needs = {"vfio-of-iommufd"}, .refuted_by = {"vfio-memlock-exceeded"},
+     .title = "With iommufd the windows of the devices count as locked memory, too",
+     .cause = "Some kernels' iommufd counts the devices' own windows (BARs) as locked memory of QEMU's process, so a limit that is enough for the guest's memory is too small with a large GPU.",
+     .remedy = "Give QEMU the capability CAP_IPC_LOCK or an unlimited LimitMEMLOCK; a kernel with \"iommufd: avoid including VM_PFNMAP memory\" does not count them.",
+     .settle_by = "grep 'locked memory' /proc/PID/limits of QEMU; one start with an unlimited ulimit -l",
+     .source = "github.com/NVIDIA/NV-Kernels/pull/249"},
     {.id = "memlock-hard-limit", .explains = {"memlock-hard-limit"}, .stated = true,
      .cause = "A user may raise the soft limit up to the hard one only; that is set by limits.conf, the service (slurmd, sshd, docker) or the container.",
      .remedy = "LimitMEMLOCK=infinity in the service that starts the job (slurmd, kubelet, docker), docker run --ulimit memlock=-1, or limits.conf for logins.",
