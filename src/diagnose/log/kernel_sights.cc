@@ -23,7 +23,8 @@ Evidence any_of_kernel(const LogState& state, const LogProblem& problem) {
 constexpr std::array<string_view, 5> kRefusesGpu = {
     "open-module", "open-module-gsp", "driver-gpu-unsupported", "driver-needs-open", "driver-legacy"};
 // Messages of the driver that state why a GPU does not start.
-constexpr std::array<string_view, 16> kStartReasons = {"open-module",
+constexpr std::array<string_view, 17> kStartReasons = {"open-module",
+                                                       "spdm-no-crypto",
                                                        "open-module-gsp",
                                                        "driver-gpu-unsupported",
                                                        "driver-needs-open",
