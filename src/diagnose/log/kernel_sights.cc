@@ -48,6 +48,8 @@ constexpr std::array<string_view, 3> kMixed = {"nvidia-other-branch", "libnvidia
                                                "cuda-other-branch"};
 constexpr std::array<string_view, 2> kIommuFault = {"iommu-fault", "iommu-fault-intel"};
 
+constexpr std::array<string_view, 2> kMpsServerReady = {"mps-server-new", "mps-server-there"};
+constexpr std::array<string_view, 2> kMpsFolderClosed = {"mps-folder-mode", "mps-folder-denied"};
 constexpr std::array<string_view, 2> kMediumBad = {"medium-critical", "medium-sense"};
 constexpr std::array<string_view, 2> kUntrusted = {"apt-tls", "apt-no-authorities"};
 
@@ -212,6 +214,8 @@ constexpr Question kKernelQuestions[] = {
     {"no-adapter-reset-before", no_adapter_was_reset_before},
     {"root-unknown", root_is_unknown},
     {"root-known", root_is_known},
+    {"mps-server-ready", any_of_kernel<kMpsServerReady>},
+    {"mps-folder-closed", any_of_kernel<kMpsFolderClosed>},
     {"drive-medium-bad", medium_is_bad},
     {"drive-is-down", drive_is_down},
     {"drive-went-away", drive_went_away},
