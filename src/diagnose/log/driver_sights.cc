@@ -216,11 +216,20 @@ DriverEvidence gravest_xid_asks(const LogState& state, const LogProblem&) {
   return fmt::format("Xid {}: {}", gravest->first, row != nullptr ? row->meaning : "not in NVIDIA's list");
 }
 
+// CUDA failed at its start, or a trace shows what was denied.
+DriverEvidence os_call_failed_at_start(const LogState& state, const LogProblem& problem) {
+  for (const std::string_view words : {"cudaGetDeviceCount", "cuInit", "init failure: 304"})
+    if (has_text(problem.message, words)) return "the message is of the start of CUDA";
+  return first_seen(state, {"os-call-refused", "memfd-refused"});
+}
+
 // Fabric manager
 
 constexpr std::array<std::string_view, 2> kFmDiffers = {"fm-mismatch", "red:gpu.fabric-manager-version"};
 constexpr std::array<std::string_view, 2> kFmAbsent = {"fm-unit-absent", "fm-not-packaged"};
 constexpr std::array<std::string_view, 2> kFmFailed = {"fm-unit-failed", "fm-start-failed"};
+constexpr std::array<std::string_view, 2> kCheckpointAsked = {"cuda-checkpoint-asked", "cuda-checkpoint-call"};
+constexpr std::array<std::string_view, 2> kSystemCallRefused = {"os-call-refused", "memfd-refused"};
 constexpr std::array<std::string_view, 2> kCcGuest = {"cc-not-ready", "cc-on"};
 constexpr std::array<std::string_view, 3> kNvlsmMissing = {"nvlsm-absent", "nvlsm-no-unit", "umad-absent"};
 
@@ -580,6 +589,9 @@ constexpr Question kDriverQuestions[] = {
     {"fm-restarted", fm_was_restarted},
     {"nvlsm-missing", seen_any<kNvlsmMissing>},
     {"cc-guest", seen_any<kCcGuest>},
+    {"checkpoint-asked", seen_any<kCheckpointAsked>},
+    {"os-call-at-start", os_call_failed_at_start},
+    {"system-call-refused", seen_any<kSystemCallRefused>},
     {"driver-halves-differ", halves_differ},
     {"up-for-minutes", is_up_for_minutes},
     {"up-for-days", is_up_for_days},

@@ -35,6 +35,7 @@ constexpr std::string_view kHardwareTitle = "A GPU or its NVLink reported an err
 constexpr std::string_view kNotLoadedTitle = "The NVIDIA driver is not loaded";
 constexpr std::string_view kMemoryTitle = "GPU memory is full";
 constexpr std::string_view kOrdinalTitle = "A rank asks for a GPU that its process does not see";
+constexpr std::string_view kOsCallTitle = "A call of the system that CUDA needs failed (304)";
 constexpr std::string_view kUnknownTitle = "CUDA failed with an unknown error (999)";
 
 // A row: how it is recognised; where the message is from; what it is.
@@ -298,7 +299,20 @@ constexpr Symptom kDriverSymptoms[] = {
     {"run-init-driver",       kError,   kCause, kAnyone, {"CUDA driver initialization failed"},
      kTorchCuda,
      kInitTitle},
-    {"run-init-library",      kError,   kCause, kAnyone, {"cuda driver library init failure: 3"},
+    {"cuda-os-call",          kError,   kCause, kAnyone, {"OS call failed or operation not supported on this OS"},
+     kCudaErrors,
+     kOsCallTitle},
+    {"cuda-os-call-name",     kError,   kCause, kAnyone, {"CUDA_ERROR_OPERATING_SYSTEM"},
+     "CUDA Driver API, CUresult",
+     kOsCallTitle},
+    {"cuda-os-call-library",  kError,   kCause, kAnyone, {"cuda driver library init failure: 304"},
+     "Ollama discover/gpu_info_nvcuda.c; CUDA Driver API, CUresult",
+     kOsCallTitle},
+    {"os-call-refused",       kNote,    kSight, kAnyone, {"/comm\"", "EACCES"}, "strace", "A thread may not write its name"},
+    {"memfd-refused",         kNote,    kSight, kAnyone, {"memfd_create", "EPERM"}, "strace", "A process may not make a file in memory"},
+    {"cuda-checkpoint-asked", kNote,    kSight, kAnyone, {"cuda-checkpoint"}, "github.com/NVIDIA/cuda-checkpoint", "A program on GPUs is to be checkpointed"},
+    {"cuda-checkpoint-call",  kNote,    kSight, kAnyone, {"cuCheckpointProcess"}, "CUDA Driver API", "A program on GPUs is to be checkpointed"},
+    {"run-init-library",      kError,   kCause, kAnyone, {"cuda driver library init failure: 3\""},
      "Ollama discover/gpu_info_nvcuda.c; CUDA Driver API, CUresult",
      kInitTitle},
     {"cuda-busy",             kError,   kCause, kAnyone, {"CUDA-capable device", "busy or unavailable"},
@@ -987,6 +1001,19 @@ constexpr Hypothesis kDriverHypotheses[] = {
      .remedy = "Start workers with the method spawn (torch.multiprocessing.set_start_method(\"spawn\")), or use no GPU before the fork.",
      .settle_by = "python3 -c 'import torch; torch.cuda.init()', in a shell on that node: if it works, it is the fork",
      .source = kTorchCuda},
+    {.id = "os-call-denied", .explains = {"cuda-os-call", "cuda-os-call-name", "cuda-os-call-library"}, .needs = {"os-call-at-start"}, .refuted_by = {"checkpoint-asked"},
+     .title = "CUDA could not be initialised: a sandbox denies a system call or file that the driver needs (304)",
+     .cause = "The GPU's device files are there, and something around the process (a sandbox, a seccomp profile, SELinux, AppArmor, gVisor) denies what the driver does at its start: memfd_create, writing "
+     "/proc/self/task/*/comm (threads' names, from 570 on), reading /proc/driver/nvidia. nvidia-smi does none of it, so it works.",
+     .remedy = "Allow what strace shows denied; as a test docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined. An old Docker's default seccomp profile denies calls that a newer driver makes: a newer Docker.",
+     .settle_by = "the same program outside of the sandbox; strace -f -e trace=%file,memfd_create PROGRAM 2>&1 | grep -e EACCES -e EPERM",
+     .source = "github.com/nolabs-ai/nono/pull/673; github.com/NVIDIA/OpenShell/issues/1696; github.com/abetlen/llama-cpp-python/issues/645"},
+    {.id = "os-call-checkpoint", .explains = {"cuda-os-call", "cuda-os-call-name", "cuda-os-call-library"}, .common = kRare, .needs = {"checkpoint-asked"}, .refuted_by = {"system-call-refused"},
+     .title = "CUDA cannot checkpoint that process (304)",
+     .cause = "cuda-checkpoint reaches into the process by system calls, and one of them failed.",
+     .remedy = "Run cuda-checkpoint as root in the process's own PID namespace, on the host's kernel (runc), with a driver of the release that its README names.",
+     .settle_by = "cuda-checkpoint --get-state --pid PID on the host, for a small CUDA program",
+     .source = "github.com/NVIDIA/cuda-checkpoint/issues/37; github.com/google/gvisor/issues/12600"},
     {.id = "uvm-hmm", .explains = {"cuda-fork", "run-init", "run-init-torch", "run-init-driver", "run-init-library"},
      .needs = {"hmm-on", "open-kernel-module"}, .refuted_by = {"hmm-off", "run-fork", "uvm-absent"},
      .title = "CUDA could not be initialised: HMM of the open module nvidia_uvm fails on this kernel",
