@@ -35,6 +35,40 @@ std::optional<double> real_after(std::string_view text, std::string_view words) 
   return scan.real();
 }
 
+// The node's memory
+
+constexpr double kMuchMemory = 0.2, kLittleMemory = 0.1;  // of all of it
+
+// Returns the number of "MemTotal:       527993216 kB"; 0 if there is none.
+double kibibytes_of(const LogState& state, std::string_view id, std::string_view words) {
+  const auto line = state.seen.find(id);
+  if (line == state.seen.end()) return 0;
+  Scan scan(line->second.text);
+  if (!scan.skip_past(words)) return 0;
+  while (scan.take(" ")) {
+  }
+  return scan.real().value_or(0);
+}
+
+// Returns how much of the node's memory is available, from 0 to 1; nothing if the log does not show it.
+std::optional<double> available_part(const LogState& state) {
+  const double all = kibibytes_of(state, "memory-total", "MemTotal:");
+  if (all <= 0 || !state.seen.contains("memory-available")) return std::nullopt;
+  return kibibytes_of(state, "memory-available", "MemAvailable:") / all;
+}
+
+Evidence memory_is_available(const LogState& state, const LogProblem&) {
+  const auto part = available_part(state);
+  if (!part || *part < kMuchMemory) return std::nullopt;
+  return at_line(state.seen.find("memory-available")->second);
+}
+
+Evidence memory_is_short(const LogState& state, const LogProblem&) {
+  const auto part = available_part(state);
+  if (!part || *part > kLittleMemory) return std::nullopt;
+  return at_line(state.seen.find("memory-available")->second);
+}
+
 // The sizes of a job
 
 // Returns the last factor of "train_batch_size is not equal to … world_size 16 != 1 * 8 * 1"; 0 if there is none.
@@ -779,6 +813,8 @@ Evidence path_is_given(const LogState&, const LogProblem& problem) {
 }
 
 constexpr Question kLauncherQuestions[] = {
+    {"memory-is-available", memory_is_available},
+    {"memory-is-short", memory_is_short},
     {"space-of-shm", space_is_of_shm},
     {"batch-of-one-rank", batch_is_of_one_rank},
     {"batch-of-several", batch_is_of_several_ranks},
