@@ -15,6 +15,8 @@ constexpr std::string_view kGdsSource = "github.com/NVIDIA/gds-nvidia-fs; NVIDIA
 constexpr std::string_view kVersionSource = "Linux kernel/module/version.c";
 constexpr std::string_view kPluginSource = "github.com/Mellanox/k8s-rdma-shared-dev-plugin";
 constexpr std::string_view kSriovSource = "Linux drivers/pci/iov.c";
+constexpr std::string_view kHdf5Locks = "HDF5 src/H5FDsec2.c, H5FD__sec2_lock; flock(2)";
+constexpr std::string_view kNoLocksTitle = "HDF5 could not open a file: its file system grants no locks";
 constexpr std::string_view kVfioMap = "QEMU hw/vfio; Linux drivers/vfio/vfio_iommu_type1.c";
 constexpr std::string_view kPinTitle =
     "The driver refused to pin GPU memory for another device (nvidia_p2p_get_pages, EINVAL)";
@@ -294,6 +296,11 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"vgpu-versions",         kError,   kCause, kAnyone, {"Guest driver is incompatible with host driver"}, "NVIDIA vGPU user guide", "The virtual machine's vGPU driver does not fit the host's"},
     {"vgpu-license",          kWarning, kCause, kAnyone, {"gridd", "ailed to acquire", "license"}, "NVIDIA License System", "The virtual machine got no vGPU licence: the GPU is slowed down"},
     {"vfio-group",            kError,   kCause, kAnyone, {"vfio ", "is not viable"}, "Linux drivers/vfio", "A device cannot be passed through: its IOMMU group holds others"},
+    {"hdf5-locked",           kError,   kCause, kAnyone, {"unable to lock file, errno = 11,"}, kHdf5Locks, "HDF5 could not open a file: its lock is held"},
+    {"hdf5-no-locks",         kError,   kCause, kAnyone, {"unable to lock file, errno = 37,"}, kHdf5Locks, kNoLocksTitle},
+    {"hdf5-no-locks-call",    kError,   kCause, kAnyone, {"unable to lock file, errno = 38,"}, kHdf5Locks, kNoLocksTitle},
+    {"hdf5-no-locks-here",    kError,   kCause, kAnyone, {"unable to lock file, errno = 95,"}, kHdf5Locks, kNoLocksTitle},
+    {"hdf5-no-locks-nfs",     kError,   kCause, kAnyone, {"unable to lock file, errno = 524,"}, kHdf5Locks, kNoLocksTitle},
     {"vfio-map-full",         kError,   kCause, kAnyone, {"VFIO_MAP_DMA", "No space left on device"}, kVfioMap, "The host maps no more memory of a virtual machine for its devices"},
     {"vfio-map-full-call",    kError,   kCause, kAnyone, {"vfio_dma_map(", "= -28"}, kVfioMap, "The host maps no more memory of a virtual machine for its devices"},
     {"vfio-map-warned",       kWarning, kAside, kAnyone, {"possibly running out of DMA mappings"}, "QEMU hw/vfio", "QEMU foresees more mappings for the devices of a virtual machine than the host allows"},
@@ -1150,6 +1157,14 @@ constexpr Hypothesis kOperatingHypotheses[] = {
      .cause = "All devices of one IOMMU group go to one guest, and one of the group is still held by a driver of the host.",
      .remedy = "Bind all of the group to vfio-pci (find /sys/kernel/iommu_groups -type l), or another slot; ACS splits groups.",
      .source = "Linux Documentation/driver-api/vfio.rst"},
+    {.id = "hdf5-locked", .explains = {"hdf5-locked"}, .stated = true,
+     .cause = "HDF5 locks each file that it opens, and somebody has the file open for writing: another rank or program, or this one a second time (on NFS also as a removed file, .nfs...). EAGAIN is no limit of processes here.",
+     .remedy = "fuser -v FILE on each node that mounts it: close it there first, or let one rank write. Where nobody writes at the same time, HDF5_USE_FILE_LOCKING=FALSE in the job's environment opens it without a lock.",
+     .source = "HDF5, File Locking; github.com/pyscf/pyscf/issues/2248"},
+    {.id = "hdf5-no-locks", .explains = {"hdf5-no-locks", "hdf5-no-locks-call", "hdf5-no-locks-here", "hdf5-no-locks-nfs"}, .stated = true,
+     .cause = "HDF5 locks each file that it opens, and the file system (NFS without its lock service, Lustre without flock, a mounted bucket) grants no locks.",
+     .remedy = "HDF5_USE_FILE_LOCKING=FALSE in the job's environment, if one process writes; or locks for the mount: -o flock for Lustre, rpc.statd on both ends for NFS 3, or NFS 4.",
+     .source = "HDF5, File Locking; github.com/h5py/h5py/issues/1101; github.com/fusedio/fused-render/pull/203"},
     {.id = "vfio-map-full", .explains = {"vfio-map-full", "vfio-map-full-call", "vfio-map-warned"}, .stated = true,
      .cause = "No disk is full: VFIO's first kind of container allows dma_entry_limit mappings (65535), and the guest needs more. A confidential guest (TDX, SEV-SNP) and virtio-mem map memory in small pieces.",
      .remedy = "Use iommufd, which has no such limit: -object iommufd,id=iommufd0 and iommufd=iommufd0 at each vfio-pci device. Or echo 16777216 > /sys/module/vfio_iommu_type1/parameters/dma_entry_limit before the guest starts, "
