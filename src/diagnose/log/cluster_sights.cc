@@ -395,7 +395,14 @@ std::optional<std::string> toolkit_is_another(const LogState& state, const LogPr
   return first_seen(state, {"toolkit-version", "toolkit-hook-version"});
 }
 
+// containerd's own log has the error of its CRI plugin.
+std::optional<std::string> cri_did_not_load(const LogState& state, const LogProblem& problem) {
+  constexpr std::string_view kErrors[] = {"cri-failed-to-load", "cri-no-default-runtime", "cri-plugin-config"};
+  return first_seen(state, kErrors, &problem);
+}
+
 constexpr Question kClusterQuestions[] = {
+    {"cri-load-failed", cri_did_not_load},
     {"toolkit-1-17-0", toolkit_is_1_17_0},
     {"toolkit-not-1-17-0", toolkit_is_another},
     {"fetch-not-authentic", fetch_is_not_authentic},

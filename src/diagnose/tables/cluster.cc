@@ -5,6 +5,7 @@ namespace railbed::diagnose {
 namespace cluster_rows {
 namespace {
 
+constexpr std::string_view kCriConfig = "github.com/containerd/containerd, internal/cri/config (pkg/cri/config before 2.0)";
 constexpr std::string_view kErrno = "Slurm src/common/slurm_errno.c";
 constexpr std::string_view kSlurm = "Slurm src/slurmctld, src/slurmd";
 constexpr std::string_view kReasons = "Slurm squeue(1), Job Reason Codes; sinfo -R";
@@ -190,6 +191,8 @@ constexpr Symptom kClusterSymptoms[] = {
     {"inotify-instances",     kError,   kCause, kAnyone, {"failed to create fsnotify watcher: too many open files"}, "Linux fs/notify/inotify; inotify(7)", "A program of Kubernetes got no inotify instance"},
     {"inotify-instances-plugin", kError, kCause, kAnyone, {"failed to create FS watcher: too many open files"}, "github.com/NVIDIA/k8s-device-plugin", "A program of Kubernetes got no inotify instance"},
     {"inotify-instances-init", kError,  kCause, kAnyone, {"inotify_init: too many open files"}, "Linux fs/notify/inotify; inotify(7)", "A program of Kubernetes got no inotify instance"},
+    {"cri-no-default-runtime", kError,  kCause, kAnyone, {"no corresponding runtime configured in", "default_runtime_name"}, kCriConfig, "containerd does not load its part for Kubernetes (CRI): the default runtime is not defined"},
+    {"cri-plugin-config",     kError,   kCause, kAnyone, {"failed to load plugin", "invalid plugin config"}, kCriConfig, "containerd does not load a plugin: its configuration is refused"},
     {"cri-unknown-service",   kError,   kEcho,  kAnyone, {"unknown service runtime.v1"}, "github.com/containerd/containerd, plugins/cri", "containerd runs without its part for Kubernetes (CRI)"},
     {"cri-failed-to-load",    kNote,    kSight, kAnyone, {"failed to load plugin", "failed to create CRI service"}, "github.com/containerd/containerd", "containerd's CRI plugin did not load"},
     {"cri-disabled",          kNote,    kSight, kAnyone, {"disabled_plugins", "cri"}, "containerd's config.toml", "containerd's CRI plugin is switched off"},
@@ -928,13 +931,22 @@ constexpr Hypothesis kClusterHypotheses[] = {
      .cause = "inotify_add_watch fails with \"no space left on device\" when the user has fs.inotify.max_user_watches of them; no disk is full.",
      .remedy = "sysctl -w fs.inotify.max_user_watches=1048576, and in /etc/sysctl.d on every node; then restart what failed.",
      .source = "inotify_add_watch(2), ENOSPC"},
-    {.id = "cri-not-loaded", .explains = {"cri-unknown-service"}, .common = kUsual, .needs = {"cri-failed-to-load"}, .refuted_by = {"cri-disabled"}, .echo = true,
+    {.id = "cri-no-default-runtime", .explains = {"cri-no-default-runtime"}, .stated = true,
+     .cause = "The configuration that containerd reads, with all files that it imports, names a default runtime (mostly runc) and defines none of that name. A file by nvidia-ctk or NVIDIA's toolkit pod that has NVIDIA's runtimes alone replaces those of the main file.",
+     .remedy = "containerd config dump | grep -A4 'runtimes\\.' shows what it has. Let the file be written from the running configuration: nvidia-ctk runtime configure --runtime=containerd --config-source=command (the operator's toolkit: RUNTIME_CONFIG_SOURCE=command), "
+     "or add the table runtimes.runc with runtime_type = \"io.containerd.runc.v2\"; then systemctl restart containerd.",
+     .source = "github.com/containerd/containerd, internal/cri/config; github.com/NVIDIA/k8s-device-plugin/pull/1145"},
+    {.id = "cri-plugin-config", .explains = {"cri-plugin-config"}, .stated = true,
+     .cause = "A value in the plugin's part of containerd's configuration (config.toml and what it imports) is refused; the words after \"invalid plugin config\" name it. containerd goes on without the plugin, so the kubelet finds no CRI.",
+     .remedy = "Mend what the message names; containerd config dump shows the whole; then systemctl restart containerd.",
+     .source = "github.com/containerd/containerd, internal/cri/config"},
+    {.id = "cri-not-loaded", .explains = {"cri-unknown-service"}, .common = kUsual, .needs = {"cri-load-failed"}, .refuted_by = {"cri-disabled"}, .echo = true,
      .title = "containerd's part for Kubernetes (CRI) did not load",
      .cause = "containerd started without its CRI plugin, whose error stands in its own log.",
      .remedy = "journalctl -u containerd -b | grep -e cri -e 'failed to load'; what it names, then systemctl restart containerd.",
      .settle_by = "ctr plugin ls | grep cri",
      .source = "github.com/containerd/containerd"},
-    {.id = "cri-switched-off", .explains = {"cri-unknown-service"}, .needs = {"cri-disabled"}, .refuted_by = {"cri-failed-to-load"},
+    {.id = "cri-switched-off", .explains = {"cri-unknown-service"}, .needs = {"cri-disabled"}, .refuted_by = {"cri-load-failed"},
      .title = "containerd's part for Kubernetes (CRI) is switched off",
      .cause = "The config.toml of Docker's package of containerd has disabled_plugins = [\"cri\"].",
      .remedy = "containerd config default > /etc/containerd/config.toml (keep your changes), then SystemdCgroup = true and nvidia-ctk runtime configure --runtime=containerd; systemctl restart containerd.",
