@@ -158,6 +158,8 @@ constexpr Words kImages = {"/manifests/", "/blobs/"};
 constexpr Words kNoCable = {"cable-unplugged", "cable-pulled"};
 constexpr Words kForks = {"fork-frame", "fork-frame-os"};
 constexpr Words kReadOnlyOptions = {"read-only-container", "read-only-option"};
+constexpr Words kHostOn = {"host-power-on", "chassis-power-on"};
+constexpr Words kHostOff = {"host-power-off", "chassis-power-off"};
 constexpr Words kGenericProcessors = {"processor-generic", "processor-common"};
 constexpr Words kHubNoWay = {"hub-no-name", "hub-no-route"};
 
@@ -557,6 +559,8 @@ constexpr Question kOperatingQuestions[] = {
     {"map-count-raised", mappings_are_raised},
     {"read-only-by-fault", is_read_only_by_fault},
     {"read-only-by-option", saw_any<kReadOnlyOptions>},
+    {"host-is-on", saw_any<kHostOn>},
+    {"host-is-off", saw_any<kHostOff>},
     {"processor-is-generic", saw_any<kGenericProcessors>},
     {"hub-is-offline", hub_is_offline},
     {"hub-no-way", saw_any<kHubNoWay>},

@@ -15,6 +15,7 @@ constexpr std::string_view kGdsSource = "github.com/NVIDIA/gds-nvidia-fs; NVIDIA
 constexpr std::string_view kVersionSource = "Linux kernel/module/version.c";
 constexpr std::string_view kPluginSource = "github.com/Mellanox/k8s-rdma-shared-dev-plugin";
 constexpr std::string_view kSriovSource = "Linux drivers/pci/iov.c";
+constexpr std::string_view kHmcSource = "AMI MegaRAC of DGX and HGX systems, registry Ami; github.com/dsx-ai-factory/infra-controller/issues/6412";
 constexpr std::string_view kHdf5Locks = "HDF5 src/H5FDsec2.c, H5FD__sec2_lock; flock(2)";
 constexpr std::string_view kNoLocksTitle = "HDF5 could not open a file: its file system grants no locks";
 constexpr std::string_view kVfioMap = "QEMU hw/vfio; Linux drivers/vfio/vfio_iommu_type1.c";
@@ -344,6 +345,12 @@ constexpr Symptom kOperatingSymptoms[] = {
     {"tests-one-rank",        kNote,    kCause, kAnyone, {"nccl-tests measured one rank alone"}, "nccl-tests doc/PERFORMANCE.md",
      "Nothing is broken: with one rank the bus bandwidth of nccl-tests is 0 by definition"},
     // Further messages that operators paste
+    {"redfish-no-hmc",      kError, kCause, kAnyone, {"fails to communicate with HMC"}, kHmcSource, "The BMC's Redfish service does not reach the controller of the GPU baseboard (HMC)"},
+    {"redfish-no-hmc-id",   kError, kCause, kAnyone, {"Ami.", "HMCCommu"}, kHmcSource, "The BMC's Redfish service does not reach the controller of the GPU baseboard (HMC)"},
+    {"host-power-on",       kNote,  kSight, kAnyone, {"PowerState\"", "\"On\""}, "DMTF DSP0266, ComputerSystem", "The host is on"},
+    {"host-power-off",      kNote,  kSight, kAnyone, {"PowerState\"", "\"Off\""}, "DMTF DSP0266, ComputerSystem", "The host is off"},
+    {"chassis-power-on",    kNote,  kSight, kAnyone, {"Chassis Power is on"}, "ipmitool chassis power status", "The host is on"},
+    {"chassis-power-off",   kNote,  kSight, kAnyone, {"Chassis Power is off"}, "ipmitool chassis power status", "The host is off"},
     {"redfish-no-resource", kError, kCause, kAnyone, {"ResourceMissingAtURI", "Base."}, "DMTF DSP8011, Base registry", "The BMC's Redfish service has nothing at that address"},
     {"chain-self-signed", kError, kCause, kAnyone, {"SSL certificate problem: self", "in certificate chain"}, "libcurl, error 60", "curl or git does not trust the server's certificate: its authority is not known here"},
     {"bmc-self-signed", kError, kCause, kAnyone, {"SSL certificate problem: self"}, "libcurl, error 60", "curl or git does not trust the server's certificate: it is self-signed"},
@@ -1186,6 +1193,18 @@ constexpr Hypothesis kOperatingHypotheses[] = {
      .cause = "A user may raise the soft limit up to the hard one only; that is set by limits.conf, the service (slurmd, sshd, docker) or the container.",
      .remedy = "LimitMEMLOCK=infinity in the service that starts the job (slurmd, kubelet, docker), docker run --ulimit memlock=-1, or limits.conf for logins.",
      .source = "getrlimit(2)"},
+    {.id = "hmc-host-off", .explains = {"redfish-no-hmc", "redfish-no-hmc-id"}, .common = kUsual, .needs = {"host-is-off"}, .refuted_by = {"host-is-on"},
+     .title = "The BMC does not reach the GPU baseboard's controller (HMC), because the host is off",
+     .cause = "The host is powered off, and the GPU baseboard with its HMC has no power then: the BMC answers 503 for HGX_Baseboard_0 and HGX_BMC_0. That is normal, and a program that needs those resources waits in vain.",
+     .remedy = "Power the host on and ask again some minutes later; before that ask only for the host's own resources (Systems, Managers and Chassis without HGX in their names).",
+     .settle_by = "PowerState of the host's own system (/redfish/v1/Systems/DGX); ipmitool chassis power status",
+     .source = "github.com/dsx-ai-factory/infra-controller/issues/5418"},
+    {.id = "hmc-silent", .explains = {"redfish-no-hmc", "redfish-no-hmc-id"}, .needs = {"host-is-on"}, .refuted_by = {"host-is-off"},
+     .title = "The GPU baseboard's controller (HMC) does not answer the BMC although the host is on",
+     .cause = "The host has power and the HMC does not answer: it still boots (some minutes after power on, longer after a firmware update), or hangs.",
+     .remedy = "Ask again after ten minutes; then take the node's AC power off for a minute. If it stays, compare the firmware of BMC and HMC with the vendor's recipe, and report it.",
+     .settle_by = "curl the BMC's /redfish/v1/Managers/HGX_BMC_0 every minute after power on",
+     .source = "NVIDIA HGX firmware guides; github.com/dsx-ai-factory/infra-controller/issues/6412"},
     {.id = "redfish-no-resource", .explains = {"redfish-no-resource"}, .stated = true,
      .cause = "The BMC has no resource at the address of the request. Names differ between makers (Systems/1, Systems/System.Embedded.1, Systems/Self, Systems/HGX_Baseboard_0), and what a part does not have is not listed.",
      .remedy = "GET /redfish/v1/Systems (Chassis, Managers) lists them; follow its links.",
