@@ -395,6 +395,12 @@ std::optional<std::string> toolkit_is_another(const LogState& state, const LogPr
   return first_seen(state, {"toolkit-version", "toolkit-hook-version"});
 }
 
+// Bridges were listed, and no NVSwitch.
+std::optional<std::string> group_has_no_nvswitch(const LogState& state, const LogProblem&) {
+  if (state.seen.contains("nvswitch-listed")) return std::nullopt;
+  return first_seen(state, {"pci-bridge-listed"});
+}
+
 // containerd's own log has the error of its CRI plugin.
 std::optional<std::string> cri_did_not_load(const LogState& state, const LogProblem& problem) {
   constexpr std::string_view kErrors[] = {"cri-failed-to-load", "cri-no-default-runtime", "cri-plugin-config"};
@@ -402,6 +408,7 @@ std::optional<std::string> cri_did_not_load(const LogState& state, const LogProb
 }
 
 constexpr Question kClusterQuestions[] = {
+    {"group-without-nvswitch", group_has_no_nvswitch},
     {"cri-load-failed", cri_did_not_load},
     {"toolkit-1-17-0", toolkit_is_1_17_0},
     {"toolkit-not-1-17-0", toolkit_is_another},

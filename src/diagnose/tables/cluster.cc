@@ -5,6 +5,7 @@ namespace railbed::diagnose {
 namespace cluster_rows {
 namespace {
 
+constexpr std::string_view kKata = "github.com/kata-containers/kata-containers, vfio_device/core.rs, drivers/utils.go";
 constexpr std::string_view kCriConfig = "github.com/containerd/containerd, internal/cri/config (pkg/cri/config before 2.0)";
 constexpr std::string_view kErrno = "Slurm src/common/slurm_errno.c";
 constexpr std::string_view kSlurm = "Slurm src/slurmctld, src/slurmd";
@@ -191,6 +192,10 @@ constexpr Symptom kClusterSymptoms[] = {
     {"inotify-instances",     kError,   kCause, kAnyone, {"failed to create fsnotify watcher: too many open files"}, "Linux fs/notify/inotify; inotify(7)", "A program of Kubernetes got no inotify instance"},
     {"inotify-instances-plugin", kError, kCause, kAnyone, {"failed to create FS watcher: too many open files"}, "github.com/NVIDIA/k8s-device-plugin", "A program of Kubernetes got no inotify instance"},
     {"inotify-instances-init", kError,  kCause, kAnyone, {"inotify_init: too many open files"}, "Linux fs/notify/inotify; inotify(7)", "A program of Kubernetes got no inotify instance"},
+    {"vfio-group-empty",      kError,   kCause, kAnyone, {"IOMMU group ", "has no passthrough-capable devices"}, kKata, "Kata Containers found no device to hand on in an IOMMU group"},
+    {"kata-ignores-bridge",   kWarning, kAside, kAnyone, {"Ignoring PCI (Host) Bridge device", "Class 680"}, kKata, "Kata Containers leaves an NVSwitch out: it takes it for a bridge"},
+    {"nvswitch-listed",       kNote,    kSight, kAnyone, {"Bridge [0680]: NVIDIA"}, "lspci -nn", "An NVSwitch"},
+    {"pci-bridge-listed",     kNote,    kSight, kAnyone, {"PCI bridge [0604]"}, "lspci -nn", "A PCIe bridge"},
     {"cri-no-default-runtime", kError,  kCause, kAnyone, {"no corresponding runtime configured in", "default_runtime_name"}, kCriConfig, "containerd does not load its part for Kubernetes (CRI): the default runtime is not defined"},
     {"cri-plugin-config",     kError,   kCause, kAnyone, {"failed to load plugin", "invalid plugin config"}, kCriConfig, "containerd does not load a plugin: its configuration is refused"},
     {"cri-unknown-service",   kError,   kEcho,  kAnyone, {"unknown service runtime.v1"}, "github.com/containerd/containerd, plugins/cri", "containerd runs without its part for Kubernetes (CRI)"},
@@ -931,6 +936,22 @@ constexpr Hypothesis kClusterHypotheses[] = {
      .cause = "inotify_add_watch fails with \"no space left on device\" when the user has fs.inotify.max_user_watches of them; no disk is full.",
      .remedy = "sysctl -w fs.inotify.max_user_watches=1048576, and in /etc/sysctl.d on every node; then restart what failed.",
      .source = "inotify_add_watch(2), ENOSPC"},
+    {.id = "kata-nvswitch", .explains = {"vfio-group-empty"}, .needs = {"nvswitch-listed"}, .refuted_by = {"group-without-nvswitch"},
+     .title = "Kata Containers does not hand an NVSwitch to the guest: it takes it for a host bridge",
+     .cause = "A defect of Kata: its filter of host bridges (PCI class 0600) takes an NVSwitch (0680) for one, which leaves the switch's group empty. Without the switches the guest's GPUs have no NVLink, and CUDA may wait with error 802.",
+     .remedy = "A Kata Containers with pull 13524 (runtime-rs compares whole classes). Until then a guest with GPUs alone, whose fabric the host's fabric manager sets up.",
+     .settle_by = "lspci -nn -s each device below /sys/kernel/iommu_groups/NUMBER/devices; kata-runtime --version",
+     .source = "github.com/kata-containers/kata-containers/issues/13430; github.com/kata-containers/kata-containers/pull/13524"},
+    {.id = "kata-bridge", .explains = {"vfio-group-empty"}, .needs = {"group-without-nvswitch"}, .refuted_by = {"nvswitch-listed"},
+     .title = "The IOMMU group that the pod asks for holds nothing but bridges and audio functions",
+     .cause = "Kata hands no bridge and no audio function on, and the group has nothing else: the device plugin or the CDI specification names another group than the GPU's.",
+     .remedy = "find /sys/kernel/iommu_groups -name '*ADDRESS*' shows the GPU's group; bind the GPU to vfio-pci and let the device plugin (vfio-manager) write its list anew.",
+     .settle_by = "lspci -nn -s each device below /sys/kernel/iommu_groups/NUMBER/devices",
+     .source = "Linux Documentation/driver-api/vfio.rst; github.com/kata-containers/kata-containers/pull/13524"},
+    {.id = "kata-ignores-bridge", .explains = {"kata-ignores-bridge"}, .stated = true,
+     .cause = "PCI class 0680 is not a bridge between buses: NVSwitches have it. Kata's filter leaves them out, so that the guest's GPUs are connected over PCIe (PHB in nvidia-smi topo -m) alone.",
+     .remedy = "A Kata Containers whose filter compares whole classes (pull 13524 for runtime-rs); else a guest with one GPU, or virtual machines with the switches passed through by libvirt.",
+     .source = "github.com/kata-containers/kata-containers/issues/11912; github.com/kata-containers/kata-containers/issues/13430"},
     {.id = "cri-no-default-runtime", .explains = {"cri-no-default-runtime"}, .stated = true,
      .cause = "The configuration that containerd reads, with all files that it imports, names a default runtime (mostly runc) and defines none of that name. A file by nvidia-ctk or NVIDIA's toolkit pod that has NVIDIA's runtimes alone replaces those of the main file.",
      .remedy = "containerd config dump | grep -A4 'runtimes\\.' shows what it has. Let the file be written from the running configuration: nvidia-ctk runtime configure --runtime=containerd --config-source=command (the operator's toolkit: RUNTIME_CONFIG_SOURCE=command), "
