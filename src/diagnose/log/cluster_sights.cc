@@ -403,7 +403,8 @@ std::optional<std::string> group_has_no_nvswitch(const LogState& state, const Lo
 
 // containerd's own log has the error of its CRI plugin.
 std::optional<std::string> cri_did_not_load(const LogState& state, const LogProblem& problem) {
-  constexpr std::string_view kErrors[] = {"cri-failed-to-load", "cri-no-default-runtime", "cri-plugin-config"};
+  constexpr std::string_view kErrors[] = {"cri-failed-to-load", "cri-no-default-runtime",
+                                          "cri-plugin-config"};
   return first_seen(state, kErrors, &problem);
 }
 

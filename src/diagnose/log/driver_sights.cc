@@ -228,7 +228,8 @@ DriverEvidence os_call_failed_at_start(const LogState& state, const LogProblem& 
 constexpr std::array<std::string_view, 2> kFmDiffers = {"fm-mismatch", "red:gpu.fabric-manager-version"};
 constexpr std::array<std::string_view, 2> kFmAbsent = {"fm-unit-absent", "fm-not-packaged"};
 constexpr std::array<std::string_view, 2> kFmFailed = {"fm-unit-failed", "fm-start-failed"};
-constexpr std::array<std::string_view, 2> kCheckpointAsked = {"cuda-checkpoint-asked", "cuda-checkpoint-call"};
+constexpr std::array<std::string_view, 2> kCheckpointAsked = {"cuda-checkpoint-asked",
+                                                              "cuda-checkpoint-call"};
 constexpr std::array<std::string_view, 2> kSystemCallRefused = {"os-call-refused", "memfd-refused"};
 constexpr std::array<std::string_view, 2> kCcGuest = {"cc-not-ready", "cc-on"};
 constexpr std::array<std::string_view, 3> kNvlsmMissing = {"nvlsm-absent", "nvlsm-no-unit", "umad-absent"};

@@ -5,8 +5,10 @@ namespace railbed::diagnose {
 namespace cluster_rows {
 namespace {
 
-constexpr std::string_view kKata = "github.com/kata-containers/kata-containers, vfio_device/core.rs, drivers/utils.go";
-constexpr std::string_view kCriConfig = "github.com/containerd/containerd, internal/cri/config (pkg/cri/config before 2.0)";
+constexpr std::string_view kKata =
+    "github.com/kata-containers/kata-containers, vfio_device/core.rs, drivers/utils.go";
+constexpr std::string_view kCriConfig =
+    "github.com/containerd/containerd, internal/cri/config (pkg/cri/config before 2.0)";
 constexpr std::string_view kErrno = "Slurm src/common/slurm_errno.c";
 constexpr std::string_view kSlurm = "Slurm src/slurmctld, src/slurmd";
 constexpr std::string_view kReasons = "Slurm squeue(1), Job Reason Codes; sinfo -R";

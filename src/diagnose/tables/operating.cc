@@ -15,7 +15,8 @@ constexpr std::string_view kGdsSource = "github.com/NVIDIA/gds-nvidia-fs; NVIDIA
 constexpr std::string_view kVersionSource = "Linux kernel/module/version.c";
 constexpr std::string_view kPluginSource = "github.com/Mellanox/k8s-rdma-shared-dev-plugin";
 constexpr std::string_view kSriovSource = "Linux drivers/pci/iov.c";
-constexpr std::string_view kHmcSource = "AMI MegaRAC of DGX and HGX systems, registry Ami; github.com/dsx-ai-factory/infra-controller/issues/6412";
+constexpr std::string_view kHmcSource =
+    "AMI MegaRAC of DGX and HGX systems, registry Ami; github.com/dsx-ai-factory/infra-controller/issues/6412";
 constexpr std::string_view kHdf5Locks = "HDF5 src/H5FDsec2.c, H5FD__sec2_lock; flock(2)";
 constexpr std::string_view kNoLocksTitle = "HDF5 could not open a file: its file system grants no locks";
 constexpr std::string_view kVfioMap = "QEMU hw/vfio; Linux drivers/vfio/vfio_iommu_type1.c";
@@ -23,10 +24,12 @@ constexpr std::string_view kPinTitle =
     "The driver refused to pin GPU memory for another device (nvidia_p2p_get_pages, EINVAL)";
 constexpr std::string_view kNoProfilingTitle =
     "DCGM offers no profiling metrics (DCGM_FI_PROF_…) on this node";
-constexpr std::string_view kSwitchInfo = "github.com/stanford-rc/ibswinfo, ibswinfo.sh (registers MSPS, FORE)";
+constexpr std::string_view kSwitchInfo =
+    "github.com/stanford-rc/ibswinfo, ibswinfo.sh (registers MSPS, FORE)";
 constexpr std::string_view kSwitchPowerTitle = "A power supply of a switch gives no power";
 constexpr std::string_view kSwitchSupplyTitle = "A power supply of a switch is missing or not well";
-constexpr std::string_view kSwitchFanTitle = "A fan of a switch, or of its power supply, runs outside its limits";
+constexpr std::string_view kSwitchFanTitle =
+    "A fan of a switch, or of its power supply, runs outside its limits";
 constexpr std::string_view kNoEngineTitle = "DCGM's client does not reach its host engine (nv-hostengine)";
 constexpr std::string_view kNoSessionTitle = "ipmitool got no session with the BMC";
 constexpr std::string_view kNoVfTitle =
