@@ -231,7 +231,8 @@ constexpr std::array<std::string_view, 2> kFmFailed = {"fm-unit-failed", "fm-sta
 constexpr std::array<std::string_view, 2> kCheckpointAsked = {"cuda-checkpoint-asked",
                                                               "cuda-checkpoint-call"};
 constexpr std::array<std::string_view, 2> kSystemCallRefused = {"os-call-refused", "memfd-refused"};
-constexpr std::array<std::string_view, 2> kCcGuest = {"cc-not-ready", "cc-on"};
+constexpr std::array<std::string_view, 4> kCcGuest = {"cc-not-ready", "cc-not-ready-listed", "cc-on",
+                                                      "cc-on-listed"};
 constexpr std::array<std::string_view, 3> kNvlsmMissing = {"nvlsm-absent", "nvlsm-no-unit", "umad-absent"};
 
 // Stopped and started again while the GPUs were up, or the driver reports that its state is out of date.
