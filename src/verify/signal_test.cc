@@ -111,16 +111,16 @@ TEST(PortModule, IsJudgedByItsOwnLimits) {
   EXPECT_EQ(judged(signal, "rdma.module").status, Status::kNotApplicable) << "nothing sends light there";
 }
 
-TEST(LinkTrouble, OfAPortThatNothingUsesIsNone) {
-  SignalAnswer unplugged = port_with_link();
-  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kNotApplicable) << "not stated";
-  unplugged.trouble = "";
-  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kPass);
-  unplugged.up = false;
-  unplugged.trouble = "Cable is unplugged";
-  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kNotApplicable);
-  unplugged.up = true;
-  EXPECT_EQ(judged(unplugged, "rdma.link-trouble").status, Status::kWarn);
+TEST(LinkTrouble, OfAPortIsTheFirmwaresWord) {
+  SignalAnswer port = port_with_link();
+  EXPECT_EQ(judged(port, "rdma.link-trouble").status, Status::kNotApplicable) << "not stated";
+  port.trouble = "";
+  EXPECT_EQ(judged(port, "rdma.link-trouble").status, Status::kPass);
+  port.trouble = "Bad signal integrity";
+  EXPECT_EQ(judged(port, "rdma.link-trouble").status, Status::kWarn);
+  port.up = false;
+  port.trouble = "Cable is unplugged";
+  EXPECT_EQ(judged(port, "rdma.link-trouble").status, Status::kWarn) << "no rails are known: it may be meant";
 }
 
 }  // namespace

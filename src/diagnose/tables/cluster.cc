@@ -199,7 +199,7 @@ constexpr Symptom kClusterSymptoms[] = {
     {"nvswitch-listed",       kNote,    kSight, kAnyone, {"Bridge [0680]: NVIDIA"}, "lspci -nn", "An NVSwitch"},
     {"pci-bridge-listed",     kNote,    kSight, kAnyone, {"PCI bridge [0604]"}, "lspci -nn", "A PCIe bridge"},
     {"cri-no-default-runtime", kError,  kCause, kAnyone, {"no corresponding runtime configured in", "default_runtime_name"}, kCriConfig, "containerd does not load its part for Kubernetes (CRI): the default runtime is not defined"},
-    {"cri-plugin-config",     kError,   kCause, kAnyone, {"failed to load plugin", "invalid plugin config"}, kCriConfig, "containerd does not load a plugin: its configuration is refused"},
+    {"cri-plugin-config",     kError,   kCause, kAnyone, {"failed to load plugin", "io.containerd", "invalid plugin config"}, kCriConfig, "containerd does not load a plugin: its configuration is refused"},
     {"cri-unknown-service",   kError,   kEcho,  kAnyone, {"unknown service runtime.v1"}, "github.com/containerd/containerd, plugins/cri", "containerd runs without its part for Kubernetes (CRI)"},
     {"cri-failed-to-load",    kNote,    kSight, kAnyone, {"failed to load plugin", "failed to create CRI service"}, "github.com/containerd/containerd", "containerd's CRI plugin did not load"},
     {"cri-disabled",          kNote,    kSight, kAnyone, {"disabled_plugins", "cri"}, "containerd's config.toml", "containerd's CRI plugin is switched off"},

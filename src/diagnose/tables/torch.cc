@@ -435,7 +435,7 @@ constexpr Hypothesis kTorchHypotheses[] = {
      .remedy = "which ninja on each node: pip install ninja there, or add the environment's bin to PATH (DeepSpeed: PATH=... in ~/.deepspeed_env).",
      .source = "PyTorch torch/utils/cpp_extension.py; github.com/deepspeedai/DeepSpeed/issues/5627"},
     {.id = "ninja-log", .explains = {"ninja-log"}, .common = kUsual, .stated = true,
-     .cause = "Several processes of the job compile in one folder at the same time, and one replaced the log (.ninja_log) that another was to open. It comes and goes by chance.",
+     .cause = "The log (.ninja_log) in the build's folder went away. Mostly several processes of the job compile in one folder at the same time, and one replaced the log that another was to open, which comes and goes by chance; with one process alone something else removed the folder, or its file server lost it (\"Stale file handle\").",
      .remedy = "Start it again: what is compiled already stays. For good: a FlashInfer with its pull request 2339 (January 2026), where each module has its own folder; its compiled kernels (pip install flashinfer-jit-cache); one process that compiles before the others start; or a cache of its own for each rank (FLASHINFER_WORKSPACE_BASE).",
      .settle_by = "the same job with one rank, or once more",
      .source = "github.com/flashinfer-ai/flashinfer/issues/2338; github.com/flashinfer-ai/flashinfer/pull/2339; github.com/NVIDIA/TensorRT-LLM/pull/18278"},

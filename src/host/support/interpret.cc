@@ -248,9 +248,12 @@ std::string device_at(const std::vector<std::string>& words, std::size_t at) {
   return words[at];
 }
 
-// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0"; empty if there is none.
-std::string word_after(const std::vector<std::string>& words, std::string_view flag) {
+// Returns the word after a flag, or the rest of its own word: "-d mlx5_0", "-dmlx5_0", "--device mlx5_0"; empty if there is
+// none.
+std::string word_after(const std::vector<std::string>& words, std::string_view flag,
+                       std::string_view long_flag = {}) {
   for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == long_flag) return device_at(words, i + 1);
     if (!words[i].starts_with(flag) || words[i].starts_with("--")) continue;
     return words[i].size() > flag.size() ? words[i].substr(flag.size()) : device_at(words, i + 1);
   }
@@ -267,15 +270,22 @@ std::string adapter_of(const std::vector<std::string>& words) {
         bare.substr(0, 4) + ":" + bare.substr(4, 2) + ":" + bare.substr(6, 2) + "." + bare.substr(8);
     if (!full_pci_address(address).empty()) return address;
   }
-  return word_after(words, "-d");
+  return word_after(words, "-d", "--device");
 }
 
 void add_links(const Outputs& outputs, ReportTree& report) {
   std::vector<LinkText> texts;
   for (const std::string_view program : {"mlxlink", "mstlink"})
-    for (const Output* output : outputs.of(program))
-      texts.push_back({adapter_of(output->words),
-                       parse_number<int>(word_after(output->words, "-p")).value_or(1), output->text});
+    for (const Output* output : outputs.of(program)) {
+      const std::string port = word_after(output->words, "-p", "--port");
+      const auto number = port.empty() ? 1 : parse_number<int>(port).value_or(0);
+      if (number < 1) {
+        report.leave_out(
+            fmt::format("`mlxlink` of port {}: only ports of adapters are read, which have a number", port));
+        continue;
+      }
+      texts.push_back({adapter_of(output->words), number, output->text});
+    }
   add_mlxlink(texts, report);
 }
 

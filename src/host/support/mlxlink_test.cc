@@ -97,6 +97,11 @@ const std::string kCounters =
     "Raw Physical BER                   : 1E-8\nLink Down Counter                  : 1\n"
     "Link Error Recovery Counter        : 0\n";
 
+// The same without colours, as the intake hands it over.
+std::string plain_mlxlink(const std::string& state, const std::string& speed, const std::string& width) {
+  return without_colours(mlxlink(state, speed, width));
+}
+
 std::vector<SignalAnswer> signals_of(Host& host) {
   auto read = json::read<std::vector<SignalAnswer>>(host.call("signals").value_or(""));
   return read ? *std::move(read) : std::vector<SignalAnswer>();
@@ -135,7 +140,7 @@ TEST(Mlxlink, ThePortOfAnUnknownDeviceKeepsItsSignal) {
 TEST(Mlxlink, AValueThatIsNoneIsNotStated) {
   ReportTree report;
   const std::string text =
-      mlxlink("Polling", "N/A", "N/A") +
+      plain_mlxlink("Polling", "N/A", "N/A") +
       "Raw Physical BER                   : N/A\nEffective Physical BER             : 7\n"
       "Symbol BER                         : -1E-9\nLink Down Counter                  : many\n"
       "Raw Physical Errors Per Lane       : 99999999999999999999999,1\n";
@@ -162,9 +167,10 @@ TEST(Mlxlink, TheFirmwareNamesTheTrouble) {
 
 TEST(Mlxlink, OfOnePortTheLaterCountersCount) {
   ReportTree report;
-  const std::string before = mlxlink("Active", "400G", "4x") + kCounters;
-  const std::string after = mlxlink("Active", "400G", "4x") + "Raw Physical BER                   : 5E-9\n";
-  const std::string without = mlxlink("Active", "400G", "4x");
+  const std::string before = plain_mlxlink("Active", "400G", "4x") + kCounters;
+  const std::string after =
+      plain_mlxlink("Active", "400G", "4x") + "Raw Physical BER                   : 5E-9\n";
+  const std::string without = plain_mlxlink("Active", "400G", "4x");
   add_mlxlink({{"mlx5_0", 1, before}, {"mlx5_0", 1, after}, {"mlx5_0", 1, without}, {"mlx5_1", 1, without}},
               report);
   const auto signals = signals_of(*host_of(std::move(report)));
@@ -177,18 +183,18 @@ TEST(Mlxlink, OfOnePortTheLaterCountersCount) {
 TEST(Mlxlink, ItsModuleHasReadingsAndFaults) {
   ReportTree report;
   const std::string optic =
-      mlxlink("Active", "IB-NDR", "4x") +
+      plain_mlxlink("Active", "IB-NDR", "4x") +
       "\nModule Info\n-----------\nTemperature [C]                    : 54 [-5..75]\n"
       "Voltage [mV]                       : 3261.2 [2970..3630]\n"
       "Rx Power Current [dBm]             : 1.886,1.989,-12.281,1.976 [-10.41..6]\n"
       "Tx Power Current [dBm]             : N/A\nModule FW Fault                    : 0\n"
       "Rx LOS [per lane]                  : 0,0,1,0\n";
-  const std::string copper = mlxlink("Active", "IB-NDR", "4x") +
+  const std::string copper = plain_mlxlink("Active", "IB-NDR", "4x") +
                              "Temperature [C]                    : 0 [0..0]\n"
                              "Rx Power Current [dBm]             : 0,0,0,0 [0..0]\n"
                              "Bias Current [mA]                  : 7 [9..x]\nVoltage [mV] : 5 ]..[ 3\n";
   add_mlxlink({{"mlx5_0", 1, optic},
-               {"mlx5_0", 1, mlxlink("Active", "IB-NDR", "4x") + kCounters},
+               {"mlx5_0", 1, plain_mlxlink("Active", "IB-NDR", "4x") + kCounters},
                {"mlx5_1", 1, copper}},
               report);
   const auto signals = signals_of(*host_of(std::move(report)));
@@ -224,6 +230,82 @@ TEST(Mlxlink, ALoopOverTheAdaptersNamesEach) {
   EXPECT_EQ(signals[2].device, "");
   EXPECT_EQ(signals[2].raw_ber, 5e-9);
   EXPECT_EQ(line_of(*host, "/sys/class/infiniband/mlx5_1/ports/1/phys_state"), "2: Polling");
+}
+
+TEST(Mlxlink, LabelsThatNameTwoPortsOrStandBelowNameNone) {
+  const std::string good = plain_mlxlink("Active", "400G", "4x") + "Raw Physical BER : 1E-9\n";
+  const std::string bad = plain_mlxlink("Active", "400G", "4x") + "Raw Physical BER : 1E-3\n";
+  for (const std::string& text :
+       {"=== mlx5_0 ===\n" + bad + "=== mlx5_0 ===\n" + good,
+        "== mlx5_0 port 1 ==\n" + bad + "== mlx5_0 port 2 ==\n" + good, bad + "mlx5_0\n" + good + "mlx5_1\n",
+        "mlx5_0 port 1 ==> ens1 (Up)\nmlx5_1 port 1 ==> ens2 (Up)\n" + bad + good}) {
+    ReportTree report;
+    add_mlxlink({{"", 1, text}}, report);
+    const auto signals = signals_of(*host_of(std::move(report)));
+    ASSERT_EQ(signals.size(), 2U) << text;
+    EXPECT_EQ(signals[0].device + signals[1].device, "") << text;
+    EXPECT_EQ(signals[0].raw_ber, 1e-3) << text;
+  }
+}
+
+TEST(Mlxlink, TheLaterStateCounts) {
+  const std::string up = plain_mlxlink("Active", "400G", "4x") + kCounters;
+  const std::string down =
+      "Operational Info\n---\nState : Polling\nPhysical state : N/A\nStatus Opcode : 1024\n"
+      "Recommendation : Cable is unplugged\n";
+  ReportTree report;
+  add_mlxlink({{"mlx5_0", 1, up}, {"mlx5_0", 1, down}, {"mlx5_1", 1, down}, {"mlx5_1", 1, up}}, report);
+  const auto signals = signals_of(*host_of(std::move(report)));
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_FALSE(signals[0].up || signals[0].raw_ber);
+  EXPECT_EQ(signals[0].trouble, std::string("Cable is unplugged"));
+  EXPECT_TRUE(signals[1].up);
+  EXPECT_EQ(signals[1].trouble, std::string());
+}
+
+// A sound passive cable of 400 Gb/s, as posted (MFT 4.35): it has no laser and no clock recovery.
+TEST(Mlxlink, FlagsOfACopperCableMeanNothing) {
+  ReportTree report;
+  const std::string copper = plain_mlxlink("Active", "IB-NDR", "4x") +
+                             "Rx Power Current [dBm]             : 0,0,0,0 [0..0]\n"
+                             "Rx CDR LOL [per lane]              : 1,1,1,1\nRx LOS [per lane] : 1,0,1,1\n";
+  const std::string split = plain_mlxlink("Active", "400G", "4x") +
+                            "Rx Power Current [dBm]             : 1.9,-40,-40,2.1 [-10.41..6]\n"
+                            "Rx LOS [per lane]                  : 0,1,1,1\n";
+  add_mlxlink({{"mlx5_0", 1, copper}, {"mlx5_1", 1, split}}, report);
+  const auto signals = signals_of(*host_of(std::move(report)));
+  ASSERT_EQ(signals.size(), 2U);
+  EXPECT_TRUE(signals[0].faults.empty());
+  EXPECT_EQ(signals[1].faults, (std::vector<std::string>{"Rx LOS of lane 3"}));
+}
+
+TEST(Mlxlink, WhatStandsBelowItIsNotOfIt) {
+  const auto host = host_of_session("mlxlink -d mlx5_0 -c; ibstat mlx5_1",
+                                    mlxlink("Active", "IB-HDR", "4x") + kCounters +
+                                        "CA 'mlx5_1'\n\t\tState: Down\n\t\tPhysical state: Disabled\n");
+  ASSERT_TRUE(host);
+  ASSERT_EQ(signals_of(*host).size(), 1U);
+  EXPECT_TRUE(signals_of(*host)[0].up);
+}
+
+TEST(Mlxlink, PortsOfASwitchAreLeftOut) {
+  const auto host =
+      host_of_session("mlxlink -d lid-5 -p 21/1 -c", mlxlink("Active", "IB-NDR", "4x") + kCounters);
+  ASSERT_TRUE(host);
+  EXPECT_FALSE(host->call("signals").ok());
+  const auto second = host_of_session("mlxlink -d mlx5_0 --port 2", mlxlink("Active", "IB-NDR", "4x"));
+  ASSERT_EQ(signals_of(*second).size(), 1U);
+  EXPECT_EQ(signals_of(*second)[0].port, 2);
+}
+
+TEST(Mlxlink, LinesMayEndAsOnWindows) {
+  std::string text = mlxlink("Active", "400G", "4x");
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; at += 2) text.insert(at, "\r");
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {text, 0};
+  auto reports = reports_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(reports) << reports.error().text;
+  EXPECT_EQ(signals_of(*host_of(std::move(reports->nodes.front().tree))).size(), 1U);
 }
 
 TEST(Mlxlink, ItsJsonHasTheCounters) {

@@ -131,9 +131,13 @@ bool is_module_text(std::string_view head) {
 // Returns true for what mlxlink prints, also where a loop over the adapters printed a line above it.
 bool is_mlxlink(std::string_view head) {
   constexpr std::size_t kLabel = 200;
-  const auto title = head.find("Operational Info\n---");
-  return title <= kLabel && (title == 0 || head[title - 1] == '\n') &&
-         head.find("Physical state") != head.npos;
+  if (head.find("Physical state") == head.npos) return false;
+  const auto found = lines(head.substr(0, 4096));
+  for (std::size_t i = 0; i + 1 < found.size(); ++i) {
+    if (static_cast<std::size_t>(found[i].data() - head.data()) > kLabel) break;
+    if (trim(found[i]) == "Operational Info" && trim(found[i + 1]).starts_with("---")) return true;
+  }
+  return false;
 }
 
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.

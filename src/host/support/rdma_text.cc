@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/fields.h"
@@ -389,12 +391,26 @@ struct MlxlinkText {
   std::string width = {};
 };
 
+// Lane flags of a cable without a laser mean nothing, and neither do those of a lane without light, which is another port's.
+void leave_out_dark_lanes(SignalAnswer& signal) {
+  constexpr double kDark = -30;  // dBm
+  if (signal.module.empty()) signal.faults.clear();
+  for (const ModuleReading& reading : signal.module)
+    for (std::size_t lane = 0; reading.name == "Rx Power Current" && lane < reading.values.size(); ++lane)
+      if (reading.values[lane] <= kDark)
+        std::erase_if(signal.faults, [&](const std::string& fault) {
+          return fault.ends_with(fmt::format(" of lane {}", lane));
+        });
+}
+
 // Reads both forms: "Raw Physical BER : 1E-8", and of --json "Raw Physical BER" : "1E-8", with lists in an object of
-// their own, as "Raw Physical Errors Per Lane" : { "values" : [ ... ] }.
+// their own, as "Raw Physical Errors Per Lane" : { "values" : [ ... ] }. The first of each name counts: what another
+// program printed below has "Physical state" as well.
 MlxlinkText read_mlxlink(std::string_view text) {
   MlxlinkText read;
   SignalAnswer& signal = read.signal;
-  std::string_view opcode, recommendation, list;
+  std::set<std::string_view> known;
+  std::string_view physical, opcode, recommendation, list;
   for (const auto line : lines(text)) {
     const auto pair = key_value(line, ':');
     if (!pair) continue;
@@ -403,8 +419,9 @@ MlxlinkText read_mlxlink(std::string_view text) {
     const auto value = json_value(pair->second);
     const auto count = parse_number<std::uint64_t>(value);
     list = value.starts_with('{') ? key : "";
+    if (!list.empty() || !known.insert(key).second) continue;
     if (key == "State") read.state = value;
-    if (key == "Physical state") signal.up = value == "LinkUp" || value == "Active";
+    if (key == "Physical state") physical = value;
     if (key == "Width") read.width = value;
     if (key == "Speed") signal.speed = value.substr(0, kMostSentText);
     if (key == "FEC") signal.fec = value.substr(0, kMostSentText);
@@ -422,17 +439,18 @@ MlxlinkText read_mlxlink(std::string_view text) {
       signal.module.push_back(std::move(*reading));
     if (signal.faults.size() < kMostSentLanes) add_module_faults(key, pair->second, signal.faults);
   }
-  signal.up = signal.up || read.state == "Active";
-  if (!recommendation.empty() && recommendation != "N/A")
-    signal.trouble = opcode == "0" || recommendation.starts_with("No issue") ? "" : recommendation;
+  signal.up = read.state.empty() ? physical == "LinkUp" : mlxlink_state(read.state) == "5: LinkUp";
+  // A cable that is not of NVIDIA is named so while it carries a sound link.
+  const bool sound = opcode == "0" || recommendation.starts_with("No issue") ||
+                     (signal.up && recommendation.starts_with("Stamping of non-"));
+  if (!recommendation.empty() && recommendation != "N/A") signal.trouble = sound ? "" : recommendation;
+  leave_out_dark_lanes(signal);
   return read;
 }
 
-// Of one port the later output counts, but for counters and a module that it does not have.
+// Of one port the later output counts. While the link is up it is completed from the earlier one: it may have been printed
+// without counters, or without the module.
 void keep_signal(SignalAnswer signal, std::vector<SignalAnswer>& signals) {
-  const auto has_ratio = [](const SignalAnswer& one) {
-    return one.raw_ber || one.effective_ber || one.symbol_ber;
-  };
   const auto known = std::ranges::find_if(signals, [&](const SignalAnswer& other) {
     return !signal.device.empty() && other.device == signal.device && other.port == signal.port;
   });
@@ -440,16 +458,22 @@ void keep_signal(SignalAnswer signal, std::vector<SignalAnswer>& signals) {
     if (signals.size() < kMostSentSignals) signals.push_back(std::move(signal));
     return;
   }
-  if (signal.module.empty() && signal.faults.empty()) {
-    signal.module = std::move(known->module);
-    signal.faults = std::move(known->faults);
+  SignalAnswer& before = *known;
+  if (signal.up && !signal.raw_ber && !signal.effective_ber && !signal.symbol_ber) {
+    signal.minutes = before.minutes;
+    signal.raw_ber = before.raw_ber;
+    signal.raw_errors = std::move(before.raw_errors);
+    signal.effective_ber = before.effective_ber;
+    signal.effective_errors = before.effective_errors;
+    signal.symbol_ber = before.symbol_ber;
+    signal.symbol_errors = before.symbol_errors;
+    signal.link_downs = before.link_downs;
   }
-  if (has_ratio(signal) || !has_ratio(*known)) {
-    *known = std::move(signal);
-  } else {
-    known->module = std::move(signal.module);
-    known->faults = std::move(signal.faults);
+  if (signal.up && signal.module.empty()) {
+    signal.module = std::move(before.module);
+    signal.faults = std::move(before.faults);
   }
+  before = std::move(signal);
 }
 
 // Returns the RDMA device for mlxlink's -d: itself, or that of a PCI function; empty if the report has none.
@@ -461,23 +485,26 @@ std::string rdma_device(const std::string& named, const ReportTree& report) {
   return "";
 }
 
-// Returns "mlx5_0" of the line "=== mlx5_0 ==="; empty if it names none.
-std::string_view adapter_named(std::string_view line) {
-  constexpr std::string_view kPrefix = "mlx5_";
-  const auto begin = line.find(kPrefix);
-  if (begin == line.npos) return {};
-  const auto end = std::min(line.find_first_not_of("0123456789", begin + kPrefix.size()), line.size());
-  return line.substr(begin, end - begin);
+// Returns "mlx5_0" of the line "=== mlx5_0 ===" that a loop prints above an output; empty if it is no such line.
+std::string adapter_named(std::string_view line) {
+  constexpr std::string_view kSigns = "=-#*: \t";
+  const auto begin = line.find_first_not_of(kSigns);
+  if (begin == line.npos) return "";
+  const auto name = line.substr(begin, line.find_last_not_of(kSigns) + 1 - begin);
+  return name.starts_with("mlx") && is_device(name) ? std::string(name) : "";
 }
 
-// Returns the outputs in a text, which has several if a loop over the adapters wrote it. The line that the loop printed above
-// one may name its adapter.
+// Returns the outputs in a text, which has several if a loop over the adapters wrote it. The line above each may name its
+// adapter. A name that stands twice, or below the outputs, names none.
 std::vector<LinkText> mlxlink_outputs(const LinkText& text) {
+  const bool json = text.text.starts_with('{');
   std::vector<LinkText> found;
   std::string label;
   for (const auto line : lines(text.text)) {
-    if (const auto name = adapter_named(line); !name.empty()) label = name;
-    if (line != "Operational Info") continue;
+    if (json ? line != "{" : trim(line) != "Operational Info") {
+      if (!trim(line).empty()) label = adapter_named(line);
+      continue;
+    }
     const auto at = static_cast<std::size_t>(line.data() - text.text.data());
     if (!found.empty())
       found.back().text = found.back().text.substr(0, found.back().text.size() - (text.text.size() - at));
@@ -486,6 +513,11 @@ std::vector<LinkText> mlxlink_outputs(const LinkText& text) {
     label.clear();
   }
   if (found.empty() || (found.size() == 1 && !text.device.empty())) return {text};
+  std::map<std::string, int> named;
+  for (const LinkText& one : found) ++named[one.device];
+  const bool below = found.size() > 1 && found.front().device.empty();
+  for (LinkText& one : found)
+    if (below || named.at(one.device) > 1) one.device.clear();
   return found;
 }
 

@@ -30,7 +30,8 @@ bool is_of(const SignalAnswer& signal, const RailEnd& end) {
   return end.rdma && end.rdma.device->name == signal.device && end.rdma.port->number == signal.port;
 }
 
-// Calls look(Case&, const std::string& where, const SignalAnswer&, bool of_rail) for each port whose signal a report has.
+// Calls look(Case&, const std::string& where, const SignalAnswer&, bool unused) for each port whose signal a report
+// has. A port is unused if the node has rails and the port is none of theirs.
 template <class Look>
 void each_signal(const Survey& survey, Judge& judge, Look&& look) {
   const auto touches = [](const NodeView& node, const SignalAnswer& signal) {
@@ -40,9 +41,10 @@ void each_signal(const Survey& survey, Judge& judge, Look&& look) {
       survey, judge, [](const NodeView& node) { return items(node.facts->rdma.signals); }, port_name, touches,
       [&](Case& verdict, const NodeView& node, const SignalAnswer& signal) {
         verdict.seen(node.facts->rdma.signals);
-        const bool of_rail =
-            std::ranges::any_of(node.ends, [&](const RailEnd& end) { return is_of(signal, end); });
-        look(verdict, fmt::format("{} of {}", port_name(signal), *node.name), signal, of_rail);
+        const bool unused = !node.ends.empty() && std::ranges::none_of(node.ends, [&](const RailEnd& end) {
+          return is_of(signal, end);
+        });
+        look(verdict, fmt::format("{} of {}", port_name(signal), *node.name), signal, unused);
       });
 }
 
@@ -85,8 +87,8 @@ std::string observed_text(const SignalAnswer& signal, const Unmended& rest) {
 // mst names.
 ShellCommand link_command(const SignalAnswer& signal, const ShellCommand& options) {
   const std::string device = signal.device.empty() ? "DEVICE" : signal.device;
-  return device.starts_with("/dev/mst/") ? command("mlxlink -d {} -p {} {}", device, signal.port, options)
-                                         : command("mstlink -d {} -p {} {}", device, signal.port, options);
+  return device.find("_pci") != device.npos ? command("mlxlink -d {} -p {} {}", device, signal.port, options)
+                                            : command("mstlink -d {} -p {} {}", device, signal.port, options);
 }
 
 // Clears the counters and looks again: what they hold may be of a cable that has been swapped since.
@@ -145,10 +147,10 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
 
 void link_trouble(const Survey& survey, Judge& judge) {
   each_signal(
-      survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool of_rail) {
+      survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool unused) {
         if (!signal.trouble) return verdict.not_applicable("the output has no recommendation");
         if (signal.trouble->empty()) return verdict.pass("no issue");
-        if (!signal.up && !of_rail)
+        if (!signal.up && unused)
           return verdict.not_applicable("it has no link and is no rail's: " + *signal.trouble);
         verdict.warn(
             {.message = fmt::format("the adapter's firmware reports of {}: {}", where, *signal.trouble),
