@@ -100,7 +100,9 @@ TEST(PortModule, IsJudgedByItsOwnLimits) {
   EXPECT_EQ(judged(signal, "rdma.module").status, Status::kNotApplicable);
   signal.module = {{"Temperature", "C", {54}, -5, 75},
                    {"Rx Power Current", "dBm", {1.9, -40, 2.2, 1.9}, -10.4, 6}};
+  signal.module.push_back({"Bias Current", "mA", {8.4, 0, 8.4, 8.4}, 2, 15});
   EXPECT_EQ(judged(signal, "rdma.module").status, Status::kPass) << "a dark lane is another port's";
+  signal.module.pop_back();
   signal.module[0].values = {81};
   signal.module[1].values = {1.9, 2.0, -12.1, 1.9};
   const Finding found = judged(signal, "rdma.module");

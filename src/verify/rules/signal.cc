@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/wording.h"
 #include "hardware/fec.h"
@@ -161,18 +162,26 @@ void link_trouble(const Survey& survey, Judge& judge) {
       });
 }
 
-// Returns "Rx power of lane 2 -12.1 dBm, outside -10.4 to 6 dBm" of each value beyond the module's limits. Light of a lane
-// that is dark is none of this link (model/watched_link.h).
-std::vector<std::string> beyond_limits(const ModuleReading& reading) {
+// Returns the lanes that receive no light at all: they belong to another port that shares the module (model/watched_link.h).
+std::set<std::size_t> dark_lanes(const SignalAnswer& signal) {
   constexpr double kDark = -30;  // dBm, kDarkMilliwatts
+  std::set<std::size_t> dark;
+  for (const ModuleReading& reading : signal.module)
+    for (std::size_t lane = 0; reading.name == "Rx Power Current" && lane < reading.values.size(); ++lane)
+      if (reading.values[lane] <= kDark) dark.insert(lane);
+  return dark;
+}
+
+// Returns "Rx Power Current of lane 2 -12.1 dBm, outside -10.4 to 6" of each value beyond the module's limits.
+std::vector<std::string> beyond_limits(const ModuleReading& reading, const std::set<std::size_t>& dark) {
   std::vector<std::string> found;
+  const bool by_lane = reading.values.size() > 1;
   for (std::size_t lane = 0; lane < reading.values.size(); ++lane) {
     const double value = reading.values[lane];
-    if ((reading.unit == "dBm" && value <= kDark) || (value >= reading.low && value <= reading.high))
-      continue;
+    if ((by_lane && dark.contains(lane)) || (value >= reading.low && value <= reading.high)) continue;
     found.push_back(fmt::format("{}{} {:g} {}, outside {:g} to {:g}", reading.name,
-                                reading.values.size() > 1 ? fmt::format(" of lane {}", lane) : "", value,
-                                reading.unit, reading.low, reading.high));
+                                by_lane ? fmt::format(" of lane {}", lane) : "", value, reading.unit,
+                                reading.low, reading.high));
   }
   return found;
 }
@@ -184,8 +193,9 @@ void module_limits(const Survey& survey, Judge& judge) {
           "the output has no readings of a module: mlxlink -m prints those of optics");
     if (!signal.up) return verdict.not_applicable("the port has no link");
     std::vector<std::string> found = signal.faults;
+    const auto dark = dark_lanes(signal);
     for (const ModuleReading& reading : signal.module)
-      for (std::string& text : beyond_limits(reading)) found.push_back(std::move(text));
+      for (std::string& text : beyond_limits(reading, dark)) found.push_back(std::move(text));
     if (found.empty()) return verdict.pass("within the module's limits");
     const std::string text = fmt::format("{}", fmt::join(found, "; "));
     verdict.warn(
