@@ -735,7 +735,9 @@ TEST(Notes, AReadingWithoutAnErrorIsNotTelling) {
         "\t\tDevSta:\tCorrErr- UncorrErr- FatalErr- UnsuppReq- AuxPwr- TransPend-",
         "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq+",
         "\t\tAERCap:\tFirst Error Pointer: 00, ECRCGenCap- ECRCGenEn-",
-        "\tCapabilities: [420 v2] Advanced Error Reporting"})
+        "\tCapabilities: [420 v2] Advanced Error Reporting",
+        "Error Code Response                : ConfigUndefined",
+        "            \"Link Error Recovery Counter\" : \"0\","})
     EXPECT_TRUE(read_log(std::string(line) + "\n").verdict.why.empty()) << line;
   EXPECT_FALSE(read_log("worker: Error : disk is full\n").verdict.why.empty());
 }

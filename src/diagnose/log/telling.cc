@@ -104,19 +104,39 @@ std::string_view without_prefix(std::string_view line) {
   return line;
 }
 
-// Returns true for a line of `nvidia-smi -q` or `lspci -vv` that names an error among the things it counts or could
-// report, and shows none: "Correctable Error   : 0", "DevSta: CorrErr- UncorrErr- …"; and for a line by which
-// NVIDIA's tools report that a step was done: "-I- … finished successfully".
+// Returns true for a line of `nvidia-smi -q`, `mlxlink` (also --json) or `lspci -vv` that names an error among the things it
+// counts or could report, and shows none: "Correctable Error   : 0", "DevSta: CorrErr- UncorrErr- …"; and for a line by
+// which NVIDIA's tools report that a step was done: "-I- … finished successfully".
 bool is_reading(std::string_view text) {
-  constexpr std::string_view kBegins[] = {
-      "-I- ",   "DevCap", "DevCtl",  "DevSta:", "AERCap:", "UESta:",   "UEMsk:",  "UESvrt:",
-      "CESta:", "CEMsk:", "RootCap", "RootCmd", "RootCtl", "RootSta:", "Retimer", "Capabilities: ["};
+  if (text.starts_with('"')) text.remove_prefix(1);
+  constexpr std::string_view kBegins[] = {"-I- ",
+                                          "DevCap",
+                                          "DevCtl",
+                                          "DevSta:",
+                                          "AERCap:",
+                                          "UESta:",
+                                          "UEMsk:",
+                                          "UESvrt:",
+                                          "CESta:",
+                                          "CEMsk:",
+                                          "RootCap",
+                                          "RootCmd",
+                                          "RootCtl",
+                                          "RootSta:",
+                                          "Retimer",
+                                          "Capabilities: [",
+                                          "Error Code Response"};
   if (std::ranges::any_of(kBegins, [&](std::string_view begin) { return text.starts_with(begin); }))
     return true;
   constexpr std::string_view kSound[] = {"0",          "N/A",      "No",      "None",    "Not Active",
                                          "No Pending", "Disabled", "Enabled", "Inactive"};
   const auto colon = text.find(" : ");
-  return colon != text.npos && std::ranges::find(kSound, trim(text.substr(colon + 3))) != std::end(kSound);
+  if (colon == text.npos) return false;
+  auto value = trim(text.substr(colon + 3));
+  if (value.ends_with(',')) value.remove_suffix(1);
+  if (value.size() > 1 && value.starts_with('"') && value.ends_with('"'))
+    value = value.substr(1, value.size() - 2);
+  return std::ranges::find(kSound, value) != std::end(kSound);
 }
 
 }  // namespace
