@@ -41,8 +41,17 @@ int FabricReader::add_node(IbNode added, Spot spot) {
   return static_cast<int>(fabric_.nodes.size()) - 1;
 }
 
+std::size_t grow_ports(IbNode& node, int number) {
+  const std::size_t before = node.ports.size();
+  while (node.ports.size() <= static_cast<std::size_t>(number)) {
+    const int next = static_cast<int>(node.ports.size());
+    node.ports.emplace_back().number = next;
+  }
+  return node.ports.size() - before;
+}
+
 bool FabricReader::add_ports(int index, int number, Spot spot) {
-  auto& ports = node(index).ports;
+  const auto& ports = node(index).ports;
   const auto needed = static_cast<std::size_t>(number) + 1;
   if (needed <= ports.size()) return true;
   ports_ += needed - ports.size();
@@ -50,10 +59,7 @@ bool FabricReader::add_ports(int index, int number, Spot spot) {
     complaints_.add(spot, "more ports than a subnet has");
     return false;
   }
-  while (ports.size() < needed) {
-    const int next = static_cast<int>(ports.size());
-    ports.emplace_back().number = next;
-  }
+  grow_ports(node(index), number);
   return true;
 }
 

@@ -29,6 +29,9 @@ void check_both_ends(IbFabric& fabric, const std::vector<StatedEnd>& stated, Com
 // become three.
 std::string shown_description(std::string_view text);
 
+// Adds the ports of a node up to this number that it does not have. Returns how many it added.
+std::size_t grow_ports(IbNode& node, int number);
+
 // The subnet that a reader builds from the lines of a text, and the complaints about them.
 class FabricReader {
  protected:

@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "fabric/both_ends.h"
 
 namespace railbed {
 namespace {
@@ -223,13 +224,9 @@ class CounterListReader {
 
   // Returns the reading of the port, which is valid until the next one is added.
   IbCounterReading& add_port(int index, std::uint64_t guid, int port) {
-    auto& ports = list_.fabric.nodes[static_cast<std::size_t>(index)].ports;
-    const auto number = static_cast<std::size_t>(port);
-    for (; ports.size() <= number; ++ports_) {
-      const int next = static_cast<int>(ports.size());
-      ports.emplace_back().number = next;
-    }
-    ports[number].guid = guid;
+    IbNode& node = list_.fabric.nodes[static_cast<std::size_t>(index)];
+    ports_ += grow_ports(node, port);
+    node.ports[static_cast<std::size_t>(port)].guid = guid;
     list_.look.ports.push_back({.end = {index, port}, .first = {}, .second = std::nullopt});
     return list_.look.ports.back();
   }

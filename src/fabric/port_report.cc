@@ -27,6 +27,7 @@
 
 #include "base/text.h"
 #include "base/wording.h"
+#include "fabric/both_ends.h"
 
 namespace railbed {
 namespace {
@@ -37,7 +38,7 @@ constexpr std::string_view kInfo = "# Port info: ";
 constexpr std::string_view kVendorInfo = "# MLNX ext Port info: ";
 constexpr std::string_view kNodeHead = "# Node info: ";
 constexpr int kAllPorts = 255;
-constexpr std::size_t kMostReported = 1 << 15;  // ports; they are asked one by one
+constexpr std::size_t kMostReported = 1 << 15;  // ports: each was a command of its own
 constexpr std::size_t kMostReadings = 16;       // of one place that differ
 
 // Names of infiniband-diags before 1.5.
@@ -259,12 +260,7 @@ class PortReportReader {
   }
 
   void add_port(const IbEnd& end) {
-    auto& ports = report_.fabric.nodes[static_cast<std::size_t>(end.node)].ports;
-    const auto needed = static_cast<std::size_t>(end.port) + 1;
-    for (; ports.size() < needed; ++ports_) {
-      const int next = static_cast<int>(ports.size());
-      ports.emplace_back().number = next;
-    }
+    ports_ += grow_ports(report_.fabric.nodes[static_cast<std::size_t>(end.node)], end.port);
   }
 
   void value(std::string_view key, std::string_view text) {

@@ -117,7 +117,7 @@ struct DriverLines {
 struct RdmaMtu {
   std::string port = {};  // "mlx5_0/1"; empty if the log does not show it
   int bytes = 0;
-  // Of "gpu01:~$ ibv_devinfo -d mlx5_0 | grep mtu", whose output does not name the port; else empty.
+  // Set by "gpu01:~$ ibv_devinfo -d mlx5_0 | grep mtu", whose output does not name the port; else empty.
   std::string node = {};
   std::string device = {};
   LogSight sight = {};

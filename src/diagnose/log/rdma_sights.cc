@@ -456,7 +456,7 @@ Evidence responders_are_many(const LogState& state, const LogProblem&) {
 
 Evidence mpirun_is_under_slurm(const LogState& state, const LogProblem&) {
   const auto mpirun = first_seen(state, {"mpirun-started", "mpirun-program"});
-  const auto slurm = first_seen(state, {"slurm-granted", "slurm-script", "slurm-variable"});
+  const auto slurm = first_seen(state, {"slurm-granted", "slurm-script", "slurm-job-variable"});
   return mpirun && slurm ? Evidence(*slurm + "; " + *mpirun) : std::nullopt;
 }
 

@@ -569,7 +569,6 @@ constexpr Symptom kRdmaSymptoms[] = {
     {"mpirun-program", kNote, kSight, kAnyone, {"mpirun ./"}, "mpirun(1)", "mpirun starts the ranks"},
     {"slurm-granted", kNote, kSight, kAnyone, {"salloc: Granted job allocation"}, "salloc(1)", "An allocation of Slurm"},
     {"slurm-script", kNote, kSight, kAnyone, {"#SBATCH "}, "sbatch(1)", "A job script of Slurm"},
-    {"slurm-variable", kNote, kSight, kAnyone, {"SLURM_JOB_ID="}, "sbatch(1)", "A job of Slurm"},
     {"max-res-rd-atom", kNote, kSight, kAnyone, {"max_res_rd_atom:"}, "ibv_devinfo(1)", "How many RDMA reads an adapter answers at once, of all queue pairs"},
     {"ionic-device", kNote, kSight, kAnyone, {"RDMA device: ionic"}, "Mooncake rdma_context.cpp", "The adapter is one of AMD Pensando"},
     {"mooncake-gid-local", kNote, kSight, kAnyone, {"GID: (GID_Index ", ") fe:80:"}, "Mooncake rdma_context.cpp", "The GID that Mooncake uses is link-local"},

@@ -448,7 +448,7 @@ MlxlinkText read_mlxlink(std::string_view text) {
   return read;
 }
 
-// Of one port the later output counts. While the link is up it is completed from the earlier one: it may have been printed
+// Keeps the later output of a port. While the link is up it is completed from the earlier one: it may have been printed
 // without counters, or without the module.
 void keep_signal(SignalAnswer signal, std::vector<SignalAnswer>& signals) {
   const auto known = std::ranges::find_if(signals, [&](const SignalAnswer& other) {

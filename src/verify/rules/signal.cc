@@ -31,8 +31,15 @@ bool is_of(const SignalAnswer& signal, const RailEnd& end) {
   return end.rdma && end.rdma.device->name == signal.device && end.rdma.port->number == signal.port;
 }
 
-// Calls look(Case&, const std::string& where, const SignalAnswer&, bool unused) for each port whose signal a report
-// has. A port is unused if the node has rails and the port is none of theirs.
+bool is_of_rail(const SignalAnswer& signal, const NodeView& node) {
+  return std::ranges::any_of(node.ends, [&](const RailEnd& end) { return is_of(signal, end); });
+}
+
+std::string where(const SignalAnswer& signal, const NodeView& node) {
+  return fmt::format("{} of {}", port_name(signal), *node.name);
+}
+
+// Calls look(Case&, const NodeView&, const SignalAnswer&) for each port whose signal a report has.
 template <class Look>
 void each_signal(const Survey& survey, Judge& judge, Look&& look) {
   const auto touches = [](const NodeView& node, const SignalAnswer& signal) {
@@ -42,10 +49,7 @@ void each_signal(const Survey& survey, Judge& judge, Look&& look) {
       survey, judge, [](const NodeView& node) { return items(node.facts->rdma.signals); }, port_name, touches,
       [&](Case& verdict, const NodeView& node, const SignalAnswer& signal) {
         verdict.seen(node.facts->rdma.signals);
-        const bool unused = !node.ends.empty() && std::ranges::none_of(node.ends, [&](const RailEnd& end) {
-          return is_of(signal, end);
-        });
-        look(verdict, fmt::format("{} of {}", port_name(signal), *node.name), signal, unused);
+        look(verdict, node, signal);
       });
 }
 
@@ -101,7 +105,7 @@ Remedy look_again(const SignalAnswer& signal) {
 }
 
 void port_bit_errors(const Survey& survey, Judge& judge) {
-  each_signal(survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool) {
+  each_signal(survey, judge, [](Case& verdict, const NodeView& node, const SignalAnswer& signal) {
     const Unmended rest = unmended(signal);
     if (!signal.raw_ber && !rest.ratio)
       return verdict.not_applicable("the output has no bit error ratio: mlxlink -c prints it");
@@ -119,8 +123,9 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
                : "";
       return verdict.red(
           fell || *rest.ratio <= kLost ? Status::kWarn : Status::kFail,
-          {.message = fmt::format("of the bits that {} received{}, {:.0e} stayed wrong after {}{}{}", where,
-                                  since, *rest.ratio, rest.after, worst_lane(signal), history),
+          {.message =
+               fmt::format("of the bits that {} received{}, {:.0e} stayed wrong after {}{}{}",
+                           where(signal, node), since, *rest.ratio, rest.after, worst_lane(signal), history),
            .expected = ndr ? fmt::format("at most {:.0e} of the symbols (NVIDIA, of NDR)", kLostOfNdr)
                            : fmt::format("at most {:.0e} (InfiniBand; IEEE 802.3)", kLost),
            .observed = observed,
@@ -132,7 +137,7 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
           rest.ratio ? Status::kWarn : Status::kFail,
           {.message = fmt::format(
                "of the bits that {} received{}, {:.0e} were wrong, more than its error correction, {}, is made for{}{}",
-               where, since, *signal.raw_ber, fec->name,
+               where(signal, node), since, *signal.raw_ber, fec->name,
                rest.ratio ? ", though what it could not mend is within the limit so far" : "",
                worst_lane(signal)),
            .expected = fmt::format("at most {:.1e} ({})", fec->bit_errors, fec->source),
@@ -147,19 +152,19 @@ void port_bit_errors(const Survey& survey, Judge& judge) {
 }
 
 void link_trouble(const Survey& survey, Judge& judge) {
-  each_signal(
-      survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool unused) {
-        if (!signal.trouble) return verdict.not_applicable("the output has no recommendation");
-        if (signal.trouble->empty()) return verdict.pass("no issue");
-        if (!signal.up && unused)
-          return verdict.not_applicable("it has no link and is no rail's: " + *signal.trouble);
-        verdict.warn(
-            {.message = fmt::format("the adapter's firmware reports of {}: {}", where, *signal.trouble),
-             .expected = "no issue",
-             .observed = *signal.trouble,
-             .remedy = {"Do what it names, at both ends of the cable; then look again.",
-                        {link_command(signal, command("-m"))}}});
-      });
+  each_signal(survey, judge, [](Case& verdict, const NodeView& node, const SignalAnswer& signal) {
+    if (!signal.trouble) return verdict.not_applicable("the output has no recommendation");
+    if (signal.trouble->empty()) return verdict.pass("no issue");
+    // A node without rails may need any of its ports.
+    if (!signal.up && !node.ends.empty() && !is_of_rail(signal, node))
+      return verdict.not_applicable("it has no link and is no rail's: " + *signal.trouble);
+    verdict.warn({.message = fmt::format("the adapter's firmware reports of {}: {}", where(signal, node),
+                                         *signal.trouble),
+                  .expected = "no issue",
+                  .observed = *signal.trouble,
+                  .remedy = {"Do what it names, at both ends of the cable; then look again.",
+                             {link_command(signal, command("-m"))}}});
+  });
 }
 
 // Returns the lanes that receive no light at all: they belong to another port that shares the module (model/watched_link.h).
@@ -187,7 +192,7 @@ std::vector<std::string> beyond_limits(const ModuleReading& reading, const std::
 }
 
 void module_limits(const Survey& survey, Judge& judge) {
-  each_signal(survey, judge, [](Case& verdict, const std::string& where, const SignalAnswer& signal, bool) {
+  each_signal(survey, judge, [](Case& verdict, const NodeView& node, const SignalAnswer& signal) {
     if (signal.module.empty() && signal.faults.empty())
       return verdict.not_applicable(
           "the output has no readings of a module: mlxlink -m prints those of optics");
@@ -199,7 +204,7 @@ void module_limits(const Survey& survey, Judge& judge) {
     if (found.empty()) return verdict.pass("within the module's limits");
     const std::string text = fmt::format("{}", fmt::join(found, "; "));
     verdict.warn(
-        {.message = fmt::format("the module in {} reports: {}", where, text),
+        {.message = fmt::format("the module in {} reports: {}", where(signal, node), text),
          .expected = "no fault, and values within the module's own limits",
          .observed = text,
          .remedy = {
