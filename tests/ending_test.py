@@ -77,7 +77,7 @@ def programs(place):
     peers = {"PATH": f"{place}/bin:{os.environ['PATH']}"}
     asked_or_killed = tuple(way for way in WAYS if way != "worker")  # railbed is one process
     tests = ROOT / "tests"
-    fake_gpu = pathlib.Path(RAILBED).parent / "src/bench/fake_gpu"
+    fake_gpu = pathlib.Path(RAILBED).parent / "src/bench/libfake_gpu.so"
     python = sys.executable
     found = [
         Program("peers/tcp", [PEERS / "tcp"], 6, ("sshd", "ip"), environment=peers),

@@ -88,6 +88,6 @@ Handlers agent_handlers() {
   return handlers;
 }
 
-std::size_t serve_agent() { return fleet::serve_stdio(agent_handlers()); }
+std::size_t serve_agent(const std::stop_token& stop) { return fleet::serve_stdio(agent_handlers(), stop); }
 
 }  // namespace railbed

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 
 #include "base/fields.h"
 #include "base/peer.h"
@@ -24,9 +25,9 @@ struct ClockNow {
 // * links.hear: campaign/look/cables.h.
 Handlers agent_handlers();
 
-// Serves these handlers on this process's standard input and output until the input ends. Returns the number
+// Serves these handlers on this process's standard input and output until the input ends or `stop`. Returns the number
 // of handlers that still run because they ignored their stop token. If it is not 0, the process must end
 // without cleanup (_exit).
-std::size_t serve_agent();
+std::size_t serve_agent(const std::stop_token& stop = {});
 
 }  // namespace railbed

@@ -44,7 +44,7 @@ int keep_alone(const AgentAlone& alone) {
 }
 
 int hold_burn_alone(const std::string& name) {
-  const auto held = hold_burn(name, nvidia_libraries(), open_this_machine());
+  const auto held = hold_burn(name, nvidia_libraries(), open_this_machine(), interrupted());
   // At once, as in serve_agent(): work that hangs in a driver must not lose static objects.
   _exit(held ? kExitClean : report(held.error()));
 }
@@ -71,8 +71,10 @@ Action declare_agent(CLI::App& app) {
       return report(
           {ErrorKind::kBadInput,
            "agent: stdin is a terminal; other commands start agents by themselves, e.g. `railbed verify`"});
-    // It exits at once: a handler that ignored its stop may still run, and must not lose static objects.
-    _exit(serve_agent() == 0 ? kExitClean : kExitInternal);
+    // A signal ends its work in order, as the end of its input does: a measurement may have files to remove.
+    const std::size_t still_running = serve_agent(interrupted());
+    // At once: a handler that ignored its stop may still run, and must not lose static objects.
+    _exit(still_running == 0 ? kExitClean : kExitInternal);
   };
 }
 

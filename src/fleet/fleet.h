@@ -159,14 +159,15 @@ std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::str
                            std::chrono::milliseconds deadline, std::stop_token stop = {},
                            const OnStep& on_step = {});
 
-// Runs the agent until `in` ends. It handles each request on its own thread, and writes only frames to `out`.
+// Runs the agent until `in` ends or `stop`. It handles each request on its own thread, and writes only frames to
+// `out`.
 // Before it returns, it cancels all handlers and waits up to `grace` for them. Returns the number of handlers
 // that are still running then.
-std::size_t serve(int in, int out, const Handlers& handlers,
+std::size_t serve(int in, int out, const Handlers& handlers, const std::stop_token& stop = {},
                   std::chrono::milliseconds grace = std::chrono::seconds(5));
 
 // Runs serve() on this process's stdin and stdout. Other code loses them: its output goes to stderr from then
 // on, and its reads find an empty input.
-std::size_t serve_stdio(const Handlers& handlers);
+std::size_t serve_stdio(const Handlers& handlers, const std::stop_token& stop = {});
 
 }  // namespace railbed::fleet

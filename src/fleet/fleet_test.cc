@@ -2,6 +2,7 @@
 // streams and exit codes, and can fail like real nodes. tests/fleet/ has the real ones.
 #include "fleet/fleet.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -21,6 +24,7 @@
 #include "fleet/agent_binary.h"
 #include "fleet/agent_launcher.h"
 #include "fleet/bootstrap.h"
+#include "fleet/frame.h"
 #include "os/host_name.h"
 
 namespace railbed::fleet {
@@ -593,6 +597,32 @@ TEST(SshWords, RespectTheUserAndNeverWeakenHostKeys) {
   EXPECT_LT(at("BatchMode=yes"), size);
   EXPECT_EQ(at("--"), size - 3) << "a destination is never taken for an option";
   for (const std::string& word : words) EXPECT_THAT(word, Not(HasSubstr("HostKey")));
+}
+
+// A signal ends an agent in this way, while its controller still holds the connection.
+TEST(Serve, AStopLetsHandlersCleanUp) {
+  int in[2];
+  int out[2];
+  ASSERT_EQ(pipe2(in, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(out, O_CLOEXEC), 0);
+  std::atomic<bool> begun = false;
+  std::atomic<bool> cleaned = false;
+  const Handlers handlers = {{"work", [&](std::string_view, std::stop_token stop) -> Result<std::string> {
+                                begun = true;
+                                while (!stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
+                                cleaned = true;
+                                return fail(ErrorKind::kCancelled, "stopped");
+                              }}};
+  const std::string request = encode_frame({FrameKind::kRequest, 1, encode_request({"work", 600'000, ""})});
+  ASSERT_EQ(write(in[1], request.data(), request.size()), static_cast<ssize_t>(request.size()));
+  std::stop_source stop;
+  auto served =
+      std::async(std::launch::async, [&] { return serve(in[0], out[1], handlers, stop.get_token()); });
+  while (!begun) std::this_thread::sleep_for(milliseconds(1));
+  stop.request_stop();
+  EXPECT_EQ(served.get(), 0U);
+  EXPECT_TRUE(cleaned);
+  for (const int end : {in[0], in[1], out[0], out[1]}) close(end);
 }
 
 }  // namespace

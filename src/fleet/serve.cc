@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "base/fd.h"
@@ -131,12 +132,12 @@ class Serving : public std::enable_shared_from_this<Serving> {
   std::map<std::uint32_t, Run> running_;
 };
 
-// Waits for input, at most until the next deadline of a handler.
-void wait_for_input(int in, Serving& serving) {
+// Waits for input or a stop, at most until the next deadline of a handler.
+void wait_for_input(int in, const Waker& stopped, Serving& serving) {
   const auto next = serving.cancel_overdue();
   const auto left = next ? std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count() : -1;
-  pollfd input = {in, POLLIN, 0};
-  poll(&input, 1, static_cast<int>(next ? std::clamp<long long>(left, 0, 60'000) : -1));
+  pollfd fds[] = {{in, POLLIN, 0}, {stopped.fd(), POLLIN, 0}};
+  poll(fds, 2, static_cast<int>(next ? std::clamp<long long>(left, 0, 60'000) : -1));
 }
 
 bool readable(int in) {
@@ -146,13 +147,16 @@ bool readable(int in) {
 
 }  // namespace
 
-std::size_t serve(int in, int out, const Handlers& handlers, std::chrono::milliseconds grace) {
+std::size_t serve(int in, int out, const Handlers& handlers, const std::stop_token& stop,
+                  std::chrono::milliseconds grace) {
+  const Waker stopped;
+  const std::stop_callback on_stop(stop, [&] { stopped.wake(); });
   const auto serving = std::make_shared<Serving>(out, handlers);
   serving->send({FrameKind::kReady, 0, ""});
   FrameDecoder decoder(kMaxToAgent);
   char bytes[kChunkBytes];
-  while (true) {
-    wait_for_input(in, *serving);
+  while (!stop.stop_requested()) {
+    wait_for_input(in, stopped, *serving);
     if (!readable(in)) continue;
     const ssize_t count = read(in, bytes, sizeof bytes);
     if (count < 0 && errno == EINTR) continue;
@@ -169,14 +173,14 @@ std::size_t serve(int in, int out, const Handlers& handlers, std::chrono::millis
   return serving->cancel_all(grace);
 }
 
-std::size_t serve_stdio(const Handlers& handlers) {
+std::size_t serve_stdio(const Handlers& handlers, const std::stop_token& stop) {
   signal(SIGPIPE, SIG_IGN);
   const Fd in(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   const Fd out(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   const Fd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   dup2(nothing.get(), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  return serve(in.get(), out.get(), handlers);
+  return serve(in.get(), out.get(), handlers, stop);
 }
 
 }  // namespace railbed::fleet

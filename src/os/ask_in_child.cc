@@ -50,7 +50,8 @@ void keep_only(const Fd& answer, const Fd& steps, const Fd& printed) {
   dup2(answer_copy, kAnswer);
   dup2(steps_copy, kSteps);
   close_range(static_cast<unsigned>(kSteps) + 1, ~0U, 0);
-  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) signal(signal_number, SIG_DFL);
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD})
+    signal(signal_number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);

@@ -98,8 +98,7 @@ class HeldFolder {
   Fd lock() const { return take_file_lock(entry_in(folder_, "lock", path_)); }
   // Removes the folder with all its files: a killed process may have left a part of a state under another name.
   void remove() const {
-    for (const std::string& name :
-         folder_names(reopened(folder_.get())).value_or(std::vector<std::string>()))
+    for (const std::string& name : folder_names(reopened(folder_.get())).value_or(std::vector<std::string>()))
       unlinkat(folder_.get(), name.c_str(), 0);
     const std::string::size_type end = path_.rfind('/');
     rmdir(path_.c_str());
@@ -193,7 +192,7 @@ Result<BurnName> start_held_burn(const BurnPlan& plan, const std::stop_token& st
 }
 
 Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
-                       const std::shared_ptr<Host>& host) {
+                       const std::shared_ptr<Host>& host, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const HeldFolder folder, HeldFolder::open(name, false));
   const Fd lock = folder.lock();
   if (!lock) return fail(ErrorKind::kUnavailable, "another process holds the burn-in " + name);
@@ -215,7 +214,7 @@ Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
   RETURN_IF_ERROR(write());
   auto next = Clock::now() + kWritePeriod;
   bool is_unseen = false;
-  while (!now.state.ended && !is_unseen && !folder.has("end")) {
+  while (!now.state.ended && !is_unseen && !folder.has("end") && !stop.stop_requested()) {
     std::this_thread::sleep_for(kListens);
     is_unseen = unseen.is_due();
     if (Clock::now() < next) continue;
@@ -225,7 +224,7 @@ Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
   (*session)->stop();
   now.state = (*session)->state();
   now.state.unseen = is_unseen;
-  now.over = true;
+  now.over = !stop.stop_requested();  // else last_state() finds out why it is gone
   return folder.write("state", now);
 }
 

@@ -27,9 +27,9 @@ namespace railbed {
 // Starts the process, and returns when the work has begun. After a stop the work ends. Precondition: `plan.keep` is set.
 Result<BurnName> start_held_burn(const BurnPlan& plan, const std::stop_token& stop);
 
-// Holds a burn-in: the main function of that process. Returns when the work has ended.
+// Holds a burn-in: the main function of that process. Returns when the work has ended, also after a stop, which leaves it unfinished.
 Result<void> hold_burn(const std::string& name, const NvidiaLibraries& from,
-                       const std::shared_ptr<Host>& host);
+                       const std::shared_ptr<Host>& host, const std::stop_token& stop);
 
 // Returns the last state. If the process ended before the work did, `gone` has the reason. Fails with kBadInput if
 // there is no such burn-in.

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/socket.h>
-
-#include <stop_token>
 
 #include "fleet/fleet.h"
 #include "fleet/rank_secret.h"
@@ -41,9 +38,7 @@ Result<std::size_t> serve_rank_zero(const LaunchedCommand& command, const Handle
   auto socket = fleet::reach_rank_zero(command.at, command.own, caller.stop);
   if (!socket) return fail(socket.error(), fmt::format("rank {}", command.own.rank));
   signal(SIGPIPE, SIG_IGN);
-  // serve() ends at the end of its input.
-  const std::stop_callback end(caller.stop, [&] { shutdown(socket->get(), SHUT_RDWR); });
-  return fleet::serve(socket->get(), socket->get(), handlers);
+  return fleet::serve(socket->get(), socket->get(), handlers, caller.stop);
 }
 
 }  // namespace railbed
