@@ -114,6 +114,67 @@ void anything(const Survey& survey, Judge& judge) {
              .remedy = remedy});
 }
 
+struct Losses {
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;
+  std::string evidence;
+
+  // Returns the share that the loss rate exceeds with 99 % confidence: one lost packet out of a few hundred
+  // proves nothing yet. Computes the lower limit of a Poisson count by Wilson and Hilferty's approximation.
+  double share() const {
+    if (lost == 0) return 0;
+    const auto n = static_cast<double>(lost);
+    const double root = 1 - 1 / (9 * n) - 2.326 / (3 * std::sqrt(n));
+    return n * std::pow(std::max(root, 0.0), 3) / static_cast<double>(packets);
+  }
+  std::string to_text(std::string_view engine) const {
+    return fmt::format("{} of {} {} packets ({:.2g} %)", lost, packets, engine,
+                       100.0 * static_cast<double>(lost) / static_cast<double>(packets));
+  }
+};
+using PathLosses = std::map<Engine, Losses>;
+
+// Sums losses by link, whichever end sends: a bad cable shows in both directions.
+std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
+  std::map<Path, PathLosses> all;
+  for (const Measurement& measurement : measurements) {
+    if (measurement.failure || measurement.engine == Engine::kPing)
+      continue;  // a missing reply to a ping may be no loss
+    // While all rails carry traffic, TCP may retransmit only because it waited for a processor. A total would
+    // count the same losses twice.
+    if (is_total(measurement) || (is_at_once(measurement) && measurement.engine == Engine::kTcp)) continue;
+    const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+    Losses& losses = all[{measurement.rail, first, second}][measurement.engine];
+    if (measurement.from.interface == "lo") continue;  // retransmissions there only waited for a processor
+    losses.packets += measurement.packets;
+    losses.lost += measurement.lost;
+    for (const auto& [counter, delta] : measurement.counter_deltas)
+      if (delta != 0)
+        losses.evidence += fmt::format("{}{} +{}", losses.evidence.empty() ? "" : ", ", counter, delta);
+  }
+  return all;
+}
+
+// Returns the status of a loss rate. RoCE has to be lossless. TCP fills a queue until packets drop, which is
+// how it finds its rate, so only a high rate is a fault.
+Status loss_status(Engine engine, double share) {
+  if (engine == Engine::kTcp) return share > kTcpLossWarns ? Status::kWarn : Status::kPass;
+  return share > kLossFails ? Status::kFail : share > kLossWarns ? Status::kWarn : Status::kPass;
+}
+
+// Returns whether lost packets ended the measurement: an adapter gives a packet up once it was lost several times in a
+// row. It does so on a dead path, too, so RDMA must have moved data over this one, and have lost too many packets.
+// A cause that begins with another trouble, as a port that went down, stands for itself.
+bool ended_by_loss(const Measurement& measurement, const std::map<Path, PathLosses>& losses) {
+  if (!measurement.failure || !measurement.failure->cause.starts_with("IBV_WC_RETRY_EXC_ERR")) return false;
+  const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+  const auto path = losses.find({measurement.rail, first, second});
+  if (path == losses.end()) return false;
+  const auto of_rdma = path->second.find(Engine::kRdma);
+  return of_rdma != path->second.end() && of_rdma->second.packets > 0 &&
+         loss_status(Engine::kRdma, of_rdma->second.share()) == Status::kFail;
+}
+
 void judge_failure(Case& each, const Measurement& measurement, const Failure& failure) {
   each.fail(
       {.message = fmt::format("{} failed ({}): {}", what_text(measurement), failure.stage, failure.cause),
@@ -145,6 +206,7 @@ void judge_root(Judge& judge, const Measurement& measurement, std::ptrdiff_t cou
 
 void failed(const Survey& survey, Judge& judge) {
   const std::vector<Measurement>& all = survey.evidence.measurements;
+  const auto losses = losses_of(all);
   for (const Measurement& measurement : all) {
     if (root_of(measurement) != nullptr) {
       const auto alike = [&](const Measurement& other) { return same_root(measurement, other); };
@@ -157,6 +219,8 @@ void failed(const Survey& survey, Judge& judge) {
       each.not_applicable("no ping: " +
                           // firewalls drop pings, and nothing else needs them
                           measurement.failure->cause);
+    else if (ended_by_loss(measurement, losses))
+      each.not_applicable("lost packets ended it: measured.loss");
     else if (measurement.failure)
       judge_failure(each, measurement, *measurement.failure);
     else
@@ -352,54 +416,6 @@ void rdma_beats_tcp(const Survey& survey, Judge& judge) {
   }
 }
 
-struct Losses {
-  std::uint64_t packets = 0;
-  std::uint64_t lost = 0;
-  std::string evidence;
-
-  // Returns the share that the loss rate exceeds with 99 % confidence: one lost packet out of a few hundred
-  // proves nothing yet. Computes the lower limit of a Poisson count by Wilson and Hilferty's approximation.
-  double share() const {
-    if (lost == 0) return 0;
-    const auto n = static_cast<double>(lost);
-    const double root = 1 - 1 / (9 * n) - 2.326 / (3 * std::sqrt(n));
-    return n * std::pow(std::max(root, 0.0), 3) / static_cast<double>(packets);
-  }
-  std::string to_text(std::string_view engine) const {
-    return fmt::format("{} of {} {} packets ({:.2g} %)", lost, packets, engine,
-                       100.0 * static_cast<double>(lost) / static_cast<double>(packets));
-  }
-};
-using PathLosses = std::map<Engine, Losses>;
-
-// Sums losses by link, whichever end sends: a bad cable shows in both directions.
-std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
-  std::map<Path, PathLosses> all;
-  for (const Measurement& measurement : measurements) {
-    if (measurement.failure || measurement.engine == Engine::kPing)
-      continue;  // a missing reply to a ping may be no loss
-    // While all rails carry traffic, TCP may retransmit only because it waited for a processor. A total would
-    // count the same losses twice.
-    if (is_total(measurement) || (is_at_once(measurement) && measurement.engine == Engine::kTcp)) continue;
-    const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
-    Losses& losses = all[{measurement.rail, first, second}][measurement.engine];
-    if (measurement.from.interface == "lo") continue;  // retransmissions there only waited for a processor
-    losses.packets += measurement.packets;
-    losses.lost += measurement.lost;
-    for (const auto& [counter, delta] : measurement.counter_deltas)
-      if (delta != 0)
-        losses.evidence += fmt::format("{}{} +{}", losses.evidence.empty() ? "" : ", ", counter, delta);
-  }
-  return all;
-}
-
-// Returns the status of a loss rate. RoCE has to be lossless. TCP fills a queue until packets drop, which is
-// how it finds its rate, so only a high rate is a fault.
-Status loss_status(Engine engine, double share) {
-  if (engine == Engine::kTcp) return share > kTcpLossWarns ? Status::kWarn : Status::kPass;
-  return share > kLossFails ? Status::kFail : share > kLossWarns ? Status::kWarn : Status::kPass;
-}
-
 Remedy find_losses(const RailPort* port, bool of_tcp_only) {
   return {
       of_tcp_only
@@ -412,7 +428,9 @@ Remedy find_losses(const RailPort* port, bool of_tcp_only) {
        of_tcp_only ? ShellCommand("tc -s qdisc show") : ShellCommand("rdma statistic show")}};
 }
 
-void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines) {
+// `ended`: the measurements that it ended.
+void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines,
+                  const std::vector<std::string>& ended) {
   Status worst = Status::kPass;
   bool of_tcp_only = true;
   std::uint64_t counted = 0;
@@ -432,8 +450,9 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
   if (worst == Status::kPass) return each.pass(text.empty() ? "none lost" : text);
   const Rail* rail = find_rail(survey.evidence.cluster, path.rail);
   each.red(worst,
-           {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
-                                   path.from, path.to, text),
+           {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again{}", path.rail,
+                                   path.from, path.to, text,
+                                   ended.empty() ? "" : fmt::format("; it ended {}", fmt::join(ended, ", "))),
             .expected = fmt::format("below {} %", 100 * (of_tcp_only ? kTcpLossWarns : kLossWarns)),
             .observed = text,
             .remedy = find_losses(rail == nullptr ? nullptr : find_port(*rail, path.to), of_tcp_only)});
@@ -441,10 +460,18 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
 
 // Reports one finding per link: a bad cable shows in every number that was measured over it.
 void path_loss(const Survey& survey, Judge& judge) {
-  for (const auto& [path, engines] : losses_of(survey.evidence.measurements)) {
+  const auto losses = losses_of(survey.evidence.measurements);
+  for (const auto& [path, engines] : losses) {
     Case each = judge.on_cluster(fmt::format("{} ↔ {} on {}", path.from, path.to, path.rail),
                                  {"rail:" + path.rail, "node:" + path.from, "node:" + path.to});
-    judge_losses(each, survey, path, engines);
+    std::vector<std::string> ended;
+    for (const Measurement& measurement : survey.evidence.measurements) {
+      const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+      if (Path{measurement.rail, first, second} != path || !ended_by_loss(measurement, losses)) continue;
+      ended.push_back(what_text(measurement));
+      each.add_evidence(fmt::format("{}: {}", ended.back(), measurement.failure->cause));
+    }
+    judge_losses(each, survey, path, engines, ended);
   }
 }
 
