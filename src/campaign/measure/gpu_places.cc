@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "base/text.h"
@@ -37,14 +38,21 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
     const auto cluster = load_cluster(where.front());
     if (!cluster) return tl::unexpected<Error>(cluster.error());
     places.ssh_config = cluster->ssh_config;
-    ASSIGN_OR_RETURN(auto wanted, named_hosts(std::vector(where.begin() + 1, where.end())));
-    for (const std::string& name : wanted)
-      if (std::ranges::find(cluster->nodes, name, &Node::name) == cluster->nodes.end())
-        return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", where.front(), name));
+    std::vector<GpuPlace> wanted;
+    for (const std::string& word : std::span(where).subspan(1)) RETURN_IF_ERROR(add_places(word, wanted));
+    for (const GpuPlace& place : wanted)
+      if (std::ranges::find(cluster->nodes, place.destination, &Node::name) == cluster->nodes.end())
+        return fail(ErrorKind::kBadInput,
+                    fmt::format("{} has no node \"{}\"", where.front(), place.destination));
     for (const Node& node : cluster->nodes) {
-      if (!wanted.empty() && std::ranges::find(wanted, node.name) == wanted.end()) continue;
+      const auto named = std::ranges::find(wanted, node.name, &GpuPlace::destination);
+      if (!wanted.empty() && named == wanted.end()) continue;
       const fleet::Target target = fleet::target_of(node);
-      places.nodes.push_back({node.name, target.local ? "localhost" : target.destination, {}});
+      places.nodes.push_back({node.name, target.local ? "localhost" : target.destination,
+                              named == wanted.end() ? std::vector<int>() : named->gpus});
+      if (std::ranges::count(wanted, node.name, &GpuPlace::destination) > 1)
+        return fail(ErrorKind::kBadInput, fmt::format("{} is named twice: write {}:0,1 for its GPUs 0 and 1",
+                                                      node.name, node.name));
     }
     places.cluster = *cluster;
   } else {

@@ -23,8 +23,8 @@ struct GpuPlaces {
   std::optional<Cluster> cluster = {};  // that names the nodes; nullopt: they were named by themselves
 };
 
-// Parses `where`: one cluster.yaml, with lists of some of its nodes behind it; or lists of nodes such as "gpu[01-04],gpu07" and "gpu01:0,1"
-// (inventory/hostlist.h). If it is empty, the result is this machine with its GPUs `own`.
+// Parses `where`: lists of nodes such as "gpu[01-04],gpu07" and "gpu01:0,1" (inventory/hostlist.h); before them, a
+// cluster.yaml that has these nodes. A cluster.yaml alone: all of its nodes. If it is empty, the result is this machine with its GPUs `own`.
 Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const std::vector<int>& own);
 
 // Returns a fleet of these nodes, in their order.

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "base/testing/temporary_folder.h"
+
 namespace railbed {
 namespace {
 
@@ -18,6 +22,19 @@ TEST(GpuPlaces, AreAllNodesOfAList) {
   EXPECT_THAT(names, ElementsAre("gpu01 gpu01", "gpu02 gpu02", "nas nas", "gpu7:0,1 gpu7", "gpu8:0,1 gpu8"));
   EXPECT_THAT(places->nodes.front().gpus, IsEmpty());
   EXPECT_THAT(places->nodes.back().gpus, ElementsAre(0, 1));
+}
+
+TEST(GpuPlaces, AreSomeGpusOfNodesOfACluster) {
+  const TemporaryFolder folder;
+  const std::string cluster = folder.path() / "cluster.yaml";
+  std::ofstream(cluster) << "railbed: 1\ncluster: c\nfabric: ethernet\nnodes: [gpu1, gpu2, gpu3]\n";
+  const auto places = find_gpu_places({cluster, "gpu[1-2]:0,1"}, {});
+  ASSERT_TRUE(places) << places.error().text;
+  ASSERT_EQ(places->nodes.size(), 2U);
+  EXPECT_EQ(places->nodes.back().name, "gpu2") << "the name that its rails have";
+  EXPECT_THAT(places->nodes.back().gpus, ElementsAre(0, 1));
+  EXPECT_THAT(find_gpu_places({cluster, "gpu4:0"}, {}).error().text, HasSubstr("has no node \"gpu4\""));
+  EXPECT_THAT(find_gpu_places({cluster, "gpu1:0", "gpu1:1"}, {}).error().text, HasSubstr("write gpu1:0,1"));
 }
 
 TEST(GpuPlaces, TellWhichPartOfAListIsWrong) {

@@ -136,7 +136,8 @@ Action declare_bench_collectives(CLI::App& app) {
   auto options = std::make_shared<BenchCollectivesOptions>();
   app.add_option(
       "WHERE", options->where,
-      "one cluster.yaml, or nodes: gpu[01-04], gpu07:0,1 for some of its GPUs (default: this machine)");
+      "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04]; gpu07:0,1 for some of a node's GPUs "
+      "(default: this machine)");
   app.add_option("--op", options->operation,
                  "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, alltoall, sendrecv, "
                  "gather, scatter")

@@ -90,7 +90,7 @@ Action declare_burn(CLI::App& app) {
   auto options = std::make_shared<BurnOptions>();
   app.add_option(
       "WHERE", options->where,
-      "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04], gpu07:0,1 for some of its GPUs "
+      "cluster.yaml, and nodes of it if not all; or nodes: gpu[01-04]; gpu07:0,1 for some of a node's GPUs "
       "(default: this machine)");
   auto* hours =
       app.add_option("--hours", options->hours, "how long: 12, or 0.5")->check(between(0.01, 336.0));
