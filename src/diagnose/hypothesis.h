@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,16 +32,5 @@ struct Hypothesis {
 };
 
 const std::vector<Hypothesis>& all_hypotheses();
-
-// The tables by what prints the symptoms (tables/).
-std::span<const Hypothesis> nccl_hypotheses();
-std::span<const Hypothesis> torch_hypotheses();
-std::span<const Hypothesis> rdma_hypotheses();
-std::span<const Hypothesis> driver_hypotheses();
-std::span<const Hypothesis> kernel_hypotheses();
-std::span<const Hypothesis> cluster_hypotheses();
-std::span<const Hypothesis> program_hypotheses();
-std::span<const Hypothesis> launcher_hypotheses();
-std::span<const Hypothesis> operating_hypotheses();
 
 }  // namespace railbed::diagnose

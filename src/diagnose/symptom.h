@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -42,16 +41,5 @@ struct Symptom {
 // Returns the rows of all tables, the most informative first: a text that several rows match has the first; of
 // several problems in a log, the first row is the verdict.
 const std::vector<Symptom>& all_symptoms();
-
-// The tables by what prints the messages (tables/).
-std::span<const Symptom> nccl_symptoms();
-std::span<const Symptom> torch_symptoms();
-std::span<const Symptom> rdma_symptoms();
-std::span<const Symptom> driver_symptoms();
-std::span<const Symptom> kernel_symptoms();
-std::span<const Symptom> cluster_symptoms();
-std::span<const Symptom> program_symptoms();
-std::span<const Symptom> launcher_symptoms();
-std::span<const Symptom> operating_symptoms();
 
 }  // namespace railbed::diagnose

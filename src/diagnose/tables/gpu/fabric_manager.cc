@@ -1,0 +1,151 @@
+// Fabric Manager, NVSwitches and IMEX.
+#include "diagnose/tables/rows.h"
+
+namespace railbed::diagnose::tables {
+namespace {
+
+constexpr std::string_view kFmLog = "/var/log/fabricmanager.log; github.com/leptonai/gpud, fabric-manager";
+constexpr std::string_view kImex = "NVIDIA IMEX guide";
+
+// clang-format off
+constexpr Symptom kGpuFabricManagerSymptoms[] = {
+    {"imex-in-use",           kError,   kCause, kAnyone, {"Failed to allocate Imex session", "NV_ERR_IN_USE"}, "nvidia-imex",
+     "nvidia-imex could not get the driver's IMEX session: something holds it"},
+    {"fm-mismatch",           kError,   kCause, kAnyone, {"don't match with driver version"},
+     kFmGuide,
+     "The fabric manager's version differs from the driver's, so it does not start"},
+    {"fm-config",             kError,   kCause, kAnyone, {"fabric manager config file item: "},
+     "NVIDIA fabric manager, fabricManagerVerifyConfigOptions",
+     "The fabric manager refuses its configuration, and ended"},
+    {"fm-umad",               kError,   kCause, kAnyone, {"Kernel module \"ib_umad\" has not been loaded"},
+     "nvidia-fabricmanager-start.sh",
+     "The fabric manager does not start: the kernel module ib_umad is not loaded"},
+    {"umad-abi",              kError,   kCause, kAnyone, {"umad_init: can't read ABI version"},
+     "rdma-core libibumad/umad.c",
+     "A program cannot send management datagrams: the kernel module ib_umad is not loaded"},
+    {"fm-nothing-to-do",      kError,   kCause, kAnyone, {"NV_WARN_NOTHING_TO_DO"},
+     kFmGuide,
+     "The fabric manager found no NVSwitch to manage, and ended"},
+    {"sxid",                  kError,   kCause, kAnyone, {"SXid (", ", Fatal"},
+     kFmGuide,
+     "An NVSwitch reported a fatal error"},
+    {"fm-switch-fatal",       kError,   kCause, kAnyone, {"detected NVSwitch fatal error "},
+     kFmLog,
+     "An NVSwitch reported a fatal error"},
+    {"fm-switch-nonfatal",    kWarning, kCause, kAnyone, {"detected NVSwitch non-fatal error "},
+     kFmLog,
+     "An NVSwitch reported an error that is not fatal"},
+    {"sxid-nonfatal",         kWarning, kCause, kAnyone, {"SXid (", ", Non-fatal"},
+     kFmGuide,
+     "An NVSwitch reported an error that is not fatal"},
+
+    // Lines that confirm or refute
+    {"imex-of-host",          kNote,    kSight, kAnyone, {"nvidia-imex.service; enabled"}, "systemctl status", "The host's own IMEX service is enabled"},
+    {"imex-of-host-listed",   kNote,    kSight, kAnyone, {"nvidia-imex.service ", " enabled "}, "systemctl list-unit-files", "The host's own IMEX service is enabled"},
+    {"imex-of-host-runs",     kNote,    kSight, kAnyone, {"nvidia-imex.service", " active running"}, "systemctl list-units", "The host's own IMEX service runs"},
+    {"imex-host-absent",      kNote,    kSight, kAnyone, {"nvidia-imex.service", "could not be found"}, "systemctl", "The host has no IMEX service"},
+    {"infiniband-absent",     kNote,    kSight, kAnyone, {"/sys/class/infiniband'", "No such file"}, "ls", "The machine has no RDMA device"},
+};
+
+constexpr Symptom kGpuFabricManagerLater[] = {
+    {"fm-topology",           kError,   kCause, kAnyone, {"match with any supported system topology"}, kFmGuide, "Fabric Manager ended: the NVSwitches or GPUs it found are no complete machine that it knows"},
+    {"fm-training",           kError,   kCause, kAnyone, {"link training failed", "NVSwitch"}, kFmGuide, "An NVLink between a GPU and an NVSwitch did not train"},
+    {"imex-config",           kError,   kCause, kAnyone, {"nodes_config.cfg", "o nodes config file"}, kImex, "nvidia-imex has no list of nodes"},
+    {"imex-connect",          kError,   kCause, kAnyone, {"Failed to connect to remote node", "50000"}, kImex, "nvidia-imex does not reach another node of its domain"},
+};
+
+constexpr Hypothesis kGpuFabricManagerHypotheses[] = {
+    {.id = "imex-of-host", .explains = {"imex-in-use"}, .common = kUsual, .needs = {"imex-of-host"}, .refuted_by = {"imex-host-absent"},
+     .title = "The host's own nvidia-imex service holds the IMEX session that the job's needs",
+     .cause = "A GPU's driver has one IMEX session, and the service of the host took it at the boot.",
+     .remedy = "systemctl disable --now nvidia-imex on every node of the domain, and let the job's (ComputeDomain's) daemon start again.",
+     .settle_by = "systemctl status nvidia-imex on that node",
+     .source = "github.com/NVIDIA/k8s-dra-driver-gpu; docs.nvidia.com/multi-node-nvlink-systems"},
+    {.id = "imex-of-another-job", .explains = {"imex-in-use"}, .refuted_by = {"imex-of-host"},
+     .title = "Another job's IMEX daemon holds the session on this node",
+     .cause = "Two domains share a node, and its driver has one IMEX session.",
+     .remedy = "End the other job, or keep jobs with NVLink between nodes from sharing nodes.",
+     .settle_by = "pgrep -a nvidia-imex on that node",
+     .source = "docs.nvidia.com/multi-node-nvlink-systems"},
+    {.id = "fm-config", .explains = {"fm-config"}, .common = kUsual, .stated = true,
+     .cause = "The value of the item in the message is not valid. For one that is a path (LOG_FILE_NAME, STATE_FILE_NAME, FABRIC_NODE_CONFIG_FILE, TOPOLOGY_FILE_PATH, DATABASE_PATH) its folder or file is not there, or cannot be written. The program ends with status 0, so its service waits until its time is up.",
+     .remedy = "ls -ld the folder of that item's value in /usr/share/nvidia/nvswitch/fabricmanager.cfg; make it, or name one that is there (a read-only root: below /run). A file of another release than the fabric manager's: take the package's.",
+     .source = "NVIDIA fabric manager; github.com/tinfoilsh/cvmimage/pull/241"},
+    {.id = "fm-not-needed", .explains = {"fm-nothing-to-do"}, .needs = {"gpus-without-nvswitch"}, .refuted_by = {"gpus-of-nvlink5", "nvswitch"},
+     .title = "This machine has no NVSwitch, so it needs no fabric manager",
+     .cause = "Its GPUs are cards that join no NVSwitch: each stands alone on PCIe, or two are joined by an NVLink bridge.",
+     .remedy = "systemctl disable --now nvidia-fabricmanager, and remove its package. NVLink bridges work without it: nvidia-smi topo -m shows them as NV#.",
+     .settle_by = "nvidia-smi -L; lspci | grep -i nvswitch",
+     .source = "github.com/NVIDIA/gpu-operator/issues/610"},
+    {.id = "fm-without-umad", .explains = {"fm-nothing-to-do"}, .needs = {"gpus-of-nvlink5", "infiniband-absent"},
+     .refuted_by = {"gpus-without-nvswitch", "umad-loaded"},
+     .title = "The modules by which the fabric manager reaches NVSwitch (mlx5_ib, ib_umad) are not loaded",
+     .cause = "NVSwitch of HGX B200 and newer is managed through InfiniBand devices. None is there, so the fabric manager was started for an older NVSwitch.",
+     .remedy = "modprobe -a mlx5_ib ib_umad (cloud kernels: apt install linux-modules-extra-$(uname -r) first), name both in /etc/modules-load.d/, and restart "
+     "nvidia-fabricmanager or the driver pod.",
+     .settle_by = "ls /sys/class/infiniband; lsmod | grep -e mlx5_ib -e ib_umad",
+     .source = "github.com/NVIDIA/gpu-operator/issues/2781"},
+    {.id = "fm-switches-of-host", .explains = {"fm-nothing-to-do"}, .common = kRare, .needs = {"no-nvswitch", "virtual-machine"},
+     .refuted_by = {"gpus-without-nvswitch", "nvswitch"},
+     .title = "The virtual machine shows no NVSwitch, so a fabric manager in it has nothing to manage",
+     .cause = "The NVSwitches stayed with the host, whose own fabric manager (or a service machine's) has to set up the fabric.",
+     .remedy = "Let the host's fabric manager activate the partition of these GPUs, or pass the NVSwitches through with all eight GPUs.",
+     .settle_by = "ls /dev/nvidia-nvswitch*; systemd-detect-virt",
+     .source = "NVIDIA Fabric Manager user guide, virtualization models"},
+    {.id = "umad-needed", .explains = {"fm-umad", "umad-abi"}, .common = kUsual, .stated = true,
+     .cause = "ib_umad makes /dev/infiniband/umad*, by which NVLink's and InfiniBand's subnet managers and tools work, and it is not loaded.",
+     .remedy = "modprobe ib_umad (cloud kernels: apt install linux-modules-extra-$(uname -r) first); echo ib_umad > /etc/modules-load.d/ib_umad.conf; then start "
+     "nvidia-fabricmanager (or opensm) again.",
+     .source = "github.com/spectrocloud/CanvOS/pull/700; rdma-core libibumad/umad.c"},
+    {.id = "fm-mismatch", .explains = {"fm-mismatch"}, .common = kUsual, .stated = true,
+     .cause = "nvidia-fabricmanager refuses any driver but its own version (both versions are in the message); CUDA answers 802 on this node until then.",
+     .remedy = "Install nvidia-fabricmanager in the version of /proc/driver/nvidia/version, hold both packages (apt-mark hold), and restart the service.",
+     .source = "github.com/NVIDIA/gpu-driver-container/issues/735; github.com/dstackai/dstack/issues/2348"},
+    {.id = "sxid-nonfatal", .explains = {"fm-switch-nonfatal", "sxid-nonfatal"}, .common = kUsual, .stated = true,
+     .cause = "An NVSwitch discarded or repeated a transfer on the port that the line names and goes on. The program whose transfer it was may have failed; by itself it stops no other.",
+     .remedy = "railbed explain sxid NUMBER names the part. If one port shows it again and again, drain the node and have the baseboard looked at.",
+     .source = kFmGuide},
+    {.id = "sxid", .explains = {"sxid", "fm-switch-fatal"}, .common = kUsual, .stated = true,
+     .cause = "An NVSwitch, the NVLink on the port that the line names, or the GPU at its end (reset, or off the bus at that moment) failed; jobs over NVLink end on this node.",
+     .remedy = "Drain the node and restart it; if it returns, have the baseboard looked at. /var/log/fabricmanager.log names the link.",
+     .source = kFmGuide},
+    {.id = "fm-topology-vm", .explains = {"fm-topology"}, .needs = {"virtual-machine"}, .refuted_by = {"board-supermicro", "board-dell", "board-asus"},
+     .title = "Fabric Manager ended: this virtual machine does not have all NVSwitches",
+     .cause = "In a virtual machine only full passthrough of all GPUs and NVSwitches gives the guest a complete machine; in the shared model Fabric Manager runs on the host.",
+     .remedy = "Pass through all of them, or run Fabric Manager on the host (FABRIC_MODE=1) and none in the guest.",
+     .settle_by = "lspci -d 10de: in the guest: the number of GPUs and NVSwitches",
+     .source = kFmGuide},
+    {.id = "fm-topology-part", .explains = {"fm-topology"}, .common = kUsual, .refuted_by = {"virtual-machine"},
+     .title = "Fabric Manager ended: an NVSwitch or GPU is missing, or this release does not know the machine",
+     .cause = "It counts NVSwitches and GPUs on PCIe and compares them with the machines it knows: one is not on the bus, is held by another driver, or the release is older than the machine.",
+     .remedy = "lspci -d 10de: counts them; power the node fully off and on; dmesg | grep -e nvswitch -e SXid; a Fabric Manager of the driver's release that lists the machine.",
+     .settle_by = "lspci -d 10de: | sort | uniq -c, compared with a sibling node",
+     .source = kFmGuide},
+    {.id = "fm-training", .explains = {"fm-training"}, .stated = true,
+     .cause = "The message names the GPU and the NVSwitch: that NVLink does not come up (a seat, a baseboard, a GPU).",
+     .remedy = "Power the node fully off and on; nvidia-smi nvlink -s; dmesg | grep SXid; then the maker of the board, with the log.",
+     .source = kFmGuide},
+    {.id = "imex-config", .explains = {"imex-config"}, .stated = true,
+     .cause = "/etc/nvidia-imex/nodes_config.cfg, with one IP address per node of the domain, is not there.",
+     .remedy = "Write it, the same on all nodes, and systemctl restart nvidia-imex; with Slurm or Kubernetes (ComputeDomains) that is their part.",
+     .source = kImex},
+    {.id = "imex-node-down", .explains = {"imex-connect"}, .common = kUsual, .refuted_by = {"red:host.firewall"},
+     .title = "nvidia-imex does not reach another node: the service does not run there, or the address is wrong",
+     .cause = "Nothing answers on port 50000 at that address: nvidia-imex is not started there, or nodes_config.cfg has an address of another network.",
+     .remedy = "systemctl status nvidia-imex on that node; the same nodes_config.cfg on all; nvidia-imex-ctl -N.",
+     .settle_by = "nc -zv ADDRESS 50000 from here",
+     .source = kImex},
+    {.id = "imex-firewall", .explains = {"imex-connect"}, .needs = {"red:host.firewall"}, .refuted_by = {"green:host.firewall"},
+     .title = "nvidia-imex does not reach another node: a firewall is between them",
+     .cause = "A firewall of a node does not let port 50000 in.",
+     .remedy = "Open TCP 50000 between the nodes of the domain.",
+     .settle_by = "nc -zv ADDRESS 50000 from here",
+     .source = kImex},
+};
+// clang-format on
+
+}  // namespace
+
+Table gpu_fabric_manager() { return {kGpuFabricManagerSymptoms, kGpuFabricManagerHypotheses, kGpuFabricManagerLater}; }
+
+}  // namespace railbed::diagnose::tables

@@ -1,0 +1,122 @@
+// Building and installing the NVIDIA driver.
+#include "diagnose/tables/rows.h"
+
+namespace railbed::diagnose::tables {
+namespace {
+
+constexpr std::string_view kDkms = "dkms; NVIDIA driver installation guide";
+
+// clang-format off
+constexpr Symptom kKernelDriverBuildSymptoms[] = {
+    {"driver-build-gpl",      kError,   kCause, kAnyone, {"GPL-incompatible module nvidia", "GPL-only symbol"}, "Linux scripts/mod/modpost.c",
+     "The NVIDIA driver does not build for this kernel"},
+    {"module-file-nvidia",    kError,   kCause, kAnyone, {"FATAL: Module nvidia not found in directory"}, kModules, "The running kernel has no NVIDIA module"},
+    {"module-file-uvm",       kError,   kCause, kAnyone, {"FATAL: Module nvidia-uvm not found in directory"}, kModules, "The running kernel has no NVIDIA module"},
+    {"module-file-drm",       kError,   kCause, kAnyone, {"FATAL: Module nvidia-drm not found in directory"}, kModules, "The running kernel has no NVIDIA module"},
+    {"module-file-current",   kError,   kCause, kAnyone, {"FATAL: Module nvidia-current not found in directory"}, kModules, "The running kernel has no NVIDIA module"},
+    {"nv-no-compiler",        kError,   kCause, kAnyone, {"Unable to find the development tool `"}, kDkms, "The driver's installer stopped: a tool that it builds with is not installed"},
+    {"nv-other-compiler", kError, kCause, kAnyone, {"CC version check", "Bailing out"}, kDkms, "The driver's module is not built: the compiler is not the one that built the kernel"},
+    {"nv-other-compiler-older", kError, kCause, kAnyone, {"gcc-version-check failed"}, kDkms, "The driver's module is not built: the compiler is not the one that built the kernel"},
+    {"nv-x-server",           kError,   kCause, kAnyone, {"You appear to be running an X server"}, kDkms, "The driver's installer stopped: a display server runs"},
+    {"cuda-run-driver",       kError,   kEcho,  kAnyone, {"Install of driver component failed"}, "CUDA installer (.run)", "CUDA's installer could not install the driver"},
+    {"dkms-no-headers",       kError,   kCause, kAnyone, {"kernel headers for kernel", "cannot be found"}, kDkms, "The driver's module is not built: the headers of the kernel are not installed"},
+    {"nv-no-source",          kError,   kCause, kAnyone, {"Unable to find the kernel source tree for the currently running kernel"}, kDkms, "The driver's module is not built: the headers of the running kernel are not installed"},
+    {"operator-no-headers",   kError,   kCause, kAnyone, {"nable to locate package linux-headers-"}, "github.com/NVIDIA/gpu-driver-container", "The driver's module is not built: apt finds no package of the running kernel's headers"},
+    {"dkms-make",             kError,   kCause, kAnyone, {"make[", "/var/lib/dkms/", "/build] Error"}, kDkms, "The module does not build for this kernel"},
+    {"dkms-build",            kError,   kCause, kAnyone, {"Bad return status for module build on kernel"}, kDkms, "The module does not build for this kernel"},
+    {"nv-already-loaded",     kError,   kCause, kAnyone, {"An NVIDIA kernel module '", "appears to already be loaded"}, kDkms, "The driver's installer stopped: an NVIDIA module is loaded"},
+    {"nv-nouveau",            kError,   kCause, kAnyone, {"Nouveau kernel driver is currently in use"}, kDkms, "The driver's installer stopped: nouveau holds the GPUs"},
+    {"nv-cannot-load",        kError,   kCause, kAnyone, {"nable to load the kernel module 'nvidia"}, kDkms, "The driver's installer built the module and could not load it"},
+
+    // Lines that confirm or refute
+    {"apt-fetch-failed",      kNote,    kSight, kAnyone, {"Failed to fetch http"}, "apt-get(8)", "apt could not fetch a list"},
+    {"apt-lists-failed",      kNote,    kSight, kAnyone, {"Some index files failed to download"}, "apt-get(8)", "apt could not fetch its lists"},
+    {"apt-no-names",          kNote,    kSight, kAnyone, {"Temporary failure resolving"}, "apt-get(8)", "apt could not resolve the archive's name"},
+    {"build-option",          kNote,    kSight, kAnyone, {"unrecognized command-line option"}, "GCC", "The compiler does not know an option"},
+    {"build-option-old",      kNote,    kSight, kAnyone, {"unrecognized command line option"}, "GCC", "The compiler does not know an option"},
+    {"build-implicit",        kNote,    kSight, kAnyone, {"implicit declaration of function"}, "GCC", "The kernel has no such function"},
+    {"build-member",          kNote,    kSight, kAnyone, {"has no member named"}, "GCC", "The kernel has no such field"},
+    {"build-arguments",       kNote,    kSight, kAnyone, {"arguments to function '"}, "GCC", "The kernel's function takes other arguments"},
+};
+
+constexpr Hypothesis kKernelDriverBuildHypotheses[] = {
+    {.id = "driver-build-gpl", .explains = {"driver-build-gpl"}, .common = kUsual, .stated = true,
+     .cause = "The driver's module uses a symbol that this kernel allows to GPL modules alone; the message names it.",
+     .remedy = "Install a newer release of the driver's branch, which is mended for this kernel (or the open kernel modules); or boot the kernel from before. On a kernel of your own compare its configuration.",
+     .source = "github.com/NVIDIA/gpu-operator/issues/751; Linux scripts/mod/modpost.c"},
+    {.id = "module-file-nvidia", .explains = {"module-file-nvidia", "module-file-uvm", "module-file-drm", "module-file-current"}, .stated = true,
+     .cause = "The list of modules of the kernel in the message has no NVIDIA module of that name: the driver was not built or not installed for this kernel, as after an update of the kernel.",
+     .remedy = "uname -r; dkms status. With DKMS: apt install linux-headers-$(uname -r) (dnf install kernel-devel-$(uname -r)), dkms autoinstall, modprobe nvidia. Ubuntu without DKMS: apt install linux-modules-nvidia-NNN-server-$(uname -r). In a container: load it on the host.",
+     .source = kModules},
+    {.id = "nv-no-compiler", .explains = {"nv-no-compiler"}, .stated = true,
+     .cause = "The installer compiles the kernel module on this machine, and the tool in the message (cc, make, ld) is not installed.",
+     .remedy = "apt install build-essential linux-headers-$(uname -r) (dnf install gcc make kernel-devel-$(uname -r)), then the installer again; or the driver's packages, which bring them.",
+     .source = kDkms},
+    {.id = "nv-other-compiler", .explains = {"nv-other-compiler", "nv-other-compiler-older"}, .stated = true,
+     .cause = "The driver's build compares the two, and they differ (both stand above it): the compiler or the kernel was updated without the other, or the kernel is of another distribution.",
+     .remedy = "Update the kernel and its headers to one that was built with the present compiler, and boot it; or install the older compiler and build with it (CC=gcc-NN dkms autoinstall). IGNORE_CC_MISMATCH=1 skips the comparison at your own risk.",
+     .source = "NVIDIA driver, kernel/conftest.sh; github.com/clearlinux/distribution/issues/1970; github.com/void-linux/void-packages/issues/13128"},
+    {.id = "nv-x-server", .explains = {"nv-x-server"}, .stated = true,
+     .cause = "A display server uses the graphics driver that is to be replaced.",
+     .remedy = "systemctl isolate multi-user.target (it ends the desktop), then the installer; systemctl set-default multi-user.target on a compute node.",
+     .source = kDkms},
+    {.id = "cuda-run-driver", .explains = {"cuda-run-driver"}, .stated = true,
+     .cause = "CUDA's .run file starts the driver's own installer, which failed; its log has the reason.",
+     .remedy = "tail -40 /var/log/nvidia-installer.log, and give it to railbed explain. If the driver is installed already: sh cuda_*.run --silent --toolkit leaves it alone.",
+     .source = "CUDA installation guide for Linux, runfile installer"},
+    {.id = "headers-missing", .explains = {"dkms-no-headers", "nv-no-source"}, .stated = true,
+     .cause = "DKMS and the installer build the module against the headers of the running kernel (/lib/modules/VERSION/build), and those are not where they look: not installed, or of another version.",
+     .remedy = "apt install linux-headers-$(uname -r) (dnf install kernel-devel-$(uname -r)), then dkms autoinstall; keep the meta package of the headers installed with that of the kernel. If the archive no longer has that version, install the newest kernel with its headers and boot it. In a container the host's kernel counts.",
+     .source = kDkms},
+    {.id = "headers-gone", .explains = {"operator-no-headers"}, .refuted_by = {"apt-index-failed"},
+     .title = "The driver's module is not built: the package archive does not have the headers of the running kernel",
+     .cause = "The node runs a kernel whose packages the archive no longer (or, for a vendor's, a cloud's or another release's kernel, never) offers to this container or release.",
+     .remedy = "Update the node's kernel to one that the archive has, and reboot; take the image of the node's own release; or use precompiled drivers, or a mirror that keeps old packages.",
+     .settle_by = "apt-get update && apt-cache policy linux-headers-$(uname -r), where it failed",
+     .source = "github.com/GoogleCloudPlatform/container-engine-accelerators/issues/101"},
+    {.id = "headers-no-index", .explains = {"operator-no-headers"}, .needs = {"apt-index-failed"}, .refuted_by = {"kernel-not-packaged"},
+     .title = "The driver's module is not built: apt could not read the package archive",
+     .cause = "apt's lists were not fetched, so it knows no package of that name: a proxy, a name server, a key or the archive itself.",
+     .remedy = "apt-get update, where it failed, until it ends without an error: set the proxy (for the GPU operator in driver.env: HTTPS_PROXY), the name server or the repository.",
+     .settle_by = "apt-get update, where it failed",
+     .source = "github.com/divx118/crouton-packages/issues/40"},
+    {.id = "build-kernel-newer", .explains = {"dkms-build", "dkms-make"}, .needs = {"build-kernel-differs"}, .refuted_by = {"build-compiler-differs"},
+     .title = "The module does not build: the kernel is newer than the module's source knows",
+     .cause = "The compiler finds functions or fields of the kernel changed, as after an upgrade to a newer kernel than that release supports.",
+     .remedy = "Install a newer release of the driver, or boot the older kernel (and hold it).",
+     .settle_by = "the first \"error:\" of /var/lib/dkms/MODULE/VERSION/build/make.log",
+     .source = kDkms},
+    {.id = "build-compiler", .explains = {"dkms-build", "dkms-make"}, .needs = {"build-compiler-differs"}, .refuted_by = {"build-kernel-differs"},
+     .title = "The module does not build: the compiler is older than the one that built the kernel",
+     .cause = "The kernel's build passes options that only its own compiler knows (cat /proc/version), and the default gcc is an older one.",
+     .remedy = "Install and choose the compiler of the kernel: apt install gcc-12, update-alternatives --set gcc (or CC=gcc-12 dkms autoinstall).",
+     .settle_by = "cat /proc/version; gcc --version",
+     .source = kDkms},
+    {.id = "build-other", .explains = {"dkms-build", "dkms-make"}, .common = kUsual, .refuted_by = {"build-kernel-differs", "build-compiler-differs", "driver-build-gpl"},
+     .title = "The module does not build for this kernel; its log has the reason",
+     .cause = "The build failed for a reason that these lines do not show: kernel too new, another compiler, headers that do not fit, or a full disk.",
+     .remedy = "Read the first \"error:\" of the log that the message names, and give that log to railbed explain, too.",
+     .settle_by = "grep -m3 -i error: /var/lib/dkms/MODULE/VERSION/build/make.log",
+     .source = kDkms},
+    {.id = "nv-already-loaded", .explains = {"nv-already-loaded"}, .stated = true,
+     .cause = "A driver is in use: a desktop, persistenced, a container or another installation of the driver.",
+     .remedy = "Stop what uses it (systemctl isolate multi-user; stop nvidia-persistenced and containers), rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia, and remove packages of another installation first.",
+     .source = kDkms},
+    {.id = "nv-nouveau", .explains = {"nv-nouveau"}, .stated = true,
+     .cause = "nouveau is loaded and holds the GPUs.",
+     .remedy = "echo -e 'blacklist nouveau\\noptions nouveau modeset=0' > /etc/modprobe.d/nouveau.conf; update-initramfs -u (dracut -f); reboot; then install again.",
+     .source = kDkms},
+    {.id = "nv-load-unsigned", .explains = {"nv-cannot-load"}, .needs = {"module-is-unsigned"}, .refuted_by = {"other-driver"},
+     .title = "The driver's module was built and the kernel refuses it: Secure Boot",
+     .cause = "The installer's module is not signed with a key that is enrolled.",
+     .remedy = "Install the distribution's signed driver, let the installer sign it and enrol the key (mokutil --import), or switch Secure Boot off.",
+     .settle_by = "dmesg | tail; mokutil --sb-state",
+     .source = kDkms},
+};
+// clang-format on
+
+}  // namespace
+
+Table kernel_driver_build() { return {kKernelDriverBuildSymptoms, kKernelDriverBuildHypotheses}; }
+
+}  // namespace railbed::diagnose::tables

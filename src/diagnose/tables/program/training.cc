@@ -1,0 +1,125 @@
+// DeepSpeed's and Megatron's settings, and arguments of launchers.
+#include "diagnose/tables/rows.h"
+
+namespace railbed::diagnose::tables {
+namespace {
+
+constexpr std::string_view kDeepspeed = "github.com/deepspeedai/DeepSpeed";
+constexpr std::string_view kMegatron = "github.com/NVIDIA/Megatron-LM";
+
+// clang-format off
+constexpr Symptom kProgramTrainingSymptoms[] = {
+    {"argument-local-rank", kError, kCause, kAnyone, {"unrecognized arguments: --local-rank="}, "PyTorch torch/distributed/launch.py; Python argparse", "The program does not take --local-rank, which the launcher appends"},
+    {"argument-local-rank-old", kError, kCause, kAnyone, {"unrecognized arguments: --local_rank="}, "PyTorch torch/distributed/launch.py; DeepSpeed launcher/launch.py", "The program does not take --local_rank, which the launcher appends"},
+    {"deepspeed-batch", kError, kCause, kAnyone, {"train_batch_size is not equal to micro_batch_per_gpu"}, kDeepspeed, "DeepSpeed does not start: the numbers of its batch do not fit the number of ranks"},
+    {"deepspeed-slot", kError, kCause, kAnyone, {"ValueError: No slot '", "' specified on host '"}, kDeepspeed, "DeepSpeed is to use a GPU that its list of hosts does not have"},
+    {"deepspeed-no-sync", kError, kCause, kAnyone, {"no_sync context manager is incompatible with gradient partitioning"}, kDeepspeed, "The program wants to delay gradients, which ZeRO 2 and 3 cannot do"},
+    {"deepspeed-no-backend", kError, kCause, kAnyone, {"DeepSpeed backend not set, please initialize"}, kDeepspeed, "The program used DeepSpeed's communication before it was initialised"},
+    {"deepspeed-loss-scale", kError, kCause, kAnyone, {"Current loss scale already at minimum"}, kDeepspeed, "DeepSpeed ended the training: gradients in float16 are not finite at the smallest loss scale"},
+    {"deepspeed-local-only", kNote, kCause, kAnyone, {"Unable to find hostfile, will proceed with training with local resources only"}, kDeepspeed, "DeepSpeed finds no host file and uses the GPUs of this node alone"},
+    {"deepspeed-libaio", kNote, kCause, kAnyone, {"async_io requires the dev libaio"}, kDeepspeed, "DeepSpeed cannot build its operator for NVMe: harmless, unless the job offloads to NVMe"},
+    {"megatron-batch", kError, kCause, kAnyone, {"global batch size (", "is not divisible by micro batch size"}, kMegatron, "Megatron does not start: the global batch cannot be shared equally"},
+    {"megatron-world", kError, kCause, kAnyone, {"world_size (", ") is not divisible by"}, "Megatron core/parallel_state.py", "Megatron does not start: its parallel sizes do not fit the number of ranks"},
+    {"megatron-world-old", kError, kCause, kAnyone, {"world size (", ") is not divisible by"}, "Megatron training/arguments.py", "Megatron does not start: its parallel sizes do not fit the number of ranks"},
+    {"megatron-connections", kError, kCause, kAnyone, {"setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1"}, "Megatron training/arguments.py", "Megatron does not start: CUDA_DEVICE_MAX_CONNECTIONS is not 1"},
+    {"megatron-nan", kError, kCause, kAnyone, {"found NaN in local "}, "Megatron core/distributed, core/rerun_state_machine.py", "Training stopped: a rank computed NaN"},
+
+    // Lines that confirm or refute
+    {"ranks-world-size", kNote, kSight, kAnyone, {"dist_world_size="}, "DeepSpeed launcher/launch.py", "The number of ranks that DeepSpeed starts"},
+    {"ranks-nproc", kNote, kSight, kAnyone, {"--nproc"}, "torchrun", "The number of ranks of a node"},
+    {"ranks-num-gpus", kNote, kSight, kAnyone, {"--num_gpus"}, "DeepSpeed launcher", "The number of ranks of a node"},
+    {"rerun-differs", kNote, kSight, kAnyone, {"esult is not reproducible within the tolerance"}, "Megatron core/rerun_state_machine.py", "A step gave another result when it was computed again"},
+    {"rerun-same", kNote, kSight, kAnyone, {"esult is reproducible within the tolerance"}, "Megatron core/rerun_state_machine.py", "A step gave the same result when it was computed again"},
+};
+
+constexpr Hypothesis kProgramTrainingHypotheses[] = {
+    {.id = "argument-local-rank", .explains = {"argument-local-rank"}, .stated = true,
+     .cause = "torch.distributed.launch of PyTorch 2 appends --local-rank=N, with a hyphen (before 2.0: --local_rank), and the program's parser does not declare that spelling.",
+     .remedy = "Start it by torchrun, and let the program read os.environ['LOCAL_RANK']. Or declare both spellings: parser.add_argument('--local_rank', '--local-rank', type=int, default=0).",
+     .source = "github.com/skycrapers/TecoGAN-PyTorch/issues/31; PyTorch 2.0 release notes"},
+    {.id = "argument-local-rank-old", .explains = {"argument-local-rank-old"}, .stated = true,
+     .cause = "The launcher (DeepSpeed's, or torch.distributed.launch before PyTorch 2.0) appends --local_rank=N, and the program's parser does not declare it.",
+     .remedy = "deepspeed --no_local_rank, or torchrun, and let the program read os.environ['LOCAL_RANK']. Or declare it: parser.add_argument('--local_rank', type=int, default=0).",
+     .source = "DeepSpeed launcher/launch.py"},
+    {.id = "deepspeed-one-rank", .explains = {"deepspeed-batch"}, .needs = {"batch-of-one-rank"}, .refuted_by = {"batch-of-several", "ranks-launched"},
+     .title = "DeepSpeed counts one rank: the program was started as a single process",
+     .cause = "DeepSpeed counted one rank (the last factor of the message): the program was started without a launcher.",
+     .remedy = "Start it by deepspeed --num_gpus N, torchrun --nproc-per-node N or accelerate launch; for one GPU write the batch as micro batch times accumulation, or \"auto\".",
+     .settle_by = "echo $WORLD_SIZE in the program; the command that started it",
+     .source = kDeepspeed},
+    {.id = "deepspeed-world-unknown", .explains = {"deepspeed-batch"}, .needs = {"batch-of-one-rank", "ranks-launched"}, .refuted_by = {"batch-of-several"},
+     .title = "DeepSpeed read its configuration before the ranks knew each other, so it counted one",
+     .cause = "The launcher started several ranks, and DeepSpeed still had a world size of 1: its configuration was read before torch.distributed was initialised, as by deepspeed.zero.Init in from_pretrained.",
+     .remedy = "Call deepspeed.init_distributed() before the model is made (the Trainer's TrainingArguments do so), or leave train_batch_size out (\"auto\"): DeepSpeed computes it from the other two.",
+     .settle_by = "the frames above the message: zero.Init or from_pretrained before init_process_group",
+     .source = "github.com/Roblox/FAI-RL/pull/72; github.com/deepspeedai/DeepSpeed/issues/3228"},
+    {.id = "deepspeed-batch-config", .explains = {"deepspeed-batch"}, .needs = {"batch-of-several"}, .refuted_by = {"batch-of-one-rank"},
+     .title = "The batch in the configuration of DeepSpeed is for another number of GPUs",
+     .cause = "The ranks were counted right, and the three numbers of the configuration do not multiply to the total with that many.",
+     .remedy = "Write \"auto\" for train_batch_size in the configuration, or make it micro batch times accumulation times the number of ranks (dp only; tensor and pipeline parallel ranks do not count).",
+     .settle_by = "the product in the message beside the configuration",
+     .source = kDeepspeed},
+    {.id = "deepspeed-slot", .explains = {"deepspeed-slot"}, .stated = true,
+     .cause = "--include, --exclude or (on one node) CUDA_VISIBLE_DEVICES names a slot, the number of a GPU, that the host file does not have for that host, or that the node does not have if there is no host file. Slots count from 0.",
+     .remedy = "Name slots below the number in the host file (HOST slots=8 has 0 to 7); nvidia-smi -L and echo $CUDA_VISIBLE_DEVICES on that host.",
+     .source = "DeepSpeed launcher/runner.py, parse_resource_filter"},
+    {.id = "deepspeed-no-sync", .explains = {"deepspeed-no-sync"}, .stated = true,
+     .cause = "ZeRO 2 and 3 divide the gradients among the ranks in each backward pass, so DeepSpeed refuses no_sync; the program, or a library such as accelerate, entered it to accumulate gradients.",
+     .remedy = "pip install -U transformers accelerate (newer ones leave accumulation to DeepSpeed), set gradient_accumulation_steps in DeepSpeed's configuration, or use ZeRO stage 1.",
+     .source = "DeepSpeed runtime/engine.py, no_sync"},
+    {.id = "deepspeed-no-backend", .explains = {"deepspeed-no-backend"}, .stated = true,
+     .cause = "A function of deepspeed.comm was called, and neither deepspeed.init_distributed() nor deepspeed.initialize() had run in that process.",
+     .remedy = "deepspeed.init_distributed() first; start by the launcher, so that RANK and WORLD_SIZE are set.",
+     .source = "DeepSpeed comm/comm.py"},
+    {.id = "deepspeed-loss-scale", .explains = {"deepspeed-loss-scale"}, .stated = true,
+     .cause = "With fp16 DeepSpeed lowers the loss scale after each step whose gradients are not finite (NaN or infinite), and it came to its minimum (min_loss_scale). Where they first came from is not in the message.",
+     .remedy = "Look for the first step whose loss is NaN or infinite, and at its data; lower the learning rate, warm up longer, clip gradients; use bf16 on GPUs that have it, above all for models that were trained in it.",
+     .source = "DeepSpeed runtime/fp16/loss_scaler.py"},
+    {.id = "deepspeed-local-only", .explains = {"deepspeed-local-only"}, .stated = true,
+     .cause = "The file of --hostfile (without the option: /job/hostfile) is not there. For a job on one node that is as it should be.",
+     .remedy = "For several nodes: deepspeed --hostfile FILE, a file that this node can read, with one line HOST slots=N for each.",
+     .source = "DeepSpeed launcher/runner.py"},
+    {.id = "deepspeed-libaio", .explains = {"deepspeed-libaio"}, .stated = true,
+     .cause = "libaio or its headers were not found. Only offloading to NVMe (ZeRO-Infinity, GDS) uses that operator.",
+     .remedy = "apt install libaio-dev (dnf install libaio-devel), if it is to be used.",
+     .source = "DeepSpeed op_builder/async_io.py"},
+    {.id = "megatron-batch", .explains = {"megatron-batch"}, .stated = true,
+     .cause = "The global batch has to be a multiple of the micro batch times the number of data parallel ranks; the message has the three numbers.",
+     .remedy = "Change --global-batch-size or --micro-batch-size; data parallel ranks are the world size divided by tensor, pipeline and context parallel sizes.",
+     .source = "Megatron core/num_microbatches_calculator.py"},
+    {.id = "megatron-one-rank", .explains = {"megatron-world", "megatron-world-old"}, .needs = {"world-of-one"}, .refuted_by = {"world-of-several"},
+     .title = "Megatron runs as a single process, and the model is to be shared by several",
+     .cause = "The world size is 1: the program was started as one process, and the other ranks are missing or do not know of it.",
+     .remedy = "Start it by torchrun --nproc-per-node N, or one task for each GPU (srun --ntasks-per-node=N) with RANK and WORLD_SIZE set; NeMo: an executor with ntasks_per_node.",
+     .settle_by = "echo $WORLD_SIZE in the program; the command that started it",
+     .source = "github.com/NVIDIA-NeMo/Speech/issues/11480"},
+    {.id = "megatron-sizes", .explains = {"megatron-world", "megatron-world-old"}, .needs = {"world-of-several"}, .refuted_by = {"world-of-one"},
+     .title = "The parallel sizes of the model do not fit the number of ranks",
+     .cause = "Tensor, pipeline, context (or expert) parallel sizes multiply to a number that the number of ranks is no multiple of; the message has both.",
+     .remedy = "Choose sizes whose product divides the number of GPUs (nodes times GPUs per node); the experts' product counts apart: expert tensor, expert and pipeline parallel sizes.",
+     .settle_by = "the product of the parallel sizes beside nodes times GPUs per node",
+     .source = "Megatron core/parallel_state.py"},
+    {.id = "megatron-connections", .explains = {"megatron-connections"}, .stated = true,
+     .cause = "With tensor (or sequence, or context) parallelism Megatron overlaps communication by the order of kernels, which holds only with one connection to the GPU, on GPUs before Blackwell.",
+     .remedy = "export CUDA_DEVICE_MAX_CONNECTIONS=1 for every rank before Python starts (mpirun -x, srun --export=ALL, the container's -e).",
+     .source = "Megatron training/arguments.py"},
+    {.id = "nan-of-model", .explains = {"megatron-nan"}, .common = kUsual, .refuted_by = {"gpu-reported-xid", "rerun-differs"},
+     .title = "A rank computed NaN, and so would any other: the model or its data",
+     .cause = "The numbers of that step overflow wherever they are computed: learning rate, initialisation, precision or the data of the step.",
+     .remedy = "Restart from the last checkpoint, and skip that step's data; lower the learning rate; look at loss and gradient norm of the steps before.",
+     .settle_by = "the same step from the same checkpoint on other GPUs (--rerun-mode validate_results)",
+     .source = "Megatron core/rerun_state_machine.py"},
+    {.id = "nan-of-gpu", .explains = {"megatron-nan"}, .needs = {"rerun-differs"}, .refuted_by = {"rerun-same"},
+     .title = "A rank computed NaN, and its GPU does not compute reliably",
+     .cause = "The same step on the same GPU gave another result when it was computed again, so the first was wrong: the GPU's arithmetic or memory.",
+     .remedy = "Drain the node; dcgmi diag -r 3 and the vendor's diagnosis; nvidia-smi -q -d ECC,ROW_REMAPPER; a burn-in with compared results (railbed bench).",
+     .settle_by = "--rerun-mode validate_results: \"not reproducible\" on one GPU again and again",
+     .source = "Megatron core/rerun_state_machine.py"},
+};
+// clang-format on
+
+}  // namespace
+
+Table program_training() { return {kProgramTrainingSymptoms, kProgramTrainingHypotheses}; }
+
+}  // namespace railbed::diagnose::tables

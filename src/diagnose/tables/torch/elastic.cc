@@ -1,0 +1,110 @@
+// Process groups, their variables, and the ends of ranks under torchrun.
+#include "diagnose/tables/rows.h"
+
+namespace railbed::diagnose::tables {
+namespace {
+
+constexpr std::string_view kElastic = "PyTorch torch/distributed/elastic";
+
+// clang-format off
+constexpr Symptom kTorchElasticSymptoms[] = {
+    {"pg-not-started",        kError,   kCause, kAnyone, {"Default process group has not been initialized"}, kTorchDist, "The program used torch.distributed before it was initialised"},
+    {"env-missing",           kError,   kCause, kAnyone, {"environment variable ", " expected, but not set"}, kTorchDist, "A variable of the rendezvous is not set in this process"},
+    {"pg-no-gpu",             kError,   kCause, kAnyone, {"ProcessGroupNCCL is only supported with GPUs, no GPUs found"}, kTorchDist, "The process sees no GPU"},
+    {"no-backend-for-cpu",    kError,   kCause, kAnyone, {"No backend type associated with device type cpu"}, kTorchDist, "A collective was called with a tensor of the CPU, and the group has NCCL alone"},
+    {"pg-twice", kError, kCause, kAnyone, {"rying to initialize the default process group twice"}, kTorchDist, "The program initialised torch.distributed twice"},
+    {"barrier-device", kNote, kCause, kAnyone, {"to perform barrier as devices used by this process are currently unknown"}, "PyTorch ProcessGroupNCCL.cpp", "PyTorch guessed the GPU of a rank for a barrier: harmless, if each rank uses the GPU of that number"},
+    {"elastic-hangup", kError, kCause, kAnyone, {"Received Signals.SIGHUP death signal"}, kElastic, "torchrun was ended by a hang-up (SIGHUP), mostly of its terminal or ssh session"},
+    {"elastic-hangup-number", kError, kCause, kAnyone, {"Received 1 death signal, shutting down"}, kElastic, "torchrun was ended by a hang-up (SIGHUP), mostly of its terminal or ssh session"},
+    {"elastic-terminated", kError, kEcho, kAnyone, {"Received Signals.SIGTERM death signal"}, kElastic, "Another process ended torchrun (SIGTERM)"},
+    {"elastic-terminated-number", kError, kEcho, kAnyone, {"Received 15 death signal, shutting down"}, kElastic, "Another process ended torchrun (SIGTERM)"},
+    {"elastic-signal", kError, kEcho, kAnyone, {"SignalException: Process ", "got signal: "}, kElastic, "torchrun ended after a signal from outside"},
+    {"elastic-child-failed", kError, kEcho, kAnyone, {"ChildFailedError:"}, kElastic, "A rank ended with an error, and torchrun ended the others"},
+    {"nccl-some-failed", kError, kEcho, kAnyone, {"Some NCCL operations have failed or timed out"}, "PyTorch ProcessGroupNCCL.cpp", "PyTorch ends the process after an operation of NCCL failed or did not finish"},
+    {"store-wait", kError, kEcho, kAnyone, {"wait timeout after ", "ms, keys: "}, "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp", "A rank waited in PyTorch's store for a key that another rank did not write in time"},
+    {"store-barrier", kError, kEcho, kAnyone, {"Timed out initializing process group in store based barrier"}, kTorchDist, "The ranks did not all come together at the start of a process group"},
+    {"barrier-monitored", kError, kEcho, kAnyone, {"successfully reached monitoredBarrier, but received errors"}, "PyTorch ProcessGroupGloo.cpp", "A rank did not come to a monitored barrier"},
+    {"env-missing-colossal", kError, kCause, kAnyone, {"Could not find 'RANK' in the torch environment"}, "ColossalAI initialize.py", "A variable of the rendezvous is not set in this process"},
+    {"env-missing-rank", kError, kCause, kAnyone, {"KeyError: 'RANK'"}, "Python os.environ", "A variable of the rendezvous is not set in this process"},
+    {"env-missing-local", kError, kCause, kAnyone, {"KeyError: 'LOCAL_RANK'"}, "Python os.environ", "A variable of the rendezvous is not set in this process"},
+    {"env-missing-world", kError, kCause, kAnyone, {"KeyError: 'WORLD_SIZE'"}, "Python os.environ", "A variable of the rendezvous is not set in this process"},
+    {"store-input", kError, kEcho, kAnyone, {"waitForInput: socket SocketImpl(", "timed out after"}, "PyTorch torch/csrc/distributed/c10d/socket.cpp", "A rank waited in PyTorch's store for a key that another rank did not write in time"},
+};
+
+constexpr Hypothesis kTorchElasticHypotheses[] = {
+    {.id = "gpus-hidden-here", .explains = {"pg-no-gpu", "load-no-cuda"}, .needs = {"visible-nothing"}, .refuted_by = {"driver-is-nowhere", "container-without-gpus"},
+     .title = "CUDA_VISIBLE_DEVICES hides all GPUs from the process",
+     .cause = "CUDA_VISIBLE_DEVICES is empty, or it begins with -1 or with the number of a GPU that is not there.",
+     .remedy = "Unset CUDA_VISIBLE_DEVICES, or give it the numbers that nvidia-smi -L lists there.",
+     .settle_by = "echo \"[$CUDA_VISIBLE_DEVICES]\", in the process's own environment",
+     .source = "CUDA programming guide, CUDA_VISIBLE_DEVICES"},
+    {.id = "gpus-not-asked-for", .explains = {"pg-no-gpu", "vllm-no-device", "load-no-cuda"}, .needs = {"step-without-gpus"}, .refuted_by = {"driver-is-nowhere", "visible-nothing", "gpus-listed"},
+     .title = "The Slurm step asked for no GPUs",
+     .cause = "The job or step asks for no GPUs, and Slurm hides them from it.",
+     .remedy = "Add --gpus-per-node=N or --gres=gpu:N to sbatch and srun.",
+     .settle_by = "srun nvidia-smi -L, with the job's own options",
+     .source = "srun(1)"},
+    {.id = "pg-not-started", .explains = {"pg-not-started"}, .stated = true,
+     .cause = "init_process_group() was not called in this process before that line (or the group was destroyed). A run of one process often does without it, and a layer such as SyncBatchNorm asks for the group all the same.",
+     .remedy = "The frames above name who asks. A layer that synchronises (SyncBN) in a run of one process: ordinary batch normalisation (BN). Else call it first, once per process; scripts that expect it have to be started by torchrun.",
+     .source = kTorchDist},
+    {.id = "env-missing", .explains = {"env-missing", "env-missing-colossal", "env-missing-rank", "env-missing-local", "env-missing-world"}, .stated = true,
+     .cause = "The program reads MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK and WORLD_SIZE from the environment, which torchrun sets and srun, mpirun or python alone do not. Where a launcher set them, ssh, sudo or a container may not pass them on, and not each sets all.",
+     .remedy = "Start it by torchrun (one GPU: torchrun --nproc-per-node 1, or switch the program's distributed mode off), or set them: MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1), RANK=$SLURM_PROCID, LOCAL_RANK=$SLURM_LOCALID, WORLD_SIZE=$SLURM_NTASKS.",
+     .source = kTorchDist},
+    {.id = "no-backend-for-cpu", .explains = {"no-backend-for-cpu"}, .stated = true,
+     .cause = "NCCL takes GPU tensors only (offloaded parameters and gathered objects are often on the CPU).",
+     .remedy = "init_process_group(backend=\"cpu:gloo,cuda:nccl\"), or move the tensor to the GPU.",
+     .source = kTorchDist},
+    {.id = "pg-twice", .explains = {"pg-twice"}, .stated = true,
+     .cause = "init_process_group was called, and a library (accelerate, DeepSpeed, Lightning) or the program itself had done so before.",
+     .remedy = "if not torch.distributed.is_initialized(): …, or leave it to the library.",
+     .source = kTorchDist},
+    {.id = "barrier-device", .explains = {"barrier-device"}, .stated = true,
+     .cause = "The process group was made without a device, so the barrier takes the GPU with the number of the rank modulo the GPUs. If the rank uses another, two ranks share one GPU and may wait for each other.",
+     .remedy = "torch.cuda.set_device(local_rank) first, and init_process_group(..., device_id=torch.device('cuda', local_rank)), or barrier(device_ids=[local_rank]).",
+     .source = "PyTorch ProcessGroupNCCL.cpp"},
+    {.id = "elastic-hangup", .explains = {"elastic-hangup", "elastic-hangup-number"}, .stated = true,
+     .cause = "The kernel sends SIGHUP to the processes of a terminal or an ssh session that closes (a program can send it, too: kill -HUP). nohup does not help: torchrun sets its own handler for the signal.",
+     .remedy = "Run it in tmux or screen, by setsid, or as a job of the scheduler (sbatch).",
+     .source = "PyTorch torch/distributed/elastic/multiprocessing/api.py"},
+    {.id = "elastic-terminated", .explains = {"elastic-terminated", "elastic-terminated-number", "elastic-signal"}, .stated = true,
+     .cause = "Another process sent torchrun the signal, as a scheduler does at a job's end, Kubernetes for a pod that is deleted, and a launcher to the rest when a node fails. The message does not name the sender.",
+     .remedy = "Look at the other nodes' output for an earlier error; sacct -j JOB -o State,ExitCode,Elapsed,Timelimit; kubectl get events.",
+     .source = kElastic},
+    {.id = "elastic-child-failed", .explains = {"elastic-child-failed"}, .stated = true,
+     .cause = "The list below it has the first rank that failed, its host and exit code; why it failed is in that rank's own output.",
+     .remedy = "Read that rank's traceback above; torchrun --log-dir DIR --redirects 3 keeps one file for each rank; @record of torch.distributed.elastic puts the traceback into the list.",
+     .source = kElastic},
+    {.id = "nccl-some-failed", .explains = {"nccl-some-failed"}, .stated = true,
+     .cause = "Kernels behind that operation might use incomplete data, so the process is taken down.",
+     .remedy = "Look at the operation that timed out or the exception before it, on all ranks.",
+     .source = "PyTorch ProcessGroupNCCL.cpp"},
+    {.id = "store-wait", .explains = {"store-wait", "store-input"}, .stated = true,
+     .cause = "The message has the key. One with cuda// in it (/default_pg/0//cuda//0) carries NCCL's id, which the first rank of the group writes at its first collective; others belong to a barrier or to the launcher. Why the key was not written is not in this message.",
+     .remedy = "Look at the rank that writes the key (for NCCL's id the group's first one, mostly rank 0): its first error, its last line, or py-spy dump. A slow start needs a longer timeout: init_process_group(timeout=...).",
+     .source = "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp"},
+    {.id = "store-barrier", .explains = {"store-barrier"}, .common = kUsual, .needs = {"barrier-fewer"}, .refuted_by = {"barrier-more"},
+     .title = "Fewer ranks than the world size came to the start of a process group",
+     .cause = "The message has both numbers. The missing ranks did not come to this barrier; why is not in this message.",
+     .remedy = "Look at which nodes and ranks print nothing, or an earlier error; all ranks have to call new_group for all groups in one order.",
+     .settle_by = "world_size and worker_count (num_workers_joined) in the message",
+     .source = kTorchDist},
+    {.id = "store-barrier-more", .explains = {"store-barrier"}, .needs = {"barrier-more"}, .refuted_by = {"barrier-fewer"},
+     .title = "More ranks than the world size came to the start of a process group: the store counted those of another start",
+     .cause = "The store still held the count of ranks that had come before: processes started again, or a second job started, against a store that an earlier start had used.",
+     .remedy = "End all processes of the earlier start on all nodes first; give each job its own MASTER_PORT (torchrun: --rdzv-endpoint and --rdzv-id); start all ranks again, not some of them.",
+     .settle_by = "world_size and worker_count (num_workers_joined) in the message",
+     .source = "PyTorch torch/distributed/distributed_c10d.py, _store_based_barrier"},
+    {.id = "barrier-monitored", .explains = {"barrier-monitored"}, .stated = true,
+     .cause = "The message names the rank from which no answer came. If it is rank 0, that one ended the barrier, since another rank had not come: its own message names which.",
+     .remedy = "Read the output of the rank that is named, then, if that is rank 0, of the one that rank 0 names.",
+     .source = "PyTorch ProcessGroupGloo.cpp"},
+};
+// clang-format on
+
+}  // namespace
+
+Table torch_elastic() { return {kTorchElasticSymptoms, kTorchElasticHypotheses}; }
+
+}  // namespace railbed::diagnose::tables
