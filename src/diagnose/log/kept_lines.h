@@ -1,4 +1,4 @@
-// The state that each family's reader keeps between lines, from which its questions (*_sights.cc) are answered at the end.
+// The state that each reader (*_lines.cc) keeps between lines, from which questions (sights/) are answered at the end.
 // A log is untrusted, so whoever adds to a list here limits it.
 #pragma once
 
@@ -42,7 +42,7 @@ struct TorchWait {
   LogSight sight = {};
 };
 
-// What PyTorch's processes printed (torch_ranks.cc, torch_sights.cc).
+// What PyTorch's processes printed (torch_ranks.cc, torch_lines.cc).
 struct TorchLines {
   std::map<int, RankLines> ranks = {};
   bool local_differs = false;  // a local rank of the launcher is not the rank
@@ -82,7 +82,7 @@ enum class DriverAsked {
   kPstore           // ls -l /sys/fs/pstore
 };
 
-// What lines show of GPUs, the driver and container runtimes (driver_sights.cc).
+// What lines show of GPUs, the driver and container runtimes (gpu_lines.cc).
 struct DriverLines {
   DriverAsked asked = DriverAsked::kNothing;
   std::uint64_t unit = 0;   // the line that last named nvidia-fabricmanager
@@ -123,7 +123,7 @@ struct RdmaMtu {
   LogSight sight = {};
 };
 
-// State that rdma_sights.cc keeps between lines.
+// State that rdma_lines.cc keeps between lines.
 struct RdmaLines {
   enum class Command { kOther, kModules, kDevices, kLimit, kInspect, kVersion, kPageSize };
   Command command = Command::kOther;  // the command whose output is read
@@ -174,7 +174,7 @@ struct SlurmShare {
   double gpus = -1;
 };
 
-// What launchers print in more than one line (launcher_sights.cc).
+// What launchers print in more than one line (launcher_lines.cc).
 struct LauncherLines {
   std::set<std::string> ray_addresses;  // under which nodes joined Ray
   LogSight ray_address;

@@ -66,6 +66,11 @@ std::optional<T> number_after(std::string_view text, std::string_view words, int
   if (!scan.skip_past(words)) return std::nullopt;
   return scan.number<T>(base);
 }
+inline std::optional<double> real_after(std::string_view text, std::string_view words) {
+  Scan scan(text);
+  if (!scan.skip_past(words)) return std::nullopt;
+  return scan.real();
+}
 // Returns the word (up to a space or comma) that follows `words`; empty if they do not occur.
 inline std::string_view word_after(std::string_view text, std::string_view words) {
   Scan scan(text);

@@ -18,16 +18,19 @@ std::vector<Item> joined(std::initializer_list<std::span<const Item>> tables) {
 }
 
 const std::vector<Question>& questions() {
-  static const auto all = joined<Question>({nccl_questions(), torch_questions(), rdma_questions(),
-                                            driver_questions(), kernel_questions(), launcher_questions(),
-                                            cluster_questions(), operating_questions()});
+  static const auto all =
+      joined<Question>({nccl_questions(), nccl_network_questions(), torch_questions(), store_questions(),
+                        rdma_questions(), ucx_questions(), rdma_library_questions(), gpu_questions(),
+                        container_questions(), kernel_questions(), slurm_questions(), mpi_questions(),
+                        ray_questions(), job_questions(), cluster_questions(), operating_questions()});
   return all;
 }
 
 const std::vector<Opposites>& opposites() {
-  static const auto all =
-      joined<Opposites>({nccl_opposites(), torch_opposites(), rdma_opposites(), driver_opposites(),
-                         launcher_opposites(), operating_opposites()});
+  static const auto all = joined<Opposites>(
+      {nccl_opposites(), nccl_network_opposites(), torch_opposites(), store_opposites(), rdma_opposites(),
+       ucx_opposites(), rdma_library_opposites(), gpu_opposites(), container_opposites(), slurm_opposites(),
+       mpi_opposites(), ray_opposites(), job_opposites(), operating_opposites()});
   return all;
 }
 

@@ -244,6 +244,22 @@ inline std::optional<std::string> first_seen(const LogState& state,
   return first_seen(state, std::span(ids.begin(), ids.size()));
 }
 
+// How an observation was made; nothing if it was not.
+using Evidence = std::optional<std::string>;
+
+// Returns the line with its place; nothing if it was not seen.
+inline Evidence seen_at(const LogSight& sight) {
+  return sight.line == 0 ? std::nullopt : Evidence(at_line(sight));
+}
+// Returns the first of `ids` that was seen besides the problem.
+template <const auto& ids>
+Evidence seen_any(const LogState& state, const LogProblem& problem) {
+  return first_seen(state, ids, &problem);
+}
+inline bool message_has(const LogProblem& problem, std::string_view words) {
+  return problem.message.find(words) != std::string::npos;
+}
+
 // An observation that follows from more than one line, or from the problem's own message.
 struct Question {
   std::string_view id;
@@ -253,20 +269,36 @@ struct Question {
 // Two observations that exclude each other.
 using Opposites = std::pair<std::string_view, std::string_view>;
 
-// The questions and opposites by what prints the lines (*_sights.cc).
+// The questions and opposites of each file of sights/.
 std::span<const Question> nccl_questions();
+std::span<const Question> nccl_network_questions();
 std::span<const Question> torch_questions();
+std::span<const Question> store_questions();
 std::span<const Question> rdma_questions();
-std::span<const Question> driver_questions();
+std::span<const Question> ucx_questions();
+std::span<const Question> rdma_library_questions();
+std::span<const Question> gpu_questions();
+std::span<const Question> container_questions();
 std::span<const Question> kernel_questions();
+std::span<const Question> slurm_questions();
+std::span<const Question> mpi_questions();
+std::span<const Question> ray_questions();
+std::span<const Question> job_questions();
 std::span<const Question> cluster_questions();
-std::span<const Question> launcher_questions();
 std::span<const Question> operating_questions();
 std::span<const Opposites> nccl_opposites();
+std::span<const Opposites> nccl_network_opposites();
 std::span<const Opposites> torch_opposites();
+std::span<const Opposites> store_opposites();
 std::span<const Opposites> rdma_opposites();
-std::span<const Opposites> driver_opposites();
-std::span<const Opposites> launcher_opposites();
+std::span<const Opposites> ucx_opposites();
+std::span<const Opposites> rdma_library_opposites();
+std::span<const Opposites> gpu_opposites();
+std::span<const Opposites> container_opposites();
+std::span<const Opposites> slurm_opposites();
+std::span<const Opposites> mpi_opposites();
+std::span<const Opposites> ray_opposites();
+std::span<const Opposites> job_opposites();
 std::span<const Opposites> operating_opposites();
 
 // Answers whether an observation was made: in the log, or in what was seen elsewhere (sights.cc).

@@ -400,7 +400,7 @@ std::set<std::string_view> hosts_of(const LogCommunicator& communicator) {
 
 void conclude(LogState& state) {
   judge_addresses(state.log);
-  settle_launch(state);  // launcher_sights.cc
+  settle_launch(state);  // launcher_lines.cc
   gather(state);
   count_nodes(state.log);
   judge_gpudirect(state);

@@ -12,13 +12,7 @@ namespace railbed::diagnose {
 namespace kernel_lines {
 namespace {
 
-using Evidence = std::optional<std::string>;
 using std::string_view;
-
-template <const auto& ids>
-Evidence any_of_kernel(const LogState& state, const LogProblem& problem) {
-  return first_seen(state, ids, &problem);
-}
 
 constexpr std::array<string_view, 5> kRefusesGpu = {
     "open-module", "open-module-gsp", "driver-gpu-unsupported", "driver-needs-open", "driver-legacy"};
@@ -214,17 +208,17 @@ constexpr Question kKernelQuestions[] = {
     {"no-adapter-reset-before", no_adapter_was_reset_before},
     {"root-unknown", root_is_unknown},
     {"root-known", root_is_known},
-    {"mps-server-ready", any_of_kernel<kMpsServerReady>},
-    {"mps-folder-closed", any_of_kernel<kMpsFolderClosed>},
+    {"mps-server-ready", seen_any<kMpsServerReady>},
+    {"mps-folder-closed", seen_any<kMpsFolderClosed>},
     {"drive-medium-bad", medium_is_bad},
     {"drive-is-down", drive_is_down},
     {"drive-went-away", drive_went_away},
-    {"apt-server-untrusted", any_of_kernel<kUntrusted>},
+    {"apt-server-untrusted", seen_any<kUntrusted>},
     {"refused-by-release", release_refuses},
     {"init-has-reason", start_has_a_reason},
     {"init-has-none", start_has_no_reason},
-    {"boot-mount-missing", any_of_kernel<kBootMounts>},
-    {"kubelet-was-restarted", any_of_kernel<kKubeletStarts>},
+    {"boot-mount-missing", seen_any<kBootMounts>},
+    {"kubelet-was-restarted", seen_any<kKubeletStarts>},
     {"apt-key-nvidia", apt_key_is_of_nvidia},
     {"apt-key-other", apt_key_is_another},
     {"drive-reads-ones", drive_reads_ones},
@@ -233,14 +227,14 @@ constexpr Question kKernelQuestions[] = {
     {"drive-on-pci", drive_is_on_pci},
     {"start-failed-before", start_failed_before},
     {"start-not-failed-before", start_did_not_fail_before},
-    {"apt-index-failed", any_of_kernel<kAptFailed>},
+    {"apt-index-failed", seen_any<kAptFailed>},
     {"kernel-not-packaged", kernel_is_in_no_archive},
     {"refused-by-open", open_module_refuses},
-    {"driver-refuses-gpu", any_of_kernel<kRefusesGpu>},
-    {"build-kernel-differs", any_of_kernel<kKernelDiffers>},
-    {"build-compiler-differs", any_of_kernel<kCompilerDiffers>},
-    {"nvidia-mixed", any_of_kernel<kMixed>},
-    {"iommu-fault-shown", any_of_kernel<kIommuFault>},
+    {"driver-refuses-gpu", seen_any<kRefusesGpu>},
+    {"build-kernel-differs", seen_any<kKernelDiffers>},
+    {"build-compiler-differs", seen_any<kCompilerDiffers>},
+    {"nvidia-mixed", seen_any<kMixed>},
+    {"iommu-fault-shown", seen_any<kIommuFault>},
 };
 
 }  // namespace

@@ -1,17 +1,13 @@
-// Observations in what NCCL and nccl-tests print that confirm or refute causes.
+// NCCL's network: variables, interfaces, GIDs, MTUs and peers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <iterator>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "base/ip.h"
-#include "base/phrases.h"
 #include "base/text.h"
 #include "diagnose/log/scan.h"
 #include "diagnose/log/state.h"
@@ -19,95 +15,6 @@
 
 namespace railbed::diagnose {
 namespace {
-
-using Evidence = std::optional<std::string>;
-
-constexpr std::string_view kOpenMode = "drwxrwxrwt";  // which /dev/shm has to have
-
-Evidence memlock_is_unlimited(const LogState& state, const LogProblem&) {
-  if (state.memlock_unlimited.line == 0 || state.memlock_limited.line != 0) return std::nullopt;
-  return at_line(state.memlock_unlimited);
-}
-
-Evidence memlock_is_limited(const LogState& state, const LogProblem&) {
-  if (state.memlock_limited.line == 0) return std::nullopt;
-  return at_line(state.memlock_limited);
-}
-
-Evidence device_is_a_slice(const LogState& state, const LogProblem&) {
-  if (state.mig.line == 0) return std::nullopt;
-  return at_line(state.mig);
-}
-
-const LogRank* find_rank(const Log& log, std::optional<int> number) {
-  if (!number || log.communicators.empty()) return nullptr;
-  const auto& ranks = log.communicators.front().ranks;
-  const auto found = std::ranges::find(ranks, *number, &LogRank::rank);
-  return found == ranks.end() ? nullptr : &*found;
-}
-
-// Returns the first of the variables that switch ways between ranks off, if it has that value.
-Evidence transport_variable(const Log& log, std::string_view value) {
-  for (const LogVariable& variable : log.variables)
-    if ((variable.name == "NCCL_P2P_DISABLE" || variable.name == "NCCL_SHM_DISABLE" ||
-         variable.name == "NCCL_IB_DISABLE") &&
-        variable.value == value)
-      return fmt::format("{}={} is set", variable.name, variable.value);
-  return std::nullopt;
-}
-
-Evidence transports_are_off(const LogState& state, const LogProblem&) {
-  return transport_variable(state.log, "1");
-}
-
-Evidence transports_are_on(const LogState& state, const LogProblem&) {
-  return transport_variable(state.log, "1") ? std::nullopt : transport_variable(state.log, "0");
-}
-
-// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 17000"
-Evidence ranks_are_on_two_hosts(const LogState& state, const LogProblem& problem) {
-  const LogRank* const one = find_rank(state.log, number_after(problem.message, ": rank "));
-  const LogRank* const other = find_rank(state.log, number_after(problem.message, "and rank "));
-  if (one == nullptr || other == nullptr || one->host == other->host) return std::nullopt;
-  return fmt::format("rank {} is on {}, rank {} on {}", one->rank, one->host, other->rank, other->host);
-}
-
-Evidence ranks_are_on_one_host(const LogState& state, const LogProblem& problem) {
-  const LogRank* const one = find_rank(state.log, number_after(problem.message, ": rank "));
-  const LogRank* const other = find_rank(state.log, number_after(problem.message, "and rank "));
-  if (one == nullptr || other == nullptr || one->host != other->host) return std::nullopt;
-  return fmt::format("rank {} and rank {} are on {}", one->rank, other->rank, one->host);
-}
-
-Evidence segment_has_no_size(const LogState&, const LogProblem& problem) {
-  if (problem.message.find("(size 0)") == std::string::npos) return std::nullopt;
-  return "the segment's size is 0 and its name is no name of NCCL's: a reader took something else for it";
-}
-
-Evidence segment_is_not_there(const LogState&, const LogProblem& problem) {
-  if (problem.message.find("No such file") == std::string::npos) return std::nullopt;
-  return "the segment that the other rank made is not there; a full /dev/shm says \"No space left on device\"";
-}
-
-Evidence segment_is_denied(const LogState& state, const LogProblem& problem) {
-  if (has_text(problem.message, "Permission denied")) return "the message has EACCES: permission denied";
-  return first_seen(state, {"shm-call-denied"});
-}
-
-Evidence segment_has_no_room(const LogState& state, const LogProblem& problem) {
-  if (has_text(problem.message, "No space left")) return "the message has ENOSPC: no space left on device";
-  return first_seen(state, {"shm-call-full"});
-}
-
-// The mode of /dev/shm, from `ls -ld /dev/shm`
-Evidence shm_is_open_to_all(const LogState& state, const LogProblem&) {
-  if (!state.shm_mode.text.starts_with(kOpenMode)) return std::nullopt;
-  return at_line(state.shm_mode);
-}
-Evidence shm_is_closed(const LogState& state, const LogProblem& problem) {
-  if (state.shm_mode.line == 0 || shm_is_open_to_all(state, problem)) return std::nullopt;
-  return at_line(state.shm_mode);
-}
 
 // Returns the first three bytes' network of IPv4, the usual /64 of IPv6: logs have no prefix lengths.
 std::optional<Subnet> usual_subnet(std::string_view text) {
@@ -266,14 +173,6 @@ Evidence ifname_matches(const LogState& state, const LogProblem&) {
                      find_variable(state, "NCCL_SOCKET_IFNAME")->value);
 }
 
-Evidence no_interface_is_up(const LogState& state, const LogProblem&) {
-  if (state.interfaces_listed.empty()) return std::nullopt;
-  for (const auto& [name, up] : state.interfaces_listed)
-    if (up && name != "lo" && !is_bridge(name) && !name.starts_with("veth")) return std::nullopt;
-  return fmt::format("none of the {} interfaces that are listed is up, but lo and bridges",
-                     state.interfaces_listed.size());
-}
-
 Evidence versions_differ(const LogState& state, const LogProblem&) {
   if (state.log.versions.size() < 2) return std::nullopt;
   return fmt::format("the log has NCCL {}", fmt::join(state.log.versions, " and "));
@@ -287,14 +186,10 @@ Evidence networks_differ(const LogState& state, const LogProblem&) {
 
 Evidence hca_is_set(const LogState& state, const LogProblem&) { return is_set(state, "NCCL_IB_HCA"); }
 
-Evidence rdma_device_is_used(const LogState& state, const LogProblem&) {
-  if (state.log.nics.empty()) return std::nullopt;
-  return fmt::format("NCCL found {} on {}", state.log.nics.front().device, state.log.nics.front().host);
-}
-
 Evidence topology_file_is_set(const LogState& state, const LogProblem&) {
   return is_set(state, "NCCL_TOPO_FILE");
 }
+
 Evidence topology_file_is_unset(const LogState& state, const LogProblem&) {
   return is_unset(state, "NCCL_TOPO_FILE");
 }
@@ -304,9 +199,11 @@ Evidence gid_filter_is_set(const LogState& state, const LogProblem&) {
     if (auto evidence = is_set(state, name)) return evidence;
   return std::nullopt;
 }
+
 Evidence gid_index_is_set(const LogState& state, const LogProblem&) {
   return is_set(state, "NCCL_IB_GID_INDEX");
 }
+
 Evidence gid_index_is_unset(const LogState& state, const LogProblem&) {
   return is_unset(state, "NCCL_IB_GID_INDEX");
 }
@@ -353,16 +250,6 @@ Evidence gid_is_link_local(const LogState& state, const LogProblem& problem) {
                      small.substr(address, small.find_first_of(" ,\n", address) - address));
 }
 
-// Returns the first problem of the log that is a cause, if it stands before this one.
-Evidence something_failed_before(const LogState& state, const LogProblem& problem) {
-  for (const LogProblem& other : state.log.problems) {
-    const bool before = other.file == problem.file ? other.line < problem.line : !other.file.empty();
-    if (&other == &problem || !before || other.consequence || other.severity != Severity::kError) continue;
-    return at_line(other);
-  }
-  return std::nullopt;
-}
-
 Evidence mtus_differ(const LogState& state, const LogProblem&) {
   const std::pair<const std::string, std::set<int>>* first = nullptr;
   for (const auto& file : state.active_mtus) {
@@ -378,19 +265,10 @@ Evidence mtus_differ(const LogState& state, const LogProblem&) {
 Evidence acs_is_on(const LogState& state, const LogProblem&) {
   return first_seen(state, {"acs-redirect", "red:pcie.acs"});
 }
+
 Evidence acs_is_off(const LogState& state, const LogProblem&) {
   if (state.seen.contains("acs-redirect")) return std::nullopt;
   return first_seen(state, {"acs-direct", "green:pcie.acs"});
-}
-
-Evidence are_many_ranks(const LogState& state, const LogProblem& problem) {
-  constexpr int kMany = 512;
-  int most = 0;
-  for (const LogCommunicator& communicator : state.log.communicators)
-    most = std::max(most, communicator.size);
-  for (const int rank : problem.ranks) most = std::max(most, rank + 1);
-  if (most < kMany) return std::nullopt;
-  return fmt::format("the job has {} ranks or more", most);
 }
 
 // Returns the interfaces by which the problem's hosts talk.
@@ -437,44 +315,11 @@ Evidence family_is_inet6(const LogState& state, const LogProblem&) {
   return "NCCL_SOCKET_FAMILY=AF_INET6 is set";
 }
 
-Evidence scheduler_shares_a_gpu(const LogState& state, const LogProblem&) {
-  for (const auto& [gpu, processes] : state.sole_gpu)
-    if (processes.size() > 1)
-      return fmt::format("processes {} and {} both have CUDA_VISIBLE_DEVICES={}", *processes.begin(),
-                         *std::next(processes.begin()), gpu);
-  return std::nullopt;
-}
-
 Evidence nccl_is_not_in_stack(const LogState& state, const LogProblem&) {
   if (state.seen.contains("nccl-in-stack") || state.seen.contains("nccl-ras-in-stack")) return std::nullopt;
   const auto backtrace = first_seen(state, {"backtrace", "ucx-backtrace"});
   if (!backtrace) return std::nullopt;
   return "no frame of the backtrace is NCCL's; " + *backtrace;
-}
-
-Evidence shm_is_small(const LogState& state, const LogProblem&) {
-  return state.shm_small.line == 0 ? std::nullopt : Evidence(at_line(state.shm_small));
-}
-Evidence shm_is_large(const LogState& state, const LogProblem&) {
-  return state.shm_large.line == 0 ? std::nullopt : Evidence(at_line(state.shm_large));
-}
-
-// Returns two hosts with different numbers of RDMA devices.
-Evidence nics_differ(const LogState& state, const LogProblem&) {
-  std::map<std::string_view, int> count;
-  for (const auto& [key, nic] : state.nics) ++count[std::get<0>(key)];
-  for (const auto& [host, number] : count)
-    if (number != count.begin()->second)
-      return fmt::format("{} uses {} RDMA devices, {} uses {}", count.begin()->first, count.begin()->second,
-                         host, number);
-  return std::nullopt;
-}
-
-Evidence nics_agree(const LogState& state, const LogProblem& problem) {
-  std::set<std::string_view> hosts;
-  for (const auto& [key, nic] : state.nics) hosts.insert(std::get<0>(key));
-  if (hosts.size() < 2 || nics_differ(state, problem)) return std::nullopt;
-  return fmt::format("{} hosts use the same number of RDMA devices", hosts.size());
 }
 
 Evidence communicator_is_up(const LogState& state, const LogProblem&) {
@@ -487,28 +332,6 @@ Evidence communicator_is_up(const LogState& state, const LogProblem&) {
 Evidence communicator_is_not_up(const LogState& state, const LogProblem& problem) {
   if (communicator_is_up(state, problem)) return std::nullopt;
   return "no communicator is complete in this log";
-}
-
-// Releases of NCCL before which a GPU's generation is not supported (NCCL's release notes).
-struct FirstRelease {
-  std::string_view gpu;  // in the names of products
-  nccl::Version version;
-};
-constexpr FirstRelease kFirstReleases[] = {
-    {"GB200", {2, 25, 1}},    {"B200", {2, 25, 1}},     {"GB300", {2, 27, 3}},     {"B300", {2, 27, 3}},
-    {"RTX 5090", {2, 26, 2}}, {"RTX 5080", {2, 26, 2}}, {"Blackwell", {2, 26, 2}}, {"GB10", {2, 26, 2}},
-};
-
-Evidence nccl_is_older_than_gpu(const LogState& state, const LogProblem&) {
-  if (state.gpu_model.line == 0) return std::nullopt;
-  for (const std::string& text : state.log.versions) {
-    const auto version = nccl::Version::parse(text);
-    for (const FirstRelease& first : kFirstReleases)
-      if (version && *version < first.version && state.gpu_model.text.find(first.gpu) != std::string::npos)
-        return fmt::format("NCCL {} is older than {}, the first for {} ({})", text, first.version.to_text(),
-                           first.gpu, at_line(state.gpu_model));
-  }
-  return std::nullopt;
 }
 
 // The opposites of some of them, which only what is shown can answer.
@@ -558,12 +381,6 @@ Evidence networks_agree(const LogState& state, const LogProblem&) {
                      state.log.networks.front().name);
 }
 
-Evidence segment_has_a_size(const LogState& state, const LogProblem& problem) {
-  if (segment_has_no_size(state, problem)) return std::nullopt;
-  if (problem.message.find("(size ") == std::string::npos) return std::nullopt;
-  return "the message has the segment's size";
-}
-
 Evidence gid_filter_is_unset(const LogState& state, const LogProblem& problem) {
   if (state.log.variables.empty() || gid_filter_is_set(state, problem)) return std::nullopt;
   return "the log lists variables that are set, and none of them chooses a GID";
@@ -579,32 +396,14 @@ Evidence mtus_are_equal(const LogState& state, const LogProblem& problem) {
   return first_seen(state, {"green:net.mtu-equal"});
 }
 
-Evidence nothing_failed_before(const LogState& state, const LogProblem& problem) {
-  if (something_failed_before(state, problem)) return std::nullopt;
-  return "no other failure stands before it in this log";
-}
-
 Evidence link_is_kept(const LogState& state, const LogProblem& problem) {
   if (link_is_lost(state, problem)) return std::nullopt;
   return first_seen(state, {"green:rdma.link-lost", "green:net.carrier"});
 }
 
-Evidence no_rdma_device_is_seen(const LogState& state, const LogProblem&) {
-  const auto blind = std::ranges::find_if(state.processes, &LogProcess::no_rdma_device);
-  if (blind == state.processes.end()) return std::nullopt;
-  return fmt::format("NCCL found no RDMA device on {}", blind->host);
-}
-
-constexpr Question kQuestions[] = {
-    {"memlock-unlimited", memlock_is_unlimited},
-    {"memlock-limited", memlock_is_limited},
+constexpr Question kNcclNetworkQuestions[] = {
     {"buffers-huge", buffers_are_huge},
     {"buffers-usual", buffers_are_usual},
-    {"mig-slice", device_is_a_slice},
-    {"ranks-on-two-hosts", ranks_are_on_two_hosts},
-    {"ranks-on-one-host", ranks_are_on_one_host},
-    {"segment-without-size", segment_has_no_size},
-    {"segment-not-there", segment_is_not_there},
     {"peer-is-neighbour", peer_is_a_neighbour},
     {"gids-of-two-subnets", gids_are_of_two_subnets},
     {"gids-of-one-subnet", gids_are_of_one_subnet},
@@ -615,11 +414,9 @@ constexpr Question kQuestions[] = {
     {"ifname-loopback", ifname_is_loopback},
     {"ifname-matches-none", ifname_matches_none},
     {"ifname-matches", ifname_matches},
-    {"no-interface-up", no_interface_is_up},
     {"nccl-versions-differ", versions_differ},
     {"networks-differ", networks_differ},
     {"hca-set", hca_is_set},
-    {"rdma-device-used", rdma_device_is_used},
     {"topology-file-set", topology_file_is_set},
     {"topology-file-unset", topology_file_is_unset},
     {"gid-filter-set", gid_filter_is_set},
@@ -628,29 +425,15 @@ constexpr Question kQuestions[] = {
     {"nccl-chooses-gid", nccl_chooses_the_gid},
     {"nccl-before-cumem", nccl_is_before_cumem},
     {"gid-link-local", gid_is_link_local},
-    {"failed-before", something_failed_before},
     {"mtu-differs", mtus_differ},
-    {"transports-off", transports_are_off},
-    {"transports-default", transports_are_on},
     {"acs-on", acs_is_on},
     {"acs-off", acs_is_off},
-    {"many-ranks", are_many_ranks},
     {"bridge-chosen", bridge_is_chosen},
     {"link-lost", link_is_lost},
     {"packets-lost", packets_are_lost},
     {"rank-checked-in", rank_has_checked_in},
     {"family-inet6", family_is_inet6},
-    {"gpu-shared-by-scheduler", scheduler_shares_a_gpu},
-    {"nccl-older-than-gpu", nccl_is_older_than_gpu},
     {"nccl-not-in-stack", nccl_is_not_in_stack},
-    {"shm-small", shm_is_small},
-    {"shm-large", shm_is_large},
-    {"segment-denied", segment_is_denied},
-    {"segment-no-room", segment_has_no_room},
-    {"dev-shm-open", shm_is_open_to_all},
-    {"dev-shm-closed", shm_is_closed},
-    {"nics-differ", nics_differ},
-    {"nics-agree", nics_agree},
     {"communicator-up", communicator_is_up},
     {"communicator-not-up", communicator_is_not_up},
     {"no-bridge-chosen", no_bridge_is_chosen},
@@ -661,18 +444,13 @@ constexpr Question kQuestions[] = {
     {"ifname-not-loopback", ifname_is_not_loopback},
     {"nccl-version-one", version_is_one},
     {"networks-agree", networks_agree},
-    {"segment-with-size", segment_has_a_size},
     {"gid-filter-unset", gid_filter_is_unset},
     {"mtu-equal", mtus_are_equal},
-    {"failed-first", nothing_failed_before},
     {"link-kept", link_is_kept},
-    {"no-rdma-device-seen", no_rdma_device_is_seen},
 };
 
-constexpr Opposites kOpposites[] = {
+constexpr Opposites kNcclNetworkOpposites[] = {
     {"buffers-huge", "buffers-usual"},
-    {"memlock-unlimited", "memlock-limited"},
-    {"ranks-on-two-hosts", "ranks-on-one-host"},
     {"gids-of-two-subnets", "gids-of-one-subnet"},
     {"one-node", "several-nodes"},
     {"ifname-matches-none", "ifname-matches"},
@@ -680,9 +458,6 @@ constexpr Opposites kOpposites[] = {
     {"gid-index-set", "gid-index-unset"},
     {"acs-on", "acs-off"},
     {"nccl-in-stack", "nccl-not-in-stack"},
-    {"nics-differ", "nics-agree"},
-    {"shm-small", "shm-large"},
-    {"segment-denied", "segment-no-room"},
     {"communicator-up", "communicator-not-up"},
     {"bridge-chosen", "no-bridge-chosen"},
     {"peer-is-neighbour", "peer-is-elsewhere"},
@@ -692,162 +467,15 @@ constexpr Opposites kOpposites[] = {
     {"ifname-loopback", "ifname-not-loopback"},
     {"nccl-versions-differ", "nccl-version-one"},
     {"networks-differ", "networks-agree"},
-    {"segment-without-size", "segment-with-size"},
     {"gid-filter-set", "gid-filter-unset"},
     {"mtu-differs", "mtu-equal"},
-    {"failed-before", "failed-first"},
     {"link-lost", "link-kept"},
-    {"rdma-device-used", "no-rdma-device-seen"},
 };
-
-constexpr std::size_t kLongestSight = 200;
-constexpr std::size_t kMostHosts = 4096;
-constexpr std::size_t kMostOnOneHost = 1024;
-
-// Returns whether the line names a slice: "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "MIG-5c3f…" as a UUID. nvidia-smi's
-// heading "MIG M." is none.
-bool names_slice(std::string_view line) {
-  for (std::size_t at = line.find("MIG"); at != std::string_view::npos; at = line.find("MIG", at + 3)) {
-    const std::string_view rest = line.substr(at + 3);
-    if (rest.size() < 3) return false;
-    if (rest[0] == '-' && (rest.starts_with("-GPU-") || std::isxdigit(static_cast<unsigned char>(rest[1]))))
-      return true;
-    if (rest[0] == ' ' && is_digit(rest[1]) && (rest[2] == 'g' || rest[2] == 'c')) return true;
-  }
-  return false;
-}
-
-// A limit of locked memory as programs print it: `ulimit -a` and /proc/PID/limits ("max locked memory … unlimited"),
-// "memlock unlimited", docker's "--ulimit memlock=-1", libibverbs' "RLIMIT_MEMLOCK is 65536 bytes".
-enum class Memlock { kNone, kUnlimited, kLimited };
-
-Memlock memlock_in(std::string_view line) {
-  const std::string small = lower(line);
-  for (const std::string_view name : {"max locked memory", "rlimit_memlock", "memlock"}) {
-    Scan scan(small);
-    if (!scan.skip_past(name)) continue;
-    std::string_view value = scan.rest();
-    if (const auto close = value.find("-l)"); close != std::string_view::npos) value.remove_prefix(close + 3);
-    value.remove_prefix(std::min(value.find_first_not_of(" \t:=(\"'"), value.size()));
-    for (const std::string_view verb : {"is ", "set to "})
-      if (value.starts_with(verb)) value.remove_prefix(verb.size());
-    if (value.starts_with("unlimited") || value.starts_with("-1") || value.starts_with("infinity"))
-      return Memlock::kUnlimited;
-    return !value.empty() && is_digit(value.front()) ? Memlock::kLimited : Memlock::kNone;
-  }
-  return Memlock::kNone;
-}
-
-// Returns whether the line gives advice rather than a fact: "please set memlock unlimited".
-bool advises(std::string_view line) {
-  const std::string small = lower(line);
-  return std::ranges::any_of(
-      std::array{"please", "should", "try ", "increase", "raise ", "consider", "recommend"},
-      [&](const char* word) { return small.find(word) != std::string::npos; });
-}
-
-// "eth0             UP             10.0.0.1/24", as `ip -brief address` and `ip -brief link` print it.
-void read_interface(LogState& state, std::string_view line) {
-  constexpr std::size_t kMost = 4096;
-  const auto columns = words(line.substr(0, 256));
-  if (columns.size() < 2 || state.interfaces_listed.size() >= kMost) return;
-  const std::string_view name = columns[0].substr(0, columns[0].find('@'));
-  const bool up = columns[1] == "UP" || (columns[1] == "UNKNOWN" && columns.size() > 2);
-  const bool listed = up || columns[1] == "DOWN" || columns[1] == "UNKNOWN";
-  constexpr std::size_t kLongestName = 15;  // IFNAMSIZ
-  if (listed && !name.empty() && name.size() <= kLongestName)
-    state.interfaces_listed[std::string(name)] |= up;
-}
-
-// "(WorkerDict pid=211530) CUDA_VISIBLE_DEVICES=5"
-void read_sole_gpu(LogState& state, std::string_view line) {
-  constexpr std::size_t kMost = 1024;
-  const auto process = number_after(line, "pid=");
-  const std::string_view value = trim(word_after(line, "CUDA_VISIBLE_DEVICES="));
-  if (!process || !parse_number<int>(value)) return;
-  if (state.sole_gpu.size() >= kMost && !state.sole_gpu.contains(std::string(value))) return;
-  if (auto& known = state.sole_gpu[std::string(value)]; known.size() < kMost) known.insert(*process);
-}
-
-// "shm              64M   64M     0 100% /dev/shm", as df -h prints it: the second column is the size.
-void read_shm(LogState& state, std::string_view line) {
-  const auto columns = words(line.substr(0, 256));
-  if (columns.size() < 6 || columns.back() != "/dev/shm" || !columns[4].ends_with('%')) return;
-  const std::string_view size = columns[1];
-  const auto number = parse_real(size.substr(0, size.find_first_of("KMGTPi")));
-  if (!number) return;
-  const bool gibibytes = size.find_first_of("GTP") != std::string_view::npos;
-  const bool mebibytes = size.find('M') != std::string_view::npos;
-  constexpr double kSmall = 512;  // MiB; NCCL takes some 33 MiB for each pair of ranks
-  const bool large = gibibytes || (mebibytes && *number > kSmall);
-  if (gibibytes || mebibytes) state.keep_sight(large ? state.shm_large : state.shm_small, line);
-}
-
-// "        8             2     float     sum      -1    13.65    0.00    0.00      0 …": sizes, times, rates, errors
-bool is_result_of_tests(std::string_view line) {
-  constexpr int kNumbers = 7;
-  const auto columns = words(line.substr(0, 512));
-  return std::ranges::count_if(columns, [](std::string_view word) { return parse_real(word).has_value(); }) >=
-         kNumbers;
-}
-
-// "active_mtu:             4096 (5)", as ibv_devinfo prints it.
-void read_active_mtu(LogState& state, std::string_view line) {
-  constexpr std::size_t kMost = 4096;
-  const auto columns = words(line.substr(0, 256));
-  const auto mtu = columns.size() > 1 ? parse_number<int>(columns[1]) : std::nullopt;
-  if (!mtu || columns[0] != "active_mtu:") return;
-  if (state.active_mtus.size() >= kMost && !state.active_mtus.contains(state.file)) return;
-  if (auto& known = state.active_mtus[state.file]; known.size() < kMost) known.insert(*mtu);
-}
 
 }  // namespace
 
-std::span<const Question> nccl_questions() { return kQuestions; }
+std::span<const Question> nccl_network_questions() { return kNcclNetworkQuestions; }
 
-std::span<const Opposites> nccl_opposites() { return kOpposites; }
-
-void LogState::keep_sight(LogSight& sight, std::string_view text) const {
-  if (sight.line == 0)
-    sight = {file, log.lines - lines_before, std::string(trim(text).substr(0, kLongestSight))};
-}
-
-void LogState::read_sights(std::string_view line) {
-  static const Phrases worth({" UP ", " DOWN ", " UNKNOWN ",
-                              "CUDA_VISIBLE_DEVICES=", "active_mtu:", "] NVIDIA ", ": NVIDIA ", "MIG", "lock",
-                              "LOCK", " nGpus ", ": Test failure ", " /dev/shm", "(elements)"});
-  if (awaits_result && is_result_of_tests(line)) awaits_result = false;
-  if (!worth.any_in(line)) return;
-  const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
-  if (has("(elements)") && has("(us)")) awaits_result = true;
-  if (has(" UP ") || has(" DOWN ") || has(" UNKNOWN ")) read_interface(*this, line);
-  if (has("CUDA_VISIBLE_DEVICES=") && has("pid=")) read_sole_gpu(*this, line);
-  if (has("active_mtu:")) read_active_mtu(*this, line);
-  if (has("% /dev/shm")) read_shm(*this, line);
-  // "drwxr-xr-x 2 root root 40 Nov  3 10:12 /dev/shm", of ls -ld
-  if (has(" /dev/shm") && line.starts_with('d') && trim(line).ends_with(" /dev/shm"))
-    keep_sight(shm_mode, line);
-  // "#  Rank  0 Group  0 Pid 4 on node1 device  0 [0x01] NVIDIA GB200", of nccl-tests and of nvidia-smi -L
-  if ((has(" device ") && has("] NVIDIA ")) || has(": NVIDIA ")) keep_sight(gpu_model, line);
-  if (has("MIG") && names_slice(line)) keep_sight(mig, line);
-  if ((has("lock") || has("LOCK")) && !advises(line)) {
-    const Memlock limit = memlock_in(line);
-    if (limit == Memlock::kUnlimited) keep_sight(memlock_unlimited, line);
-    if (limit == Memlock::kLimited) keep_sight(memlock_limited, line);
-  }
-  // "# nThread 1 nGpus 8 minBytes …", then of each process that fails " .. g0010 pid 8386: Test failure common.cu:891".
-  if (const auto gpus = number_after(line, " nGpus "); gpus && has("nThread ")) {
-    const int threads = number_after(line, "nThread ").value_or(1);
-    tests_gpus = std::clamp(*gpus, 0, 1024) * std::clamp(threads, 0, 1024);
-    keep_sight(tests_shape, line);
-  }
-  if (!has(": Test failure ")) return;
-  Scan scan(line);
-  if (!scan.skip_past(".. ")) return;
-  const std::string host(scan.until(" "));
-  const auto process = number_after(scan.rest(), "pid ");
-  if (!process || (tests_failed.size() >= kMostHosts && !tests_failed.contains(host))) return;
-  if (auto& known = tests_failed[host]; known.size() < kMostOnOneHost) known.insert(*process);
-}
+std::span<const Opposites> nccl_network_opposites() { return kNcclNetworkOpposites; }
 
 }  // namespace railbed::diagnose

@@ -15,8 +15,6 @@ namespace railbed::diagnose {
 namespace operating_lines {
 namespace {
 
-using Evidence = std::optional<std::string>;
-
 // Returns the symbol in "beegfs: disagrees about version of symbol rdma_resolve_addr"; empty if there is none.
 std::string_view refused_symbol(std::string_view message) {
   return word_after(message, "version of symbol ");
@@ -126,11 +124,6 @@ Evidence says_any(const LogState&, const LogProblem& problem) {
   for (const std::string_view words : kWords)
     if (has_text(problem.message, words)) return "its message has " + std::string(words);
   return std::nullopt;
-}
-
-template <const auto& kLines>
-Evidence saw_any(const LogState& state, const LogProblem& problem) {
-  return first_seen(state, kLines, &problem);
 }
 
 using Words = std::string_view[];
@@ -491,11 +484,11 @@ Evidence firmware_has_same_vfs(const LogState& state, const LogProblem&) {
 }
 
 constexpr Question kOperatingQuestions[] = {
-    {"rakp-cipher-refused", saw_any<kCipherRefused>},
-    {"ipmi-answers", saw_any<kBmcAnswers>},
-    {"grub-no-answer", saw_any<kGrubNoAnswer>},
-    {"grub-lacks-file", saw_any<kGrubNoFile>},
-    {"grub-refuses-kernel", saw_any<kGrubRefuses>},
+    {"rakp-cipher-refused", seen_any<kCipherRefused>},
+    {"ipmi-answers", seen_any<kBmcAnswers>},
+    {"grub-no-answer", seen_any<kGrubNoAnswer>},
+    {"grub-lacks-file", seen_any<kGrubNoFile>},
+    {"grub-refuses-kernel", seen_any<kGrubRefuses>},
     {"fw-vfs-waits", firmware_waits_for_reset},
     {"fw-vfs-same", firmware_has_same_vfs},
     {"registry-refused-login", registry_refused_login},
@@ -504,7 +497,7 @@ constexpr Question kOperatingQuestions[] = {
     {"dcgm-capability", exporter_has_capability},
     {"dcgm-no-capability", exporter_lacks_capability},
     {"cable-is-there", cable_is_there},
-    {"no-cable-there", saw_any<kNoCable>},
+    {"no-cable-there", seen_any<kNoCable>},
     {"imex-domain-down", imex_domain_is_down},
     {"driver-is-nowhere", driver_is_nowhere},
     {"nvml-works", nvml_works},
@@ -525,10 +518,10 @@ constexpr Question kOperatingQuestions[] = {
     {"supply-is-fed", supply_is_fed},
     {"supply-lost-input", supply_lost_input},
     {"dhcp-not-offered", dhcp_server_offers_nothing},
-    {"dhcp-offer-made", saw_any<kDhcpOffers>},
-    {"grub-place-lost", saw_any<kGrubPlaceLost>},
-    {"grub-symbol-lost", saw_any<kGrubSymbolLost>},
-    {"vfs-in-use", saw_any<kVfsInUse>},
+    {"dhcp-offer-made", seen_any<kDhcpOffers>},
+    {"grub-place-lost", seen_any<kGrubPlaceLost>},
+    {"grub-symbol-lost", seen_any<kGrubSymbolLost>},
+    {"vfs-in-use", seen_any<kVfsInUse>},
     {"hub-only-403", hub_says_only_403},
     {"hub-only-late", hub_was_only_late},
     {"maps-used-up", mappings_are_used_up},
@@ -549,21 +542,21 @@ constexpr Question kOperatingQuestions[] = {
     {"arch-dropped", architecture_was_dropped},
     {"arch-dropped-here", architecture_is_dropped_here},
     {"arch-kept-here", architecture_is_kept_here},
-    {"toolkit-is-there", saw_any<kToolkitSeen>},
+    {"toolkit-is-there", seen_any<kToolkitSeen>},
     {"errno-11-of-file", call_was_of_a_file},
     {"selinux-denied-gpu", selinux_denied},
-    {"errno-11-of-fork", saw_any<kForks>},
+    {"errno-11-of-fork", seen_any<kForks>},
     {"docker-before-clone3", docker_is_before_clone3},
     {"docker-after-clone3", docker_is_after_clone3},
     {"map-count-default", mappings_are_default},
     {"map-count-raised", mappings_are_raised},
     {"read-only-by-fault", is_read_only_by_fault},
-    {"read-only-by-option", saw_any<kReadOnlyOptions>},
-    {"host-is-on", saw_any<kHostOn>},
-    {"host-is-off", saw_any<kHostOff>},
-    {"processor-is-generic", saw_any<kGenericProcessors>},
+    {"read-only-by-option", seen_any<kReadOnlyOptions>},
+    {"host-is-on", seen_any<kHostOn>},
+    {"host-is-off", seen_any<kHostOff>},
+    {"processor-is-generic", seen_any<kGenericProcessors>},
     {"hub-is-offline", hub_is_offline},
-    {"hub-no-way", saw_any<kHubNoWay>},
+    {"hub-no-way", seen_any<kHubNoWay>},
     {"hub-was-asked", hub_was_asked},
     {"umad-gone", umad_is_gone},
     {"bstrap-255", bstrap_ended_with_255},
