@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -128,6 +129,15 @@ TEST(Tables, EverySymptomHasACauseAndEveryIdIsUnique) {
     EXPECT_TRUE(std::ranges::any_of(all_hypotheses(), [&](const Hypothesis& hypothesis) {
       return std::ranges::find(hypothesis.explains, symptom.id) != hypothesis.explains.end();
     })) << symptom.id;
+  }
+}
+
+// A line that two rows know by the same words would be explained in two places.
+TEST(Tables, NoTwoSymptomsHaveTheSameWords) {
+  std::map<std::multiset<std::string_view>, std::string_view> known;
+  for (const Symptom& symptom : all_symptoms()) {
+    const auto [other, added] = known.try_emplace({symptom.words.begin(), symptom.words.end()}, symptom.id);
+    EXPECT_TRUE(added) << symptom.id << " and " << other->second;
   }
 }
 

@@ -742,6 +742,24 @@ TEST(Notes, AReadingWithoutAnErrorIsNotTelling) {
   EXPECT_FALSE(read_log("worker: Error : disk is full\n").verdict.why.empty());
 }
 
+// A rank or a data loader without file descriptors does not show that Ray's head has none left.
+TEST(Sights, FileDescriptorsOfRaysHeadAreItsOwn) {
+  const auto confirmed = [](std::string_view line) {
+    const Log log = read_log(
+        "[2026-02-02 08:00:09,100 W 71 71] rpc_client.h:153: Failed to connect to GCS at address 10.3.0.1:6379 "
+        "within 5 seconds.\n" +
+        std::string(line) + "\n");
+    const auto gcs = std::ranges::find(log.problems, "ray-gcs", &LogProblem::symptom);
+    return gcs != log.problems.end() && gcs->id == "gcs-overloaded" && !gcs->evidence.empty();
+  };
+  EXPECT_TRUE(
+      confirmed("(pid=gcs_server) E0202 08:00:04.090938599 302 tcp_server_posix.cc:216] Failed accept4: Too "
+                "many open files"));
+  EXPECT_FALSE(confirmed("OSError: [Errno 24] Too many open files: '/dev/null'"));
+  EXPECT_FALSE(
+      confirmed("gpu01:71:90 [0] misc/socket.cc:52 NCCL WARN Call to accept failed : Too many open files"));
+}
+
 // Only the last boot counts, and only below the command.
 TEST(Notes, TheLastBootFollowedACrash) {
   const std::string boot = "reboot   system boot  6.8.0-45-generic Thu Aug 13 02:42   still running\n";

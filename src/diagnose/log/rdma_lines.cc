@@ -594,7 +594,7 @@ void LogState::read_rdma(std::string_view line) {
   read_mlx5_completion(*this, text);
   read_opensm_list(*this, text);
   if (text.starts_with("local address:") && number_after<unsigned>(text, "LID 0x", 16).value_or(0) != 0)
-    keep_sight(seen["perftest-link-ib"], text);  // ports of RoCE have no LID
+    keep_sight(seen["test-link-ib"], text);  // ports of RoCE have no LID
   const FoundWords found = rdma_words_of(text);
   const auto [prompt, command] = shell_command(text);
   const bool is_command = !command.empty();

@@ -259,7 +259,7 @@ Evidence halves_differ(const LogState& state, const LogProblem& problem) {
 
 constexpr std::array<std::string_view, 2> kCompatInLdso = {"libcuda-compat-first", "ldso-compat"};
 constexpr std::array<std::string_view, 2> kNoDriver = {"smi-no-driver", "red:gpu.driver"};
-constexpr std::array<std::string_view, 2> kNoNvidiaPci = {"pci-without-nvidia", "node-without-gres"};
+constexpr std::array<std::string_view, 2> kNoNvidiaPci = {"pci-without-nvidia", "slurm-node-no-gres"};
 
 constexpr std::array<std::string_view, 3> kNvidiaPci = {"pci-with-nvidia", "red:gpu.driver",
                                                         "green:gpu.count"};
@@ -358,7 +358,7 @@ Evidence engine_is_old(const LogState& state, const LogProblem&) {
 
 // srun or sbatch starts the program and no option of the log asks for GPUs.
 Evidence step_without_gpus(const LogState& state, const LogProblem& problem) {
-  static constexpr std::array<std::string_view, 1> kNode = {"node-without-gres"};
+  static constexpr std::array<std::string_view, 1> kNode = {"slurm-node-no-gres"};
   if (auto found = first_seen(state, kNode, &problem)) return found;
   const DriverLines& driver = state.driver;
   if (driver.slurm_start.line == 0 || driver.slurm_gpus.line != 0) return std::nullopt;

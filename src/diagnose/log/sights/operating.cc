@@ -347,7 +347,7 @@ Evidence name_server_failed(const LogState& state, const LogProblem&) {
 }
 
 Evidence selinux_denied(const LogState& state, const LogProblem&) {
-  return saw_only(state, {"avc-denied", "avc-denied-audit"}, {"selinux-permissive"});
+  return saw_only(state, {"avc-denied"}, {"selinux-permissive"});
 }
 
 Evidence toolkit_is_absent(const LogState& state, const LogProblem&) {

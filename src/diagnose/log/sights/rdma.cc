@@ -212,7 +212,7 @@ Evidence pages_are_large(const LogState& state, const LogProblem&) {
 }
 
 Evidence test_is_on_infiniband(const LogState& state, const LogProblem&) {
-  return first_seen(state, {"perftest-link-ib", "link-infiniband", "ibstat-infiniband"});
+  return first_seen(state, {"test-link-ib", "link-infiniband", "ibstat-infiniband"});
 }
 
 constexpr Question kRdmaQuestions[] = {

@@ -39,7 +39,7 @@ Evidence ucx_is_not_selected(const LogState& state, const LogProblem&) {
 }
 
 Evidence ucx_was_needed(const LogState& state, const LogProblem&) {
-  return first_seen(state, {"pml-ucx-failed", "ucp-worker-failed", "pml-none"});
+  return first_seen(state, {"pml-ucx-failed", "ucx-no-worker", "mpi-no-pml"});
 }
 
 Evidence first_request_was_lost(const LogState& state, const LogProblem&) {

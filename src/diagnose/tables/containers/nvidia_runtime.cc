@@ -89,7 +89,7 @@ constexpr Symptom kContainersNvidiaRuntimeSymptoms[] = {
     {"cdi-in-etc",            kNote,    kSight, kAnyone, {"/etc/cdi/nvidia.yaml"}, kToolkit, "A specification in /etc/cdi"},
     {"cdi-no-file",           kNote,    kSight, kAnyone, {"/etc/cdi", "No such file"}, kToolkit, "No CDI file"},
     {"podman-version",        kNote,    kSight, kAnyone, {"podman version "}, "podman --version", "Podman"},
-    {"avc-denied",            kNote,    kSight, kAnyone, {"avc:  denied", "nvidia"}, "SELinux", "SELinux denied the access"},
+    {"avc-denied",            kNote,    kSight, kAnyone, {"avc:  denied", "nvidia"}, "SELinux, audit.log", "SELinux denied the access"},
     {"persistence-mode-off",  kNote,    kSight, kAnyone, {"Persistence Mode", ": Disabled"}, "nvidia-smi -q", "Persistence mode is off"},
     {"persistence-mode-on",   kNote,    kSight, kAnyone, {"Persistence Mode", ": Enabled"}, "nvidia-smi -q", "Persistence mode is on"},
     {"binary-name-nvidia",    kNote,    kSight, kAnyone, {"BinaryName =", "nvidia-container-runtime"}, "containerd's config.toml", "containerd starts NVIDIA's runtime"},

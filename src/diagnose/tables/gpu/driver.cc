@@ -45,7 +45,6 @@ constexpr Symptom kGpuDriverSymptoms[] = {
     {"module-not-built",      kNote,    kSight, kAnyone, {"Module nvidia not found in directory"}, "modprobe", "No module for this kernel"},
     {"nouveau-loaded",        kNote,    kSight, kAnyone, {"Kernel driver in use: nouveau"}, "lspci -k", "nouveau has the GPU"},
     {"gpu-off-the-bus",       kNote,    kSight, kAnyone, {"fallen off the bus"}, kNvrm, "A GPU fell off the bus"},
-    {"node-without-gres",     kNote,    kSight, kAnyone, {"Gres=(null)"}, "scontrol show node", "Slurm knows no GPU of the node"},
     {"virtual-machine",       kNote,    kSight, kAnyone, {"Hypervisor vendor:"}, "lscpu", "The machine is virtual"},
     {"pci-realloc",           kNote,    kSight, kAnyone, {"pci=realloc"}, "/proc/cmdline", "The kernel assigns PCI windows anew"},
     {"board-supermicro",      kNote,    kSight, kAnyone, {"DMI: Supermicro"}, "DMI", "A machine of its own"},

@@ -27,7 +27,6 @@ constexpr Symptom kProgramSystemSymptoms[] = {
     {"flush-frame",           kNote,    kSight, kAnyone, {"stream.flush()"}, "Python logging", "A frame that writes to the output"},
     {"fork-frame",            kNote,    kSight, kAnyone, {"fork_exec("}, "Python subprocess", "A frame that starts a process"},
     {"fork-frame-os",         kNote,    kSight, kAnyone, {"os.fork()"}, "Python multiprocessing", "A frame that starts a process"},
-    {"avc-denied-audit",      kNote,    kSight, kAnyone, {"avc:  denied", "nvidia"}, "SELinux, audit.log", "SELinux denied the access"},
     {"selinux-permissive",    kNote,    kSight, kAnyone, {"permissive=1"}, "SELinux", "SELinux only reports"},
     {"docker-version",        kNote,    kSight, kAnyone, {"Docker version "}, "docker --version", "The release of Docker"},
     {"remounted-read-only",   kNote,    kSight, kAnyone, {"emounting filesystem read-only"}, "Linux fs/ext4/super.c", "The kernel made a file system read-only after an error"},

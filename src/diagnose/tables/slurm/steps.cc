@@ -77,8 +77,6 @@ constexpr Symptom kSlurmStepsSymptoms[] = {
      kSrunSource, "The step was created"},
     {"slurm-node-rebooted",   kNote,    kSight, kAnyone, {"Node unexpectedly rebooted"},
      kSlurmd, "A node rebooted"},
-    {"slurm-node-silent",     kNote,    kSight, kAnyone, {"Reason=Not responding"},
-     kSlurmd, "A node does not answer Slurm"},
 };
 
 constexpr Symptom kSlurmStepsLater[] = {
@@ -199,13 +197,13 @@ constexpr Hypothesis kSlurmStepsHypotheses[] = {
      .cause = "No connection to slurmd (port 6818) of that node came up.",
      .remedy = "systemctl status slurmd there; nc -zv NODE 6818; open 6818 and SrunPortRange between the nodes; compare the node's address in scontrol show node.",
      .source = "Slurm src/api/step_launch.c"},
-    {.id = "slurm-node-crashed", .explains = {"slurm-node-failure"}, .needs = {"slurm-node-rebooted"}, .refuted_by = {"slurm-node-silent"}, .decisive = true,
+    {.id = "slurm-node-crashed", .explains = {"slurm-node-failure"}, .needs = {"slurm-node-rebooted"}, .refuted_by = {"slurm-reason-silent"}, .decisive = true,
      .title = "A node of the job went down and came up again",
      .cause = "The node booted under the job, and Slurm did not order it: it crashed, lost its power, or somebody restarted it.",
      .remedy = "last -x reboot; journalctl -b -1 -e; the BMC's event log (ipmitool sel elist) of that node.",
      .settle_by = "sacct -j JOB -o NodeList,State; scontrol show node NODE | grep -e Reason -e BootTime",
      .source = "Slurm src/slurmctld/node_mgr.c"},
-    {.id = "slurm-node-silent", .explains = {"slurm-node-failure"}, .needs = {"slurm-node-silent"}, .refuted_by = {"slurm-node-rebooted"},
+    {.id = "slurm-node-silent", .explains = {"slurm-node-failure"}, .needs = {"slurm-reason-silent"}, .refuted_by = {"slurm-node-rebooted"},
      .title = "A node of the job stopped answering Slurm",
      .cause = "slurmd of the node did not answer for SlurmdTimeout.",
      .remedy = "Log in there or look at its console: if it runs, systemctl status slurmd and its network; if not, the BMC's event log.",
