@@ -107,7 +107,15 @@ void as_dump(std::string_view text) {
 
 // What is read of other tools can be written as a dump.
 void as_other_file(std::string_view text) {
-  require(bool(parse_fabric_file(text, "file")) == bool(parse_fabric_file(text, "again")));
+  const auto read = parse_fabric_file(text, "file");
+  require(bool(read) == bool(parse_fabric_file(text, "again")));
+  if (read) {
+    // Planes of XDR were merged: every cable leads to a port that exists.
+    for (const IbNode& node : read->nodes)
+      for (const IbPort& port : node.ports)
+        require(!port.peer || read->port(port.peer).number == port.peer.port);
+    judge(*read);
+  }
   for (const auto parse : {parse_port_list, parse_link_list, parse_fabric_tables, parse_net_dump})
     if (const auto fabric = parse(text, "file")) {
       require(fabric->nodes.size() <= kMostIbNodes);

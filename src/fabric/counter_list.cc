@@ -227,7 +227,7 @@ class CounterListReader {
     IbNode& node = list_.fabric.nodes[static_cast<std::size_t>(index)];
     ports_ += grow_ports(node, port);
     node.ports[static_cast<std::size_t>(port)].guid = guid;
-    list_.look.ports.push_back({.end = {index, port}, .first = {}, .second = std::nullopt});
+    list_.look.ports.push_back({.end = {index, port}, .first = {}, .second = std::nullopt, .plane = 0});
     return list_.look.ports.back();
   }
 
@@ -247,15 +247,17 @@ Result<IbCounterList> parse_counter_list(std::string_view text, std::string_view
 }
 
 IbCounterLook counters_in(const IbFabric& fabric, const IbCounterList& list, std::size_t& unknown) {
-  std::map<std::pair<std::uint64_t, int>, IbEnd> ends;
+  std::map<std::pair<std::uint64_t, int>, std::pair<IbEnd, int>> ends;  // with the plane
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
     const IbNode& node = fabric.nodes[n];
     for (const IbPort& port : node.ports) {
       const IbEnd end{static_cast<int>(n), port.number};
       // A port of an adapter has a GUID of its own, those of a switch have the switch's.
-      if (port.guid != 0) ends.emplace(std::pair(port.guid, port.number), end);
-      ends.emplace(std::pair(node.guid, port.number), end);
-      if (node.port_guid != 0) ends.emplace(std::pair(node.port_guid, port.number), end);
+      for (const IbPlane& plane : node.planes)
+        ends.emplace(std::pair(plane.guid, port.number), std::pair(end, plane.number));
+      if (port.guid != 0) ends.emplace(std::pair(port.guid, port.number), std::pair(end, 0));
+      ends.emplace(std::pair(node.guid, port.number), std::pair(end, 0));
+      if (node.port_guid != 0) ends.emplace(std::pair(node.port_guid, port.number), std::pair(end, 0));
     }
   }
   IbCounterLook look;
@@ -267,7 +269,8 @@ IbCounterLook counters_in(const IbFabric& fabric, const IbCounterList& list, std
       ++unknown;
       continue;
     }
-    look.ports.push_back({.end = found->second, .first = reading.first, .second = std::nullopt});
+    const auto& [end, plane] = found->second;
+    look.ports.push_back({.end = end, .first = reading.first, .second = std::nullopt, .plane = plane});
   }
   return look;
 }

@@ -61,6 +61,7 @@ struct IbCounterReading {
   IbEnd end;
   IbCounts first;
   std::optional<IbCounts> second;
+  int plane = 0;  // of the port, if it has several
 };
 
 // The counters of a subnet.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "fabric/planes.h"
 #include "fabric/topology_file.h"
 
 namespace railbed {
@@ -41,7 +42,9 @@ FabricFile fabric_file(std::string_view text) {
   return FabricFile::kNone;
 }
 
-Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file) {
+namespace {
+
+Result<IbFabric> parse(std::string_view text, std::string_view file) {
   switch (fabric_file(text)) {
     case FabricFile::kPortList:
       return parse_port_list(text, file);
@@ -56,6 +59,14 @@ Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file)
       break;
   }
   return parse_topology(text, file);
+}
+
+}  // namespace
+
+Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file) {
+  auto fabric = parse(text, file);
+  if (fabric) merge_planes(*fabric);
+  return fabric;
 }
 
 }  // namespace railbed

@@ -16,7 +16,8 @@ enum class FabricFile { kNone, kTopology, kPortList, kLinkList, kTables, kNetDum
 FabricFile fabric_file(std::string_view text);
 
 // Parse a text. An error lists what is wrong, each with its line; `file` is the name to show. parse_fabric_file() reads
-// a text of no known form as ibnetdiscover's dump, whose complaints say what is missing.
+// a text of no known form as ibnetdiscover's dump, whose complaints say what is missing, and makes one node and one link of
+// the planes of XDR (fabric/planes.h).
 Result<IbFabric> parse_fabric_file(std::string_view text, std::string_view file);
 Result<IbFabric> parse_port_list(std::string_view text, std::string_view file);
 Result<IbFabric> parse_link_list(std::string_view text, std::string_view file);

@@ -97,7 +97,10 @@ void set_wanted_links(FabricView& view) {
       cable.wanted_width.link.width = 2;
       cable.lone_pair = !beside_others(cable.end) && !beside_others(cable.other);
     }
-    if (lanes == 1 && link.width <= 1)
+    // A lane of XDR is a whole link where it is one of several planes, which merge_planes() could not join here.
+    if (lanes == 1 && view.fabric.port(cable.end).active.speed == IbSpeed::kXdr)
+      cable.wanted_width.link.width = 1;
+    else if (lanes == 1 && link.width <= 1)
       cable.wanted_width = {{kUsualWidth, {}}, "as the cables that are sold have"};
   }
 }

@@ -7,10 +7,12 @@
 //   0x248a070300928186 "               node01 mlx5_0"      3    1[  ] ==( 4X … LinkUp)==>  0x506b4b0300820910      2   36[  ] "leaf1" ( )
 //
 // The plain form names a peer by its LID, -l by the GUID of its port. A GUID is that of a port: a switch's ports have
-// one GUID together, and each port of an adapter has its own. With -l an adapter with two ports is read as two.
+// one GUID together, and each port of an adapter has its own, but planes of XDR. With -l an adapter with two ports is read
+// as two.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -204,15 +206,7 @@ class LinkListReader : FabricReader {
     if (!seen_.emplace(current_, line.port).second)
       return complaints_.add(spot, "this port has had its line before");
     if (node.guid == 0) node.guid = line.guid;
-    // Ports of one GUID are a switch's, in the form of -l.
-    if (!line.name.empty() && ++lines_[line.guid] > 1 && node.type != IbNodeType::kSwitch) {
-      node.type = IbNodeType::kSwitch;
-      node.port_guid = node.guid;
-      for (IbPort& port : node.ports) {
-        port.guid = 0;
-        port.lid = 0;
-      }
-    }
+    if (!line.name.empty()) ++lines_[current_];
     IbPort& port = node.ports[static_cast<std::size_t>(line.port)];
     port = line.read;
     if (node.is_switch()) {
@@ -234,7 +228,31 @@ class LinkListReader : FabricReader {
     return found == by_lid_.end() ? -1 : found->second;
   }
 
+  // Ports of one GUID are a switch's, in the form of -l, or the planes of an adapter's port.
+  void find_switches() {
+    for (const auto& [index, count] : lines_) {
+      IbNode& one = node(index);
+      const bool planes =
+          one.last_port() <= kMostIbPlanes &&
+          std::ranges::all_of(one.ports,
+                              [](const IbPort& port) {
+                                return port.active.width == 0 || port.active == IbLink{1, IbSpeed::kXdr};
+                              }) &&
+          std::ranges::any_of(one.ports, [](const IbPort& port) { return port.active.width > 0; });
+      if (count < 2 || planes) continue;
+      one.type = IbNodeType::kSwitch;
+      one.port_guid = one.guid;
+      for (IbPort& port : one.ports) {
+        if (port.number > 0 && port.lid != 0) one.ports[0].lid = port.lid;
+        if (port.number == 0) continue;
+        port.guid = 0;
+        port.lid = 0;
+      }
+    }
+  }
+
   void resolve() {
+    find_switches();
     for (std::size_t n = 0; n < fabric_.nodes.size(); ++n)
       for (const IbPort& port : fabric_.nodes[n].ports)
         if (port.lid != 0) by_lid_.try_emplace(port.lid, static_cast<int>(n));
@@ -263,7 +281,7 @@ class LinkListReader : FabricReader {
   std::vector<StatedEnd> stated_;
   std::set<std::pair<int, int>> seen_;
   std::unordered_map<std::uint64_t, int> by_guid_;  // of -l
-  std::unordered_map<std::uint64_t, int> lines_;    // ports with that GUID
+  std::map<int, int> lines_;                        // of -l: how many a node has
   std::unordered_map<unsigned, int> by_lid_;
 };
 

@@ -7,7 +7,8 @@
 //
 // "#" is the number on the housing ("1/17/1" of Quantum-2), "IB#" that of the specification. N# is the neighbour's number
 // on its housing, in which an adapter's port is the last part ("B184D0F0/0/0/1"). The GUID is that of the neighbour's
-// port; a switch's ports have its node's. Adapters have no block of their own.
+// port; a switch's ports have its node's. Adapters have no block of their own. In XDR each plane of a switch has a block
+// ("MF0;leaf1:Q3400_RA/U2"), whose rows are 1x at 200, with "sw1p1" as the number on the housing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "base/text.h"
 #include "fabric/both_ends.h"
 #include "fabric/fabric_file.h"
+#include "fabric/planes.h"
 
 namespace railbed {
 namespace {
@@ -155,6 +157,22 @@ class NetDumpReader : FabricReader {
     return found == labels_.end() ? 0 : found->second;
   }
 
+  // Returns the number of an adapter's port: in XDR that of the plane, whatever stands on the housing. 0 if it is unknown or
+  // has a cable.
+  int number_of(int index, const Waiting& one) {
+    const auto is_free = [&](int number) {
+      const auto& ports = node(index).ports;
+      return number > 0 && (static_cast<std::size_t>(number) >= ports.size() ||
+                            !ports[static_cast<std::size_t>(number)].peer);
+    };
+    if (fabric_.port(one.end).active == IbLink{1, IbSpeed::kXdr})
+      if (const int plane = plane_of(node(one.end.node).description); is_free(plane)) return plane;
+    const auto slash = one.number.rfind('/');
+    const int number =
+        parse_number<int>(one.number.substr(slash == one.number.npos ? 0 : slash + 1)).value_or(0);
+    return number <= kMostIbPorts && is_free(number) ? number : 0;
+  }
+
   // Returns the neighbour's end; unset after a complaint.
   IbEnd neighbour_of(const Waiting& one) {
     const auto known = by_guid_.find(one.guid);
@@ -163,37 +181,29 @@ class NetDumpReader : FabricReader {
       if (number == 0) complaints_.add(one.spot, "the switch at the other end has no port of that number");
       return number == 0 ? IbEnd{} : IbEnd{known->second, number};
     }
-    // The GUID of an adapter is that of its port.
-    const auto number = parse_number<int>(
-        one.number.substr(one.number.rfind('/') == one.number.npos ? 0 : one.number.rfind('/') + 1));
-    if (!number || *number < 1 || *number > kMostIbPorts) {
-      complaints_.add(one.spot, "the neighbour's port has no number");
-      return {};
-    }
+    // The GUID of an adapter is that of its port, and in XDR of its planes together.
     int index = known == by_guid_.end() ? -1 : known->second;
     if (index < 0) {
       IbNode added;
       added.guid = one.guid;
       added.description = shown_description(one.name);
       index = add_node(std::move(added), one.spot);
-      if (index < 0 || !add_ports(index, *number, one.spot)) return {};
+      if (index < 0) return {};
       by_guid_.emplace(one.guid, index);
-    } else if (!add_ports(index, *number, one.spot)) {
+    }
+    const int number = number_of(index, one);
+    if (number == 0) {
+      complaints_.add(one.spot, "the neighbour's port has no number, or another cable");
       return {};
     }
-    IbPort& port = node(index).ports[static_cast<std::size_t>(*number)];
-    if (port.peer) {
-      complaints_.add(
-          one.spot,
-          "a port of an adapter has a second cable, as where XDR has several planes: give ibdiagnet2.db_csv");
-      return {};
-    }
+    if (!add_ports(index, number, one.spot)) return {};
+    IbPort& port = node(index).ports[static_cast<std::size_t>(number)];
     port.guid = one.guid;
     port.lid = one.lid;
     port.link_up = true;
     port.active = fabric_.port(one.end).active;
     port.peer = one.end;
-    return {index, *number};
+    return {index, number};
   }
 
   void resolve() {

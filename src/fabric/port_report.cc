@@ -510,21 +510,26 @@ IbPortReport joined(std::vector<IbPortReport> reports) {
 }
 
 IbCounterLook counters_in(const IbFabric& fabric, const IbPortReport& report, std::size_t& unknown) {
-  std::map<unsigned, IbEnd> owners;  // the port that has a LID; of a switch port 0
-  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+  std::map<unsigned, std::pair<IbEnd, int>>
+      owners;  // the port that has a LID, of a switch port 0; and its plane
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
+    const int node = static_cast<int>(n);
+    if (fabric.nodes[n].is_switch())
+      for (const IbPlane& plane : fabric.nodes[n].planes)
+        owners.emplace(plane.lid, std::pair(IbEnd{node, 0}, plane.number));
     for (const IbPort& port : fabric.nodes[n].ports)
       if (port.lid != 0 && fabric.nodes[n].is_switch() == (port.number == 0))
-        owners.emplace(port.lid, IbEnd{static_cast<int>(n), port.number});
+        owners.emplace(port.lid, std::pair(IbEnd{node, port.number}, 0));
+  }
   IbCounterLook look;
   unknown = 0;
   for (const IbCounterReading& reading : report.look.ports) {
     const auto owner = owners.find(report.lids[static_cast<std::size_t>(reading.end.node)]);
-    const bool found =
-        owner != owners.end() &&
-        (fabric.at(owner->second).is_switch() ? reading.end.port <= fabric.at(owner->second).last_port()
-                                              : reading.end.port == owner->second.port);
+    const auto [end, plane] = owner == owners.end() ? std::pair(IbEnd{}, 0) : owner->second;
+    const bool found = end && (fabric.at(end).is_switch() ? reading.end.port <= fabric.at(end).last_port()
+                                                          : reading.end.port == end.port);
     if (found)
-      look.ports.push_back({{owner->second.node, reading.end.port}, reading.first, std::nullopt});
+      look.ports.push_back({{end.node, reading.end.port}, reading.first, std::nullopt, plane});
     else
       ++unknown;
   }

@@ -19,6 +19,7 @@ enum class IbSpeed { kNone, kSdr, kDdr, kQdr, kFdr10, kFdr, kEdr, kHdr, kNdr, kX
 inline constexpr int kMostIbPorts = 254;            // 255 stands for all ports
 inline constexpr std::size_t kMostIbNodes = 49151;  // unicast LIDs: 1 to 0xBFFF
 inline constexpr std::size_t kMostIbPortsInAll = 1 << 20;
+inline constexpr int kMostIbPlanes = 8;  // of a port of XDR; four are sold
 
 // One end of a cable: an index into IbFabric::nodes and a port's number. False if it is unset.
 struct IbEnd {
@@ -52,6 +53,15 @@ struct IbPort {
   IbLink supported;  // the best; width 0 if unknown
   IbLink enabled;    // the best that its settings allow; width 0 if unknown
   IbEnd peer;
+  unsigned dark_planes =
+      0;  // bit n − 1: plane n has no link, while others of the port have (fabric/planes.h)
+};
+
+// One of the ASICs that are a switch together (fabric/planes.h).
+struct IbPlane {
+  int number = 0;
+  std::uint64_t guid = 0;
+  unsigned lid = 0;
 };
 
 struct IbNode {
@@ -65,11 +75,12 @@ struct IbNode {
   std::string description;  // one printable line
   std::string label;        // the name to show if several nodes have the same description
   bool enhanced_port0 = false;
-  std::vector<IbPort> ports;  // by number; 0 is a switch's own
+  std::vector<IbPort> ports;         // by number; 0 is a switch's own
+  std::vector<IbPlane> planes = {};  // by number, if it was several nodes; the first has `guid`
   bool is_switch() const { return type == IbNodeType::kSwitch; }
   // True for a switch's own engine for reductions (SHARP), which looks like an HCA behind its last port.
   bool is_aggregation() const { return description.find("Aggregation Node") != std::string::npos; }
-  bool is_hca() const { return !is_switch() && !is_aggregation(); }
+  bool is_hca() const { return type == IbNodeType::kHca && !is_aggregation(); }
   int last_port() const { return static_cast<int>(ports.size()) - 1; }
 };
 

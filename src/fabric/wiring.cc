@@ -38,7 +38,6 @@ Wiring wiring_of(const IbFabric& fabric, const std::vector<std::string>& hosts) 
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
     const IbNode& node = fabric.nodes[n];
     if (!node.is_switch() && !node.is_hca()) continue;
-    if (node.type == IbNodeType::kRouter) continue;
     std::set<std::size_t> beside;
     for (const IbPort& port : node.ports)
       if (port.peer && fabric.at(port.peer).is_switch())

@@ -18,6 +18,7 @@
 #include "fabric/discover.h"
 #include "fabric/judge.h"
 #include "fabric/managers.h"
+#include "fabric/planes.h"
 #include "fabric/topology_file.h"
 #include "host/open.h"
 #include "inventory/load.h"
@@ -49,8 +50,9 @@ Result<FabricLook> look(const FabricOptions& options) {
 }
 
 int discover(const FabricOptions& options) {
-  const auto looked = look(options);
+  auto looked = look(options);
   if (!looked) return report(looked.error());
+  if (!options.dump) merge_planes(looked->fabric);
   if (!options.svg.empty())
     if (const auto written = write_file(options.svg, fabric_svg(looked->fabric)); !written)
       return report(written.error());
@@ -87,6 +89,7 @@ Result<FabricEvidence> gather(const FabricOptions& options) {
   clear_progress();
   if (!counters) return fail(counters.error());
   evidence.counters = std::move(*counters);
+  merge_planes(evidence.fabric, &*evidence.counters);
   return evidence;
 }
 

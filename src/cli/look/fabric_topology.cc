@@ -10,6 +10,7 @@
 #include "cli/plan/schedule_output.h"
 #include "cli/terminal.h"
 #include "fabric/judge.h"
+#include "fabric/planes.h"
 #include "fabric/wiring.h"
 #include "inventory/load.h"
 #include "report/text/schedule_text.h"
@@ -31,8 +32,9 @@ int run_topology(const TopologyOptions& options) {
     hosts = infiniband_hosts(*cluster);
     if (hosts.empty()) return report({ErrorKind::kBadInput, options.cluster + ": no rail is infiniband"});
   }
-  const auto looked = look_at_fabric(options.from, options.device, options.port);
+  auto looked = look_at_fabric(options.from, options.device, options.port);
   if (!looked) return report(looked.error());
+  merge_planes(looked->fabric);
   return print_schedule(schedule_tree(wiring_of(looked->fabric, hosts)),
                         options.json ? "json" : options.format);
 }

@@ -21,6 +21,16 @@ struct Grown {
   std::uint64_t total = 0;
 };
 
+// Returns "port 7 of leaf03", of a port in planes "plane 2 of port 7 of leaf03".
+std::string place_of(const FabricView& view, const IbCounterReading& reading) {
+  const std::string port = place_of(view.fabric, reading.end);
+  return reading.plane > 0 ? fmt::format("plane {} of {}", reading.plane, port) : port;
+}
+
+Case on_reading(const FabricView& view, Judge& judge, const IbCounterReading& reading) {
+  return on_part(view, judge, place_of(view, reading), {thing_of(view, reading.end)});
+}
+
 std::uint64_t growth(const IbCounterReading& reading, std::size_t counter) {
   const std::uint64_t first = reading.first.value[counter], second = reading.second->value[counter];
   return second >= first ? second - first : second;  // it was reset in between
@@ -68,14 +78,13 @@ void judge_port_errors(const FabricView& view, Judge& judge, const IbCounterRead
   }
   if (bad.empty()) return;
   const IbEnd peer = view.fabric.port(reading.end).peer;
-  on_port(view, judge, reading.end)
-      .fail(
-          {.message = fmt::format("{}{} counts errors now: {} in {:g} s", place_of(view.fabric, reading.end),
-                                  peer ? fmt::format(", cabled to {},", place_of(view.fabric, peer)) : "",
-                                  text_of(bad, true), seconds),
-           .expected = std::move(standard),
-           .observed = text_of(bad, true),
-           .remedy = {"Clean and reseat the cable at both ends, then try another; then another port."}});
+  on_reading(view, judge, reading)
+      .fail({.message = fmt::format("{}{} counts errors now: {} in {:g} s", place_of(view, reading),
+                                    peer ? fmt::format(", cabled to {},", place_of(view.fabric, peer)) : "",
+                                    text_of(bad, true), seconds),
+             .expected = std::move(standard),
+             .observed = text_of(bad, true),
+             .remedy = {"Clean and reseat the cable at both ends, then try another; then another port."}});
 }
 
 void judge_errors(const FabricView& view, Judge& judge) {
@@ -97,10 +106,10 @@ void judge_congestion(const FabricView& view, Judge& judge) {
     // True if the port lacks the 64-bit counter and this one has stopped.
     const bool full = (*reading.second)[IbCounter::kXmitData] == 0xFFFFFFFFU;
     if (waits < kFewestWaits || full || waits / (waits + sent) < kCongestedShare) continue;
-    on_port(view, judge, reading.end)
+    on_reading(view, judge, reading)
         .warn(
             {.message = fmt::format("{} waited to send for {:.0f} of 100 ticks while it had data",
-                                    place_of(view.fabric, reading.end), 100 * waits / (waits + sent)),
+                                    place_of(view, reading), 100 * waits / (waits + sent)),
              .expected = fmt::format("less than {:.0f} of 100", 100 * kCongestedShare),
              .observed = fmt::format("PortXmitWait +{:.0f}, PortXmitData +{:.0f} in {:g} s", waits, sent,
                                      look->seconds),
@@ -124,9 +133,9 @@ void judge_port_totals(const FabricView& view, Judge& judge, const IbCounterRead
     limits += fmt::format("{}{} {}", limits.empty() ? "" : ", ", rows[i].name, rows[i].total);
   }
   if (high.empty()) return;
-  on_port(view, judge, reading.end)
-      .warn({.message = fmt::format("{} has counted errors at some time: {}",
-                                    place_of(view.fabric, reading.end), text_of(high, false)),
+  on_reading(view, judge, reading)
+      .warn({.message = fmt::format("{} has counted errors at some time: {}", place_of(view, reading),
+                                    text_of(high, false)),
              .expected = fmt::format("at most {} (ibqueryerrors' thresholds)", limits),
              .observed = text_of(high, false),
              .remedy = {"Set the counters to zero and look again after a day of work.",

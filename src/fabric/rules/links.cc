@@ -18,6 +18,16 @@ std::string ends_text(const FabricView& view, const IbCable& cable) {
   return fmt::format("{} and {}", place_of(view.fabric, cable.end), place_of(view.fabric, cable.other));
 }
 
+// Returns ", plane 3 has no link" of a port in planes that lacks some; empty of another.
+std::string dark_planes(const IbPort& port) {
+  std::vector<int> planes;
+  for (int plane = 1; plane <= kMostIbPlanes; ++plane)
+    if ((port.dark_planes >> (plane - 1) & 1U) != 0) planes.push_back(plane);
+  if (planes.empty()) return "";
+  return fmt::format(", {} {} no link", planes.size() == 1 ? "plane" : "planes",
+                     fmt::format("{} {}", fmt::join(planes, ", "), planes.size() == 1 ? "has" : "have"));
+}
+
 // Returns the remedy for a link that is less than it should be: of the end whose settings allow no more, else `otherwise`.
 template <class AllowsNoMore>
 Remedy remedy_of(const FabricView& view, const IbCable& cable, AllowsNoMore allows_no_more,
@@ -53,7 +63,7 @@ void judge_width(const FabricView& view, Judge& judge) {
         .fail({.message = fmt::format("the cable between {} runs on {} of {} lanes", ends_text(view, cable),
                                       link->width, wanted.link.width),
                .expected = fmt::format("{}x, {}", wanted.link.width, wanted.why),
-               .observed = link->to_text(),
+               .observed = link->to_text() + dark_planes(view.fabric.port(cable.end)),
                .remedy = remedy_of(
                    view, cable, [&](const IbLink& allowed) { return allowed.width <= link->width; },
                    "A lane of the cable or of a connector is broken: clean and reseat it, then swap it.")});
@@ -228,7 +238,7 @@ void judge_lids(const FabricView& view, Judge& judge) {
     for (const IbPort& port : node.ports) {
       if (port.lid == 0 || node.is_switch() != (port.number == 0)) continue;
       const auto [owner, fresh] = owners.emplace(port.lid, IbEnd{static_cast<int>(n), port.number});
-      if (fresh) continue;
+      if (fresh || owner->second.node == static_cast<int>(n)) continue;  // planes of an adapter share one
       auto& names = claims[std::to_string(port.lid)];
       if (names.empty()) names.push_back(name_of(view.fabric.at(owner->second)));
       names.push_back(name_of(node));

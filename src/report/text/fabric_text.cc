@@ -76,11 +76,12 @@ FabricManagerDocument manager_document(const IbManager& manager, const std::stri
 
 std::string fabric_text(const IbFabric& fabric) {
   const auto switches = static_cast<std::size_t>(std::ranges::count_if(fabric.nodes, &IbNode::is_switch));
+  const auto hcas = static_cast<std::size_t>(std::ranges::count_if(fabric.nodes, &IbNode::is_hca));
   std::size_t cables = 0;
   each_cable(fabric, [&](const IbEnd&, const IbEnd&) { ++cables; });
-  std::string out = fmt::format("{}, {}, {}: {}\n", counted(switches, "switch", "switches"),
-                                counted(fabric.nodes.size() - switches, "HCA"), counted(cables, "cable"),
-                                describe(fabric, layout_of(fabric)));
+  std::string out =
+      fmt::format("{}, {}, {}: {}\n", counted(switches, "switch", "switches"), counted(hcas, "HCA"),
+                  counted(cables, "cable"), describe(fabric, layout_of(fabric)));
   for (const IbManager& manager : fabric.managers)
     out += fmt::format("subnet manager on {}, lid {}: {}, priority {}\n",
                        printable(name_of(fabric.at(manager.end))), manager.lid, railbed::word(manager.state),
