@@ -327,5 +327,67 @@ TEST(Mlxlink, ItsJsonHasTheCounters) {
   EXPECT_EQ(signals[0].raw_errors, (std::vector<std::uint64_t>{5, 7, 11, 13}));
 }
 
+// mlxlink --json | jq indents anew, with each value of a list on a line of its own; jq may take a part, and a loop may
+// print a label above each document.
+TEST(Mlxlink, JsonThatJqIndentedIsRead) {
+  const auto document = [](const std::string& speed, const std::string& ratio, bool whole) {
+    const std::string output = R"({
+  "Operational Info": {
+    "State": "Active",
+    "Physical state": "LinkUp",
+    "Speed": ")" + speed + R"(",
+    "Width": "4x"
+  },
+  "Physical Counters and BER Info": {
+    "Raw Physical Errors Per Lane": {
+      "values": [
+        "31",
+        "24"
+      ]
+    },
+    "Raw Physical BER": ")" + ratio +
+                               R"("
+  }
+})";
+    return whole ? "{\n  \"result\": {\n    \"output\": " + output +
+                       "\n  },\n  \"status\": {\n    \"code\": 0\n  }\n}\n"
+                 : output + "\n";
+  };
+  const auto signals_of = [](Host& host) {
+    return *json::decode<std::vector<SignalAnswer>>(*json::parse(*host.call("signals")));
+  };
+  for (const bool whole : {true, false}) {
+    const auto host = host_of_session(
+        whole ? "mlxlink -d mlx5_0 -c --json | jq ." : "mlxlink -d mlx5_0 -c --json | jq .result.output",
+        document("IB-NDR", "2E-9", whole));
+    ASSERT_TRUE(host);
+    EXPECT_EQ(line_of(*host, kPort + "/rate"), "400 Gb/sec (4X NDR)");
+    const auto signals = signals_of(*host);
+    ASSERT_EQ(signals.size(), 1U);
+    EXPECT_EQ(signals[0].raw_errors, (std::vector<std::uint64_t>{31, 24}));
+    EXPECT_EQ(signals[0].raw_ber, 2e-9);
+  }
+  Sent sent;
+  sent.files[std::string(kSingleFile)] = {"== mlx5_0 ==\n" + document("IB-NDR", "2E-9", true) +
+                                              "== mlx5_1 ==\n" + document("IB-HDR", "3E-9", false),
+                                          0};
+  const auto reports = reports_of(std::move(sent), "x.txt");
+  ASSERT_TRUE(reports);
+  const auto loop = host_of(std::move(reports->nodes.front().tree));
+  EXPECT_EQ(line_of(*loop, kPort + "/rate"), "400 Gb/sec (4X NDR)");
+  EXPECT_EQ(line_of(*loop, "/sys/class/infiniband/mlx5_1/ports/1/rate"), "200 Gb/sec (4X HDR)");
+  ASSERT_EQ(signals_of(*loop).size(), 2U);
+  EXPECT_EQ(signals_of(*loop)[1].raw_ber, 3e-9);
+}
+
+TEST(Mlxlink, JsonThatIsCutOffStaysAText) {
+  EXPECT_EQ(mlxlink_lines("{\n  \"State\": \"Act"), "{\n  \"State\": \"Act");
+  EXPECT_EQ(mlxlink_lines("{}x\n"), "Operational Info\n----------------\nx\n");
+  EXPECT_EQ(mlxlink_lines("a\nb"), "a\nb");
+  EXPECT_EQ(mlxlink_lines(""), "");
+  EXPECT_EQ(mlxlink_lines("{\"a\": \"}{\\\"\", \"b\": 2}"),
+            "Operational Info\n----------------\na : }{\"\nb : 2\n");
+}
+
 }  // namespace
 }  // namespace railbed

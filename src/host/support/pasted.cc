@@ -140,6 +140,13 @@ bool is_mlxlink(std::string_view head) {
   return false;
 }
 
+// The same for mlxlink --json.
+bool is_mlxlink_json(std::string_view head) {
+  constexpr std::size_t kLabel = 200;
+  const auto begin = head.starts_with('{') ? 0 : head.substr(0, kLabel).find("\n{");
+  return begin != head.npos && head.find("\"Operational Info\"", begin) != head.npos;
+}
+
 // Returns the words of the command that printed a text; empty if it is none that railbed reads.
 Words words_of_text(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
@@ -155,7 +162,7 @@ Words words_of_text(std::string_view text) {
     return has("Link 0: ") || has("Nvlink") || has("NVLink") ? Words{"nvidia-smi", "nvlink", "-s"}
                                                              : Words{"nvidia-smi", "-L"};
   if (is_mlxlink(head)) return {"mlxlink"};
-  if (head.starts_with('{') && has("\"Operational Info\"")) return {"mlxlink", "--json"};
+  if (is_mlxlink_json(head)) return {"mlxlink", "--json"};
   if (is_adapter_text(head)) {
     const std::string device = adapter_device_in(text);
     Words words{has("Configurations:") ? "mlxconfig" : "mlxfwmanager"};
@@ -222,6 +229,10 @@ Output output_of_command(std::string_view command) {
   Output output;
   output.words = words_of_command(command.substr(0, pipe));
   output.filtered = pipe != command.npos;
+  // jq indents a document anew, or takes a part of it, which leaves a port's values whole.
+  if (output.filtered && !output.words.empty() && trim(command.substr(pipe + 1)).starts_with("jq") &&
+      (output.words[0] == "mlxlink" || output.words[0] == "mstlink"))
+    output.filtered = false;
   if (output.filtered && !output.words.empty() &&
       std::ranges::find(kFilterable, output.words[0]) == std::end(kFilterable))
     output.words.clear();

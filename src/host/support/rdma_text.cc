@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -497,11 +498,10 @@ std::string adapter_named(std::string_view line) {
 // Returns the outputs in a text, which has several if a loop over the adapters wrote it. The line above each may name its
 // adapter. A name that stands twice, or below the outputs, names none.
 std::vector<LinkText> mlxlink_outputs(const LinkText& text) {
-  const bool json = text.text.starts_with('{');
   std::vector<LinkText> found;
   std::string label;
   for (const auto line : lines(text.text)) {
-    if (json ? line != "{" : trim(line) != "Operational Info") {
+    if (trim(line) != "Operational Info") {
       if (!trim(line).empty()) label = adapter_named(line);
       continue;
     }
@@ -525,7 +525,11 @@ std::vector<LinkText> mlxlink_outputs(const LinkText& text) {
 
 void add_mlxlink(const std::vector<LinkText>& sent, ReportTree& report) {
   std::vector<LinkText> texts;
-  for (const LinkText& one : sent) std::ranges::move(mlxlink_outputs(one), std::back_inserter(texts));
+  std::deque<std::string> plain;  // which `texts` refer to
+  for (const LinkText& one : sent) {
+    plain.push_back(mlxlink_lines(one.text));
+    std::ranges::move(mlxlink_outputs({one.device, one.port, plain.back()}), std::back_inserter(texts));
+  }
   std::vector<SignalAnswer> signals;
   for (const LinkText& text : texts) {
     MlxlinkText read = read_mlxlink(text.text);

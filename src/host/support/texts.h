@@ -63,6 +63,8 @@ struct LinkText {
   int port = 1;
   std::string_view text;
 };
+// Returns a text with the lines that mlxlink prints without --json in the place of each JSON document in it.
+std::string mlxlink_lines(std::string_view text);
 // Adds the state of each port's physical layer, its rate and its signal.
 void add_mlxlink(const std::vector<LinkText>& sent, ReportTree& report);
 // mlxconfig (mstconfig) and mlxfwmanager (mlxup): firmware, PSID and settings of adapters. Call this after the RDMA
