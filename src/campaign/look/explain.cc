@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -150,9 +151,10 @@ struct Mixture {
   bool has_job = false;  // something that can be nothing but a job's output
   std::vector<diagnose::FlightDump> flights;
   std::string cluster_path;
-  std::optional<FabricEvidence> subnet;
-  std::optional<IbCounterList> errors;  // of ibqueryerrors or ibdiagnet2.pm
-  std::string errors_from;              // its path
+  std::vector<FabricEvidence> subnets;
+  std::vector<std::pair<std::string, IbCounterList>>
+      errors;                           // of ibqueryerrors or ibdiagnet2.pm, with their paths
+  std::size_t read_of_fabrics = 0;      // the bytes of both
   std::vector<IbPortReport> ports;      // outputs of perfquery, ibportstate and smpquery, by files
   std::size_t read_of_ports = 0;        // their bytes
   std::optional<diagnose::Log> before;  // what an nvidia-bug-report shows of an earlier boot
@@ -176,7 +178,10 @@ struct Mixture {
   Result<void> add_ports(const std::string& path, std::string_view text);
   void add_named(const std::string& path, std::string what, std::string_view text);
   void read_messages(const std::string& path, std::string_view text);
-  void judge_fabric();
+  bool has_room_for_fabric(const std::string& path, std::string_view text);
+  template <class List>
+  bool add_counters_to_subnet(const List& list, const std::string& from);
+  void judge_fabrics();
   Result<void> read_loose();
 };
 
@@ -344,7 +349,16 @@ Result<void> Mixture::add_graphs(const std::string& path, std::string_view text)
   return {};
 }
 
-// Adds the first file of a subnet, and names the others. Returns false for a part of one, which is read like any text.
+// Files of subnets are kept until all are read. Returns false, and names the file, if they are too many.
+bool Mixture::has_room_for_fabric(const std::string& path, std::string_view text) {
+  read_of_fabrics += text.size();
+  if (read_of_fabrics <= kMaxReadBytes) return true;
+  explanation.inputs.push_back(
+      {path, fmt::format("not judged: more than {} MiB of subnets in one call", kMaxReadBytes >> 20)});
+  return false;
+}
+
+// Returns false for a part of a subnet, which is read like any text.
 bool Mixture::add_fabric(const std::string& path, std::string_view text) {
   auto fabric = parse_fabric_file(text, path);
   if (!fabric) {
@@ -352,30 +366,21 @@ bool Mixture::add_fabric(const std::string& path, std::string_view text) {
     explanation.inputs.push_back({path, "no whole subnet: " + printable(why.substr(0, why.find('\n')))});
     return false;
   }
-  if (subnet) {
-    explanation.inputs.push_back(
-        {path, "another file of a subnet, not judged: see railbed fabric --from FILE"});
-    return true;
-  }
+  if (!has_room_for_fabric(path, text)) return true;
   explanation.inputs.push_back({path, "an InfiniBand subnet, " + counted(fabric->nodes.size(), "node")});
-  subnet.emplace();
-  subnet->fabric = std::move(*fabric);
-  subnet->from = path;
+  FabricEvidence& subnet = subnets.emplace_back();
+  subnet.fabric = std::move(*fabric);
+  subnet.from = path;
   return true;
 }
 
-// Adds the first list of error counters, and names the others.
 Result<void> Mixture::add_counters(const std::string& path, std::string_view text) {
   auto list = parse_counter_list(text, path);
   if (!list) return tl::unexpected(std::move(list.error()));
-  if (errors) {
-    explanation.inputs.push_back({path, "another list of a subnet's error counters, not judged"});
-    return {};
-  }
+  if (!has_room_for_fabric(path, text)) return {};
   explanation.inputs.push_back(
       {path, "error counters of an InfiniBand subnet, " + counted(list->look.ports.size(), "port")});
-  errors = std::move(*list);
-  errors_from = path;
+  errors.emplace_back(path, std::move(*list));
   return {};
 }
 
@@ -404,38 +409,73 @@ void Mixture::read_messages(const std::string& path, std::string_view text) {
   has_log = true;
 }
 
-// Judges the subnet with its counters; counters and ports without a subnet for themselves.
-void Mixture::judge_fabric() {
-  std::optional<IbPortReport> report;
-  if (!ports.empty()) {
-    report = joined(std::move(ports));
-    if (errors)
-      explanation.inputs.push_back({report->from, "not judged beside a list of the subnet's counters"});
-  }
-  FabricEvidence evidence;
-  if (subnet) {
+// Gives counters to the subnet that has most of their ports. A subnet that has some already is judged by the others as well.
+// Returns false if no subnet has any of the ports.
+template <class List>
+bool Mixture::add_counters_to_subnet(const List& list, const std::string& from) {
+  FabricEvidence* owner = nullptr;
+  IbCounterLook best;
+  std::size_t best_unknown = 0;
+  for (FabricEvidence& subnet : subnets) {
     std::size_t unknown = 0;
-    if (errors)
-      subnet->counters = counters_in(subnet->fabric, *errors, unknown);
-    else if (report && !report->look.ports.empty())
-      subnet->counters = counters_in(subnet->fabric, *report, unknown);
-    if (unknown > 0)
-      explanation.inputs.push_back(
-          {errors ? errors_from : report->from,
-           counted(unknown, "port") + " of it not in the subnet of " + subnet->from});
-    explanation.fabric = ExplainedFabric{subnet->from, subnet->fabric.nodes.size(), verify_fabric(*subnet)};
-  } else if (errors) {
-    evidence.fabric = std::move(errors->fabric);
-    evidence.from = errors_from;
-    evidence.counters = std::move(errors->look);
-    explanation.fabric =
-        ExplainedFabric{errors_from, evidence.fabric.nodes.size(), verify_counters(evidence)};
-  } else if (report && (report->fabric.states || !report->look.ports.empty())) {
-    evidence.fabric = std::move(report->fabric);
-    evidence.from = report->from;
-    evidence.counters = std::move(report->look);
-    explanation.fabric = ExplainedFabric{report->from, evidence.fabric.nodes.size(), verify_ports(evidence)};
+    IbCounterLook look = counters_in(subnet.fabric, list, unknown);
+    if (look.ports.size() <= best.ports.size()) continue;
+    owner = &subnet;
+    best = std::move(look);
+    best_unknown = unknown;
   }
+  if (owner == nullptr) return false;
+  if (best_unknown > 0)
+    explanation.inputs.push_back(
+        {from, counted(best_unknown, "port") + " of it not in the subnet of " + owner->from});
+  if (!owner->counters) {
+    owner->counters = std::move(best);
+    return true;
+  }
+  const FabricEvidence again{
+      .fabric = owner->fabric, .from = from, .plan = {}, .oversubscription = {}, .counters = std::move(best)};
+  explanation.fabrics.push_back({from, again.fabric.nodes.size(), verify_counters(again)});
+  return true;
+}
+
+// Judges each subnet with its counters; counters and ports without a subnet for themselves.
+void Mixture::judge_fabrics() {
+  std::vector<ExplainedFabric> alone;
+  for (auto& [from, list] : errors) {
+    if (add_counters_to_subnet(list, from)) continue;
+    if (!subnets.empty())
+      explanation.inputs.push_back({from, "none of its ports is in a subnet that was given"});
+    FabricEvidence evidence;
+    evidence.fabric = std::move(list.fabric);
+    evidence.from = from;
+    evidence.counters = std::move(list.look);
+    alone.push_back({from, evidence.fabric.nodes.size(), verify_counters(evidence)});
+  }
+  if (!ports.empty()) {
+    IbPortReport report = joined(std::move(ports));
+    const bool has_counters = !report.look.ports.empty();
+    if (!errors.empty()) {
+      explanation.inputs.push_back({report.from, "not judged beside a list of the subnet's counters"});
+    } else if (!subnets.empty() && has_counters) {
+      if (!add_counters_to_subnet(report, report.from))
+        explanation.inputs.push_back({report.from, counted(report.look.ports.size(), "port") +
+                                                       " of it not in the subnet of " +
+                                                       subnets.front().from});
+    } else if (subnets.empty() && (report.fabric.states || has_counters)) {
+      FabricEvidence evidence;
+      evidence.fabric = std::move(report.fabric);
+      evidence.from = report.from;
+      evidence.counters = std::move(report.look);
+      alone.push_back({report.from, evidence.fabric.nodes.size(), verify_ports(evidence)});
+    }
+  }
+  std::vector<ExplainedFabric> whole;
+  for (const FabricEvidence& subnet : subnets)
+    whole.push_back({subnet.from, subnet.fabric.nodes.size(), verify_fabric(subnet)});
+  auto& fabrics = explanation.fabrics;
+  fabrics.insert(fabrics.begin(), std::make_move_iterator(whole.begin()),
+                 std::make_move_iterator(whole.end()));
+  fabrics.insert(fabrics.end(), std::make_move_iterator(alone.begin()), std::make_move_iterator(alone.end()));
 }
 
 // Returns what another measuring tool measured, in a line; empty if the text is no such tool's.
@@ -614,7 +654,7 @@ Result<Explanation> explain(const std::vector<std::string>& paths, ReachOptions 
     RETURN_IF_ERROR(mixture.add(path));
   }
   RETURN_IF_ERROR(mixture.read_loose());
-  mixture.judge_fabric();
+  mixture.judge_fabrics();
   caller.progress("");
   if (!mixture.cluster_path.empty() && mixture.explanation.evidence.nodes.empty()) {
     Sources sources;
@@ -631,7 +671,7 @@ Result<Explanation> explain_text(std::string_view text) {
   ASSIGN_OR_RETURN(const bool outputs, mixture.add_outputs(std::string(kNoFile), std::string(text)));
   if (!outputs) RETURN_IF_ERROR(mixture.add_log(std::string(kNoFile), text, nullptr));
   RETURN_IF_ERROR(mixture.read_loose());
-  mixture.judge_fabric();
+  mixture.judge_fabrics();
   mixture.explanation.inputs.front().path = "the text";
   return conclude(std::move(mixture));
 }

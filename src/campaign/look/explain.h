@@ -23,7 +23,7 @@ struct ExplainedInput {
   FIELDS(ExplainedInput, path, what);
 };
 
-// An InfiniBand subnet by a file of ibnetdiscover, iblinkinfo or ibdiagnet.
+// An InfiniBand subnet by a file of ibnetdiscover, iblinkinfo or ibdiagnet, or what another file shows of its ports.
 struct ExplainedFabric {
   std::string path;
   std::size_t nodes = 0;
@@ -35,9 +35,9 @@ struct Explanation {
   std::optional<diagnose::Log> job;               // all outputs of jobs together; absent if no input has one
   std::optional<diagnose::FlightVerdict> flight;  // of all dumps of PyTorch's flight recorder together
   std::vector<NodeGraph> topologies;              // of NCCL's topology files
-  std::optional<ExplainedFabric> fabric;          // of a file of an InfiniBand subnet
-  Evidence evidence;                              // the machines of the inputs
-  Verdict machines;                               // the rules' verdict on them
+  std::vector<ExplainedFabric> fabrics;  // each file of an InfiniBand subnet or of its counters, by itself
+  Evidence evidence;                     // the machines of the inputs
+  Verdict machines;                      // the rules' verdict on them
 };
 
 // Reads each path, or "-" for standard input, recognises it by its content, and diagnoses all of them together:

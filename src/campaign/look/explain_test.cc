@@ -179,14 +179,56 @@ TEST_F(Explain, AListOfLinksThatIsNotWholeIsReadAsText) {
       "Switch: 0x506b4b0300820910 sw:\n"
       "           2   17[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>       4    1[  ] \"n02 HCA-1\" ( )\n";
   const Explanation part = read({write("links.txt", "$ iblinkinfo\n" + ca + link)});
-  EXPECT_FALSE(part.fabric);
+  EXPECT_THAT(part.fabrics, testing::IsEmpty());
   EXPECT_THAT(part.inputs.front().what, StartsWith("no whole subnet: "));
   EXPECT_EQ(part.inputs.size(), 1U) << "and no job's output";
   const Explanation both = read({write("a.txt", ca + link + other), write("b.txt", ca + link + other)});
-  ASSERT_TRUE(both.fabric);
-  EXPECT_THAT(both.fabric->path, HasSubstr("a.txt"));
+  ASSERT_EQ(both.fabrics.size(), 2U) << "each is judged";
+  EXPECT_THAT(both.fabrics[0].path, HasSubstr("a.txt"));
+  EXPECT_THAT(both.fabrics[1].path, HasSubstr("b.txt"));
   ASSERT_EQ(both.inputs.size(), 2u);
-  EXPECT_THAT(both.inputs[1].what, StartsWith("another file of a subnet"));
+  EXPECT_THAT(both.inputs[1].what, StartsWith("an InfiniBand subnet"));
+}
+
+// Subnets of two rails, and counters from before and after: each list belongs to the subnet that has its ports.
+TEST_F(Explain, SeveralSubnetsAndListsOfCountersAreJudgedEach) {
+  const auto subnet = [](const std::string& guid, const std::string& name, const std::string& state) {
+    return "CA: n02 " + name + ":\n      0x" + guid + "      4    1[  ] ==( 4X      25.78125 Gbps " + state +
+           "/  LinkUp)==>       2   17[  ] \"sw " + name + "\" ( )\nSwitch: 0x5" + guid.substr(1) + " sw " +
+           name + ":\n           2   17[  ] ==( 4X      25.78125 Gbps " + state +
+           "/  LinkUp)==>       4    1[  ] \"n02 " + name + "\" ( )\n";
+  };
+  const auto errors = [](const std::string& guid, int count) {
+    return "Errors for \"n02 mlx5\"\n   GUID 0x" + guid +
+           " port 1: [SymbolErrorCounter == " + std::to_string(count) + "]\n";
+  };
+  const auto has = [](const ExplainedFabric& fabric, std::string_view rule) {
+    return std::ranges::any_of(fabric.verdict.findings, [&](const Finding& finding) {
+      return railbed::is_red(finding) && finding.rule == rule;
+    });
+  };
+  const std::string one = "1c0d9a03003d62be", two = "2c0d9a03003d62be";
+  const Explanation all =
+      read({write("rail0.txt", subnet(one, "mlx5_0", "Active")),
+            write("rail1.txt", subnet(two, "mlx5_1", "Initialize")), write("errors1.txt", errors(two, 9999)),
+            write("errors0.txt", errors(one, 1)), write("later0.txt", errors(one, 8888)),
+            write("other.txt", errors("3c0d9a03003d62be", 7777))});
+  ASSERT_EQ(all.fabrics.size(), 4U);
+  EXPECT_THAT(all.fabrics[0].path, HasSubstr("rail0.txt"));
+  EXPECT_FALSE(has(all.fabrics[0], "fabric.counters") || has(all.fabrics[0], "fabric.port-state"));
+  EXPECT_THAT(all.fabrics[1].path, HasSubstr("rail1.txt"));
+  EXPECT_TRUE(has(all.fabrics[1], "fabric.counters") && has(all.fabrics[1], "fabric.port-state"));
+  EXPECT_THAT(all.fabrics[2].path, HasSubstr("later0.txt"));
+  EXPECT_TRUE(has(all.fabrics[2], "fabric.counters"));
+  EXPECT_THAT(all.fabrics[3].path, HasSubstr("other.txt"));
+  EXPECT_TRUE(has(all.fabrics[3], "fabric.counters"));
+  EXPECT_THAT(all.inputs.back().what, StartsWith("none of its ports"));
+  // Without a subnet, too.
+  const Explanation lists =
+      read({write("before.txt", errors(one, 1)), write("after.txt", errors(one, 8888))});
+  ASSERT_EQ(lists.fabrics.size(), 2U);
+  EXPECT_FALSE(has(lists.fabrics[0], "fabric.counters"));
+  EXPECT_TRUE(has(lists.fabrics[1], "fabric.counters"));
 }
 
 // A failure of a GPU in the boot before is a warning, and is shown only without a job's own log.
@@ -242,10 +284,12 @@ TEST_F(Explain, OutputsAboutPortsAreRead) {
       "root@gpu01:~# perfquery -x 9 2\n# Port extended counters: Lid 9 port 2\nPortSelect:......................2\n"
       "SymbolErrorCounter:..............4711\n";
   const auto red = [](const Explanation& explanation) {
-    return explanation.fabric && std::ranges::any_of(explanation.fabric->verdict.findings, railbed::is_red);
+    return std::ranges::any_of(explanation.fabrics, [](const ExplainedFabric& fabric) {
+      return std::ranges::any_of(fabric.verdict.findings, railbed::is_red);
+    });
   };
   const Explanation one = read({write("sound.txt", sound)});
-  ASSERT_TRUE(one.fabric);
+  ASSERT_EQ(one.fabrics.size(), 1U);
   EXPECT_FALSE(red(one));
   EXPECT_FALSE(one.job);
   EXPECT_TRUE(red(read({write("sound.txt", sound), write("sick.txt", sick)})));

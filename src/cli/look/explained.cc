@@ -80,11 +80,13 @@ std::string text_of(const Explanation& explanation, bool all) {
     text = explanation.flight->hangs || text.empty() ? flight + (text.empty() ? "" : "\n" + text)
                                                      : text + "\n" + flight;
   }
-  if (explanation.fabric) {
+  for (const ExplainedFabric& fabric : explanation.fabrics) {
     Run about;
-    about.nodes = explanation.fabric->nodes;
-    text += (text.empty() ? "" : "\nOn the subnet\n") +
-            render_text(explanation.fabric->verdict, about, {use_colour(STDOUT_FILENO)});
+    about.nodes = fabric.nodes;
+    std::string head = text.empty() ? "" : "\nOn the subnet\n";
+    if (explanation.fabrics.size() > 1)
+      head = fmt::format("{}On the subnet of {}\n", text.empty() ? "" : "\n", printable(fabric.path));
+    text += head + render_text(fabric.verdict, about, {use_colour(STDOUT_FILENO)});
   }
   for (const NodeGraph& graph : explanation.topologies)
     text += (text.empty() ? "" : "\n") + render_node_graph(graph);
@@ -108,7 +110,11 @@ ExplanationDocument explanation_document(const Explanation& explanation) {
                                .flight = explanation.flight,
                                .topologies = explanation.topologies,
                                .findings = unsound(explanation.machines.findings)};
-  if (explanation.fabric) document.fabric = unsound(explanation.fabric->verdict.findings);
+  for (const ExplainedFabric& fabric : explanation.fabrics) {
+    if (!document.fabric) document.fabric.emplace();
+    const auto found = unsound(fabric.verdict.findings);
+    document.fabric->insert(document.fabric->end(), found.begin(), found.end());
+  }
   return document;
 }
 
@@ -125,11 +131,13 @@ int exit_code_without_fabric(const Explanation& explanation) {
 }
 
 int explanation_exit_code(const Explanation& explanation) {
-  const int code = exit_code_without_fabric(explanation);
-  if (!explanation.fabric) return code;
-  const int fabric = explanation.fabric->verdict.exit_code();
+  int code = exit_code_without_fabric(explanation);
   // A subnet among the inputs is something to judge, so its verdict replaces "could not look".
-  return code == kExitCouldNotLook ? fabric : fabric == kExitCouldNotLook ? code : std::max(code, fabric);
+  for (const ExplainedFabric& each : explanation.fabrics) {
+    const int fabric = each.verdict.exit_code();
+    code = code == kExitCouldNotLook ? fabric : fabric == kExitCouldNotLook ? code : std::max(code, fabric);
+  }
+  return code;
 }
 
 }  // namespace
