@@ -53,6 +53,11 @@ const Gpu* find_board_gpu(const Facts& facts) {
 
 }  // namespace
 
+bool is_confidential_guest(const Facts& facts) {
+  return facts.kernel_log.ok() && std::ranges::find(facts.kernel_log->events, LogKind::kConfidentialGuest,
+                                                    &LogEvent::kind) != facts.kernel_log->events.end();
+}
+
 bool is_virtual_machine(const Facts& facts) {
   const auto begins = [](const std::string& text, std::string_view name) {
     if (!text.starts_with(name)) return false;
@@ -64,6 +69,7 @@ bool is_virtual_machine(const Facts& facts) {
            std::ranges::any_of(kVirtualNames, [&](std::string_view name) { return begins(*text, name); });
   };
   const std::string clock = facts.system.cpu.clocksource.value_or("");
+  if (is_confidential_guest(facts)) return true;
   return named(facts.system.firmware.maker) || named(facts.system.firmware.product) ||
          std::ranges::find(kGuestClocks, clock) != std::end(kGuestClocks);
 }

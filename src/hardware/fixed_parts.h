@@ -21,7 +21,11 @@ struct FixedParts {
 // Returns what the firmware's names, the GPUs and the adapters say of the machine.
 FixedParts fixed_parts_of(const Facts& facts);
 
-// Returns true if the firmware's names or the clock source are those of a hypervisor's guest; false if nothing shows it.
+// Returns true if the kernel's log states that it runs in a confidential virtual machine; false if nothing shows it.
+bool is_confidential_guest(const Facts& facts);
+
+// Returns true if the firmware's names, the clock source or the kernel's log are those of a hypervisor's guest; false if
+// nothing shows it.
 bool is_virtual_machine(const Facts& facts);
 
 }  // namespace railbed

@@ -18,7 +18,10 @@ constexpr std::string_view kWorth[] = {
     "No NVIDIA graphics adapter probed", "No NVIDIA GPU found", "NVRM: BAR", "NVIDIA open kernel modules",
     "NVRM: The NVIDIA GPU", "in this system is not supported by", "supported through the NVIDIA",
     "firmware load for nvidia/", "failed to load nvidia/", "NVRM: loading NVIDIA UNIX",
-    "module license 'NVIDIA'",
+    "module license 'NVIDIA'", "NVRM: confComputeSetErrorState", "error detected in GSP-DMA",
+    "FSP boot cmds failed", "FSP command timed out",
+    // confidential virtual machines
+    "tdx: Guest detected", "Memory Encryption Features active:",
     // modules
     "version magic '", "disagrees about version of symbol", "Unknown symbol", "oading of unsigned module",
     "oading of module with", "unsigned module loading is restricted", "module verification failed",

@@ -31,6 +31,9 @@ enum class LogKind {
   kGpuNeedsOpenModule,
   kGpuUnsupported,      // the driver's release or kind does not support this GPU
   kGpuFirmwareMissing,  // the driver found no firmware file for the GPU
+  kGpuConfidential,     // the driver's encrypted channel to a GPU in confidential mode failed
+  kGpuBootRefused,      // the GPU's own boot processor (FSP) refused to start it, or did not answer
+  kConfidentialGuest,   // the kernel runs in a confidential virtual machine: Intel TDX, AMD SEV
   kOpenModuleLoaded,    // NVIDIA's open kernel module was loaded; the text may state its version
   kClosedModuleLoaded,  // same, the proprietary one
   kModuleRejected,      // subject: a kernel module that does not fit this kernel or its other modules
@@ -73,7 +76,7 @@ enum class LogKind {
   kDiskPowerSaving,  // subject: a drive that may not survive its power saving, as its driver suspects
 };
 constexpr auto enum_names(LogKind) {
-  return std::array<std::string_view, 52>{"xid",
+  return std::array<std::string_view, 55>{"xid",
                                           "xid-nvlink-fatal",
                                           "sxid-fatal",
                                           "sxid-nonfatal",
@@ -85,6 +88,9 @@ constexpr auto enum_names(LogKind) {
                                           "gpu-needs-open-module",
                                           "gpu-unsupported",
                                           "gpu-firmware-missing",
+                                          "gpu-confidential",
+                                          "gpu-boot-refused",
+                                          "confidential-guest",
                                           "open-module-loaded",
                                           "closed-module-loaded",
                                           "module-rejected",

@@ -89,6 +89,16 @@ constexpr LogForm kForms[] = {
     {LogKind::kGpuFirmwareMissing,
      "nvidia <pci>: Direct firmware load for <path> failed with error -<code>*"},
     {LogKind::kGpuFirmwareMissing, "nvidia <pci>: firmware: failed to load <path> (-<code>)*"},
+    {LogKind::kGpuConfidential, "NVRM: confComputeSetErrorState_KERNEL: *"},
+    {LogKind::kGpuConfidential, "NVRM: _memmgrMemReadOrWriteWithGsp: Fatal error detected in GSP-DMA *"},
+    {LogKind::kGpuBootRefused, "NVRM: kfspSendBootCommands_<word>: FSP boot cmds failed*"},
+    {LogKind::kGpuBootRefused, "NVRM kfspSendBootCommands_<word>: FSP boot cmds failed*"},
+    {LogKind::kGpuBootRefused, "NVRM: kfspPollForResponse_IMPL: FSP command timed out*"},
+    // arch/x86/coco and mm/mem_encrypt.c; AMD's SME alone encrypts a host's memory.
+    {LogKind::kConfidentialGuest, "tdx: Guest detected*"},
+    {LogKind::kConfidentialGuest, "Memory Encryption Features active: Intel TDX*"},
+    {LogKind::kConfidentialGuest, "Memory Encryption Features active: AMD SEV*"},
+    {LogKind::kConfidentialGuest, "AMD Memory Encryption Features active: SEV*"},
     // The kernel writes the second one when the first module with that license is loaded, the driver the others at each load.
     {LogKind::kOpenModuleLoaded, "NVRM: loading NVIDIA UNIX Open Kernel Module *"},
     {LogKind::kClosedModuleLoaded, "nvidia: module license 'NVIDIA' taints kernel*"},

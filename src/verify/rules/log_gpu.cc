@@ -230,6 +230,41 @@ Remedy start_in_guest() {
       true};
 }
 
+// A GPU in confidential mode starts only in a confidential guest, and there only with what encrypts its channel. The
+// messages of its failure are those of a broken card, too, so what is cheap comes first.
+Remedy start_confidential() {
+  return {
+      "Do not replace the GPU for this alone. In the guest: an open driver of a release that supports confidential "
+      "computing on this GPU and this kind of guest, the kernel's modules ecdsa_generic and ecdh loaded before it, and "
+      "nvidia-persistenced running. On the host: the GPU's confidential mode is on "
+      "(nvidia_gpu_tools.py --query-cc-settings of NVIDIA's gpu-admin-tools), and it was reset after the mode was set. "
+      "Only if it then fails in a guest that started it before is the card to blame.",
+      {"journalctl -k -b | grep -e NVRM -e 'Memory Encryption'", "cat /proc/driver/nvidia/version",
+       "grep -e ecdsa_generic -e ecdh /proc/modules"},
+      true};
+}
+
+// The GPU's boot processor refused: so it does where the GPU's confidential mode is on and the machine is none.
+Remedy ask_the_mode() {
+  return {
+      "Before the card is touched, read its confidential mode on the machine that it is in (nvidia_gpu_tools.py "
+      "--query-cc-settings of NVIDIA's gpu-admin-tools): with the mode on, it starts in a confidential virtual machine "
+      "alone. Set it off there and reset the GPU. If it was off: power the node off fully, then look at seat, power and "
+      "the BIOS, then replace it.",
+      {"journalctl -k -b | grep -e NVRM -e kfsp", "lspci -vnn -d 10de:"},
+      true};
+}
+
+Remedy start_again(const NodeView& node, bool guest) {
+  const auto logged = [&](LogKind kind) {
+    return std::ranges::find(node.facts->kernel_log->events, kind, &LogEvent::kind) !=
+           node.facts->kernel_log->events.end();
+  };
+  if (is_confidential_guest(*node.facts) || logged(LogKind::kGpuConfidential)) return start_confidential();
+  if (logged(LogKind::kGpuBootRefused)) return ask_the_mode();
+  return guest ? start_in_guest() : start_on_metal();
+}
+
 void init_failed(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "GPU start", starts_no_gpu, [](Case& verdict, const Told& told) {
     const LogEvent& last = told.newest();
@@ -240,11 +275,15 @@ void init_failed(const Survey& survey, Judge& judge) {
       return verdict.not_applicable("the driver does not support a GPU, as another message of it states");
     const std::string which = last.subject.empty() ? "a GPU" : "GPU " + last.subject;
     const bool guest = is_virtual_machine(*told.node.facts);
-    verdict.fail({.message = fmt::format("the driver could not start {} of {}{} ({})", which, *told.node.name,
-                                         guest ? ", a virtual machine" : "", told.how_often()),
-                  .expected = "every GPU starts",
-                  .observed = last.text,
-                  .remedy = guest ? start_in_guest() : start_on_metal()});
+    verdict.fail(
+        {.message = fmt::format("the driver could not start {} of {}{} ({})", which, *told.node.name,
+                                is_confidential_guest(*told.node.facts) ? ", a confidential virtual machine"
+                                : guest                                 ? ", a virtual machine"
+                                                                        : "",
+                                told.how_often()),
+         .expected = "every GPU starts",
+         .observed = last.text,
+         .remedy = start_again(told.node, guest)});
   });
 }
 
