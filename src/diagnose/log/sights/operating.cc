@@ -69,6 +69,10 @@ Evidence is_virtual_machine(const LogState& state, const LogProblem&) {
   return first_seen(state, {"hypervisor-detected", "dmi-vmware", "dmi-qemu", "dmi-hyperv"});
 }
 
+Evidence is_confidential_guest(const LogState& state, const LogProblem&) {
+  return first_seen(state, {"tdx-guest", "memory-encryption-tdx", "memory-encryption-sev"});
+}
+
 Evidence bmc_is_there(const LogState& state, const LogProblem&) {
   return first_seen(state, {"ipmi-hardware", "ipmi-new-bmc"});
 }
@@ -569,6 +573,7 @@ constexpr Question kOperatingQuestions[] = {
     {"geforce-older", geforce_is_older},
     {"geforce-newer", geforce_is_newer},
     {"virtual-machine", is_virtual_machine},
+    {"confidential-guest", is_confidential_guest},
     {"ipmi-bmc-there", bmc_is_there},
     {"container-command", command_is_in_container},
     {"port-ethernet", port_is_ethernet},
