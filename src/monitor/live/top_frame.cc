@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
 
 #include "base/moment.h"
 #include "base/text.h"
@@ -12,13 +15,8 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kHeadLines = 3;  // plus one at the foot
-constexpr int kWide = 70;              // columns from which on a rail's rates are shown beside it
-
-std::size_t body_room(const TopStyle& style) {
-  const auto height = static_cast<std::size_t>(std::max(style.height, 0));
-  return height > kHeadLines + 1 ? height - kHeadLines - 1 : 1;
-}
+constexpr int kWide = 70;           // columns from which on a GPU's line of rates is long
+constexpr std::size_t kRates = 14;  // columns of a rate and its line
 
 std::string_view status_word(Status status) {
   return status == Status::kFail ? "FAIL" : status == Status::kWarn ? "warn" : "?";
@@ -70,6 +68,24 @@ class Body {
       lines.push_back({"       " + std::move(part), TopLook::kPlain});
   }
 
+  // Adds text with `right` at the right edge. What does not fit goes on in lines with this indent.
+  void row(std::string_view text, std::string_view right, TopLook look, std::size_t indent) {
+    const auto width = static_cast<std::size_t>(std::max(style_.width, 1));
+    if (right.empty() ? length_of(text) <= width : length_of(text) + 1 + length_of(right) <= width) {
+      lines.push_back({with_right(text, right, style_.width), look});
+      return;
+    }
+    const auto indented_by = static_cast<int>(indent);
+    const std::string begin(text.substr(0, std::min(indent, text.size())));
+    std::vector<std::string> parts = wrapped(text.substr(begin.size()), style_.width - indented_by);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      lines.push_back({(i == 0 ? begin : std::string(indent, ' ')) + parts[i], look});
+    std::string& last = lines.back().text;
+    if (right.empty()) return;
+    if (length_of(last) + 1 + length_of(right) > width) lines.push_back({"", look});
+    lines.back().text = with_right(lines.back().text, right, style_.width);
+  }
+
   void findings() {
     title("WHAT IS WRONG");
     if (view_.findings.empty()) lines.push_back({"  nothing", TopLook::kGood});
@@ -86,8 +102,7 @@ class Body {
     const std::string since = since_text(finding, view_.made_at);
     const std::string begin = fmt::format("{} {:<4} {}", selected ? '>' : ' ', status_word(finding.status),
                                           printable(finding.headline));
-    lines.push_back(
-        {with_right(begin, since, style_.width), selected ? TopLook::kSelected : look_of(finding.status)});
+    row(begin, since, selected ? TopLook::kSelected : look_of(finding.status), 7);
     if (selected && place_.opened) story(finding);
   }
 
@@ -118,40 +133,60 @@ class Body {
     if (!node.reachable && !node.why.empty()) text += ": " + printable(node.why);
     if (!node.reachable && !node.asked_again.empty()) text += ", asked again " + printable(node.asked_again);
     const std::string age = node.look_age ? fmt::format("looked at {} ago", span_text(*node.look_age)) : "";
-    lines.push_back({with_right(text, age, style_.width), look_of(node.health)});
+    row(text, age, look_of(node.health), 4);
   }
 
   // Ends in trouble come first: on a large fleet, the others may not fit.
   void rails() {
     if (view_.rails.empty()) return;
-    title(style_.width >= kWide ? rail_row("RAILS", "node", "port", "state", "rate", "in", "out", "errors")
-                                : "RAILS");
+    struct Row {
+      std::array<std::string, 8> cells;
+      TopLook look;
+    };
+    std::vector<Row> rows = {
+        {{"RAILS", "node", "port", "state", "rate", "in", "out", "errors"}, TopLook::kTitle}};
     for (const bool sound : {false, true})
       for (const LiveRail& rail : view_.rails)
         for (const LiveEnd& end : rail.ends)
           if ((end.health == Health::kGood) == sound)
-            lines.push_back({end_text(rail, end), look_of(end.health)});
+            rows.push_back({cells_of(rail, end), look_of(end.health)});
+    std::array<std::size_t, 8> widths = {0, 0, 0, 0, 0, kRates, kRates, 0};
+    for (const Row& row : rows)
+      for (std::size_t i = 0; i < widths.size(); ++i)
+        widths[i] = std::max(widths[i], length_of(printable(row.cells[i])));
+    constexpr std::size_t kNames =
+        3;  // columns that stay beside each other; a line of their own where it is narrow
+    const auto text = [&](const Row& row, std::size_t from, std::size_t to) {
+      std::string line;
+      for (std::size_t i = from; i < to; ++i)
+        line += (i == from ? "" : " ") + fitted(row.cells[i], widths[i]);
+      return line;
+    };
+    const std::size_t all = std::accumulate(widths.begin(), widths.end(), widths.size() - 1);
+    if (all <= static_cast<std::size_t>(std::max(style_.width, 1))) {
+      for (const Row& row : rows) lines.push_back({text(row, 0, row.cells.size()), row.look});
+      return;
+    }
+    title("RAILS");
+    for (const Row& row : std::span(rows).subspan(1)) {
+      this->row(text(row, 0, kNames), "", row.look, 4);
+      this->row("    " + text(row, kNames, row.cells.size()), "", row.look, 4);
+    }
   }
 
-  static std::string rail_row(std::string_view rail, std::string_view node, std::string_view port,
-                              std::string_view state, std::string_view rate, std::string_view in,
-                              std::string_view out, std::string_view errors) {
-    return fmt::format("{} {} {} {} {} {} {} {}", fitted(rail, 8), fitted(node, 8), fitted(port, 9),
-                       fitted(state, 6), fitted(rate, 8), fitted(in, 14), fitted(out, 14), errors);
-  }
-
-  std::string end_text(const LiveRail& rail, const LiveEnd& end) const {
+  // Returns rail, node, port, state, rate, received, sent, errors.
+  std::array<std::string, 8> cells_of(const LiveRail& rail, const LiveEnd& end) const {
     const double full = end.rate ? end.rate->bits_per_second / 8 : 0;
-    const std::string port = end.device.empty() ? end.interface : end.device;
-    const std::string in = spark_rate(end.receive, end.receive_samples, full);
-    const std::string out = spark_rate(end.transmit, end.transmit_samples, full);
     double errors = 0;
     for (const LiveError& error : end.errors) errors += error.a_second;
-    if (style_.width < kWide)
-      return fmt::format("  {} {} {} {}", fitted(rail.name, 6), fitted(end.node, 7), fitted(end.state, 6),
-                         in);
-    return rail_row("  " + rail.name, end.node, port, end.state, end.rate ? to_text(*end.rate) : "", in, out,
-                    end.errors.empty() ? "" : fmt::format("{:.3g}", errors));
+    return {"  " + rail.name,
+            end.node,
+            end.device.empty() ? end.interface : end.device,
+            end.state,
+            end.rate ? to_text(*end.rate) : "",
+            spark_rate(end.receive, end.receive_samples, full),
+            spark_rate(end.transmit, end.transmit_samples, full),
+            end.errors.empty() ? "" : fmt::format("{:.3g}", errors)};
   }
 
   std::string spark_rate(const std::optional<double>& now, const LiveSamples& samples, double full) const {
@@ -161,25 +196,28 @@ class Body {
   }
 
   void gpus() {
-    bool announced = false;
+    // A fleet shows only GPUs in trouble; a single node shows all.
+    const auto is_shown = [&](const LiveGpu& gpu) {
+      return view_.nodes.size() == 1 || gpu.health != Health::kGood;
+    };
+    std::size_t name = 0;
     for (const LiveNode& node : view_.nodes)
-      for (const LiveGpu& gpu : node.gpus) {
-        // A fleet shows only GPUs in trouble; a single node shows all.
-        if (view_.nodes.size() > 1 && gpu.health == Health::kGood) continue;
-        if (!announced) title("GPUS");
-        announced = true;
-        lines.push_back({gpu_text(node, gpu), look_of(gpu.health)});
-      }
+      if (std::ranges::any_of(node.gpus, is_shown)) name = std::max(name, length_of(printable(node.name)));
+    if (name != 0) title("GPUS");
+    for (const LiveNode& node : view_.nodes)
+      for (const LiveGpu& gpu : node.gpus)
+        if (is_shown(gpu)) row(gpu_text(node, gpu, name), "", look_of(gpu.health), 4);
   }
 
-  std::string gpu_text(const LiveNode& node, const LiveGpu& gpu) const {
+  // `name`: columns of the node's name.
+  std::string gpu_text(const LiveNode& node, const LiveGpu& gpu, std::size_t name) const {
     const auto shown = [](const std::optional<double>& value, std::string_view unit) {
       return value ? fmt::format("{:.0f}{}", *value, unit) : std::string("-");
     };
     constexpr double kFull = 100;
     constexpr std::size_t kShown = 16;
     std::string text = fmt::format(
-        "  {} {} {:>4} {} {:>6} {:>6}", fitted(node.name, 8), fitted(gpu.pci_address, 12),
+        "  {} {} {:>4} {} {:>6} {:>6}", fitted(node.name, name), fitted(gpu.pci_address, 12),
         shown(gpu.utilisation, "%"),
         sparkline(gpu.utilisation_samples, style_.width < kWide ? 4 : kShown, kFull, style_.unicode),
         shown(gpu.temperature, " C"), shown(gpu.power, " W"));
@@ -192,8 +230,8 @@ class Body {
     title("WHAT HAPPENED");
     for (const NodeEvent& event : view_.events) {
       const double age = std::max(0.0, view_.made_at - event.time.unix_seconds);
-      lines.push_back(
-          {fmt::format("  {:>9} ago  {}", span_text(age), event_summary(event)), TopLook::kPlain});
+      row(fmt::format("  {:>9} ago  {}", span_text(age), printable(event_summary(event))), "",
+          TopLook::kPlain, 17);
     }
   }
 
@@ -204,12 +242,21 @@ class Body {
 
 std::vector<TopLine> head_of(const LiveView& view, const TopStyle& style) {
   const std::string clock = view.made_at == 0 ? "" : utc_text(view.made_at).substr(11);
-  return {{with_right(fmt::format("{}  {}", printable(view.title), word(view.health)), clock, style.width),
-           view.health == Health::kGood ? TopLook::kGood : look_of(view.health)},
-          {printable(view.sentence), TopLook::kPlain},
-          {fmt::format("{} fail, {} warn, {} could not be looked at, {} pass", view.failures, view.warnings,
-                       view.unknown, view.passed),
-           TopLook::kPlain}};
+  std::vector<TopLine> lines = {
+      {with_right(fmt::format("{}  {}", printable(view.title), word(view.health)), clock, style.width),
+       view.health == Health::kGood ? TopLook::kGood : look_of(view.health)}};
+  for (const std::string& text :
+       {view.sentence, fmt::format("{} fail, {} warn, {} could not be looked at, {} pass", view.failures,
+                                   view.warnings, view.unknown, view.passed)})
+    for (std::string& part : wrapped(text, style.width)) lines.push_back({std::move(part), TopLook::kPlain});
+  return lines;
+}
+
+// Returns the lines that are left for the body: the head and one at the foot are always shown.
+std::size_t body_room(const LiveView& view, const TopStyle& style) {
+  const auto height = static_cast<std::size_t>(std::max(style.height, 0));
+  const std::size_t head = head_of(view, style).size();
+  return height > head + 1 ? height - head - 1 : 1;
 }
 
 std::vector<TopLine> help_lines() {
@@ -247,12 +294,13 @@ std::vector<std::string> top_frame(const LiveView& view, const TopPlace& place, 
   } else {
     const Body body(view, place, style);
     const std::vector<TopLine> shown = place.help ? help_lines() : body.lines;
-    const std::size_t room = body_room(style);
+    const std::size_t room = body_room(view, style);
+    const std::size_t head = lines.size();
     const std::size_t first = place.help ? 0 : first_shown(body, place, room);
     const std::size_t end = std::min(shown.size(), first + room);
     lines.insert(lines.end(), shown.begin() + static_cast<std::ptrdiff_t>(first),
                  shown.begin() + static_cast<std::ptrdiff_t>(end));
-    lines.resize(kHeadLines + room);
+    lines.resize(head + room);
     lines.push_back({foot_text(shown.size() - end, style), TopLook::kDim});
     if (lines.size() > static_cast<std::size_t>(style.height))
       lines.resize(static_cast<std::size_t>(style.height));
@@ -264,7 +312,7 @@ std::vector<std::string> top_frame(const LiveView& view, const TopPlace& place, 
 
 TopPlace after_key(TopPlace place, TopKey key, const LiveView& view, const TopStyle& style) {
   const std::size_t count = view.findings.size();
-  const std::size_t room = body_room(style);
+  const std::size_t room = body_room(view, style);
   const auto at = [&] {
     const Body body(view, place, style);
     return std::pair(first_shown(body, place, room), body.lines.size() > room ? body.lines.size() - room : 0);

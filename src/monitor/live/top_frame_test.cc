@@ -102,29 +102,57 @@ gpu02: ens12np0 has no link
 3 fail, 1 warn, 0 could not be looked at, 412 pass
 WHAT IS WRONG
 > FAIL gpu02: ens12np0 has no link                                   since 3 min
-  warn gpu02: the clock of the processor falls between messa 5 changes in 12 min
+  warn gpu02: the clock of the processor falls between messages
+                                                             5 changes in 12 min
 NODES
   1 of 2 are healthy
   gpu02  broken                                               looked at 12 s ago
-RAILS    node     port      state  rate     in             out            errors
-  rail0  gpu02    mlx5_0/1  DOWN   400 Gb/s     -              -
-  rail0  gpu01    mlx5_0/1  ACTIVE 400 Gb/s 43.2G    ▁▂ ▅▇  1.2G        ▁
+RAILS   node  port     state  rate     in             out            errors
+  rail0 gpu02 mlx5_0/1 DOWN   400 Gb/s     -              -
+  rail0 gpu01 mlx5_0/1 ACTIVE 400 Gb/s 43.2G    ▁▂ ▅▇  1.2G        ▁
 GPUS
-  gpu02    0000:17:00.0  97%               ▂█   86 C  690 W  86 °C
+  gpu02 0000:17:00.0  97%               ▂█   86 C  690 W  86 °C
 WHAT HAPPENED
       3 min ago  gpu02 net.carrier fails: ens12np0 of gpu02 has no link
 )");
 }
 
+// Long names and sentences go on in further lines.
+TEST(TopFrame, CutsNothing) {
+  LiveView view = pair();
+  const std::string node = "rack12-gpu-server-0047.cluster.example.org";
+  view.sentence = "gpu02: " + std::string(30, 'a') + ' ' + std::string(60, 'b') + ' ' + std::string(20, 'c');
+  view.nodes[1].name = view.rails[0].ends[0].node = node;
+  view.rails[0].ends[0].device = "mlx5_bond_rail_0/1";
+  view.findings[0].headline = node + ": ens12np0 has no link, and neither has the other end of the cable";
+  view.events[0].message = "the end of " + std::string(50, 'd') + " in a long message";
+  for (const int width : {40, 80, 120}) {
+    const auto lines = top_frame(view, {}, {.width = width, .height = 0});
+    std::string all;
+    for (const std::string& line : lines) {
+      EXPECT_LE(length_of(line), static_cast<std::size_t>(width)) << line;
+      all += line + ' ';
+    }
+    std::erase(all, ' ');
+    for (std::string text : {view.sentence, view.findings[0].headline, view.findings[1].headline, node,
+                             view.rails[0].ends[0].device, view.events[0].message}) {
+      std::erase(text, ' ');
+      EXPECT_THAT(all, HasSubstr(text)) << width;
+    }
+  }
+}
+
 TEST(TopFrame, AtFortyColumnsInAsciiWithARemedy) {
   TopPlace place;
   place.opened = true;
-  EXPECT_EQ(text_of(top_frame(pair(), place, {.width = 40, .height = 24, .unicode = false})),
+  EXPECT_EQ(text_of(top_frame(pair(), place, {.width = 40, .height = 34, .unicode = false})),
             R"(h100-pair  broken              08:00:00Z
 gpu02: ens12np0 has no link
-3 fail, 1 warn, 0 could not be looked at
+3 fail, 1 warn, 0 could not be looked
+at, 412 pass
 WHAT IS WRONG
-> FAIL gpu02: ens12np0 has n since 3 min
+> FAIL gpu02: ens12np0 has no link
+                             since 3 min
        gpu02: ens12np0 has no link: no
        cable, a dead cable, or the
        other end is off
@@ -138,12 +166,20 @@ WHAT IS WRONG
        switched on.
          ethtool -m ens12np0
        more: railbed explain net.carrier
-  warn gpu02: the cl 5 changes in 12 min
+  warn gpu02: the clock of the
+       processor falls between messages
+                     5 changes in 12 min
 NODES
   1 of 2 are healthy
   gpu02  broken       looked at 12 s ago
 RAILS
-q leave  Enter remedy 6 more lines below
+  rail0 gpu02 mlx5_0/1
+    DOWN   400 Gb/s     -
+    -
+  rail0 gpu01 mlx5_0/1
+    ACTIVE 400 Gb/s 43.2G    _. =*
+    1.2G        _
+q leave  Enter remedy 7 more lines below
 )");
 }
 

@@ -33,11 +33,6 @@ std::string_view code_of(TopLook look) {
   return "";
 }
 
-std::size_t length_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 // Returns the first `count` characters.
 std::string_view head_of(std::string_view text, std::size_t count) {
   std::size_t bytes = 0;
@@ -62,6 +57,11 @@ std::string in_ascii(std::string_view text) {
 }
 
 }  // namespace
+
+std::size_t length_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
 
 std::string fitted(std::string_view text, std::size_t width) {
   const std::string clean = printable(text);

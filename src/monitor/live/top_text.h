@@ -17,6 +17,7 @@ struct TopLine {
   TopLook look = TopLook::kPlain;
 };
 
+std::size_t length_of(std::string_view text);  // in characters
 // Returns printable text, cut or padded with spaces to `width` characters.
 std::string fitted(std::string_view text, std::size_t width);
 // Returns `left` and `right`, with `right` at the right edge and `left` cut to fit. Leaves out `right` if
