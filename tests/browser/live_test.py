@@ -132,6 +132,9 @@ class LiveTest(unittest.TestCase):
         self.assertIn("mlx5_3/1", self.text("#sentence"))
         browser.until("[...document.querySelectorAll('#rails .bad')].length > 0", 10)
         shot(browser, "pair-broken")
+        browser.script("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); };"
+                       "document.querySelector('#findings .commands button').click()")
+        browser.until("document.querySelector('#findings .commands code').innerText.trim() === (window.copied || '').trim()", 10)
         self.assertIn("appeared", self.text("#events"))
         self.set_port("gpu01", "4: ACTIVE")
         browser.until("!document.getElementById('findings').innerText.includes('rdma.port-state')", 30)

@@ -102,6 +102,14 @@ function showMade() {
 }
 
 // Findings.
+function copyButton(text) {
+  const button = make("button", "", "Copy");
+  button.type = "button";
+  button.addEventListener("click", () => navigator.clipboard.writeText(text).then(
+    () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); },
+    () => { button.textContent = "Not copied"; }));
+  return button;
+}
 function findingBox(one) {
   const css = healths[one.status] || "unknown";
   const box = make("article", "finding " + css);
@@ -130,6 +138,7 @@ function findingBox(one) {
     pre.append(make("code", "", one.commands.join("\n")));
     const commands = make("div", "commands");
     commands.append(pre);
+    if (navigator.clipboard) commands.append(copyButton(one.commands.join("\n")));
     box.append(commands);
   }
   if (one.explains) box.append(make("p", "quiet", "It explains " + one.explains + (one.explains === 1 ? " more finding." : " more findings.")));
