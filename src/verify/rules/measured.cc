@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "hardware/ceilings.h"
 #include "inventory/hostlist.h"
@@ -428,9 +430,19 @@ Remedy find_losses(const RailPort* port, bool of_tcp_only) {
        of_tcp_only ? ShellCommand("tc -s qdisc show") : ShellCommand("rdma statistic show")}};
 }
 
+// Returns "; it ended RDMA bandwidth a → b on rail0", or how many measurements; empty if none.
+std::string ended_text(std::span<const Measurement* const> ended) {
+  if (ended.empty()) return "";
+  return ended.size() == 1 ? "; it ended " + what_text(*ended.front())
+                           : fmt::format("; it ended {} measurements", ended.size());
+}
+
 // `ended`: the measurements that it ended.
 void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines,
-                  const std::vector<std::string>& ended) {
+                  std::span<const Measurement* const> ended) {
+  constexpr std::size_t kShown = 8;
+  for (const Measurement* one : ended.first(std::min(ended.size(), kShown)))
+    each.add_evidence(fmt::format("{}: {}", what_text(*one), one->failure->cause));
   Status worst = Status::kPass;
   bool of_tcp_only = true;
   std::uint64_t counted = 0;
@@ -451,8 +463,7 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
   const Rail* rail = find_rail(survey.evidence.cluster, path.rail);
   each.red(worst,
            {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again{}", path.rail,
-                                   path.from, path.to, text,
-                                   ended.empty() ? "" : fmt::format("; it ended {}", fmt::join(ended, ", "))),
+                                   path.from, path.to, text, ended_text(ended)),
             .expected = fmt::format("below {} %", 100 * (of_tcp_only ? kTcpLossWarns : kLossWarns)),
             .observed = text,
             .remedy = find_losses(rail == nullptr ? nullptr : find_port(*rail, path.to), of_tcp_only)});
@@ -461,17 +472,18 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
 // Reports one finding per link: a bad cable shows in every number that was measured over it.
 void path_loss(const Survey& survey, Judge& judge) {
   const auto losses = losses_of(survey.evidence.measurements);
+  std::map<Path, std::vector<const Measurement*>> ended;
+  for (const Measurement& measurement : survey.evidence.measurements)
+    if (ended_by_loss(measurement, losses)) {
+      const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
+      ended[{measurement.rail, first, second}].push_back(&measurement);
+    }
   for (const auto& [path, engines] : losses) {
     Case each = judge.on_cluster(fmt::format("{} ↔ {} on {}", path.from, path.to, path.rail),
                                  {"rail:" + path.rail, "node:" + path.from, "node:" + path.to});
-    std::vector<std::string> ended;
-    for (const Measurement& measurement : survey.evidence.measurements) {
-      const auto [first, second] = std::minmax(measurement.from.node, measurement.to.node);
-      if (Path{measurement.rail, first, second} != path || !ended_by_loss(measurement, losses)) continue;
-      ended.push_back(what_text(measurement));
-      each.add_evidence(fmt::format("{}: {}", ended.back(), measurement.failure->cause));
-    }
-    judge_losses(each, survey, path, engines, ended);
+    const auto found = ended.find(path);
+    judge_losses(each, survey, path, engines,
+                 found == ended.end() ? std::span<const Measurement* const>() : found->second);
   }
 }
 
